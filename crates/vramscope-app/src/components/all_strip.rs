@@ -1,4 +1,5 @@
-//! All devices of all open files as small curves, to pick from. Nothing while there is only one.
+//! Small curves of all devices of all open files, to choose from. Empty while there is only one
+//! device.
 
 use yew::prelude::*;
 
@@ -44,7 +45,7 @@ pub(super) fn AllStrip(props: &AllStripProps) -> Html {
         let text = format!("Show all {} devices and files", cards.len());
         return html! { <nav class="all-strip folded"><button type="button" class="plain" onclick={fold}>{ text }</button></nav> };
     }
-    // One scale for all: what is higher has more.
+    // One scale for all cards, so that their curves can be compared.
     let top_bytes = cards.iter().map(|card| card.top_bytes).max().unwrap_or(0);
     let shown = state
         .file()
@@ -72,7 +73,7 @@ pub(super) fn AllStrip(props: &AllStripProps) -> Html {
     }
 }
 
-/// Shows a card's device.
+/// Switches to a card's file and device.
 fn on_pick(commands: &Commands, card: &DeviceCard) -> Callback<MouseEvent> {
     let (dispatch, id, place) = (commands.dispatch.clone(), card.id, card.place);
     Callback::from(move |_: MouseEvent| {
@@ -81,7 +82,7 @@ fn on_pick(commands: &Commands, card: &DeviceCard) -> Callback<MouseEvent> {
     })
 }
 
-/// Makes a card's device a side of the comparison; `shown` are the file and device on the page.
+/// Makes a card's device a side of the comparison; `shown` are the current file and device.
 fn on_side(
     commands: &Commands,
     state: &State,
@@ -104,17 +105,17 @@ fn on_side(
 struct CardProps {
     session: Session,
     card: DeviceCard,
-    /// The upper edge of all cards.
+    /// The upper end of all cards' scale.
     top_bytes: u64,
     is_current: bool,
-    /// Whether it is side A, side B, of the comparison that is shown; `None` while none is.
+    /// Whether it is side A and side B of the comparison; `None` outside the comparison view.
     sides: Option<[bool; 2]>,
     theme: ThemeName,
     pick: Callback<MouseEvent>,
     on_side: Callback<Which>,
 }
 
-/// One device of one file.
+/// The card of one device of a file.
 #[component]
 fn Card(props: &CardProps) -> Html {
     let node = use_node_ref();
@@ -159,7 +160,7 @@ fn Card(props: &CardProps) -> Html {
     }
 }
 
-/// The curves, and the peak as a dot.
+/// Draws the curves, with a dot at the peak.
 fn pictured(curves: &Curves, area: PlotArea, theme: ThemeName, top_bytes: u64) -> Html {
     let theme = Theme::of(theme);
     let style = Style::new(&theme, area.pixel_ratio);
@@ -177,6 +178,6 @@ fn pictured(curves: &Curves, area: PlotArea, theme: ThemeName, top_bytes: u64) -
     drawing(&scene, (width_px, height_px))
 }
 
-/// Height of the curves, and of the air above them: as the style sheet has it.
+/// Height of the curves, and of the space above them; the style sheet has the same values.
 const HEIGHT_CSS: f64 = 32.0;
 const AIR_CSS: f64 = 3.0;

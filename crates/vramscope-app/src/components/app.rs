@@ -1,4 +1,5 @@
-//! The root component: holds the state, the workers, and what concerns the whole window.
+//! The root component: it holds the state and the workers, and handles what concerns the whole
+//! window.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -22,19 +23,19 @@ use crate::browser::{self, files};
 use crate::engine::{Engine, Session, SessionId, Source};
 use crate::state::{Action, State};
 
-/// What the root component needs.
+/// The root component's properties.
 #[derive(Properties, PartialEq)]
 pub struct AppProps {
     /// Starts workers.
     pub engine: Engine,
-    /// What is open from the start.
+    /// The files to open at the start.
     pub sources: Vec<Source>,
 }
 
 /// The whole page.
 #[component]
 pub fn App(props: &AppProps) -> Html {
-    // In a narrow window the details lie over the picture: they come when asked for.
+    // In a narrow window the details would cover the picture, so they start closed.
     let state = use_reducer_eq(|| State {
         details_open: !browser::is_narrow(),
         theme: kept_theme(),
@@ -80,7 +81,7 @@ pub fn App(props: &AppProps) -> Html {
     }
 }
 
-/// The page's commands; their identities never change, so that they cause no rendering.
+/// The page's commands. Their callbacks stay the same, so that they never cause rendering.
 #[hook]
 fn use_root_commands(
     engine: &Engine,
@@ -127,7 +128,7 @@ fn use_root_commands(
 }
 
 fn open_one(engine: &Engine, source: &Source, dispatch: &Callback<Action>) -> Session {
-    // The session's number is only known once it is there, and it says nothing before that.
+    // The session's number is known only after opening; no reply arrives before that.
     let id = Rc::new(Cell::new(SessionId(0)));
     let listener = {
         let (id, dispatch) = (id.clone(), dispatch.clone());

@@ -9,11 +9,11 @@ use super::icons::{Glyph, Icon};
 use crate::protocol::{Note, NoteLevel};
 use crate::state::{Action, Navigation, OpenFile, ViewKind};
 
-/// Banners at most at once; the facts view has all.
+/// The most banners at once; the facts view shows all notes.
 const SHOWN: usize = 2;
 
-/// Oddities of single records are listed in the facts view only; banners tell what changes the views, and why
-/// the program failed.
+/// Banners are for notes that affect views or tell why the program failed. Oddities of single
+/// records are listed in the facts view only.
 fn is_banner(note: &Note) -> bool {
     note.moment.is_some() || (note.level == NoteLevel::Warning && note.places.is_empty())
 }
@@ -23,7 +23,7 @@ pub(super) struct BannersProps {
     pub(super) file: Rc<OpenFile>,
 }
 
-/// The notes that matter for what is seen and have not been closed.
+/// The notes that affect what is shown and have not been closed.
 #[component]
 pub(super) fn Banners(props: &BannersProps) -> Html {
     let commands = use_commands();
@@ -47,7 +47,7 @@ pub(super) fn Banners(props: &BannersProps) -> Html {
         html! {
             <div class="banner" key={*number}>
                 <Glyph icon={Icon::Warning} />
-                // Of a failed allocation, the facts view has the rest.
+                // The advice on a failed allocation is in the facts view only.
                 <p><b>{ &note.text }</b> { " " } if note.moment.is_none() { <span>{ &note.advice }</span> }</p>
                 if let Some(moment) = note.moment {
                     <button type="button" class="plain" onclick={commands.on(Action::View(ViewKind::Overview))}>{ "Explain" }</button>

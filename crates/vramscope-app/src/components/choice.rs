@@ -1,4 +1,4 @@
-//! Small choices: a row of alternatives, and a list to pull down.
+//! Small choices: a row of alternatives, and a drop-down list.
 
 use web_sys::{HtmlElement, HtmlSelectElement};
 use yew::prelude::*;
@@ -7,15 +7,15 @@ use yew::prelude::*;
 pub(super) struct ChoiceProps {
     /// The name of the choice, for screen readers.
     pub(super) label: AttrValue,
-    /// The alternatives: word and meaning.
+    /// The alternatives: text and explanation.
     pub(super) options: Vec<(&'static str, &'static str)>,
-    /// The place of the chosen alternative.
+    /// Index of the chosen alternative.
     pub(super) chosen: usize,
-    /// Called with the place of the user's choice.
+    /// Called with the index of the user's choice.
     pub(super) on_choose: Callback<usize>,
 }
 
-/// A row of alternatives.
+/// A row of alternatives, of which one is chosen.
 #[component]
 pub(super) fn Choice(props: &ChoiceProps) -> Html {
     let option = |(place, (word, meaning)): (usize, &(&'static str, &'static str))| {
@@ -43,13 +43,13 @@ pub(super) struct SelectProps {
     pub(super) label: AttrValue,
     /// The alternatives.
     pub(super) options: Vec<AttrValue>,
-    /// The place of the chosen alternative.
+    /// Index of the chosen alternative.
     pub(super) chosen: usize,
-    /// Called with the place of the user's choice.
+    /// Called with the index of the user's choice.
     pub(super) on_choose: Callback<usize>,
 }
 
-/// A list to pull down.
+/// A drop-down list.
 #[component]
 pub(super) fn Select(props: &SelectProps) -> Html {
     let onchange = props.on_choose.reform(|event: Event| {
@@ -68,7 +68,8 @@ pub(super) fn Select(props: &SelectProps) -> Html {
     }
 }
 
-/// A mouse's user goes on with the timeline's keys; a keyboard's user stays where they are.
+/// Releases the focus after a click, so that the timeline's keys work again. With the keyboard, the
+/// focus stays.
 fn give_keys_back(event: &Event) {
     if let Some(element) = event.target_dyn_into::<HtmlElement>()
         && !element.matches(":focus-visible").unwrap_or(true)

@@ -1,4 +1,5 @@
-//! Commands for all components: a context, so that they need not pass through all properties.
+//! Commands for all components. They are a context, so that they need not be passed through
+//! properties.
 
 use yew::prelude::*;
 
@@ -16,12 +17,12 @@ pub(super) struct Commands {
     pub(super) pick: Callback<()>,
     /// Ends a file's worker and closes its tab.
     pub(super) close: Callback<SessionId>,
-    /// A file's worker, while it lives.
+    /// A file's session; `None` if the file is not open.
     pub(super) session: Callback<SessionId, Option<Session>>,
 }
 
 impl Commands {
-    /// A callback that does `action` whatever the event.
+    /// A callback that dispatches `action` on any event.
     pub(super) fn on<E: 'static>(&self, action: Action) -> Callback<E> {
         self.dispatch.reform(move |_| action.clone())
     }

@@ -1,4 +1,4 @@
-//! A button that copies text and says that it did.
+//! A button that copies a text and reports the result.
 
 use yew::prelude::*;
 
@@ -7,7 +7,7 @@ use gloo::timers::callback::Timeout;
 
 use crate::browser::clipboard;
 
-/// The time for which it says so, in ms.
+/// How long the result is shown, in ms.
 const SAID_MS: u32 = 1_500;
 
 /// A copy button's properties.
@@ -25,7 +25,7 @@ pub(super) struct CopyButtonProps {
 /// Copies a text to the clipboard.
 #[component]
 pub(super) fn CopyButton(props: &CopyButtonProps) -> Html {
-    // Some(worked) for a moment after a click.
+    // Whether copying worked, for a moment after a click.
     let outcome = use_state_eq(|| None::<bool>);
     let onclick = {
         let (text, outcome) = (props.text.clone(), outcome.clone());

@@ -1,4 +1,4 @@
-//! The card of a file that cannot be shown: its format, the place of the error, advice.
+//! The card of a file that cannot be read: its format, the position of the error, and advice.
 
 use yew::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The facts about a file: format, contents, gaps, settings of the allocator.
+//! The facts about a file: format, contents, gaps, and settings of the allocator.
 
 mod captured;
 mod counts;
@@ -29,7 +29,7 @@ pub(super) struct FactsViewProps {
     pub(super) file: Rc<OpenFile>,
 }
 
-/// The file, its devices, all notes, its settings and what it counts.
+/// The file, its devices, all notes, its settings and counts.
 #[component]
 pub(super) fn FactsView(props: &FactsViewProps) -> Html {
     let commands = use_commands();
@@ -91,7 +91,7 @@ pub(super) fn FactsView(props: &FactsViewProps) -> Html {
     }
 }
 
-/// The notes: oddities and gaps, with advice.
+/// A list of notes, each with its advice.
 pub(super) fn notes_list<'a>(notes: impl IntoIterator<Item = &'a Note>) -> Html {
     html! { <ul class="notes">{ for notes.into_iter().map(note) }</ul> }
 }

@@ -36,7 +36,7 @@ pub(super) fn FileTabs(props: &FileTabsProps) -> Html {
     }
 }
 
-/// The class of the spot before a name; `None` for a file that is ready.
+/// The style class of the dot before a name; `None` for a file that is ready.
 fn spot(tab: &Tab) -> Option<&'static str> {
     match tab.phase {
         Phase::Opening(_) => Some("busy"),
@@ -45,10 +45,10 @@ fn spot(tab: &Tab) -> Option<&'static str> {
     }
 }
 
-/// The characters of a name's end that always stay: names differ there.
+/// Number of characters at a name's end that are always shown, because names differ there.
 const END_CHARACTERS: usize = 16;
 
-/// A name's start, which gives way, and its end.
+/// A name's start, which is shortened if necessary, and its end.
 fn halves(name: &str) -> (&str, &str) {
     let end = name.char_indices().rev().nth(END_CHARACTERS - 1);
     name.split_at(end.map_or(0, |(at, _)| at))
@@ -81,11 +81,12 @@ fn FileTab(props: &FileTabProps) -> Html {
             event.stop_propagation();
         })
     };
-    // The arrow keys move the focus with the choice.
+    // Choosing a tab with arrow keys moves the focus to it.
     let node = use_node_ref();
     {
         let node = node.clone();
-        // More tabs, and the choices of a file that is open now, leave less room for this one.
+        // Scrolled into view again when more tabs, or the choices of a file that is now open, leave
+        // less space.
         let room = (is_current, props.spot, props.count);
         use_effect_with(room, move |(is_current, ..)| {
             let Some(element) = node.cast::<HtmlElement>().filter(|_| *is_current) else {

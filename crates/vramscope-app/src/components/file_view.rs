@@ -29,7 +29,7 @@ use crate::state::{DeviceView, OpenFile, Phase, State, Tab, ViewKind};
 pub(super) struct FileViewProps {
     pub(super) state: UseReducerHandle<State>,
     pub(super) tab: Rc<Tab>,
-    /// What the page is drawn in.
+    /// The theme of the page.
     pub(super) theme: ThemeName,
 }
 
@@ -68,13 +68,13 @@ struct ReadyFileProps {
     theme: ThemeName,
 }
 
-/// A file that can be looked at.
+/// The views of a file that is ready.
 #[component]
 fn ReadyFile(props: &ReadyFileProps) -> Html {
     let (state, file, session) = (&props.state, &props.file, &props.session);
     let look = Look {
         device: file.facts().map_or(0, |facts| facts.device),
-        // Views without a picture of their own have the timeline's legend.
+        // Views without a picture over the x axis have the timeline's legend.
         picture: state.view.picture().unwrap_or_default(),
         filter: state.search.filter(file.view()),
         packing: 0,
@@ -131,8 +131,8 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
     }
 }
 
-/// Asks what the state needs to know of the device: where the cursor is, what the range holds, where they and
-/// the visible part are after the axis has changed, and what is pinned.
+/// Asks for facts that the state needs about the device: about the cursor, the range and the pinned
+/// item, and where the range and the visible part are after a change of the axis.
 #[hook]
 fn use_questions(session: &Session, look: &Look, view: Option<&DeviceView>) {
     let (device, axis) = (look.device, look.axis);

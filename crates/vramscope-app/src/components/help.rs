@@ -1,4 +1,4 @@
-//! All keys and gestures.
+//! The list of all keys and gestures.
 
 use web_sys::HtmlElement;
 use yew::prelude::*;
@@ -8,7 +8,7 @@ use super::icons::{Glyph, Icon};
 use crate::state::Action;
 use crate::state::keys::{HELP, HelpLine};
 
-/// The help over the page.
+/// The help dialog.
 #[component]
 pub(super) fn Help() -> Html {
     let commands = use_commands();
@@ -20,7 +20,7 @@ pub(super) fn Help() -> Html {
             if let Some(dialog) = node.cast::<HtmlElement>() {
                 let _ = dialog.focus();
             }
-            // Who came with the keyboard goes on where they were.
+            // Returns the focus to the element that had it.
             move || {
                 if let Some(element) = before {
                     let _ = element.focus();

@@ -71,7 +71,7 @@ pub(super) struct IconProps {
     pub(super) icon: Icon,
 }
 
-/// An icon; what it means must stand beside it or in its button's label.
+/// An icon. A label beside it, or its button's label, must state the meaning.
 #[component]
 pub(super) fn Glyph(props: &IconProps) -> Html {
     html! {

@@ -1,4 +1,4 @@
-//! The meaning of the colours, with the bytes of each at the peak.
+//! The legend: what colours stand for, with the bytes of each at the peak.
 
 use yew::prelude::*;
 
@@ -10,14 +10,14 @@ use vramscope_view::display;
 
 #[derive(Properties, PartialEq)]
 pub(super) struct LegendListProps {
-    /// The question that the legend answers.
+    /// The legend's question.
     pub(super) of: LegendOf,
     pub(super) legend: Shared<Legend>,
-    /// The search: the row with the same term is marked.
+    /// The search text: the row with the same term is marked.
     pub(super) search: AttrValue,
 }
 
-/// The list, the most bytes first.
+/// The legend's rows, sorted by bytes.
 #[component]
 pub(super) fn LegendList(props: &LegendListProps) -> Html {
     let commands = use_commands();

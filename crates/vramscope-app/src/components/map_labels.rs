@@ -1,4 +1,4 @@
-//! Beside the map: its lanes' sizes and addresses, and which pool and stream they are of.
+//! Labels beside the map: sizes and addresses of lanes, and the pool and stream of their groups.
 
 use yew::prelude::*;
 
@@ -18,11 +18,11 @@ pub(super) struct MapLabelListProps {
     pub(super) device: DeviceIndex,
     pub(super) area: PlotArea,
     pub(super) region: Region,
-    /// Whether heights are labelled instead of addresses.
+    /// Whether the y axis is labelled in bytes instead of addresses.
     pub(super) bytes_axis: bool,
 }
 
-/// The labels of what is visible.
+/// The labels of the visible part.
 #[component]
 pub(super) fn MapLabelList(props: &MapLabelListProps) -> Html {
     let device = props.device;
@@ -41,7 +41,7 @@ pub(super) fn MapLabelList(props: &MapLabelListProps) -> Html {
     }
 }
 
-/// Heights, as an axis has them.
+/// Labels in bytes, at the ticks of an axis.
 fn byte_labels(area: &PlotArea, region: Region) -> Html {
     let size = area.size_px();
     let viewport = region.viewport(size);
@@ -54,7 +54,7 @@ fn byte_labels(area: &PlotArea, region: Region) -> Html {
     html! { <div class="lane-labels">{ for ticks.iter().map(label) }</div> }
 }
 
-/// The labels of lanes and of groups of them, those of what is visible.
+/// The labels of visible lanes and groups.
 pub(super) fn map_labels(
     lanes: &[LaneMark],
     groups: &[GroupMark],
@@ -64,7 +64,7 @@ pub(super) fn map_labels(
     let (left, top) = area.to_css((0.0, 0.0));
     let size = area.size_px();
     let (_, bottom) = area.to_css((0.0, f64::from(size.1)));
-    // Text is as large on every screen.
+    // Laid out in css px, because text has the same size on every screen.
     let viewport = region.viewport((1, (bottom - top).round() as u32));
     let labels = MapLabels::of(lanes, groups, &viewport);
     let lane = |label: &MapLabel| {

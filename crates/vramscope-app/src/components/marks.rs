@@ -1,4 +1,4 @@
-//! Over the timeline: the cursor that the keyboard moves, the selected range, failed allocations.
+//! Marks over the timeline: the cursor, the selected range, and failed allocations.
 
 use yew::prelude::*;
 
@@ -10,10 +10,11 @@ use crate::state::gesture::{DragKind, Point};
 use crate::state::{Region, sentences};
 use vramscope_core::model::DeviceIndex;
 
-/// A job that retries can fail thousands of times: more marks than this only cover each other.
+/// The most marks of failed allocations. A job that retries can fail thousands of times, and more
+/// marks would only cover each other.
 const MOST_OOMS: usize = 200;
 
-/// Half the width of a label and its air, CSS px.
+/// Half the width of a label with padding, CSS px.
 const LABEL_CSS: f64 = 18.0;
 
 #[derive(Properties, PartialEq)]
@@ -25,11 +26,11 @@ pub(super) struct MarksProps {
     pub(super) region: Region,
     pub(super) cursor_x: Option<f64>,
     pub(super) range: Option<(f64, f64)>,
-    /// A range that is being drawn.
+    /// A range that is being dragged.
     pub(super) draft: Option<(DragKind, Point, Point)>,
 }
 
-/// Cursor and range.
+/// Cursor, range and failed allocations.
 #[component]
 pub(super) fn Marks(props: &MarksProps) -> Html {
     let area = &props.area;
@@ -60,7 +61,7 @@ pub(super) fn Marks(props: &MarksProps) -> Html {
     let ooms = ooms.filter(|mark| is_visible(&mark.x));
     let ooms = ooms.take(MOST_OOMS).map(|mark| {
         let x = x_css(mark.x);
-        // Where a recording ends, there is no room on the right.
+        // Moved to the left at the end of a recording, where there is no room on the right.
         let class = classes!("oom", (x + LABEL_CSS > right).then_some("last"));
         html! { <div {class} style={format!("left:{x}px;top:{top}px")} title={sentences::oom(mark)}>{ "OOM" }</div> }
     });

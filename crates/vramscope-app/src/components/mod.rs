@@ -1,5 +1,5 @@
-//! The page's components, one per file. They show what [`crate::state`] holds and say what the user did; they
-//! compute no number.
+//! The page's components, one per file. They render [`crate::state`] and dispatch actions; they
+//! compute no numbers.
 
 mod all_strip;
 mod allocator;

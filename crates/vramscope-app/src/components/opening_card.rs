@@ -1,4 +1,4 @@
-//! A file that is being read: how far, and a way out.
+//! The card of a file that is being read: its progress, and a cancel button.
 
 use yew::prelude::*;
 
@@ -14,7 +14,7 @@ pub(super) struct OpeningCardProps {
     pub(super) progress: Progress,
 }
 
-/// A progress bar in bytes with its stage and a cancel button.
+/// A progress bar with the stage and a cancel button.
 #[component]
 pub(super) fn OpeningCard(props: &OpeningCardProps) -> Html {
     let commands = use_commands();

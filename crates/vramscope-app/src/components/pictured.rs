@@ -1,4 +1,5 @@
-//! The views that are pictures over the x axis: the strip, then lanes and marks, then the picture.
+//! The views that are pictures over the x axis: the strip, below it lanes and marks, then the
+//! picture.
 
 use yew::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The views, one below the other.
+//! The rail: the list of views.
 
 use yew::prelude::*;
 

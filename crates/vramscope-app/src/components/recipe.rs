@@ -4,7 +4,7 @@ use yew::prelude::*;
 
 use super::copy_button::CopyButton;
 
-/// The lines of Python that record one.
+/// The lines of Python that record a snapshot.
 const PYTHON: &str = "\
 import torch
 torch.cuda.memory._record_memory_history(max_entries=1_000_000)
@@ -12,7 +12,7 @@ train_a_few_steps()  # your code
 torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")
 ";
 
-/// The lines, and a button that copies them.
+/// The lines with a button that copies them.
 #[component]
 pub(super) fn Recipe() -> Html {
     html! {

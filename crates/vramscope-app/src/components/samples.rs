@@ -1,18 +1,18 @@
-//! The bundled snapshots, and a graph.
+//! The bundled sample files.
 
 use yew::prelude::*;
 
 use super::commands::use_commands;
 use crate::engine::Source;
 
-/// One bundled file.
+/// A bundled file.
 struct Sample {
     /// File name under `samples/`.
     file: &'static str,
     title: &'static str,
-    /// What there is to see.
+    /// A description of what it shows.
     text: &'static str,
-    /// Bands of the thumbnail: x from, x to, lower edge, upper edge at either end; 120 × 60, y upwards.
+    /// Bands of the thumbnail: left, right, lower and upper edge in a box of 120 × 60, y upwards.
     bands: &'static [(f64, f64, f64, f64)],
 }
 
@@ -87,7 +87,7 @@ const SAMPLES: [Sample; 4] = [
     },
 ];
 
-/// The samples to click.
+/// The samples as buttons that open them.
 #[component]
 pub(super) fn Samples() -> Html {
     let commands = use_commands();

@@ -1,11 +1,11 @@
-//! A call site on one line: where there is no room for all of it, its folder and its function give way, and
-//! `file:line` stays, and that it is where memory was freed, if nobody knows who allocated it.
+//! A call site on one line. If space is short, its folder and its function are cut, while
+//! `file:line` stays. If only the free was recorded, "freed at" precedes it.
 
 use yew::prelude::*;
 
 use crate::state::{sentences, stacks};
 
-/// A call site, or another label as it is.
+/// The label of a call site. Other labels stay as they are.
 pub(super) fn site_label(label: &str) -> Html {
     let freed_at = "freed at ";
     let (is_freed, label) = match label.strip_prefix(freed_at) {

@@ -1,4 +1,4 @@
-//! A frame's place as a link to its source, and the setting that says where that is.
+//! Links from frames to their source, and the setting for them.
 
 use std::rc::Rc;
 
@@ -10,22 +10,22 @@ use yew::prelude::*;
 
 use super::icons::{Glyph, Icon};
 
-/// Under which name the setting is kept.
+/// The key of the setting in local storage.
 const KEPT_AS: &str = "vramscope.editor";
 
 const SETTING_ID: &str = "editor-setting";
 
-/// What the user wrote.
+/// The setting as the user typed it.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct EditorSetting {
     /// The pattern; empty for no links.
     pub(super) pattern: String,
-    /// One swap of folders a line.
+    /// Swaps of folders, one per line.
     pub(super) swaps: String,
 }
 
-/// The setting, for all components.
+/// The setting and its links, as a context for all components.
 #[derive(Clone, PartialEq)]
 pub(super) struct Editor {
     setting: Rc<EditorSetting>,
@@ -33,7 +33,7 @@ pub(super) struct Editor {
     set: Callback<EditorSetting>,
 }
 
-/// What the root component provides to all others.
+/// Loads the setting; the root component provides it to all others.
 #[hook]
 pub(super) fn use_editor_setting() -> Editor {
     let setting =
@@ -46,7 +46,7 @@ pub(super) fn use_editor_setting() -> Editor {
     let set = {
         let setter = setting.setter();
         use_callback((), move |setting: EditorSetting, ()| {
-            // Private windows may keep nothing: then it lasts as long as the page.
+            // Private windows may store nothing; then the setting lasts as long as the page.
             let _ = LocalStorage::set(KEPT_AS, &setting);
             setter.set(Rc::new(setting));
         })
@@ -60,17 +60,17 @@ pub(super) fn use_editor_setting() -> Editor {
 
 #[derive(Properties, PartialEq)]
 pub(super) struct SourceLinkProps {
-    /// The file as the snapshot names it.
+    /// The file name as in the snapshot.
     pub(super) file: AttrValue,
     /// The line, from 1; 0 if unknown.
     pub(super) line: u32,
     #[prop_or_default]
     pub(super) class: Classes,
-    /// What it says.
+    /// The content of the link.
     pub(super) children: Html,
 }
 
-/// A place in a source file: a link where the user has said where sources are, else plain.
+/// A position in a source file: a link if the user has set a pattern, else plain text.
 #[component]
 pub(super) fn SourceLink(props: &SourceLinkProps) -> Html {
     let editor = use_context::<Editor>();
@@ -89,7 +89,7 @@ pub(super) fn SourceLink(props: &SourceLinkProps) -> Html {
     }
 }
 
-/// Where sources open: a button and what it opens.
+/// A button that opens the setting.
 #[component]
 pub(super) fn EditorButton() -> Html {
     let Some(editor) = use_context::<Editor>() else {
@@ -110,7 +110,7 @@ pub(super) fn EditorButton() -> Html {
     }
 }
 
-/// Keys pressed here are meant for here.
+/// Keeps keys pressed in the setting from the page's shortcuts.
 fn keep_keys(event: KeyboardEvent) {
     event.stop_propagation();
 }
@@ -175,7 +175,7 @@ fn Setting(props: &SettingProps) -> Html {
     }
 }
 
-/// What is wrong with the setting, or what comes of it.
+/// An error in the setting, or an example of its links.
 fn outcome(setting: &EditorSetting) -> Html {
     if setting.pattern.is_empty() {
         return html! { <p class="muted">{ "Places in stacks become links. It is kept in this browser only." }</p> };

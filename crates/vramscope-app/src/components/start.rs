@@ -1,4 +1,4 @@
-//! The page without a file.
+//! The page while no file is open.
 
 use std::rc::Rc;
 
@@ -11,11 +11,11 @@ use crate::state::{Permalink, sentences};
 
 #[derive(Properties, PartialEq)]
 pub(super) struct StartProps {
-    /// What the page's address is about, if its file is not open.
+    /// The state in the page's address, if its file is not open.
     pub(super) wanted: Option<Rc<Permalink>>,
 }
 
-/// One sentence, a place to drop files, samples, and how to record.
+/// A headline, an area to drop files, samples, and how to record.
 #[component]
 pub(super) fn Start(props: &StartProps) -> Html {
     let commands = use_commands();

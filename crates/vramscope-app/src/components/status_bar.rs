@@ -1,4 +1,4 @@
-//! The line at the bottom: where the pointer is, and what is selected.
+//! The bar at the bottom: the moment under the pointer, and the selection.
 
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ pub(super) struct StatusBarProps {
     pub(super) ruler_mode: bool,
 }
 
-/// The line at the bottom.
+/// The bar at the bottom.
 #[component]
 pub(super) fn StatusBar(props: &StatusBarProps) -> Html {
     let commands = use_commands();
@@ -39,7 +39,7 @@ pub(super) fn StatusBar(props: &StatusBarProps) -> Html {
     }
 }
 
-/// The part of all allocations that the search shows.
+/// How much the search matches.
 fn found(tab: &Tab, search: &Search, commands: &Commands) -> Option<Html> {
     let session = commands.session.emit(tab.id)?;
     let file = tab.ready()?;
@@ -51,7 +51,7 @@ fn found(tab: &Tab, search: &Search, commands: &Commands) -> Option<Html> {
     })
 }
 
-/// The number of notes, with a button to show them.
+/// The number of notes, as a button that shows them.
 fn notes(file: &OpenFile, commands: &Commands) -> Option<Html> {
     let count = file.notes().count() as u64;
     (count > 0).then(|| {
@@ -63,7 +63,7 @@ fn notes(file: &OpenFile, commands: &Commands) -> Option<Html> {
     })
 }
 
-/// The state of a file's opening, for screen readers.
+/// The progress of opening the file, for screen readers.
 fn news(tab: &Tab) -> &'static str {
     match &tab.phase {
         Phase::Opening(progress) => sentences::stage(progress.stage),
@@ -72,13 +72,13 @@ fn news(tab: &Tab) -> &'static str {
     }
 }
 
-/// The step of the cursor among those of the graph.
+/// The cursor's step in a graph.
 fn step(graphs: &OpenGraphs) -> Option<Html> {
     let text = graph_words::step(graphs.step()?, graphs.facts()?);
     Some(html! { <span>{ text }</span> })
 }
 
-/// The moment under the pointer, else that of the cursor, else the whole device; then the selection.
+/// The moment under the pointer, else the cursor's, else totals of the device; then the selection.
 fn place(tab: &Tab) -> Option<Html> {
     let file = tab.ready()?;
     let (facts, view) = file.facts().zip(file.view())?;

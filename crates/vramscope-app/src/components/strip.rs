@@ -20,12 +20,12 @@ use vramscope_core::model::DeviceIndex;
 pub(super) struct StripProps {
     pub(super) session: Session,
     pub(super) look: Look,
-    /// The whole of the axis.
+    /// The bounds of the whole axis.
     pub(super) bounds: Bounds,
     pub(super) region: Region,
-    /// The device's capacity, where it is known.
+    /// The device's capacity; `None` if unknown.
     pub(super) capacity_bytes: Option<u64>,
-    /// The cursor's place on the x axis.
+    /// The cursor's position on the x axis.
     pub(super) cursor_x: Option<f64>,
     /// The selected range on the x axis.
     pub(super) range: Option<(f64, f64)>,
@@ -80,7 +80,8 @@ pub(super) fn Strip(props: &StripProps) -> Html {
     }
 }
 
-/// The brush over the shown part of an axis that ends at `x_end`, and shades over the rest; empty if all is shown.
+/// The brush over the visible part of an axis that ends at `x_end`, and shades over the rest; empty
+/// if all is visible.
 fn brush(region: Region, x_end: f64) -> Html {
     if region.x_min <= 0.0 && region.x_max >= x_end {
         return Html::default();
@@ -105,7 +106,8 @@ struct BrushHandlers {
     onlostpointercapture: Callback<PointerEvent>,
 }
 
-/// Drags the brush, which shows `region` of an axis that ends at `x_end`; a click brings it there.
+/// Lets the user drag the brush, whose position is `region` on an axis that ends at `x_end`. A
+/// click moves the brush there.
 #[hook]
 fn use_brush(node: &NodeRef, x_end: f64, region: Region) -> BrushHandlers {
     let hand = Hand {
@@ -123,7 +125,7 @@ fn use_brush(node: &NodeRef, x_end: f64, region: Region) -> BrushHandlers {
         onpointerdown: listener(Hand::press),
         onpointermove: listener(Hand::drag),
         onpointerup: listener(Hand::release),
-        // The system has taken the pointer for itself: it holds the brush no longer.
+        // The browser has taken the pointer, so the brush is released.
         onlostpointercapture: listener(|hand, _| *hand.held.borrow_mut() = None),
     }
 }
@@ -159,7 +161,7 @@ impl Hand {
         }
     }
 
-    /// Ends a drag; a click without a drag brings the brush to the pointer.
+    /// Ends a drag. After a click without a drag, centres the brush at the pointer.
     fn release(&self, event: &PointerEvent) {
         let (x, width) = self.at(event);
         let Some(brush) = self.held.take() else {
@@ -170,7 +172,7 @@ impl Hand {
         }
     }
 
-    /// The pointer's place and the strip's width, CSS px.
+    /// The pointer's position and the strip's width, CSS px.
     fn at(&self, event: &PointerEvent) -> (f64, f64) {
         let strip = self.node.cast::<Element>();
         let strip = strip.map(|strip| strip.get_bounding_client_rect());
@@ -195,7 +197,7 @@ impl Hand {
     }
 }
 
-/// The curves over the whole recording, in so many columns.
+/// The curves over the whole recording in `columns` columns.
 #[hook]
 pub(super) fn use_minimap(
     session: &Session,
@@ -213,7 +215,7 @@ pub(super) fn use_minimap(
     answered.answer.filter(|_| asked == (device, axis))
 }
 
-/// The training steps on the axis shown.
+/// The training steps on the current axis.
 #[hook]
 fn use_steps(props: &StripProps) -> Option<StepMarks> {
     let question = Question::Steps {

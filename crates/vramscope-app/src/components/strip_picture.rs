@@ -1,4 +1,4 @@
-//! The strip's curves as an element of the page.
+//! The strip's curves as an SVG element.
 
 use std::rc::Rc;
 
@@ -13,16 +13,16 @@ use vramscope_view::minimap::{Minimap, Strip};
 use vramscope_view::scene::Style;
 use vramscope_view::theme::Theme;
 
-/// The lines beside the curves.
+/// The lines and ticks over the curves.
 #[derive(Clone, PartialEq)]
 pub(super) struct StripLines {
-    /// The beginnings of training steps.
+    /// The starts of training steps.
     pub(super) steps: Option<StepMarks>,
-    /// The device's capacity, where it is known.
+    /// The device's capacity; `None` if it is not drawn.
     pub(super) capacity_bytes: Option<u64>,
 }
 
-/// The curves, drawn again only when they change; `None` until they are there.
+/// Draws the curves, and redraws them only after a change; `None` until they are available.
 #[hook]
 pub(super) fn use_strip_picture(
     curves: &Option<Shared<protocol::Minimap>>,

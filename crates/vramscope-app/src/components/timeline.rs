@@ -1,4 +1,4 @@
-//! The timeline: its canvases, their pointer handlers, and the elements above them.
+//! A picture over the x axis: its canvases, their pointer handlers, and the elements over them.
 
 use web_sys::HtmlCanvasElement;
 use yew::prelude::*;
@@ -20,26 +20,27 @@ use vramscope_view::map::GroupMark;
 pub(super) struct TimelineProps {
     pub(super) session: Session,
     pub(super) look: Look,
-    /// The whole of the axis.
+    /// The bounds of the whole picture.
     pub(super) bounds: Bounds,
     pub(super) view: DeviceView,
     /// Whether the next drag zooms to a box.
     pub(super) box_mode: bool,
-    /// Whether drags measure.
+    /// Whether drags measure with a ruler.
     pub(super) ruler_mode: bool,
-    /// The worker's answer for about the visible part.
+    /// Decorations of the visible part, or of an earlier one until its own arrive.
     #[prop_or_default]
     pub(super) decorations: Option<SharedDecorations>,
-    /// The device's capacity, where it is to be drawn.
+    /// The device's capacity; `None` if it is not drawn.
     #[prop_or_default]
     pub(super) capacity_bytes: Option<u64>,
-    /// The places of pools and streams in the packing.
+    /// Data for the labels of pools and streams in the packing.
     #[prop_or_default]
     pub(super) groups: Vec<GroupMark>,
-    /// Heights of this picture, as a share of those that `view` and `bounds` say.
+    /// Scale of this picture's heights, relative to `view` and `bounds`.
     #[prop_or(1.0)]
     pub(super) y_scale: f64,
-    /// Whether a map's heights are labelled in bytes, beside another picture; else in addresses.
+    /// Whether the map's y axis is labelled in bytes instead of addresses, because another picture
+    /// is beside it.
     #[prop_or_default]
     pub(super) bytes_axis: bool,
 }
@@ -50,7 +51,7 @@ impl TimelineProps {
     }
 }
 
-/// The timeline of one device.
+/// A picture over the x axis of one device.
 #[component]
 pub(super) fn Timeline(props: &TimelineProps) -> Html {
     let commands = use_commands();
@@ -114,7 +115,7 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
     }
 }
 
-/// A screen reader's name for the picture.
+/// The picture's description for screen readers.
 fn label(picture: Picture) -> String {
     let what = match picture {
         Picture::Timeline => "Active memory over time, one band per allocation.",
@@ -125,7 +126,7 @@ fn label(picture: Picture) -> String {
     format!("{what} Arrow keys move, W and S zoom, question mark lists all keys.")
 }
 
-/// Draws the box that is being dragged.
+/// Draws the box that the user drags.
 #[hook]
 fn use_box(canvas: &UseStateHandle<Option<TimelineCanvas>>, draft: Option<Draft>) {
     let boxed = draft.filter(|(kind, ..)| *kind == DragKind::Box);
@@ -136,7 +137,8 @@ fn use_box(canvas: &UseStateHandle<Option<TimelineCanvas>>, draft: Option<Draft>
     });
 }
 
-/// The text for screen readers: the pinned thing; those under the pointer would be too many.
+/// The text for screen readers: what is pinned. Announcing everything under the pointer would be
+/// too much.
 fn spoken(view: &DeviceView) -> String {
     view.details
         .as_ref()
@@ -144,7 +146,7 @@ fn spoken(view: &DeviceView) -> String {
         .unwrap_or_default()
 }
 
-/// The canvases of `session`, once they are in the document.
+/// The canvases of `session`; `None` until they are in the document.
 #[hook]
 fn use_canvas(
     session: &Session,
@@ -176,7 +178,7 @@ fn use_canvas(
     canvas
 }
 
-/// Keeps the canvases up to date.
+/// Passes changes of the properties on to the canvases.
 #[hook]
 fn use_picture(
     canvas: &UseStateHandle<Option<TimelineCanvas>>,
@@ -231,7 +233,7 @@ fn use_picture(
             canvas.echo(*echoed);
         }
     });
-    // What is under a still pointer changes with the picture.
+    // What is under a resting pointer changes with the picture.
     use_effect_with((canvas.clone(), pointer, draw), |(canvas, pointer, _)| {
         if let Some(canvas) = &**canvas {
             canvas.point(*pointer);

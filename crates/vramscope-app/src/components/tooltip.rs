@@ -1,4 +1,4 @@
-//! The tooltip: three lines on the thing under the pointer.
+//! The tooltip: three lines about what is under the pointer.
 
 use yew::prelude::*;
 
@@ -10,14 +10,14 @@ use vramscope_view::display;
 
 #[derive(Properties, PartialEq)]
 pub(super) struct TooltipProps {
-    /// The pointer, CSS px of the stage.
+    /// The pointer's position in the stage, CSS px.
     pub(super) at: Point,
     /// The stage's size, CSS px.
     pub(super) room: (f64, f64),
     pub(super) hit: Hovered,
 }
 
-/// The tooltip; nothing over nothing.
+/// The tooltip; empty if nothing is under the pointer.
 #[component]
 pub(super) fn Tooltip(props: &TooltipProps) -> Html {
     let content = match &props.hit.on {
@@ -34,7 +34,7 @@ pub(super) fn Tooltip(props: &TooltipProps) -> Html {
     html! { <div class="tooltip" role="tooltip" style={position(props.at, props.room)}>{ content }</div> }
 }
 
-/// On the side of the pointer with more room, so that it never leaves the stage.
+/// Places a tooltip on the side of the pointer with more room, so that it stays within the stage.
 pub(super) fn position((x, y): Point, (width, height): (f64, f64)) -> String {
     let across = if x > width / 2.0 {
         format!("right:{}px", width - x + 14.0)

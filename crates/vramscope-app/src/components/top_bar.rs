@@ -1,4 +1,4 @@
-//! The bar at the top: files, device, axis, colours, theme, help.
+//! The bar at the top: files, search, device, axis, colours, sharing, theme, help.
 
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ use crate::engine::Session;
 use crate::protocol::{Axis, ColourBy};
 use crate::state::{Action, DeviceView, OpenFile, State, Tab, ThemeChoice, sentences};
 
-/// The meanings of colours, in the order of the list.
+/// The options of "Colour by", in the order of the list.
 const COLOURS: [(ColourBy, &str); 6] = [
     (ColourBy::CallSite, "call site"),
     (ColourBy::Size, "size"),
@@ -73,13 +73,13 @@ pub(super) fn TopBar(props: &TopBarProps) -> Html {
     }
 }
 
-/// The file of which there is something to take away, and its worker.
+/// The current file and its session, if it has something to share.
 fn shared<'a>(state: &'a State, commands: &Commands) -> Option<(&'a Tab, Session)> {
     let tab = state.tab().filter(|tab| tab.file_bytes().is_some())?;
     Some((tab, commands.session.emit(tab.id)?))
 }
 
-/// The file that the search box searches, what is shown of it, and its worker.
+/// The file that the search box searches, the state of its device, and its session.
 fn searched<'a>(
     state: &'a State,
     commands: &Commands,
@@ -95,7 +95,7 @@ struct FileChoicesProps {
     colour_by: ColourBy,
 }
 
-/// What can be chosen once a file is read.
+/// The choices for an open file: device, colours, axis.
 #[component]
 fn FileChoices(props: &FileChoicesProps) -> Html {
     let commands = use_commands();

@@ -1,4 +1,4 @@
-//! The properties of all views.
+//! The properties that all views share.
 
 use std::rc::Rc;
 
@@ -11,23 +11,23 @@ use crate::state::{Choices, DeviceView, OpenFile, Search, Tab};
 /// The properties of every view of a device.
 #[derive(Clone, Properties, PartialEq)]
 pub(super) struct ViewProps {
-    /// The file's worker.
+    /// The file's session.
     pub(super) session: Session,
-    /// Its tab's number.
+    /// The number of its tab.
     pub(super) id: SessionId,
     pub(super) file: Rc<OpenFile>,
     /// Device, axis, colours, theme, filter.
     pub(super) look: Look,
-    /// The whole of the shown picture.
+    /// The bounds of the whole picture.
     pub(super) bounds: Bounds,
-    /// The state of the device's views: pin, cursor, range.
+    /// The state of the device's views: visible part, cursor, range, pinned item.
     pub(super) view: DeviceView,
     pub(super) search: Search,
     /// The choices of each view.
     pub(super) choices: Choices,
     /// Whether the next drag zooms to a box.
     pub(super) box_mode: bool,
-    /// Whether drags measure.
+    /// Whether drags measure with a ruler.
     pub(super) ruler_mode: bool,
     /// All open files, for the comparison.
     pub(super) tabs: Vec<Rc<Tab>>,

@@ -1,7 +1,8 @@
-//! A list of any length of which only the seen rows exist: scrolled by wheel and bar, walked by keys.
+//! A list of any length whose invisible rows have no elements. It scrolls by wheel, scrollbar and
+//! keys.
 //!
-//! The parent gives a row's content when asked and learns which rows are seen, so that it can ask its worker
-//! for them. What is active is the parent's to keep; the list shows it and scrolls to it when it changes.
+//! The parent renders the rows and is told which rows exist, so that it can request their data. The
+//! parent also holds the active row; the list marks it, and scrolls to it when it changes.
 
 use std::ops::Range;
 
@@ -14,46 +15,46 @@ use vramscope_view::scroll::Scroll;
 
 use super::hooks::use_height;
 
-/// Rows that exist beyond the seen ones, so that scrolling shows no gap.
+/// Rows rendered beyond the visible ones, so that scrolling shows no gap.
 const MORE_ROWS: u32 = 12;
-/// Rows that a wheel step of whole lines or pages moves by.
+/// Px per line of a wheel step, for browsers that count steps in lines.
 const WHEEL_LINE_PX: f64 = 40.0;
 
 #[derive(Properties, PartialEq)]
 pub(super) struct VirtualListProps {
     /// The name of the list, for screen readers.
     pub(super) label: AttrValue,
-    /// The prefix of its rows' ids, for pages with several lists.
+    /// The prefix of the rows' ids, for pages with several lists.
     #[prop_or(AttrValue::Static("vrow"))]
     pub(super) ids: AttrValue,
-    /// How many rows.
+    /// Number of rows.
     pub(super) rows: u32,
-    /// The height of a row in CSS px.
+    /// Height of a row, CSS px.
     pub(super) row_px: f64,
-    /// Writes the content of a row.
+    /// Renders a row.
     pub(super) row: Callback<u32, Html>,
-    /// Classes of a row beside `vrow`.
+    /// Additional style classes of a row.
     #[prop_or_default]
     pub(super) row_classes: Option<Callback<u32, Classes>>,
-    /// The row that keys move from; it is scrolled to whenever it changes.
+    /// The row from which keys move; the list scrolls to it when it changes.
     #[prop_or_default]
     pub(super) active: Option<u32>,
-    /// Called with the rows that exist now, some more than are visible.
+    /// Called with the range of rendered rows, which exceeds the visible ones.
     #[prop_or_default]
     pub(super) on_window: Callback<Range<u32>>,
-    /// A row was clicked or walked to.
+    /// Called when a row is clicked or reached with keys.
     #[prop_or_default]
     pub(super) on_active: Callback<u32>,
-    /// A row was double-clicked, or Enter pressed on it.
+    /// Called when a row is double-clicked, or Enter is pressed on it.
     #[prop_or_default]
     pub(super) on_open: Callback<u32>,
     /// A header that stays above the rows and scrolls sideways with them.
     #[prop_or_default]
     pub(super) header: Html,
-    /// The height of that in CSS px.
+    /// Height of the header, CSS px.
     #[prop_or_default]
     pub(super) head_px: f64,
-    /// Whether sideways arrows are not the list's: it does not scroll to the side.
+    /// Whether sideways arrow keys are not for the list, because it does not scroll sideways.
     #[prop_or_default]
     pub(super) is_narrow: bool,
     /// Whether it takes the focus when it appears.
@@ -72,7 +73,7 @@ pub(super) fn VirtualList(props: &VirtualListProps) -> Html {
         view_px: (height_px - props.head_px).max(0.0),
     };
     let now = list.clamp(*top);
-    // The scroll position that we asked for: its event tells nothing new.
+    // The scroll position last set by the list itself, whose event is ignored.
     let asked = use_mut_ref(|| f64::NAN);
 
     let go = {
@@ -144,7 +145,7 @@ fn one_row(props: &VirtualListProps, row: u32) -> Html {
     }
 }
 
-/// Arrows, pages and ends walk; Enter opens.
+/// Arrow, page and end keys move the active row; Enter opens it.
 fn on_key(props: &VirtualListProps, list: Scroll) -> Callback<KeyboardEvent> {
     let (rows, active) = (props.rows, props.active);
     let (on_active, on_open) = (props.on_active.clone(), props.on_open.clone());
@@ -175,14 +176,14 @@ fn on_key(props: &VirtualListProps, list: Scroll) -> Callback<KeyboardEvent> {
     })
 }
 
-/// Where the scrollbar is stretched, the wheel moves the list by its own pixels all the same.
+/// Makes the wheel scroll a list with a stretched scrollbar by the list's own px.
 #[hook]
 fn use_wheel_steps(node: &NodeRef, list: Scroll, top: f64, go: Callback<f64>) {
     let latest = use_mut_ref(|| (list, top, go.clone()));
     *latest.borrow_mut() = (list, top, go);
     let node = node.clone();
     use_effect_with(list.is_stretched(), move |&is_stretched| {
-        // Yew's own listener is passive.
+        // Yew's own listener is passive and cannot prevent scrolling.
         let options = EventListenerOptions::enable_prevent_default();
         let element = node.cast::<Element>().filter(|_| is_stretched);
         let listener = element.map(|element| {
@@ -207,7 +208,7 @@ fn use_wheel_steps(node: &NodeRef, list: Scroll, top: f64, go: Callback<f64>) {
     });
 }
 
-/// Scrolls to the active row when it is another one, or when the list is first laid out.
+/// Scrolls to the active row when it changes, or when the list is first laid out.
 #[hook]
 fn use_reveal(active: Option<u32>, list: Scroll, top: f64, go: Callback<f64>) {
     let is_laid_out = list.view_px > 0.0;
@@ -218,7 +219,7 @@ fn use_reveal(active: Option<u32>, list: Scroll, top: f64, go: Callback<f64>) {
                 return;
             };
             let nearest = list.reveal(top, row);
-            // What is far away comes to the middle, so that its neighbours are seen too.
+            // A distant row is scrolled to the middle, so that its neighbours are visible too.
             let is_far = (nearest - top).abs() > list.view_px;
             let to = if is_far { list.centre(row) } else { nearest };
             if to != top {

@@ -1,4 +1,4 @@
-//! The list of all events, and ways to get to one.
+//! The list of all events, with a field and buttons to go to a certain one.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ use crate::state::{Action, Shared};
 
 /// Height of a row, CSS px.
 const ROW_PX: f64 = 22.0;
-/// Rows asked for at a time begin at multiples of this: not every px is a new question.
+/// Requested ranges start at multiples of this, so that scrolling does not ask for every row.
 const STEP: u32 = 32;
 
 #[derive(Properties, PartialEq)]
@@ -35,7 +35,8 @@ pub(super) struct EventsProps {
     pub(super) pinned: Option<Shared<Details>>,
 }
 
-/// The list: row `m` is the event that leads to moment `m`, row 0 the beginning.
+/// The list of events. Row `m` is the event that leads to moment `m`, row 0 the start of the
+/// recording.
 #[component]
 pub(super) fn Events(props: &EventsProps) -> Html {
     let commands = use_commands();
@@ -151,7 +152,7 @@ struct JumpsProps {
     pinned: Option<Shared<Details>>,
 }
 
-/// The number of an event to go to, and buttons to what one looks for.
+/// The number of the current event, and buttons to the next or previous one of a kind.
 #[component]
 fn Jumps(props: &JumpsProps) -> Html {
     let commands = use_commands();
@@ -214,7 +215,7 @@ fn Jumps(props: &JumpsProps) -> Html {
     }
 }
 
-/// Where the pinned allocation came and went.
+/// Buttons to the events that allocated and freed the pinned allocation.
 fn of_pinned(props: &JumpsProps, dispatch: &Callback<Action>) -> Html {
     let Some(details) = &props.pinned else {
         return Html::default();
@@ -242,7 +243,7 @@ struct NumberProps {
     last: u32,
 }
 
-/// The number of the event that was last: another one can be typed.
+/// The number of the current event, in a field where another number can be typed.
 #[component]
 fn Number(props: &NumberProps) -> Html {
     let commands = use_commands();

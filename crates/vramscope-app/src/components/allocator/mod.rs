@@ -19,9 +19,9 @@ use events::Events;
 use picture::StatePicture;
 use scrubber::Scrubber;
 
-/// Events that Page Up and Page Down go over.
+/// Events by which Page Up and Page Down move.
 const PAGE: i64 = 100;
-/// How much closer a key goes.
+/// Zoom factor of a key press.
 const ZOOM_STEP: f64 = 1.5;
 
 #[component]
@@ -68,7 +68,7 @@ fn choose(commands: &Commands) -> Callback<AllocatorChoices> {
         .reform(|choices| Action::Choose(Chosen::Allocator(choices)))
 }
 
-/// What keys need to know.
+/// The state that keys act on.
 struct Keys {
     moment: u32,
     last: u32,

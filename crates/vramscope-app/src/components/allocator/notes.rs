@@ -1,4 +1,5 @@
-//! Notes above the picture on contents that do not fit, so that nothing is left out silently.
+//! Notes above the picture about blocks that do not fit into it, so that nothing is left out
+//! silently.
 
 use vramscope_core::analysis::memory::allocator_state::{FinalCheck, Misfits};
 use vramscope_view::display;
@@ -10,11 +11,11 @@ use crate::state::sentences::{allocations, count_of};
 pub(super) struct NotesProps {
     pub(super) misfits: Misfits,
     pub(super) check: FinalCheck,
-    /// Whether any segment is mapped now.
+    /// Whether any segment is mapped at this moment.
     pub(super) has_segments: bool,
 }
 
-/// The lines; mostly none.
+/// The notes; usually none.
 #[component]
 pub(super) fn Notes(props: &NotesProps) -> Html {
     let texts = notes(props);

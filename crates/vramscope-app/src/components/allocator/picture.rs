@@ -24,11 +24,11 @@ use crate::state::choices::AllocatorChoices;
 use crate::state::{Action, Shared};
 use vramscope_core::ids::AllocationId;
 
-/// How much closer a click goes where several blocks share a pixel.
+/// Zoom factor of a click where several blocks share the pixel.
 const CLOSER: f64 = 8.0;
-/// How much closer one notch of the wheel goes.
+/// Zoom factor of one notch of the wheel.
 const NOTCH: f64 = 1.25;
-/// Air around a line that is scrolled to, CSS px.
+/// Space around a line that is scrolled into view, CSS px.
 const AIR_CSS: f64 = 32.0;
 
 #[derive(Properties, PartialEq)]
@@ -41,7 +41,7 @@ pub(super) struct StatePictureProps {
     pub(super) choose: Callback<AllocatorChoices>,
 }
 
-/// A picture at hand.
+/// The latest picture from the worker.
 #[derive(Clone, PartialEq)]
 struct DrawnPicture {
     draw: DrawState,
@@ -76,7 +76,7 @@ pub(super) fn StatePicture(props: &StatePictureProps) -> Html {
     let area = use_plot_area(&scroller);
     let top = use_state_eq(|| 0.0_f64);
     let at = use_state_eq(|| None::<(f64, f64)>);
-    // The place of the picture to bring to a place of its box, once it is drawn at another scale.
+    // The top to scroll to, once the picture is drawn at another scale.
     let wanted_top = use_mut_ref(|| None::<f64>);
 
     let draw = area.map(|area| draw_state(props, area, *top));
@@ -128,11 +128,11 @@ pub(super) fn StatePicture(props: &StatePictureProps) -> Html {
     }
 }
 
-/// The newest picture of the device at hand.
+/// The latest picture of the current device.
 #[hook]
 fn use_drawn_picture(props: &StatePictureProps, draw: Option<DrawState>) -> Option<DrawnPicture> {
     let answered = use_answer(&props.session, draw.map(Question::Draw));
-    // Blocks of another device are other allocations.
+    // In another device, the same rows are other allocations.
     let is_of_device = |question: &Question| matches!(question, Question::Draw(draw) if draw.look.device == props.look.device);
     let shown = answered
         .filter(|answered| is_of_device(&answered.question))
@@ -144,7 +144,8 @@ fn use_drawn_picture(props: &StatePictureProps, draw: Option<DrawState>) -> Opti
     shown
 }
 
-/// What is under the pointer. What was there before, or at another moment, is not what is clicked.
+/// What is under the pointer. Answers for another position or moment are ignored, so that they are
+/// never clicked.
 #[hook]
 fn use_hovered(
     props: &StatePictureProps,
@@ -165,7 +166,7 @@ fn use_hovered(
         .filter(|_| Some(&hovered.question) == hit.as_ref())
 }
 
-/// Zooms by a factor around a place of the box (CSS px), which then has the same lines as before.
+/// Zooms by a factor. The lines at a position of the box (CSS px) stay where they are.
 fn on_zoom(
     props: &StatePictureProps,
     top: f64,
@@ -187,7 +188,7 @@ fn on_scroll(scroller: &NodeRef, top: UseStateSetter<f64>) -> Callback<Event> {
     })
 }
 
-/// Listeners for the pointer's moving and leaving.
+/// Listeners for moving and leaving of the pointer.
 fn on_pointer(
     scroller: &NodeRef,
     at: UseStateSetter<Option<(f64, f64)>>,
@@ -228,7 +229,7 @@ fn place(scroller: &NodeRef, event: &MouseEvent) -> Option<(f64, f64)> {
     ))
 }
 
-/// A click pins a block; where several share the pixel it goes closer.
+/// Pins the clicked block; zooms in where several blocks share the pixel.
 fn on_click(
     tip: Option<&Tip>,
     dispatch: &Callback<Action>,
@@ -268,7 +269,7 @@ fn rects(rects: &[RectCss], class: &'static str) -> Html {
     html! { { for rects.iter().map(rect) } }
 }
 
-/// Puts the bitmap on the canvas, moved by as much as was scrolled since it was asked for.
+/// Draws the bitmap on the canvas, shifted by the distance scrolled since it was requested.
 #[hook]
 fn use_canvas(canvas: &NodeRef, area: Option<PlotArea>, shown: &Option<DrawnPicture>, top: f64) {
     let canvas = canvas.clone();
@@ -286,7 +287,8 @@ fn use_canvas(canvas: &NodeRef, area: Option<PlotArea>, shown: &Option<DrawnPict
     use_closing(shown.as_ref().and_then(|shown| shown.bitmap.clone()));
 }
 
-/// Scrolls: to where the pointer was after zooming, to what was pinned, to what a step has changed.
+/// Scrolls after zooming so that the pointer stays over the same lines; and scrolls to what was
+/// pinned or changed by a step.
 #[hook]
 fn use_scrolling(
     scroller: &NodeRef,
@@ -308,7 +310,7 @@ fn use_scrolling(
         .filter(|_| is_now)
         .map(|drawn| (drawn.moment, drawn.changed.line_css));
     let node = scroller.clone();
-    // A step keeps its place in sight; the first picture stays at its top.
+    // A step scrolls to its change, but the first picture stays at its top.
     let is_first = use_mut_ref(|| true);
     use_effect_with(changed, move |changed| {
         if let Some((_, Some(line))) = changed
@@ -344,14 +346,14 @@ fn reveal(scroller: &NodeRef, (from, to): (f64, f64)) {
     }
 }
 
-/// With Ctrl, or a pinch on a touchpad, the wheel zooms; without, it scrolls.
+/// The wheel zooms with Ctrl, or by a pinch on a touchpad; otherwise it scrolls.
 #[hook]
 fn use_wheel_zoom(scroller: &NodeRef, zoom: Callback<(f64, f64)>) {
     let latest = use_mut_ref(|| zoom.clone());
     *latest.borrow_mut() = zoom;
     let node = scroller.clone();
     use_effect_with((), move |()| {
-        // Yew's own listener is passive: it could not keep the page from being zoomed.
+        // Yew's own listener is passive and cannot keep the browser from zooming the page.
         let options = EventListenerOptions::enable_prevent_default();
         let listener = node.cast::<Element>().map(|element| {
             EventListener::new_with_options(&element, "wheel", options, move |event| {

@@ -1,4 +1,5 @@
-//! The strip of this view: the curves of the whole recording, along which the moment can be dragged.
+//! The strip of the allocator view: the curves of the whole recording, along which the user drags
+//! the moment.
 
 use web_sys::{Element, HtmlElement};
 use yew::prelude::*;
@@ -16,11 +17,11 @@ use crate::state::Action;
 pub(super) struct ScrubberProps {
     pub(super) session: Session,
     pub(super) look: Look,
-    /// The whole of the axis.
+    /// The bounds of the whole axis.
     pub(super) bounds: Bounds,
-    /// The device's capacity, where it is known.
+    /// The device's capacity; `None` if unknown.
     pub(super) capacity_bytes: Option<u64>,
-    /// The cursor's place on the x axis, if there is a cursor.
+    /// The cursor's position on the x axis; `None` without a cursor.
     pub(super) cursor_x: Option<f64>,
 }
 
@@ -60,7 +61,7 @@ pub(super) fn Scrubber(props: &ScrubberProps) -> Html {
     }
 }
 
-/// Listeners for the pointer's press, move and release: the moment follows a drag.
+/// Listeners for press, move and release of the pointer. The moment follows a drag.
 #[hook]
 fn use_drag(
     node: &NodeRef,
@@ -121,7 +122,7 @@ fn use_drag(
     (onpointerdown, onpointermove, onpointerup)
 }
 
-/// Puts the cursor where the pointer was.
+/// Moves the cursor to the pointer's position.
 #[hook]
 fn use_moment_at(session: &Session, question: Option<Question>) {
     let commands = use_commands();

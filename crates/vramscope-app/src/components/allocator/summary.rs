@@ -1,4 +1,5 @@
-//! What the state comes to, in one line that is its legend too, and the headings of pools and streams.
+//! Totals of the state in one line, which is also the picture's legend, and the headings of pools
+//! and streams.
 
 use vramscope_core::analysis::memory::allocator_state::StateSums;
 use vramscope_view::allocator_picture::heading_words;
@@ -11,9 +12,9 @@ use crate::state::sentences::count_of;
 #[derive(Properties, PartialEq)]
 pub(super) struct SummaryProps {
     pub(super) total: StateSums,
-    /// How close the picture is.
+    /// The current zoom factor.
     pub(super) zoom: f64,
-    /// Asks for another factor of it; 0 = all of it.
+    /// Called with another zoom factor; 0 shows everything.
     pub(super) on_zoom: Callback<f64>,
 }
 
@@ -64,7 +65,7 @@ fn free_words(total: &StateSums) -> String {
     )
 }
 
-/// The same in a sentence.
+/// The same totals as a sentence.
 pub(super) fn sentence(total: &StateSums) -> String {
     format!(
         "Allocated {} in {}, pending free {}, rounding {}, free {}, reserved {} in {}, largest free block {}",
@@ -79,7 +80,7 @@ pub(super) fn sentence(total: &StateSums) -> String {
     )
 }
 
-/// The heading of a pool and stream.
+/// The heading of a pool and stream, over the picture.
 pub(super) fn group_head(head: &GroupHead) -> Html {
     let sums = &head.sums;
     let (name, facts) = heading_words(&head.pool, &head.stream, sums);

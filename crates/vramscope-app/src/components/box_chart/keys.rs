@@ -1,4 +1,5 @@
-//! Keys of a chart: arrows go from box to box, Enter chooses, Backspace goes one up, Escape shows everything again.
+//! Keys of a box chart: arrows move from box to box, Enter chooses, Backspace moves the focus up,
+//! Escape resets it.
 
 use web_sys::Element;
 use yew::prelude::*;
@@ -7,10 +8,10 @@ use super::pointed::{Finder, Pointed};
 use super::{BoxChartProps, Boxes};
 use vramscope_view::flame::{FlameCell, NodeKey, ROW_CSS, Step};
 
-/// A box's tooltip stands at most so far from the box's left edge, CSS px.
+/// Largest distance of a tooltip from the box's left edge, CSS px.
 const TIP_CSS: f64 = 60.0;
 
-/// What keys do.
+/// The listener for keys.
 pub(super) fn on_keys<B: Boxes>(
     finder: Finder<B>,
     pointed: &UseStateHandle<Option<Pointed>>,
@@ -37,7 +38,7 @@ struct Keys<B> {
 }
 
 impl<B: Boxes> Keys<B> {
-    /// Does what a key asks for; `None` if that is nothing.
+    /// Handles a key; `None` if it has no meaning here.
     fn press(&self, key: &str) -> Option<()> {
         let boxes = self.finder.boxes.as_ref()?;
         let step = match key {
@@ -66,7 +67,7 @@ impl<B: Boxes> Keys<B> {
         Some(())
     }
 
-    /// Points at the next box, at first at the one in focus, and scrolls to it.
+    /// Moves to the next box, starting at the one in focus, and scrolls to it.
     fn step(&self, boxes: &B, step: Step) -> Option<()> {
         let scene = boxes.scene()?;
         let place = match *self.pointed {

@@ -1,5 +1,5 @@
-//! Boxes in rows on a canvas that scrolls: a flame graph, whatever its boxes count. What is pointed at, by the
-//! pointer or by keys, is outlined and told in a tooltip.
+//! A chart of boxes in rows on a canvas that scrolls: a flame graph of any kind. The box under the
+//! pointer, or the one that keys have moved to, is outlined and has a tooltip.
 
 mod keys;
 mod pointed;
@@ -17,41 +17,41 @@ use pointed::{Finder, Pointed};
 use vramscope_view::flame::picture::draw;
 use vramscope_view::flame::{FlameCell, FlameScene, NodeKey, ROW_CSS, Shape};
 
-/// What a chart shows: boxes that came with an answer.
+/// The boxes of a chart, from an answer of the worker.
 pub(super) trait Boxes: Clone + PartialEq + 'static {
     /// The boxes.
     fn scene(&self) -> Option<&FlameScene>;
 
-    /// The keys of the boxes from the root to what is in focus, both included.
+    /// The keys of the boxes from the root to the focus, both included.
     fn trail(&self) -> Vec<NodeKey>;
 
-    /// What a box is, by its place among all.
+    /// The tooltip of a box, given by its index.
     fn tip(&self, place: usize, cell: &FlameCell) -> Html;
 }
 
 #[derive(Properties, PartialEq)]
 pub(super) struct BoxChartProps<B: Boxes> {
-    /// `None` until the first answer is there.
+    /// `None` before the first answer.
     pub(super) boxes: Option<B>,
     pub(super) shape: Shape,
     pub(super) theme: ThemeName,
-    /// The style sheet's name for the chart's surroundings.
+    /// The style class of the chart.
     pub(super) class: &'static str,
-    /// What the chart is, for those who do not see it.
+    /// The chart's description for screen readers.
     pub(super) label: Option<AttrValue>,
-    /// What the boxes are of: with another subject the chart scrolls to its focus.
+    /// An identifier of the data. When it changes, the chart scrolls to its focus.
     #[prop_or_default]
     pub(super) subject: AttrValue,
-    /// Whether the chart gets the keys once it is shown, as far as nothing else has them.
+    /// Whether the chart takes the keyboard focus when it appears, unless another element has it.
     #[prop_or_default]
     pub(super) takes_keys: bool,
-    /// Hears how large the chart is, for which its boxes are to be asked.
+    /// Called with the size of the chart, for which boxes are to be requested.
     pub(super) on_area: Callback<Option<PlotArea>>,
-    /// A box is chosen.
+    /// Called when a box is chosen.
     pub(super) on_choose: Callback<FlameCell>,
-    /// Another focus is wanted; `None` is everything.
+    /// Called when the focus is to change; `None` is everything.
     pub(super) on_focus: Callback<Option<NodeKey>>,
-    /// What is said over a chart without boxes.
+    /// The content shown over an empty chart.
     #[prop_or_default]
     pub(super) children: Html,
 }
@@ -83,7 +83,8 @@ pub(super) fn BoxChart<B: Boxes>(props: &BoxChartProps<B>) -> Html {
     let (onpointermove, onpointerleave) = finder.on_pointer(&stage.pointed);
     let onclick = finder.on_click(&props.on_choose);
     let onkeydown = on_keys(finder, &stage.pointed, props);
-    // Each place always has a node: an optional one would shift its neighbours onto each other's elements.
+    // Every child is always present. An optional child would shift its neighbours, and Yew would
+    // reuse their elements for others.
     html! {
         <div class={props.class}>
             <div class="flame-scroll" ref={stage.scroller.clone()} tabindex="0" data-scrolls="" role="img"
@@ -100,7 +101,7 @@ pub(super) fn BoxChart<B: Boxes>(props: &BoxChartProps<B>) -> Html {
     }
 }
 
-/// Where the picture begins in its box: a flame stands on the floor.
+/// Distance of the picture from the top of its box: a flame is aligned to the bottom.
 fn margin(shape: Shape, picture_css: f64, box_css: f64) -> f64 {
     match shape {
         Shape::Icicle => 0.0,
@@ -108,12 +109,12 @@ fn margin(shape: Shape, picture_css: f64, box_css: f64) -> f64 {
     }
 }
 
-/// The elements, and what the user does with them.
+/// References to the elements, and their state.
 struct Stage {
     scroller: NodeRef,
     canvas: NodeRef,
     area: Option<PlotArea>,
-    /// How far it is scrolled, CSS px.
+    /// Scroll position, CSS px.
     scroll: UseStateHandle<f64>,
     pointed: UseStateHandle<Option<Pointed>>,
 }
@@ -132,7 +133,7 @@ fn use_stage<B: Boxes>(props: &BoxChartProps<B>) -> Stage {
     };
     let on_area = props.on_area.clone();
     use_effect_with(area, move |area| on_area.emit(*area));
-    // Other boxes, other places.
+    // With other boxes, the index of the pointed box is no longer valid.
     let pointed = stage.pointed.setter();
     use_effect_with(props.boxes.clone(), move |_| pointed.set(None));
     stage
@@ -173,7 +174,7 @@ fn use_drawing<B: Boxes>(stage: &Stage, props: &BoxChartProps<B>) {
     });
 }
 
-/// Scrolls to what is in focus when that, the shape or the subject changes: to the root at first.
+/// Scrolls to the focus when the focus, the shape or the subject changes; at first, to the root.
 #[hook]
 fn use_reveal<B: Boxes>(scroller: &NodeRef, props: &BoxChartProps<B>) {
     let scroller = scroller.clone();
@@ -182,7 +183,7 @@ fn use_reveal<B: Boxes>(scroller: &NodeRef, props: &BoxChartProps<B>) {
         let row = u32::try_from(trail.len()).ok()?.checked_sub(1)?;
         Some((row, boxes.scene()?.rows))
     });
-    // Once there is something to scroll in.
+    // Runs when the first boxes arrive, because before that there is nothing to scroll.
     let what = (trail.last().copied(), props.shape, props.subject.clone());
     use_effect_with(what, move |(_, shape, _)| {
         let Some(((row, rows), list)) = place.zip(scroller.cast::<Element>()) else {
@@ -190,7 +191,7 @@ fn use_reveal<B: Boxes>(scroller: &NodeRef, props: &BoxChartProps<B>) {
         };
         let height = f64::from(list.client_height());
         let top = f64::from(shape.place(row, rows)) * ROW_CSS;
-        // With two rows of what is above the focus.
+        // Two rows of ancestors stay visible.
         let scroll = match shape {
             Shape::Icicle => top - 2.0 * ROW_CSS,
             Shape::Flame => top + 3.0 * ROW_CSS - height,

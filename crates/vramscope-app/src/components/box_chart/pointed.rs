@@ -1,4 +1,4 @@
-//! Which box the pointer is on.
+//! The box under the pointer.
 
 use web_sys::Element;
 use yew::prelude::*;
@@ -6,25 +6,25 @@ use yew::prelude::*;
 use super::Boxes;
 use vramscope_view::flame::{FlameCell, ROW_CSS, Shape};
 
-/// A box that is pointed at: by its place among all, and where the pointer is in the chart, CSS px.
+/// The box under the pointer, by its index, and the pointer's position in the chart, CSS px.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct Pointed {
     pub(super) place: usize,
     pub(super) at: (f64, f64),
 }
 
-/// Finds boxes in a chart as it is laid out.
+/// Finds boxes in a chart by position.
 #[derive(Clone)]
 pub(super) struct Finder<B> {
     pub(super) boxes: Option<B>,
     pub(super) scroller: NodeRef,
     pub(super) shape: Shape,
-    /// Where the picture begins in its box, CSS px.
+    /// Distance of the picture from the top of its box, CSS px.
     pub(super) top_css: f64,
 }
 
 impl<B: Boxes> Finder<B> {
-    /// Upper edge of a box in the picture's box, CSS px.
+    /// Upper edge of a box within the chart, CSS px.
     pub(super) fn y_css(&self, cell: &FlameCell) -> f64 {
         let scene = self.boxes.as_ref().and_then(B::scene);
         let rows = scene.map_or(0, |scene| scene.rows);
@@ -47,7 +47,7 @@ impl<B: Boxes> Finder<B> {
         Some((Pointed { place, at }, scene.cells[place].clone()))
     }
 
-    /// What the pointer's moving and leaving do.
+    /// Listeners for moving and leaving of the pointer.
     pub(super) fn on_pointer(
         &self,
         pointed: &UseStateHandle<Option<Pointed>>,

@@ -1,4 +1,4 @@
-//! The signed flame graph: red grew, blue shrank.
+//! The differential flame graph: red grew, blue shrank.
 
 use yew::prelude::*;
 
@@ -30,7 +30,7 @@ pub(super) struct FlamePanelProps {
     pub(super) on_choose: Callback<CompareChoices>,
 }
 
-/// What is drawn.
+/// The answer that is drawn.
 #[derive(Clone, PartialEq)]
 struct Signed(Shared<Answer>);
 
@@ -97,7 +97,7 @@ pub(super) fn FlamePanel(props: &FlamePanelProps) -> Html {
     }
 }
 
-/// The boxes for a chart of this width.
+/// The boxes for a chart of this width, css px.
 #[hook]
 fn use_signed(props: &FlamePanelProps, width_css: Option<f64>) -> Option<Signed> {
     let choices = &props.choices;
@@ -116,7 +116,7 @@ fn use_signed(props: &FlamePanelProps, width_css: Option<f64>) -> Option<Signed>
     answer.map(Signed)
 }
 
-/// A box in words.
+/// The tooltip of a box.
 fn tip(cell: &FlameCell, of: &SignedBox) -> Html {
     let (before, after) = (of.change.before, of.change.after);
     let side = |amount: Amount| sentences::allocations(amount.count, amount.bytes);
@@ -135,7 +135,7 @@ fn tip(cell: &FlameCell, of: &SignedBox) -> Html {
     }
 }
 
-/// What is in focus, and the way back.
+/// The path in focus, and buttons that reset it.
 fn head(
     flame: Option<&SignedFlame>,
     focus: &Callback<Option<NodeKey>>,
@@ -178,7 +178,7 @@ pub(super) struct ControlsProps {
     pub(super) on_choose: Callback<CompareChoices>,
 }
 
-/// What widths say, and what is counted.
+/// The choices of what widths mean and which unit they have.
 #[component]
 pub(super) fn Controls(props: &ControlsProps) -> Html {
     const WIDTHS: [(FlameWidth, &str); 4] = [

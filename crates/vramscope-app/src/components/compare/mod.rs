@@ -1,7 +1,7 @@
-//! Two moments, devices or files beside each other.
+//! The comparison of two moments, devices or files.
 //!
-//! One worker compares: the one of the file that is shown, if it is a side. A side of another file is asked
-//! of that file's worker and handed on.
+//! One worker compares: the current file's, if that file is a side. If the other side is of another
+//! file, its data is requested from that file's worker and passed on.
 
 mod flame;
 mod settings;
@@ -32,7 +32,7 @@ use timelines::Timelines;
 use totals::Totals;
 use vramscope_view::stacked_curves::COLUMNS;
 
-/// The ways to match places in the code, in the order of the list.
+/// The options for grouping call sites, in the order of the list.
 const GROUPINGS: [(FrameGrouping, &str); 5] = [
     (FrameGrouping::Line, "line"),
     (FrameGrouping::Function, "function"),
@@ -41,7 +41,7 @@ const GROUPINGS: [(FrameGrouping, &str); 5] = [
     (FrameGrouping::Package, "package"),
 ];
 
-/// The ways to leave out frames of the flame graph, in the order of the list.
+/// The options for omitting frames from the flame graph, in the order of the list.
 const FOLDS: [(Fold, &str); 3] = [
     (Fold::Runtime, "without runtime"),
     (Fold::Library, "user's only"),
@@ -84,7 +84,7 @@ pub(super) fn CompareView(props: &ViewProps) -> Html {
     }
 }
 
-/// The part below the choice of sides.
+/// The contents below the choice of sides.
 fn body(
     props: &ViewProps,
     sides: &[Option<Side>; 2],
@@ -121,7 +121,7 @@ fn body(
         }
 }
 
-/// The title of each recording; one title for two moments of one recording.
+/// The title of each recording; only one if both sides are moments of one recording.
 fn titles(before: &Side, after: &Side) -> Vec<AttrValue> {
     let name = |side: &Side| match side.devices {
         1 => side.name.clone(),
@@ -135,17 +135,17 @@ fn titles(before: &Side, after: &Side) -> Vec<AttrValue> {
     both.into_iter().map(title).collect()
 }
 
-/// The comparison in an answer.
+/// The comparison, if the answer is one.
 fn pick(answer: &Shared<Answer>) -> Option<ComparedRef> {
     matches!(**answer, Answer::Compared(_)).then(|| ComparedRef(answer.clone()))
 }
 
-/// A comparison, shared with the answer that it came in.
+/// A comparison, as a reference to its answer.
 #[derive(Clone, PartialEq)]
 struct ComparedRef(Shared<Answer>);
 
 impl ComparedRef {
-    /// The comparison; `None` never.
+    /// The comparison. Never `None`, because [`pick`] has checked the answer.
     fn get(&self) -> Option<&Compared> {
         match &*self.0 {
             Answer::Compared(compared) => Some(compared),
@@ -154,7 +154,7 @@ impl ComparedRef {
     }
 }
 
-/// Asks the workers of both sides; returns the answer, and the worker that compared.
+/// Asks the workers of both sides. Returns the answer, and the session of the worker that compared.
 #[hook]
 fn use_comparison(
     props: &ViewProps,
@@ -176,7 +176,7 @@ fn use_comparison(
         axis,
         columns: COLUMNS,
     };
-    // At most one of them is of another worker: which, and what it is asked.
+    // At most one side belongs to another worker.
     let guest_place = 1 - host_place;
     let guest = sides[guest_place]
         .as_ref()
@@ -208,7 +208,7 @@ fn use_comparison(
     Some((host, answered))
 }
 
-/// The axis of both curves: time only where both recordings have times.
+/// The unit of both curves' axis: time if chosen and both recordings have times.
 fn curve_axis(both: Option<(&Side, &Side)>, axis: Axis) -> CurveAxis {
     let has_times = both.is_some_and(|(before, after)| before.has_times && after.has_times);
     if has_times && axis == Axis::Time {
@@ -218,7 +218,7 @@ fn curve_axis(both: Option<(&Side, &Side)>, axis: Axis) -> CurveAxis {
     }
 }
 
-/// Asks the worker of the other file for its side.
+/// Asks the other file's worker for its side.
 #[hook]
 fn use_profile(session: &Session, question: Option<Question>) -> Option<HandedProfile> {
     let answered = use_answer(session, question.clone())?;
@@ -230,8 +230,8 @@ fn use_profile(session: &Session, question: Option<Question>) -> Option<HandedPr
     }
 }
 
-/// The question, or the last one to the same worker: while the other side's worker is asked, the
-/// comparison before it stays.
+/// The question, or the last one to the same worker. While the other side's worker is being asked,
+/// the previous comparison stays.
 #[hook]
 fn use_last_question(host: &Session, question: Option<Question>) -> Option<Question> {
     let last = use_mut_ref(|| None::<(Session, Question)>);
@@ -250,7 +250,7 @@ struct PanelBarProps {
     on_choose: Callback<CompareChoices>,
 }
 
-/// What can be shown of a comparison, in the order of the buttons, and what it means.
+/// The parts of a comparison that can be shown, in the order of the buttons, with explanations.
 const PANELS: [(ComparePanel, &str, &str); 3] = [
     (
         ComparePanel::Sites,
@@ -269,7 +269,7 @@ const PANELS: [(ComparePanel, &str, &str); 3] = [
     ),
 ];
 
-/// What is shown of the comparison, and how places are matched.
+/// The choice of what is shown, and of how call sites are grouped.
 #[component]
 fn PanelBar(props: &PanelBarProps) -> Html {
     let choices = &props.choices;
@@ -305,7 +305,7 @@ fn PanelBar(props: &PanelBarProps) -> Html {
     }
 }
 
-/// Takes another place of a list into the choices.
+/// A callback that changes the choices by the index chosen in a list.
 fn changed(props: &PanelBarProps, change: fn(&mut CompareChoices, usize)) -> Callback<usize> {
     let choices = props.choices.clone();
     props.on_choose.reform(move |place| {
@@ -315,7 +315,7 @@ fn changed(props: &PanelBarProps, change: fn(&mut CompareChoices, usize)) -> Cal
     })
 }
 
-/// The list of [`GROUPINGS`].
+/// The drop-down list of [`GROUPINGS`].
 fn groupings(props: &PanelBarProps) -> Html {
     let options: Vec<AttrValue> = GROUPINGS.iter().map(|(_, name)| (*name).into()).collect();
     let grouping = props.choices.naming.grouping;
@@ -328,7 +328,7 @@ fn groupings(props: &PanelBarProps) -> Html {
     html! { <Select label="Match by" {options} chosen={chosen.unwrap_or(0)} {on_choose} /> }
 }
 
-/// The list of [`FOLDS`].
+/// The drop-down list of [`FOLDS`].
 fn folds(props: &PanelBarProps) -> Html {
     let options: Vec<AttrValue> = FOLDS.iter().map(|(_, name)| (*name).into()).collect();
     let fold = props.choices.naming.fold;

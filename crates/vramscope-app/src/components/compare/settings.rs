@@ -11,7 +11,7 @@ pub(super) struct SettingsPanelProps {
     pub(super) compared: ComparedRef,
 }
 
-/// Two tables.
+/// A table of settings and a table of figures.
 #[component]
 pub(super) fn SettingsPanel(props: &SettingsPanelProps) -> Html {
     let Some(compared) = props.compared.get() else {

@@ -19,7 +19,7 @@ use vramscope_view::display;
 pub(super) struct SidePickerProps {
     pub(super) which: Which,
     pub(super) choices: CompareChoices,
-    /// The side, if its file and device were found.
+    /// The side; `None` if its file or device is not open.
     pub(super) side: Option<Side>,
     pub(super) tabs: Vec<Rc<Tab>>,
     pub(super) current: SessionId,
@@ -55,13 +55,13 @@ pub(super) fn SidePicker(props: &SidePickerProps) -> Html {
     }
 }
 
-/// The place of the chosen option.
+/// Index of the chosen option.
 fn place_of(event: &Event) -> usize {
     let select = event.target_dyn_into::<HtmlSelectElement>();
     usize::try_from(select.map_or(0, |select| select.selected_index())).unwrap_or(0)
 }
 
-/// The list of open files; nothing while there is only the one.
+/// The drop-down list of open files; empty if there is only one.
 fn files(props: &SidePickerProps) -> Html {
     let ready: Vec<&Rc<Tab>> = props
         .tabs
@@ -103,13 +103,13 @@ fn files(props: &SidePickerProps) -> Html {
     }
 }
 
-/// The device that is shown of the file that is shown.
+/// The current device of the current file.
 fn shown_device(props: &SidePickerProps) -> Option<DeviceIndex> {
     let tab = props.tabs.iter().find(|tab| tab.id == props.current)?;
     Some(tab.ready()?.facts()?.device)
 }
 
-/// The list of devices; nothing where there is only one.
+/// The drop-down list of devices; empty if there is only one.
 fn devices(props: &SidePickerProps, choice: &SideChoice, choose: &Callback<SideChoice>) -> Html {
     let Some(side) = props.side.as_ref().filter(|side| side.devices > 1) else {
         return Html::default();
@@ -150,7 +150,7 @@ struct MomentPickerProps {
     on_choose: Callback<SideChoice>,
 }
 
-/// The moment: a word, a step, or a number.
+/// The choice of the moment: a named one, a step, or an event number.
 #[component]
 fn MomentPicker(props: &MomentPickerProps) -> Html {
     let side = &props.side;
@@ -160,7 +160,7 @@ fn MomentPicker(props: &MomentPickerProps) -> Html {
         named.moments.iter().map(|named| named.moment).collect()
     });
     let what = props.choice.what;
-    // Of several names of one moment the first is shown.
+    // If a moment has several names, the first one is shown.
     let is_event = matches!(what, SideWhat::Event(_));
     let named_place = moments
         .iter()
@@ -188,7 +188,7 @@ fn MomentPicker(props: &MomentPickerProps) -> Html {
     }
 }
 
-/// Asks for the moments of a device that have a name.
+/// The named moments of a device.
 #[hook]
 fn use_named_moments(session: &Session, device: DeviceIndex) -> Option<Shared<Answer>> {
     let question = Question::Moments { device };
@@ -196,7 +196,7 @@ fn use_named_moments(session: &Session, device: DeviceIndex) -> Option<Shared<An
     answered.answer.filter(|_| answered.question == question)
 }
 
-/// Takes what is chosen in the list: a word, "event", or one of the named `moments`.
+/// Handles a choice in the list: a fixed moment, "event", or one of the named `moments`.
 fn on_what(props: &MomentPickerProps, moments: Vec<u32>) -> Callback<Event> {
     let (set, now) = (set_what(props), props.side.moment);
     Callback::from(move |event: Event| {
@@ -210,7 +210,7 @@ fn on_what(props: &MomentPickerProps, moments: Vec<u32>) -> Callback<Event> {
     })
 }
 
-/// Takes a typed number of events.
+/// Handles a typed event number.
 fn on_number(props: &MomentPickerProps) -> Callback<Event> {
     let set = set_what(props);
     Callback::from(move |event: Event| {

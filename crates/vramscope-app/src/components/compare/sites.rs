@@ -1,4 +1,4 @@
-//! The table of call sites: what each has on either side, and what differs.
+//! The table of call sites: the amounts of both sides, and their difference.
 
 use std::cmp::Ordering;
 
@@ -124,7 +124,7 @@ fn cells(row: &SiteRow, has_turnover: bool) -> Html {
     }
 }
 
-/// The names of the columns; each orders the table, and once more turns it round.
+/// The column headings. A click sorts by a column; another click reverses the order.
 fn head(props: &SitesPanelProps, has_turnover: bool) -> Html {
     let column = |by: SiteColumn, name: &'static str, meaning: &'static str| {
         let order = props.choices.order;
@@ -185,7 +185,7 @@ pub(super) struct ControlsProps {
     pub(super) on_choose: Callback<CompareChoices>,
 }
 
-/// Whether unchanged call sites are left out, and how many those are.
+/// The switch that omits unchanged call sites, with their number.
 #[component]
 pub(super) fn Controls(props: &ControlsProps) -> Html {
     let onchange = {

@@ -1,4 +1,5 @@
-//! Both recordings on one axis, one above the other; a click sets that side's moment.
+//! The curves of both recordings on one axis, one above the other. A click sets the moment of that
+//! side.
 
 use web_sys::Element;
 use yew::prelude::*;
@@ -17,14 +18,14 @@ use vramscope_view::theme::Theme;
 #[derive(Properties, PartialEq)]
 pub(super) struct TimelinesProps {
     pub(super) compared: ComparedRef,
-    /// What is written above each recording: one of them if both sides are of the same.
+    /// The titles of the recordings; one if both sides are of the same recording.
     pub(super) titles: Vec<AttrValue>,
     pub(super) choices: CompareChoices,
     pub(super) theme: ThemeName,
     pub(super) on_choose: Callback<CompareChoices>,
 }
 
-/// Both recordings.
+/// The curves of both recordings, with the sides' moments as marks.
 #[component]
 pub(super) fn Timelines(props: &TimelinesProps) -> Html {
     let node = use_node_ref();
@@ -59,7 +60,7 @@ pub(super) fn Timelines(props: &TimelinesProps) -> Html {
             let theme = Theme::of(theme);
             let style = Style::new(&theme, area.pixel_ratio);
             if let Some(found) = hit(area.box_px(), &rows(compared, &titles), &style, at) {
-                // On the one recording of both, the nearer moment moves.
+                // If both sides are of one recording, the nearer mark moves.
                 let which = match (found.row, found.letter) {
                     (_, "A") => Which::Before,
                     (_, "B") => Which::After,

@@ -1,4 +1,4 @@
-//! The sums of both sides, in one line.
+//! The totals of both sides, in one line.
 
 use yew::prelude::*;
 
@@ -13,7 +13,7 @@ pub(super) struct TotalsProps {
     pub(super) compared: ComparedRef,
 }
 
-/// The sums.
+/// The totals.
 #[component]
 pub(super) fn Totals(props: &TotalsProps) -> Html {
     let Some(compared) = props.compared.get() else {

@@ -1,4 +1,4 @@
-//! The panel of a device, while nothing is pinned: its numbers, and the meaning of the colours.
+//! The details panel while nothing is pinned: the device's numbers and the legend.
 
 use yew::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::engine::Session;
 use crate::protocol::{DeviceFacts, Legend, LegendOf, Look};
 use crate::state::{LanesChoices, Shared, sentences};
 
-/// Entries of the legend asked for: more than fit on a screen are not read.
+/// The most entries of the legend; more than fit on a screen would not be read.
 const ENTRIES: u32 = 40;
 
 #[derive(Properties, PartialEq)]
@@ -17,7 +17,7 @@ pub(super) struct DeviceSummaryProps {
     pub(super) session: Session,
     pub(super) look: Look,
     pub(super) facts: DeviceFacts,
-    /// What is drawn over the picture, where one is shown.
+    /// The choices of lines over the picture; `None` if the view has no picture.
     pub(super) lanes: Option<LanesChoices>,
     pub(super) search: AttrValue,
 }
@@ -42,7 +42,7 @@ pub(super) fn DeviceSummary(props: &DeviceSummaryProps) -> Html {
     }
 }
 
-/// Asks for the legend: it is the same on both axes, whatever is searched for.
+/// The legend. It does not depend on axis or search.
 #[hook]
 fn use_legend(session: &Session, look: &Look) -> Option<(LegendOf, Shared<Legend>)> {
     let question = LegendOf {

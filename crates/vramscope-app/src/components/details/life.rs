@@ -1,4 +1,4 @@
-//! When an allocation came and went.
+//! The life of an allocation: its events.
 
 use yew::prelude::*;
 
@@ -22,7 +22,7 @@ pub(super) fn life_rows(life: &Life) -> Html {
     }
 }
 
-/// An event: its number, its time from the start, the absolute one on hover.
+/// An event: its number, and its time since the start; the absolute time is the tooltip.
 fn mark(mark: EventMark) -> Html {
     let time = mark.since_start_us.map(|us| {
         let absolute = mark.time_us.map(display::date_time);

@@ -1,4 +1,4 @@
-//! The panel on the right: all that is known of the pinned allocation; without one, of the device.
+//! The panel on the right: details of what is pinned, else of the device.
 
 mod device;
 mod life;
@@ -25,15 +25,15 @@ pub(super) struct DetailsPanelProps {
     pub(super) look: Look,
     pub(super) facts: DeviceFacts,
     pub(super) view: DeviceView,
-    /// What is drawn over the picture, where one is shown.
+    /// The choices of lines over the picture; `None` if the view has no picture.
     pub(super) lanes: Option<LanesChoices>,
-    /// What is searched for.
+    /// The search text.
     pub(super) search: AttrValue,
     pub(super) is_open: bool,
     pub(super) width_px: f64,
 }
 
-/// The panel, or the button that unfolds it.
+/// The panel, or the button that opens it.
 #[component]
 pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
     let commands = use_commands();

@@ -1,4 +1,4 @@
-//! All that is known of the pinned allocation.
+//! Details of the pinned allocation.
 
 use yew::prelude::*;
 
@@ -15,7 +15,7 @@ pub(super) struct PinnedProps {
     pub(super) details: Shared<Details>,
 }
 
-/// Its size, place, life, properties and stacks.
+/// Its size, address, life, properties and stacks.
 #[component]
 pub(super) fn Pinned(props: &PinnedProps) -> Html {
     let commands = use_commands();

@@ -1,4 +1,4 @@
-//! The panel's left edge, which can be dragged.
+//! The left edge of the panel, which the user can drag.
 
 use web_sys::HtmlElement;
 use yew::prelude::*;
@@ -6,7 +6,7 @@ use yew::prelude::*;
 use crate::components::commands::use_commands;
 use crate::state::{Action, DETAILS_WIDTH_PX};
 
-/// How far an arrow key moves it.
+/// Distance by which an arrow key moves the edge.
 const STEP_PX: f64 = 16.0;
 
 #[derive(Properties, PartialEq)]
@@ -14,11 +14,11 @@ pub(super) struct ResizerProps {
     pub(super) width_px: f64,
 }
 
-/// The edge.
+/// The draggable edge.
 #[component]
 pub(super) fn Resizer(props: &ResizerProps) -> Html {
     let commands = use_commands();
-    // Where the edge was taken hold of: pointer's x and the width then.
+    // While dragging: where the drag began, and the width then.
     let held = use_mut_ref(|| None::<(f64, f64)>);
     let width_px = props.width_px;
     let onpointerdown = {

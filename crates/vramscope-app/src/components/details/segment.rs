@@ -1,4 +1,4 @@
-//! All that is known of the pinned segment, and what is in it at the cursor.
+//! Details of the pinned segment, and its contents at the cursor.
 
 use yew::prelude::*;
 
@@ -17,11 +17,11 @@ pub(super) struct SegmentPanelProps {
     pub(super) session: Session,
     pub(super) device: DeviceIndex,
     pub(super) piece: u32,
-    /// The cursor; without one the end.
+    /// The cursor's moment; `None` for the end.
     pub(super) moment: Option<u32>,
 }
 
-/// Its size, place, life, contents and stack.
+/// Its size, address, life, contents and stack.
 #[component]
 pub(super) fn SegmentPanel(props: &SegmentPanelProps) -> Html {
     let commands = use_commands();

@@ -1,4 +1,4 @@
-//! A stack, innermost frame first; what is not the user's code is folded away.
+//! A stack, innermost frame first. Frames that are not the user's are folded.
 
 use yew::prelude::*;
 
@@ -12,7 +12,7 @@ use vramscope_core::analysis::report::details::{FrameDetails, FxDetails};
 #[derive(Properties, PartialEq)]
 pub(super) struct StackProps {
     pub(super) title: AttrValue,
-    /// Innermost first; empty if none was recorded.
+    /// Innermost frame first; empty if no stack was recorded.
     pub(super) frames: Vec<FrameDetails>,
 }
 
@@ -21,7 +21,7 @@ pub(super) struct StackProps {
 pub(super) fn Stack(props: &StackProps) -> Html {
     let shows_all = use_state_eq(|| false);
     let frames = &props.frames;
-    // The first of the user's names the allocation.
+    // The first of the user's frames is the call site.
     let site = frames.iter().position(stacks::is_user);
     let toggle = {
         let shows_all = shows_all.clone();

@@ -1,4 +1,5 @@
-//! What was captured: the program, how it ended, its devices and what others held of them.
+//! Facts about a captured program: how it ended, its devices, and memory of other processes on
+//! them.
 
 use vramscope_core::analysis::memory::capture::{CapturedDevice, Ended};
 use vramscope_view::display;
@@ -7,7 +8,7 @@ use yew::prelude::*;
 use crate::protocol::views::overview::FileDetails;
 use crate::state::sentences;
 
-/// Nothing for a file that was not captured.
+/// The section; empty for a file that was not captured.
 pub(super) fn captured_section(details: &FileDetails) -> Html {
     let Some(capture) = &details.summary.capture else {
         return Html::default();

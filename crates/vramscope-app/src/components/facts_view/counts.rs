@@ -1,4 +1,4 @@
-//! What the file holds in numbers, and how its producer is known.
+//! Numbers of the file's records, and the evidence for its producer.
 
 use vramscope_core::analysis::report::summary::DeviceSummary;
 use vramscope_view::display;
@@ -7,7 +7,7 @@ use yew::prelude::*;
 use crate::protocol::views::overview::FileDetails;
 use crate::state::sentences;
 
-/// Producer, tables, and what each device's trace and final state count.
+/// The producer, the tables, and the counts of each device's trace and final state.
 pub(super) fn counts_section(details: &FileDetails) -> Html {
     let summary = &details.summary;
     let (tables, producer) = (&summary.tables, &summary.producer);

@@ -9,7 +9,7 @@ use crate::protocol::ThemeName;
 use crate::protocol::views::overview::FileDetails;
 use crate::state::sentences;
 
-/// What was recorded of it; nothing where nothing was.
+/// The section; empty if no host memory was recorded.
 pub(super) fn host_section(commands: &Commands, details: &FileDetails, theme: ThemeName) -> Html {
     let Some(host) = &details.host else {
         return Html::default();

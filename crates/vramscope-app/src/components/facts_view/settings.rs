@@ -1,13 +1,13 @@
-//! The allocator's settings, key by key.
+//! The allocator's settings.
 
 use vramscope_core::analysis::memory::settings::Setting;
 use yew::prelude::*;
 
 use crate::protocol::views::overview::FileDetails;
 
-/// All settings; those that were changed stand out.
+/// A list of all settings; changed ones are highlighted.
 pub(super) fn settings_section(details: &FileDetails) -> Html {
-    // The driver has none.
+    // Memory of a captured program comes from the driver, which has no settings.
     if details.summary.capture.is_some() && details.settings.is_empty() {
         return Html::default();
     }

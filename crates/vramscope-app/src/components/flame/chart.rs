@@ -1,4 +1,4 @@
-//! A tree as boxes, with what it comes to above.
+//! A call tree as boxes, with its totals above.
 
 use yew::prelude::*;
 
@@ -23,21 +23,21 @@ pub(super) struct FlameChartProps {
     pub(super) about: About,
     pub(super) tree: TreeKind,
     pub(super) shape: Shape,
-    /// What fills the width.
+    /// The node that fills the width; `None` for the root.
     #[prop_or_default]
     pub(super) focus: Option<NodeKey>,
-    /// Whether to say above what the tree comes to, with what can be done about the focus.
+    /// Whether to show totals, and actions for the focus, above the chart.
     #[prop_or_default]
     pub(super) has_head: bool,
-    /// A box is chosen.
+    /// Called when a box is chosen.
     pub(super) on_choose: Callback<FlameCell>,
-    /// Another focus is wanted.
+    /// Called when the focus is to change; `None` is the root.
     #[prop_or_default]
     pub(super) on_focus: Callback<Option<NodeKey>>,
-    /// A filter is to be searched for.
+    /// Called with a filter to search for.
     #[prop_or_default]
     pub(super) on_search: Callback<String>,
-    /// The function of this label is to be looked at from both sides.
+    /// Called with the label of a function to show with callers and callees.
     #[prop_or_default]
     pub(super) on_sandwich: Callback<String>,
 }
@@ -104,7 +104,7 @@ pub(super) fn FlameChart(props: &FlameChartProps) -> Html {
     }
 }
 
-/// The boxes for a chart of this width.
+/// The boxes for a chart of this width, css px.
 #[hook]
 fn use_drawn(props: &FlameChartProps, width_css: Option<f64>) -> Option<Drawn> {
     let question = width_css.map(|width_px| Question {
@@ -134,7 +134,7 @@ fn nothing(tree: &TreeKind) -> &'static str {
     }
 }
 
-/// What the picture is of, for those who do not see it.
+/// The chart's description for screen readers.
 fn description(props: &FlameChartProps, drawn: &Drawn) -> String {
     let (about, answer) = (&drawn.about, &drawn.answer);
     let of = match &props.tree {
@@ -146,7 +146,7 @@ fn description(props: &FlameChartProps, drawn: &Drawn) -> String {
     format!("{of}: {}", weight_text(about.weight, answer.total.weight))
 }
 
-/// What all comes to, and what is in focus with what can be done about it.
+/// The totals, and the focus with its actions.
 fn head(props: &FlameChartProps, drawn: Option<&Drawn>) -> Html {
     let Some(drawn) = drawn else {
         return html! { <p class="flame-head muted">{ "Adding up…" }</p> };
@@ -164,7 +164,7 @@ fn head(props: &FlameChartProps, drawn: Option<&Drawn>) -> Html {
     html! { <div class="flame-head">{ sums::whole(about, answer) }<span class="grow" />{ focus.unwrap_or_default() }{ folded_button(&props.session, about, props.theme, &props.tree) }</div> }
 }
 
-/// What is in focus, in words, and what can be done about it.
+/// The focus in words, and its actions.
 fn in_focus(props: &FlameChartProps, words: String, above: NodeKey, last: &TrailStep) -> Html {
     let label = last.label.clone();
     let up = props.on_focus.reform(move |_: MouseEvent| Some(above));
@@ -192,7 +192,7 @@ fn in_focus(props: &FlameChartProps, words: String, above: NodeKey, last: &Trail
     }
 }
 
-/// Offers the tree to other programs.
+/// A button that downloads the tree as folded stacks for other programs.
 pub(super) fn folded_button(
     session: &Session,
     about: &About,

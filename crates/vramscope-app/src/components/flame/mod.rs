@@ -21,7 +21,7 @@ use tree::TreeTable;
 use vramscope_core::analysis::time::selection::Selection;
 use vramscope_view::flame::{FlameCell, NodeKey, Shape};
 
-/// Call trees of what is live at a moment, or was allocated in a range.
+/// Call trees of memory live at a moment, or allocated in a range.
 #[component]
 pub(super) fn FlameView(props: &ViewProps) -> Html {
     let commands = use_commands();
@@ -92,7 +92,7 @@ fn about(props: &ViewProps, selection: Selection) -> About {
     }
 }
 
-/// Takes the box that fills the width into the choices.
+/// Stores the focus in the choices.
 fn on_focus(choices: &FlameChoices, choose: &Callback<FlameChoices>) -> Callback<Option<NodeKey>> {
     let choices = choices.clone();
     choose.reform(move |focus| FlameChoices {

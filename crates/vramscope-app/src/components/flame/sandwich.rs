@@ -1,4 +1,4 @@
-//! One function from both sides: a list of all functions, who calls the chosen one, and what it calls.
+//! The sandwich view: a list of all functions, and callers and callees of the chosen one.
 
 use yew::prelude::*;
 
@@ -23,11 +23,11 @@ pub(super) struct SandwichProps {
     pub(super) theme: ThemeName,
     pub(super) about: About,
     pub(super) choices: FlameChoices,
-    /// Takes the changed choices.
+    /// Called with changed choices.
     pub(super) choose: Callback<FlameChoices>,
-    /// The function of this label is to be looked at.
+    /// Called with the label of a function to choose.
     pub(super) on_function: Callback<String>,
-    /// A filter is to be searched for.
+    /// Called with a filter to search for.
     pub(super) on_search: Callback<String>,
 }
 
@@ -40,7 +40,7 @@ fn told(answer: &Answer) -> Option<(u32, u32, &[FunctionRow])> {
     }
 }
 
-/// The filter of the function that was chosen.
+/// The filter of the chosen function.
 fn search(answer: &Answer) -> Option<String> {
     match &answer.told {
         TreeAnswer::Functions { search, .. } => search.clone(),
@@ -48,7 +48,7 @@ fn search(answer: &Answer) -> Option<String> {
     }
 }
 
-/// The list and both sides.
+/// The list of functions, beside callers and callees.
 #[component]
 pub(super) fn Sandwich(props: &SandwichProps) -> Html {
     let list = use_node_ref();
@@ -93,8 +93,8 @@ pub(super) fn Sandwich(props: &SandwichProps) -> Html {
     }
 }
 
-/// The first of the user's functions at the top of the list and its filter, once it was seen there: scrolling does
-/// not change it.
+/// The first of the user's functions in the list, with its filter. It stays the same once it is
+/// known, so that scrolling does not change it.
 #[hook]
 fn use_heaviest(shown: &Option<(About, Shared<Answer>)>) -> Option<(String, Option<String>)> {
     let heaviest = use_state_eq(|| None::<(String, Option<String>)>);
@@ -115,7 +115,7 @@ fn use_heaviest(shown: &Option<(About, Shared<Answer>)>) -> Option<(String, Opti
     (*heaviest).clone()
 }
 
-/// What can be done about the function.
+/// The chosen function, and its actions.
 fn head(props: &SandwichProps, function: &str, search: Option<String>) -> Html {
     let search = search.map(|search| props.on_search.reform(move |_: MouseEvent| search.clone()));
     html! {
@@ -128,7 +128,7 @@ fn head(props: &SandwichProps, function: &str, search: Option<String>) -> Html {
     }
 }
 
-/// The names of the columns; those of two order the list.
+/// The column headings; two of them sort the list.
 fn columns(props: &SandwichProps) -> Html {
     let by = |order: FunctionOrder| {
         let choices = props.choices.clone();
@@ -203,7 +203,7 @@ fn rows(
     }
 }
 
-/// Who calls it above, what it calls below.
+/// Callers above, callees below.
 fn sides(props: &SandwichProps, function: String) -> Html {
     let on_choose = {
         let on_function = props.on_function.clone();
@@ -229,7 +229,7 @@ fn sides(props: &SandwichProps, function: String) -> Html {
     }
 }
 
-/// Arrows go up and down the list.
+/// Arrow keys move up and down the list.
 fn on_keys(
     props: &SandwichProps,
     shown: &Option<(About, Shared<Answer>)>,

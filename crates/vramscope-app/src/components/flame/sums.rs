@@ -1,4 +1,4 @@
-//! What trees come to, in words.
+//! Totals of trees as text.
 
 use yew::prelude::*;
 
@@ -9,7 +9,7 @@ use vramscope_core::analysis::code::call_tree::Sums;
 use vramscope_view::display;
 use vramscope_view::flame::{FlameCell, share_text, weight_text};
 
-/// What all that is asked about comes to, and how much of it the search matches.
+/// The total of the selection, and how much of it the search matches.
 pub(super) fn whole(about: &About, answer: &Answer) -> Html {
     let sums = answer.whole;
     html! {
@@ -41,7 +41,7 @@ fn matches(weight: Weight, sums: &Sums) -> String {
     )
 }
 
-/// What a box is, for its tooltip.
+/// The tooltip of a box.
 pub(super) fn of_cell(about: &About, answer: &Answer, cell: &FlameCell) -> Html {
     let (sums, weight) = (&cell.sums, about.weight);
     let count = sentences::count_of(sums.count, "allocation", "allocations");

@@ -1,4 +1,4 @@
-//! What to show, and how.
+//! The toolbar of the flame view: what is shown, and how.
 
 use web_sys::HtmlInputElement;
 use yew::prelude::*;
@@ -45,11 +45,11 @@ const FORMS: [(FlameForm, (&str, &str)); 4] = [
 pub(super) struct ToolbarProps {
     pub(super) choices: FlameChoices,
     pub(super) places: FlamePlaces,
-    /// Takes the changed choices.
+    /// Called with changed choices.
     pub(super) choose: Callback<FlameChoices>,
 }
 
-/// The line above.
+/// The toolbar.
 #[component]
 pub(super) fn Toolbar(props: &ToolbarProps) -> Html {
     let choices = &props.choices;
@@ -107,7 +107,7 @@ fn place<T: PartialEq, W>(list: &[(T, W)], chosen: T) -> usize {
     list.iter().position(|(of, _)| *of == chosen).unwrap_or(0)
 }
 
-/// A callback that changes the choices by the place chosen in a list.
+/// A callback that changes the choices by the index chosen in a list.
 fn set(props: &ToolbarProps, change: fn(&mut FlameChoices, usize)) -> Callback<usize> {
     let choices = props.choices.clone();
     props.choose.reform(move |at: usize| {

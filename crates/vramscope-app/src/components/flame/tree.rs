@@ -1,4 +1,4 @@
-//! A tree as a table with rows that open.
+//! A call tree as a table with rows that open.
 
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ use vramscope_view::flame::{share_text, weight_text};
 
 /// Indentation of a level, CSS px.
 const INDENT_PX: u32 = 12;
-/// Levels after which rows are indented no further: there would be no room for their text.
+/// Deeper levels are not indented further, so that their text has room.
 const MOST_INDENTS: u32 = 40;
 
 #[derive(Properties, PartialEq)]
@@ -29,13 +29,13 @@ pub(super) struct TreeTableProps {
     pub(super) theme: ThemeName,
     pub(super) about: About,
     pub(super) tree: TreeKind,
-    /// A filter is to be searched for.
+    /// Called with a filter to search for.
     pub(super) on_search: Callback<String>,
-    /// The function of this label is to be looked at from both sides.
+    /// Called with the label of a function to show with callers and callees.
     pub(super) on_sandwich: Callback<String>,
 }
 
-/// Rows that were told.
+/// The rows of an answer.
 struct ToldRows<'a> {
     rows: u32,
     first: u32,
@@ -113,7 +113,7 @@ pub(super) fn TreeTable(props: &TreeTableProps) -> Html {
     }
 }
 
-/// The rows that are open, once the user has opened or closed one.
+/// The keys of open rows; `None` until the user opens or closes one.
 type OpenRows = UseStateHandle<Option<Rc<Vec<NodeKey>>>>;
 
 #[hook]
@@ -126,16 +126,16 @@ fn use_open_rows(props: &TreeTableProps) -> OpenRows {
         about.patterns.clone(),
         props.tree.clone(),
     );
-    // Under other names a key means another row.
+    // Under another grouping, a key stands for another row.
     use_effect_with(names, move |_| setter.set(None));
     open
 }
 
-/// Opens the row of a key, or closes it.
+/// Opens or closes the row with this key.
 fn on_toggle(open: &OpenRows, answer: &Option<Shared<Answer>>) -> Callback<(NodeKey, bool)> {
     let (open, answer) = (open.clone(), answer.clone());
     Callback::from(move |(key, wanted): (NodeKey, bool)| {
-        // Rows that the worker opened of its own accord stay open.
+        // Rows that the worker opened by default stay open.
         let known = answer
             .as_ref()
             .and_then(|answer| told(answer))
@@ -151,7 +151,7 @@ fn on_toggle(open: &OpenRows, answer: &Option<Shared<Answer>>) -> Callback<(Node
     })
 }
 
-/// The names of the columns.
+/// The column headings.
 pub(super) fn columns(about: &About) -> Html {
     html! {
         <div class="flame-row head" role="row">
@@ -165,7 +165,7 @@ pub(super) fn columns(about: &About) -> Html {
     }
 }
 
-/// Arrows go up and down, open and close; Enter searches.
+/// Arrow keys move up and down, open and close; Enter searches.
 fn on_keys(
     answer: &Option<Shared<Answer>>,
     chosen: &UseStateHandle<Option<NodeKey>>,
@@ -269,7 +269,7 @@ fn Row(props: &RowProps) -> Html {
     }
 }
 
-/// The numbers of a row: total, share, self, number, matches.
+/// The numbers of a row: total, share, self, count, matches.
 pub(super) fn numbers(
     weight: Weight,
     total: &vramscope_core::analysis::code::call_tree::Sums,

@@ -1,4 +1,4 @@
-//! Which rows of a long list are to be seen.
+//! The visible rows of a long list.
 
 use web_sys::{Element, HtmlElement};
 use yew::prelude::*;
@@ -7,12 +7,12 @@ use crate::components::hooks::use_plot_area;
 
 /// Height of a row, CSS px.
 pub(in crate::components) const ROW_PX: f64 = 22.0;
-/// Rows asked for beyond the visible ones on either side, so that scrolling meets them.
+/// Rows requested beyond the visible ones on either side, so that scrolling finds them available.
 const SPARE: u32 = 40;
-/// The window moves in steps of so many rows: not every px is a new question.
+/// The window moves in steps of this many rows, so that scrolling does not ask for every row.
 const STEP: u32 = 20;
 
-/// What of a list to ask for.
+/// A range of rows to request.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(in crate::components) struct Window {
     /// The first row.
@@ -20,7 +20,7 @@ pub(in crate::components) struct Window {
     pub(in crate::components) count: u32,
 }
 
-/// Follows the scrolling of a list: the rows to ask for, and what to set on its box.
+/// Follows the scrolling of a list: the rows to request, and the listener for its box.
 #[hook]
 pub(in crate::components) fn use_window(node: &NodeRef) -> (Option<Window>, Callback<Event>) {
     let area = use_plot_area(node);
@@ -39,7 +39,7 @@ pub(in crate::components) fn use_window(node: &NodeRef) -> (Option<Window>, Call
     (window, onscroll)
 }
 
-/// Gives an element the keys once it is shown, as far as nothing else has them.
+/// Gives an element the keyboard focus when it appears, unless another element has it.
 #[hook]
 pub(in crate::components) fn use_keys_on_show(node: &NodeRef, wants_keys: bool) {
     let node = node.clone();

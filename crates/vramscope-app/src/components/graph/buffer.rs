@@ -1,4 +1,4 @@
-//! The selected buffer: who makes it, who uses it, and when.
+//! The selected buffer: the nodes that write and read it, and its lifetime.
 
 use yew::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::components::icons::{Glyph, Icon};
 use crate::protocol::views::graph::{Answer, BufferFacts, Question};
 use crate::state::{Action, GraphAction, graph_words};
 
-/// A strip of two lines.
+/// A strip of two lines below the chart.
 #[component]
 pub(super) fn BufferStrip(props: &PartProps) -> Html {
     let commands = use_commands();
@@ -62,7 +62,7 @@ pub(super) fn BufferStrip(props: &PartProps) -> Html {
     }
 }
 
-/// What a buffer is that shares memory.
+/// How a buffer shares memory with others.
 fn parts(facts: &BufferFacts) -> Html {
     if let Some((_, name)) = &facts.origin {
         return html! { <span class="muted">{ format!(" · a part of what was allocated for {name}") }</span> };

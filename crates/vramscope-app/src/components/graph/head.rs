@@ -1,4 +1,4 @@
-//! Which graph, what it has, and what the user adds to its memory.
+//! The head of a graph: its choice, its facts, and the user's addition to its memory.
 
 use std::rc::Rc;
 
@@ -18,7 +18,7 @@ use crate::state::{Action, GraphAction, OpenGraphs, graph_words};
 use vramscope_view::graph::bars::kind_colour;
 use vramscope_view::theme::Theme;
 
-/// Notes that are shown at once.
+/// The most notes shown at once.
 const MOST_NOTES: usize = 2;
 
 #[derive(Properties, PartialEq)]
@@ -27,7 +27,7 @@ pub(super) struct HeadProps {
     pub(super) theme: ThemeName,
 }
 
-/// The bar above everything, and what is to be known of the file.
+/// The bar on top, and the notes on the file.
 #[component]
 pub(super) fn Head(props: &HeadProps) -> Html {
     let commands = use_commands();
@@ -87,7 +87,7 @@ fn legend(kind: BufferKind, theme: ThemeName) -> Html {
     html! { <span title={graph_words::kind_meaning(kind)}><i class="swatch" style={kind_style(kind, theme)} />{ graph_words::kind(kind) }</span> }
 }
 
-/// The colour of a kind of buffer, as in the picture.
+/// The colour of a kind of buffer as a style, as in the chart.
 pub(super) fn kind_style(kind: BufferKind, theme: ThemeName) -> String {
     let [r, g, b] = kind_colour(&Theme::of(theme), kind as usize, false);
     format!("background:rgb({r} {g} {b})")
@@ -98,11 +98,11 @@ struct ConstantProps {
     bytes: u64,
 }
 
-/// The field for what the export does not hold.
+/// The field for constant memory that the export does not hold.
 #[component]
 fn Constant(props: &ConstantProps) -> Html {
     let commands = use_commands();
-    // What cannot be read stays in the field, and why.
+    // An invalid text stays in the field, with its error.
     let wrong = use_state_eq(|| None::<(String, String)>);
     let onchange = {
         let wrong = wrong.clone();
@@ -133,7 +133,7 @@ fn Constant(props: &ConstantProps) -> Html {
     }
 }
 
-/// A size that reads as the same number of bytes.
+/// A size as short text if that parses to the same number of bytes, else in bytes.
 fn exact(bytes: u64) -> String {
     let short = display::bytes(bytes);
     if parse_bytes(&short) == Ok(bytes) {

@@ -1,4 +1,4 @@
-//! What is live at the cursor's step, at first the peak: the largest first, with its share.
+//! The buffers live at the cursor's step, at first the peak; sorted by size, with their shares.
 
 use std::ops::Range;
 
@@ -15,12 +15,12 @@ use crate::protocol::ThemeName;
 use crate::protocol::views::graph::{Answer, Live, LiveLine, Question};
 use crate::state::{Action, GraphAction, Navigation, Shared, graph_words};
 
-/// Rows asked for at once are whole pieces of this many, so that small steps ask nothing.
+/// Requested ranges start at multiples of this, so that scrolling does not ask for every row.
 const PIECE: u32 = 100;
 const ROW_PX: f64 = 22.0;
 const HEAD_PX: f64 = 24.0;
 
-/// The worker's last answer.
+/// The worker's latest answer.
 #[derive(Clone, PartialEq)]
 struct Rows(Shared<Answer>);
 
@@ -78,7 +78,7 @@ pub(super) fn LiveList(props: &PartProps) -> Html {
     }
 }
 
-/// Asks for a range of the list's rows; an answer about another graph is none.
+/// Requests a range of the list's rows. `None` if the latest answer is about another graph.
 #[hook]
 fn use_rows(props: &PartProps, seen: Range<u32>) -> Option<Rows> {
     let question = Question::Live {
@@ -94,7 +94,7 @@ fn use_rows(props: &PartProps, seen: Range<u32>) -> Option<Rows> {
     answered.answer.filter(|_| is_current).map(Rows)
 }
 
-/// Selects the buffer of a row.
+/// Selects the buffer of an active row.
 fn on_active(rows: &Option<Rows>, commands: &Commands) -> Callback<u32> {
     let (rows, dispatch) = (rows.clone(), commands.dispatch.clone());
     Callback::from(move |row: u32| {
@@ -104,7 +104,7 @@ fn on_active(rows: &Option<Rows>, commands: &Commands) -> Callback<u32> {
     })
 }
 
-/// Writes a row; an empty one while its line is not there.
+/// Renders a row; it is empty until its data arrives.
 fn row(rows: &Option<Rows>, theme: ThemeName, commands: &Commands) -> Callback<u32, Html> {
     let rows = rows.clone();
     let hover = (commands.dispatch).reform(|buffer| Action::Graph(GraphAction::Hover(buffer)));

@@ -1,4 +1,5 @@
-//! Inductor graphs: memory by step under several orders, every buffer's life, what is live, and the nodes.
+//! Inductor graphs: memory by step under several orders, lifetimes of buffers, what is live, and
+//! the nodes.
 
 mod buffer;
 mod head;
@@ -27,11 +28,11 @@ use crate::protocol::ThemeName;
 use crate::protocol::views::graph::{Answer, OrderKey, OrdersFacts, Question};
 use crate::state::{Action, GraphAction, KnownOrder, OpenGraphs};
 
-/// How long after an answer it is asked again what the search has found, in ms.
+/// Delay between an answer and the next question about the search's result, in ms.
 const AGAIN_MS: u32 = 250;
-/// How long a better order is searched for without being asked to go on, in ms of work.
+/// How long a better order is searched for initially, in ms of work.
 const SEARCH_MS: u32 = 20_000;
-/// How long a click goes on, likewise.
+/// How much longer a click lets the search continue, in ms of work.
 const LONGER_MS: u32 = 30_000;
 
 #[derive(Properties, PartialEq)]
@@ -41,7 +42,7 @@ pub(super) struct GraphViewProps {
     pub(super) theme: ThemeName,
 }
 
-/// What all parts are about.
+/// The properties of all parts of the view.
 #[derive(Properties, PartialEq, Clone)]
 struct PartProps {
     session: Session,
@@ -53,7 +54,7 @@ struct PartProps {
 #[component]
 pub(super) fn GraphView(props: &GraphViewProps) -> Html {
     let graphs = &props.graphs;
-    // What was chosen for each graph: the clicks of one are not those of another.
+    // Search time per graph, because a click prolongs the search of one graph only.
     let search_ms = use_state_eq(BTreeMap::<usize, u32>::new);
     let number = graphs.number();
     let of_graph = search_ms.get(&number).copied().unwrap_or(SEARCH_MS);
@@ -97,7 +98,7 @@ pub(super) fn GraphView(props: &GraphViewProps) -> Html {
     }
 }
 
-/// Which order is shown, once it is known what PyTorch would choose.
+/// The shown order: the chosen one, or by default the one that PyTorch chooses.
 fn shown(graphs: &OpenGraphs, orders: &OrdersFacts) -> Option<OrderKey> {
     let wanted = graphs.place.order.unwrap_or(orders.chosen);
     let facts = orders.orders.iter().find(|facts| facts.order == wanted);
@@ -109,7 +110,7 @@ fn shown(graphs: &OpenGraphs, orders: &OrdersFacts) -> Option<OrderKey> {
     })
 }
 
-/// The orders of the shown graph; asked again while the search goes on.
+/// The orders of the current graph. Asks again while the search continues.
 #[hook]
 fn use_orders(props: &GraphViewProps, search_ms: u32) -> Option<OrdersFacts> {
     let round = use_state_eq(|| 0_u32);
@@ -138,7 +139,7 @@ fn use_orders(props: &GraphViewProps, search_ms: u32) -> Option<OrdersFacts> {
     orders
 }
 
-/// Tells the state where the peak of the shown order is: keys go on from there.
+/// Reports the peak step of the shown order to the state, from where keys move.
 #[hook]
 fn use_known(orders: Option<&OrdersFacts>, shown: Option<OrderKey>) {
     let commands = use_commands();

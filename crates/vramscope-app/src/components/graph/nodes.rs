@@ -1,4 +1,4 @@
-//! The nodes in order; the active row is the cursor's step.
+//! The list of nodes in order. The active row is the cursor's step.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::components::virtual_list::VirtualList;
 use crate::protocol::views::graph::{Answer, NodeLine, Question};
 use crate::state::{Action, GraphAction};
 
-/// Rows asked for at once are whole pieces of this many, so that small steps ask nothing.
+/// Requested ranges start at multiples of this, so that scrolling does not ask for every row.
 const PIECE: u32 = 100;
 const ROW_PX: f64 = 22.0;
 const HEAD_PX: f64 = 24.0;

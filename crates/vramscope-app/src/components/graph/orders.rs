@@ -1,4 +1,4 @@
-//! The orders with their peaks, to choose from, and what could be had.
+//! The orders with their peaks, to choose from, and the lowest possible peak.
 
 use yew::prelude::*;
 
@@ -17,9 +17,9 @@ pub(super) struct OrdersProps {
     pub(super) orders: OrdersFacts,
     pub(super) shown: OrderName,
     pub(super) theme: ThemeName,
-    /// How long it is searched, in ms of work.
+    /// How long the search runs, in ms of work.
     pub(super) search_ms: u32,
-    /// The search is to go on, or to stop.
+    /// Called to continue the search (true) or to stop it (false).
     pub(super) on_search: Callback<bool>,
 }
 
@@ -73,7 +73,7 @@ pub(super) fn Orders(props: &OrdersProps) -> Html {
     }
 }
 
-/// How far the search is, and a way to stop it or to go on.
+/// The progress of the search, and buttons to stop or continue it.
 fn search(props: &OrdersProps) -> Html {
     let orders = &props.orders;
     let on_search = |goes_on: bool| props.on_search.reform(move |_: MouseEvent| goes_on);

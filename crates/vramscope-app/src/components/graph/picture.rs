@@ -1,4 +1,4 @@
-//! The picture's parts: axes and curves as SVG, the bars' pixels on a canvas.
+//! The parts of the chart: axes and curves as SVG, bars as pixels on a canvas.
 
 use web_sys::{HtmlCanvasElement, ImageBitmap};
 use yew::prelude::*;
@@ -10,13 +10,13 @@ use vramscope_view::graph::curves::{OrderCurve, Picture, draw, ink, split};
 use vramscope_view::scene::{Area, Scene, Style};
 use vramscope_view::theme::Theme;
 
-/// Where curves and bars are, in device px of the stage.
+/// The areas of the curves and of the bars, in device px of the stage.
 pub(super) fn parts(area: &PlotArea) -> (Area, Area) {
     let theme = Theme::light();
     split(&area.picture(), &Style::new(&theme, area.pixel_ratio))
 }
 
-/// Axes and curves, the shown order over the others.
+/// Draws axes and curves, the shown order on top.
 pub(super) fn curves(drawn: &Drawn, asked: &DrawGraph, steps: u32, area: &PlotArea) -> Html {
     let theme = Theme::of(asked.theme);
     let place = |order: OrderName| OrderName::ALL.iter().position(|known| *known == order);
@@ -41,7 +41,7 @@ pub(super) fn curves(drawn: &Drawn, asked: &DrawGraph, steps: u32, area: &PlotAr
     drawing(&scene, area.box_px())
 }
 
-/// Puts the bars onto the canvas whenever there are others.
+/// Draws the bars' bitmap on the canvas whenever it changes.
 #[hook]
 pub(super) fn use_bars(canvas: &NodeRef, bitmap: Option<ImageBitmap>) {
     let canvas = canvas.clone();

@@ -1,4 +1,4 @@
-//! The picture: memory by step above, buffers' lives below, the cursor across both.
+//! The chart: memory by step above, lifetimes of buffers below, and the cursor across both.
 
 use wasm_bindgen::JsCast;
 use web_sys::ImageBitmap;
@@ -65,8 +65,8 @@ pub(super) fn Stage(props: &PartProps) -> Html {
     }
 }
 
-/// Asks for the picture and draws its bars on the canvas; returns the question that was answered, and
-/// the answer for the curves.
+/// Requests the chart's data and draws its bars on the canvas. Returns the question that was
+/// answered, and the answer for the curves.
 #[hook]
 fn use_drawn(
     props: &PartProps,
@@ -91,7 +91,7 @@ fn use_drawn(
     (asked, answer)
 }
 
-/// The cursor's step, and the bars of the hovered and the selected buffer.
+/// The cursor's step, and outlines of the hovered and the selected buffer.
 fn over_bars(
     step: Option<u32>,
     hovered: Option<Placed>,
@@ -121,7 +121,7 @@ fn draw_of(props: &PartProps, area: &PlotArea) -> DrawGraph {
     }
 }
 
-/// Where a buffer is in the picture.
+/// The position of a buffer in the chart.
 #[hook]
 fn use_placed(props: &PartProps, draw: Option<DrawGraph>, buffer: Option<u32>) -> Option<Placed> {
     let question = draw
@@ -135,19 +135,20 @@ fn use_placed(props: &PartProps, draw: Option<DrawGraph>, buffer: Option<u32>) -
     }
 }
 
-/// A place of the stage (CSS px) as the worker has it: device px from the left, and from the bars' top.
+/// Converts a position in the stage (CSS px) to the worker's: device px from the left of the chart
+/// and from the top of the bars.
 fn of_bars(at: (f64, f64), area: &PlotArea) -> (f64, f64) {
     let (x_px, y_px) = area.to_px(at);
     (x_px, y_px - f64::from(bars_top_px(area)))
 }
 
-/// From the picture's top to that of the bars.
+/// Distance from the top of the chart to the top of the bars, device px.
 fn bars_top_px(area: &PlotArea) -> i32 {
     let (above, below) = parts(area);
     below.y_px - above.y_px
 }
 
-/// What is under the pointer.
+/// The step and the buffer under the pointer.
 #[hook]
 fn use_hovered(
     props: &PartProps,
@@ -167,7 +168,7 @@ fn use_hovered(
     });
     let commands = use_commands();
     let buffer = tip.as_ref().and_then(|tip| tip.buffer.as_ref());
-    // The lists show it too.
+    // The lists mark the hovered buffer too.
     use_effect_with(buffer.map(|line| line.buffer), move |&buffer| {
         commands
             .dispatch
@@ -176,7 +177,8 @@ fn use_hovered(
     tip
 }
 
-/// A click goes to its step, and among the bars selects what is there, as soon as that is known.
+/// Handles a click: moves the cursor to its step; among the bars, selects the buffer there. Waits
+/// for the answer.
 #[hook]
 fn use_click(props: &PartProps, area: Option<PlotArea>, draw: Option<DrawGraph>) {
     let commands = use_commands();
@@ -194,7 +196,7 @@ fn use_click(props: &PartProps, area: Option<PlotArea>, draw: Option<DrawGraph>)
             (answer.as_deref(), question)
         {
             let buffer = tip.buffer.as_ref().map(|line| line.buffer);
-            // A click on the curves leaves the buffer as it is.
+            // A click on the curves keeps the selected buffer.
             let buffer = (y_px >= 0.0).then_some(buffer);
             let action = GraphAction::Clicked(tip.step, buffer);
             commands.dispatch.emit(Action::Graph(action));
@@ -202,7 +204,7 @@ fn use_click(props: &PartProps, area: Option<PlotArea>, draw: Option<DrawGraph>)
     });
 }
 
-/// A rectangle of device px as a style.
+/// A rectangle in device px as a style.
 fn place_css(place: &Area, area: &PlotArea) -> String {
     let css = |px: f64| px / area.pixel_ratio;
     format!(
@@ -214,7 +216,7 @@ fn place_css(place: &Area, area: &PlotArea) -> String {
     )
 }
 
-/// The cursor's step, as wide as it is.
+/// The cursor, as wide as its step.
 fn cursor(step: u32, draw: &DrawGraph, area: &PlotArea) -> Option<Html> {
     let view = bars_viewport(draw.x, 1.0, (draw.width_px, 1));
     let width = f64::from(draw.width_px);
@@ -236,7 +238,7 @@ fn cursor(step: u32, draw: &DrawGraph, area: &PlotArea) -> Option<Html> {
     Some(html! { <div class="step-cursor" {style} /> })
 }
 
-/// A buffer's bar, and who uses it.
+/// The outline of a buffer's bar, and marks at the steps that use it.
 fn outline(
     class: &'static str,
     [left, top, right, bottom]: [f64; 4],

@@ -1,4 +1,5 @@
-//! The page's address: it says what is seen, and back and forward change what is seen.
+//! Keeps the page's address and its state in step: the address names the visible state, and back
+//! and forward restore it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,27 +12,29 @@ use crate::browser::history;
 use crate::state::permalink::{Change, change, once_shown};
 use crate::state::{Action, Permalink, State, permalink};
 
-/// How long a movement must have been over before the address follows: browsers refuse more than some
-/// hundred changes in half a minute.
+/// Delay before the address follows a movement. Browsers refuse more than some hundred changes in
+/// half a minute.
 const MOVED_AFTER_MS: u32 = 300;
 
-/// How long nothing must have been typed before it is a step to come back to.
+/// Pause in typing after which the text becomes a step of the history.
 const CHOSEN_AFTER_MS: u32 = 700;
 
-/// What the address says, and what it is about to say.
+/// The current address, and its next text.
 #[derive(Default)]
 struct Address {
     shown: Permalink,
-    /// Whether `shown` was read, and so may say in other words what the page would say.
+    /// Whether `shown` was read from the address, so that it may differ in wording from what the
+    /// page would write.
     is_read: bool,
     latest: Option<Permalink>,
     timer: Option<Timeout>,
-    /// The page was opened with a file: its first view is no step away from the start page.
+    /// Whether the page was opened with a file. Then its first view is no history step after the
+    /// start page.
     starts_with_file: bool,
 }
 
 impl Address {
-    /// Says the latest.
+    /// Writes the pending text to the address.
     fn settle(&mut self) {
         self.timer = None;
         if let Some(latest) = self.latest.take() {
@@ -40,7 +43,8 @@ impl Address {
         }
     }
 
-    /// Compares from now on with what the page would have said itself, once it shows what was read.
+    /// Once the page shows what was read, stores it in the page's own wording for later
+    /// comparisons.
     fn reword(&mut self, state: &State) {
         if let Some(reworded) = self
             .is_read
@@ -57,8 +61,7 @@ impl Address {
     }
 }
 
-/// Keeps the address at what is seen, and what is seen at the address. `starts_with_file`: the page was
-/// opened with one.
+/// Keeps address and state in step. `starts_with_file` is set if the page was opened with a file.
 #[hook]
 pub(crate) fn use_address(state: &UseReducerHandle<State>, starts_with_file: bool) {
     let address = use_mut_ref(Address::default);
@@ -96,7 +99,7 @@ pub(crate) fn use_address(state: &UseReducerHandle<State>, starts_with_file: boo
     });
 }
 
-/// The address follows what is seen, now or soon.
+/// Updates the address, at once or after a delay.
 fn follow(address: &Rc<RefCell<Address>>, link: Permalink) {
     let own = address;
     let mut address = own.borrow_mut();
@@ -114,7 +117,7 @@ fn follow(address: &Rc<RefCell<Address>>, link: Permalink) {
             address.timer = Some(Timeout::new(wait_ms, move || own.borrow_mut().settle()));
         }
         Change::Step => {
-            // Back leads to where one was, not to where one was a moment before.
+            // Writes the pending text first, so that going back leads to the latest state.
             address.settle();
             let is_first = address.shown.file.is_none() && address.starts_with_file;
             address.starts_with_file = false;

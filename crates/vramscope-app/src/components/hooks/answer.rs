@@ -1,4 +1,4 @@
-//! A component's question and its answer.
+//! Hooks that ask a worker a question.
 
 use wasm_bindgen::JsValue;
 use yew::prelude::*;
@@ -9,14 +9,14 @@ use crate::engine::Session;
 use crate::protocol::Ask;
 use crate::state::{Action, Shared};
 
-/// An answer, and what it answers.
+/// An answer with its question.
 #[derive(PartialEq)]
 pub(crate) struct Answered<Q: Ask> {
-    /// The question: it may be an older one than what is asked now.
+    /// The question, which may be older than the current one.
     pub(crate) question: Q,
-    /// The answer; `None` if there is nothing to say.
+    /// The answer; `None` if the worker has none, e.g. for a missing device.
     pub(crate) answer: Option<Shared<Q::Answer>>,
-    /// What came beside it: an `ImageBitmap`, an `ArrayBuffer`, or `NULL`.
+    /// The attachment: an `ImageBitmap`, an `ArrayBuffer`, or `NULL`.
     pub(crate) attachment: JsValue,
 }
 
@@ -30,8 +30,9 @@ impl<Q: Ask> Clone for Answered<Q> {
     }
 }
 
-/// Asks `session` whenever the question changes, and gives the newest answer at hand. The last one stays
-/// until the next is there, so that nothing flickers; `None` before the first, and while nothing is asked.
+/// Asks `session` whenever the question changes, and returns the latest answer. An answer stays
+/// until the next arrives, so that nothing flickers. `None` before the first answer, and while
+/// there is no question.
 #[hook]
 pub(crate) fn use_answer<Q: Ask + 'static>(
     session: &Session,
@@ -63,7 +64,7 @@ pub(crate) fn use_answer<Q: Ask + 'static>(
     (has_question && from == *session).then_some(answered)
 }
 
-/// Asks `session`, and gives the answer to the state, which acts on it. `is_known`: the state has it.
+/// Asks `session`, and dispatches the answer to the state. Does not ask if `is_known`.
 #[hook]
 pub(crate) fn use_known<Q>(session: &Session, question: Option<Q>, is_known: bool)
 where
@@ -83,13 +84,13 @@ where
     });
 }
 
-/// Leaves the mark `vramscope:painted` with the view's name after the frame in which `what` changed to
-/// something: by it benchmarks and tests know that a view shows what it was asked for.
+/// Sets the User Timing mark `vramscope:painted` with the view's name after the frame in which
+/// `what` changed to `Some`. Benchmarks and tests wait for it.
 #[hook]
 pub(crate) fn use_painted<T: PartialEq + 'static>(view: &'static str, what: Option<T>) {
     use_effect_with(what, move |what| {
         if what.is_some() {
-            // The frame that shows it comes after this one's callbacks.
+            // The frame that shows the change follows these callbacks.
             clock::next_frame(move |_| {
                 clock::mark_with(
                     "vramscope:painted",

@@ -8,7 +8,7 @@ use yew::prelude::*;
 use crate::browser::files;
 use crate::engine::Source;
 
-/// Opens what is dropped or pasted; says whether files are being dragged over the window now.
+/// Opens files that are dropped or pasted. Returns whether files are being dragged over the window.
 #[hook]
 pub(crate) fn use_drop(open: Callback<Vec<Source>>) -> bool {
     let is_over = use_state_eq(|| false);
@@ -44,10 +44,11 @@ fn listen_to_drag(
         if !files::has_files(transfer.as_ref()) {
             return;
         }
-        // Otherwise the browser would leave the page to show the file.
+        // Otherwise the browser would open the file in place of the page.
         event.prevent_default();
         match kind {
-            // Without a related target the drag has left the window, not only one element for another.
+            // With a related target, the drag has moved to another element; without one, it has
+            // left the window.
             "dragleave" => is_over.set(event.related_target().is_some()),
             "drop" => {
                 is_over.set(false);

@@ -1,4 +1,4 @@
-//! Keys, wherever the focus is.
+//! Shortcuts that work wherever the focus is.
 
 use gloo::events::{EventListener, EventListenerOptions};
 use wasm_bindgen::JsCast;
@@ -9,10 +9,10 @@ use crate::components::commands::Commands;
 use crate::state::State;
 use crate::state::keys::{self, Command, Press};
 
-/// Does what keys ask for.
+/// Listens for shortcuts and dispatches their actions.
 #[hook]
 pub(crate) fn use_keys(state: UseReducerHandle<State>, commands: Commands) {
-    // The listener is set once; what it acts on changes with every rendering.
+    // The listener is added only once, and reads the latest state from here.
     let latest = use_mut_ref(|| None);
     *latest.borrow_mut() = Some((state, commands));
     use_effect_with((), move |()| {
@@ -45,7 +45,7 @@ pub(crate) fn use_keys(state: UseReducerHandle<State>, commands: Commands) {
     });
 }
 
-/// Puts the caret into the search box and selects what stands there.
+/// Focuses the search box and selects its text.
 fn focus_search() {
     let element = gloo::utils::document().get_element_by_id(super::super::search::BOX_ID);
     if let Some(input) = element.and_then(|found| found.dyn_into::<HtmlInputElement>().ok()) {
@@ -63,7 +63,8 @@ fn press(event: &KeyboardEvent) -> Press {
     }
 }
 
-/// Whether the key means something to what has the focus: a list's letters, a scrolled text's arrows.
+/// Whether the focused element uses the key itself, such as a select's letters or a scrolled text's
+/// arrows.
 fn belongs_to_field(event: &Event) -> bool {
     let focused = event
         .target()

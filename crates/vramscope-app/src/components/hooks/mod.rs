@@ -1,4 +1,4 @@
-//! What the window tells: keys, drops, sizes, the system's theme.
+//! Hooks for events of the window, for sizes, and for questions to workers.
 
 mod address;
 mod answer;

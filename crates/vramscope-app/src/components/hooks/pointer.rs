@@ -1,4 +1,4 @@
-//! Pointers over the timeline: where they are, what they draw, and what comes of it.
+//! Pointers over a picture: their positions, gestures, and the resulting actions.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,18 +12,18 @@ use crate::protocol::Picture;
 use crate::state::gesture::{DragKind, Gesture, Outcome, Point};
 use crate::state::{Action, Navigation};
 
-/// A range or box that is being drawn.
+/// A range, box or ruler that is being dragged: its kind and both ends.
 pub(crate) type Draft = (DragKind, Point, Point);
 
-/// What is known of the pointers.
+/// The pointers over a stage.
 pub(crate) struct Pointer {
-    /// Where the last one is, CSS px of the stage; `None` outside.
+    /// Position of the last pointer, CSS px of the stage; `None` outside.
     pub(crate) at: UseStateHandle<Option<Point>>,
-    /// What is being drawn.
+    /// The drag in progress; `None` without one.
     pub(crate) draft: UseStateHandle<Option<Draft>>,
-    /// Whether the picture is being moved.
+    /// Whether a drag is panning the picture.
     pub(crate) is_panning: bool,
-    /// To be set on the stage.
+    /// The listeners for the stage.
     pub(crate) handlers: PointerHandlers,
 }
 
@@ -36,12 +36,12 @@ pub(crate) struct PointerHandlers {
     pub(crate) onpointerleave: Callback<PointerEvent>,
 }
 
-/// What all listeners share.
+/// The data that all listeners share.
 #[derive(Clone)]
 struct Hand {
     gesture: Rc<RefCell<Gesture>>,
     at: UseStateSetter<Option<Point>>,
-    /// Whether no pointer was over the stage.
+    /// Whether no pointer was over the stage before.
     was_away: bool,
     draft: UseStateSetter<Option<Draft>>,
     area: Option<PlotArea>,
@@ -49,7 +49,8 @@ struct Hand {
     dispatch: Callback<Action>,
 }
 
-/// Follows the pointers over the stage of a picture. `mode` is what a drag does instead of panning.
+/// Follows the pointers over the stage of a picture. `mode` is what a drag draws instead of
+/// panning.
 #[hook]
 pub(crate) fn use_pointer(
     stage: (Option<PlotArea>, Picture),
@@ -107,7 +108,7 @@ impl Hand {
         self.gesture
             .borrow_mut()
             .press(event.pointer_id(), at, kind);
-        // A finger has not hovered: what it taps must be asked for.
+        // Touch does not hover, so the position is reported when it is pressed.
         self.point(at);
         if let Some(element) = event.target_dyn_into::<HtmlElement>() {
             let _ = element.set_pointer_capture(event.pointer_id());
@@ -158,9 +159,9 @@ impl Hand {
     }
 }
 
-/// Where a pointer is, in CSS px of the stage.
+/// The pointer's position, in CSS px of the stage.
 fn place(event: &PointerEvent) -> Option<Point> {
-    // Yew listens at the root: the current target is there, not here.
+    // Yew listens at the root, so the current target is not the stage.
     let stage = event.target()?;
     let stage = stage.dyn_into::<Element>().ok()?;
     let stage = stage.closest(".stage").ok()??.get_bounding_client_rect();
@@ -170,20 +171,20 @@ fn place(event: &PointerEvent) -> Option<Point> {
     ))
 }
 
-/// A place of the stage as fractions of the picture.
+/// A position in the stage as fractions of the picture's size.
 fn fractions(area: &PlotArea, at: Point) -> (f64, f64) {
     let ((x_px, y_px), (width_px, height_px)) = (area.to_px(at), area.size_px());
     (x_px / f64::from(width_px), y_px / f64::from(height_px))
 }
 
-/// Turns a gesture into actions.
+/// Dispatches the actions of a gesture.
 fn act_on(outcome: Outcome, area: &PlotArea, picture: Picture, dispatch: &Callback<Action>) {
     let by = |(right, down): (f64, f64)| {
         let (from, to) = (fractions(area, (0.0, 0.0)), fractions(area, (right, down)));
         Navigation::Pan(to.0 - from.0, to.1 - from.1)
     };
     match outcome {
-        // A ruler changes nothing but what is drawn.
+        // A ruler only affects the overlay.
         Outcome::Nothing | Outcome::Draft(..) | Outcome::Drawn(DragKind::Ruler, ..) => {}
         Outcome::Pan(right, down) => dispatch.emit(Action::Navigate(by((right, down)))),
         Outcome::Pinch {

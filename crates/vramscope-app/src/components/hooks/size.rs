@@ -1,4 +1,4 @@
-//! How large an element is, and how many device px a CSS px has.
+//! Sizes of elements, and device px per CSS px.
 
 use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
@@ -7,7 +7,7 @@ use yew::prelude::*;
 
 use crate::canvas::PlotArea;
 
-/// The box of the element, kept up to date; `None` until it is laid out.
+/// The size of the element's box, kept up to date; `None` before layout.
 #[hook]
 pub(crate) fn use_plot_area(node: &NodeRef) -> Option<PlotArea> {
     let area = use_state_eq(|| None);
@@ -31,8 +31,8 @@ pub(crate) fn use_plot_area(node: &NodeRef) -> Option<PlotArea> {
                 }
             };
             measure();
-            // The scale can change alone, when the page is zoomed or moved to another screen: the window
-            // then says that it was resized.
+            // The pixel ratio can change alone, when the page is zoomed or moved to another screen.
+            // The window then has a resize event.
             let on_window = gloo::events::EventListener::new(&gloo::utils::window(), "resize", {
                 let measure = measure.clone();
                 move |_| measure()
@@ -53,7 +53,7 @@ pub(crate) fn use_plot_area(node: &NodeRef) -> Option<PlotArea> {
     *area
 }
 
-/// The height of the element's inner box in CSS px, kept up to date; `None` until it is laid out.
+/// The height of the element's inner box in CSS px, kept up to date; `None` before layout.
 #[hook]
 pub(crate) fn use_height(node: &NodeRef) -> Option<f64> {
     let height = use_state_eq(|| None);

@@ -1,4 +1,4 @@
-//! Light or dark.
+//! The choice of light or dark.
 
 use gloo::events::EventListener;
 use gloo::storage::{LocalStorage, Storage};
@@ -6,7 +6,7 @@ use yew::prelude::*;
 
 use crate::state::ThemeChoice;
 
-/// Whether the system wants it dark, kept up to date.
+/// Whether the system prefers dark, kept up to date.
 #[hook]
 pub(crate) fn use_system_is_dark() -> bool {
     let query = use_memo((), |()| {
@@ -33,10 +33,10 @@ pub(crate) fn use_system_is_dark() -> bool {
     *is_dark
 }
 
-/// Under which name the choice is kept.
+/// The key of the choice in local storage.
 const KEPT_AS: &str = "vramscope.theme";
 
-/// What the user chose last time; where the browser keeps nothing, the system's.
+/// The user's stored choice; the system's if nothing is stored.
 pub(crate) fn kept_theme() -> ThemeChoice {
     match LocalStorage::get::<String>(KEPT_AS).as_deref() {
         Ok("light") => ThemeChoice::Light,
@@ -45,7 +45,8 @@ pub(crate) fn kept_theme() -> ThemeChoice {
     }
 }
 
-/// Tells the style sheet what the user chose, and keeps it; without a choice it follows the system.
+/// Sets the attribute that the style sheet reads, and stores the choice. Without a choice, the
+/// style sheet follows the system.
 #[hook]
 pub(crate) fn use_theme_attribute(theme: ThemeChoice) {
     use_effect_with(theme, |theme| {
@@ -59,7 +60,7 @@ pub(crate) fn use_theme_attribute(theme: ThemeChoice) {
             ThemeChoice::Light => "light",
             ThemeChoice::Dark => "dark",
         };
-        // Private windows may keep nothing: then the choice lasts as long as the page.
+        // Private windows may store nothing; then the choice lasts as long as the page.
         let _ = LocalStorage::set(KEPT_AS, name);
         let _ = root.set_attribute("data-theme", name);
     });

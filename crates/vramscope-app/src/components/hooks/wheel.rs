@@ -1,4 +1,4 @@
-//! The wheel over the timeline.
+//! The wheel over a picture.
 
 use gloo::events::{EventListener, EventListenerOptions};
 use wasm_bindgen::JsCast;
@@ -8,13 +8,13 @@ use yew::prelude::*;
 use crate::canvas::PlotArea;
 use crate::state::{Action, Navigation, gesture};
 
-/// Zooms in x at the pointer; with Shift in y, with Ctrl (or a pinch on a touchpad) in both. A touchpad's
-/// sideways scroll pans.
+/// Zooms in x around the pointer; with Shift in y, with Ctrl (or a pinch on a touchpad) in both.
+/// Scrolling sideways pans.
 #[hook]
 pub(crate) fn use_wheel(node: &NodeRef, area: Option<PlotArea>, dispatch: Callback<Action>) {
     let node = node.clone();
     use_effect_with(area, move |area| {
-        // Yew's own listener is passive: it could not keep the page from being zoomed.
+        // Yew's own listener is passive and cannot keep the browser from zooming the page.
         let options = EventListenerOptions::enable_prevent_default();
         let listener = node.cast::<Element>().zip(*area).map(|(element, area)| {
             EventListener::new_with_options(&element.clone(), "wheel", options, move |event| {

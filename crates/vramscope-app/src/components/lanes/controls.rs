@@ -1,4 +1,4 @@
-//! Which lines are drawn over the picture.
+//! Switches for the lines over the picture.
 
 use web_sys::HtmlInputElement;
 use yew::prelude::*;
@@ -15,7 +15,8 @@ pub(in crate::components) struct LineControlsProps {
     pub(in crate::components) choices: LanesChoices,
 }
 
-/// Switches for reserved memory, private pools and capacity, the last with a field for what no file tells.
+/// Switches for reserved memory, private pools and capacity, and a field for a capacity that the
+/// file does not record.
 #[component]
 pub(in crate::components) fn LineControls(props: &LineControlsProps) -> Html {
     let commands = use_commands();
@@ -73,7 +74,8 @@ fn capacity(props: &LineControlsProps, is_on: bool, commands: &Commands) -> Html
     }
 }
 
-/// Takes a typed capacity, or marks the field as wrong; an empty field means what the file says.
+/// Handles a typed capacity, or marks the field as invalid. An empty field stands for the file's
+/// capacity.
 fn on_capacity(choices: LanesChoices, commands: &Commands) -> Callback<Event> {
     let dispatch = commands.dispatch.clone();
     Callback::from(move |event: Event| {

@@ -1,4 +1,4 @@
-//! Over a picture: reserved memory, capacity, private pools, and the rulers that are drawn there.
+//! Lines over a picture: reserved memory, capacity, private pools and rulers.
 
 use web_sys::HtmlCanvasElement;
 use yew::prelude::*;
@@ -11,7 +11,7 @@ use crate::state::gesture::{DragKind, Point};
 use vramscope_view::lines::Lines as LinesOver;
 use vramscope_view::ruler::Ruler;
 
-/// Rulers kept at once; the oldest goes first.
+/// The most rulers at once; the oldest is removed first.
 const MOST_RULERS: usize = 4;
 
 #[derive(Properties, PartialEq)]
@@ -19,16 +19,16 @@ pub(in crate::components) struct LinesProps {
     pub(in crate::components) look: Look,
     pub(in crate::components) region: Region,
     pub(in crate::components) area: PlotArea,
-    /// What the worker found for about this part.
+    /// Decorations of the visible part, or of an earlier one until its own arrive.
     pub(in crate::components) decorations: Option<SharedDecorations>,
     pub(in crate::components) capacity_bytes: Option<u64>,
-    /// Whether drags measure; rulers go with it.
+    /// Whether drags measure. Rulers disappear when this ends.
     pub(in crate::components) ruler_mode: bool,
-    /// What is being drawn.
+    /// The drag in progress.
     pub(in crate::components) draft: Option<(DragKind, Point, Point)>,
 }
 
-/// The canvas over the picture.
+/// A canvas over the picture.
 #[component]
 pub(in crate::components) fn Lines(props: &LinesProps) -> Html {
     let node = use_node_ref();
@@ -59,7 +59,7 @@ pub(in crate::components) fn Lines(props: &LinesProps) -> Html {
     html! { <canvas ref={node} class="lines" /> }
 }
 
-/// The rulers: those that were drawn since measuring began, and the one being drawn, last.
+/// The rulers drawn in ruler mode; last, the one being drawn.
 #[hook]
 fn use_rulers(props: &LinesProps) -> Vec<Ruler> {
     let kept = use_state_eq(Vec::<Ruler>::new);

@@ -1,4 +1,4 @@
-//! Above a picture: lanes of named ranges and marks, over the same x axis.
+//! The header above a picture: lanes of named ranges, and marks, over the same x axis.
 
 mod controls;
 mod lines;
@@ -27,7 +27,7 @@ use vramscope_view::plot::views::LinesOver;
 use vramscope_view::scene::Area;
 use vramscope_view::viewport::Viewport;
 
-/// The worker's answer for about the visible part.
+/// Decorations, as a reference to their answer.
 #[derive(Clone, PartialEq)]
 pub(super) struct SharedDecorations(Shared<Answer>);
 
@@ -40,8 +40,8 @@ impl SharedDecorations {
     }
 }
 
-/// Asks what lies above and over the visible part, again whenever that changes. The last answer stays
-/// until the next is there; it is drawn where its places are by then.
+/// The decorations of the visible part. After a change of the viewport, the previous ones stay
+/// until the next arrive; they are drawn at their positions in the new viewport.
 #[hook]
 pub(super) fn use_decorations(
     session: &Session,
@@ -79,13 +79,13 @@ pub(super) struct LanesProps {
     pub(super) facts: LineFacts,
     pub(super) choices: LanesChoices,
     pub(super) region: Region,
-    /// The box of the picture below, for its width.
+    /// The area of the picture below, whose width the header shares.
     pub(super) area: PlotArea,
-    /// The worker's answer for about this part.
+    /// Decorations of the visible part, or of an earlier one until its own arrive.
     pub(super) decorations: Option<SharedDecorations>,
 }
 
-/// Lanes and marks; nothing where there are none.
+/// Lanes and marks; empty if there are none.
 #[component]
 pub(super) fn Lanes(props: &LanesProps) -> Html {
     let commands = use_commands();
@@ -144,7 +144,7 @@ pub(super) fn Lanes(props: &LanesProps) -> Html {
     }
 }
 
-/// What the pointer's moving and leaving do.
+/// Listeners for moving and leaving of the pointer.
 fn on_pointer(
     node: &NodeRef,
     at: UseStateSetter<Option<(f64, f64)>>,
@@ -177,7 +177,7 @@ fn on_click(
     })
 }
 
-/// Where everything stands; what there is to show does not change with the visible part.
+/// The layout of the header. It does not depend on the visible part.
 fn header(facts: &LineFacts, choices: &LanesChoices) -> Header {
     let rows: Vec<usize> = facts.lanes.iter().map(|lane| lane.rows as usize).collect();
     Header::new(&rows, choices.folded, facts.tracks)
@@ -208,7 +208,8 @@ fn target(
     )
 }
 
-/// What a click does: shows a range, with Alt selects it; goes to a mark, or closer to several.
+/// The action of a click: shows a range, or with Alt selects it; goes to a mark, or zooms to
+/// several.
 fn action(target: Target, decorations: &Decorations, alt: bool) -> Option<Action> {
     match target {
         Target::Item(place) => {
@@ -237,7 +238,7 @@ fn action(target: Target, decorations: &Decorations, alt: bool) -> Option<Action
     }
 }
 
-/// The names of the rows, in the column left of the picture.
+/// The names of the lanes, left of the picture.
 fn labels(header: &Header, facts: &LineFacts) -> Html {
     let lanes = header.lanes.rows.iter().filter(|row| row.row == 0);
     let lanes = lanes.filter_map(|row| {
@@ -274,7 +275,7 @@ fn label(top_css: f64, height_css: f64, name: String, title: String) -> Html {
     html! { <span class="lane-name" {style} {title}>{ name }</span> }
 }
 
-/// Keeps the canvas up to date.
+/// Redraws the canvas after changes.
 #[hook]
 fn use_drawing(
     canvas: &NodeRef,

@@ -1,4 +1,4 @@
-//! Steps from allocation to allocation by the keyboard, up and down the stack of bands.
+//! Moving from allocation to allocation with keys, up and down the stack of bands.
 
 use yew::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::protocol::Look;
 use crate::protocol::views::lanes::{Answer, Question};
 use crate::state::{Action, StackStep};
 
-/// Asks where a step leads, and goes there.
+/// Asks which allocation a step leads to, and pins it.
 #[hook]
 pub(in crate::components) fn use_stack_step(
     session: &Session,

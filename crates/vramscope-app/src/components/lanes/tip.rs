@@ -1,4 +1,4 @@
-//! What is under the pointer above the picture.
+//! The tooltip of lanes and marks.
 
 use yew::prelude::*;
 
@@ -15,20 +15,20 @@ pub(super) struct TipProps {
     pub(super) session: Session,
     pub(super) device: DeviceIndex,
     pub(super) is_time: bool,
-    /// The pointer, CSS px of the box.
+    /// The pointer's position, CSS px of the box.
     pub(super) at: (f64, f64),
-    /// The box's width.
+    /// Width of the box, CSS px.
     pub(super) width_css: f64,
     pub(super) target: Target,
     pub(super) decorations: SharedDecorations,
 }
 
-/// The tooltip: what it is, how long it lasts, what it does to memory, what a click does.
+/// The tooltip: name, duration, effect on memory, and the action of a click.
 #[component]
 pub(super) fn Tip(props: &TipProps) -> Html {
     let question = question(props);
     let answered = use_answer(&props.session, question.clone());
-    // The last answer may be about something else that the pointer was on.
+    // The latest answer may be about an item that the pointer has left.
     let answered = answered.filter(|answered| Some(&answered.question) == question.as_ref());
     let answer = answered.and_then(|answered| answered.answer);
     let Some((heading, mut lines, hint)) = words(props) else {

@@ -1,4 +1,4 @@
-//! Findings as cards: what was seen, then what it may mean, then what to try.
+//! Findings as cards: the observation, then what it may mean, then what to try.
 
 use vramscope_core::analysis::report::findings::{
     Evidence, Figure, Finding, FindingTable, Severity,
@@ -18,7 +18,7 @@ use crate::state::{ViewKind, sentences};
 pub(super) struct CardsProps {
     pub(super) findings: Vec<Finding>,
     pub(super) theme: ThemeName,
-    /// What is chosen in the flame graph, to which evidence may lead.
+    /// The flame graph's choices, which a link to evidence changes.
     pub(super) choices: FlameChoices,
     pub(super) has_trace: bool,
 }

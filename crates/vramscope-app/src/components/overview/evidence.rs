@@ -1,4 +1,4 @@
-//! Goes to where a finding can be seen.
+//! Links from findings to their evidence.
 
 use vramscope_core::analysis::report::findings::Evidence;
 use vramscope_core::analysis::time::selection::Selection;
@@ -7,7 +7,7 @@ use yew::Callback;
 use crate::state::choices::{FlameChoices, FlameWhat};
 use crate::state::{Action, Chosen, ViewKind};
 
-/// What shows a piece of evidence: the view first, so that what follows is shown in it.
+/// The actions that show a piece of evidence. The view comes first, because the others apply to it.
 fn actions(evidence: &Evidence, choices: &FlameChoices) -> Vec<Action> {
     let mut actions = vec![Action::View(ViewKind::showing(evidence.of))];
     if let Some(filter) = &evidence.filter {
@@ -33,7 +33,7 @@ fn actions(evidence: &Evidence, choices: &FlameChoices) -> Vec<Action> {
     actions
 }
 
-/// Does so on a click.
+/// A callback that shows the evidence.
 pub(super) fn show<E: 'static>(
     dispatch: &Callback<Action>,
     evidence: &Evidence,

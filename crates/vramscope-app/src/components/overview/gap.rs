@@ -1,4 +1,4 @@
-//! Where reserved memory is: bars of the same scale, and their parts in numbers.
+//! The composition of reserved memory: bars on a common scale, and their parts in numbers.
 
 use vramscope_core::analysis::memory::gap::GapPart;
 use vramscope_core::analysis::report::overview::{Bar, SegmentsKnown};
@@ -12,12 +12,12 @@ use crate::state::{Action, ViewKind, sentences};
 #[derive(Properties, PartialEq)]
 pub(super) struct GapSectionProps {
     pub(super) bars: Vec<Bar>,
-    /// When the recording begins.
+    /// Start of the recording, µs since the Unix epoch.
     pub(super) start_us: Option<i64>,
     pub(super) segments: SegmentsKnown,
 }
 
-/// The bars and the table.
+/// The section with bars and table.
 #[component]
 pub(super) fn GapSection(props: &GapSectionProps) -> Html {
     let commands = use_commands();
@@ -75,7 +75,7 @@ fn description(bar: &Bar) -> String {
     )
 }
 
-/// The parts as rows, the moments as columns.
+/// A table with parts as rows and moments as columns.
 fn table(bars: &[Bar]) -> Html {
     let Some(first) = bars.first() else {
         return Html::default();

@@ -1,4 +1,4 @@
-//! What is wrong, in words, with the evidence one click away.
+//! Findings in words, with links to the evidence.
 
 mod cards;
 mod evidence;
@@ -36,7 +36,7 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
         Answer::Device(found) => Some(&**found),
         Answer::File(_) => None,
     });
-    // A failure is a finding, and the first.
+    // Notes on failures are left out, because each failure is also a finding.
     let notes = props.file.notes().map(|(_, note)| note);
     let notes: Vec<Note> = notes
         .filter(|note| note.moment.is_none())
@@ -44,7 +44,7 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
         .collect();
     let root = use_node_ref();
     {
-        // The keys scroll it, unless something else has them.
+        // Takes the focus, so that keys scroll the page, unless another element has it.
         let root = root.clone();
         use_effect_with((), move |()| {
             let focused = gloo::utils::document().active_element();
@@ -70,11 +70,11 @@ struct FoundProps {
     found: Overview,
     choices: FlameChoices,
     notes: Vec<Note>,
-    /// The colours of call sites are for it.
+    /// The theme, for the colours of call sites.
     theme: ThemeName,
 }
 
-/// What was found.
+/// The content, once the overview is computed.
 #[component]
 fn Found(props: &FoundProps) -> Html {
     let commands = use_commands();

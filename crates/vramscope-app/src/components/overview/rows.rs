@@ -13,15 +13,15 @@ use crate::components::site_label::site_label;
 use crate::protocol::ThemeName;
 use crate::state::{Action, sentences};
 
-/// A list of rows; a call site can be clicked to search for it. `whole`: bytes of which each row's are told as a
-/// percentage.
+/// A table of rows. A click on a call site searches for it. `whole` is the number of bytes that
+/// counts as 100 %.
 pub(in crate::components) fn row_table(
     commands: &Commands,
     table: &FindingTable,
     whole: Option<u64>,
     theme: ThemeName,
 ) -> Html {
-    // What is left of a whole may be more than any single row: the bars are those of the rows.
+    // The remainder of a whole may exceed every row, so it does not set the bars' scale.
     let measured = |row: &&FindingRow| whole.is_none() || row.site.is_some();
     let largest = table
         .rows
@@ -54,7 +54,7 @@ pub(in crate::components) fn row_table(
     html! { <ul class="rows">{ for table.rows.iter().map(row) }</ul> }
 }
 
-/// The colour of a call site, the same as in every other view.
+/// The colour of a call site, as in all views.
 fn swatch(row: &FindingRow, theme: &Theme) -> Html {
     let style = row.site.map(|site| {
         let hash = (site != CallSiteId::NONE).then(|| stable_hash(&row.label));

@@ -1,4 +1,4 @@
-//! The program's steps: what was live after each, and at its peak.
+//! The program's steps: memory live after each, and its peak.
 
 use vramscope_core::analysis::time::lanes::{Step, Steps};
 use vramscope_view::display;
@@ -11,11 +11,11 @@ use crate::state::{Action, ViewKind, sentences};
 #[derive(Properties, PartialEq)]
 pub(super) struct StepsSectionProps {
     pub(super) steps: Steps,
-    /// Older ones that are not among them.
+    /// Number of older steps that are left out.
     pub(super) left_out: u64,
 }
 
-/// The table of steps.
+/// The section with the table of steps.
 #[component]
 pub(super) fn StepsSection(props: &StepsSectionProps) -> Html {
     let commands = use_commands();
@@ -47,7 +47,7 @@ pub(super) fn StepsSection(props: &StepsSectionProps) -> Html {
     }
 }
 
-/// `highest`: the highest peak of all.
+/// A row; `highest` is the highest peak of all steps.
 fn row(commands: &Commands, step: &Step, highest: u64) -> Html {
     let totals = &step.totals;
     let part = |bytes| format!("width:{:.3}%", words::share(bytes, highest) * 100.0);

@@ -1,4 +1,4 @@
-//! The figures one asks for first.
+//! The most important figures.
 
 use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::memory::gap::Gap;
@@ -16,7 +16,7 @@ pub(super) struct TilesProps {
     pub(super) found: Overview,
 }
 
-/// One figure.
+/// A figure with its name.
 struct Tile {
     name: &'static str,
     value: String,
@@ -57,7 +57,7 @@ fn tile(tile: Tile) -> Html {
     }
 }
 
-/// A moment that can be gone to.
+/// A link to a moment.
 pub(super) fn moment(commands: &Commands, moment: u32, since_start_us: Option<i64>) -> Html {
     let dispatch = commands.dispatch.clone();
     let go = Callback::from(move |_: MouseEvent| {

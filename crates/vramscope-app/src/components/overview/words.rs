@@ -1,4 +1,4 @@
-//! Words of the overview.
+//! Texts of the overview.
 
 use vramscope_core::analysis::memory::gap::GapPart;
 use vramscope_core::analysis::report::findings::Severity;
@@ -6,7 +6,7 @@ use vramscope_core::analysis::report::overview::{Bar, Occasion};
 use vramscope_core::analysis::time::lanes::StepsBy;
 use vramscope_view::display;
 
-/// What a part is called, and what it is.
+/// The name and the explanation of a part.
 pub(super) fn part(kind: GapPart) -> (&'static str, &'static str) {
     match kind {
         GapPart::InUse => ("in use", "requested by the program and not freed"),
@@ -37,7 +37,7 @@ pub(super) fn part(kind: GapPart) -> (&'static str, &'static str) {
     }
 }
 
-/// The class of a part's colour.
+/// The style class of a part's colour.
 pub(super) fn part_class(kind: GapPart) -> &'static str {
     match kind {
         GapPart::InUse => "in-use",
@@ -79,7 +79,7 @@ pub(super) fn place(moment: u32, since_start_us: Option<i64>) -> String {
     }
 }
 
-/// How the steps are told.
+/// How steps were recognised.
 pub(super) fn steps_by(by: StepsBy, pattern: &str) -> String {
     match by {
         StepsBy::Profiler => "Told by the profiler's steps.".to_owned(),
@@ -90,7 +90,7 @@ pub(super) fn steps_by(by: StepsBy, pattern: &str) -> String {
     }
 }
 
-/// A severity's class and word.
+/// The style class and the name of a severity.
 pub(super) fn severity(severity: Severity) -> (&'static str, &'static str) {
     match severity {
         Severity::Problem => ("problem", "Problem"),
@@ -99,7 +99,7 @@ pub(super) fn severity(severity: Severity) -> (&'static str, &'static str) {
     }
 }
 
-/// A part of a whole, 0 to 1; 0 of nothing.
+/// A share of a whole, 0 to 1; 0 of 0.
 pub(super) fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 {
         return 0.0;
@@ -107,7 +107,7 @@ pub(super) fn share(part: u64, whole: u64) -> f64 {
     (part as f64 / whole as f64).min(1.0)
 }
 
-/// µs from the recording's beginning.
+/// µs since the start of the recording.
 pub(super) fn since(start_us: Option<i64>, time_us: Option<i64>) -> Option<i64> {
     let (time, start) = time_us.zip(start_us)?;
     Some(time.saturating_sub(start))

@@ -1,4 +1,4 @@
-//! Asks what the search has found, and goes from match to match.
+//! What the search matches, and moving from match to match.
 
 use yew::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::engine::Session;
 use crate::protocol::views::filter::{Answer, NextMatch, Question, SearchResult};
 use crate::state::{Action, DeviceView, Search, search_box};
 
-/// What the filter has found on a device; live bytes are counted at the cursor, else at the peak.
+/// The matches of the search on a device. Live bytes are counted at the cursor, else at the peak.
 #[hook]
 pub(super) fn use_found(
     session: &Session,
@@ -33,7 +33,7 @@ pub(super) fn use_found(
     }
 }
 
-/// Pins the next match when it is asked for; gives the last one.
+/// Pins the next match when requested; returns it.
 #[hook]
 pub(super) fn use_next(
     session: &Session,
@@ -42,11 +42,11 @@ pub(super) fn use_next(
     view: &DeviceView,
 ) -> Option<NextMatch> {
     let commands = use_commands();
-    // What was asked for before this box was there has been answered by another.
+    // Requests made before this component existed have been handled by another.
     let first = *use_memo((), |()| search.next.0);
     let (press, is_forward) = search.next;
     let filter = search.filter(Some(view));
-    // What is pinned meanwhile, or gone to, changes nothing of where the press was.
+    // Later changes of pin or cursor do not affect where this request started.
     let question = use_memo(search.next, |_| {
         Some(Question::Next {
             device,
@@ -66,7 +66,7 @@ pub(super) fn use_next(
         Answer::Next(next) => next.map(|next| (answered.question, next)),
         _ => None,
     });
-    // Moving the cursor must not change what is searched for.
+    // If the filter refers to the cursor, moving the cursor would change the search.
     let keeps_cursor = Filter::parse(&search.text).is_ok_and(|filter| filter.uses_cursor());
     use_effect_with(next.clone(), move |next| {
         if let Some((_, next)) = next {
@@ -87,7 +87,7 @@ pub(crate) struct FoundStatusProps {
     pub(crate) view: DeviceView,
 }
 
-/// What part of everything is shown, and the way back to everything.
+/// How much the search matches, and a button that ends it.
 #[component]
 pub(crate) fn FoundStatus(props: &FoundStatusProps) -> Html {
     let commands = use_commands();

@@ -1,10 +1,10 @@
-//! The language of the search box on one card.
+//! A card that explains the search language.
 
 use yew::prelude::*;
 
 use vramscope_core::analysis::search::filter::keys;
 
-/// The card. `on_example` hears an example that was chosen.
+/// `on_example` is called with the text of a clicked example.
 #[derive(Properties, PartialEq)]
 pub(super) struct GuideProps {
     pub(super) on_example: Callback<String>,
@@ -25,11 +25,11 @@ const SIGNS: [(&str, &str); 6] = [
     ),
 ];
 
-/// What can be written.
+/// The card.
 #[component]
 pub(super) fn Guide(props: &GuideProps) -> Html {
     let example = |text: &'static str| {
-        // Without this the box would lose the focus, and the card would go.
+        // Keeps the focus in the box; otherwise the card would close.
         let onmousedown = |event: MouseEvent| event.prevent_default();
         let onclick = props.on_example.reform(move |_| text.to_owned());
         html! { <button type="button" class="plain mono" tabindex="-1" {onmousedown} {onclick}>{ text }</button> }

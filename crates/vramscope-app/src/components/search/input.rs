@@ -1,4 +1,4 @@
-//! The box itself: text, what is wrong with it underlined, what it found beside it.
+//! The input of the search box: text, underlined errors, and the number of matches.
 
 use web_sys::{FocusEvent, HtmlInputElement, KeyboardEvent};
 use yew::prelude::*;
@@ -18,9 +18,9 @@ use crate::protocol::views::filter::{Answer, Question};
 use crate::state::{Action, DeviceView, Search, search_box};
 use vramscope_view::display;
 
-/// How long a pause between keys is waited for before searching: a burst of keys searches once.
+/// Pause between keys before searching, in ms, so that fast typing searches once.
 const PAUSE_MS: i32 = 30;
-/// The same behind the name of a key, which is mostly not yet all that is to be written.
+/// Pause after the name of a key, in ms, because a value usually follows.
 const KEY_PAUSE_MS: i32 = 600;
 
 #[derive(Properties, PartialEq)]
@@ -31,17 +31,17 @@ pub(crate) struct SearchBoxProps {
     pub(crate) view: DeviceView,
 }
 
-/// What is being written.
+/// The text being edited.
 #[derive(Clone, PartialEq, Default)]
 struct Draft {
     text: String,
-    /// Byte of the text.
+    /// Position of the caret, in bytes of the text.
     caret: usize,
-    /// Whether the list of completions is wanted.
+    /// Whether to show the list of completions.
     is_open: bool,
-    /// Which completion the keys have chosen.
+    /// Index of the completion chosen with keys.
     chosen: Option<usize>,
-    /// Whether the guide is shown.
+    /// Whether to show the guide.
     has_guide: bool,
     is_focused: bool,
 }
@@ -107,7 +107,7 @@ pub(crate) fn SearchBox(props: &SearchBoxProps) -> Html {
     }
 }
 
-/// Writes a candidate of the list in place of the word at the caret.
+/// Replaces the word at the caret by a completion.
 fn on_candidate(
     draft: &UseStateHandle<Draft>,
     completions: &Completions,
@@ -122,7 +122,7 @@ fn on_candidate(
     })
 }
 
-/// Writes an example of the guide behind the text.
+/// Appends an example of the guide to the text.
 fn on_example(
     draft: &UseStateHandle<Draft>,
     write: &Callback<(String, usize)>,
@@ -148,13 +148,13 @@ fn toggle_guide(draft: &UseStateHandle<Draft>) -> Callback<MouseEvent> {
     })
 }
 
-/// The text again, unseen but for the line under what is wrong.
+/// An invisible copy of the text that underlines the error.
 fn echo(text: &str, error: Option<&FilterError>) -> Html {
     let Some(error) = error else {
         return Html::default();
     };
     let (before, within, after) = search_box::split(text, &error.span);
-    // What is missing at the end is marked behind the text.
+    // An error at the end of the text is marked behind it.
     let within = if within.is_empty() {
         "\u{a0}".to_owned()
     } else {
@@ -173,11 +173,12 @@ fn read(input: &HtmlInputElement) -> (String, usize) {
     (text, caret)
 }
 
-/// Writes a text with its caret: into the box at once, and into the search after a pause if it is a filter.
+/// Sets text and caret: in the box at once; in the search after a pause, if the text is a valid
+/// filter.
 #[hook]
 fn use_writer(draft: &UseStateHandle<Draft>, search: &Search) -> Callback<(String, usize)> {
     let commands = use_commands();
-    // What the search was last told, to know what others have told it.
+    // The text last sent to the search, to recognise changes by others.
     let told = use_mut_ref(String::new);
     let presses = use_mut_ref(|| 0_u32);
     {
@@ -235,7 +236,7 @@ fn text_before(text: &str, caret: usize) -> &str {
         .unwrap_or_default()
 }
 
-/// What could be written at the caret, while the box has the focus.
+/// Completions at the caret, while the box has the focus.
 #[hook]
 fn use_completions(session: &Session, device: DeviceIndex, draft: &Draft) -> Completions {
     let question = draft.is_focused.then(|| Question::Complete {
@@ -245,7 +246,7 @@ fn use_completions(session: &Session, device: DeviceIndex, draft: &Draft) -> Com
     });
     let answered = use_answer(session, question);
     let completions = answered.and_then(|answered| {
-        // A list for another text would write at the wrong place.
+        // A list for another text would insert at the wrong place.
         let is_current = matches!(&answered.question, Question::Complete { text, caret, .. }
             if *text == draft.text && *caret == draft.caret);
         match &*answered.answer? {
@@ -258,7 +259,7 @@ fn use_completions(session: &Session, device: DeviceIndex, draft: &Draft) -> Com
         .unwrap_or_default()
 }
 
-/// Puts the caret where a word from the list ends.
+/// Moves the caret to the end of an inserted completion.
 #[hook]
 fn use_caret(node: &NodeRef, draft: &Draft) {
     let node = node.clone();
@@ -293,7 +294,7 @@ fn on_key(
             "ArrowDown" if count > 0 => {
                 choose(Some(draft.chosen.map_or(0, |chosen| (chosen + 1) % count)));
             }
-            // Another press opens what Enter has closed.
+            // Arrow down also opens the list that Enter has closed.
             "ArrowDown" => choose(None),
             "ArrowUp" if count > 0 => {
                 choose(Some(
@@ -329,7 +330,7 @@ fn on_key(
     })
 }
 
-/// The panel is there while anything in the box has the focus.
+/// The panel is open while any element of the box has the focus.
 fn on_focus(draft: &UseStateHandle<Draft>) -> (Callback<FocusEvent>, Callback<FocusEvent>) {
     let set = |is_focused: bool| {
         let draft = draft.clone();
@@ -349,7 +350,7 @@ fn on_focus(draft: &UseStateHandle<Draft>) -> (Callback<FocusEvent>, Callback<Fo
     (Callback::from(set(true)), Callback::from(set(false)))
 }
 
-/// Whether the focus goes to another part of the box.
+/// Whether the focus moves to another element of the box.
 fn stays_inside(event: &FocusEvent) -> bool {
     let to = event
         .related_target()

@@ -1,4 +1,4 @@
-//! The search box: one text for all views, completed while it is written.
+//! The search box: one filter for all views, with completion.
 
 mod found;
 mod guide;
@@ -8,5 +8,5 @@ mod panel;
 pub(super) use found::FoundStatus;
 pub(super) use input::SearchBox;
 
-/// The box's id: keys put the caret there.
+/// The input's id, by which a shortcut finds it.
 pub(super) const BOX_ID: &str = "search";

@@ -1,4 +1,4 @@
-//! What opens below the search box: what is wrong with the text, what could be written next, the guide.
+//! The panel below the search box: an error, completions, or the guide.
 
 use yew::prelude::*;
 
@@ -8,22 +8,22 @@ use super::guide::Guide;
 
 #[derive(Properties, PartialEq)]
 pub(super) struct PanelProps {
-    /// What is wrong.
+    /// The error in the text.
     pub(super) error: Option<AttrValue>,
-    /// Why some words find nothing.
+    /// Why parts of the filter match nothing.
     pub(super) notes: Vec<String>,
-    /// What could be written.
+    /// The completions.
     pub(super) candidates: Vec<Candidate>,
-    /// Which of them Enter takes.
+    /// Index of the completion that Enter inserts.
     pub(super) chosen: Option<usize>,
     pub(super) has_guide: bool,
-    /// Hears which candidate was clicked.
+    /// Called with the index of the clicked completion.
     pub(super) on_candidate: Callback<usize>,
-    /// Hears an example of the guide.
+    /// Called with the text of a clicked example.
     pub(super) on_example: Callback<String>,
 }
 
-/// The panel; nothing when there is nothing to say.
+/// The panel; nothing if it would be empty.
 #[component]
 pub(super) fn Panel(props: &PanelProps) -> Html {
     let list = use_node_ref();

@@ -1,4 +1,4 @@
-//! The list of what can be taken away; it opens at its button in the top bar.
+//! The list of exports, which opens below its button in the top bar.
 
 use std::rc::Rc;
 
@@ -24,12 +24,12 @@ const MENU_ID: &str = "share-menu";
 #[derive(Properties, PartialEq)]
 pub(in crate::components) struct ShareMenuProps {
     pub(in crate::components) state: UseReducerHandle<State>,
-    /// The snapshot; `None` where the file holds graphs.
+    /// The snapshot; `None` if the file holds graphs.
     pub(in crate::components) file: Option<Rc<OpenFile>>,
     pub(in crate::components) session: Session,
 }
 
-/// The button and its list.
+/// The button with its list.
 #[component]
 pub(in crate::components) fn ShareMenu(props: &ShareMenuProps) -> Html {
     let is_open = use_state_eq(|| false);
@@ -66,7 +66,7 @@ impl Clone for ShareMenuProps {
     }
 }
 
-/// Escape closes an open list, and lets go of nothing else.
+/// Escape only closes the open list.
 fn keep_escape(is_open: bool) -> impl Fn(KeyboardEvent) {
     move |event| {
         if is_open && event.key() == "Escape" {
@@ -124,11 +124,11 @@ fn Items(props: &ShareMenuProps) -> Html {
 struct SnapshotItemsProps {
     file: Rc<OpenFile>,
     session: Session,
-    /// What names begin with.
+    /// The start of file names.
     name: AttrValue,
 }
 
-/// What can be taken away of a snapshot.
+/// The exports of a snapshot.
 #[component]
 fn SnapshotItems(props: &SnapshotItemsProps) -> Html {
     let SnapshotItemsProps {
@@ -202,14 +202,14 @@ fn item(title: &str, what: &str, onclick: Option<Callback<MouseEvent>>) -> Html 
     }
 }
 
-/// What [`on_steps`] saves.
+/// What [`on_steps`] saves, in words.
 fn steps_text(graphs: &OpenGraphs) -> String {
     let steps = graphs.facts().map_or(0, |facts| facts.nodes);
     let steps = sentences::count_of(u64::from(steps), "step", "steps");
     format!("of the shown graph in every order, {steps}")
 }
 
-/// Saves the memory of all orders.
+/// Saves memory by step of all orders as CSV.
 fn on_steps(graphs: &OpenGraphs, session: &Session) -> Callback<MouseEvent> {
     let question = graph::Question::Csv { key: graphs.key() };
     let name = graphs.facts().map_or("graph", |facts| &facts.name);
@@ -240,7 +240,7 @@ fn cut_text(moments: Option<(u32, u32)>, bytes: Option<u64>) -> String {
     }
 }
 
-/// Asks for a file and offers it when it is there.
+/// Requests a file and downloads it when it arrives.
 fn fetch(
     session: &Session,
     question: impl Ask + 'static,
@@ -258,7 +258,7 @@ fn fetch(
     })
 }
 
-/// A file's name without its endings.
+/// A file name without its endings.
 fn stem(name: &str) -> String {
     let endings = [
         ".gz", ".zst", ".zip", ".pickle", ".pkl", ".json", ".html", ".pt",

@@ -1,4 +1,4 @@
-//! What can be taken away: a link to what is seen, a picture, numbers, a part of the file.
+//! Exports: a link to the visible state, a picture, numbers, a part of the file.
 
 mod menu;
 mod picture;

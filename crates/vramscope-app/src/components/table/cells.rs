@@ -1,4 +1,4 @@
-//! One row of the table in cells, and the heads above them.
+//! The cells of the table's rows, and its headings.
 
 use yew::prelude::*;
 
@@ -13,7 +13,7 @@ use super::super::site_label::site_label;
 use crate::protocol::Axis;
 use crate::state::choices::TableChoices;
 
-/// How rows are shown.
+/// Which columns are shown, and how.
 #[derive(Clone)]
 pub(super) struct Cells {
     pub(super) columns: Vec<Column>,
@@ -21,8 +21,8 @@ pub(super) struct Cells {
     pub(super) axis: Axis,
 }
 
-/// A column's head, what it says, its width in px, and whether it holds numbers. The call site takes what is
-/// left.
+/// A column's heading, its explanation, its width in px, and whether it holds numbers. The call
+/// site has the remaining width.
 fn head(column: Column) -> (&'static str, &'static str, u32, bool) {
     match column {
         Column::Order => ("#", "Number in order of birth", 72, true),
@@ -66,7 +66,7 @@ fn head(column: Column) -> (&'static str, &'static str, u32, bool) {
     }
 }
 
-/// The heads; a click sorts.
+/// The headings. A click sorts.
 pub(super) fn heads(cells: &Cells, choices: &TableChoices, on_sort: Callback<Column>) -> Html {
     let one = |&column: &Column| {
         let (name, help, _, is_number) = head(column);
@@ -91,7 +91,7 @@ pub(super) fn heads(cells: &Cells, choices: &TableChoices, on_sort: Callback<Col
 }
 
 impl Cells {
-    /// The columns for a grid, and the least width of all together.
+    /// The columns of the CSS grid, and their least total width in px.
     pub(super) fn layout(&self) -> (String, u32) {
         let gap_px = 12;
         let widths: Vec<u32> = self.columns.iter().map(|&column| head(column).2).collect();
@@ -179,7 +179,7 @@ impl Cells {
         }
     }
 
-    /// An event by number, or by time where time is what is looked at.
+    /// An event by number, or by time if the axis is time; the other is the tooltip.
     fn moment(&self, moment: u32, since_start_us: Option<i64>) -> Html {
         let event = display::count(u64::from(moment));
         let time = since_start_us.map(display::offset);
@@ -191,7 +191,7 @@ impl Cells {
     }
 }
 
-/// What the call site of allocations without a stack is called.
+/// The label of allocations without a stack.
 const NO_SITE: &str = "no stack recorded";
 
 fn pool(pool: PoolId) -> String {

@@ -1,4 +1,4 @@
-//! The table as a file: asked for piece by piece, so that no large text stands in memory at once.
+//! The table as a CSV file. It is requested in pieces, so that no large text is in memory at once.
 
 use js_sys::Array;
 use web_sys::{Blob, BlobPropertyBag};
@@ -18,7 +18,7 @@ pub(super) struct CsvButtonProps {
     pub(super) name: String,
 }
 
-/// Downloads what is shown.
+/// Downloads the table as filtered and sorted.
 #[component]
 pub(super) fn CsvButton(props: &CsvButtonProps) -> Html {
     let wanted = use_state(|| None::<(TableOrder, u32)>);
@@ -45,7 +45,7 @@ pub(super) fn CsvButton(props: &CsvButtonProps) -> Html {
                 return;
             };
             let Some(piece) = piece.as_ref().filter(|piece| piece.answer.is_some()) else {
-                // Half a table would be worse than none.
+                // An incomplete table is not saved.
                 wanted.set(None);
                 return;
             };

@@ -1,4 +1,4 @@
-//! Every allocation in a table: sorted by its heads, cut down by the search, taken away as CSV.
+//! All allocations in a table that can be sorted, filtered, and saved as CSV.
 
 mod cells;
 mod csv;
@@ -23,12 +23,12 @@ use crate::state::{Action, Chosen, Navigation, Shared, ViewKind, sentences};
 use cells::{Cells, heads};
 use csv::CsvButton;
 
-/// Rows asked for at once are whole pieces of this many, so that small steps ask nothing.
+/// Requested ranges start at multiples of this, so that scrolling does not ask for every row.
 const PIECE: u32 = 100;
 const ROW_PX: f64 = 24.0;
 const HEAD_PX: f64 = 28.0;
 
-/// The worker's last answer.
+/// The worker's latest answer.
 #[derive(Clone, PartialEq)]
 struct Window(Shared<Answer>);
 
@@ -69,7 +69,7 @@ pub(super) fn TableView(props: &ViewProps) -> Html {
         Question::Rows { locate, order, .. } => (*locate, order.filter.clone()),
         Question::Csv { order, .. } => (None, order.filter.clone()),
     });
-    // Rows of another device are other allocations.
+    // In another device, the same rows are other allocations.
     let window = answered
         .filter(|answered| answered.question.order().device == order.device)
         .and_then(|answered| answered.answer.map(Window));
@@ -111,12 +111,12 @@ pub(super) fn TableView(props: &ViewProps) -> Html {
     }
 }
 
-/// The whole pieces that rows lie in.
+/// Rows widened to multiples of [`PIECE`].
 fn pieces(rows: Range<u32>) -> Range<u32> {
     rows.start / PIECE * PIECE..rows.end.div_ceil(PIECE).max(1) * PIECE
 }
 
-/// Writes a row; an empty one while it is not there.
+/// Renders a row; it is empty until its data arrives.
 fn row(window: &Option<Window>, cells: Cells) -> Callback<u32, Html> {
     let window = window.clone();
     Callback::from(move |row: u32| {
@@ -125,7 +125,7 @@ fn row(window: &Option<Window>, cells: Cells) -> Callback<u32, Html> {
     })
 }
 
-/// Marks the row of the pinned allocation.
+/// Style classes of a row: the pinned allocation's is marked.
 fn row_classes(window: &Option<Window>, pinned: Option<AllocationId>) -> Callback<u32, Classes> {
     let window = window.clone();
     Callback::from(move |row: u32| {
@@ -143,7 +143,7 @@ fn empty(props: &ViewProps) -> &'static str {
     }
 }
 
-/// What all rows of the table come to.
+/// Totals of all rows of the table.
 fn sums(props: &ViewProps, window: &TableWindow) -> Html {
     let totals = &window.totals;
     let place = if props.view.cursor_moment().is_some() {
@@ -172,7 +172,7 @@ fn sort(commands: &Commands, choices: &TableChoices) -> Callback<Column> {
         .reform(move |column| Action::Choose(Chosen::Table(choices.sort_by(column))))
 }
 
-/// Goes to an allocation in the timeline.
+/// Shows an allocation in the timeline.
 fn open(commands: &Commands, window: Option<Window>) -> Callback<u32> {
     let dispatch = commands.dispatch.clone();
     Callback::from(move |row: u32| {
@@ -184,7 +184,7 @@ fn open(commands: &Commands, window: Option<Window>) -> Callback<u32> {
     })
 }
 
-/// The active row: where the keys are, else where the pinned allocation is.
+/// The active row: where keys have moved to, else the pinned allocation's.
 struct ActiveRow {
     row: UseStateHandle<Option<u32>>,
     wanted: UseStateHandle<Option<u32>>,
@@ -208,8 +208,8 @@ impl ActiveRow {
     }
 }
 
-/// Moving the active row pins its allocation once the row is there; pinning elsewhere moves the active row. Sorting
-/// goes to the top, which is what one sorts for.
+/// Moving with keys pins the allocation of the row, once its data is there. An allocation pinned
+/// elsewhere makes its row active. Sorting moves to the top.
 #[hook]
 fn use_active_row(
     order: &TableOrder,

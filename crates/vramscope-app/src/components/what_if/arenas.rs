@@ -1,4 +1,4 @@
-//! The figures by pool and stream.
+//! Figures by pool and stream.
 
 use vramscope_plan::ArenaPlan;
 use vramscope_view::display;
@@ -16,7 +16,7 @@ pub(super) struct ArenasPanelProps {
     pub(super) planned: Option<PlannedRef>,
 }
 
-/// A row per pool and stream.
+/// The table, with a row per pool and stream.
 #[component]
 pub(super) fn ArenasPanel(props: &ArenasPanelProps) -> Html {
     let planned = props.planned.as_ref().and_then(PlannedRef::get);
@@ -57,7 +57,7 @@ pub(super) fn ArenasPanel(props: &ArenasPanelProps) -> Html {
     }
 }
 
-/// `is_modelled`: whether what the model says is known, if anything.
+/// A row. `is_modelled` is set once the model has finished, so that a missing figure is final.
 fn row(arena: &ArenaPlan, is_modelled: bool) -> Html {
     let cell = |bytes: Option<u64>, none: &'static str| match bytes {
         Some(bytes) => {

@@ -1,4 +1,4 @@
-//! The way from ideal to real, a bar per step, and what the chosen step consists of.
+//! The steps from ideal to real memory as bars, and an explanation of the chosen step.
 
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_plan::{DevicePlan, Step, StepKind};
@@ -48,13 +48,13 @@ pub(super) fn Bars(props: &BarsProps) -> Html {
             <ol class={classes!(grows)} aria-label="From what was asked for to what was reserved">
                 { for steps.iter().zip(&planned.bars).enumerate().map(row) }
             </ol>
-            // All take the same place, so that nothing below moves with the choice.
+            // All explanations occupy the same space, so that choosing one moves nothing below.
             <div class="why">{ for steps.iter().enumerate().map(|(place, _)| explanation(steps, place, place == chosen)) }</div>
         </div>
     }
 }
 
-/// Both ends of the way, in a sentence.
+/// Both ends of the steps, in a sentence.
 fn headline(plan: &DevicePlan) -> String {
     let asked = display::bytes(plan.bytes(StepKind::Requested).unwrap_or(0));
     match plan.real_bytes() {
@@ -104,7 +104,7 @@ fn row(
     }
 }
 
-/// Which colour the gap has.
+/// The style class of a step's colour.
 fn kind_class(kind: StepKind) -> &'static str {
     match kind {
         StepKind::Requested => "requested",
@@ -125,7 +125,7 @@ fn change_words(bytes: i64) -> String {
     }
 }
 
-/// What a step consists of, and what can be done.
+/// What a step consists of, and what can be done about it.
 fn explanation(steps: &[Step], place: usize, is_chosen: bool) -> Html {
     let step = &steps[place];
     let exact = display::count(step.change_bytes.unsigned_abs());
@@ -142,7 +142,7 @@ fn explanation(steps: &[Step], place: usize, is_chosen: bool) -> Html {
     }
 }
 
-/// A sentence, with what stands between backticks as code.
+/// A sentence with the parts between backticks as code.
 fn with_code(text: &str) -> Html {
     let part = |(place, part): (usize, &str)| match place % 2 {
         0 => html! { { part } },
@@ -159,7 +159,7 @@ fn capital(text: &str) -> String {
     format!("{}{}", first.unwrap_or_default(), letters.as_str())
 }
 
-/// What is still being worked out; empty once all is known.
+/// What is still being computed; empty when done.
 fn stage_words(planned: &Planned) -> &'static str {
     match planned.stage {
         Stage::Packing => "Packing…",

@@ -1,7 +1,8 @@
-//! How little memory would do: the way from ideal to real, the ideal packing beside the real map, and what other
-//! settings of the allocator would have done.
+//! How little memory would be enough: the steps from ideal to real, the ideal packing beside the
+//! real map, and reserved memory under other settings of the allocator.
 //!
-//! The plan is worked out in slices: the bars grow one by one, and nothing else waits for them.
+//! The plan is computed in slices: bars appear one by one, and other questions are answered in
+//! between.
 
 mod arenas;
 mod bars;
@@ -26,17 +27,17 @@ use crate::protocol::views::what_if::{Answer, Planned, Question, Stage};
 use crate::state::choices::{WhatIfChoices, WhatIfPanel};
 use crate::state::{Action, Chosen, Shared};
 
-/// How long better packings are searched for without being asked to go on, in ms of work.
+/// How long better packings are searched for initially, in ms of work.
 const SEARCH_MS: u32 = 10_000;
-/// How long a click goes on, likewise.
+/// How much longer a click lets the search continue, in ms of work.
 const LONGER_MS: u32 = 30_000;
 
-/// A plan, shared with the answer that it came in.
+/// A plan, as a reference to its answer.
 #[derive(Clone, PartialEq)]
 pub(super) struct PlannedRef(Shared<Answer>);
 
 impl PlannedRef {
-    /// The plan; `None` never.
+    /// The plan. Never `None`, because only such answers become plans.
     fn get(&self) -> Option<&Planned> {
         match &*self.0 {
             Answer::Plan(planned) => Some(planned),
@@ -49,7 +50,7 @@ impl PlannedRef {
 pub(super) fn WhatIfView(props: &ViewProps) -> Html {
     let commands = use_commands();
     let choices = &props.choices.what_if;
-    // What was added for each device: the clicks of one are not those of another.
+    // Additional search time per device, because a click prolongs the search of one device only.
     let longer_ms = use_state_eq(BTreeMap::<DeviceIndex, u32>::new);
     let device = props.look.device;
     let more_ms = longer_ms.get(&device).copied().unwrap_or(0);
@@ -97,7 +98,7 @@ pub(super) fn WhatIfView(props: &ViewProps) -> Html {
     }
 }
 
-/// For style sheets and tests.
+/// The name of a stage, for style sheets and tests.
 fn stage_name(stage: Stage) -> &'static str {
     match stage {
         Stage::Packing => "packing",
@@ -107,7 +108,7 @@ fn stage_name(stage: Stage) -> &'static str {
     }
 }
 
-/// Asks for the plan until it is done; what is known of the shown device.
+/// Asks for the plan of the current device until it is complete; returns the latest answer.
 #[hook]
 fn use_plan(props: &ViewProps, search_ms: u32) -> Option<PlannedRef> {
     let device = props.look.device;
@@ -126,7 +127,8 @@ fn use_plan(props: &ViewProps, search_ms: u32) -> Option<PlannedRef> {
     known.filter(|known| of_device(known) == Some(device))
 }
 
-/// Asks round after round until the answer is done; the newest one.
+/// Repeats a question with increasing numbers until the answer is complete; returns the latest
+/// answer.
 #[hook]
 fn use_rounds<Q, D>(session: &Session, question: Q, is_done: D) -> Option<Answered<Question>>
 where
@@ -156,7 +158,7 @@ struct PanelBarProps {
     on_choose: Callback<WhatIfChoices>,
 }
 
-/// What is shown below the bars.
+/// The choice of what is shown below the bars.
 #[component]
 fn PanelBar(props: &PanelBarProps) -> Html {
     const PANELS: [WhatIfPanel; 3] = [

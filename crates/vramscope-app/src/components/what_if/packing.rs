@@ -1,4 +1,5 @@
-//! The ideal packing beside the real memory map: the same time, the same scale of bytes unless one is far higher, the same colours.
+//! The ideal packing beside the real memory map: on the same time axis, with the same colours, and
+//! on the same scale of bytes unless one of them is much higher.
 
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_plan::StepKind;
@@ -20,7 +21,7 @@ use crate::state::{Action, sentences};
 pub(super) struct PackingPanelProps {
     pub(super) planned: Option<PlannedRef>,
     pub(super) given: ViewProps,
-    /// Search on.
+    /// Called to continue the search.
     pub(super) on_longer: Callback<()>,
 }
 
@@ -79,19 +80,19 @@ pub(super) fn PackingPanel(props: &PackingPanelProps) -> Html {
     }
 }
 
-/// As much higher may the map be before the packing would be too flat beside it.
+/// If the map is more times as high as this, the packing gets its own scale.
 const MOST_TIMES: f64 = 3.0;
-/// What is left free above a packing on a scale of its own.
+/// Space above a packing on its own scale, as a factor of its height.
 const AIR: f64 = 1.1;
 
-/// The packing's heights as a share of those of the map.
+/// Scale of the packing's heights relative to the map's; 1 if they share a scale.
 fn own_scale(planned: &Planned, map_bytes: f64) -> f64 {
     let bytes = planned.plan.bytes(StepKind::Placement);
     let share = bytes.map_or(1.0, |bytes| bytes.max(1) as f64 * AIR / map_bytes);
     if share * MOST_TIMES < AIR { share } else { 1.0 }
 }
 
-/// Pools and streams in the packing that is drawn.
+/// Data for the labels of pools and streams in the packing.
 #[hook]
 fn use_groups(session: &Session, planned: Option<&Planned>) -> Vec<GroupMark> {
     let question = planned.map(|planned| Question::Groups {
@@ -107,7 +108,7 @@ fn use_groups(session: &Session, planned: Option<&Planned>) -> Vec<GroupMark> {
     }
 }
 
-/// Tells the state how high the packing is, so that all of it can be shown.
+/// Reports the height of the packing to the state, so that all of it can be shown.
 #[hook]
 fn use_height(planned: Option<&Planned>) {
     let commands = use_commands();

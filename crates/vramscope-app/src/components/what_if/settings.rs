@@ -1,4 +1,5 @@
-//! The allocator under other settings: what is changed, what its model then reserves, and how far to trust that.
+//! The allocator under other settings: the changes, the memory that the model then reserves, and
+//! how reliable it is.
 
 mod chart;
 mod form;
@@ -17,7 +18,7 @@ use crate::state::Shared;
 use crate::state::choices::{SettingChanges, WhatIfChoices};
 use crate::state::typed_size::without_unit;
 
-/// Columns of each curve.
+/// Number of columns of each curve.
 const COLUMNS: u32 = 1_200;
 
 #[derive(Properties, PartialEq)]
@@ -29,12 +30,12 @@ pub(super) struct SettingsPanelProps {
     pub(super) on_choose: Callback<WhatIfChoices>,
 }
 
-/// Replays, shared with the answer that they came in.
+/// Replays, as a reference to their answer.
 #[derive(Clone, PartialEq)]
 struct ReplayedRef(Shared<Answer>);
 
 impl ReplayedRef {
-    /// The replays; `None` never.
+    /// The replays. Never `None`, because only such answers become replays.
     fn get(&self) -> Option<&Replayed> {
         match &*self.0 {
             Answer::Replay(replayed) => Some(replayed),
@@ -53,7 +54,7 @@ pub(super) fn SettingsPanel(props: &SettingsPanelProps) -> Html {
     let replayed = known.as_ref().and_then(ReplayedRef::get);
     let refusal = unclear.or_else(|| replayed?.refusal.clone());
     let is_current = replayed.is_some_and(Replayed::is_whole);
-    // The last good one stays until the next is there, so that nothing moves.
+    // The last valid result stays until the next arrives, so that nothing moves.
     let kept = use_mut_ref(|| None::<ReplayedRef>);
     if is_current {
         kept.borrow_mut().clone_from(&known);
@@ -100,7 +101,7 @@ pub(super) fn SettingsPanel(props: &SettingsPanelProps) -> Html {
     }
 }
 
-/// What is known of the replay with the chosen settings.
+/// The replay with the chosen settings, as far as it is computed.
 #[hook]
 fn use_replay(props: &SettingsPanelProps, is_asked: bool) -> Option<ReplayedRef> {
     let (device, axis) = (props.look.device, props.look.axis);
@@ -118,13 +119,13 @@ fn use_replay(props: &SettingsPanelProps, is_asked: bool) -> Option<ReplayedRef>
         },
         |answer| matches!(answer, Answer::Replay(replayed) if replayed.is_done),
     );
-    // What other settings would do is no answer.
+    // An answer for other settings does not count.
     let is_it = |question: &Question| matches!(question, Question::Replay { device: of, changes: own, .. } if *of == device && *own == changes);
     let answered = answered.filter(|answered| is_it(&answered.question));
     answered.and_then(|answered| answered.answer.map(ReplayedRef))
 }
 
-/// What is worth a try, replayed while nothing else is.
+/// Suggested settings, replayed while nothing else is being computed.
 #[hook]
 fn use_tries(props: &SettingsPanelProps, is_idle: bool) -> Tries {
     let device = props.look.device;

@@ -1,4 +1,4 @@
-//! Reserved memory over time: really, by the model, and by the model with the settings.
+//! Reserved memory over time: recorded, by the model, and by the model with changed settings.
 
 use web_sys::Element;
 use yew::prelude::*;
@@ -57,7 +57,7 @@ pub(super) fn Chart(props: &ChartProps) -> Html {
     }
 }
 
-/// What is reserved under the pointer.
+/// The tooltip: reserved memory under the pointer.
 fn tip(at: (f64, f64), area: PlotArea, curves: &ReservedCurves) -> Option<Html> {
     let theme = Theme::light();
     let style = Style::new(&theme, area.pixel_ratio);

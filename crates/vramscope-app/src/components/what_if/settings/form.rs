@@ -1,4 +1,4 @@
-//! What is changed: a switch, fields, and the text to copy.
+//! The form of changed settings: a switch, fields, and the text to copy.
 
 use web_sys::{HtmlInputElement, HtmlSelectElement};
 use yew::prelude::*;
@@ -9,9 +9,9 @@ use crate::state::choices::{FIELDS, Field, SettingChanges};
 #[derive(Properties, PartialEq)]
 pub(super) struct FormProps {
     pub(super) settings: SettingChanges,
-    /// All settings as torch reads them; `None` while they are not known.
+    /// All settings in torch's syntax; `None` if they are not known.
     pub(super) all: Option<String>,
-    /// What is wrong with them.
+    /// An error in the settings.
     pub(super) refusal: Option<String>,
     pub(super) on_choose: Callback<SettingChanges>,
 }
@@ -98,9 +98,9 @@ fn text_field(
     }
 }
 
-/// The line to start the program with.
+/// The environment variable that sets the settings.
 fn conf(settings: &str) -> Html {
-    // A shell has its own meaning for brackets and `>`.
+    // Quoted, because brackets have a meaning in a shell.
     let quote = if settings.contains('[') { "'" } else { "" };
     let text = format!("PYTORCH_CUDA_ALLOC_CONF={quote}{settings}{quote}");
     html! {

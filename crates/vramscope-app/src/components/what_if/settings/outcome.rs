@@ -1,4 +1,5 @@
-//! What the model reserves under the settings and under those worth a try, beside reality, and how far to trust it.
+//! What the model reserves under the chosen and the suggested settings, beside the recording, and
+//! how reliable it is.
 
 use vramscope_plan::what_if::{Verdict, WhatIf};
 use vramscope_view::display;
@@ -13,9 +14,9 @@ use crate::state::sentences;
 pub(super) struct OutcomeTableProps {
     pub(super) replayed: ReplayedRef,
     pub(super) tries: Tries,
-    /// What is chosen.
+    /// The chosen settings.
     pub(super) settings: SettingChanges,
-    /// Why that is not what was replayed; `None` if it is.
+    /// Why the replay is not of the chosen settings; `None` if it is.
     pub(super) stale: Option<&'static str>,
     pub(super) on_choose: Callback<SettingChanges>,
 }
@@ -54,15 +55,15 @@ pub(super) fn OutcomeTable(props: &OutcomeTableProps) -> Html {
     }
 }
 
-/// The model with some settings.
+/// The model's result with some settings.
 struct Row {
-    /// What is changed, as torch's variable has it.
+    /// The changed settings, in torch's syntax.
     changes: String,
     settings: SettingChanges,
     outcome: Option<WhatIf>,
 }
 
-/// As recorded, what is worth a try, and what is chosen if it is neither.
+/// The rows: as recorded, the suggested settings, and the chosen ones if they are neither.
 fn rows(props: &OutcomeTableProps, replayed: &Replayed) -> Vec<Row> {
     let chosen = replayed.changed.as_ref().filter(|_| props.stale.is_none());
     let mut rows = vec![Row {
@@ -124,7 +125,7 @@ fn row(of: &Row, replayed: &Replayed, props: &OutcomeTableProps) -> Html {
     }
 }
 
-/// `own`: what it is compared with.
+/// The cells of a row, compared with `own`.
 fn cells(of: &WhatIf, own: Option<&WhatIf>) -> Html {
     let change =
         own.map(|own| display::bytes_change(own.peak_reserved_bytes, of.peak_reserved_bytes));
@@ -148,7 +149,7 @@ fn verdict_class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What the settings would do, in a sentence.
+/// The effect of the settings, in a sentence.
 fn verdict_words(replayed: &Replayed) -> Html {
     let Some(changed) = &replayed.changed else {
         let words = "Choose a row, or settings on the left: the trace is replayed with them.";
@@ -157,7 +158,7 @@ fn verdict_words(replayed: &Replayed) -> Html {
     html! { <><strong class={verdict_class(changed.verdict)}>{ &changed.says }</strong><span>{ " " }{ &changed.remark }</span></> }
 }
 
-/// How far to trust the model.
+/// How reliable the model is.
 fn error_words(replayed: &Replayed) -> Html {
     let notes = replayed.trust.iter().chain(&replayed.not_modelled);
     html! {
