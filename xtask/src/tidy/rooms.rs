@@ -120,7 +120,7 @@ const ORDERS: [Order; 10] = [
                 "segment_bands",
                 "waterfall",
             ],
-            &["chart", "header", "lines", "shown"],
+            &["chart", "header", "lines", "decorations"],
             &[
                 "flame",
                 "graph",
