@@ -11,13 +11,13 @@ use vramscope_core::units::{Bytes, Count};
 use super::{Format, Sheet, Subject, legend_lines, moment_words};
 use crate::axes::XUnit;
 use crate::colour::ColourMode;
+use crate::decorations::Sources;
 use crate::groups::Groups;
 use crate::map::{Lanes, MemoryMap};
 use crate::plot::{Legend, LegendLine, OverTime, Plot, PlotError, Stack};
 use crate::raster::{Bands, TimelineIndex};
 use crate::reserved::leaves_room;
 use crate::segment_bands::SegmentBands;
-use crate::decorations::Sources;
 use crate::theme::Theme;
 use crate::views::Picture;
 
