@@ -34,7 +34,7 @@ pub(crate) struct Snapshots {
 pub(crate) struct Inputs {
     #[command(flatten)]
     snapshots: Snapshots,
-    /// How much memory files that are read at once may take
+    /// Memory limit for files that are read at once
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "4GiB")]
     pub(crate) memory: Size,
 }
@@ -109,7 +109,7 @@ pub(crate) struct Grouping {
 /// [`GroupBy`] as an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
 pub(crate) enum GroupWord {
-    /// The line of your code that allocated
+    /// The line of your code that allocated it
     #[default]
     CallSite,
     /// Its function

@@ -54,9 +54,9 @@ Examples:
   vramscope html snapshot.pickle -o report.html
   vramscope convert snapshot.pickle -o trace.perfetto.json
 
-`vramscope COMMAND --help` tells more, with examples.
+`vramscope COMMAND --help` has details and examples.
 
-Exit codes: 0 fine, 1 bad input, 2 wrong usage, 3 a budget of `check` or `diff` is broken, or
+Exit codes: 0 success, 1 bad input, 2 wrong usage, 3 a budget of `check` or `diff` is broken, or
 nothing that `pack` found fits";
 
 #[derive(Subcommand)]

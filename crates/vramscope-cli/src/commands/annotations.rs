@@ -16,12 +16,12 @@ use crate::inputs::{Question, ask};
 use crate::report::{Cell, Column, Part, column};
 use crate::subject::{Device, Subject};
 
-/// Tell what annotated ranges and training steps do to memory
+/// Show how annotated ranges and training steps change memory
 ///
-/// By name: how high live memory was in any range of that name, and what the ranges allocated, freed and left behind
-/// (net). Ranges lie within one another, so names do not add up. Where the program names its training steps (or ends
-/// them with an optimizer step), a second table has a row per step: growth is what is live at its end, more than at
-/// the end of the step before.
+/// For each name: the highest live memory in any range of that name, and what its ranges allocated, freed and left
+/// behind (net). Ranges are nested, so names do not add up. If the program names its training steps (or ends them
+/// with an optimizer step), a second table has a row per step; growth is live memory at its end minus that at the end
+/// of the step before.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {

@@ -9,9 +9,9 @@ use crate::failure::Failure;
 
 /// Replace names by hashes, so that a snapshot can be shown to others
 ///
-/// Replaced by hashes, the same name by the same one in all files of a run: folders and files (their endings
-/// stay), functions, words in annotations, metadata and compile contexts, source lines in stacks. So flame graphs, groups and
-/// steps keep their shape and all numbers are the same.
+/// Replaced by hashes (a name has the same hash in all files of a run): folders and files (their endings stay),
+/// functions, words in annotations, metadata and compile contexts, source lines in stacks. So flame graphs, groups
+/// and steps keep their shape and all numbers are the same.
 ///
 /// Kept as they are: numbers (lines, sizes, addresses, times, streams, and short ones in annotations); files and functions of
 /// Python, PyTorch and well-known packages below site-packages; C++ names of PyTorch's namespaces; general words
@@ -22,7 +22,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     files: Files,
     /// Text from which hashes are made; with the same text, files of several runs can be compared. Whoever knows it
-    /// can try whether a name is in a file. Without it the hashes are new each time
+    /// can test whether a name is in a file. Without it the hashes are new each time
     #[arg(long, value_name = "TEXT")]
     salt: Option<String>,
 }

@@ -15,7 +15,7 @@ use crate::inputs::{Question, ask};
 use crate::report::{Cell, Column, Part, column, sum};
 use crate::subject::{Device, Subject};
 
-/// Tell what happened at a moment, and what was live, reserved and free after it
+/// Show the event at a moment, and the live, reserved and free memory after it
 #[derive(Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{MOMENTS}\n\n{EXAMPLES}"))]
 pub(crate) struct Options {

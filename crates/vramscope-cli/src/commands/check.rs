@@ -16,11 +16,11 @@ use crate::output;
 use crate::report::{Cell, Column, Part, column, detail};
 use crate::subject::{Device, Subject};
 
-/// Check budgets, for CI: exit code 3 when one is broken, and by what call sites
+/// Check budgets, for CI: exit code 3 if one is broken, with the call sites responsible
 ///
-/// Each budget is checked for each device of each file; all are checked, whatever the others say. A budget is broken
-/// when its value is above its limit. One that cannot be measured in a file (no trace, no steps) is an error with
-/// exit code 1, never silently fine. What is broken comes with the call sites (or --group-by) that make it so.
+/// Each budget is checked for each device of each file, even if another is broken. A budget is broken when its value
+/// is above its limit. One that cannot be measured in a file (no trace, no steps) is an error with exit code 1, never
+/// silently fine. A broken budget is explained by call sites (or by --group-by).
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -29,7 +29,7 @@ pub(crate) struct Options {
     /// The most requested bytes that were live at once, pending frees included
     #[arg(long, help_heading = BUDGETS_HEADING, value_name = "SIZE", value_parser = parse_size)]
     max_peak: Option<Size>,
-    /// The most bytes that were held from CUDA (segments) at once
+    /// The most bytes that were reserved from CUDA (segments) at once
     #[arg(long, help_heading = BUDGETS_HEADING, value_name = "SIZE", value_parser = parse_size)]
     max_reserved: Option<Size>,
     /// How much more is live at the end of each training step: the median of the slopes between all pairs of whole
@@ -39,8 +39,8 @@ pub(crate) struct Options {
     /// No request may have failed in the recorded events
     #[arg(long, help_heading = BUDGETS_HEADING)]
     no_oom: bool,
-    /// Reserved bytes that are free, but stuck in pieces between memory in use (see `vramscope fragmentation`), as a
-    /// share of what is reserved, at the moment when most was reserved
+    /// Free memory stuck in pieces between memory in use (see `vramscope fragmentation`), as a share of reserved
+    /// memory, at the moment with the most reserved memory
     #[arg(long, help_heading = BUDGETS_HEADING, value_name = "PERCENT", value_parser = parse_percent)]
     max_fragmentation: Option<f64>,
     /// Allocations made in the recorded events

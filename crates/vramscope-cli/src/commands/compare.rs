@@ -18,10 +18,10 @@ use crate::failure::Failure;
 use crate::report::{self, Cell, Column, Part, column, sum};
 use crate::subject::Subject;
 
-/// Tell which segments only one of two files has
+/// List the segments that only one of two files has
 ///
-/// Both should be of one process: an address says nothing about another's. `diff` compares any two files, by
-/// call site. With -o or --folded, the segments become a flame graph.
+/// Both should be of one process, because addresses of different processes are unrelated. `diff` compares any two
+/// files, by call site. With -o or --folded, the segments become a flame graph.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {

@@ -7,11 +7,12 @@ use crate::export::Asked;
 use crate::export::format::Choice;
 use crate::failure::Failure;
 
-/// Cut a range out of a snapshot: a smaller one, the same between its ends
+/// Cut a range out of a snapshot into a smaller snapshot
 ///
-/// What happened between two moments becomes the trace, and what was live at the second one the final state.
-/// What is live, reserved and allocated is at every moment of the cut what it is there in the whole file. The format
-/// cannot say who allocated what was freed in the range but made before it, and ranges that go beyond have open ends.
+/// The events between two moments become the trace, and the memory live at the second one becomes the final state.
+/// Live, reserved and allocated memory are the same as in the whole file at every moment of the cut. Two things are
+/// lost: who allocated memory that was freed in the range but allocated before it, and the ends of annotated ranges
+/// outside the cut.
 #[derive(Args)]
 #[command(after_help = EXAMPLES, verbatim_doc_comment)]
 pub(crate) struct Options {

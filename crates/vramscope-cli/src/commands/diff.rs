@@ -19,7 +19,7 @@ use crate::inputs::{each, files, report_all};
 use crate::report;
 use crate::subject::Subject;
 
-/// Tell what differs between two files or two moments of one: signed, by call site
+/// Show what differs between two files, or two moments of one, by call site
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {

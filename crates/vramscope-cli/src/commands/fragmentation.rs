@@ -17,11 +17,11 @@ use crate::inputs::{Question, ask};
 use crate::report::{Cell, Column, Part, column, sum};
 use crate::subject::{Device, Subject};
 
-/// Tell how much free memory lies in pieces, where, over time, and what pins it
+/// Show how much free memory is fragmented: where, over time, and what pins it
 ///
-/// Free memory is of two kinds. What is wholly free, segments or whole pages of expandable segments, can go back to
-/// CUDA and serve anything: it is returnable (in private pools only once their graph or MemPool is gone). The rest
-/// lies between memory in use: it is stuck, and serves only requests that fit a piece.
+/// Free memory is of two kinds. Completely free segments, and completely free pages of expandable segments, are
+/// returnable: they can be released to CUDA and used for anything (in private pools only after their graph or MemPool
+/// is destroyed). The rest is stuck between memory in use, and serves only requests that fit into a piece.
 ///
 ///   stuck      free - returnable, also as a share of what is reserved
 ///   scattered  1 - largest free piece / free: 0 % for one piece, nearly 100 % for dust
@@ -34,7 +34,7 @@ pub(crate) struct Options {
     /// The moment: an event, a time, an annotation, peak, end, ...; if not given, when most was reserved
     #[arg(long, value_name = "MOMENT")]
     at: Option<String>,
-    /// Rows over time: so many stretches of as many events, each at its moment with the most stuck bytes
+    /// Rows over time: divide the recording into this many parts, each shown at its moment with the most stuck bytes
     #[arg(long, value_name = "N", default_value_t = 12)]
     rows: u32,
     #[command(flatten)]

@@ -51,10 +51,10 @@ pub(crate) struct Options {
     /// View to open first
     #[arg(long, value_parser = parse_view(ViewKind::ALL), default_value = ViewKind::Overview.name())]
     view: ViewKind,
-    /// Of the first file, show this device instead of the one with the highest peak
+    /// Show this device of the first file instead of the one with the highest peak
     #[arg(long, value_name = "N")]
     device: Option<DeviceIndex>,
-    /// Put the cursor there: peak, end, oom, an event's number, 2.5s, an annotation's name, ...
+    /// Put the cursor at this moment: peak, end, oom, an event's number, 2.5s, an annotation's name, ...
     #[arg(long, value_name = "MOMENT")]
     at: Option<String>,
     /// Select this range: A..B of such moments, or an annotation's name
@@ -181,7 +181,7 @@ The same as `vramscope html --view timeline`: all other views are in the file to
 pub(crate) struct TracePlotOptions {
     #[command(flatten)]
     plot: Plot,
-    /// Show what is reserved, segment by segment, instead of what is allocated
+    /// Show reserved memory, segment by segment, instead of allocated memory
     #[arg(short, long)]
     segments: bool,
     /// Leave out what was allocated and freed again within the recording

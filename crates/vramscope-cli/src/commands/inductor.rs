@@ -17,11 +17,11 @@ use crate::inputs::report_all;
 use crate::output;
 use crate::report;
 
-/// Tell in which order a graph that torch.compile compiled needs least memory
+/// Find the order in which a graph of torch.compile needs least memory
 ///
 /// Inductor, the compiler behind torch.compile, tries four orders of a graph's nodes and takes the one with the
-/// lowest peak. This shows the peaks of all four, exactly as inductor estimates them, and looks for a better order.
-/// Have the graphs logged with
+/// lowest peak. This command shows the peaks of all four, exactly as inductor estimates them, and looks for a
+/// better order. Have the graphs logged with
 ///
 ///   torch._inductor.config.reorder_for_peak_memory_debug = True
 ///   TORCH_TRACE=trace TORCHINDUCTOR_FORCE_DISABLE_CACHES=1 python train.py
@@ -34,13 +34,13 @@ pub(crate) struct Options {
     /// TORCH_TRACE logs, folders with them or with what tlparse writes, or graphs as JSON; `-` reads standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Only the graph of this name, else those with it in their names
+    /// Only the graph with this name, or else graphs whose names contain it
     #[arg(long, value_name = "NAME")]
     graph: Option<String>,
     /// Show this order of one graph, with the memory at each step
     #[arg(long, value_enum)]
     order: Option<OrderWord>,
-    /// How long to look for better orders of all graphs together; 0s: not at all
+    /// How long to look for better orders, for all graphs together; 0s for not at all
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "2s")]
     time: Duration,
     /// Inductor's size_threshold_for_succ_based_strategy, if it was set
@@ -60,7 +60,7 @@ Examples:
 /// An order as an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum OrderWord {
-    /// The one that inductor had before
+    /// The order before reordering
     Baseline,
     /// Least peak memory first
     Lpmf,
@@ -68,9 +68,9 @@ pub(crate) enum OrderWord {
     Bfs,
     /// Depth first
     Dfs,
-    /// The one of these that inductor takes
+    /// The one of these that inductor chooses
     Chosen,
-    /// The best that can be found in --time
+    /// The best one found within --time
     Best,
 }
 

@@ -19,7 +19,7 @@ use crate::subject::Subject;
 /// The number of call sites listed per device.
 const SITES: usize = 5;
 
-/// Tell what a snapshot holds: format, version, devices, peaks, gaps
+/// Show what a snapshot holds: format, version, devices, peaks, gaps
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {

@@ -13,12 +13,12 @@ use crate::inputs::{Question, ask};
 use crate::report::{Cell, Column, Part, column, sum};
 use crate::subject::{Device, Subject};
 
-/// Tell what repeated steps leave behind: allocated in one and still live after all the others
+/// Find memory that repeated steps leave behind: allocated in one and still live after all others
 ///
-/// Steps are found by their annotations (the profiler's steps, `train_step 12`, optimizer steps) or named
-/// with --annotation. What most steps leave adds up and comes first, by the median per step. What the
-/// last step made is not counted: the next one may free it. Without steps, --range tells what was
-/// allocated in a range and is live at its end.
+/// Steps are found by their annotations (the profiler's steps, `train_step 12`, optimizer steps) or named with
+/// --annotation. Memory that most steps leave behind comes first, sorted by the median per step. The last step does
+/// not count, because the next one may free its memory. Without steps, --range shows what was allocated in a range
+/// and is live at its end.
 #[derive(Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{MOMENTS}\n\n{EXAMPLES}"))]
 pub(crate) struct Options {
@@ -27,10 +27,10 @@ pub(crate) struct Options {
     /// Repetitions: all annotated ranges of this name; `*` in it stands for anything
     #[arg(long, value_name = "NAME", conflicts_with = "range")]
     annotation: Option<String>,
-    /// Leave the first N repetitions out: they warm up
+    /// Leave out the first N repetitions, as warm-up
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "range")]
     skip: usize,
-    /// No repetitions: what was allocated in this range and is live at its end
+    /// Instead of repetitions, show what was allocated in this range and is live at its end
     #[arg(long, value_name = "A..B")]
     range: Option<String>,
     #[command(flatten)]

@@ -20,9 +20,9 @@ use crate::subject::{Device, Subject};
 
 /// Explain why requests ran out of memory
 ///
-/// For each request that failed: what was asked for, what the device and the allocator had free, why that was not enough,
-/// what was live then, where the request came from, and what to try. Requests that were served only after cached
-/// memory had been given back to CUDA are listed too: they come before a failure.
+/// For each failed request: its size, what the device and the allocator had free, why that was not enough, what was
+/// live then, where the request came from, and what to try. Requests that succeeded only after cached memory was
+/// released to CUDA are listed too, because they precede failures.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -30,7 +30,7 @@ pub(crate) struct Options {
     inputs: Inputs,
     #[command(flatten)]
     grouping: Grouping,
-    /// Explain the last N failures in full; all of the last 100 are listed
+    /// Explain the last N failures in full; the last 100 are listed
     #[arg(long, value_name = "N", default_value_t = 3)]
     last: usize,
     /// Frames of the request's stack, 0 for all

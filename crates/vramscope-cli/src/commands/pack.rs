@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::input::{display_name, is_stdin, open_file};
 use crate::report::{self, Cell, Column, Part, column};
 
-/// Pack buffers with known lifetimes into as little memory as can be
+/// Pack buffers with known lifetimes into as little memory as possible
 ///
 /// Reads the CSV files of google/minimalloc, and writes offsets as it does: a header `id,lower,upper,size`, with
 /// `alignment` if there is any. A buffer is live from `lower` to before `upper` (or to `end`); two may share bytes if

@@ -13,7 +13,7 @@ use crate::inputs::{Question, ask};
 use crate::report::{Cell, Column, Part, column, sum};
 use crate::subject::{Device, Subject};
 
-/// Tell what was live at the highest moment, by call site
+/// Show live memory at the peak, by call site
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {

@@ -18,7 +18,7 @@ use crate::inputs::{Question, ask};
 use crate::report::{Cell, Column, Part, column, detail, sum};
 use crate::subject::{Device, Subject};
 
-/// Tell how little memory would do, and what lies between that and what was reserved
+/// Show how little memory would be enough, and the steps from there to reserved memory
 ///
 /// From ideal to real, step by step; each step says what it adds, what that consists of, and what can be done:
 ///

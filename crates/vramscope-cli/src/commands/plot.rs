@@ -38,16 +38,16 @@ const DRAWN: [ViewKind; 6] = [
     ViewKind::Compare,
 ];
 
-/// Draw a view of the page as PNG or SVG: timeline, segments, map, state, flame graph, comparison
+/// Draw a view of the page as PNG or SVG: timeline, segments, map, allocator, flame graph, comparison
 ///
-/// A picture is of one device: the one with the highest peak, if --device names no other. Several files make
-/// several pictures, in a folder; with --view compare two files, or one and two moments of it, make one.
+/// A picture shows one device: the one with the highest peak, or the one of --device. Several files give several
+/// pictures, in a folder. With --view compare, two files, or one file and two moments, give one picture.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     #[command(flatten)]
     inputs: Inputs,
-    /// The picture to write (its ending, .png or .svg, decides what it is), a folder for several, or `-`
+    /// The picture to write (its ending decides the format: .png or .svg), a folder for several, or `-`
     #[arg(short, long, value_name = "PICTURE")]
     output: PathBuf,
     /// Picture format in a folder or on standard output
@@ -56,7 +56,7 @@ pub(crate) struct Options {
     /// View to draw
     #[arg(long, value_parser = parse_view(DRAWN), default_value = ViewKind::default().name())]
     view: ViewKind,
-    /// Width and height in pixels; if not given 1600x900, flame graphs as high as they are
+    /// Width and height in pixels; 1600x900 if not given, and flame graphs as high as needed
     #[arg(long, value_name = "WxH", value_parser = parse_size)]
     size: Option<Size>,
     /// Pixels per unit of text size and line width: 2 for dense screens and print
@@ -79,7 +79,7 @@ pub(crate) struct Options {
     /// Meaning of the colours [default: site]
     #[arg(long, visible_alias = "color", value_enum)]
     colour: Option<Colour>,
-    /// Draw reserved memory, private pools and the device's capacity also where they leave little room for the rest
+    /// Draw reserved memory, private pools and the device's capacity even if they leave little room for the rest
     #[arg(long)]
     reserved: bool,
     /// Allocations in a flame graph [default: live; with --range allocated]
@@ -97,7 +97,7 @@ pub(crate) struct Options {
     /// Orientation of a flame graph [default: icicle]
     #[arg(long, value_enum)]
     shape: Option<Form>,
-    /// Begin a flame graph at the allocating frame, with its callers behind
+    /// Start a flame graph at the allocating frame, followed by its callers
     #[arg(long)]
     inverted: bool,
 }

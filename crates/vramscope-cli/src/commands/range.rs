@@ -12,10 +12,10 @@ use crate::inputs::{Question, ask};
 use crate::report::{Cell, Column, Part, column, sum};
 use crate::subject::{Device, Subject};
 
-/// Tell what was allocated, freed and retained between two moments, by call site
+/// Show what was allocated, freed and retained between two moments, by call site
 ///
-/// Retained is what was allocated in between and is still live at the second moment. What was live
-/// before, more what was allocated, less what was freed, is live after.
+/// Retained is what was allocated in between and is still live at the second moment. Live memory before, plus
+/// allocated, minus freed, is live memory after.
 #[derive(Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{MOMENTS}\n\n{EXAMPLES}"))]
 pub(crate) struct Options {

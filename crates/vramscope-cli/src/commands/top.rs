@@ -11,8 +11,7 @@ use crate::subject::{Device, Subject};
 
 /// Rank call sites by their own peak, all they allocated, how often, or bytes × lifetime
 ///
-/// `peak` tells what was live at one moment; this tells what each call site came to over the whole
-/// recording, whenever that was.
+/// `peak` shows what was live at one moment. This command sums up each call site over the whole recording.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -36,10 +35,10 @@ Examples:
 
 #[derive(Clone, Copy, Default, ValueEnum)]
 enum By {
-    /// The most bytes that were live at once
+    /// The most bytes live at once
     #[default]
     Peak,
-    /// All bytes it allocated, whenever they were live
+    /// All bytes it allocated
     Total,
     /// How many allocations it made
     Count,

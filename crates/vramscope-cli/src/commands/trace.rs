@@ -36,10 +36,10 @@ pub(crate) struct Options {
     /// Up to N frames of its stack below each event, innermost first
     #[arg(long, value_name = "N", default_value_t = 0)]
     frames: usize,
-    /// Leave out allocations that were both made and freed while recording
+    /// Leave out allocations that were both allocated and freed while recording
     #[arg(long)]
     filter_freed: bool,
-    /// Before each line, the event's number and the bytes that are live after it
+    /// Print the event's number, and live bytes after it, before each line
     #[arg(long)]
     numbers: bool,
     /// Print sizes in bytes

@@ -12,11 +12,11 @@ use crate::inputs::{Question, ask};
 use crate::report::{Cell, Column, Part, column, detail};
 use crate::subject::{Device, Subject};
 
-/// Tell what PyTorch's allocator would have reserved with other settings
+/// Show what PyTorch's allocator would have reserved with other settings
 ///
-/// The recorded requests and frees are run again through a model of the allocator: with the file's own settings, and
-/// with each --set on top of them. What the model gets wrong of the recording itself stands beside it; where that is
-/// too much, there is no answer. The program is taken as it ran: it asks for the same, in the same order.
+/// The recorded requests and frees are replayed by a model of the allocator: with the file's own settings, and with
+/// each --set on top of them. The model's error on the recording itself is shown too; if it is too large, there is no
+/// answer. The program's requests and their order stay as recorded.
 ///
 /// Settings are those of PYTORCH_CUDA_ALLOC_CONF, with : or =, joined by commas: expandable_segments,
 /// max_split_size_mb, max_non_split_rounding_mb, roundup_power2_divisions, garbage_collection_threshold,
@@ -26,11 +26,11 @@ use crate::subject::{Device, Subject};
 pub(crate) struct Options {
     #[command(flatten)]
     inputs: Inputs,
-    /// Settings to try, e.g. expandable_segments=True,max_split_size_mb=128; may be given several times. If not given,
-    /// those that often help
+    /// Settings to try, e.g. expandable_segments=True,max_split_size_mb=128; may be given several times. If not
+    /// given, settings that often help
     #[arg(long, value_name = "SETTINGS")]
     set: Vec<String>,
-    /// How much memory the program may take: tells which requests would fail
+    /// How much memory the program may take; shows which requests would fail
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     capacity: Option<Size>,
     #[command(flatten)]

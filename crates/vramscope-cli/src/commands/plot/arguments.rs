@@ -52,10 +52,10 @@ impl Axis {
 /// The colours of a picture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(super) enum Surroundings {
-    /// Dark ink on a light ground
+    /// Dark text on a light background
     #[default]
     Light,
-    /// Light ink on a dark ground
+    /// Light text on a dark background
     Dark,
 }
 
