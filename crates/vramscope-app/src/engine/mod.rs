@@ -1,13 +1,13 @@
-//! The page's side of the workers: one worker per open file, questions out, answers in.
+//! The page's access to workers: one worker per open file, to which it sends questions.
 //!
 //! ```text
 //! Engine::open(source, listener) ──> Session ──> Asker ──ask(question, take)──> worker
 //!                                    listener <──Reply──      take <──answer── worker
 //! ```
 //!
-//! A spare worker, its module compiled and its memory set up, waits from the page's start on, so that
-//! opening a file costs no start-up. A file's worker ends with its [`Session`]: closing a tab, or
-//! cancelling, gives all its memory back at once.
+//! A spare worker, with compiled module and memory, waits from the page's start on, so that opening a
+//! file takes no start-up time. A file's worker ends with its [`Session`]: closing a tab, or cancelling,
+//! frees all its memory at once.
 
 mod port;
 mod session;
@@ -52,7 +52,7 @@ impl Source {
     }
 }
 
-/// Handed over by `www/page.js`: the compiled module and the address of a worker's script.
+/// What `www/page.js` passes on: the compiled module, and the address of the worker's script.
 #[derive(Clone, Debug)]
 pub struct Boot {
     /// The page's own `WebAssembly.Module`; workers instantiate it without compiling again.
@@ -61,7 +61,7 @@ pub struct Boot {
     pub worker_url: String,
 }
 
-/// Starts workers. Cheap to clone; equal if the same.
+/// Starts workers. Cheap to clone; equal if it is the same engine.
 #[derive(Clone)]
 pub struct Engine {
     inner: Rc<Inner>,
@@ -102,7 +102,7 @@ impl Engine {
     /// Opens a file in a worker of its own and marks `vramscope:load`.
     ///
     /// `listener` gets [`Reply::Progress`], then [`Reply::Opened`] or [`Reply::Failed`]; answers go to
-    /// whoever has asked. [`Reply::Failed`] can also come later, if the worker dies. It is not called before
+    /// the callbacks of their questions. [`Reply::Failed`] can also come later, if the worker dies. It is not called before
     /// this returns.
     #[must_use]
     pub fn open(&self, source: &Source, listener: Callback<Reply>) -> Session {
@@ -132,7 +132,7 @@ impl Engine {
         }
     }
 
-    /// Starts the next spare when the browser is idle: not before the file is open, as
+    /// Starts the next spare worker when the browser is idle, but not before the file is open, because
     /// the user waits for that.
     fn refill(&self) {
         let engine = self.clone();

@@ -1,4 +1,4 @@
-//! A worker and the wire to it: JSON text, with an attachment where there is one.
+//! A worker, and messages to and from it: JSON text with an optional attachment.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,11 +15,11 @@ use crate::protocol::{Failure, Reply, from_text};
 type OnMessage = Closure<dyn FnMut(MessageEvent)>;
 type TakeError = Box<dyn Fn(&str)>;
 
-/// A running worker; ends when dropped.
+/// A running worker. It ends when this is dropped.
 pub(super) struct Port {
     worker: Worker,
     on_message: RefCell<Option<OnMessage>>,
-    /// Called by the browser as long as it is kept.
+    /// The listener for errors, which must live as long as the worker.
     _on_error: Closure<dyn FnMut(ErrorEvent)>,
     errors: Rc<Errors>,
 }
@@ -68,7 +68,7 @@ impl Port {
         })
     }
 
-    /// Hands every message from now on to `take`, with its attachment.
+    /// Passes every message from now on to `take`, with its attachment.
     ///
     /// An error that the worker did not catch, as when its memory runs out, comes as [`Reply::Failed`].
     pub(super) fn listen(&self, take: impl Fn(Reply, JsValue) + Clone + 'static) {
@@ -94,7 +94,7 @@ impl Port {
         }
     }
 
-    /// Sends a message. `attachment` is copied by reference (a `Blob`) or not there (`NULL`).
+    /// Sends a message. `attachment` is a `Blob`, which is passed by reference, or `NULL`.
     pub(super) fn send(&self, text: &str, attachment: &JsValue) -> Result<(), JsValue> {
         self.worker
             .post_message(&Array::of2(&text.into(), attachment))
@@ -136,7 +136,7 @@ fn trap(message: &str) -> Reply {
     }))
 }
 
-/// Whether the error's text is that of a module whose allocator got no memory, in any browser.
+/// Whether the error's text says that the module ran out of memory, in the words of any browser.
 fn is_memory(message: &str) -> bool {
     let message = message.to_lowercase();
     ["unreachable", "memory", "array buffer allocation"]

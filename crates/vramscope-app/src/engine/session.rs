@@ -13,11 +13,11 @@ use super::port::{Port, internal};
 use crate::browser::clock;
 use crate::protocol::{Answer, Ask, Reply, Request, RequestId, Slot, to_text};
 
-/// Tells open files apart; never used twice while the page lives.
+/// The number of an open file; never reused while the page is open.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SessionId(pub u32);
 
-/// Takes the answer to a question, and its attachment.
+/// A callback for the answer to a question and its attachment.
 type TakeAnswer = Box<dyn FnOnce(Option<Answer>, JsValue)>;
 
 /// One open file. Cheap to clone; equal if the same. Its worker ends with [`Session::close`] or with the
@@ -108,7 +108,7 @@ impl Session {
         }
     }
 
-    /// Tells open files apart.
+    /// The number of this file.
     #[must_use]
     pub fn id(&self) -> SessionId {
         self.inner.id
@@ -135,7 +135,7 @@ impl Session {
         }
     }
 
-    /// Asks a question that no newer one makes pointless, as for a download; see [`Asker::ask`].
+    /// Asks a question that no newer one supersedes, such as a download; see [`Asker::ask`].
     pub fn ask_once<Q: Ask>(
         &self,
         question: Q,
@@ -198,7 +198,7 @@ impl Session {
     }
 }
 
-/// Asks questions about a file, of which only the newest matters. Answers that come
+/// Asks questions about a file, of which only the newest matters. Answers that arrive
 /// after it is dropped are ignored.
 pub struct Asker {
     session: Session,
@@ -206,10 +206,10 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// Asks a question; `take` gets the answer (`None`: there is nothing to say) and its attachment, an
-    /// `ImageBitmap`, an `ArrayBuffer` or `NULL`. It is dropped if a newer question is answered first, as the
-    /// worker skips those that still wait when the next one comes; so someone who asks all the time still
-    /// hears something.
+    /// Asks a question; `take` gets the answer (`None` if the worker has none) and its attachment, an
+    /// `ImageBitmap`, an `ArrayBuffer` or `NULL`. It is dropped if a newer question is answered first. The
+    /// worker skips only questions that still wait when the next one comes, so an asker that asks all the
+    /// time still gets answers.
     pub fn ask<Q: Ask>(
         &self,
         question: Q,
@@ -260,7 +260,7 @@ impl Inner {
         Some(take)
     }
 
-    /// Takes the worker's unasked messages about the file.
+    /// Handles the worker's messages that answer no question.
     fn take_news(&self, reply: Reply) {
         let is_final = matches!(reply, Reply::Failed(_));
         if mark_opened(&reply) || is_final {
@@ -280,7 +280,7 @@ fn close_bitmap(attachment: &JsValue) {
     }
 }
 
-/// Leaves a mark if the file is open with this reply; returns whether it is.
+/// Sets a User Timing mark if this reply says that the file is open; returns whether it does.
 fn mark_opened(reply: &Reply) -> bool {
     let figures = match reply {
         Reply::Opened(opened) => vec![

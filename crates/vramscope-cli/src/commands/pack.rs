@@ -90,9 +90,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     };
     let packed = &found.packed;
     verify(&problem, &packed.packing).map_err(|fault| {
-        Failure::Input(format!(
-            "{name}: the packing that was found is none: {fault}"
-        ))
+        Failure::Input(format!("{name}: the packing found is invalid: {fault}"))
     })?;
     let part = answer(&name, &table, &found, capacity, options);
     if let Some(destination) = &destination {
