@@ -23,7 +23,7 @@ pub(super) fn LegendList(props: &LegendListProps) -> Html {
     let commands = use_commands();
     let is_of_segments = props.of.picture == Picture::Segments;
     let what = if is_of_segments {
-        "Held at the peak"
+        "Reserved at the peak"
     } else {
         "Live at the peak"
     };
@@ -73,7 +73,7 @@ fn entry(entry: &LegendEntry, props: &LegendListProps, commands: &Commands) -> H
         return html! { <li {title}>{ content }</li> };
     };
     let is_searched = props.search.as_str() == search;
-    let title = format!("{title}\nClick lights them up, a second click lets go");
+    let title = format!("{title}\nClick to highlight them, click again to stop");
     let onclick = commands.on(Action::Search(if is_searched {
         String::new()
     } else {

@@ -37,7 +37,7 @@ const SAMPLES: [Sample; 4] = [
     Sample {
         file: "fragmented.pickle.gz",
         title: "A fragmented run",
-        text: "Much is reserved and free, and yet nothing large fits.",
+        text: "Much reserved memory is free, yet no large request fits.",
         bands: &[
             (0.0, 120.0, 0.0, 10.0),
             (4.0, 30.0, 10.0, 16.0),
@@ -72,7 +72,7 @@ const SAMPLES: [Sample; 4] = [
     Sample {
         file: "graph.json.zst",
         title: "A compiled graph",
-        text: "In another order, what torch.compile made would need less memory.",
+        text: "In another order, the compiled graph would need less memory.",
         bands: &[
             (0.0, 34.0, 52.0, 56.0),
             (8.0, 100.0, 46.0, 50.0),

@@ -166,7 +166,7 @@ fn Setting(props: &SettingProps) -> Html {
                 <input type="text" class="mono" spellcheck="false" placeholder="vscode://file/{path}:{line}"
                     value={setting.pattern.clone()} oninput={on_pattern} />
             </label>
-            <label>{ "Folders to swap, one a line" }
+            <label>{ "Folders to replace, one per line" }
                 <textarea class="mono" rows="3" spellcheck="false" placeholder="/root/repo=>/home/me/repo"
                     value={setting.swaps.clone()} oninput={on_swaps} />
             </label>
@@ -178,7 +178,7 @@ fn Setting(props: &SettingProps) -> Html {
 /// An error in the setting, or an example of its links.
 fn outcome(setting: &EditorSetting) -> Html {
     if setting.pattern.is_empty() {
-        return html! { <p class="muted">{ "Places in stacks become links. It is kept in this browser only." }</p> };
+        return html! { <p class="muted">{ "Frames in stacks become links. The setting is stored in this browser only." }</p> };
     }
     match EditorLinks::parse(&setting.pattern, &setting.swaps) {
         Err(error) => html! { <p class="error" role="status">{ error.to_string() }</p> },

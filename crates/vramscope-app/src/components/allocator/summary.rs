@@ -48,9 +48,9 @@ pub(super) fn Summary(props: &SummaryProps) -> Html {
             </span>
             </div>
             <span class="state-zoom">
-                <button type="button" class="square" title="Farther (−)" disabled={props.zoom <= 1.0} onclick={zoom(1.0 / 1.5)}>{ "−" }</button>
-                <button type="button" class="square" title="Closer (+, or Ctrl and the wheel)" onclick={zoom(1.5)}>{ "+" }</button>
-                <button type="button" title="All of it (0)" disabled={props.zoom <= 1.0} onclick={zoom(0.0)}>{ "Fit" }</button>
+                <button type="button" class="square" title="Zoom out (−)" disabled={props.zoom <= 1.0} onclick={zoom(1.0 / 1.5)}>{ "−" }</button>
+                <button type="button" class="square" title="Zoom in (+, or Ctrl and the wheel)" onclick={zoom(1.5)}>{ "+" }</button>
+                <button type="button" title="Show everything (0)" disabled={props.zoom <= 1.0} onclick={zoom(0.0)}>{ "Fit" }</button>
             </span>
         </div>
     }

@@ -166,7 +166,7 @@ fn head(
             <button type="button" class="outlined" title="Show what is above (Backspace)" onclick={focus.reform(move |_: MouseEvent| Some(above))}>{ "Up" }</button>
             <button type="button" class="outlined" title="Show everything (Escape)" onclick={focus.reform(|_: MouseEvent| None)}>{ "All" }</button>
             if let Some(search) = search {
-                <button type="button" class="outlined" title="Search for what has this on its stack, in all views" onclick={search}>{ "Search for it" }</button>
+                <button type="button" class="outlined" title="Search for allocations with this on the stack, in all views" onclick={search}>{ "Search for it" }</button>
             }
         </div>
     }

@@ -288,7 +288,7 @@ fn PanelBar(props: &PanelBarProps) -> Html {
         <div class="panel-bar">
             <Choice label="Comparison" options={panels} chosen={chosen.unwrap_or(0)} on_choose={on_panel.clone()} />
             if choices.panel != ComparePanel::Settings {
-                <span title="By what places in the code are matched; by function where lines have moved">
+                <span title="How call sites of both sides are matched; choose function if lines have moved">
                     { groupings(props) }
                 </span>
             }

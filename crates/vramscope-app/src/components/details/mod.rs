@@ -73,7 +73,7 @@ pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
             <div class="row head">
                 <h2 class="grow">{ title }</h2>
                 if is_pinned {
-                    <button type="button" class="plain" title="Let go (Escape)" onclick={commands.on(Action::LetGo)}>
+                    <button type="button" class="plain" title="Deselect (Escape)" onclick={commands.on(Action::LetGo)}>
                         { "Unpin" }
                     </button>
                 }

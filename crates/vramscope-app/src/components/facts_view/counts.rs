@@ -27,7 +27,7 @@ pub(super) fn counts_section(details: &FileDetails) -> Html {
                 <dd>
                     { &producer.name }
                     if !producer.evidence.is_empty() {
-                        <span class="muted">{ " (files carry no version; told by " }{ producer.evidence.replace('`', "") }{ ")" }</span>
+                        <span class="muted">{ " (files carry no version; recognised by " }{ producer.evidence.replace('`', "") }{ ")" }</span>
                     }
                 </dd>
                 { for rows.iter().map(|(name, count)| html! { <><dt>{ *name }</dt><dd>{ display::count(*count) }</dd></> }) }

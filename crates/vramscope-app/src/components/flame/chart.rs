@@ -183,7 +183,7 @@ fn in_focus(props: &FlameChartProps, words: String, above: NodeKey, last: &Trail
             <button type="button" class="outlined" title="Show what is above (Backspace)" onclick={up}>{ "Up" }</button>
             <button type="button" class="outlined" title="Show everything (Escape)" onclick={all}>{ "All" }</button>
             if let Some(search) = search {
-                <button type="button" class="outlined" title="Search for what has this on its stack, in all views" onclick={search}>{ "Search" }</button>
+                <button type="button" class="outlined" title="Search for allocations with this on the stack, in all views" onclick={search}>{ "Search" }</button>
             }
             if last.is_code {
                 <button type="button" class="outlined" title="Who calls it, and what it calls, wherever it is" onclick={sandwich}>{ "Sandwich" }</button>

@@ -122,7 +122,7 @@ fn head(props: &SandwichProps, function: &str, search: Option<String>) -> Html {
         <>
             <span class="flame-focus" title={function.to_owned()}>{ site_label(function) }</span>
             if let Some(search) = search {
-                <button type="button" class="outlined" title="Search for what has this on its stack, in all views" onclick={search}>{ "Search" }</button>
+                <button type="button" class="outlined" title="Search for allocations with this on the stack, in all views" onclick={search}>{ "Search" }</button>
             }
         </>
     }

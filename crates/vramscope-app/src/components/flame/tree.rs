@@ -258,7 +258,7 @@ fn Row(props: &RowProps) -> Html {
                 <i class="swatch" style={format!("background:rgb({r} {g} {b})")} />
                 <span class="label" title={row.label.clone()}>{ site_label(&row.label) }</span>
                 if let Some(search) = row.search.as_ref().filter(|_| props.is_chosen) {
-                    <button type="button" class="plain" title="Search for what has this on its stack, in all views" onclick={tell(&props.on_search, search)}>{ "search" }</button>
+                    <button type="button" class="plain" title="Search for allocations with this on the stack, in all views" onclick={tell(&props.on_search, search)}>{ "search" }</button>
                 }
                 if props.is_chosen && row.is_code {
                     <button type="button" class="plain" title="Who calls it, and what it calls, wherever it is" onclick={tell(&props.on_sandwich, &row.label)}>{ "sandwich" }</button>

@@ -56,7 +56,7 @@ pub(super) fn BufferStrip(props: &PartProps) -> Html {
                 }
                 if further > 0 { <span class="muted">{ format!(" and {further} more") }</span> }
             </p>
-            <button type="button" class="square" title="Let go (Escape)" aria-label="Let go of the buffer"
+            <button type="button" class="square" title="Deselect (Escape)" aria-label="Deselect the buffer"
                 onclick={commands.on(Action::Graph(GraphAction::Select(None)))}><Glyph icon={Icon::Close} /></button>
         </div>
     }

@@ -125,7 +125,7 @@ fn Constant(props: &ConstantProps) -> Html {
         None => (exact(props.bytes), None),
     };
     html! {
-        <label title="Parameters, arguments and tangents are not in the export, and live all the time: their bytes are added to all memory">
+        <label title="The export lacks parameters, arguments and tangents, which are always live: their bytes are added throughout">
             { "Add for parameters" }
             <input type="text" size="9" placeholder="0 B" value={text} aria-invalid={why.map(|_| "true")} {onchange} />
             if let Some(why) = why { <span class="refusal" role="alert">{ why }</span> }

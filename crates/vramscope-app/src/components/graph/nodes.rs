@@ -65,8 +65,8 @@ pub(super) fn NodeList(props: &PartProps) -> Html {
     let header = html! {
         <div class="node-row head"><span class="number">{ "Step" }</span><span>{ "Node" }</span><span>{ "Makes" }</span>
             <span class="number">{ "Allocates" }</span>
-            <span class="number" title="While the node runs: what it reads and what it makes are live">{ "Memory" }</span>
-            <span class="number" title="When it has run, and what is used no more is freed">{ "After" }</span></div>
+            <span class="number" title="While the node runs: its inputs and outputs are live">{ "Memory" }</span>
+            <span class="number" title="After it has run and freed what it used last">{ "After" }</span></div>
     };
     html! {
         <section class="graph-list" aria-label="Nodes">

@@ -54,9 +54,7 @@ fn capacity(props: &LineControlsProps, is_on: bool, commands: &Commands) -> Html
     let source = match (choices.capacity_bytes, &facts.lines.capacity) {
         (Some(_), _) => "as typed".to_owned(),
         (None, Some(capacity)) => lane_words::capacity(capacity),
-        (None, None) => {
-            "No file tells it; an out-of-memory event would. Type it, e.g. 80 GiB".to_owned()
-        }
+        (None, None) => "Not recorded in this file. Type it, e.g. 80 GiB".to_owned(),
     };
     let switch = commands.on::<Event>(Action::Choose(Chosen::Lanes(LanesChoices {
         capacity: Some(!is_on),

@@ -85,15 +85,15 @@ fn words(props: &TipProps) -> Option<(String, Vec<String>, &'static str)> {
             Some((
                 lane_words::item(item),
                 vec![length],
-                "Click shows it, Alt-click selects it",
+                "Click to show it, Alt-click to select it",
             ))
         }
         Target::Mark(place) => {
             let mark = props.decorations.get()?.marks.get(place)?;
             let hint = if mark.count == 1 {
-                "Click goes there"
+                "Click to go there"
             } else {
-                "Click goes closer"
+                "Click to zoom in"
             };
             Some((lane_words::mark(mark), Vec::new(), hint))
         }

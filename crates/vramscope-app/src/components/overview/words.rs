@@ -82,10 +82,10 @@ pub(super) fn place(moment: u32, since_start_us: Option<i64>) -> String {
 /// How steps were recognised.
 pub(super) fn steps_by(by: StepsBy, pattern: &str) -> String {
     match by {
-        StepsBy::Profiler => "Told by the profiler's steps.".to_owned(),
-        StepsBy::Numbered => format!("Told by annotations such as “{pattern}”."),
-        StepsBy::NumberedMetadata => format!("Told by user metadata such as “{pattern}”."),
-        StepsBy::Repeated => format!("Told by the annotation “{pattern}”, which repeats."),
+        StepsBy::Profiler => "Recognised by the profiler's steps.".to_owned(),
+        StepsBy::Numbered => format!("Recognised by annotations such as “{pattern}”."),
+        StepsBy::NumberedMetadata => format!("Recognised by user metadata such as “{pattern}”."),
+        StepsBy::Repeated => format!("Recognised by the annotation “{pattern}”, which repeats."),
         StepsBy::Optimizer => format!("Each lasts from one end of “{pattern}” to the next."),
     }
 }

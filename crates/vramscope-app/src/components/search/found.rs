@@ -99,7 +99,7 @@ pub(crate) fn FoundStatus(props: &FoundStatusProps) -> Html {
     html! {
         <>
             <span class="showing" title={search_box::found_title(&found)}>{ search_box::showing(&found, is_cursor) }</span>
-            <button type="button" class="show-all" title="Empty the search box"
+            <button type="button" class="show-all" title="Clear the search box"
                 onclick={commands.on(Action::Search(String::new()))}>{ "Show all" }</button>
         </>
     }

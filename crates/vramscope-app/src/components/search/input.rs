@@ -91,10 +91,10 @@ pub(crate) fn SearchBox(props: &SearchBoxProps) -> Html {
                     </output>
                 }
                 if !draft.text.is_empty() {
-                    <button type="button" class="square small" title="Show all (empties the box)" aria-label="Empty the search box"
+                    <button type="button" class="square small" title="Show everything (clears the box)" aria-label="Clear the search box"
                         onclick={clear}><Glyph icon={Icon::Close} /></button>
                 }
-                <button type="button" class="square small" title="What can be written here" aria-label="What can be written here"
+                <button type="button" class="square small" title="Search syntax" aria-label="Search syntax"
                     aria-expanded={draft.has_guide.to_string()} onclick={toggle_guide}><Glyph icon={Icon::Help} /></button>
             </div>
             if shows_panel {

@@ -35,7 +35,7 @@ fn head(column: Column) -> (&'static str, &'static str, u32, bool) {
         ),
         Column::Rounding => (
             "Rounding",
-            "Bytes its block has more than were asked for",
+            "Bytes of its block beyond the requested ones",
             84,
             true,
         ),
@@ -43,7 +43,7 @@ fn head(column: Column) -> (&'static str, &'static str, u32, bool) {
         Column::Born => ("Allocated", "By which event, or when", 112, true),
         Column::Died => (
             "Freed",
-            "By which event, or when, its memory became free",
+            "The event, or time, at which its memory became free",
             112,
             true,
         ),
@@ -59,7 +59,7 @@ fn head(column: Column) -> (&'static str, &'static str, u32, bool) {
         Column::Metadata => ("Metadata", "The text the program had set", 160, false),
         Column::Address => (
             "Address",
-            "Start address, and which tenancy of it",
+            "Start address, and how often it was used before",
             156,
             false,
         ),

@@ -41,12 +41,12 @@ pub(super) fn ArenasPanel(props: &ArenasPanelProps) -> Html {
                     <th scope="col">{ "pool and stream" }</th>
                     <th scope="col">{ "buffers" }</th>
                     <th scope="col" title="The most requested bytes that were live at once">{ "requested" }</th>
-                    <th scope="col" title="The same of blocks, which are larger than requests: no packing needs less">{ "with rounding" }</th>
+                    <th scope="col" title="The same including rounding; no packing needs less">{ "with rounding" }</th>
                     <th scope="col">{ "best packing" }</th>
                     <th scope="col" title="How far the packing may be from the lowest">{ "at most above the lowest" }</th>
                     <th scope="col" title="What torch.compile's memory planner would need for the same buffers">{ "inductor's pools" }</th>
-                    <th scope="col" title="The most that the model of PyTorch's allocator reserves, beginning empty">{ "allocator model" }</th>
-                    <th scope="col" title="The most that its segments held">{ "reserved" }</th>
+                    <th scope="col" title="The most that the model of PyTorch's allocator reserves, starting empty">{ "allocator model" }</th>
+                    <th scope="col" title="The most that was reserved in its segments">{ "reserved" }</th>
                 </tr></thead>
                 <tbody>{ for known.arenas.iter().map(|arena| row(arena, is_modelled)) }</tbody>
             </table>

@@ -37,7 +37,7 @@ pub(super) fn OutcomeTable(props: &OutcomeTableProps) -> Html {
                 <thead><tr>
                     <th scope="col">{ "settings" }</th>
                     <th scope="col">{ "peak reserved" }</th>
-                    <th scope="col" title="Beside the model as recorded">{ "change" }</th>
+                    <th scope="col" title="Compared with the model under the recorded settings">{ "change" }</th>
                     <th scope="col">{ "verdict" }</th>
                     <th scope="col" class="more" title="Free memory in segments at the peak">{ "free then" }</th>
                     <th scope="col" class="more" title="Requests that fail: out of memory">{ "refused" }</th>
