@@ -75,11 +75,18 @@ pub(super) fn moment(commands: &Commands, moment: u32, since_start_us: Option<i6
 fn peak(commands: &Commands, found: &Overview) -> Tile {
     let peak = &found.peak;
     let allocations = sentences::count_of(peak.allocations, "allocation", "allocations");
+    let from = match found.peak_site_count {
+        0 => String::new(),
+        sites => format!(
+            " from {}",
+            sentences::count_of(sites, "call site", "call sites")
+        ),
+    };
     Tile {
         name: "Peak active",
         value: display::bytes(peak.active_bytes),
         exact: sentences::exact_bytes(peak.active_bytes),
-        remark: html! { <>{ moment(commands, peak.moment, words::since(found.start_us, peak.time_us)) }<br />{ allocations }</> },
+        remark: html! { <>{ moment(commands, peak.moment, words::since(found.start_us, peak.time_us)) }<br />{ allocations }{ from }</> },
     }
 }
 

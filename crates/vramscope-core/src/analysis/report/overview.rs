@@ -1,10 +1,13 @@
 //! The overview of a device: its peaks and their call sites, how reserved memory was used, what was requested
 //! from CUDA, and findings.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::findings::{Finding, FindingTable, Material, findings, site_table};
 use crate::Snapshot;
+use crate::analysis::code::call_sites::CallSiteId;
 use crate::analysis::groups::live_at::{live_at, top_call_sites};
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::memory::gap::{Arena, Gap, gap};
@@ -135,6 +138,9 @@ pub struct Overview {
     pub gaps: Vec<GapAt>,
     /// The call sites with the most live bytes at the active peak, and the rest.
     pub peak_sites: FindingTable,
+    /// Number of call sites that had live allocations at the active peak, not counting allocations without a
+    /// stack.
+    pub peak_site_count: u64,
     /// Whether the segments can be relied on.
     pub segments: SegmentsKnown,
     /// Segments obtained from CUDA and released to it.
@@ -227,6 +233,7 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
         },
         gaps,
         peak_sites: site_table(PEAK_SITES, device.call_sites(), &peak_sites),
+        peak_site_count: peak_site_count(device),
         steps,
         steps_left_out,
         ooms,
@@ -242,6 +249,14 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
         }),
         releases,
     }
+}
+
+/// How many call sites had live allocations at the peak.
+fn peak_site_count(device: Device<'_>) -> u64 {
+    let live = live_at(device.history, device.history.peak_moment);
+    let sites = live.map(|id| device.site_of()[id.index()]);
+    let distinct: HashSet<_> = sites.filter(|&site| site != CallSiteId::NONE).collect();
+    distinct.len() as u64
 }
 
 /// The newest steps, at most [`MOST_STEPS`], and the number of older ones.

@@ -361,6 +361,7 @@ fn without_segments_and_without_a_trace() {
     let sites = found.peak_sites.rows.iter().map(|row| row.bytes);
     assert_eq!(sites.sum::<u64>(), 60 << 20);
     assert_eq!(found.peak.active_bytes, 60 << 20);
+    assert_eq!(found.peak_site_count, 1);
 }
 
 #[test]
