@@ -155,6 +155,14 @@ fn a_flame_graph() {
 }
 
 #[test]
+fn a_flame_graph_of_a_search() {
+    let mut page = Page::open("torch-2.15.0/oom_observer.pickle");
+    page.act(Action::View(ViewKind::Flame));
+    page.act(Action::Search("size>11MiB".to_owned()));
+    assert_plotted(&page.saved(), "flame_of_a_search");
+}
+
+#[test]
 fn two_moments_compared() {
     let mut page = Page::open("torch-2.15.0/oom_observer.pickle");
     page.act(Action::View(ViewKind::Compare));

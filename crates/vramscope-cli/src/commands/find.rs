@@ -122,9 +122,13 @@ fn language() -> String {
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     options.inputs.come_after("find", &options.filter)?;
-    let filter = Filter::parse(&options.filter);
-    let filter = filter.map_err(|error| Failure::Usage(at_fault(&options.filter, &error)))?;
+    let filter = parse(&options.filter)?;
     ask(&Search { options, filter }, &options.inputs, options.show)
+}
+
+/// Reads a filter; fails with the place of the mistake.
+pub(super) fn parse(text: &str) -> Result<Filter, Failure> {
+    Filter::parse(text).map_err(|error| Failure::Usage(at_fault(text, &error)))
 }
 
 /// The filter with carets below the mistake.

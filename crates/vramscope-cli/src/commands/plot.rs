@@ -8,14 +8,17 @@ mod views;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use vramscope_core::analysis::search::filter::{Pointed, matches};
+use vramscope_core::bitset::BitSet;
 use vramscope_view::plot::PlotError;
-use vramscope_view::plot::views::{Sheet, Subject as Pictured};
+use vramscope_view::plot::views::{Search, Sheet, Subject as Pictured};
 use vramscope_view::views::ViewKind;
 
 use self::arguments::{
     Axis, Colour, Form, Format, Frames, Left, Size, Surroundings, What, Width, parse_size,
 };
 use self::targets::{Target, targets};
+use super::find;
 use crate::arguments::{Inputs, parse_view};
 use crate::destination;
 use crate::failure::Failure;
@@ -79,6 +82,9 @@ pub(crate) struct Options {
     /// Meaning of the colours [default: site]
     #[arg(long, visible_alias = "color", value_enum)]
     colour: Option<Colour>,
+    /// Dim allocations that do not match a filter (see `vramscope find`); its words cursor and range mean --at and --range
+    #[arg(long, value_name = "FILTER")]
+    filter: Option<String>,
     /// Draw reserved memory, private pools and the device's capacity even if they leave little room for the rest
     #[arg(long)]
     reserved: bool,
@@ -149,20 +155,36 @@ impl Options {
     fn draw(&self, file: &Path, target: &Target) -> Result<Vec<u8>, Failure> {
         let subject = Subject::load(file, self.inputs.device)?;
         let device = main_device(&subject)?;
+        let found = self.found(&device)?;
         let pictured = Pictured {
             file: &title(&subject.name),
             device: *device,
-            search: None,
+            search: found.as_ref().map(|(text, found)| Search { text, found }),
         };
         let view = views::view(self, &device)?;
         written(view.file(&pictured, &self.sheet(), target.format.format()))
+    }
+
+    /// The filter, and the allocations that match it; `None` if all do.
+    fn found(&self, device: &Device<'_>) -> Result<Option<(&str, BitSet)>, Failure> {
+        let Some(text) = self.filter.as_deref() else {
+            return Ok(None);
+        };
+        let (at, range) = (self.at.as_deref(), self.range.as_deref());
+        let pointed = Pointed {
+            cursor: at.map(|at| device.moment(at)).transpose()?,
+            range: range.map(|range| device.range(range)).transpose()?,
+        };
+        let filter = find::parse(text)?;
+        let found = matches(&filter, **device, pointed).set;
+        Ok((!filter.is_empty()).then_some((text, found)))
     }
 
     /// Fails for options that have no meaning in the view.
     fn check(&self) -> Result<(), Failure> {
         use ViewKind::{Allocator, Compare, Flame, Map, Segments, Timeline};
         let over_time = [Timeline, Segments, Map];
-        let given: [(&str, bool, &[ViewKind]); 11] = [
+        let given: [(&str, bool, &[ViewKind]); 12] = [
             (
                 "range",
                 self.range.is_some(),
@@ -178,6 +200,11 @@ impl Options {
                 "colour",
                 self.colour.is_some(),
                 &[Timeline, Segments, Map, Allocator],
+            ),
+            (
+                "filter",
+                self.filter.is_some(),
+                &[Timeline, Map, Allocator, Flame],
             ),
             ("reserved", self.reserved, &[Timeline]),
             ("what", self.what.is_some(), &[Flame]),

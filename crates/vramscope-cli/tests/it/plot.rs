@@ -139,6 +139,13 @@ const REFUSED: &[(&str, &str, &[&str], i32, &str)] = &[
     (
         TRAINING,
         "a.png",
+        &["--filter", "size>"],
+        2,
+        "the filter cannot be read",
+    ),
+    (
+        TRAINING,
+        "a.png",
         &["--view", "compare"],
         2,
         "--view compare needs two files, or one file and two moments",
@@ -254,6 +261,14 @@ fn flame_standing_on_its_root() {
         "--group-by",
         "function",
     ];
+    assert_snapshot!(svg(
+        &[&["torch-2.15.0/oom_observer.pickle"], &flame[..]].concat()
+    ));
+}
+
+#[test]
+fn flame_of_a_search() {
+    let flame = ["--view", "flame", "--filter", "size>11MiB"];
     assert_snapshot!(svg(
         &[&["torch-2.15.0/oom_observer.pickle"], &flame[..]].concat()
     ));
