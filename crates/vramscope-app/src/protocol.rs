@@ -1,12 +1,12 @@
-//! What page and worker say to each other.
+//! The messages between page and workers.
 //!
-//! Each message is one JSON text, so that both ends and the tests share these types and nothing else;
-//! what is large or no data (a `Blob`, an `ImageBitmap`) travels beside it as the message's attachment.
+//! Each message is one JSON text, so that both ends and the tests share these types and nothing else. A `Blob`, an
+//! `ImageBitmap` or a large array travels beside it as the message's attachment.
 //!
-//! One worker has one file, so no message names it. All that is asked of an open file is a [`Question`]: each
-//! is a type with its own answer (see [`Ask`]) and holds all that the answer depends on, the filter included; only
-//! a comparison is kept by the worker, and named by number. Every number is computed by the worker: the page shows, formats
-//! and lays out.
+//! One worker has one file, so no message names it. Everything that the page wants to know of an open file is a
+//! [`Question`]. Each question is a type with its own type of answer (see [`Ask`]) and holds all that the answer
+//! depends on, the filter included. Only comparisons are kept by the worker and named by number. The worker computes
+//! every number; the page formats them and lays them out. Types of the other crates travel as they are.
 
 mod ask;
 mod details;
@@ -26,25 +26,23 @@ pub use vramscope_view::views::Picture;
 
 pub use ask::{Answer, Ask, Extra, Question, Slot};
 pub use details::{
-    CallSite, Composition, Details, DetailsOf, EventPlace, MomentFacts, MomentOf, PlacedMoment,
+    AllocationExtent, Composition, Details, DetailsOf, MomentFacts, MomentOf, PlacedMoment,
     Preview, RangeFacts, RangeOf,
 };
-pub use facts::{
-    Axes, DeviceFacts, Failure, FileFacts, Heights, Note, NoteLevel, Opened, Progress, Stage,
-};
+pub use facts::{Axes, DeviceFacts, Failure, FileFacts, Note, NoteLevel, Opened, Progress, Stage};
 pub use pictures::{
-    DrawRequest, DrawnFrame, FreePreview, Hit, HitOf, HitOn, Legend, LegendEntry, LegendOf, Look,
-    Minimap, MinimapOf, OomMark, OutlineColumns, OutlineOf, SegmentPreview, Thing,
+    DrawRequest, DrawnFrame, FreePreview, Hit, HitOf, HitOn, LegendEntry, LegendOf, Look, Minimap,
+    MinimapOf, OomMark, OutlineColumns, OutlineOf, SegmentPreview, Thing,
 };
 
-/// Counts questions, so that an answer can be told from a stale one. Never 0.
+/// The number of a question, by which its answer is known. Never 0.
 pub type RequestId = u32;
 
-/// What the page wants of a worker.
+/// A message from the page to a worker.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// Get used to the work while there is none: the browser compiles code well only once it has run for
-    /// a while. Not answered; anything else goes first.
+    /// Run typical work while there is none: browsers compile code well only once it has run for a while. Has no
+    /// answer. Every other request goes first.
     WarmUp,
     /// Read the attached `Blob`. Answered by [`Reply::Progress`]…, then [`Reply::Opened`] or
     /// [`Reply::Failed`].
@@ -54,7 +52,7 @@ pub enum Request {
     },
     /// Fetch and read what lies at this address. Answered like [`Request::OpenBlob`].
     OpenUrl {
-        /// What to show as the file's name.
+        /// The name to show.
         name: String,
         /// Absolute address.
         url: String,
@@ -62,35 +60,34 @@ pub enum Request {
     /// Answer a question about the open file with [`Reply::Answer`], or not at all if a newer one with the
     /// same `slot` has come.
     Ask {
-        /// Given back in the answer.
+        /// The number that the answer bears.
         request: RequestId,
-        /// Who asks.
+        /// The asker.
         slot: Slot,
-        /// What is asked.
         question: Box<Question>,
     },
 }
 
-/// What a worker says.
+/// A message from a worker to the page.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Reply {
-    /// The worker listens; sent once.
+    /// The worker listens. Sent once, before all other messages.
     Ready,
-    /// How far reading has come; at most every 50 ms.
+    /// The progress of reading; at most every 50 ms.
     Progress(Progress),
-    /// The file is read and can be asked about.
+    /// The file is read, holds a snapshot, and can be asked about.
     Opened(Box<Opened>),
-    /// The file is read: it holds no snapshot but graphs, and can be asked [`views::graph`]'s questions.
+    /// The file is read, holds inductor graphs, and can be asked the questions of [`views::graph`].
     OpenedGraphs(Box<views::graph::GraphFile>),
     /// The file cannot be read; nothing else follows.
     Failed(Box<Failure>),
-    /// See [`Request::Ask`]; its [`Extra`] is attached.
+    /// The answer to a [`Request::Ask`], with its [`Extra`] attached.
     Answer {
         /// The question's number.
         request: RequestId,
-        /// Who asked.
+        /// The asker.
         slot: Slot,
-        /// The answer; `None` if there is nothing to say, e.g. no such device.
+        /// `None` if there is no answer, e.g. because the file has no such device.
         answer: Option<Answer>,
     },
 }
@@ -98,7 +95,7 @@ pub enum Reply {
 /// A message as JSON.
 ///
 /// # Errors
-/// Never for the types of this module: they have no maps with other keys than text.
+/// Never for the types of this module, whose maps all have text as keys.
 pub fn to_text<T: Serialize>(message: &T) -> Result<String, serde_json::Error> {
     serde_json::to_string(message)
 }
@@ -106,7 +103,7 @@ pub fn to_text<T: Serialize>(message: &T) -> Result<String, serde_json::Error> {
 /// A message from JSON.
 ///
 /// # Errors
-/// When the text is not such a message, which only happens if page and worker are of different versions.
+/// If the text is no such message, which only happens if page and worker are of different versions.
 pub fn from_text<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, serde_json::Error> {
     serde_json::from_str(text)
 }

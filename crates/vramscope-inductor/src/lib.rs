@@ -25,6 +25,7 @@ mod graph;
 mod invalid;
 mod lists;
 mod order;
+mod ordered;
 mod orders;
 pub mod read;
 pub mod search;
@@ -36,6 +37,10 @@ pub use self::graph::Graph;
 pub use self::invalid::Invalid;
 pub use self::lists::Lists;
 pub use self::order::Order;
+pub use self::ordered::{
+    BufferDetails, BufferKind, GraphFacts, LiveBuffer, MOST_OUTPUTS, MOST_USERS, NamedOrder,
+    NodeStep, OrderFacts, OrderName,
+};
 pub use self::orders::{Method, Plan, Planned, Settings, bfs, dfs, lpmf, plan};
 pub use self::read::{Export, NamedGraph, ReadError, graph_name, read};
 pub use self::search::Search;

@@ -31,6 +31,7 @@
 
 pub mod address;
 pub mod allocator_picture;
+pub mod allocator_window;
 pub mod axes;
 pub use vramscope_core::bitset;
 pub mod change_flame;
@@ -40,15 +41,19 @@ mod coverage;
 pub mod decorations;
 pub mod display;
 pub mod editor;
+pub mod extent;
 pub mod flame;
 pub mod graph;
 pub mod groups;
 pub mod header;
 pub mod lanes;
+pub mod line_facts;
 pub mod lines;
 pub mod map;
 pub mod marks;
 pub mod minimap;
+pub mod moment_facts;
+pub mod oom_marks;
 pub mod plot;
 pub mod raster;
 pub mod reserved;
@@ -59,6 +64,7 @@ pub mod scroll;
 pub mod segment_bands;
 
 pub mod stacked_curves;
+pub mod step_marks;
 mod steps;
 pub mod theme;
 pub mod viewport;

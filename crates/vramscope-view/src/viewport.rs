@@ -12,7 +12,7 @@ pub const MIN_WIDTH: f64 = 1.0;
 pub const MIN_HEIGHT_BYTES: f64 = 512.0;
 
 /// The ends of the axes; they begin at 0.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bounds {
     /// End of the x axis: events, or µs since the first moment.
     pub x_end: f64,

@@ -17,7 +17,7 @@ use super::commands::use_commands;
 use super::hooks::{use_answer, use_painted};
 use super::icons::{Glyph, Icon};
 use crate::engine::Session;
-use crate::protocol::views::overview::{Answer, Question};
+use crate::protocol::views::overview::FileDetailsOf;
 use crate::protocol::{DeviceFacts, Note, NoteLevel, ThemeName};
 use crate::state::{Action, OpenFile, ViewKind, sentences};
 use vramscope_view::display;
@@ -34,13 +34,10 @@ pub(super) struct FactsViewProps {
 pub(super) fn FactsView(props: &FactsViewProps) -> Html {
     let commands = use_commands();
     let opened = &props.file.opened;
-    let answered = use_answer(&props.session, Some(Question::File));
+    let answered = use_answer(&props.session, Some(FileDetailsOf));
     let answer = answered.and_then(|answered| answered.answer);
     use_painted("facts", answer.clone());
-    let details = answer.as_deref().and_then(|answer| match answer {
-        Answer::File(details) => Some(&**details),
-        Answer::Device(_) => None,
-    });
+    let details = answer.as_deref();
     let device = |(place, facts): (usize, &DeviceFacts)| {
         let show = {
             let dispatch = commands.dispatch.clone();

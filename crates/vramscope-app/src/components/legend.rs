@@ -4,7 +4,7 @@ use yew::prelude::*;
 
 use super::commands::{Commands, use_commands};
 use super::site_label::site_label;
-use crate::protocol::{ColourBy, Legend, LegendEntry, LegendOf, Picture};
+use crate::protocol::{ColourBy, LegendEntry, LegendOf, Picture};
 use crate::state::{Action, Shared, sentences};
 use vramscope_view::display;
 
@@ -12,7 +12,7 @@ use vramscope_view::display;
 pub(super) struct LegendListProps {
     /// The legend's question.
     pub(super) of: LegendOf,
-    pub(super) legend: Shared<Legend>,
+    pub(super) legend: Shared<Vec<LegendEntry>>,
     /// The search text: the row with the same term is marked.
     pub(super) search: AttrValue,
 }
@@ -40,7 +40,7 @@ pub(super) fn LegendList(props: &LegendListProps) -> Html {
     html! {
         <section class="legend">
             <h3>{ title }</h3>
-            <ul>{ for props.legend.entries.iter().map(|row| entry(row, props, &commands)) }</ul>
+            <ul>{ for props.legend.iter().map(|row| entry(row, props, &commands)) }</ul>
         </section>
     }
 }

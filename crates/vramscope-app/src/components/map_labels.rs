@@ -5,7 +5,7 @@ use yew::prelude::*;
 use super::hooks::use_answer;
 use crate::canvas::PlotArea;
 use crate::engine::Session;
-use crate::protocol::views::segments::{Answer, Question};
+use crate::protocol::views::segments::MapLanesOf;
 use crate::state::Region;
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::axes::{Tick, y_ticks};
@@ -26,10 +26,10 @@ pub(super) struct MapLabelListProps {
 #[component]
 pub(super) fn MapLabelList(props: &MapLabelListProps) -> Html {
     let device = props.device;
-    let answered = use_answer(&props.session, Some(Question::Lanes { device }));
-    let answer = answered.and_then(|answered| answered.answer);
-    match answer.as_deref() {
-        Some(Answer::Lanes(lanes)) if lanes.device == device => {
+    let answered = use_answer(&props.session, Some(MapLanesOf { device }));
+    let answered = answered.filter(|answered| answered.question.device == device);
+    match answered.and_then(|answered| answered.answer) {
+        Some(lanes) => {
             let (area, region) = (&props.area, props.region);
             if props.bytes_axis {
                 html! { <>{ byte_labels(area, region) }{ map_labels(&[], &lanes.groups, area, region) }</> }
@@ -37,7 +37,7 @@ pub(super) fn MapLabelList(props: &MapLabelListProps) -> Html {
                 map_labels(&lanes.lanes, &lanes.groups, area, region)
             }
         }
-        _ => Html::default(),
+        None => Html::default(),
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) fn Strip(props: &StripProps) -> Html {
     html! {
         <div class="strip">
         <p class="key">
-            if minimap.as_ref().is_some_and(|minimap| !minimap.reserved_bytes.is_empty()) {
+            if minimap.as_ref().is_some_and(|minimap| !minimap.curves.reserved_bytes.is_empty()) {
                 <span class="reserved">{ "reserved" }</span>
             }
             <span class="active">{ "active" }</span>

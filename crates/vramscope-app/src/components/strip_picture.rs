@@ -7,9 +7,9 @@ use yew::prelude::*;
 use super::drawing::drawing;
 use crate::canvas::PlotArea;
 use crate::protocol::views::lanes::StepMarks;
-use crate::protocol::{self, ThemeName};
+use crate::protocol::{Minimap, ThemeName};
 use crate::state::Shared;
-use vramscope_view::minimap::{Minimap, Strip};
+use vramscope_view::minimap::Strip;
 use vramscope_view::scene::Style;
 use vramscope_view::theme::Theme;
 
@@ -25,7 +25,7 @@ pub(super) struct StripLines {
 /// Draws the curves, and redraws them only after a change; `None` until they are available.
 #[hook]
 pub(super) fn use_strip_picture(
-    curves: &Option<Shared<protocol::Minimap>>,
+    curves: &Option<Shared<Minimap>>,
     lines: StripLines,
     area: Option<PlotArea>,
     theme: ThemeName,
@@ -35,10 +35,7 @@ pub(super) fn use_strip_picture(
         let (curves, area) = curves.as_ref().zip(*area)?;
         let failures: Vec<f64> = curves.ooms.iter().map(|mark| mark.x).collect();
         let strip = Strip {
-            curves: &Minimap {
-                active_bytes: curves.active_bytes.clone(),
-                reserved_bytes: curves.reserved_bytes.clone(),
-            },
+            curves: &curves.curves,
             x: curves.x,
             steps: lines.steps.as_ref().map_or(&[], |steps| &steps.starts),
             failures: &failures,

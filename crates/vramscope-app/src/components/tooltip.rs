@@ -87,13 +87,14 @@ fn free_range(free: &FreePreview) -> Html {
 }
 
 fn composition(several: &Composition) -> Html {
-    let further = u64::from(several.further);
+    let top = &several.top;
+    let further = top.other_count;
     html! {
         <>
-            <p><strong>{ sentences::allocations(u64::from(several.allocations), several.bytes) }</strong>
+            <p><strong>{ sentences::allocations(top.count, top.bytes) }</strong>
                 <span class="muted">{ " share this pixel" }</span></p>
-            { for several.call_sites.iter().map(|site| html! {
-                <p class="pair">{ site_label(&site.frame) }
+            { for several.frames.iter().zip(&top.sites).map(|(frame, site)| html! {
+                <p class="pair">{ site_label(frame) }
                     <span>{ display::bytes(site.bytes) }</span></p>
             }) }
             if further > 0 { <p class="muted">{ format!("and {}", sentences::count_of(further, "other", "others")) }</p> }

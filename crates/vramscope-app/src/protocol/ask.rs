@@ -1,5 +1,5 @@
-//! All questions about an open file: what many views ask is in [`pictures`](super::pictures) and
-//! [`details`](super::details), what one view asks in its file of [`views`](super::views).
+//! The list of all questions about an open file. Those that many views ask are in [`pictures`](super::pictures) and
+//! [`details`](super::details), those of a single view in its file of [`views`](super::views).
 
 use serde::{Deserialize, Serialize};
 
@@ -7,21 +7,21 @@ use super::views::{
     allocator, compare, export, filter, flame, graph, lanes, overview, segments, table, what_if,
 };
 use super::{
-    Details, DetailsOf, DrawRequest, DrawnFrame, Hit, HitOf, Legend, LegendOf, Minimap, MinimapOf,
-    MomentOf, OutlineColumns, OutlineOf, PlacedMoment, RangeFacts, RangeOf,
+    Details, DetailsOf, DrawRequest, DrawnFrame, Hit, HitOf, LegendEntry, LegendOf, Minimap,
+    MinimapOf, MomentOf, OutlineColumns, OutlineOf, PlacedMoment, RangeFacts, RangeOf,
 };
 
-/// Who asks: of several questions of one asker only the newest is answered.
+/// An asker. Of several waiting questions of one asker only the newest is answered.
 pub type Slot = u32;
 
-/// What travels beside an answer, being large or no text.
+/// The part of an answer that travels beside its text, because it is large or an object of the browser.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Extra {
     #[default]
     Nothing,
-    /// Bytes; they arrive as an `ArrayBuffer`.
+    /// Arrives as an `ArrayBuffer`.
     Bytes(Vec<u8>),
-    /// A picture; it arrives as an `ImageBitmap`.
+    /// A picture, which arrives as an `ImageBitmap`.
     Pixels {
         /// Width in device px.
         width_px: u32,
@@ -32,24 +32,24 @@ pub enum Extra {
     },
 }
 
-/// A question with its own kind of answer.
+/// A question with its own type of answer.
 pub trait Ask: Clone + PartialEq + Into<Question> {
     type Answer: 'static;
 
-    /// The answer, if this is one to such a question.
+    /// The answer to such a question; `None` if `answer` is one to another type of question.
     fn pick(answer: Answer) -> Option<Self::Answer>;
 
-    /// An answer to such a question, as it travels.
+    /// The answer as it travels.
     fn wrap(answer: Self::Answer) -> Answer;
 }
 
 macro_rules! questions {
     ($($(#[$doc:meta])* $name:ident($question:ty => $answer:ty);)*) => {
-        /// What is asked about an open file.
+        /// A question about an open file.
         #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
         pub enum Question {$( $(#[$doc])* $name($question), )*}
 
-        /// What is answered.
+        /// The answer to a [`Question`].
         #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
         pub enum Answer {$( $(#[$doc])* $name(Box<$answer>), )*}
 
@@ -81,12 +81,12 @@ macro_rules! questions {
 questions! {
     /// Part of a picture.
     Draw(DrawRequest => DrawnFrame);
-    /// What is under a pixel of one.
+    /// The thing under a pixel of a picture.
     Hit(HitOf => Hit);
-    /// Where something is in one.
+    /// The outline of a thing in a picture.
     Outline(OutlineOf => OutlineColumns);
-    /// What its colours mean.
-    Legend(LegendOf => Legend);
+    /// The meaning of a picture's colours.
+    Legend(LegendOf => Vec<LegendEntry>);
     /// The curves over the whole recording.
     Minimap(MinimapOf => Minimap);
     Moment(MomentOf => PlacedMoment);
@@ -94,26 +94,28 @@ questions! {
     Range(RangeOf => RangeFacts);
     /// An allocation.
     Details(DetailsOf => Details);
-    /// What is wrong, in words.
-    Overview(overview::Question => overview::Answer);
-    /// What lies above and over the timeline.
+    /// A device at a glance.
+    Overview(overview::OverviewOf => overview::Overview);
+    /// The file as a whole.
+    FileDetails(overview::FileDetailsOf => overview::FileDetails);
+    /// Lanes, marks and lines of the timeline.
     Lanes(lanes::Question => lanes::Answer);
-    /// Of segments and lanes of the map.
-    Segments(segments::Question => segments::Answer);
+    MapLanes(segments::MapLanesOf => segments::MapLanes);
+    Segment(segments::SegmentOf => segments::SegmentDetails);
     /// The allocator at one moment.
     Allocator(allocator::Question => allocator::Answer);
     /// Call trees.
     Flame(flame::Question => flame::Answer);
-    /// Of inductor graphs.
+    /// Inductor graphs.
     Graph(graph::Question => graph::Answer);
     /// Rows of the table of allocations.
     Table(table::Question => table::Answer);
-    /// What the search finds.
+    /// The search.
     Filter(filter::Question => filter::Answer);
-    /// Two sides.
+    /// The comparison of two sides.
     Compare(compare::Question => compare::Answer);
-    /// How little memory would do.
+    /// Plans with less memory, and replays with other settings.
     WhatIf(what_if::Question => what_if::Answer);
-    /// What can be downloaded.
+    /// Downloads.
     Export(export::Question => export::Answer);
 }

@@ -1,34 +1,35 @@
-//! Pictures over the x axis: what is drawn, what is under a pixel, what the colours mean.
+//! Pictures over the x axis: drawing them, the things under their pixels, and the meaning of their colours.
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::report::details::Life;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
+use vramscope_view::minimap;
+pub use vramscope_view::oom_marks::OomMark;
 
 use super::details::{Composition, MomentFacts, Preview};
 use super::views::filter::FilterText;
 use super::{Axis, ColourBy, Picture, ThemeName, Viewport};
 
-/// Which picture: all but the place and the size.
+/// The properties of a picture, without its place and size.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Look {
     pub device: DeviceIndex,
     pub picture: Picture,
-    /// What does not match it is dimmed.
+    /// Everything that does not match it is dimmed.
     pub filter: Option<FilterText>,
-    /// How often the packing has got better: so that the picture of an older one is known as that. 0 for
-    /// all other pictures.
+    /// The number of the packing, so that pictures of older packings can be told apart. 0 for all other pictures.
     pub packing: u32,
     pub axis: Axis,
     pub colour_by: ColourBy,
     pub theme: ThemeName,
 }
 
-/// A picture to draw. It comes as an `ImageBitmap`.
+/// Asks for a picture, which is attached as an `ImageBitmap`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct DrawRequest {
     pub look: Look,
-    /// What part of it, and its size in device px.
+    /// The part to draw, and its size in device px.
     pub viewport: Viewport,
 }
 
@@ -36,39 +37,39 @@ pub struct DrawRequest {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct DrawnFrame {
     pub draw: DrawRequest,
-    /// How long the drawing took, in ms.
+    /// Duration of the drawing, in ms.
     pub draw_ms: f64,
-    /// Recorded events of the device.
+    /// Number of the device's recorded events.
     pub events: u32,
-    /// Its allocations: all of them are in the picture.
+    /// Number of the device's allocations.
     pub allocations: u32,
 }
 
-/// Asks what is at a place of a picture.
+/// Asks for the thing at a place of a picture.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct HitOf {
     /// The picture that the page shows.
     pub draw: DrawRequest,
-    /// The place, in device px of the picture from the top left.
+    /// The place, in device px from the picture's top left corner.
     pub at_px: (f64, f64),
 }
 
-/// What is under the pointer.
+/// The thing under the pointer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Hit {
     pub draw: DrawRequest,
-    /// The place asked about, in device px of the picture.
+    /// The place that was asked about.
     pub at_px: (f64, f64),
-    /// The moment that the pixel column shows; `None` left or right of the recording.
+    /// The moment that the pixel column shows; `None` outside of the recording.
     pub moment: Option<MomentFacts>,
     pub on: HitOn,
 }
 
-/// Something that a picture shows, and that can be outlined and pinned.
+/// A thing in a picture that can be outlined and pinned.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Thing {
     Allocation(AllocationId),
-    /// A segment, by one of its pieces: a row of the device's segment history.
+    /// A segment, named by one of its pieces: a row of the device's segment history.
     Segment(u32),
 }
 
@@ -76,20 +77,20 @@ pub enum Thing {
 pub enum HitOn {
     Nothing,
     One(Preview),
-    /// Several, none of which fills half the pixel.
+    /// Several allocations, none of which fills half of the pixel.
     Several(Composition),
     /// A segment, in the segment timeline.
     Segment(Box<SegmentPreview>),
     /// Free memory, in the map.
     Free(Box<FreePreview>),
-    /// An address that is not held at this moment, in the map.
+    /// An address of no segment at this moment, in the map.
     Unmapped {
         address: u64,
     },
 }
 
 impl HitOn {
-    /// What is outlined.
+    /// The thing to outline, if there is a single one.
     #[must_use]
     pub fn thing(&self) -> Option<Thing> {
         match self {
@@ -105,25 +106,25 @@ impl HitOn {
 pub struct SegmentPreview {
     /// The piece under the pointer.
     pub piece: u32,
-    /// Where the segment begins: the lowest address that was ever mapped.
+    /// The segment's lowest address over its whole life.
     pub address: u64,
     pub piece_bytes: u64,
     /// Bytes of the whole segment at the moment under the pointer.
     pub bytes: u64,
-    /// Whether it can grow, shrink and be cut.
+    /// Whether it is an expandable segment.
     pub is_expandable: bool,
     pub life: Life,
-    /// Where in the code the allocator was made to ask for it; empty if not recorded.
+    /// The call site that made the allocator reserve the piece; empty if not recorded.
     pub user_frame: String,
-    /// What is unusual: private pool, other stream; and which requests it serves.
+    /// The size of requests that it serves, and its stream and pool unless they are the default ones; may be empty.
     pub remarks: String,
-    /// Where the segment lies in the picture: left and right, in the axis's unit.
+    /// The segment's left and right edge in the picture, in the axis's unit.
     pub x: (f64, f64),
-    /// Lower and upper edge.
+    /// Its lower and upper edge, in bytes.
     pub y: (f64, f64),
 }
 
-/// Held memory under the pointer that nothing lives in.
+/// Free memory of a segment under the pointer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FreePreview {
     /// First address of the free range around the pointer.
@@ -133,7 +134,7 @@ pub struct FreePreview {
     pub segment: SegmentPreview,
 }
 
-/// Asks where something is in a picture.
+/// Asks for the outline of a thing in a picture.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct OutlineOf {
     /// The picture that the page shows.
@@ -141,21 +142,21 @@ pub struct OutlineOf {
     pub thing: Thing,
 }
 
-/// Where an allocation's band runs in a picture.
+/// The outline of a thing in a picture.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct OutlineColumns {
     pub draw: DrawRequest,
     pub thing: Thing,
-    /// The band's outline as a closed polygon, in device px of the picture; empty if it is not in it.
+    /// A closed polygon in device px of the picture; empty if the thing is not in it.
     pub points_px: Vec<(f64, f64)>,
 }
 
-/// Asks for the curves over the whole recording.
+/// Asks for the curves of the strip above the timeline.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct MinimapOf {
     pub device: DeviceIndex,
     pub axis: Axis,
-    /// Into how many columns to cut the whole, at most.
+    /// The most columns that the curves may have.
     pub columns: u32,
 }
 
@@ -166,55 +167,33 @@ pub struct Minimap {
     pub axis: Axis,
     /// Left and right end, in the axis's unit.
     pub x: (f64, f64),
-    /// Per column of equal width, the highest sum of live bytes in it.
-    pub active_bytes: Vec<u64>,
-    /// Per column, the highest sum of segments in it. Empty where segments are not known.
-    pub reserved_bytes: Vec<u64>,
-    /// Where allocations failed, ascending; where there are more than columns, only the last of each column.
+    pub curves: minimap::Minimap,
+    /// Failed allocations in ascending order; of more than there are columns, the last of each column.
     pub ooms: Vec<OomMark>,
     pub peak_x: f64,
 }
 
-/// An allocation that failed.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct OomMark {
-    /// Where, in the axis's unit.
-    pub x: f64,
-    /// The moment that begins with it.
-    pub moment: u32,
-    pub requested_bytes: u64,
-    /// What the device had free.
-    pub free_bytes: u64,
-}
-
-/// Asks what the colours mean.
+/// Asks for the meaning of a picture's colours.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LegendOf {
     pub device: DeviceIndex,
     pub picture: Picture,
     pub colour_by: ColourBy,
     pub theme: ThemeName,
-    /// How many entries at most, the largest first.
+    /// The most entries to list: those with the most bytes, the largest first.
     pub entries: u32,
 }
 
-/// What the colours mean.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Legend {
-    /// The largest first.
-    pub entries: Vec<LegendEntry>,
-}
-
-/// One colour.
+/// A colour of a picture, and the things that have it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LegendEntry {
     /// sRGB.
     pub rgb: [u8; 3],
     pub label: String,
-    /// Bytes that it has at the peak.
+    /// Bytes with this colour that are live at the peak.
     pub bytes: u64,
-    /// How many allocations that live at the peak have it.
+    /// Number of allocations with this colour that are live at the peak.
     pub allocations: u32,
-    /// The filter that finds the allocations that have it; `None` for segments.
+    /// The filter that finds the allocations with this colour; `None` for segments.
     pub search: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What each view asks and is told; one file each.
+//! The questions and answers of each view.
 
 pub mod allocator;
 pub mod compare;

@@ -1,16 +1,16 @@
-//! The brush on the strip: what pressing and dragging there does to the shown range, in CSS px of the strip.
+//! The brush on the strip: the effect of presses and drags on the shown range, in CSS px of the strip.
 
-/// How near the range's end one must press to take hold of it.
+/// The largest distance from an end of the range at which a press takes hold of it, CSS px.
 const GRIP_PX: f64 = 6.0;
-/// Moves up to this are clicks.
+/// The longest way of the pointer that still counts as a click, CSS px.
 const CLICK_SLACK_PX: f64 = 3.0;
 
-/// What the pointer holds.
+/// The part of the brush that the pointer holds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Brush {
     start: f64,
     part: Part,
-    /// The range when it was taken hold of.
+    /// The range before the drag.
     range: (f64, f64),
 }
 
@@ -24,8 +24,8 @@ enum Part {
 }
 
 impl Brush {
-    /// The pointer goes down at `x` of a strip `width` px wide, while `range` is shown. A range that fills the strip has no middle: there
-    /// a new one is drawn.
+    /// The brush after a press at `x` of a strip `width` px wide, while `range` is shown. A range that fills the strip
+    /// cannot be moved, so a press inside begins a new one.
     #[must_use]
     pub fn press(x: f64, range: (f64, f64), width: f64) -> Self {
         let (left, right) = range;
@@ -69,7 +69,7 @@ impl Brush {
     }
 }
 
-/// The range moved so that `x` is its middle: what a click does.
+/// The range moved so that `x` is its middle, for a click.
 #[must_use]
 pub fn centred(x: f64, (left, right): (f64, f64), width: f64) -> (f64, f64) {
     let length = right - left;

@@ -1,4 +1,4 @@
-//! What was chosen in each view: plain data, one file each, so that the address can keep it.
+//! The user's choices in each view, as plain data that the address can keep.
 
 mod allocator;
 mod compare;
@@ -18,38 +18,26 @@ pub use lanes::LanesChoices;
 pub use table::TableChoices;
 pub use what_if::{FIELDS, Field, SettingChanges, WhatIfChoices, WhatIfPanel};
 
-/// What was chosen in each view.
+/// The choices in all views.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Choices {
-    /// In the timeline, beside its picture.
     pub lanes: LanesChoices,
-    /// In the view of the allocator.
     pub allocator: AllocatorChoices,
-    /// In the flame graph.
     pub flame: FlameChoices,
-    /// In the table of allocations.
     pub table: TableChoices,
-    /// In the comparison.
     pub compare: CompareChoices,
-    /// In the what-if view.
     pub what_if: WhatIfChoices,
 }
 
-/// All choices of one view, of which one has changed.
+/// All choices of one view after a change.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Chosen {
-    /// In the timeline, beside its picture.
     Lanes(LanesChoices),
-    /// In the view of the allocator.
     Allocator(AllocatorChoices),
-    /// In the flame graph.
     Flame(FlameChoices),
-    /// In the table of allocations.
     Table(TableChoices),
-    /// In the comparison.
     Compare(CompareChoices),
-    /// In the what-if view.
     WhatIf(WhatIfChoices),
 }
 

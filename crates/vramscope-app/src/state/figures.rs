@@ -4,28 +4,28 @@ use std::cmp::Ordering;
 
 use vramscope_view::display;
 
-use crate::protocol::views::compare::{Compared, SideFacts};
+use crate::protocol::views::compare::{Compared, Profile};
 
 /// A figure on both sides.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FigureRow {
     pub name: &'static str,
-    /// On the first side.
+    /// The value on the first side.
     pub before: String,
-    /// On the second side.
+    /// The value on the second side.
     pub after: String,
-    /// What differs; empty where that says nothing.
+    /// The difference; empty if it says nothing.
     pub change: String,
-    /// Which way; [`Ordering::Greater`] = it grew.
+    /// The direction of the difference; [`Ordering::Greater`] = it grew.
     pub direction: Ordering,
-    /// The exact numbers, for sizes.
+    /// The exact numbers of sizes; else empty.
     pub exact: String,
 }
 
-/// What was compared: the sums of both sides.
+/// The sums of both sides.
 #[must_use]
 pub fn totals(compared: &Compared) -> Vec<FigureRow> {
-    let of = |name, get: fn(&SideFacts) -> u64| (name, get);
+    let of = |name, get: fn(&Profile) -> u64| (name, get);
     let (name, get) = of("compared", |side| side.total.bytes);
     let mut rows = vec![
         bytes(name, get(&compared.before), get(&compared.after)),
@@ -51,7 +51,7 @@ pub fn totals(compared: &Compared) -> Vec<FigureRow> {
     rows
 }
 
-/// Everything that is known of both sides.
+/// All figures of both sides.
 #[must_use]
 pub fn all(compared: &Compared) -> Vec<FigureRow> {
     let (a, b) = (&compared.before.figures, &compared.after.figures);
@@ -114,7 +114,7 @@ fn count(name: &'static str, before: u64, after: u64) -> FigureRow {
     }
 }
 
-/// The class of an element whose colour says which way something went.
+/// The class of an element whose colour shows the direction of a change.
 #[must_use]
 pub fn direction_class(direction: Ordering) -> &'static str {
     match direction {

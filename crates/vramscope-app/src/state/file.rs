@@ -1,4 +1,4 @@
-//! An open file: its tab, how far reading has come, and what of it is shown.
+//! An open file: its tab, the progress of reading, and the parts that are shown.
 
 use std::rc::Rc;
 
@@ -20,46 +20,46 @@ pub struct Tab {
     pub id: SessionId,
     /// The file's name.
     pub name: String,
-    /// What has become of it.
+    /// The state of its loading.
     pub phase: Phase,
-    /// Tells tabs of the same file apart: 0 for the first one.
+    /// The tab's number among those of the same file, from 0.
     pub copy: u32,
 }
 
-/// What has become of a file.
+/// The state of loading a file.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Phase {
     /// It is being read.
     Opening(Progress),
-    /// It cannot be shown.
+    /// It could not be read.
     Failed(Shared<Failure>),
-    /// It can be looked at.
+    /// It is read and holds a snapshot.
     Ready(Rc<OpenFile>),
-    /// It holds no snapshot but graphs, and can be looked at.
+    /// It is read and holds graphs.
     Graphs(Rc<OpenGraphs>),
 }
 
-/// A file that can be looked at.
+/// A snapshot that is read.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OpenFile {
-    /// What the worker said of it.
+    /// The worker's facts about it.
     pub opened: Shared<Opened>,
-    /// Place of the shown device in [`Opened::devices`].
+    /// Index of the shown device in [`Opened::devices`].
     pub device: usize,
-    /// The x axis, for all devices alike.
+    /// The x axis of all devices.
     pub axis: Axis,
-    /// What the picture is of, for all devices alike: of the last view that had one.
+    /// The picture of all devices, that of the last view with a picture.
     pub picture: Picture,
-    /// What is shown of each device, in the same order.
+    /// The view of each device, in the order of [`Opened::devices`].
     pub views: Vec<DeviceView>,
-    /// What is drawn over the picture, for all files alike: the height of the whole depends on it.
+    /// The lines over the picture, the same in all files. The picture's height depends on them.
     pub lanes: LanesChoices,
     /// Numbers of the notes (see [`OpenFile::notes`]) that the user has closed, for all devices together.
     dismissed: Vec<(usize, usize)>,
 }
 
 impl Tab {
-    /// A file that a worker has just been given.
+    /// The tab of a file that a worker has just been given.
     #[must_use]
     pub fn opening(id: SessionId, name: String) -> Self {
         Self {
@@ -98,10 +98,10 @@ impl Tab {
         }
     }
 
-    /// Takes what the worker answered.
+    /// Takes a message of the worker.
     pub(super) fn take(&mut self, reply: Reply) {
         match reply {
-            // A late word on progress does not take the file away.
+            // A late message on progress must not replace an open file.
             Reply::Progress(progress) if self.file_bytes().is_none() => {
                 self.phase = Phase::Opening(progress);
             }
@@ -140,7 +140,7 @@ impl OpenFile {
         self.opened.devices.get(self.device)
     }
 
-    /// What is shown of the shown device.
+    /// The view of the shown device.
     #[must_use]
     pub fn view(&self) -> Option<&DeviceView> {
         self.views.get(self.device)
@@ -150,7 +150,7 @@ impl OpenFile {
         self.views.get_mut(self.device)
     }
 
-    /// All notes that concern what is seen, the file's own first, each with its number.
+    /// All notes on the file and the shown device, the file's first, each with its number.
     pub fn notes(&self) -> impl Iterator<Item = (usize, &Note)> {
         let of_device = self.facts().map_or(&[][..], |facts| &facts.notes);
         self.opened.notes.iter().chain(of_device).enumerate()
@@ -162,7 +162,7 @@ impl OpenFile {
             .filter(|(number, _)| !self.dismissed.contains(&self.note_key(*number)))
     }
 
-    /// A note of the file is the same on all devices.
+    /// Closes a note. A note of the file closes for all devices.
     fn note_key(&self, number: usize) -> (usize, usize) {
         if number < self.opened.notes.len() {
             (usize::MAX, number)
@@ -193,7 +193,7 @@ impl OpenFile {
         }
     }
 
-    /// The whole of the shown picture; `None` for a snapshot without devices.
+    /// The bounds of the shown picture; `None` for a snapshot without devices.
     #[must_use]
     pub fn bounds(&self) -> Option<Bounds> {
         Some(self.bounds_of(self.facts()?, self.axis))
@@ -203,24 +203,24 @@ impl OpenFile {
         self.lanes.bounds(facts, self.picture, axis)
     }
 
-    /// Something else is drawn over the picture; where all heights were shown, they still are.
+    /// Takes other lines over the picture. Views that showed all heights still do.
     pub(super) fn choose_lines(&mut self, lanes: LanesChoices) {
         let before = std::mem::replace(&mut self.lanes, lanes);
         for (facts, view) in self.opened.devices.iter().zip(&mut self.views) {
-            // Another device may still show another picture.
+            // A device that is not shown may still have the picture of an earlier view.
             let (picture, axis) = (view.picture, view.axis);
             let after = lanes.bounds(facts, picture, axis);
             view.fit_heights(&before.bounds(facts, picture, axis), &after);
         }
     }
 
-    /// The ideal packing is so high: all of it can be seen, and is where all heights were shown.
+    /// Takes the height of a device's packing. Views that showed all heights still do.
     pub(super) fn packed(&mut self, device: DeviceIndex, bytes: u64) {
         let devices = &self.opened.devices;
         let Some(place) = devices.iter().position(|facts| facts.device == device) else {
             return;
         };
-        if self.opened.devices[place].heights.packing_bytes >= bytes {
+        if self.opened.devices[place].packing_bytes >= bytes {
             return;
         }
         let mut opened = (*self.opened).clone();
@@ -230,7 +230,7 @@ impl OpenFile {
         };
         if let Some(view) = self.views.get_mut(place) {
             let before = of(facts, view);
-            facts.heights.packing_bytes = bytes;
+            facts.packing_bytes = bytes;
             let after = of(facts, view);
             if before != after {
                 view.fit_heights(&before, &after);
@@ -239,7 +239,7 @@ impl OpenFile {
         self.opened = Shared::new(opened);
     }
 
-    /// The allocation above or below the pinned one is to be pinned.
+    /// Asks for the allocation above or below the pinned one.
     pub(super) fn step_in_stack(&mut self, up: bool) {
         let Some(bounds) = self.bounds() else { return };
         if let Some(view) = self.view_mut() {
@@ -255,7 +255,7 @@ impl OpenFile {
         }
     }
 
-    /// Shows a place, as far as the file has it.
+    /// Shows a place, clamped to what the file holds.
     pub(super) fn restore(&mut self, place: &DevicePlace) {
         let devices = &self.opened.devices;
         let of_device = |device| devices.iter().position(|facts| facts.device == device);
@@ -285,7 +285,7 @@ impl OpenFile {
         }
     }
 
-    /// A recording without times has only events.
+    /// Takes the chosen axis; that of events if the shown device has no times.
     pub(super) fn choose_axis(&mut self, axis: Axis) {
         self.axis = axis;
         let Some(facts) = self.opened.devices.get(self.device) else {
@@ -316,7 +316,7 @@ impl OpenFile {
         }
     }
 
-    /// Takes an answer about a device, whether or not that is shown.
+    /// Takes an answer about a device, even if another one is shown.
     pub(super) fn take(&mut self, answer: Answer) {
         let device = match &answer {
             Answer::Details(details) => details.known.device,
@@ -333,7 +333,7 @@ impl OpenFile {
             return;
         }
         if let (Some(view), Some(facts)) = (self.views.get_mut(place), devices.get(place)) {
-            // Another device may still show another picture.
+            // A device that is not shown may still have the picture of an earlier view.
             let bounds = self.lanes.bounds(facts, view.picture, view.axis);
             view.take(answer, &bounds);
         }

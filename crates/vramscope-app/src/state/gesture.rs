@@ -1,16 +1,16 @@
-//! What pointers do to the picture: drags, clicks, pinches, told apart from their raw events.
+//! Drags, clicks and pinches, recognised from the raw events of pointers.
 //!
 //! All places are CSS px from the picture's top left corner.
 
 use super::Navigation;
 
-/// A place.
+/// A place, in CSS px.
 pub type Point = (f64, f64);
 
-/// A press that moves less than this is a click: hands shake.
+/// The longest way of a pointer that still counts as a click, CSS px: hands shake.
 const CLICK_SLACK_PX: f64 = 3.0;
 
-/// What a drag does.
+/// The effect of a drag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DragKind {
     /// Moves the picture.
@@ -23,10 +23,10 @@ pub enum DragKind {
     Ruler,
 }
 
-/// What the pointers that are down are doing.
+/// The gesture of the pointers that are down.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Gesture {
-    /// Pointers that are down and where they were last, in order of their coming.
+    /// The pointers that are down, with their last places, in the order in which they came down.
     down: Vec<(i32, Point)>,
     drag: Option<Drag>,
 }
@@ -38,32 +38,32 @@ struct Drag {
     moved: bool,
 }
 
-/// What a pointer's event amounts to.
+/// The effect of a pointer's event.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Outcome {
-    /// Nothing yet.
+    /// Nothing so far.
     Nothing,
-    /// The picture moves by so much to the right and down.
+    /// The picture moves by this way to the right and down.
     Pan(f64, f64),
-    /// Two fingers moved: so much closer around a place, which moves by so much.
+    /// Two fingers moved: the picture is zoomed around a place, which moves along.
     Pinch {
-        /// Above 1: closer.
+        /// Magnification; above 1 = closer.
         factor: f64,
-        /// Where the fingers' middle was.
+        /// The middle between the fingers before the move.
         around: Point,
-        /// How far it moved.
+        /// The way of that middle.
         by: (f64, f64),
     },
-    /// A range or box is being drawn from … to.
+    /// A range or box is being drawn, from one corner to the other.
     Draft(DragKind, Point, Point),
-    /// It is finished.
+    /// The range or box is finished.
     Drawn(DragKind, Point, Point),
     /// A press and release in one place.
     Click(Point),
 }
 
 impl Gesture {
-    /// Whether a pointer is down: then hovering must not change anything.
+    /// Whether a pointer is down, so that hovering must change nothing.
     #[must_use]
     pub fn is_active(&self) -> bool {
         !self.down.is_empty()
@@ -76,11 +76,11 @@ impl Gesture {
             .is_some_and(|drag| drag.kind == DragKind::Pan && drag.moved)
     }
 
-    /// A pointer went down, meaning to do `kind`.
+    /// Takes a pointer that goes down, to do `kind`.
     pub fn press(&mut self, pointer: i32, at: Point, kind: DragKind) {
         self.down.retain(|(id, _)| *id != pointer);
         self.down.push((pointer, at));
-        // A second finger makes it a pinch, whatever the first was about to do.
+        // Two fingers always pinch, whatever the first one was about to do.
         self.drag = (self.down.len() == 1).then_some(Drag {
             kind,
             start: at,
@@ -100,7 +100,7 @@ impl Gesture {
         let Some(drag) = &mut self.drag else {
             return Outcome::Nothing;
         };
-        // The way within the slack is made good with the first move beyond it.
+        // The first move beyond the slack includes the way within it, so that the picture stays under the pointer.
         let from = if drag.moved { from } else { drag.start };
         drag.moved |= distance(drag.start, to) > CLICK_SLACK_PX;
         match drag.kind {
@@ -110,7 +110,7 @@ impl Gesture {
         }
     }
 
-    /// A pointer went up.
+    /// Takes a pointer that goes up.
     pub fn release(&mut self, pointer: i32, at: Point) -> Outcome {
         let before = self.down.len();
         self.down.retain(|(id, _)| *id != pointer);
@@ -127,7 +127,7 @@ impl Gesture {
                 }),
                 [],
             ) => Outcome::Drawn(kind, start, at),
-            // The finger that stays goes on panning.
+            // The remaining finger continues as a pan.
             (None, &[(_, start)]) => {
                 self.drag = Some(Drag {
                     kind: DragKind::Pan,
@@ -140,7 +140,7 @@ impl Gesture {
         }
     }
 
-    /// Everything was taken away: the browser wants the pointer, or Escape was pressed.
+    /// Drops the gesture, as the browser takes over the pointer or Escape was pressed.
     pub fn cancel(&mut self) {
         *self = Self::default();
     }
@@ -149,11 +149,11 @@ impl Gesture {
 /// A turn of the wheel.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Wheel {
-    /// `deltaX`.
+    /// The event's `deltaX`.
     pub right: f64,
-    /// `deltaY`.
+    /// The event's `deltaY`.
     pub down: f64,
-    /// `deltaMode`: 0 = px, 1 = lines, 2 = pages.
+    /// The event's `deltaMode`: 0 = px, 1 = lines, 2 = pages.
     pub unit: u32,
     /// Shift is held.
     pub shift: bool,
@@ -165,8 +165,7 @@ pub struct Wheel {
     pub width_css: f64,
 }
 
-/// What a turn of the wheel does: zoom in x at the pointer, with Shift in y, with Ctrl in both; sideways it
-/// pans.
+/// The effect of a turn of the wheel: zooms x at the pointer, with Shift y, with Ctrl both; a sideways turn pans.
 #[must_use]
 pub fn wheel(turn: Wheel) -> Navigation {
     let px = match turn.unit {
@@ -175,7 +174,7 @@ pub fn wheel(turn: Wheel) -> Navigation {
         _ => 400.0,
     };
     let (right, down) = (turn.right * px, turn.down * px);
-    // Browsers turn a wheel with Shift sideways.
+    // With Shift, browsers report a turn of the wheel as a sideways one.
     if !turn.shift && !turn.ctrl && right.abs() > down.abs() {
         return Navigation::Pan(-right / turn.width_css.max(1.0), 0.0);
     }
@@ -205,7 +204,7 @@ pub fn wheel(turn: Wheel) -> Navigation {
 fn pinch(from: Point, to: Point, still: Point) -> Outcome {
     let middle = |a: Point, b: Point| ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0);
     let (old, new) = (middle(from, still), middle(to, still));
-    // Fingers that touch have no direction; a floor keeps the factor finite.
+    // Fingers that touch have no distance. The floor keeps the factor finite.
     let factor = distance(to, still).max(1.0) / distance(from, still).max(1.0);
     Outcome::Pinch {
         factor,

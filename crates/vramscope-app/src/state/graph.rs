@@ -1,4 +1,4 @@
-//! An open file of inductor graphs: which graph and order, which steps, step and buffer are shown.
+//! An open file of inductor graphs: the graph, order, steps and buffer that are shown.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,41 +7,41 @@ use super::navigation::{Navigation, Region, whole};
 use crate::protocol::Bounds;
 use crate::protocol::views::graph::{Bars, GraphFacts, GraphFile, OrderKey, OrderName};
 
-/// A file of graphs that can be looked at.
+/// A file of graphs that is read.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OpenGraphs {
-    /// What the worker said of it.
+    /// The worker's facts about it.
     pub opened: Shared<GraphFile>,
     pub place: GraphPlace,
-    /// What is known of the order that is shown.
+    /// The worker's facts about the shown order; `None` until they come.
     pub known: Option<KnownOrder>,
-    /// The buffer that the pointer is on, in the picture or in a list.
+    /// The buffer under the pointer, in the picture or in a list.
     pub hovered: Option<u32>,
-    /// A place of the picture (device px) that was clicked; what is there is not known yet.
+    /// A place of the picture that was clicked, device px, until the worker tells what is there.
     pub clicked: Option<(f64, f64)>,
 }
 
-/// What is shown of a file of graphs; kept in the address.
+/// The parts of a file of graphs that are shown; kept in the address.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GraphPlace {
     /// The graph's name; empty for the first.
     pub name: String,
-    /// The order; `None`: the one that PyTorch would choose.
+    /// The order; `None` = the one that PyTorch would choose.
     pub order: Option<OrderName>,
-    /// Steps from … to; `None`: all.
+    /// First and last step that are seen; `None` = all.
     pub x: Option<(f64, f64)>,
-    /// The cursor's step; `None`: that of the peak.
+    /// The cursor's step; `None` = that of the peak.
     pub step: Option<u32>,
-    /// The buffer that is selected, by its number.
+    /// The number of the selected buffer.
     pub buffer: Option<u32>,
-    /// How lives are laid out.
+    /// The layout of buffers' lives.
     pub bars: Bars,
-    /// Bytes of what the export does not hold, as the user says.
+    /// Bytes that the user adds for parameters, which the export leaves out.
     pub constant_bytes: u64,
 }
 
-/// What the worker said of the order that is shown.
+/// The worker's facts about the shown order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KnownOrder {
     pub order: OrderName,
@@ -49,28 +49,28 @@ pub struct KnownOrder {
     pub peak_step: u32,
 }
 
-/// What can be done to it.
+/// A change of the parts that are shown.
 #[derive(Clone, PartialEq, Debug)]
 pub enum GraphAction {
-    /// A graph is chosen, by its place in the file.
+    /// A graph is chosen, by its index in the file.
     Show(usize),
     /// An order is chosen.
     Order(OrderName),
     /// The cursor goes to a step.
     Step(u32),
-    /// The cursor goes on by so many steps, or back.
+    /// The cursor moves by a number of steps; negative = back.
     StepBy(i64),
-    /// The pointer is on a buffer, or on none.
+    /// The pointer comes over a buffer, or leaves it.
     Hover(Option<u32>),
     /// A buffer is selected, or none.
     Select(Option<u32>),
-    /// How lives are laid out.
+    /// The layout of buffers' lives.
     Bars(Bars),
-    /// What is added to all memory.
+    /// Bytes are added to memory at every step.
     Constant(u64),
-    /// What is known of the order that is shown.
+    /// The worker's facts about the shown order; `None` until they come.
     Know(KnownOrder),
-    /// The click is answered: it was at this step, and, if among the bars, on this buffer or on none.
+    /// The worker tells the step that was clicked and, for a click among the bars, the buffer, if any.
     Clicked(u32, Option<Option<u32>>),
 }
 
@@ -85,20 +85,20 @@ impl OpenGraphs {
         }
     }
 
-    /// The place of the shown graph in [`GraphFile::graphs`].
+    /// The index of the shown graph in [`GraphFile::graphs`].
     #[must_use]
     pub fn number(&self) -> usize {
         let named = |facts: &GraphFacts| facts.name == self.place.name;
         self.opened.graphs.iter().position(named).unwrap_or(0)
     }
 
-    /// Facts about the shown graph; `None` only if the file has none, which no worker says.
+    /// Facts about the shown graph; `None` if the file has no graph, which does not happen.
     #[must_use]
     pub fn facts(&self) -> Option<&GraphFacts> {
         self.opened.graphs.get(self.number())
     }
 
-    /// What questions about all orders of the shown graph name.
+    /// The key of questions about all orders of the shown graph.
     #[must_use]
     pub fn key(&self) -> OrderKey {
         OrderKey {
@@ -108,29 +108,29 @@ impl OpenGraphs {
         }
     }
 
-    /// The cursor's step, once it is known.
+    /// The cursor's step; `None` until the peak is known.
     #[must_use]
     pub fn step(&self) -> Option<u32> {
         self.place.step.or(self.known.map(|known| known.peak_step))
     }
 
-    /// The steps that are shown.
+    /// First and last step that are seen.
     #[must_use]
     pub fn x(&self) -> (f64, f64) {
         self.place.x.unwrap_or((0.0, self.bounds().x_end))
     }
 
-    /// All there is to see: one step more than there are nodes, for what is left at the end.
+    /// The bounds of the picture: one step more than there are nodes, for the memory left at the end.
     fn bounds(&self) -> Bounds {
         let nodes = self.facts().map_or(0, |facts| facts.nodes);
         Bounds {
             x_end: f64::from(nodes) + 1.0,
-            // Heights follow from what is in sight.
+            // The picture fits its heights to the steps that are seen.
             y_end_bytes: 512.0,
         }
     }
 
-    /// Shows a place, as far as the file has it.
+    /// Shows a place, clamped to what the file holds.
     pub(super) fn restore(&mut self, place: GraphPlace) {
         let x = place.x;
         self.place = place;
@@ -167,7 +167,7 @@ impl OpenGraphs {
         self.place.x = (!is_whole).then_some((shown.x_min, shown.x_max));
     }
 
-    /// Brings the cursor into sight.
+    /// Moves the picture so that the cursor is seen.
     fn reveal(&mut self) {
         let (Some(step), Some((from, to))) = (self.step(), self.place.x) else {
             return;
@@ -176,7 +176,7 @@ impl OpenGraphs {
         let (before, after) = (from - step, step + 1.0 - to);
         if before > 0.0 || after > 0.0 {
             let length = to - from;
-            // What is far away comes to the middle, what is near only into sight.
+            // A far cursor comes to the middle. A near one comes just into sight, so that the picture moves little.
             let is_far = before.max(after) > length / 4.0;
             let start = if is_far {
                 step + 0.5 - length / 2.0
@@ -198,7 +198,7 @@ impl OpenGraphs {
                 let GraphPlace { order, bars, .. } = self.place;
                 self.place = GraphPlace {
                     name: if is_first { String::new() } else { name },
-                    // Another graph is compared in the same order; what was added was of the first.
+                    // The order stays, so that graphs can be compared. The added bytes belong to the old graph.
                     order,
                     bars,
                     ..GraphPlace::default()
@@ -233,7 +233,7 @@ impl OpenGraphs {
         self.clicked = Some(at_px);
     }
 
-    /// Lets go of the buffer, then of the cursor.
+    /// Clears the selected buffer, or, if there is none, the cursor.
     pub(super) fn let_go(&mut self) {
         if self.place.buffer.take().is_none() {
             self.place.step = None;

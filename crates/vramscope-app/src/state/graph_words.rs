@@ -1,13 +1,13 @@
-//! What is said of an inductor graph.
+//! Inductor graphs in words.
 
 use vramscope_view::display;
 
 use super::sentences::count_of;
 use crate::protocol::views::graph::{
-    BufferFacts, BufferKind, GraphFacts, Live, LiveLine, OrderFacts, OrderName, OrdersFacts,
+    BufferDetails, BufferKind, GraphFacts, Live, LiveBuffer, OrderFacts, OrderName, OrdersFacts,
 };
 
-/// What an order is called.
+/// The name of an order.
 #[must_use]
 pub fn order(order: OrderName) -> &'static str {
     match order {
@@ -54,7 +54,7 @@ pub fn graph(facts: &GraphFacts) -> String {
     words.join(" · ")
 }
 
-/// Where the cursor is.
+/// The cursor's step, e.g. `step 3 of 0 to 40`.
 #[must_use]
 pub fn step(step: u32, facts: &GraphFacts) -> String {
     if step >= facts.nodes {
@@ -72,7 +72,7 @@ pub fn per_mille(share: u64) -> String {
     format!("{}.{} %", share / 10, share % 10)
 }
 
-/// The size of a change as a part: `18.0 %`.
+/// The size of a change as a share: `18.0 %`.
 fn share(change: f64) -> String {
     match change.abs() * 100.0 {
         small if small < 0.1 => "below 0.1 %".to_owned(),
@@ -80,7 +80,7 @@ fn share(change: f64) -> String {
     }
 }
 
-/// What PyTorch would choose, and what could be had: two sentences.
+/// Two sentences: on the order that PyTorch would choose, and on the best one found.
 #[must_use]
 pub fn verdict(orders: &OrdersFacts) -> (String, String) {
     let find = |name| orders.orders.iter().find(|facts| facts.order == name);
@@ -123,7 +123,7 @@ fn better(orders: &OrdersFacts, chosen: &OrderFacts, best: &OrderFacts) -> Strin
     }
 }
 
-/// An order's peak beside that of what PyTorch would choose.
+/// The change of an order's peak against that of the order that PyTorch would choose.
 #[must_use]
 pub fn compared(facts: &OrderFacts, chosen_bytes: u64) -> String {
     if facts.peak_bytes == chosen_bytes {
@@ -152,9 +152,9 @@ pub fn live(live: &Live, peak_step: Option<u32>) -> String {
     format!("{place}{peak}: {rows}, {}", display::bytes(live.bytes))
 }
 
-/// When a buffer lives.
+/// The steps at which a buffer lives: `3 – 1,200`.
 #[must_use]
-pub fn life(line: &LiveLine) -> String {
+pub fn life(line: &LiveBuffer) -> String {
     let count = |step: u32| display::count(u64::from(step));
     match line.end {
         None => format!("{} – end", count(line.start)),
@@ -172,7 +172,7 @@ pub fn kind(kind: BufferKind) -> &'static str {
     }
 }
 
-/// What that means, for those who hear it first.
+/// An explanation of that kind, for a tooltip.
 #[must_use]
 pub fn kind_meaning(kind: BufferKind) -> &'static str {
     match kind {
@@ -186,7 +186,7 @@ pub fn kind_meaning(kind: BufferKind) -> &'static str {
 
 /// A buffer's life in a sentence.
 #[must_use]
-pub fn buffer_life(facts: &BufferFacts) -> String {
+pub fn buffer_life(facts: &BufferDetails) -> String {
     let line = &facts.line;
     let count = |step: u32| display::count(u64::from(step));
     let from = if facts.made_at.is_some() {
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn lives_read_well() {
-        let line = |start, end| LiveLine {
+        let line = |start, end| LiveBuffer {
             buffer: 0,
             name: "buf0".into(),
             bytes: 1,

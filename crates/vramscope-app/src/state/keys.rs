@@ -1,17 +1,17 @@
-//! What keys do, and the list of them for the help.
+//! The effects of keys, and their list for the help.
 
 use super::{Action, GraphAction, Navigation, OpenGraphs, State, ViewKind};
 use crate::protocol::Axis;
 use crate::protocol::views::graph::OrderName;
 
-/// How far an arrow moves the picture, of its size.
+/// The way that an arrow moves the picture, as a share of its size.
 const PAN_STEP: f64 = 0.1;
-/// How much closer a key brings it.
+/// The magnification of a zoom by key.
 const ZOOM_STEP: f64 = 1.5;
-/// Keys zoom at the middle.
+/// The place around which keys zoom: the middle.
 const MIDDLE: (f64, f64) = (0.5, 0.5);
 
-/// A key press: as in `KeyboardEvent`.
+/// A key press, as in `KeyboardEvent`.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Press {
     /// `KeyboardEvent.key`.
@@ -24,7 +24,7 @@ pub struct Press {
     pub alt: bool,
 }
 
-/// What a key press asks for.
+/// The effect of a key press.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Command {
     /// Changes the state.
@@ -35,7 +35,7 @@ pub enum Command {
     FocusSearch,
 }
 
-/// One line of the help: the keys, and what they do.
+/// A line of the help: keys and their effect.
 pub type HelpLine = (&'static [&'static str], &'static str);
 
 /// All keys and gestures, by topic.
@@ -204,7 +204,7 @@ pub const HELP: &[(&str, &[HelpLine])] = &[
     ),
 ];
 
-/// What a key press means; `None` if nothing.
+/// The effect of a key press; `None` if it has none.
 #[must_use]
 pub fn command(press: &Press, state: &State) -> Option<Command> {
     if press.ctrl || press.alt {
@@ -226,7 +226,7 @@ pub fn command(press: &Press, state: &State) -> Option<Command> {
     match press.key.as_str() {
         "/" => return Some(Command::FocusSearch),
         "n" | "N" if state.search.is_on() => {
-            // Caps Lock makes it capital without Shift.
+            // By Shift, not by the letter: Caps Lock makes it capital without Shift.
             return Some(Command::Act(Action::NextMatch(!press.shift)));
         }
         _ => {}
@@ -250,10 +250,10 @@ pub fn command(press: &Press, state: &State) -> Option<Command> {
     Some(Command::Act(action))
 }
 
-/// How far the larger steps go through a graph's nodes.
+/// The number of steps that the larger keys go through a graph.
 const GRAPH_PAGE: i64 = 20;
 
-/// What keys do to a graph: arrows step.
+/// The effect of a key on graphs, where arrows go step by step.
 fn of_graphs(press: &Press, graphs: &OpenGraphs) -> Option<Action> {
     let by = |steps| Some(Action::Graph(GraphAction::StepBy(steps)));
     match press.key.as_str() {
@@ -280,7 +280,7 @@ fn of_graphs(press: &Press, graphs: &OpenGraphs) -> Option<Action> {
     }
 }
 
-/// The view of a digit.
+/// The view that a digit shows.
 fn view_of(key: &str) -> Option<ViewKind> {
     let number: usize = key.parse().ok()?;
     ViewKind::ALL.get(number.checked_sub(1)?).copied()
@@ -298,7 +298,7 @@ fn navigation(key: &str, shift: bool) -> Option<Navigation> {
         "ArrowDown" => Navigation::Pan(0.0, -PAN_STEP),
         "w" | "W" if shift => zoom(1.0, ZOOM_STEP),
         "s" | "S" if shift => zoom(1.0, 1.0 / ZOOM_STEP),
-        // Caps Lock makes them capital without Shift.
+        // Both cases, as Caps Lock makes letters capital without Shift.
         "w" | "W" | "+" | "=" => zoom(ZOOM_STEP, 1.0),
         "s" | "S" | "-" | "_" => zoom(1.0 / ZOOM_STEP, 1.0),
         "0" => Navigation::FitAll,

@@ -1,4 +1,4 @@
-//! What lanes, marks and lines say in words.
+//! Lanes, marks and lines in words.
 
 use vramscope_core::analysis::memory::capacity::{Capacity, CapacitySource};
 use vramscope_core::analysis::time::lanes::{LaneKind, StepsBy};
@@ -22,7 +22,7 @@ pub fn lane_name(lane: &LaneFacts) -> &str {
     }
 }
 
-/// What a lane is made from.
+/// The source of a lane's ranges, as a sentence.
 #[must_use]
 pub fn lane_meaning(lane: &LaneFacts) -> String {
     let meaning = match lane.kind {
@@ -69,7 +69,7 @@ pub fn totals(totals: &RangeTotals) -> [String; 2] {
     ]
 }
 
-/// How long a range is: events, and time where the axis is one of time.
+/// The length of a range: events, and time if there are times.
 #[must_use]
 pub fn length(item: &NamedItem, is_time: bool) -> String {
     let events = u64::from(item.moments.1.saturating_sub(item.moments.0));
@@ -108,7 +108,7 @@ pub fn mark(mark: &Mark) -> String {
     match (mark.kind, mark.count) {
         (MarkerKind::Oom, 1) => format!("Out of memory: {bytes} asked for"),
         (MarkerKind::Oom, _) => count,
-        // What was active at several snapshots does not add up.
+        // Bytes active at several snapshots are no sum of anything.
         (MarkerKind::Snapshot, 1) => format!("Snapshot taken: {bytes} active"),
         (MarkerKind::Snapshot, _) => count,
         (_, 1) => format!("{} · {bytes}", capital(one)),
@@ -116,7 +116,7 @@ pub fn mark(mark: &Mark) -> String {
     }
 }
 
-/// Where and what one mark is: lines below its heading.
+/// The place and figures of a mark, as lines below its heading.
 #[must_use]
 pub fn marker(marker: &Marker) -> Vec<String> {
     let mut lines = Vec::new();
@@ -143,7 +143,7 @@ pub fn marker(marker: &Marker) -> Vec<String> {
     lines
 }
 
-/// How the device's memory is known.
+/// The source of the device's capacity.
 #[must_use]
 pub fn capacity(capacity: &Capacity) -> String {
     match capacity.source {
@@ -160,7 +160,7 @@ pub fn capacity(capacity: &Capacity) -> String {
     }
 }
 
-/// What told the steps, for the strip's title.
+/// The number of training steps and their source, for the strip's title; `None` if there are none.
 #[must_use]
 pub fn steps(marks: &StepMarks) -> Option<String> {
     let by = match marks.by? {
@@ -173,7 +173,7 @@ pub fn steps(marks: &StepMarks) -> Option<String> {
     Some(format!("{count} {by} {}", marks.pattern))
 }
 
-/// What of the annotations is not seen; empty if all are.
+/// The number of annotations that are not shown, and why; empty if all are shown.
 #[must_use]
 pub fn left_out(facts: &LineFacts) -> String {
     let mut parts = Vec::new();
@@ -188,8 +188,8 @@ pub fn left_out(facts: &LineFacts) -> String {
     parts.join(", ")
 }
 
-/// A size that someone typed, such as `80 GiB`, `79.6GB`, `85899345920`; a bare number below a million is
-/// one of GiB.
+/// A typed size in bytes, such as `80 GiB`, `79.6GB`, `85899345920`. A number below a million without a unit is one of
+/// GiB.
 #[must_use]
 pub fn parse_bytes(text: &str) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase().replace(',', "");

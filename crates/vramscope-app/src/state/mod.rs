@@ -1,4 +1,4 @@
-//! What the page knows: one value, changed only by [`Action`]s, without any DOM.
+//! The page's state: one value, changed only by [`Action`]s, without any DOM.
 //!
 //! ```text
 //! event ─> Action ─> reduce ─> State ─> components
@@ -49,10 +49,10 @@ use crate::protocol::{Answer, Axis, ColourBy, Picture, Reply, ThemeName};
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 
-/// Narrowest and widest that the details panel can be drawn, in CSS px.
+/// The least and the largest width of the details panel, in CSS px.
 pub const DETAILS_WIDTH_PX: (f64, f64) = (320.0, 480.0);
 
-/// Light, dark, or what the system says.
+/// The choice of a theme.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ThemeChoice {
     /// Follows the system.
@@ -65,7 +65,7 @@ pub enum ThemeChoice {
 }
 
 impl ThemeChoice {
-    /// The next one, going round; it begins with what looks other than the system's.
+    /// The next choice, going round. After the system's theme comes the other one, so that something changes.
     #[must_use]
     pub fn next(self, system_is_dark: bool) -> Self {
         let (other, same) = if system_is_dark {
@@ -82,7 +82,7 @@ impl ThemeChoice {
         }
     }
 
-    /// What to draw with, given what the system says.
+    /// The theme to draw with, given the system's.
     #[must_use]
     pub fn resolve(self, system_is_dark: bool) -> ThemeName {
         match self {
@@ -93,12 +93,12 @@ impl ThemeChoice {
     }
 }
 
-/// What is searched for, in all files alike.
+/// The search, which is the same in all files.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Search {
-    /// What stands in the search box.
+    /// The text of the search box.
     pub text: String,
-    /// How often the next match was asked for, and whether forward the last time.
+    /// Counts requests for the next match, with the direction of the last one; `true` = forward.
     pub next: (u32, bool),
 }
 
@@ -109,7 +109,7 @@ impl Search {
         !self.text.trim().is_empty()
     }
 
-    /// What its text means where this is shown; `None` if everything matches.
+    /// The filter for a device with this view; `None` if everything matches.
     #[must_use]
     pub fn filter(&self, view: Option<&DeviceView>) -> Option<FilterText> {
         let cursor = view.and_then(DeviceView::cursor_moment);
@@ -122,21 +122,18 @@ impl Search {
 pub struct State {
     /// Open files in the order of their tabs.
     pub tabs: Vec<Rc<Tab>>,
-    /// The one that is shown; `None` shows the start page.
+    /// The file that is shown; `None` = the start page.
     pub current: Option<SessionId>,
-    /// Which view.
+    /// The view that is shown.
     pub view: ViewKind,
-    /// Light or dark.
     pub theme: ThemeChoice,
-    /// What the colours say, for all files alike so that they compare.
+    /// The meaning of colours, the same in all files so that they compare.
     pub colour_by: ColourBy,
-    /// What is searched for.
     pub search: Search,
-    /// What was chosen in each view.
     pub choices: Choices,
     /// Whether the details panel is unfolded.
     pub details_open: bool,
-    /// Its width in CSS px.
+    /// The width of the details panel in CSS px.
     pub details_width_px: f64,
     /// Whether the next drag zooms to a box.
     pub box_mode: bool,
@@ -144,7 +141,7 @@ pub struct State {
     pub ruler_mode: bool,
     /// Whether the help is shown.
     pub help_open: bool,
-    /// What to show once its file is open.
+    /// The address to show once its file is open.
     pub wanted: Option<Rc<Permalink>>,
 }
 
@@ -168,7 +165,7 @@ impl Default for State {
     }
 }
 
-/// Everything that can happen.
+/// A change of the state.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Action {
     /// A worker has been given a file: from the drop area, the picker, a sample or `?src=`.
@@ -177,29 +174,29 @@ pub enum Action {
         /// The name for its tab.
         name: String,
     },
-    /// A worker says what has become of its file.
+    /// A worker sends a message about its file.
     Reply(SessionId, Box<Reply>),
-    /// A worker has answered what the state acts on: a hit, a moment, a range, details.
+    /// A worker answers a question that the state acts on: a hit, a moment, a range, details.
     Answer(SessionId, Answer),
     /// A tab is closed.
     Close(SessionId),
     /// A tab is chosen.
     Switch(SessionId),
-    /// The tab so many further to the right is chosen, going round.
+    /// The tab that many places to the right is chosen, going round.
     SwitchBy(isize),
-    /// The start page is shown, files stay open.
+    /// The start page is shown. Files stay open.
     ShowStart,
     /// A view of the rail is chosen.
     View(ViewKind),
-    /// A device of the current file is chosen, by its place in the list.
+    /// A device of the current file is chosen, by its index in the list.
     Device(usize),
     /// The x axis is chosen.
     Axis(Axis),
     /// A meaning of colours is chosen.
     ColourBy(ColourBy),
-    /// The text of the search box is this.
+    /// The text of the search box changes.
     Search(String),
-    /// The next match is to be pinned, or (`false`) the one before.
+    /// The next match is asked for, or (`false`) the one before.
     NextMatch(bool),
     /// Something is chosen in a view.
     Choose(Chosen),
@@ -207,27 +204,27 @@ pub enum Action {
     Moment(u32),
     /// The range between two moments is selected.
     SelectMoments(Moments),
-    /// What an address says is shown, or as soon as its file is open.
+    /// The place of an address is shown, at the latest once its file is open.
     Restore(Box<Permalink>),
-    /// Light, dark or the system's.
+    /// A theme is chosen.
     Theme(ThemeChoice),
     /// The visible part changes.
     Navigate(Navigation),
-    /// Data x from … to is selected, or nothing.
+    /// A range of the x axis is selected, or none.
     Select(Option<(f64, f64)>),
-    /// What lies between two places of the picture (fractions of its width) is selected.
+    /// The range between two places of the picture, fractions of its width, is selected.
     SelectBetween(f64, f64),
     /// The pointer came over the picture, or left it.
     Point(bool),
-    /// What is at this place of a picture (device px) is pinned.
+    /// A place of a picture is clicked, device px.
     Click(Picture, (f64, f64)),
     /// An allocation is pinned.
     Pin(AllocationId),
-    /// Lets go of the topmost thing: help, box zoom, pin, selection.
+    /// The topmost of help, box zoom, pin and selection is cleared.
     LetGo,
-    /// The next drag zooms to a box, or does not.
+    /// The next drag zooms to a box, or no longer does.
     BoxMode(bool),
-    /// Drags measure, or do not.
+    /// Drags measure, or no longer do.
     RulerMode(bool),
     /// The allocation above (`true`) or below the pinned one is pinned.
     StepInStack(bool),
@@ -239,13 +236,13 @@ pub enum Action {
     Details(bool),
     /// The details panel gets another width, in CSS px.
     DetailsWidth(f64),
-    /// The ideal packing of a device is known, and so many bytes high.
+    /// The packing of a device has got this height, in bytes.
     Packed(DeviceIndex, u64),
-    /// A note of the current file has been read.
+    /// A note of the current file is closed.
     DismissNote(usize),
     /// All notes of the current file are shown again.
     RestoreNotes,
-    /// Something about the current file's graphs.
+    /// A change in the current file's graphs.
     Graph(GraphAction),
 }
 
@@ -311,7 +308,7 @@ impl State {
             Action::Device(place) => self.edit_file(|file| file.choose_device(place)),
             Action::Axis(axis) => self.edit_file(|file| file.choose_axis(axis)),
             Action::Navigate(navigation) => {
-                // A box is zoomed to once; holding on to the mode would turn the next pan into a zoom.
+                // The mode ends with the box: else the next pan would be another zoom.
                 self.box_mode = false;
                 self.edit_file(|file| file.navigate(navigation));
                 self.edit_graphs(|graphs| graphs.navigate(navigation));
@@ -322,7 +319,7 @@ impl State {
             Action::Click(picture, at_px) => {
                 self.edit_file(|file| file.click(picture, at_px));
                 self.edit_graphs(|graphs| graphs.click(at_px));
-                // A click asks for details, folded away or not.
+                // A click asks for details, so the panel opens if it was folded away.
                 self.details_open |= self.has_pin();
             }
             Action::Pin(allocation) => self.edit_view(|view| view.pin(allocation)),
@@ -337,7 +334,7 @@ impl State {
         let is_snapshot = matches!(reply, Reply::Opened(_));
         let has_opened = is_snapshot || matches!(reply, Reply::OpenedGraphs(_));
         self.edit_tab(id, |tab| tab.take(reply));
-        // Graphs have views of their own, and leave those of the snapshots as they are.
+        // Graphs have a view of their own. The view of snapshots stays for when one is shown again.
         if is_snapshot && self.current == Some(id) {
             self.view = ViewKind::Timeline;
         }
@@ -354,7 +351,7 @@ impl State {
                 Rc::make_mut(file).take(answer);
             }
         });
-        // The click is answered now.
+        // The click has its answer.
         self.details_open |= had_click && !self.has_click() && self.has_pin();
     }
 
@@ -365,13 +362,13 @@ impl State {
 
     fn show(&mut self, view: ViewKind) {
         self.view = view;
-        // The pointer is over something else now.
+        // Another view has other things under the pointer.
         self.edit_view(DeviceView::hide);
         self.box_mode &= view.picture().is_some();
         self.ruler_mode &= view.picture().is_some();
     }
 
-    /// The current file shows the picture of the current view, whichever of them has changed.
+    /// Shows the picture of the current view in the current file, after either has changed.
     fn follow_view(&mut self) {
         let shown =
             |file: &Rc<OpenFile>| (Some(file.picture), file.view().map(|view| view.picture));
@@ -384,7 +381,7 @@ impl State {
         }
     }
 
-    /// Shows what a permalink says; if its file is not open, the start page until it is.
+    /// Shows the place of a permalink; the start page until its file is open.
     fn restore(&mut self, link: Permalink) {
         let key = link.file.as_ref();
         let tab = key.and_then(|key| permalink::find(key, &self.tabs));
@@ -394,14 +391,14 @@ impl State {
             return;
         }
         if let Some(place) = link.graph {
-            // What was chosen for snapshots stays.
+            // An address of graphs says nothing of the choices for snapshots.
             return self.edit_graphs(|graphs| graphs.restore(place));
         }
         self.view = link.view;
         self.colour_by = link.colour_by;
         self.search.text = link.search;
         self.choices = link.choices;
-        // Lines over the picture make it higher, and the place lies within that height.
+        // First the lines: they can make the picture higher, and the place is clamped to its height.
         self.share_lines();
         self.edit_file(|file| file.restore(&link.place));
         self.box_mode = false;
@@ -425,7 +422,7 @@ impl State {
         self.edit_tab(id, |tab| tab.copy = copy);
     }
 
-    /// Shows what was wanted if this is its file.
+    /// Shows the waiting address if this is its file.
     fn restore_wanted(&mut self, id: SessionId) {
         let tab = self.tabs.iter().find(|tab| tab.id == id);
         let is_it = |link: &Rc<Permalink>| {
@@ -473,7 +470,7 @@ impl State {
         }
     }
 
-    /// What is drawn over pictures is chosen for all files alike, those that open later included.
+    /// Gives all files the chosen lines over pictures, those included that open later.
     fn share_lines(&mut self) {
         let lanes = self.choices.lanes;
         for tab in &mut self.tabs {

@@ -1,10 +1,10 @@
-//! Ways to change the visible part, as data. Places in the picture are fractions of its width from the left
-//! and of its height from the top, so that nothing here knows how large it is.
+//! Changes of the visible part, as data. Places in the picture are fractions of its width from the left and of its
+//! height from the top, so that nothing here depends on its size.
 
-use crate::protocol::{Axis, Bounds, EventPlace, Picture, Viewport};
+use crate::protocol::{AllocationExtent, Axis, Bounds, Picture, Viewport};
 use vramscope_core::analysis::report::details::{EventMark, Life};
 
-/// How much of the whole a jump shows at most, so that one sees where one has come.
+/// The largest share of the whole that a jump shows, so that its target can be told apart.
 const JUMP_SHOWS: f64 = 1.0 / 8.0;
 
 /// The visible part of the timeline.
@@ -21,7 +21,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// It as a picture of a size.
+    /// This part as a picture of a size, in device px.
     #[must_use]
     pub fn viewport(self, (width_px, height_px): (u32, u32)) -> Viewport {
         let Self {
@@ -40,7 +40,7 @@ impl Region {
         }
     }
 
-    /// Heights times `factor`.
+    /// This part with all heights times `factor`.
     #[must_use]
     pub fn stretched(self, factor: f64) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl Region {
         }
     }
 
-    /// It as a picture one by one large: px are fractions.
+    /// This part as a picture of one by one px, so that px are fractions.
     #[must_use]
     pub fn unit(self) -> Viewport {
         self.viewport((1, 1))
@@ -60,9 +60,9 @@ impl Region {
 /// A change of the visible part.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Navigation {
-    /// Closer (factor above 1) or further, in x and y; what is at the place stays there.
+    /// Zooms in (factors above 1) or out around a place, which stays where it is.
     Zoom {
-        /// In x and in y.
+        /// Magnification in x and in y.
         factor: (f64, f64),
         /// The place.
         at: (f64, f64),
@@ -71,9 +71,9 @@ pub enum Navigation {
     Pan(f64, f64),
     /// Shows everything.
     FitAll,
-    /// Shows data x from … to, heights as they are.
+    /// Shows a range of the x axis, with the same heights.
     ShowX(f64, f64),
-    /// Shows what lies between two places.
+    /// Shows the box between two places.
     ShowBox((f64, f64), (f64, f64)),
     /// Shows the pinned allocation with air around it.
     FitPinned,
@@ -86,7 +86,7 @@ pub enum Navigation {
 }
 
 impl Navigation {
-    /// Those that need to know nothing but where the data ends; the others change nothing.
+    /// The part after a change that depends on nothing but the bounds; the same part after any other.
     pub(super) fn apply(self, region: Region, bounds: &Bounds) -> Region {
         let unit = region.unit();
         let changed = match self {
@@ -121,28 +121,28 @@ fn visible(viewport: &Viewport) -> Region {
     }
 }
 
-/// All there is.
+/// The whole of the bounds.
 pub(super) fn whole(bounds: &Bounds) -> Region {
     visible(&Viewport::fit_all(bounds, 1, 1))
 }
 
-/// From … to in x and in y, within the bounds.
+/// A part by its ends in x and in y, clamped to the bounds.
 pub(super) fn of_box(x: (f64, f64), y_bytes: (f64, f64), bounds: &Bounds) -> Region {
     visible(&Viewport::fit_all(bounds, 1, 1).fit_box(x, y_bytes, bounds))
 }
 
-/// A part around `x`, as wide as now or an eighth of the whole; all heights.
+/// A part around `x` with all heights, as wide as now but at most an eighth of the whole.
 pub(super) fn centred(region: Region, x: f64, bounds: &Bounds) -> Region {
     let half = (region.x_max - region.x_min).min(bounds.x_end * JUMP_SHOWS) / 2.0;
     let all = Viewport::fit_all(bounds, 1, 1);
     visible(&all.fit_x(x - half, x + half, bounds))
 }
 
-/// The part of a picture with one allocation and air around it. The segment timeline and the
-/// packing show its life only: no allocation has a height in the one, nor one that is known here in the other.
+/// The part of a picture with one allocation and air around it. In the segment timeline and in the packing only its
+/// life is fitted: it has no height in the one, and its height in the other is not known here.
 pub(super) fn fitted(
     region: Region,
-    place: &EventPlace,
+    place: &AllocationExtent,
     (axis, picture): (Axis, Picture),
     bounds: &Bounds,
 ) -> Region {
@@ -166,7 +166,7 @@ pub(super) fn fitted(
     fitted_to(region, x, y, bounds)
 }
 
-/// The part with this place and air around it.
+/// The part with a rectangle and air around it.
 pub(super) fn fitted_to(
     region: Region,
     x: (f64, f64),

@@ -1,4 +1,4 @@
-//! From the page's state to its [`Address`], and how the browser's history follows it.
+//! The [`Address`] of the page's state, and the steps of the browser's history.
 
 use std::rc::Rc;
 
@@ -7,23 +7,23 @@ use yew::Reducible;
 
 use super::{Action, Choices, GraphPlace, OpenFile, State, Tab};
 
-/// What the page's address says.
+/// The place that the page's address tells.
 pub type Permalink = Address<Choices, GraphPlace>;
 
-/// How the address follows a change.
+/// The change of the browser's history after a change of the state.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Change {
-    /// Nothing has changed.
+    /// None, as the address is the same.
     None,
-    /// The picture or the cursor moved: the address changes where it stands, once that is over.
+    /// The picture or the cursor moved: the address is replaced, once the movement is over.
     Moved,
-    /// Something was typed or chosen: one step back, once that is over.
+    /// Something was typed or chosen: a new step of the history, once that is over.
     Chosen,
-    /// Something else is seen: one step back at once.
+    /// Something else is shown: a new step of the history at once.
     Step,
 }
 
-/// What is seen now; `None` while the current file is being read, or cannot be.
+/// The place that is shown now; `None` while the current file is being read, or if it cannot be.
 #[must_use]
 pub fn permalink(state: &State) -> Option<Permalink> {
     if state.current.is_none() {
@@ -51,8 +51,8 @@ pub fn permalink(state: &State) -> Option<Permalink> {
     })
 }
 
-/// The same as [`permalink`] says it once it is shown: an address may say what needs no word, or what its file does
-/// not have. `None` while its file is not the one that is shown.
+/// The address as [`permalink`] gives it once its place is shown: without defaults, and clamped to its file. `None`
+/// while another file is shown.
 #[must_use]
 pub fn once_shown(link: &Permalink, state: &State) -> Option<Permalink> {
     let shown = match &link.file {
@@ -66,7 +66,7 @@ pub fn once_shown(link: &Permalink, state: &State) -> Option<Permalink> {
     permalink(&Rc::new(state.clone()).reduce(restore))
 }
 
-/// How the address follows from one to the other.
+/// The change of the history from one address to another.
 #[must_use]
 pub fn change(before: &Permalink, after: &Permalink) -> Change {
     let whole = |link: &Permalink| {
@@ -113,7 +113,7 @@ pub fn change(before: &Permalink, after: &Permalink) -> Change {
     }
 }
 
-/// The key of a file that is read.
+/// The key of a tab's file; `None` until it is read.
 pub(super) fn key(tab: &Tab) -> Option<FileKey> {
     Some(FileKey {
         name: tab.name.clone(),
@@ -122,12 +122,12 @@ pub(super) fn key(tab: &Tab) -> Option<FileKey> {
     })
 }
 
-/// Whether a tab holds this file, the same copy or not.
+/// Whether a tab holds this file, whichever copy of it.
 pub(super) fn names(file: &FileKey, tab: &Tab) -> bool {
     (&file.name, Some(file.bytes)) == (&tab.name, tab.file_bytes())
 }
 
-/// The tab of this file: of several the same copy, else the first.
+/// The tab of this file: the same copy if it is open, else the first.
 pub(super) fn find<'a>(file: &FileKey, tabs: &'a [Rc<Tab>]) -> Option<&'a Rc<Tab>> {
     let named = || tabs.iter().filter(|tab| names(file, tab));
     named()

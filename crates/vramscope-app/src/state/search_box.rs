@@ -1,4 +1,4 @@
-//! What the search box does with its text: places of the caret, words taken from the list, sentences.
+//! The text of the search box: the caret's places, completions from the list, and sentences on the matches.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use vramscope_view::display;
 use super::sentences::count_of;
 use crate::protocol::views::filter::SearchResult;
 
-/// The byte of `text` before which so many UTF-16 units stand, as browsers count.
+/// The byte of `text` after a number of UTF-16 units, in which browsers count.
 #[must_use]
 pub fn byte_at(text: &str, units: u32) -> usize {
     let mut passed = 0;
@@ -21,15 +21,15 @@ pub fn byte_at(text: &str, units: u32) -> usize {
     text.len()
 }
 
-/// How many UTF-16 units stand before a byte of `text`.
+/// The number of UTF-16 units before a byte of `text`.
 #[must_use]
 pub fn units_at(text: &str, byte: usize) -> u32 {
     let before = &text[..text.floor_char_boundary(byte)];
     before.encode_utf16().count() as u32
 }
 
-/// The text with a word of the list in place of `span`, and the caret after it. A whole term gets a space,
-/// for the next one to follow.
+/// The text with a completion in place of `span`, and the caret after it. A whole term gets a space, so that the next
+/// one can follow.
 #[must_use]
 pub fn accept(text: &str, span: Range<usize>, candidate: &Candidate) -> (String, usize) {
     let (Some(before), Some(after)) = (text.get(..span.start), text.get(span.end..)) else {
@@ -51,7 +51,7 @@ pub fn split(text: &str, span: &Range<usize>) -> (String, String, String) {
     (part(0..start), part(start..end), part(end..text.len()))
 }
 
-/// `12 matches, 3.10 GiB`: the most bytes of them at one time.
+/// `12 matches, 3.10 GiB`, with their most bytes at one time.
 #[must_use]
 pub fn found_text(found: &SearchResult) -> String {
     let matches = &found.matches;
@@ -65,7 +65,7 @@ pub fn found_text(found: &SearchResult) -> String {
     }
 }
 
-/// What the numbers of [`found_text`] mean.
+/// An explanation of the numbers of [`found_text`].
 #[must_use]
 pub fn found_title(found: &SearchResult) -> String {
     let matches = &found.matches;
@@ -89,7 +89,7 @@ pub fn showing(found: &SearchResult, is_cursor: bool) -> String {
         display::bytes(found.matches.live_bytes),
         display::bytes(found.all_live_bytes),
     );
-    // One unit is enough where both have the same.
+    // A common unit is written once.
     let some = match (some.rsplit_once(' '), all.rsplit_once(' ')) {
         (Some((number, unit)), Some((_, same))) if unit == same => number,
         _ => &some,

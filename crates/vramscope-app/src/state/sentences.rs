@@ -1,4 +1,4 @@
-//! What the page says in words: lives, moments, places. Numbers are formatted by `vramscope_view::display`.
+//! Sentences of the page: lives, moments, places. Numbers are formatted by `vramscope_view::display`.
 
 use vramscope_core::analysis::report::details::{EventMark, FxDetails, Life, StackOrigin};
 use vramscope_core::model::DeviceIndex;
@@ -29,7 +29,7 @@ pub fn allocations(count: u64, bytes: u64) -> String {
     )
 }
 
-/// What an allocation without a stack, or with a nameless frame, is called.
+/// The name of an allocation without a stack, or with a frame without a name.
 #[must_use]
 pub fn site(frame: &str) -> &str {
     if frame.is_empty() {
@@ -117,7 +117,7 @@ pub fn held(life: &Life) -> String {
     format!("{start} → {end} · {}", lifetime(life))
 }
 
-/// When a segment's memory was held; of an expandable one, which part of it.
+/// The life of a segment's memory; for an expandable one, with the part that it is about.
 #[must_use]
 pub fn mapped(preview: &SegmentPreview) -> String {
     let life = held(&preview.life);
@@ -165,7 +165,7 @@ pub fn progress(progress: &Progress) -> String {
     text
 }
 
-/// What a worker is doing.
+/// The name of a stage of opening a file.
 #[must_use]
 pub fn stage(stage: Stage) -> &'static str {
     match stage {
@@ -175,7 +175,7 @@ pub fn stage(stage: Stage) -> &'static str {
     }
 }
 
-/// Bytes done of all, 0 to 1; `None` while the whole is not known.
+/// The share of bytes done, 0 to 1; `None` if their number is not known.
 #[must_use]
 pub fn fraction(progress: &Progress) -> Option<f64> {
     let total = progress.total_bytes.filter(|total| *total > 0)?;
@@ -205,7 +205,7 @@ pub fn hex_dump(head: &[u8]) -> String {
     text
 }
 
-/// Where a file broke, as far as it is known: rows of name and value.
+/// The known places of a fault in a file, as names and values.
 #[must_use]
 pub fn failure_places(failure: &Failure) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
@@ -234,11 +234,11 @@ pub fn failure_text(name: &str, failure: &Failure) -> String {
     text
 }
 
-/// Said where a stack would be.
+/// The sentence in place of a missing stack.
 pub const NO_STACK: &str = "No stack was recorded: the memory is older than the recording, or the recording was made without \
      stacks. _record_memory_history(context=\"all\", stacks=\"all\"), called before the model is built, keeps all of them.";
 
-/// What a stack is, by the record that had it.
+/// The heading of a stack, by the record that it comes from.
 #[must_use]
 pub fn stack_title(origin: Option<StackOrigin>) -> &'static str {
     match origin {
@@ -354,7 +354,7 @@ pub fn selection(facts: &RangeFacts) -> String {
     text
 }
 
-/// What a link without its file asks for.
+/// The request for the file of a link.
 #[must_use]
 pub fn wanted(name: &str, bytes: u64) -> String {
     let size = display::bytes(bytes);

@@ -3,13 +3,12 @@
 use std::ops::Deref;
 use std::rc::Rc;
 
-/// An answer of a worker: it never changes, so two are equal only if they are the same one, and comparing
-/// costs nothing however large it is.
+/// A shared value that never changes, such as a worker's answer. Two are equal only if they are the same one, so
+/// comparing costs nothing however large they are.
 #[derive(Debug)]
 pub struct Shared<T>(Rc<T>);
 
 impl<T> Shared<T> {
-    /// Takes `value`.
     pub fn new(value: T) -> Self {
         Self(Rc::new(value))
     }

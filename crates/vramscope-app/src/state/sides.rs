@@ -1,5 +1,4 @@
-//! Which file, device and moment a side of the comparison is: the user's choices, made out among the open
-//! files.
+//! The file, device and moment of each side of the comparison: the user's choices, looked up among the open files.
 
 use std::rc::Rc;
 
@@ -19,21 +18,21 @@ pub struct Side {
     /// The file's name.
     pub name: String,
     pub device: DeviceIndex,
-    /// How many devices the file has.
+    /// Number of the file's devices.
     pub devices: usize,
-    /// Which allocations.
+    /// The allocations to compare.
     pub selection: Selection,
-    /// The moment it is about, or the last of them.
+    /// The moment that is compared; for a range, its last one.
     pub moment: u32,
-    /// Recorded events.
+    /// Number of recorded events.
     pub events: u32,
     /// Whether the recording has times.
     pub has_times: bool,
-    /// What of the device it is, in words.
+    /// The choice in words.
     pub words: String,
 }
 
-/// The open file that is meant; `None` if it is not open, or not read yet.
+/// The open file of a choice; `None` if it is not open, or not read yet.
 #[must_use]
 pub fn tab_of<'a>(
     choice: Option<&FileChoice>,
@@ -49,7 +48,7 @@ pub fn tab_of<'a>(
     tab.filter(|tab| tab.ready().is_some())
 }
 
-/// How an open file is named in choices.
+/// The key of an open file in choices.
 #[must_use]
 pub fn choice_of(tabs: &[Rc<Tab>], id: SessionId) -> Option<FileChoice> {
     let place = tabs.iter().position(|tab| tab.id == id)?;
@@ -58,7 +57,7 @@ pub fn choice_of(tabs: &[Rc<Tab>], id: SessionId) -> Option<FileChoice> {
     Some(FileChoice { name, nth })
 }
 
-/// Makes out a side; `None` if its file is not open or has no such device.
+/// The side of a choice; `None` if its file is not open or has no such device.
 #[must_use]
 pub fn side(choice: &SideChoice, tabs: &[Rc<Tab>], current: SessionId) -> Option<Side> {
     let tab = tab_of(choice.file.as_ref(), tabs, current)?;
@@ -109,7 +108,7 @@ fn last_moment(selection: Selection, end: u32) -> u32 {
     }
 }
 
-/// The places in a recording that [`SideWhat`] refers to.
+/// The moments of a recording that [`SideWhat`] refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Places {
     cursor: Option<u32>,
@@ -153,7 +152,7 @@ impl Places {
     }
 }
 
-/// What a choice is called in the list.
+/// The name of a choice in the list.
 #[must_use]
 pub fn word(what: SideWhat) -> &'static str {
     match what {
@@ -177,22 +176,22 @@ pub struct DeviceCard {
     /// The file's name.
     pub name: String,
     pub device: DeviceIndex,
-    /// Its place among those of its file.
+    /// Its index among the devices of its file.
     pub place: usize,
-    /// How many devices the file has.
+    /// Number of the file's devices.
     pub devices: usize,
-    /// How many files are open.
+    /// Number of open files.
     pub files: usize,
     /// Highest sum of live bytes.
     pub peak_bytes: u64,
     /// Highest sum of segments.
     pub peak_reserved_bytes: u64,
-    /// The higher one of both.
+    /// The higher of both peaks.
     pub top_bytes: u64,
 }
 
 impl DeviceCard {
-    /// What tells it from the others.
+    /// The part of its name that tells it from the others.
     #[must_use]
     pub fn short_name(&self) -> String {
         match (self.files, self.devices) {
@@ -224,7 +223,7 @@ pub fn cards(tabs: &[Rc<Tab>]) -> Vec<DeviceCard> {
                 top_bytes: facts.peak_bytes.max(facts.peak_reserved_bytes),
             })
             .collect();
-        // Ranks are looked for by number, not by size.
+        // By number, as ranks are looked for by their number.
         own.sort_by_key(|card| card.device);
         cards.extend(own);
     }

@@ -1,4 +1,4 @@
-//! Stacks as they are shown: the user's frames, with what lies between them folded away.
+//! Stacks as they are shown: the user's frames, with those between them folded away.
 
 use vramscope_core::analysis::code::frames::FrameClass;
 use vramscope_core::analysis::report::details::FrameDetails;
@@ -7,12 +7,12 @@ use vramscope_core::analysis::report::details::FrameDetails;
 pub enum StackRow {
     /// The frame of that number.
     Frame(usize),
-    /// So many frames of PyTorch, other libraries and Python are folded away here.
+    /// A number of frames of PyTorch, other libraries and Python that are folded away.
     Folded(usize),
 }
 
-/// The rows to show: all frames, or those of the user. Of a stack without any of the user's, the frames of
-/// libraries are shown; of one without those, all, for there is nothing else to see.
+/// The rows to show: all frames, or only the user's. A stack without frames of the user shows those of libraries, and
+/// one without either shows all.
 #[must_use]
 pub fn rows(frames: &[FrameDetails], show_all: bool) -> Vec<StackRow> {
     let has_user = frames.iter().any(is_user);
@@ -43,7 +43,7 @@ pub fn is_user(frame: &FrameDetails) -> bool {
     frame.class == FrameClass::User
 }
 
-/// How many frames [`rows`] folds away unless asked for all.
+/// The number of frames that [`rows`] folds away if not asked for all.
 #[must_use]
 pub fn foldable(frames: &[FrameDetails]) -> usize {
     let folded = |row: &StackRow| match row {
@@ -53,7 +53,7 @@ pub fn foldable(frames: &[FrameDetails]) -> usize {
     rows(frames, false).iter().map(folded).sum()
 }
 
-/// `file:line`, or what of it is known.
+/// `file:line`, or the known part of it.
 #[must_use]
 pub fn place(frame: &FrameDetails) -> String {
     match (frame.file.as_str(), frame.line) {
@@ -63,7 +63,7 @@ pub fn place(frame: &FrameDetails) -> String {
     }
 }
 
-/// A path cut into its folder, with the closing slash, and its name: the name is what one looks for.
+/// A path cut into its folder, with the closing slash, and its name.
 #[must_use]
 pub fn split_path(place: &str) -> (&str, &str) {
     place

@@ -14,7 +14,7 @@ use super::keys::{Command, Press, command};
 use super::permalink::once_shown;
 use super::*;
 use crate::protocol::{
-    Axes, Bounds, Details, DeviceFacts, DrawRequest, EventPlace, Failure, FileFacts, Heights, Hit,
+    AllocationExtent, Axes, Bounds, Details, DeviceFacts, DrawRequest, Failure, FileFacts, Hit,
     HitOn, Look, Note, NoteLevel, Opened, Preview, Progress, RangeFacts,
 };
 use vramscope_core::analysis::report::details::{
@@ -92,7 +92,7 @@ fn opened() -> Opened {
         moment: None,
     };
     let device = |device, times: Option<f64>| DeviceFacts {
-        lines: crate::protocol::views::lanes::LineFacts::default(),
+        lines: vramscope_view::line_facts::LineFacts::default(),
         device,
         events: 999,
         allocations: 50,
@@ -105,7 +105,8 @@ fn opened() -> Opened {
             events: Bounds::new(EVENTS, PEAK),
             time: times.map(|end| Bounds::new(end, PEAK)),
         },
-        heights: Heights::default(),
+        map_bytes: 0,
+        packing_bytes: 0,
         ooms: 0,
         notes: vec![note("of the device")],
     };
@@ -217,7 +218,7 @@ fn details(allocation: u32) -> Answer {
             forward_frames: Vec::new(),
             active_bytes_after: 512,
         },
-        place: EventPlace {
+        place: AllocationExtent {
             moments: (100, 301),
             time_us: None,
             edges_bytes: (1e9, 2e9),

@@ -2,10 +2,10 @@
 
 use vramscope_core::analysis::search::filter::parse_bytes;
 
-/// Nobody means fewer bytes than these without saying so: 24 are 24 GiB.
+/// Fewer bytes than these are hardly meant without a unit: `24` rather means 24 GiB.
 const LEAST_BARE_BYTES: u64 = 1 << 20;
 
-/// What is to be asked of whoever typed a number of bytes, and meant another unit.
+/// The question to a user who typed a small number without a unit; `None` if the text has one or is no size.
 #[must_use]
 pub fn without_unit(text: &str) -> Option<String> {
     let text = text.trim();
@@ -15,10 +15,10 @@ pub fn without_unit(text: &str) -> Option<String> {
         .then(|| format!("{text} what? Write {text}GiB."))
 }
 
-/// What a field says, in bytes; nothing is 0.
+/// The size in a field, in bytes; 0 for an empty field.
 ///
 /// # Errors
-/// What to write instead, as a sentence.
+/// If the text is no size: advice on what to write, as a sentence.
 pub fn typed_bytes(text: &str) -> Result<u64, String> {
     if text.trim().is_empty() {
         return Ok(0);

@@ -1,4 +1,4 @@
-//! What is shown of one device: the visible part, the pointer, the pin, the selection.
+//! The view of one device: the visible part, the pointer, the pin, the selection.
 
 use super::Shared;
 use super::navigation::{self, Navigation, Region};
@@ -11,22 +11,21 @@ use vramscope_core::ids::AllocationId;
 use vramscope_view::address::DevicePlace;
 use vramscope_view::axes::events_between;
 
-/// How much closer a click goes where several allocations share a pixel.
+/// The magnification of a click on a pixel that several allocations share.
 const CLOSER: f64 = 8.0;
 
-/// What is under the pointer.
+/// The thing under the pointer.
 pub type Hovered = Shared<Hit>;
 
-/// A click: where, and in which part of the timeline.
+/// A click in a picture.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Click {
     /// The place, device px of the picture.
     pub at_px: (f64, f64),
-    /// What was visible.
+    /// The visible part at that time.
     pub region: Region,
-    /// On this axis.
+    /// The axis of that part.
     pub axis: Axis,
-    /// Of this picture.
     pub picture: Picture,
 }
 
@@ -50,9 +49,9 @@ fn shows(draw: &DrawRequest, region: Region) -> bool {
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Cursor {
     pub moment: u32,
-    /// Where it is on the axis shown; `None` until the worker has said so.
+    /// Its place on the shown axis; `None` until the worker tells it.
     pub x: Option<f64>,
-    /// What is known of it, once the worker has said so.
+    /// Its figures; `None` until the worker tells them.
     pub facts: Option<MomentFacts>,
 }
 
@@ -66,23 +65,23 @@ impl Cursor {
     }
 }
 
-/// When a new cursor moves the picture.
+/// The way in which the picture follows a new cursor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Reveal {
-    /// Always: the user asked to go there.
+    /// Brings it to the middle, as the user asked to go there.
     Centre,
-    /// Only if the picture does not show it.
+    /// Moves only if the picture does not show the cursor.
     IfHidden,
 }
 
-/// The way to the next allocation in the stack of bands.
+/// A step from one allocation to the next in the stack of bands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StackStep {
-    /// Up rather than down.
+    /// `true` = up.
     pub up: bool,
-    /// From this one; `None` = from the end of the stack.
+    /// The allocation to start from; `None` = the end of the stack.
     pub from: Option<AllocationId>,
-    /// At this moment.
+    /// The moment of the stack.
     pub moment: u32,
 }
 
@@ -90,10 +89,10 @@ pub struct StackStep {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PinnedSegment {
     pub piece: u32,
-    /// Where it lies …
+    /// Its left and right edge, in the unit of its axis.
     x: (f64, f64),
     y: (f64, f64),
-    /// … in this picture and on this axis.
+    /// The picture and the axis of its place.
     picture: Picture,
     axis: Axis,
 }
@@ -112,41 +111,40 @@ impl PinnedSegment {
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct DeviceView {
-    /// The visible part, on the axis of the file.
+    /// The visible part, in the unit of the axis.
     pub region: Region,
-    /// The moment that the keyboard, a click or another view has gone to.
+    /// The moment that all views are about, if any: set by the keyboard, a click or another view.
     pub cursor: Option<Cursor>,
-    /// Selected data x, lower end first.
+    /// The selected range of the x axis, lower end first.
     pub range: Option<(f64, f64)>,
     /// What is under the pointer.
     pub hovered: Option<Hovered>,
     pub pinned: Option<AllocationId>,
-    /// The pinned segment, in its stead.
+    /// The pinned segment; never together with an allocation.
     pub pinned_segment: Option<PinnedSegment>,
-    /// What is known about the allocation, once the worker has said so.
+    /// The pinned allocation in full; `None` until the worker tells it.
     pub details: Option<Shared<Details>>,
-    /// The axis that `region`, `cursor` and `range` are on.
+    /// The axis of `region`, `cursor` and `range`.
     pub axis: Axis,
-    /// What was visible on the other axis: to be shown on this one as soon as it is known where it is.
+    /// The part that was visible on the other axis, to be shown once its place on this one is known.
     pub came_from: Option<(Axis, (f64, f64))>,
-    /// What is selected, in places of the other axis: to be selected on this one as soon as it is known
-    /// where it is.
+    /// The selection in places of the other axis, to be selected once its place on this one is known.
     pub range_from: Option<(Axis, (f64, f64))>,
     pub picture: Picture,
-    /// What was visible in y of the pictures that are not shown.
+    /// The visible heights of the pictures that are not shown, by picture.
     heights: [Option<(f64, f64)>; 4],
-    /// What the selected range holds, once the worker has said so.
+    /// The figures of the selected range; `None` until the worker tells them.
     pub selection: Option<RangeFacts>,
-    /// The click that waits for an answer: what it is on will be pinned. A finger does not hover before it
-    /// taps, and a mouse may click before what it is on is known.
+    /// A click that waits for the worker to tell the thing under it, which is then pinned. A finger does not hover
+    /// before it taps, and a mouse may click before the answer to its hovering comes.
     pub clicked: Option<Click>,
     /// A step to another allocation that waits for an answer.
     pub stack_step: Option<StackStep>,
-    /// Whether the pointer has left the picture: answers about it that are still to come say nothing.
+    /// Whether the pointer has left the picture, so that late answers about it are dropped.
     pointer_left: bool,
-    /// Whether to fit the view to the pinned allocation as soon as its place is known.
+    /// Whether to fit the view to the pinned allocation once its place is known.
     wants_fit: bool,
-    /// How to show the cursor as soon as its place is known.
+    /// The way to show the cursor once its place is known; `None` = not at all.
     reveal: Option<Reveal>,
     peak_moment: u32,
 }
@@ -176,14 +174,14 @@ impl DeviceView {
         }
     }
 
-    /// The same part stays visible; where that is on the other axis, the worker knows.
+    /// Changes the axis. The same part stays visible, once the worker tells its place on the new axis.
     pub(super) fn choose_axis(&mut self, axis: Axis, before: &Bounds, bounds: &Bounds) {
         if axis == self.axis {
             return;
         }
         let Region { x_min, x_max, .. } = self.region;
         let is_whole = x_min <= 0.0 && x_max >= before.x_end;
-        // Back before the worker has said where that part is here: it is where it was.
+        // The user is back before the worker has told the place on the other axis: the old part is still right.
         let back = self.came_from.filter(|(from, _)| is_whole && *from == axis);
         let (x_min, x_max) = match back {
             Some((_, part)) => {
@@ -209,7 +207,7 @@ impl DeviceView {
         self.hovered = None;
     }
 
-    /// Another picture shows the same part of the x axis, and what it last showed in y.
+    /// Shows another picture, with the same part of the x axis and the heights that it had last.
     pub(super) fn choose_picture(&mut self, picture: Picture, bounds: &Bounds) {
         if picture == self.picture {
             return;
@@ -228,7 +226,7 @@ impl DeviceView {
         self.hide();
     }
 
-    /// Shows a place, whatever was shown before.
+    /// Shows a place in full.
     pub(super) fn restore(&mut self, place: &DevicePlace, bounds: &Bounds) {
         let whole = navigation::whole(bounds);
         let x = place.x.unwrap_or((whole.x_min, whole.x_max));
@@ -251,7 +249,7 @@ impl DeviceView {
         self.hide();
     }
 
-    /// The whole has another height: where all of it was shown, it still is.
+    /// Takes new bounds of other height. If all heights were shown, they still are.
     pub(super) fn fit_heights(&mut self, before: &Bounds, after: &Bounds) {
         let is_whole =
             self.region.y_min_bytes <= 0.0 && self.region.y_max_bytes >= before.y_end_bytes;
@@ -273,7 +271,7 @@ impl DeviceView {
         });
     }
 
-    /// The step has led to this allocation, or to the end of the stack.
+    /// Takes the allocation that a step has led to; `None` = the end of the stack.
     pub(super) fn stepped_in_stack(&mut self, to: Option<AllocationId>) {
         self.stack_step = None;
         if let Some(allocation) = to {
@@ -281,13 +279,13 @@ impl DeviceView {
         }
     }
 
-    /// The selected range in moments, once the worker has said so.
+    /// The selected range in moments; `None` until the worker tells it.
     #[must_use]
     pub fn moments(&self) -> Option<Moments> {
         self.selection.map(|facts| facts.moments)
     }
 
-    /// Where the cursor is on the axis shown, once that is known.
+    /// The cursor's place on the shown axis, if known.
     #[must_use]
     pub fn cursor_x(&self) -> Option<f64> {
         self.cursor.and_then(|cursor| cursor.x)
@@ -298,7 +296,7 @@ impl DeviceView {
         self.cursor.map(|cursor| cursor.moment)
     }
 
-    /// Takes what a range holds: the selected one, or the one that was visible on the other axis.
+    /// Takes the figures of a range: the selected one, or the one that was visible on the other axis.
     fn take_range(&mut self, facts: RangeFacts, bounds: &Bounds) {
         if self.came_from == Some((facts.axis, facts.x)) {
             self.came_from = None;
@@ -329,7 +327,7 @@ impl DeviceView {
         let before = self.region;
         self.go(navigation, axis, bounds);
         if self.region != before {
-            // Something else may be under the pointer now.
+            // The picture moves under the pointer.
             self.hovered = None;
         }
     }
@@ -353,7 +351,7 @@ impl DeviceView {
         }
     }
 
-    /// Shows the pinned segment, where this picture is the one that it was pinned in.
+    /// Fits the view to the pinned segment if this is the picture that it was pinned in.
     fn fit_segment(&mut self, bounds: &Bounds) {
         let here = |pin: &PinnedSegment| (pin.picture, pin.axis) == (self.picture, self.axis);
         if let Some(pin) = self.pinned_segment.filter(here) {
@@ -390,7 +388,7 @@ impl DeviceView {
         self.put_cursor(moment, Reveal::Centre, bounds);
     }
 
-    /// Puts the cursor on a moment; the picture moves only if it does not show it.
+    /// Puts the cursor on a moment. The picture moves only if it does not show it.
     pub(super) fn go_to_moment(&mut self, moment: u32, bounds: &Bounds) {
         self.put_cursor(moment, Reveal::IfHidden, bounds);
     }
@@ -403,7 +401,7 @@ impl DeviceView {
         self.reveal_cursor(bounds);
     }
 
-    /// Shows the cursor if its place is known by now.
+    /// Shows the cursor if its place is known.
     fn reveal_cursor(&mut self, bounds: &Bounds) {
         let Some((reveal, x)) = self.reveal.zip(self.cursor_x()) else {
             return;
@@ -415,7 +413,7 @@ impl DeviceView {
         }
     }
 
-    /// Takes what is known of the cursor's moment.
+    /// Takes the figures of the cursor's moment.
     fn take_moment(&mut self, axis: Axis, facts: MomentFacts, bounds: &Bounds) {
         if axis == self.axis
             && let Some(cursor) = &mut self.cursor
@@ -446,7 +444,7 @@ impl DeviceView {
             .filter(|(from, to)| to > from);
     }
 
-    /// Selects what lies between two places of the picture; outside it nothing can be selected.
+    /// Selects the range between two places of the picture, clamped to it.
     pub(super) fn select_between(&mut self, from: f64, to: f64) {
         let unit = self.region.unit();
         self.select(Some((
@@ -455,8 +453,7 @@ impl DeviceView {
         )));
     }
 
-    /// Pins what is at a place of the picture (device px), as soon as that is known; where several share the
-    /// pixel, goes closer.
+    /// Pins the thing at a place of the picture, device px, once it is known. Zooms in if several share the pixel.
     pub(super) fn click(&mut self, picture: Picture, at_px: (f64, f64), bounds: &Bounds) {
         let click = Click {
             at_px,
@@ -470,11 +467,11 @@ impl DeviceView {
         }
     }
 
-    /// Pins what was hit; where nothing is, lets go; where several are, goes closer until there is one.
+    /// Pins the thing that was hit, clears the pin if there is none, and zooms in if there are several.
     fn act_on_hit(&mut self, hit: &Hit, bounds: &Bounds) {
         self.clicked = None;
         if let (Some(facts), false) = (hit.moment, matches!(hit.on, HitOn::Several(_))) {
-            // All views are about the moment that was clicked.
+            // The clicked moment becomes that of all views.
             self.cursor = Some(Cursor {
                 moment: facts.moment,
                 x: Some(facts.x),
@@ -502,7 +499,7 @@ impl DeviceView {
         }
     }
 
-    /// The pointer is over the picture, or no longer.
+    /// Takes whether the pointer is over the picture.
     pub(super) fn point(&mut self, is_over: bool) {
         self.pointer_left = !is_over;
         if !is_over {
@@ -510,7 +507,7 @@ impl DeviceView {
         }
     }
 
-    /// Another device is shown: nothing points here any more.
+    /// Forgets the pointer, as another device or view is shown.
     pub(super) fn hide(&mut self) {
         self.hovered = None;
         self.clicked = None;
@@ -543,7 +540,7 @@ impl DeviceView {
         self.wants_fit = false;
     }
 
-    /// Lets go of the pin, then of the cursor, then of the selection.
+    /// Clears the pin, or else the cursor, or else the selection.
     pub(super) fn let_go(&mut self) {
         let segment = self.pinned_segment.take();
         if self.pinned.take().is_some() || segment.is_some() {
@@ -554,7 +551,7 @@ impl DeviceView {
         }
     }
 
-    /// Takes an answer about this device; one that is no longer wanted changes nothing.
+    /// Takes an answer about this device. One that is no longer wanted changes nothing.
     pub(super) fn take(&mut self, answer: Answer, bounds: &Bounds) {
         match answer {
             Answer::Hit(hit) => self.take_hit(*hit, bounds),

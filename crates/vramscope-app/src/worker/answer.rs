@@ -1,24 +1,24 @@
-//! Answers about pictures over the x axis: what is under a pixel, outlines, the curves over the whole.
+//! Answers about pictures over the x axis: the thing under a pixel, outlines, the curves of the strip.
 
 use vramscope_core::ids::AllocationId;
 use vramscope_view::map::MapHit;
 use vramscope_view::minimap::Minimap;
+use vramscope_view::oom_marks::oom_marks;
 use vramscope_view::raster;
 
 use super::describe;
 use super::document::{Device, Document};
-use super::opened::ooms;
 use super::painter::{self, Painter, Under};
 use super::reserved;
 use crate::protocol::{
-    self, Axis, Composition, DrawRequest, FreePreview, Hit, HitOf, HitOn, MinimapOf, OomMark,
+    self, Axis, Composition, DrawRequest, FreePreview, Hit, HitOf, HitOn, MinimapOf,
     OutlineColumns, OutlineOf, Picture, Thing,
 };
 
-/// Call sites listed for what is thinner than a pixel.
+/// The most call sites listed for allocations that share a pixel.
 const HIT_CALL_SITES: usize = 3;
 
-/// Most columns of a minimap: wider than any screen.
+/// The most columns of a minimap: wider than any screen.
 const MOST_COLUMNS: u32 = 16_384;
 
 pub(super) fn outline(document: &Document, asked: &OutlineOf) -> Option<OutlineColumns> {
@@ -76,7 +76,7 @@ fn on_band(
             moment,
             composition,
         } if is_segment => {
-            // Of segments too thin to be told apart the largest speaks for all.
+            // Segments that share a pixel are too thin to be told apart. The largest stands for all.
             let bytes = &device.segments().bytes;
             let pieces = composition.allocations.iter().copied();
             let largest = pieces.max_by_key(|&piece| bytes.get(piece as usize));
@@ -89,7 +89,7 @@ fn on_band(
             moment,
             composition,
         } => {
-            let several = several(document, device, moment, &composition.allocations);
+            let several = several(document, device, &composition.allocations);
             (Some(moment), HitOn::Several(several))
         }
     }
@@ -104,7 +104,7 @@ fn on_map(
     match hit {
         MapHit::Outside => (None, HitOn::Nothing),
         MapHit::Between { moment } => (Some(moment), HitOn::Nothing),
-        // A packing has no addresses, and no segments.
+        // A packing has neither addresses nor segments.
         MapHit::Unmapped { moment, .. } | MapHit::Free { moment, .. }
             if draw.look.picture == Picture::Packing =>
         {
@@ -130,7 +130,7 @@ fn on_map(
             composition,
             ..
         } => {
-            let several = several(document, device, moment, &composition.allocations);
+            let several = several(document, device, &composition.allocations);
             (Some(moment), HitOn::Several(several))
         }
     }
@@ -151,9 +151,9 @@ fn segment(
     preview.map_or(HitOn::Nothing, |preview| HitOn::Segment(Box::new(preview)))
 }
 
-fn several(document: &Document, device: Device<'_>, moment: u32, rows: &[u32]) -> Composition {
+fn several(document: &Document, device: Device<'_>, rows: &[u32]) -> Composition {
     let ids = rows.iter().map(|&row| AllocationId(row));
-    describe::composition(document, device, moment, ids, HIT_CALL_SITES)
+    describe::composition(document, device, ids, HIT_CALL_SITES)
 }
 
 pub(super) fn minimap(document: &Document, asked: &MinimapOf) -> Option<protocol::Minimap> {
@@ -165,7 +165,6 @@ pub(super) fn minimap(document: &Document, asked: &MinimapOf) -> Option<protocol
         &[]
     };
     let columns = asked.columns.clamp(1, MOST_COLUMNS);
-    let map = Minimap::new(&bands, index, steps, columns);
     Some(protocol::Minimap {
         device: device.history.device,
         axis: if device.has_times() {
@@ -174,52 +173,8 @@ pub(super) fn minimap(document: &Document, asked: &MinimapOf) -> Option<protocol
             Axis::Events
         },
         x: (0.0, bands.x_end()),
-        active_bytes: map.active_bytes,
-        reserved_bytes: map.reserved_bytes,
-        ooms: thinned(
-            ooms(device)
-                .map(|(moment, event)| {
-                    let event = document.snapshot.events.get(event);
-                    OomMark {
-                        x: bands.moment_x(moment as usize),
-                        moment,
-                        requested_bytes: event.size,
-                        free_bytes: event.addr,
-                    }
-                })
-                .collect(),
-            bands.x_end(),
-            columns,
-        ),
+        curves: Minimap::new(&bands, index, steps, columns),
+        ooms: oom_marks(*device, &bands, columns),
         peak_x: bands.moment_x(device.history.peak_moment as usize),
     })
-}
-
-/// Ascending marks; where there are more than columns, only the last of each column: a job that retries can
-/// fail a million times, and the last failure is the one that ended it.
-fn thinned(mut marks: Vec<OomMark>, x_end: f64, columns: u32) -> Vec<OomMark> {
-    if marks.len() > columns as usize {
-        marks.reverse();
-        marks.dedup_by_key(|mark| (mark.x / x_end * f64::from(columns)) as u32);
-        marks.reverse();
-    }
-    marks
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_million_failures_are_one_per_column() {
-        let mark = |x| OomMark {
-            x,
-            ..OomMark::default()
-        };
-        let thin = thinned((0..1_000_000).map(f64::from).map(mark).collect(), 1e6, 100);
-        assert_eq!(thin.len(), 100);
-        assert_eq!(thin[..2], [9_999.0, 19_999.0].map(mark));
-        let few = vec![mark(1.0), mark(1.1)];
-        assert_eq!(thinned(few.clone(), 1e6, 100), few);
-    }
 }

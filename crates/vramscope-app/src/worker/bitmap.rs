@@ -1,18 +1,18 @@
-//! Pixels of the module's memory as an `ImageBitmap`, which moves to the page without being copied.
+//! Bitmaps made of pixels in the module's memory. They move to the page without a copy.
 
 use wasm_bindgen::{Clamped, JsCast, JsValue};
 use web_sys::{ImageBitmap, ImageData, OffscreenCanvas, OffscreenCanvasRenderingContext2d};
 
 use vramscope_view::raster::Frame;
 
-/// Makes bitmaps; keeps the canvas it makes them with.
+/// Makes bitmaps, and keeps the canvas for that.
 #[derive(Default)]
 pub(super) struct Bitmaps {
     canvas: Option<(OffscreenCanvas, OffscreenCanvasRenderingContext2d)>,
 }
 
 impl Bitmaps {
-    /// Has the browser set up what the first bitmap needs.
+    /// Makes the browser set up what bitmaps need.
     pub(super) fn warm_up(&mut self) {
         let blank = Frame {
             width_px: 64,
@@ -20,24 +20,24 @@ impl Bitmaps {
             rgba: vec![0; 64 * 64 * 4],
             ..Frame::default()
         };
-        // If that fails, so will the first real one, which says so.
+        // If this fails, the first real bitmap fails too and reports it.
         if let Ok(bitmap) = self.bitmap(&blank) {
             bitmap.close();
         }
     }
 
-    /// The frame's pixels.
+    /// A bitmap of a frame's pixels.
     ///
     /// # Errors
-    /// What the browser says: the canvas is too large, its memory is gone.
+    /// The browser's error, if the canvas is too large or memory has run out.
     pub(super) fn bitmap(&mut self, frame: &Frame) -> Result<ImageBitmap, JsValue> {
         self.of_pixels(frame.width_px, frame.height_px, &frame.rgba)
     }
 
-    /// `width_px × height_px` pixels of R, G, B, A.
+    /// A bitmap of `width_px × height_px` pixels of R, G, B, A.
     ///
     /// # Errors
-    /// What the browser says, as for [`Bitmaps::bitmap`]; or that there are not as many pixels.
+    /// The browser's error as for [`Bitmaps::bitmap`], or if `rgba` has another number of pixels.
     pub(super) fn of_pixels(
         &mut self,
         width_px: u32,
@@ -46,7 +46,7 @@ impl Bitmaps {
     ) -> Result<ImageBitmap, JsValue> {
         let bitmap = self.transfer(width_px, height_px, rgba);
         if bitmap.is_err() {
-            // The next one gets a fresh canvas.
+            // The canvas may be broken now: the next bitmap gets a new one.
             self.canvas = None;
         }
         bitmap

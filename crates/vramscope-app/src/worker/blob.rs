@@ -1,4 +1,4 @@
-//! A `Blob` as a reader: a window of it at a time, so that a file may be larger than the memory.
+//! A `Blob` as a reader. Only a window of it is in memory at a time, so a file may be larger than the memory.
 
 use std::io::{self, Read};
 
@@ -14,18 +14,18 @@ pub(super) struct BlobReader {
     reader: FileReaderSync,
     blob: Blob,
     size_bytes: u64,
-    /// Where the window after this one begins.
+    /// Begin of the next window, in bytes of the blob.
     next_bytes: u64,
-    /// Lies outside the module's memory; copied from in pieces as large as the caller's buffer.
+    /// The window's bytes outside of the module's memory. Pieces as large as the caller's buffer are copied.
     window: Uint8Array,
     window_used: u32,
 }
 
 impl BlobReader {
-    /// A reader at the first byte.
+    /// A reader that begins at the first byte.
     ///
     /// # Errors
-    /// Outside a worker.
+    /// Outside of a worker.
     pub(super) fn new(blob: Blob) -> Result<Self, wasm_bindgen::JsValue> {
         Ok(Self {
             reader: FileReaderSync::new()?,
@@ -38,7 +38,7 @@ impl BlobReader {
         })
     }
 
-    /// The blob's size.
+    /// The blob's size in bytes.
     pub(super) fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
@@ -51,7 +51,7 @@ impl BlobReader {
                 .slice_with_f64_and_f64(self.next_bytes as f64, end as f64)?;
             self.reader.read_as_array_buffer(&slice)
         };
-        // A file that was changed or removed since it was picked ends here.
+        // Browsers refuse to read a file that was changed or removed after it was picked.
         let buffer =
             read().map_err(|error| io::Error::other(crate::browser::error_text(&error)))?;
         self.window = Uint8Array::new(&buffer);

@@ -1,13 +1,13 @@
-//! The colour of every band, and what the colours mean.
+//! The colours of bands, and their meaning.
 
 use vramscope_core::analysis::groups::live_at::live_at;
 use vramscope_view::groups::Groups;
 use vramscope_view::theme::Theme;
 
 use super::document::{Device, Document};
-use crate::protocol::{Legend, LegendEntry, LegendOf, Look, Picture};
+use crate::protocol::{LegendEntry, LegendOf, Look, Picture};
 
-/// The groups and colours of the look that was last asked for: asked for in every frame, changed rarely.
+/// The groups and colours of the last look. Every frame needs them, and they change rarely.
 #[derive(Default)]
 pub(super) struct Colours {
     known: Option<(Look, Groups)>,
@@ -36,8 +36,12 @@ impl Colours {
             .1
     }
 
-    /// What the colours of a look mean: what is live at the peak, the largest first.
-    pub(super) fn legend(&mut self, document: &Document, asked: &LegendOf) -> Option<Legend> {
+    /// The meaning of a look's colours, with the bytes live at the peak; the largest first.
+    pub(super) fn legend(
+        &mut self,
+        document: &Document,
+        asked: &LegendOf,
+    ) -> Option<Vec<LegendEntry>> {
         let device = document.device(asked.device)?;
         let look = &Look {
             device: asked.device,
@@ -77,11 +81,11 @@ impl Colours {
             .take(asked.entries as usize)
             .filter_map(entry)
             .collect();
-        Some(Legend { entries })
+        Some(entries)
     }
 }
 
-/// What of a look matters to colours: they are the same on both axes and whatever is searched for.
+/// The part of a look that colours depend on. They are the same on both axes and for every filter.
 fn colouring(look: &Look) -> Look {
     Look {
         device: look.device,

@@ -1,8 +1,8 @@
-//! An allocation, a moment, several allocations: as the page shows them.
+//! Moments and allocations in the words and figures that the page shows.
 
 use vramscope_core::analysis::code::call_sites::CallSiteId;
 use vramscope_core::analysis::groups::grouping;
-use vramscope_core::analysis::groups::live_at::top_call_sites;
+use vramscope_core::analysis::groups::live_at::{SiteTotal, top_call_sites};
 use vramscope_core::analysis::report::details::{
     AllocationDetails, FrameDetails, StackOrigin, allocation_brief, allocation_details,
     frame_details,
@@ -13,9 +13,9 @@ use vramscope_core::units::Bytes;
 use vramscope_view::groups::pool_label;
 
 use super::document::{Device, Document};
-use super::painter;
 use crate::protocol::{
-    Axis, CallSite, Composition, Details, DetailsOf, MomentFacts, MomentOf, PlacedMoment, Preview,
+    AllocationExtent, Axis, Composition, Details, DetailsOf, MomentFacts, MomentOf, PlacedMoment,
+    Preview,
 };
 
 /// A moment and its place on the axis.
@@ -32,21 +32,12 @@ pub(super) fn placed_moment(document: &Document, asked: &MomentOf) -> Option<Pla
     })
 }
 
-/// What the timeline is at a moment.
+/// A moment in figures.
 pub(super) fn moment(device: Device<'_>, axis: Axis, moment: u32) -> MomentFacts {
-    let history = device.history;
-    let (time_us, since_start_us) = device.time(moment).unzip();
-    MomentFacts {
-        moment,
-        x: device.bands(axis).moment_x(moment as usize),
-        time_us,
-        since_start_us,
-        active_bytes: history.active_bytes_at(moment),
-        reserved_bytes: device.reserved_bytes(moment),
-    }
+    MomentFacts::of(*device, &device.bands(axis), moment)
 }
 
-/// Three lines about an allocation.
+/// An allocation in three lines; `None` if the device has no such.
 pub(super) fn preview(
     document: &Document,
     device: Device<'_>,
@@ -81,42 +72,33 @@ pub(super) fn preview(
 pub(super) fn composition(
     document: &Document,
     device: Device<'_>,
-    moment: u32,
     ids: impl IntoIterator<Item = AllocationId>,
     limit: usize,
 ) -> Composition {
     let top = top_call_sites(device.history, device.site_of(), ids, limit);
-    let count = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
-    let call_sites = top.sites.iter().map(|total| CallSite {
-        frame: match total.site.index() {
-            0 => String::new(),
-            _ => document.call_sites().get(total.site).label.clone(),
-        },
-        allocations: count(total.count),
-        bytes: total.bytes,
-    });
+    let frame = |total: &SiteTotal| match total.site.index() {
+        0 => String::new(),
+        _ => document.call_sites().get(total.site).label.clone(),
+    };
     Composition {
-        moment,
-        allocations: count(top.count),
-        bytes: top.bytes,
-        call_sites: call_sites.collect(),
-        further: count(top.other_count),
+        frames: top.sites.iter().map(frame).collect(),
+        top,
     }
 }
 
-/// All that is known about an allocation.
+/// An allocation in full; `None` if the file has no such.
 pub(super) fn details(document: &Document, asked: &DetailsOf) -> Option<Details> {
     let (device, id) = (document.device(asked.device)?, asked.allocation);
     let known = allocation_details(*device, id)?;
     Some(Details {
-        place: painter::place(device, id),
+        place: AllocationExtent::of(*device, device.timeline(), device.map_lanes(), id),
         properties: properties(document, &known),
         free_stack: free_stack(document, device, id, &known),
         known,
     })
 }
 
-/// What a file has or has not, in order of display.
+/// Name and value of the properties that the file records, in order of display.
 fn properties(document: &Document, known: &AllocationDetails) -> Vec<(String, String)> {
     let block = known.block.as_ref();
     let state = block.map(|block| match block.state {
@@ -154,12 +136,12 @@ fn properties(document: &Document, known: &AllocationDetails) -> Vec<(String, St
         .collect()
 }
 
-/// A stream by its number in order of appearance.
+/// The name of a stream: its number in order of appearance, and its address.
 pub(super) fn stream_label(document: &Document, stream: i64) -> String {
     grouping::stream_label(document.streams(), stream)
 }
 
-/// The stack of the free, if it says something else than that of the allocation.
+/// The stack of the free; `None` if it was not recorded or is that of the allocation.
 fn free_stack(
     document: &Document,
     device: Device<'_>,

@@ -1,4 +1,4 @@
-//! An open file, prepared for questions, and what its pictures are drawn from, made on demand.
+//! An open file with the indexes that its pictures are drawn from. Each index is made on demand and kept.
 
 use std::cell::{OnceCell, RefCell};
 use std::ops::Deref;
@@ -18,14 +18,14 @@ use super::filter::Filters;
 use crate::protocol::Axis;
 use crate::protocol::views::filter::FilterText;
 
-/// One open file; the device with the highest peak is its first.
+/// An open file. Its first device is the one with the highest peak.
 pub(super) struct Document {
     recording: Recording,
     pictures: Vec<Pictures>,
     pub(super) filters: Filters,
 }
 
-/// What pictures of one device are drawn from.
+/// The indexes that pictures of one device are drawn from.
 #[derive(Default)]
 struct Pictures {
     timeline: OnceCell<TimelineIndex>,
@@ -59,7 +59,7 @@ impl<'a> Deref for Device<'a> {
 }
 
 impl Document {
-    /// Follows the allocations of every device.
+    /// Replays the allocations of every device.
     pub(super) fn new(snapshot: Snapshot) -> Self {
         Self::of(Recording::by_peak(snapshot))
     }
@@ -82,7 +82,7 @@ impl Document {
         Some(self.filters.found(device, filter?)?.set)
     }
 
-    /// Finds out what the first picture needs.
+    /// Makes the indexes of the first picture.
     pub(super) fn prepare(&self) {
         if let Some(first) = self.devices().next() {
             let _prepared = (first.timeline(), first.site_of());
@@ -95,25 +95,25 @@ impl Document {
         both.map(|(device, pictures)| Device { device, pictures })
     }
 
-    /// A device, if the file has it.
+    /// A device; `None` if the file has no such.
     pub(super) fn device(&self, device: DeviceIndex) -> Option<Device<'_>> {
         self.devices().find(|known| known.index() == device)
     }
 }
 
 impl<'a> Device<'a> {
-    /// The timeline's columns; by events where there are no times.
+    /// The timeline's bands; those by events if there are no times.
     pub(super) fn bands(self, axis: Axis) -> Bands<'a> {
         Bands::of(self.history, axis == Axis::Time)
     }
 
-    /// What the timeline computes once; the same for both axes.
+    /// The timeline's index, which is the same for both axes.
     pub(super) fn timeline(self) -> &'a TimelineIndex {
         let index = || TimelineIndex::new(&self.bands(Axis::Events));
         self.pictures.timeline.get_or_init(index)
     }
 
-    /// All there is to see.
+    /// The bounds of the timeline.
     pub(super) fn bounds(self, axis: Axis) -> Bounds {
         Bounds::new(self.bands(axis).x_end(), self.peak_bytes())
     }
@@ -140,7 +140,7 @@ impl<'a> Device<'a> {
         })
     }
 
-    /// The best packing that is known by now.
+    /// The best packing so far; `None` before the first.
     pub(super) fn packed(self) -> Option<Rc<PackedMap>> {
         self.pictures.packed.borrow().clone()
     }

@@ -1,4 +1,4 @@
-//! Fetching a file from an address, with progress. What arrives is kept outside the module's memory.
+//! Downloads of files, with progress. The bytes are kept outside of the module's memory.
 
 use js_sys::{Array, Reflect, Uint8Array};
 use wasm_bindgen::{JsCast, JsValue};
@@ -7,7 +7,7 @@ use web_sys::{Blob, ReadableStreamDefaultReader, Response, WorkerGlobalScope};
 
 use crate::protocol::Failure;
 
-/// Fetches `url` into a blob; `on_progress` hears the bytes so far and, if the server says, of how many.
+/// Downloads `url` into a blob. `on_progress` gets the number of bytes so far and, if the server tells it, of all.
 pub(super) async fn blob(
     url: &str,
     mut on_progress: impl FnMut(u64, Option<u64>),
@@ -16,7 +16,7 @@ pub(super) async fn blob(
     if !response.ok() {
         return Err(refused(url, &response));
     }
-    // With Content-Encoding the length is that of the compressed bytes, which nobody sees.
+    // With Content-Encoding the length is that of the compressed bytes, while decompressed ones are counted.
     let header = |name: &str| response.headers().get(name).ok().flatten();
     let total = header("Content-Encoding")
         .is_none()
@@ -65,7 +65,7 @@ async fn request(url: &str) -> Result<Response, Failure> {
         .map_err(|error| unreachable(url, &crate::browser::error_text(&error)))
 }
 
-/// The browser does not tell a page whether a server forbids it to read or cannot be reached.
+/// The failure of a request without a response. Browsers hide whether the server refuses the page or is not reached.
 fn unreachable(url: &str, error: &str) -> Failure {
     let host = url.split('/').nth(2).unwrap_or(url);
     Failure {

@@ -1,48 +1,43 @@
-//! What filters match.
+//! The matches of filters, kept for the next questions.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use vramscope_core::analysis::search::filter::{self, Filter, Matches, Pointed};
+use vramscope_core::analysis::search::filter::{self, Filter, FilterText, Matches};
 use vramscope_core::bitset::BitSet;
 use vramscope_core::model::DeviceIndex;
 
 use super::document::Device;
-use crate::protocol::views::filter::FilterText;
 
-/// Matches that are kept: of the filter of now on all devices that are looked at, and of the one before.
+/// The most matches kept: those of the current filter on several devices, and those of the filter before.
 const KEPT: usize = 8;
 
-/// What the filters that were asked for last match, the newest first.
+/// The matches of the last filters, the newest first.
 #[derive(Default)]
 pub(super) struct Filters {
-    known: RefCell<VecDeque<((DeviceIndex, FilterText), Found)>>,
+    known: RefCell<VecDeque<((DeviceIndex, FilterText), SharedMatches)>>,
 }
 
-/// What a filter matches of one device.
+/// The matches of a filter on one device, cheap to clone.
 #[derive(Clone)]
-pub(super) struct Found {
+pub(super) struct SharedMatches {
     pub(super) set: Rc<BitSet>,
-    /// Why some of its terms find nothing.
+    /// The reasons why some of its terms match nothing.
     pub(super) notes: Rc<Vec<String>>,
 }
 
 impl Filters {
-    /// What the filter matches, and why not more; `None` for a text that everything matches.
-    pub(super) fn found(&self, device: Device<'_>, filter: &FilterText) -> Option<Found> {
+    /// The matches of a filter; `None` if its text cannot be parsed.
+    pub(super) fn found(&self, device: Device<'_>, filter: &FilterText) -> Option<SharedMatches> {
         let key = (device.history.device, filter.clone());
         let mut kept = self.known.borrow_mut();
         if let Some((_, found)) = kept.iter().find(|(known, _)| *known == key) {
             return Some(found.clone());
         }
         let parsed = Filter::parse(&filter.text).ok()?;
-        let pointed = Pointed {
-            cursor: filter.cursor,
-            range: filter.range,
-        };
-        let Matches { set, notes } = filter::matches(&parsed, *device, pointed);
-        let found = Found {
+        let Matches { set, notes } = filter::matches(&parsed, *device, filter.pointed());
+        let found = SharedMatches {
             set: Rc::new(set),
             notes: Rc::new(notes),
         };
@@ -71,7 +66,7 @@ mod tests {
     fn a_question_says_itself_what_is_searched_for() {
         let document = Document::new(vramscope_core::decode(FIXTURE).unwrap());
         let all = document.histories[0].allocations.len();
-        // One after the other, and the first again: nothing depends on what was asked before.
+        // Twice, so that each is asked after every other: answers must not depend on earlier questions.
         for _ in 0..2 {
             assert_eq!(matched(&document, "size>0", None), Some(all));
             assert_eq!(matched(&document, "size<0", None), Some(0));
@@ -86,13 +81,5 @@ mod tests {
             assert_eq!(live(moment), expected, "{moment}");
         }
         assert!(document.filters.known.borrow().len() <= KEPT);
-    }
-
-    #[test]
-    fn a_filter_says_only_what_its_words_refer_to() {
-        let of = |text| FilterText::of(text, Some(3), Some((1, 2))).unwrap();
-        assert_eq!((of("size>1").cursor, of("size>1").range), (None, None));
-        assert_eq!(of("live@cursor").cursor, Some(3));
-        assert_eq!(of("live@cursor").range, None);
     }
 }

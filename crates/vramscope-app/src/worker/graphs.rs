@@ -1,7 +1,7 @@
-//! An open file of inductor graphs: their orders, what the search for a better one has found, and the answers to
+//! An open file of inductor graphs: their orders, the search for better ones, and the answers to
 //! [`protocol::views::graph`](crate::protocol::views::graph).
 //!
-//! Orders are worked out when a graph is first looked at; the search goes on while nothing is asked.
+//! Orders are computed when a graph is first asked about. The search runs while no question waits.
 
 mod answers;
 mod lives;
@@ -10,72 +10,47 @@ mod tests;
 
 use std::rc::Rc;
 
-use vramscope_inductor::{Export, Graph, Method, Order, Planned, Search, Settings, Timeline, plan};
+use vramscope_inductor::{
+    Export, Graph, GraphFacts, NamedOrder, OrderName, Planned, Search, Settings, Timeline, plan,
+};
 
 use self::lives::Lives;
-use crate::protocol::views::graph::{GraphFacts, GraphFile, OrderKey, OrderName};
+use crate::protocol::views::graph::{GraphFile, OrderKey};
 use crate::protocol::{Note, NoteLevel};
 
 /// One open file of graphs.
 pub(super) struct Graphs {
     /// In the order of the file.
     graphs: Vec<(String, Rc<Graph>)>,
-    /// What the user should know of the file.
+    /// Warnings about the file and its graphs.
     warnings: Vec<String>,
-    /// Of each graph, once it has been looked at.
+    /// Graph → its orders, once it has been asked about.
     orders: Vec<Option<Orders>>,
-    /// Of the order that was asked about last.
+    /// The lives in the order that was asked about last.
     lives: Option<(OrderKey, Lives)>,
-    /// The graph that a better order is searched for.
+    /// The graph of the running search.
     searched: Option<usize>,
     live: Option<answers::LiveRows>,
 }
 
 /// The orders of one graph.
 struct Orders {
-    /// As [`OrderName::ALL`]; of a graph with a cycle only the first.
-    known: Vec<Known>,
-    /// What PyTorch would choose.
+    /// One order for each of [`OrderName::ALL`]; for a graph with a cycle only the first.
+    known: Vec<NamedOrder>,
+    /// The order that PyTorch would choose.
     chosen: OrderName,
-    /// What is wrong with the graph, in PyTorch's words.
+    /// The fault of the graph, in PyTorch's words.
     problem: Option<String>,
-    /// The search for a better order; `None` where there is none.
+    /// The search for a better order; `None` for a graph with a cycle.
     search: Option<Box<Search<Rc<Graph>>>>,
-    /// How long it has searched, in ms.
+    /// Time spent on the search, in ms.
     searched_ms: f64,
-    /// How long it is to search, in ms.
+    /// Time that the search may take in all, in ms.
     search_ms: f64,
 }
 
-/// How long at once, in ms: what is asked meanwhile waits.
+/// Duration of a slice of the search, in ms. Questions that come meanwhile wait.
 const SLICE_MS: f64 = 12.0;
-
-/// One order.
-struct Known {
-    name: OrderName,
-    order: Order,
-    /// Per node: its step.
-    steps: Vec<u32>,
-    timeline: Timeline,
-    /// Bytes after each step, what is used no more being freed.
-    after: Vec<i64>,
-    /// Counts its changes.
-    version: u32,
-}
-
-impl Known {
-    fn new(graph: &Graph, name: OrderName, order: Order, timeline: Timeline) -> Self {
-        let after = timeline.alloc_free_steps(graph).into_iter();
-        Self {
-            name,
-            steps: order.steps(),
-            after: after.map(|(_, after)| after).collect(),
-            order,
-            timeline,
-            version: 0,
-        }
-    }
-}
 
 impl Orders {
     fn of(graph: &Rc<Graph>) -> Self {
@@ -84,7 +59,7 @@ impl Orders {
             let order = graph.baseline();
             let timeline = Timeline::of(graph, &order);
             return Self {
-                known: vec![Known::new(graph, OrderName::Baseline, order, timeline)],
+                known: vec![NamedOrder::new(graph, OrderName::Baseline, order, timeline)],
                 chosen: OrderName::Baseline,
                 problem: fault,
                 search: None,
@@ -93,17 +68,17 @@ impl Orders {
             };
         };
         let known = |name, planned: &Planned| {
-            Known::new(graph, name, planned.order.clone(), planned.timeline.clone())
+            NamedOrder::new(graph, name, planned.order.clone(), planned.timeline.clone())
         };
-        let mut all: Vec<Known> = plan
+        let mut all: Vec<NamedOrder> = plan
             .orders
             .iter()
-            .map(|planned| known(name_of(planned.method), planned))
+            .map(|planned| known(planned.method.into(), planned))
             .collect();
         all.push(known(OrderName::Best, plan.chosen()));
         Self {
             known: all,
-            chosen: name_of(plan.chosen().method),
+            chosen: plan.chosen().method.into(),
             problem: fault,
             search: Some(Box::new(Search::new(graph.clone(), &plan))),
             searched_ms: 0.0,
@@ -118,7 +93,7 @@ impl Orders {
             .is_some_and(|search| !is_done(search))
     }
 
-    /// Searches on for a moment.
+    /// Searches for a slice of time.
     fn search(&mut self, graph: &Graph, now_ms: fn() -> f64) {
         let Some(search) = &mut self.search else {
             return;
@@ -136,27 +111,18 @@ impl Orders {
             let order = search.order().clone();
             let timeline = Timeline::of(graph, &order);
             let version = best.version + 1;
-            *best = Known::new(graph, OrderName::Best, order, timeline);
+            *best = NamedOrder::new(graph, OrderName::Best, order, timeline);
             best.version = version;
         }
     }
 
-    fn get(&self, name: OrderName) -> Option<&Known> {
+    fn get(&self, name: OrderName) -> Option<&NamedOrder> {
         self.known.iter().find(|known| known.name == name)
     }
 }
 
-fn name_of(method: Method) -> OrderName {
-    match method {
-        Method::Baseline => OrderName::Baseline,
-        Method::Lpmf => OrderName::Lpmf,
-        Method::Bfs => OrderName::Bfs,
-        Method::Dfs => OrderName::Dfs,
-    }
-}
-
 impl Graphs {
-    /// The graphs of a file; there is at least one.
+    /// The graphs of a file, of which there is at least one.
     pub(super) fn new(export: Export) -> Self {
         let Export { graphs, warnings } = export;
         let of_graphs = graphs.iter().flat_map(|graph| {
@@ -177,7 +143,7 @@ impl Graphs {
         }
     }
 
-    /// What the page is told once they are read.
+    /// The facts of the file for the page.
     pub(super) fn opened(&self, name: &str, file_bytes: u64, read_ms: f64) -> GraphFile {
         let note = |text: &String| Note {
             level: NoteLevel::Warning,
@@ -189,13 +155,15 @@ impl Graphs {
         GraphFile {
             name: name.to_owned(),
             file_bytes,
-            graphs: self.graphs.iter().map(facts).collect(),
+            graphs: (self.graphs.iter())
+                .map(|(name, graph)| GraphFacts::of(name, graph))
+                .collect(),
             notes: self.warnings.iter().map(note).collect(),
             read_ms,
         }
     }
 
-    /// Whether there is something left to search for.
+    /// Whether the search is under way.
     pub(super) fn is_searching(&self) -> bool {
         let orders = self
             .searched
@@ -203,7 +171,7 @@ impl Graphs {
         orders.is_some_and(Orders::is_searching)
     }
 
-    /// Searches on for a moment, for the graph that was asked about last.
+    /// Searches for a slice of time in the graph that was asked about last.
     pub(super) fn search(&mut self, now_ms: fn() -> f64) {
         let Some(number) = self.searched.filter(|_| self.is_searching()) else {
             return;
@@ -215,8 +183,8 @@ impl Graphs {
         }
     }
 
-    /// This graph is searched from now on. Of the one before, a search that has had its time goes on no more: many
-    /// graphs would hold much more memory than one.
+    /// Moves the search to this graph. Ends the search of the graph before if it has had its time: the memory of many
+    /// searches would be much more than that of one.
     fn look_at(&mut self, number: usize) {
         let before = self.searched.replace(number);
         let Some(before) = before.filter(|&before| before != number) else {
@@ -235,29 +203,19 @@ impl Graphs {
         Some(graph)
     }
 
-    /// The orders of a graph, worked out if they are not yet.
+    /// The orders of a graph, computed if they are not yet; `None` if the file has no such graph.
     fn prepare(&mut self, number: u32) -> Option<&Orders> {
         let (_, graph) = self.graphs.get(number as usize)?;
         let orders = self.orders.get_mut(number as usize)?;
         Some(orders.get_or_insert_with(|| Orders::of(graph)))
     }
 
-    /// The graph of a question and its order; the first order where the graph has no such.
-    fn find(&mut self, key: OrderKey) -> Option<(&Graph, &Known)> {
+    /// The graph of a question and its order, or its first order if it lacks that one; `None` if the file has no such
+    /// graph.
+    fn find(&mut self, key: OrderKey) -> Option<(&Graph, &NamedOrder)> {
         self.prepare(key.graph)?;
         let orders = self.orders.get(key.graph as usize)?.as_ref()?;
         let known = orders.get(key.order).or(orders.known.first())?;
         Some((self.graph(key.graph)?, known))
-    }
-}
-
-fn facts((name, graph): &(String, Rc<Graph>)) -> GraphFacts {
-    let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-    GraphFacts {
-        name: name.clone(),
-        nodes: count(graph.node_count()),
-        buffers: count(graph.buffer_count() - graph.input_count),
-        freeable_inputs: count(graph.input_count),
-        freeable_bytes: graph.freeable_bytes(),
     }
 }

@@ -1,4 +1,4 @@
-//! A worker: reads one file, keeps it, draws it and answers questions about it.
+//! A worker reads one file, keeps it, draws it and answers questions about it.
 //!
 //! ```text
 //! messages ─> queue ─> open ─> Document ─> answer / Painter ─> messages
@@ -61,13 +61,13 @@ struct Worker {
     painter: Painter,
     bitmaps: bitmap::Bitmaps,
     views: views::Caches,
-    /// What is found out ahead.
+    /// Work done ahead of questions.
     preparation: prepare::Preparation,
-    /// What is left of [`Request::WarmUp`].
+    /// The rest of [`Request::WarmUp`].
     warm_up: Option<WarmUp>,
 }
 
-/// What a file holds.
+/// The contents of a file.
 enum File {
     Snapshot(Box<Document>),
     Graphs(Box<Graphs>),
@@ -82,7 +82,7 @@ impl File {
     }
 }
 
-/// Starts listening.
+/// Runs the worker: listens to the page from now on.
 pub(crate) fn run() {
     let port = Rc::new(Port::new());
     port.report_panics();
@@ -108,7 +108,8 @@ fn receive(event: &MessageEvent) -> Result<(Request, JsValue), String> {
     Ok((request, parts.get(1)))
 }
 
-/// Answers one question; comes back for the next, so that newer ones can take the place of older ones.
+/// Answers one question and schedules the next, so that messages come in between and newer questions replace older
+/// ones.
 fn work(worker: &Rc<RefCell<Worker>>, port: &Rc<Port>, ticks: &port::Ticks) {
     let next = worker.borrow_mut().queue.pop();
     let Some((request, attachment)) = next else {
@@ -153,7 +154,7 @@ fn work(worker: &Rc<RefCell<Worker>>, port: &Rc<Port>, ticks: &port::Ticks) {
     }
 }
 
-/// Does one thing that nobody has asked for yet, if there is one to do, and comes back for the next.
+/// Does one piece of work ahead of questions, if there is any, and schedules the next.
 fn idle(worker: &mut Worker, ticks: &port::Ticks) {
     worker.warm_up = worker
         .warm_up
@@ -195,7 +196,7 @@ impl Worker {
         };
         match extra {
             Extra::Nothing => (Some(answer), JsValue::NULL),
-            // The array's buffer is what moves to the page.
+            // The array is dropped here; its buffer moves to the page.
             Extra::Bytes(bytes) => {
                 let array = js_sys::Uint8Array::from(bytes.as_slice());
                 (Some(answer), array.buffer().into())
@@ -214,7 +215,7 @@ impl Worker {
         }
     }
 
-    /// A picture. Its pixels become a bitmap without being copied.
+    /// The answer to a request for a picture, with its bitmap. The pixels are not copied.
     fn drawn(&mut self, draw: &DrawRequest) -> (Option<Answer>, JsValue) {
         match self.draw(draw) {
             Ok((frame, bitmap)) => (Some(DrawRequest::wrap(frame)), bitmap.into()),

@@ -1,4 +1,4 @@
-//! Opening: from a blob or an address to a [`Document`] or to [`Graphs`], by what is in it, with progress on the way.
+//! Opens a blob or an address as a [`Document`] or as [`Graphs`], depending on its contents, and reports progress.
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -19,10 +19,10 @@ use super::{File, fetch, opened};
 use crate::browser::clock;
 use crate::protocol::{Failure, Progress, Reply, Stage};
 
-/// Least time between two progress messages, in ms.
+/// The least time between two progress messages, in ms.
 const PROGRESS_EVERY_MS: f64 = 50.0;
 
-/// Sends progress, but not too often.
+/// Sends progress to the page, at most once per interval.
 struct Reporter<'a> {
     port: &'a Port,
     last_ms: f64,
@@ -45,7 +45,7 @@ impl<'a> Reporter<'a> {
     }
 }
 
-/// Fetches and reads what lies at `url`. Tells the page how it goes.
+/// Downloads and reads the file at `url`. Reports progress and outcome to the page.
 pub(super) async fn url(name: &str, url: &str, port: &Port) -> Option<File> {
     let mut reporter = Reporter::new(port);
     let fetched = fetch::blob(url, |done_bytes, total_bytes| {
@@ -62,7 +62,7 @@ pub(super) async fn url(name: &str, url: &str, port: &Port) -> Option<File> {
     }
 }
 
-/// Reads a blob, by what is in it. Tells the page how it goes.
+/// Reads a blob. Reports progress and outcome to the page.
 pub(super) fn blob(name: &str, blob: JsValue, port: &Port) -> Option<File> {
     let start_ms = clock::now_ms();
     let blob = blob.unchecked_into::<Blob>();
@@ -91,7 +91,7 @@ pub(super) fn blob(name: &str, blob: JsValue, port: &Port) -> Option<File> {
     }
 }
 
-/// Reads a snapshot. Tells the page how it goes.
+/// Reads a snapshot. Reports progress and outcome to the page.
 fn snapshot(name: &str, reader: BlobReader, port: &Port, start_ms: f64) -> Option<File> {
     let size_bytes = reader.size_bytes();
     let mut reporter = Reporter::new(port);
@@ -109,7 +109,7 @@ fn snapshot(name: &str, reader: BlobReader, port: &Port, start_ms: f64) -> Optio
                     total_bytes: Some(size_bytes),
                     events,
                 });
-                // Cancelling ends the whole worker.
+                // Never broken off: to cancel, the page ends the whole worker.
                 ControlFlow::Continue(())
             },
         },
@@ -129,7 +129,7 @@ fn snapshot(name: &str, reader: BlobReader, port: &Port, start_ms: f64) -> Optio
             port.send(&Reply::Opened(Box::new(opened::opened(
                 &document, name, size_bytes, read_ms,
             ))));
-            // While the page builds what it shows of that.
+            // The page is busy building its elements meanwhile.
             document.prepare();
             Some(File::Snapshot(Box::new(document)))
         }
@@ -137,17 +137,17 @@ fn snapshot(name: &str, reader: BlobReader, port: &Port, start_ms: f64) -> Optio
     }
 }
 
-/// How much of a file tells what it is.
+/// Bytes that are enough to tell a file's kind.
 const HEAD_BYTES: u64 = 4 << 10;
 
-/// Whether a file holds graphs. What cannot be read says so when it is read whole.
+/// Whether a file holds graphs. `false` if it cannot be read: reading it whole will report the error.
 fn is_graph(reader: BlobReader) -> bool {
     let mut head = Vec::new();
     let read = reader.take(HEAD_BYTES).read_to_end(&mut head);
     read.is_ok() && FileKind::of(&head) == FileKind::Graphs
 }
 
-/// Reads a file of graphs. Tells the page how it goes.
+/// Reads a file of graphs. Reports progress and outcome to the page.
 fn graphs(name: &str, reader: BlobReader, port: &Port, start_ms: f64) -> Option<File> {
     let size_bytes = reader.size_bytes();
     let mut reporter = Reporter::new(port);
@@ -175,7 +175,7 @@ fn graphs(name: &str, reader: BlobReader, port: &Port, start_ms: f64) -> Option<
     }
 }
 
-/// A reader that says how far it has come.
+/// A reader that reports the bytes read.
 struct Counted<F> {
     reader: BlobReader,
     done_bytes: u64,

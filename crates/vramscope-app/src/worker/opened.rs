@@ -1,19 +1,16 @@
-//! What the page is told of a file once it is read, or could not be.
+//! The facts about a file for the page: once it is read, or why it could not be.
 
+use vramscope_core::Error;
 use vramscope_core::analysis::report::facts::{Fact, FactKind, FactLevel, facts, warning_text};
-use vramscope_core::ids::EventId;
 use vramscope_core::model::{ContainerKind, Warning};
 use vramscope_core::units::Count;
-use vramscope_core::{Error, ErrorKind};
 use vramscope_inductor::ReadError;
+use vramscope_view::line_facts::LineFacts;
 
 use super::document::{Device, Document};
-use super::views::line_facts;
-use crate::protocol::{
-    Axes, Axis, DeviceFacts, Failure, FileFacts, Heights, Note, NoteLevel, Opened,
-};
+use crate::protocol::{Axes, Axis, DeviceFacts, Failure, FileFacts, Note, NoteLevel, Opened};
 
-/// What is known of an open file.
+/// The facts about an open file.
 pub(super) fn opened(document: &Document, name: &str, file_bytes: u64, read_ms: f64) -> Opened {
     let snapshot = &document.snapshot;
     let facts = facts(document);
@@ -25,13 +22,9 @@ pub(super) fn opened(document: &Document, name: &str, file_bytes: u64, read_ms: 
     };
     let mut notes: Vec<_> = notes_of(None).collect();
     notes.extend(snapshot.warnings.list().iter().map(warning_note));
-    let devices = document.devices().map(|device| {
-        device_facts(
-            document,
-            device,
-            notes_of(Some(device.history.device)).collect(),
-        )
-    });
+    let devices = document
+        .devices()
+        .map(|device| device_facts(device, notes_of(Some(device.history.device)).collect()));
     Opened {
         file: FileFacts {
             name: name.to_owned(),
@@ -50,7 +43,7 @@ pub(super) fn opened(document: &Document, name: &str, file_bytes: u64, read_ms: 
     }
 }
 
-fn device_facts(document: &Document, device: Device<'_>, notes: Vec<Note>) -> DeviceFacts {
+fn device_facts(device: Device<'_>, notes: Vec<Note>) -> DeviceFacts {
     let history = device.history;
     let times = &history.moment_start_us;
     DeviceFacts {
@@ -69,25 +62,16 @@ fn device_facts(document: &Document, device: Device<'_>, notes: Vec<Note>) -> De
             events: device.bounds(Axis::Events),
             time: device.has_times().then(|| device.bounds(Axis::Time)),
         },
-        lines: line_facts(document, device),
-        heights: Heights {
-            // The cast saturates.
-            map_bytes: device.map_lanes().y_end() as u64,
-            packing_bytes: 0,
-        },
+        lines: LineFacts::of(*device),
+        // The cast saturates.
+        map_bytes: device.map_lanes().y_end() as u64,
+        packing_bytes: 0,
         ooms: device.failed_requests().len() as u64,
         notes,
     }
 }
 
-/// The failed allocations: the moment that begins with each, and its event.
-pub(super) fn ooms(device: Device<'_>) -> impl Iterator<Item = (u32, EventId)> {
-    let first = device.history.first_event;
-    let moments = device.failed_requests().iter();
-    moments.map(move |&moment| (moment, EventId(first + moment - 1)))
-}
-
-/// All memory of this worker; unknown where the tests run natively.
+/// Bytes of this worker's memory; 0 in native tests.
 fn worker_bytes() -> u64 {
     #[cfg(target_arch = "wasm32")]
     {
@@ -107,7 +91,7 @@ fn model_bytes(document: &Document) -> u64 {
         + snapshot.contexts.heap_bytes()
         + snapshot.events.heap_bytes();
     let histories = document.histories.iter().map(|history| {
-        // Per allocation and per event, as the columns of `History` are.
+        // Bytes per row of the columns of `History`.
         history.allocations.len() * 32
             + history.active_bytes.len() * 12
             + history.moment_start_us.len() * 8
@@ -157,7 +141,7 @@ fn warning_note(warning: &Warning) -> Note {
     }
 }
 
-/// With a capital and a full stop.
+/// The text as a sentence, with a capital and a full stop.
 fn sentence(text: &str) -> String {
     let mut characters = text.chars();
     let first = characters
@@ -167,7 +151,7 @@ fn sentence(text: &str) -> String {
     format!("{first}{}.", characters.as_str())
 }
 
-/// `gzip, pickle protocol 4`.
+/// Containers from the outside in, e.g. `gzip, pickle protocol 4`.
 fn format_text(containers: &[ContainerKind]) -> String {
     let words = containers.iter().map(|container| match container {
         ContainerKind::Gzip => "gzip".to_owned(),
@@ -191,7 +175,6 @@ pub(super) fn failure(error: &Error) -> Failure {
         format: format_text(&error.containers),
         head: error.head.clone(),
         is_internal: false,
-        is_cancelled: error.kind == ErrorKind::Cancelled,
     }
 }
 

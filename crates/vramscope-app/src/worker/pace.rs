@@ -1,6 +1,6 @@
-//! How long a piece of work may take.
+//! Time limits of pieces of work.
 
-/// A time that was given to a piece of work.
+/// The time limit of a piece of work.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     begin_ms: f64,
@@ -8,7 +8,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// From now on, so many ms.
+    /// A limit of `ms` from now on.
     pub(super) fn of(given_ms: f64) -> Self {
         Self {
             begin_ms: now_ms(),
@@ -21,13 +21,13 @@ impl Pace {
         self.spent_ms() >= self.given_ms
     }
 
-    /// What was spent of it, in ms.
+    /// Time since the beginning, in ms.
     pub(super) fn spent_ms(&self) -> f64 {
         now_ms() - self.begin_ms
     }
 }
 
-/// Tests run natively, where no browser tells the time.
+/// The time in ms, by the browser's clock; in native tests, which have no browser, by the system's.
 fn now_ms() -> f64 {
     #[cfg(target_arch = "wasm32")]
     {

@@ -1,46 +1,39 @@
-//! Pictures: which are drawn, what is under a pixel, where a band runs.
+//! Draws pictures, and finds things under their pixels and outlines in them.
 
-use std::ops::Range;
-
-use vramscope_core::ids::AllocationId;
+use vramscope_view::extent::column_spans;
 use vramscope_view::map::{MapHit, MapRaster};
-use vramscope_view::raster::{
-    Bands, ColumnSpan, Frame, Hit, NONE, Paint, TimelineIndex, TimelineRaster,
-};
+use vramscope_view::raster::{Bands, ColumnSpan, Frame, Hit, Paint, TimelineRaster};
 use vramscope_view::theme::Theme;
-use vramscope_view::viewport::{Bounds, Viewport};
+use vramscope_view::viewport::Viewport;
 
 use super::colours::Colours;
 use super::document::{Device, Document};
 use super::reserved;
-use crate::protocol::{Axis, DrawRequest, EventPlace, Look, Picture, Thing};
+use crate::protocol::{DrawRequest, Look, Picture, Thing};
 
-/// Columns by which a band's lowest and highest edges are found.
-const FIT_COLUMNS: u32 = 1_024;
-
-/// Draws; keeps buffers, colours and the last frame.
+/// Draws pictures. Keeps buffers, colours and the last frame.
 #[derive(Default)]
 pub(super) struct Painter {
     raster: TimelineRaster,
     map_raster: MapRaster,
     frame: Frame,
-    /// What `frame` shows.
+    /// The picture in `frame`; `None` while there is none.
     drawn: Option<DrawRequest>,
     pub(super) colours: Colours,
-    /// One pixel, for places that the last frame does not show.
+    /// A frame of one pixel, for places in other pictures than the last.
     probe: Frame,
 }
 
-/// What is under a pixel.
+/// The thing under a pixel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Under {
-    /// Of a stack of bands: a row is an allocation, or a piece in the segment timeline.
+    /// A hit in a stack of bands, whose rows are allocations, or pieces in the segment timeline.
     Band(Hit),
     Map(MapHit),
 }
 
 impl Painter {
-    /// Draws a picture.
+    /// Draws a picture; `None` if there is no such device.
     pub(super) fn draw(&mut self, document: &Document, draw: &DrawRequest) -> Option<&Frame> {
         let device = document.device(draw.look.device)?;
         self.drawn = None;
@@ -51,7 +44,7 @@ impl Painter {
         Some(&self.frame)
     }
 
-    /// What is at device px (`x_px`, `y_px`) of a picture.
+    /// The thing at device px (`x_px`, `y_px`) of a picture; `None` if there is no such device.
     pub(super) fn hit(
         &mut self,
         document: &Document,
@@ -78,7 +71,7 @@ impl Painter {
             let hit = Hit::test(&bands, &self.frame, view, x_px, y_px);
             return Some(Under::Band(hit));
         }
-        // The page shows a stretched picture: draw the one pixel as it will be.
+        // The page still shows another picture, stretched. One pixel of the asked one is drawn on its own.
         let pixel = Viewport {
             x_min: view.x_at(f64::from(x_px)),
             x_max: view.x_at(f64::from(x_px) + 1.0),
@@ -139,7 +132,7 @@ impl Painter {
     }
 }
 
-/// The columns of a picture: pieces of segments in the segment timeline, else allocations.
+/// The bands of a picture: pieces of segments in the segment timeline, else allocations.
 fn stack<'a>(device: Device<'a>, look: &Look) -> Bands<'a> {
     match look.picture {
         Picture::Segments => reserved::bands(device, look.axis),
@@ -154,7 +147,7 @@ pub(super) fn outline(device: Device<'_>, draw: &DrawRequest, thing: Thing) -> V
     let rows = match (look.picture, thing) {
         (Picture::Timeline, Thing::Allocation(id)) => id.index()..id.index() + 1,
         (Picture::Timeline, Thing::Segment(_)) => 0..0,
-        // An allocation is outlined by the segment that it lives in.
+        // This picture has no allocations: the segment around it is outlined instead.
         (Picture::Segments, Thing::Allocation(id)) => reserved::rows_around(device, id.index()),
         (Picture::Segments, Thing::Segment(piece)) => {
             let segments = device.segments();
@@ -183,83 +176,13 @@ pub(super) fn outline(device: Device<'_>, draw: &DrawRequest, thing: Thing) -> V
         Picture::Segments => &device.reserved().index,
         Picture::Timeline | Picture::Map | Picture::Packing => device.timeline(),
     };
-    ColumnSpan::outline(&spans(&bands, index, viewport, rows))
+    ColumnSpan::outline(&column_spans(&bands, index, viewport, rows))
 }
 
-/// A rectangle's corners in device px, at least a pixel wide and high.
+/// The corners of a rectangle in device px, at least a pixel wide and high so that it is seen.
 fn rectangle(view: &Viewport, (x, y): ((f64, f64), (f64, f64))) -> Vec<(f64, f64)> {
     let (left, top) = (view.x_px(x.0), view.y_px(y.1));
     let right = view.x_px(x.1).max(left + 1.0);
     let bottom = view.y_px(y.0).max(top + 1.0);
     vec![(left, top), (right, top), (right, bottom), (left, bottom)]
-}
-
-/// Where an allocation lies in the whole of the timeline and of the map.
-pub(super) fn place(device: Device<'_>, allocation: AllocationId) -> EventPlace {
-    let table = &device.history.allocations;
-    let row = allocation.index();
-    let moments = device.history.active_bytes.len() as u32;
-    let (born, died) = (table.born[row], table.died[row].min(moments));
-    let bands = device.bands(Axis::Events);
-    let times = device.bands(Axis::Time);
-    let x = |moment: u32| times.moment_x(moment as usize);
-    EventPlace {
-        moments: (born, died),
-        time_us: device.has_times().then(|| (x(born), x(died))),
-        edges_bytes: edges(&bands, device.timeline(), row..row + 1, (born, died)),
-        map_bytes: device
-            .map_lanes()
-            .span(table.address[row], table.bytes[row]),
-    }
-}
-
-/// The lowest and the highest edge of neighbouring rows over their life.
-pub(super) fn edges(
-    bands: &Bands<'_>,
-    index: &TimelineIndex,
-    rows: Range<usize>,
-    (born, died): (u32, u32),
-) -> (f64, f64) {
-    let died = died.min(bands.moments() as u32);
-    let bands = Bands {
-        moment_start_us: None,
-        ..*bands
-    };
-    let life = Viewport {
-        x_min: f64::from(born),
-        x_max: f64::from(died.max(born + 1)),
-        y_min_bytes: 0.0,
-        y_max_bytes: Bounds::new(1.0, index.peak_bytes()).y_end_bytes,
-        width_px: FIT_COLUMNS.min(died.saturating_sub(born)).max(1),
-        height_px: 1,
-    };
-    let spans = spans(&bands, index, &life, rows);
-    let lowest = spans
-        .iter()
-        .map(|span| life.bytes_at(span.bottom_px))
-        .fold(f64::INFINITY, f64::min);
-    let highest = spans
-        .iter()
-        .map(|span| life.bytes_at(span.top_px))
-        .fold(0.0, f64::max);
-    (lowest.min(highest), highest)
-}
-
-fn spans(
-    bands: &Bands<'_>,
-    index: &TimelineIndex,
-    viewport: &Viewport,
-    rows: Range<usize>,
-) -> Vec<ColumnSpan> {
-    let moment = |x_px: u32| {
-        let (from, to) = (
-            viewport.x_at(f64::from(x_px)),
-            viewport.x_at(f64::from(x_px + 1)),
-        );
-        bands
-            .moments_in(from, to)
-            .map_or(NONE, |moments| index.highest_in(bands, moments))
-    };
-    let moments: Vec<_> = (0..viewport.width_px).map(moment).collect();
-    ColumnSpan::of_rows(bands, &moments, viewport, rows)
 }

@@ -9,7 +9,7 @@ use super::document::Document;
 use super::opened;
 use super::painter::Painter;
 use super::tests::{ask, fixtures};
-use crate::protocol::views::segments::{Answer, Question};
+use crate::protocol::views::segments::{MapLanesOf, SegmentOf};
 use crate::protocol::{
     Axis, DeviceFacts, DrawRequest, Hit, HitOf, HitOn, Look, OutlineOf, Picture, Thing, Viewport,
 };
@@ -60,7 +60,7 @@ fn check(
     let frame = painter.draw(document, &draw).unwrap();
     let is_empty = frame.rgba.iter().all(|&byte| byte == 0);
     let expected = match look.picture {
-        Picture::Map => facts.heights.map_bytes == 0,
+        Picture::Map => facts.map_bytes == 0,
         _ => facts.peak_reserved_bytes == 0,
     };
     assert!(!expected || is_empty, "{path:?} {look:?}: nothing to draw");
@@ -91,7 +91,7 @@ fn check_hit(document: &Document, painter: &mut Painter, hit: &Hit, path: &Path)
     let thing = match &hit.on {
         HitOn::Nothing | HitOn::Unmapped { .. } => return 0,
         HitOn::Several(several) => {
-            assert!(several.allocations > 1, "{path:?}");
+            assert!(several.top.count > 1, "{path:?}");
             return 1;
         }
         HitOn::One(preview) => Thing::Allocation(preview.allocation),
@@ -120,12 +120,12 @@ fn check_hit(document: &Document, painter: &mut Painter, hit: &Hit, path: &Path)
     };
     assert!(outline.points_px.len() >= 4, "{path:?}: {outline:?}");
     if let Thing::Segment(piece) = thing {
-        let question = Question::Segment {
+        let question = SegmentOf {
             device: hit.draw.look.device,
             piece,
             moment: hit.moment.map(|facts| facts.moment),
         };
-        let Some(Answer::Segment(details)) = ask(question, document, painter) else {
+        let Some(details) = ask(question, document, painter) else {
             panic!("{path:?}")
         };
         let row = piece as usize;
@@ -145,10 +145,10 @@ fn check_hit(document: &Document, painter: &mut Painter, hit: &Hit, path: &Path)
 }
 
 fn check_lanes(document: &Document, painter: &mut Painter, facts: &DeviceFacts, path: &Path) {
-    let question = Question::Lanes {
+    let question = MapLanesOf {
         device: facts.device,
     };
-    let Some(Answer::Lanes(lanes)) = ask(question, document, painter) else {
+    let Some(lanes) = ask(question, document, painter) else {
         panic!("{path:?}")
     };
     assert!(lanes.lanes.is_sorted_by(|a, b| a.y < b.y), "{path:?}");
@@ -156,6 +156,6 @@ fn check_lanes(document: &Document, painter: &mut Painter, facts: &DeviceFacts, 
         .lanes
         .last()
         .map_or(0.0, |lane| lane.y + lane.bytes as f64);
-    assert_eq!(top as u64, facts.heights.map_bytes, "{path:?}");
+    assert_eq!(top as u64, facts.map_bytes, "{path:?}");
     assert_eq!(lanes.groups.is_empty(), lanes.lanes.is_empty(), "{path:?}");
 }

@@ -1,4 +1,4 @@
-//! The worker's end of the wire, and its turn-taking.
+//! The worker's messages to and from the page, and the turns of its work.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -10,15 +10,15 @@ use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent};
 
 use crate::protocol::{Failure, Reply, to_text};
 
-/// Tells the page of a panic.
+/// Reports a panic to the page.
 type Report = Box<dyn Fn(String)>;
 
 thread_local! {
-    /// A panic hook must be `Send`, which a worker's scope is not; there is one thread.
+    /// The reporter for the panic hook. A hook must be `Send`, so it cannot hold the worker's scope, which is not.
     static REPORT: RefCell<Option<Report>> = const { RefCell::new(None) };
 }
 
-/// Sends to the page.
+/// The connection to the page.
 pub(super) struct Port {
     scope: DedicatedWorkerGlobalScope,
 }
@@ -35,7 +35,7 @@ impl Port {
         let on_message = Closure::<dyn Fn(MessageEvent)>::new(take);
         self.scope
             .set_onmessage(Some(on_message.as_ref().unchecked_ref()));
-        // Listens as long as the worker lives.
+        // Forgotten, as it listens as long as the worker lives.
         on_message.forget();
     }
 
@@ -43,7 +43,7 @@ impl Port {
         self.post(reply, &Array::new(), &JsValue::NULL);
     }
 
-    /// Sends a reply with an attachment that moves to the page; `NULL` is none.
+    /// Sends a reply with an attachment, which moves to the page; `NULL` for none.
     pub(super) fn send_with(&self, reply: &Reply, attachment: &JsValue) {
         if attachment.is_null() {
             return self.send(reply);
@@ -63,7 +63,7 @@ impl Port {
         }
     }
 
-    /// Tells the page of a panic before the module traps.
+    /// Reports panics to the page from now on, before the module traps.
     pub(super) fn report_panics(&self) {
         let port = Self {
             scope: self.scope.clone(),
@@ -87,13 +87,13 @@ impl Port {
     }
 }
 
-/// Says something on the console that cannot be said to the page.
+/// Logs an error that cannot be sent to the page.
 pub(super) fn log_error(text: &str) {
     gloo::console::error!(text);
 }
 
-/// Calls back after the messages that wait have come in: a message to oneself goes to the end of the
-/// line, without the delay that timers have.
+/// Calls back after the waiting messages have been received: a message to oneself goes to the end of their queue,
+/// without the delay of a timer.
 #[derive(Clone)]
 pub(super) struct Ticks {
     inner: Rc<Inner>,
@@ -106,7 +106,7 @@ struct Inner {
 
 impl Ticks {
     pub(super) fn new(work: impl Fn(&Self) + 'static) -> Self {
-        // Every worker can make a channel; the specification has no reason to fail.
+        // The specification has no reason for which this can fail.
         let channel = MessageChannel::new().unwrap_or_else(|error| wasm_bindgen::throw_val(error));
         let ticks = Self {
             inner: Rc::new(Inner {
@@ -128,7 +128,7 @@ impl Ticks {
         ticks
     }
 
-    /// Calls back once, however often this is called before.
+    /// Asks for the next call. Further requests before that call change nothing.
     pub(super) fn schedule(&self) {
         if !self.inner.is_scheduled.replace(true) {
             let _ = self.inner.channel.port2().post_message(&JsValue::NULL);

@@ -1,14 +1,14 @@
-//! Finding out ahead, while nothing is asked, what other views will need of the device that is shown first.
+//! Computes ahead, while no question waits, what other views will need of the first device.
 //!
-//! One thing at a time, each well below what a user notices, and only once the first picture is there.
+//! It goes in steps too short to be noticed, and begins after the first picture.
 
 use super::document::Document;
 use super::views::{self, Caches};
 
-/// Above so many events, memory is scarcer than time: what is needed is found out when it is asked for.
+/// The most events for which to compute ahead. With more, memory is scarcer than time, so it is done on demand.
 const MOST_EVENTS: u32 = 4_000_000;
 
-/// What is found out, in order: what takes longest and is most likely to be looked at first.
+/// The steps in order: those that take longest and are most likely needed come first.
 type Step = fn(&Document, &mut Caches);
 
 const STEPS: [Step; 5] = [
@@ -36,7 +36,7 @@ const STEPS: [Step; 5] = [
     },
 ];
 
-/// What is left to find out.
+/// The steps that are left.
 #[derive(Default)]
 pub(super) struct Preparation {
     done: usize,
@@ -44,17 +44,17 @@ pub(super) struct Preparation {
 }
 
 impl Preparation {
-    /// A picture has been drawn: there is time now.
+    /// Begins, as the first picture has been drawn.
     pub(super) fn begin(&mut self) {
         self.may_begin = true;
     }
 
-    /// Whether there is something left to do now.
+    /// Whether it has begun and steps are left.
     pub(super) fn is_waiting(&self) -> bool {
         self.may_begin && self.done < STEPS.len()
     }
 
-    /// Finds out one more thing, if there is one left.
+    /// Does the next step, if one is left.
     pub(super) fn step(&mut self, document: &Document, caches: &mut Caches) {
         let events = document
             .devices()

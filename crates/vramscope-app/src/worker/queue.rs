@@ -1,10 +1,10 @@
-//! Questions that wait. A newer one takes the place of an older one that it makes pointless.
+//! The queue of requests. A newer question of an asker replaces its older ones.
 
 use std::collections::VecDeque;
 
 use crate::protocol::{Question, Request, Slot};
 
-/// Waiting questions, each with its attachment.
+/// Waiting requests, each with its attachment.
 #[derive(Debug)]
 pub(super) struct Queue<A> {
     waiting: VecDeque<(Request, A)>,
@@ -19,7 +19,7 @@ impl<A> Default for Queue<A> {
 }
 
 impl<A> Queue<A> {
-    /// Adds a question at the end.
+    /// Adds a request at the end, and drops waiting questions of the same asker.
     pub(super) fn push(&mut self, request: Request, attachment: A) {
         if let Some(asker) = asker(&request) {
             self.waiting
@@ -28,7 +28,7 @@ impl<A> Queue<A> {
         self.waiting.push_back((request, attachment));
     }
 
-    /// Takes the picture if one is wanted, for that is what the user waits for; else the oldest.
+    /// Removes the next request: the first one for a picture, as the user waits for it, else the oldest.
     pub(super) fn pop(&mut self) -> Option<(Request, A)> {
         let draws = |(request, _): &(Request, A)| match request {
             Request::Ask { question, .. } => matches!(**question, Question::Draw(_)),
@@ -43,7 +43,7 @@ impl<A> Queue<A> {
     }
 }
 
-/// Who asks: of his questions only the newest matters.
+/// The asker of a request; `None` if it is no question.
 fn asker(request: &Request) -> Option<Slot> {
     match request {
         Request::Ask { slot, .. } => Some(*slot),

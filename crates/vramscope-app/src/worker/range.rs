@@ -1,9 +1,9 @@
-//! What happens between two places of the x axis.
+//! The allocations made between two places of the x axis.
 
 use super::document::Document;
 use crate::protocol::{Axis, RangeFacts, RangeOf};
 
-/// `None` if there is nothing between them.
+/// The facts of a range; `None` if it lies outside of the recording, or there is no such device.
 pub(super) fn range_facts(document: &Document, asked: &RangeOf) -> Option<RangeFacts> {
     let RangeOf { device, axis, x } = *asked;
     let device = document.device(device)?;
@@ -11,7 +11,7 @@ pub(super) fn range_facts(document: &Document, asked: &RangeOf) -> Option<RangeF
     let (first, last) = (*moments.start(), *moments.end());
     let history = device.history;
     let table = &history.allocations;
-    // Both axes have the same moments; a place between two of them is taken to the next.
+    // Both axes have the same moments, so the range is carried over by its first and last moment.
     let place = |axis| {
         let bands = device.bands(axis);
         (
@@ -28,7 +28,7 @@ pub(super) fn range_facts(document: &Document, asked: &RangeOf) -> Option<RangeF
         time_x: device.has_times().then(|| place(Axis::Time)),
         ..RangeFacts::default()
     };
-    // Ascending by birth; moment 0 has what is older than the recording.
+    // Rows ascend by birth. Allocations from before the recording are born at moment 0.
     let from = table.born.partition_point(|&born| born < first.max(1));
     let to = table.born.partition_point(|&born| born <= last);
     for row in from..to {
@@ -50,7 +50,7 @@ mod tests {
     const FIXTURE: &[u8] =
         include_bytes!("../../../../tests/fixtures/synth/torch-2.10-py-p4.pickle");
 
-    /// Of the first device.
+    /// The facts of a range of the first device.
     fn of(document: &Document, axis: Axis, x: (f64, f64)) -> Option<RangeFacts> {
         let device = document.histories[0].device;
         range_facts(document, &RangeOf { device, axis, x })

@@ -1,4 +1,4 @@
-//! Segments as the page shows them: previews, outlines, details.
+//! Segments in the words and figures that the page shows.
 
 use std::ops::Range;
 
@@ -10,6 +10,7 @@ use vramscope_core::analysis::time::lifetime::Lifetime;
 use vramscope_core::ids::EventId;
 use vramscope_core::model::SegmentKind;
 use vramscope_core::units::{Bytes, Count};
+use vramscope_view::extent::edges;
 use vramscope_view::groups::pool_label;
 use vramscope_view::raster::Bands;
 
@@ -18,13 +19,13 @@ use super::document::{Device, Document};
 use crate::protocol::views::segments::SegmentDetails;
 use crate::protocol::{Axis, DrawRequest, Picture, SegmentPreview};
 
-/// The segment timeline's columns: a row is a piece.
+/// The bands of the segment timeline, whose rows are pieces.
 pub(super) fn bands<'a>(device: Device<'a>, axis: Axis) -> Bands<'a> {
     let segments = device.segments();
     device.reserved().bands(segments, device.bands(axis))
 }
 
-/// The pieces in which an allocation lay: all of its segment's, if it is known.
+/// The pieces of the segment around an allocation; empty if it is not known.
 pub(super) fn rows_around(device: Device<'_>, allocation: usize) -> Range<usize> {
     let table = &device.history.allocations;
     let segments = device.segments();
@@ -32,7 +33,7 @@ pub(super) fn rows_around(device: Device<'_>, allocation: usize) -> Range<usize>
     piece.map_or(0..0, |piece| segments.segment_of(piece).rows())
 }
 
-/// A few lines about a piece and its segment, as they lie in a picture.
+/// A piece and its segment in a few lines, with the segment's place in a picture; `None` if there is no such piece.
 pub(super) fn preview(
     document: &Document,
     device: Device<'_>,
@@ -65,7 +66,7 @@ pub(super) fn preview(
     })
 }
 
-/// All that is known of a piece's segment, and what is in it at a moment.
+/// The segment of a piece in full, with its contents at a moment; `None` if there is no such piece.
 pub(super) fn details(
     document: &Document,
     device: Device<'_>,
@@ -81,8 +82,6 @@ pub(super) fn details(
     let frames = document.snapshot.stacks.frames(stack);
     let frames = frames.map(|frame| frame_details(document, frame));
     Some(SegmentDetails {
-        device: device.history.device,
-        piece,
         address: segment.address,
         bytes: mapped_bytes(segments, segment, moment),
         is_expandable: segment.is_expandable,
@@ -134,7 +133,7 @@ fn properties(
         .collect()
 }
 
-/// `3 allocations, 12.0 MiB (60 % of it)`; `None` while nothing of the segment is mapped.
+/// The allocations in a segment, e.g. `3 allocations, 12.0 MiB (60 % of it)`; `None` if nothing of it is mapped.
 fn requested(inside: &SegmentContents) -> Option<String> {
     if inside.mapped_bytes == 0 {
         return None;
@@ -194,7 +193,7 @@ fn life(device: Device<'_>, born: u32, died: u32) -> Life {
     }
 }
 
-/// Where a segment lies in a picture, from its first piece's birth to its last one's death.
+/// Left, right, lower and upper edge of a segment in a picture, over its whole life.
 fn place(
     device: Device<'_>,
     draw: &DrawRequest,
@@ -207,7 +206,7 @@ fn place(
             let lanes = device.map_lanes();
             lanes.span(segment.address, segment.extent_bytes)
         }
-        _ => super::painter::edges(
+        _ => edges(
             &bands,
             &device.reserved().index,
             segment.rows(),

@@ -13,7 +13,9 @@ use super::opened;
 use super::painter::Painter;
 use super::views::{self, Caches};
 use crate::engine::SessionId;
-use crate::protocol::views::compare::{self, CurveAxis, Naming, SideData, SideSpec};
+use crate::protocol::views::compare::{
+    self, CurveAxis, Naming, ProfileOptions, SideData, SideSpec,
+};
 use crate::protocol::{ColourBy, Extra, Question, Reply, ThemeName};
 use crate::state::choices::{CompareChoices, ComparePanel, FlameChoices, FlameForm, LanesChoices};
 use crate::state::saved::Saved;
@@ -174,9 +176,11 @@ fn two_moments_compared() {
     let [before, after] = [0, history.peak_moment].map(|moment| {
         SideData::Here(SideSpec {
             device: history.device,
-            selection: Selection::LiveAt(moment),
-            axis: CurveAxis::Events,
-            columns: COLUMNS,
+            options: ProfileOptions {
+                selection: Selection::LiveAt(moment),
+                axis: CurveAxis::Events,
+                columns: COLUMNS,
+            },
         })
     });
     let naming = Naming::default();

@@ -1,4 +1,4 @@
-//! Answers to all questions about a snapshot; those of single views in one file each.
+//! Dispatches questions about a snapshot. The questions of each view are answered in a file of their own.
 
 mod allocator;
 mod compare;
@@ -11,15 +11,15 @@ mod segments;
 mod table;
 mod what_if;
 
-pub(super) use lanes::line_facts;
+use vramscope_core::analysis::report::file_details::file_details;
 
 use super::document::Document;
 use super::painter::Painter;
 use super::range::range_facts;
-use super::{answer, describe};
+use super::{answer, describe, reserved};
 use crate::protocol::{Answer, Ask, Extra, Question};
 
-/// What the views keep from one question to the next.
+/// The data that views keep from one question to the next.
 #[derive(Default)]
 pub(super) struct Caches {
     allocator: allocator::Cache,
@@ -32,14 +32,14 @@ pub(super) struct Caches {
     what_if: what_if::Cache,
 }
 
-/// Finds out ahead what the overview of the first device says.
+/// Computes the overview of the first device ahead of the question.
 pub(super) fn prepare_overview(document: &Document, caches: &mut Caches) {
     if let Some(device) = document.devices().next() {
         overview::prepare(device, &mut caches.overview);
     }
 }
 
-/// The answer, with what travels beside it; `None` if there is nothing to say.
+/// The answer with its attachment; `None` if there is no answer.
 pub(super) fn answer(
     question: &Question,
     document: &Document,
@@ -47,7 +47,7 @@ pub(super) fn answer(
     caches: &mut Caches,
 ) -> Option<(Answer, Extra)> {
     match question {
-        // Pictures become bitmaps where they are drawn; graphs are asked about in files that have no document.
+        // The worker itself answers these: pictures become bitmaps there, and files of graphs have no document.
         Question::Draw(_) | Question::Graph(_) => None,
         Question::Hit(of) => alone(of, answer::hit(document, painter, of)),
         Question::Outline(of) => alone(of, answer::outline(document, of)),
@@ -59,8 +59,22 @@ pub(super) fn answer(
         Question::Compare(of) => with_extra(of, compare::answer(of, document, &mut caches.compare)),
         Question::Filter(of) => alone(of, filter::answer(of, document, &mut caches.filter)),
         Question::Lanes(of) => alone(of, lanes::answer(of, document, &mut caches.lanes)),
-        Question::Overview(of) => alone(of, overview::answer(of, document, &mut caches.overview)),
-        Question::Segments(of) => alone(of, segments::answer(of, document)),
+        Question::Overview(of) => {
+            let device = document.device(of.device)?;
+            alone(
+                of,
+                Some(overview::prepare(device, &mut caches.overview).clone()),
+            )
+        }
+        Question::FileDetails(of) => alone(of, Some(file_details(document))),
+        Question::MapLanes(of) => {
+            let device = document.device(of.device)?;
+            alone(of, Some(segments::lanes(document, device)))
+        }
+        Question::Segment(of) => {
+            let device = document.device(of.device)?;
+            alone(of, reserved::details(document, device, of.piece, of.moment))
+        }
         Question::WhatIf(of) => alone(of, what_if::answer(of, document, &mut caches.what_if)),
         Question::Allocator(of) => {
             let answered = allocator::answer(of, document, painter, &mut caches.allocator);
@@ -72,12 +86,12 @@ pub(super) fn answer(
     }
 }
 
-/// An answer beside which nothing travels.
+/// An answer without an attachment.
 fn alone<Q: Ask>(question: &Q, answer: Option<Q::Answer>) -> Option<(Answer, Extra)> {
     with_extra(question, answer.map(|answer| (answer, Extra::Nothing)))
 }
 
-/// The answer to this question, as it travels.
+/// The answer to a question, as it travels.
 pub(super) fn with_extra<Q: Ask>(
     _: &Q,
     answered: Option<(Q::Answer, Extra)>,

@@ -1,9 +1,8 @@
-//! Working for nothing while a worker waits for its file.
+//! Work on a tiny snapshot while a worker waits for its file.
 //!
-//! Browsers run a module at first with code that was compiled in a hurry, and compile a function well only
-//! after it has run for a while. A small file would be read and drawn before that has happened; so the
-//! spare worker reads and draws a tiny snapshot over and over for a moment. What is compiled serves every
-//! worker that has the same module.
+//! Browsers first run a module with code that was compiled in a hurry. They compile a function well only after it has
+//! run for a while, which is longer than reading and drawing a small file takes. So the spare worker reads and draws a
+//! tiny snapshot over and over for a short time. The compiled code serves all workers with the same module.
 
 use vramscope_core::decode;
 
@@ -13,15 +12,15 @@ use super::opened;
 use super::painter::Painter;
 use crate::protocol::{Axis, DrawRequest, HitOf, Look, Viewport};
 
-/// A few dozen events with stacks, as torch 2.10 writes them.
+/// A snapshot of a few dozen events with stacks, as torch 2.10 writes them.
 const SNAPSHOT: &[u8] = include_bytes!("../../../../tests/fixtures/synth/torch-2.10-py-p4.pickle");
 
-/// How long it goes on, in ms.
+/// Duration of the whole work, in ms.
 const DURATION_MS: f64 = 300.0;
-/// Snapshots read per picture drawn: about the same time for both.
+/// Snapshots read per picture drawn, so that both take about the same time.
 const READS: u32 = 20;
 
-/// What is left to do.
+/// The work that is left.
 pub(super) struct WarmUp {
     end_ms: f64,
     painter: Painter,
@@ -35,7 +34,7 @@ impl WarmUp {
         }
     }
 
-    /// Works for a few ms. `None` when it is enough.
+    /// Works for a few ms; `None` once the time is over.
     pub(super) fn round(mut self, now_ms: f64) -> Option<Self> {
         for _ in 1..READS {
             decode(SNAPSHOT).ok()?;

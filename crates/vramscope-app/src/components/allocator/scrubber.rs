@@ -44,7 +44,7 @@ pub(super) fn Scrubber(props: &ScrubberProps) -> Html {
     let percent = at.map(|x| format!("left:{}%", (x / x_end * 100.0).clamp(0.0, 100.0)));
     let has_reserved = minimap
         .as_ref()
-        .is_some_and(|minimap| !minimap.reserved_bytes.is_empty());
+        .is_some_and(|minimap| !minimap.curves.reserved_bytes.is_empty());
     html! {
         <div class="strip">
             <p class="key" aria-hidden="true">

@@ -33,13 +33,13 @@ fn block(on: &TipOn) -> Html {
             free_bytes,
         } => html! {
             <>
-                <p><strong>{ sentences::allocations(u64::from(composition.allocations), composition.bytes) }</strong>
+                <p><strong>{ sentences::allocations(composition.top.count, composition.top.bytes) }</strong>
                     if *free_blocks > 0 {
                         { format!(" and {}, {},", count_of(*free_blocks, "free block", "free blocks"), display::bytes(*free_bytes)) }
                     }
                     <span class="muted">{ " share this pixel; click to go closer" }</span></p>
-                { for composition.call_sites.iter().map(|site| html! {
-                    <p class="pair">{ site_label(&site.frame) }<span>{ display::bytes(site.bytes) }</span></p>
+                { for composition.frames.iter().zip(&composition.top.sites).map(|(frame, site)| html! {
+                    <p class="pair">{ site_label(frame) }<span>{ display::bytes(site.bytes) }</span></p>
                 }) }
             </>
         },

@@ -19,7 +19,8 @@ use super::view_props::ViewProps;
 use crate::engine::Session;
 use crate::protocol::Axis;
 use crate::protocol::views::compare::{
-    Answer, Compared, CurveAxis, Fold, FrameGrouping, HandedProfile, Question, SideData, SideSpec,
+    Answer, Compared, CurveAxis, Fold, FrameGrouping, HandedProfile, ProfileOptions, Question,
+    SideData, SideSpec,
 };
 use crate::state::choices::{CompareChoices, ComparePanel, Which};
 use crate::state::sides::{Side, host, side};
@@ -172,9 +173,11 @@ fn use_comparison(
     let naming = props.choices.compare.naming;
     let spec = |side: &Side| SideSpec {
         device: side.device,
-        selection: side.selection,
-        axis,
-        columns: COLUMNS,
+        options: ProfileOptions {
+            selection: side.selection,
+            axis,
+            columns: COLUMNS,
+        },
     };
     // At most one side belongs to another worker.
     let guest_place = 1 - host_place;

@@ -9,7 +9,7 @@ use crate::canvas::PlotArea;
 use crate::components::drawing::drawing;
 use crate::components::hooks::use_plot_area;
 use crate::protocol::ThemeName;
-use crate::protocol::views::compare::{Compared, SideFacts};
+use crate::protocol::views::compare::{Compared, Profile};
 use crate::state::choices::{CompareChoices, SideChoice, SideWhat, Which};
 use vramscope_view::scene::{Scene, Style};
 use vramscope_view::stacked_curves::{Mark, Row, draw, hit};
@@ -89,7 +89,7 @@ fn rows<'a>(compared: &'a Compared, titles: &'a [AttrValue]) -> Vec<Row<'a>> {
         let marks = side.marks.iter().map(move |&at| Mark { at, letter });
         marks.collect::<Vec<_>>()
     });
-    let row = |(side, marks): (&'a SideFacts, Vec<Mark<'a>>), title: &'a AttrValue| Row {
+    let row = |(side, marks): (&'a Profile, Vec<Mark<'a>>), title: &'a AttrValue| Row {
         title: title.as_str(),
         curves: &side.curves,
         marks,

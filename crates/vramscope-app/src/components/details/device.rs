@@ -6,7 +6,7 @@ use crate::components::hooks::use_answer;
 use crate::components::lanes::LineControls;
 use crate::components::legend::LegendList;
 use crate::engine::Session;
-use crate::protocol::{DeviceFacts, Legend, LegendOf, Look};
+use crate::protocol::{DeviceFacts, LegendEntry, LegendOf, Look};
 use crate::state::{LanesChoices, Shared, sentences};
 
 /// The most entries of the legend; more than fit on a screen would not be read.
@@ -44,7 +44,7 @@ pub(super) fn DeviceSummary(props: &DeviceSummaryProps) -> Html {
 
 /// The legend. It does not depend on axis or search.
 #[hook]
-fn use_legend(session: &Session, look: &Look) -> Option<(LegendOf, Shared<Legend>)> {
+fn use_legend(session: &Session, look: &Look) -> Option<(LegendOf, Shared<Vec<LegendEntry>>)> {
     let question = LegendOf {
         device: look.device,
         picture: look.picture,

@@ -7,7 +7,7 @@ use crate::components::commands::use_commands;
 use crate::components::copy_button::CopyButton;
 use crate::components::hooks::use_answer;
 use crate::engine::Session;
-use crate::protocol::views::segments::{Answer, Question, SegmentDetails};
+use crate::protocol::views::segments::{SegmentDetails, SegmentOf};
 use crate::state::{Action, Navigation, sentences};
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::display;
@@ -25,19 +25,18 @@ pub(super) struct SegmentPanelProps {
 #[component]
 pub(super) fn SegmentPanel(props: &SegmentPanelProps) -> Html {
     let commands = use_commands();
-    let question = Question::Segment {
+    let question = SegmentOf {
         device: props.device,
         piece: props.piece,
         moment: props.moment,
     };
     let answered = use_answer(&props.session, Some(question));
-    let is_of_device = |question: &Question| matches!(question, Question::Segment { device, .. } if *device == props.device);
+    let segment = (props.device, props.piece);
     let answer = answered
-        .filter(|answered| is_of_device(&answered.question))
+        .filter(|answered| (answered.question.device, answered.question.piece) == segment)
         .and_then(|answered| answered.answer);
-    let details = match answer.as_deref() {
-        Some(Answer::Segment(details)) if details.piece == props.piece => details,
-        _ => return html! { <p class="muted">{ "…" }</p> },
+    let Some(details) = answer.as_deref() else {
+        return html! { <p class="muted">{ "…" }</p> };
     };
     let at = match props.moment {
         Some(moment) => sentences::at_moment(moment),

@@ -50,7 +50,7 @@ struct Drawn {
 
 impl Drawn {
     fn steps(&self) -> &[TrailStep] {
-        match &self.answer.told {
+        match &self.answer.tree {
             TreeAnswer::Picture { trail, .. } => trail,
             _ => &[],
         }
@@ -59,7 +59,7 @@ impl Drawn {
 
 impl Boxes for Drawn {
     fn scene(&self) -> Option<&FlameScene> {
-        match &self.answer.told {
+        match &self.answer.tree {
             TreeAnswer::Picture { scene, .. } => Some(scene),
             _ => None,
         }
@@ -152,7 +152,7 @@ fn head(props: &FlameChartProps, drawn: Option<&Drawn>) -> Html {
         return html! { <p class="flame-head muted">{ "Adding up…" }</p> };
     };
     let (about, answer) = (&drawn.about, &drawn.answer);
-    let focus = match (&answer.told, drawn.steps()) {
+    let focus = match (&answer.tree, drawn.steps()) {
         (TreeAnswer::Picture { focus, .. }, [.., above, last]) => Some((focus, above, last)),
         _ => None,
     };
@@ -166,14 +166,14 @@ fn head(props: &FlameChartProps, drawn: Option<&Drawn>) -> Html {
 
 /// The focus in words, and its actions.
 fn in_focus(props: &FlameChartProps, words: String, above: NodeKey, last: &TrailStep) -> Html {
-    let label = last.label.clone();
+    let label = last.group.label.clone();
     let up = props.on_focus.reform(move |_: MouseEvent| Some(above));
     let all = props.on_focus.reform(|_: MouseEvent| None);
     let with = |callback: &Callback<String>, text: &str| {
         let text = text.to_owned();
         callback.reform(move |_: MouseEvent| text.clone())
     };
-    let search = last.search.as_ref();
+    let search = last.group.search.as_ref();
     let search = search.map(|search| with(&props.on_search, search));
     let sandwich = with(&props.on_sandwich, &label);
     html! {
@@ -185,7 +185,7 @@ fn in_focus(props: &FlameChartProps, words: String, above: NodeKey, last: &Trail
             if let Some(search) = search {
                 <button type="button" class="outlined" title="Search for allocations with this on the stack, in all views" onclick={search}>{ "Search" }</button>
             }
-            if last.is_code {
+            if last.group.is_code {
                 <button type="button" class="outlined" title="Who calls it, and what it calls, wherever it is" onclick={sandwich}>{ "Sandwich" }</button>
             }
         </>

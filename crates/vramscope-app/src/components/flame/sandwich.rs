@@ -31,18 +31,21 @@ pub(super) struct SandwichProps {
     pub(super) on_search: Callback<String>,
 }
 
-fn told(answer: &Answer) -> Option<(u32, u32, &[FunctionRow])> {
-    match &answer.told {
+fn listed(answer: &Answer) -> Option<(u32, u32, &[FunctionRow])> {
+    match &answer.tree {
         TreeAnswer::Functions {
-            rows, first, told, ..
-        } => Some((*rows, *first, told)),
+            all_rows,
+            first,
+            rows,
+            ..
+        } => Some((*all_rows, *first, rows)),
         _ => None,
     }
 }
 
 /// The filter of the chosen function.
 fn search(answer: &Answer) -> Option<String> {
-    match &answer.told {
+    match &answer.tree {
         TreeAnswer::Functions { search, .. } => search.clone(),
         _ => None,
     }
@@ -101,13 +104,13 @@ fn use_heaviest(shown: &Option<(About, Shared<Answer>)>) -> Option<(String, Opti
     {
         let heaviest = heaviest.setter();
         use_effect_with(shown.clone(), move |shown| {
-            let told = shown.as_ref().and_then(|(_, answer)| told(answer));
-            if let Some((_, 0, rows)) = told {
+            let listed = shown.as_ref().and_then(|(_, answer)| listed(answer));
+            if let Some((_, 0, rows)) = listed {
                 let user = rows.iter().find(|row| row.is_user);
-                let code = user.or_else(|| rows.iter().find(|row| row.is_code));
+                let code = user.or_else(|| rows.iter().find(|row| row.group.is_code));
                 heaviest.set(
                     code.or(rows.first())
-                        .map(|row| (row.label.clone(), row.search.clone())),
+                        .map(|row| (row.group.label.clone(), row.group.search.clone())),
                 );
             }
         });
@@ -173,32 +176,32 @@ fn rows(
     answer: &Shared<Answer>,
     function: Option<&str>,
 ) -> Html {
-    let Some((rows, first, told)) = told(answer) else {
+    let Some((all_rows, first, rows)) = listed(answer) else {
         return Html::default();
     };
     let has_search = about.filter.is_some();
     let row = |(at, row): (usize, &FunctionRow)| {
-        let is_chosen = function == Some(row.label.as_str());
-        let [r, g, b] = row.fill;
+        let is_chosen = function == Some(row.group.label.as_str());
+        let [r, g, b] = row.group.fill;
         let onclick = {
-            let label = row.label.clone();
+            let label = row.group.label.clone();
             props.on_function.reform(move |_: MouseEvent| label.clone())
         };
         let is_dim = has_search && row.total.matched == 0;
         html! {
-            <div key={row.label.clone()} class={classes!("flame-row", is_chosen.then_some("chosen"), is_dim.then_some("dim"))} role="row"
+            <div key={row.group.label.clone()} class={classes!("flame-row", is_chosen.then_some("chosen"), is_dim.then_some("dim"))} role="row"
                 aria-selected={is_chosen.to_string()} style={format!("top:{}px", (f64::from(first) + at as f64) * ROW_PX)} {onclick}>
                 <span class="what">
                     <i class="swatch" style={format!("background:rgb({r} {g} {b})")} />
-                    <span class="label" title={row.label.clone()}>{ site_label(&row.label) }</span>
+                    <span class="label" title={row.group.label.clone()}>{ site_label(&row.group.label) }</span>
                 </span>
                 { numbers(about.weight, &row.total, &row.own, answer.whole.weight, has_search) }
             </div>
         }
     };
     html! {
-        <div class="flame-rows" style={format!("height:{}px", f64::from(rows) * ROW_PX)}>
-            { for told.iter().enumerate().map(row) }
+        <div class="flame-rows" style={format!("height:{}px", f64::from(all_rows) * ROW_PX)}>
+            { for rows.iter().enumerate().map(row) }
         </div>
     }
 }
@@ -239,11 +242,13 @@ fn on_keys(
     let (shown, function, list) = (shown.clone(), function.map(str::to_owned), list.clone());
     let on_function = props.on_function.clone();
     Callback::from(move |event: KeyboardEvent| {
-        let told = shown.as_ref().and_then(|(_, answer)| told(answer));
-        let Some((_, first, rows)) = told else { return };
+        let listed = shown.as_ref().and_then(|(_, answer)| listed(answer));
+        let Some((_, first, rows)) = listed else {
+            return;
+        };
         let at = rows
             .iter()
-            .position(|row| Some(&row.label) == function.as_ref());
+            .position(|row| Some(&row.group.label) == function.as_ref());
         let to = match event.key().as_str() {
             "ArrowDown" => at.map_or(0, |at| at + 1),
             "ArrowUp" => at.map_or(0, |at| at.saturating_sub(1)),
@@ -251,7 +256,7 @@ fn on_keys(
         };
         event.prevent_default();
         if let Some(row) = rows.get(to) {
-            on_function.emit(row.label.clone());
+            on_function.emit(row.group.label.clone());
             reveal(&list, first + to as u32, ROW_PX);
         }
     })

@@ -36,24 +36,24 @@ pub(super) struct TreeTableProps {
 }
 
 /// The rows of an answer.
-struct ToldRows<'a> {
-    rows: u32,
+struct ListedRows<'a> {
+    all_rows: u32,
     first: u32,
-    told: &'a [TreeRow],
+    rows: &'a [TreeRow],
     open: &'a [NodeKey],
 }
 
-fn told(answer: &Answer) -> Option<ToldRows<'_>> {
-    match &answer.told {
+fn listed(answer: &Answer) -> Option<ListedRows<'_>> {
+    match &answer.tree {
         TreeAnswer::Rows {
-            rows,
+            all_rows,
             first,
-            told,
+            rows,
             open,
-        } => Some(ToldRows {
-            rows: *rows,
+        } => Some(ListedRows {
+            all_rows: *all_rows,
             first: *first,
-            told,
+            rows,
             open,
         }),
         _ => None,
@@ -86,7 +86,7 @@ pub(super) fn TreeTable(props: &TreeTableProps) -> Html {
     };
     let toggle = on_toggle(&open, &answer);
     let onkeydown = on_keys(&answer, &chosen, &toggle, &list);
-    let rows = answer.as_ref().and_then(|answer| told(answer));
+    let rows = answer.as_ref().and_then(|answer| listed(answer));
     let row = |(at, row): (usize, &TreeRow)| {
         let number = rows.as_ref().map_or(0, |rows| rows.first) + at as u32;
         let is_chosen = *chosen == Some(row.key);
@@ -105,8 +105,8 @@ pub(super) fn TreeTable(props: &TreeTableProps) -> Html {
         </div>
         <div class="flame-table" role="treegrid" aria-label="Call tree" ref={list} tabindex="0" data-scrolls="" {onscroll} {onkeydown}>
             { columns(&about) }
-            <div class="flame-rows" style={format!("height:{}px", rows.as_ref().map_or(0.0, |rows| f64::from(rows.rows) * ROW_PX))}>
-                if let Some(rows) = &rows { { for rows.told.iter().enumerate().map(row) } }
+            <div class="flame-rows" style={format!("height:{}px", rows.as_ref().map_or(0.0, |rows| f64::from(rows.all_rows) * ROW_PX))}>
+                if let Some(rows) = &rows { { for rows.rows.iter().enumerate().map(row) } }
             </div>
         </div>
         </>
@@ -138,8 +138,8 @@ fn on_toggle(open: &OpenRows, answer: &Option<Shared<Answer>>) -> Callback<(Node
         // Rows that the worker opened by default stay open.
         let known = answer
             .as_ref()
-            .and_then(|answer| told(answer))
-            .map_or(&[][..], |told| told.open);
+            .and_then(|answer| listed(answer))
+            .map_or(&[][..], |listed| listed.open);
         let mut keys = open
             .as_ref()
             .map_or_else(|| known.to_vec(), |open| open.to_vec());
@@ -175,13 +175,13 @@ fn on_keys(
     let (answer, chosen, toggle, list) =
         (answer.clone(), chosen.clone(), toggle.clone(), list.clone());
     Callback::from(move |event: KeyboardEvent| {
-        let Some(rows) = answer.as_ref().and_then(|answer| told(answer)) else {
+        let Some(rows) = answer.as_ref().and_then(|answer| listed(answer)) else {
             return;
         };
-        let at = rows.told.iter().position(|row| Some(row.key) == *chosen);
-        let row = at.map(|at| &rows.told[at]);
+        let at = rows.rows.iter().position(|row| Some(row.key) == *chosen);
+        let row = at.map(|at| &rows.rows[at]);
         let go = |to: Option<usize>| {
-            if let Some((to, row)) = to.and_then(|to| Some((to, rows.told.get(to)?))) {
+            if let Some((to, row)) = to.and_then(|to| Some((to, rows.rows.get(to)?))) {
                 chosen.set(Some(row.key));
                 reveal(&list, rows.first + to as u32, ROW_PX);
             }
@@ -197,7 +197,7 @@ fn on_keys(
             "ArrowLeft" => match (row, at) {
                 (Some(row), _) if row.is_open && row.has_children => toggle.emit((row.key, false)),
                 (Some(row), Some(at)) => {
-                    go(rows.told[..at]
+                    go(rows.rows[..at]
                         .iter()
                         .rposition(|above| above.depth < row.depth));
                 }
@@ -242,7 +242,7 @@ fn Row(props: &RowProps) -> Html {
         let text = text.to_owned();
         to.reform(move |_: MouseEvent| text.clone())
     };
-    let [r, g, b] = row.fill;
+    let [r, g, b] = row.group.fill;
     let is_dim = props.has_search && row.total.matched == 0;
     html! {
         <div class={classes!("flame-row", props.is_chosen.then_some("chosen"), is_dim.then_some("dim"))} role="row"
@@ -256,12 +256,12 @@ fn Row(props: &RowProps) -> Html {
                     </button>
                 } else { <span class="turn" /> }
                 <i class="swatch" style={format!("background:rgb({r} {g} {b})")} />
-                <span class="label" title={row.label.clone()}>{ site_label(&row.label) }</span>
-                if let Some(search) = row.search.as_ref().filter(|_| props.is_chosen) {
+                <span class="label" title={row.group.label.clone()}>{ site_label(&row.group.label) }</span>
+                if let Some(search) = row.group.search.as_ref().filter(|_| props.is_chosen) {
                     <button type="button" class="plain" title="Search for allocations with this on the stack, in all views" onclick={tell(&props.on_search, search)}>{ "search" }</button>
                 }
-                if props.is_chosen && row.is_code {
-                    <button type="button" class="plain" title="Who calls it, and what it calls, wherever it is" onclick={tell(&props.on_sandwich, &row.label)}>{ "sandwich" }</button>
+                if props.is_chosen && row.group.is_code {
+                    <button type="button" class="plain" title="Who calls it, and what it calls, wherever it is" onclick={tell(&props.on_sandwich, &row.group.label)}>{ "sandwich" }</button>
                 }
             </span>
             { numbers(props.weight, &row.total, &row.own, props.whole, props.has_search) }

@@ -8,7 +8,7 @@ use super::PartProps;
 use crate::components::commands::use_commands;
 use crate::components::hooks::use_answer;
 use crate::components::icons::{Glyph, Icon};
-use crate::protocol::views::graph::{Answer, BufferFacts, Question};
+use crate::protocol::views::graph::{Answer, BufferDetails, Question};
 use crate::state::{Action, GraphAction, graph_words};
 
 /// A strip of two lines below the chart.
@@ -63,7 +63,7 @@ pub(super) fn BufferStrip(props: &PartProps) -> Html {
 }
 
 /// How a buffer shares memory with others.
-fn parts(facts: &BufferFacts) -> Html {
+fn parts(facts: &BufferDetails) -> Html {
     if let Some((_, name)) = &facts.origin {
         return html! { <span class="muted">{ format!(" · a part of what was allocated for {name}") }</span> };
     }

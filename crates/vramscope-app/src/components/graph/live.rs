@@ -12,7 +12,7 @@ use crate::components::commands::{Commands, use_commands};
 use crate::components::hooks::use_answer;
 use crate::components::virtual_list::VirtualList;
 use crate::protocol::ThemeName;
-use crate::protocol::views::graph::{Answer, Live, LiveLine, Question};
+use crate::protocol::views::graph::{Answer, Live, LiveBuffer, Question};
 use crate::state::{Action, GraphAction, Navigation, Shared, graph_words};
 
 /// Requested ranges start at multiples of this, so that scrolling does not ask for every row.
@@ -32,7 +32,7 @@ impl Rows {
         }
     }
 
-    fn line(&self, row: u32) -> Option<&LiveLine> {
+    fn line(&self, row: u32) -> Option<&LiveBuffer> {
         let live = self.get()?;
         live.lines.get(row.checked_sub(live.first)? as usize)
     }
@@ -124,7 +124,7 @@ fn row_classes(rows: &Option<Rows>, hovered: Option<u32>) -> Callback<u32, Class
     })
 }
 
-fn cells(line: &LiveLine, theme: ThemeName, hover: &Callback<Option<u32>>) -> Html {
+fn cells(line: &LiveBuffer, theme: ThemeName, hover: &Callback<Option<u32>>) -> Html {
     let buffer = line.buffer;
     let onpointerenter = hover.reform(move |_: PointerEvent| Some(buffer));
     let onpointerleave = hover.reform(|_: PointerEvent| None);

@@ -10,7 +10,7 @@ use super::PartProps;
 use crate::components::commands::use_commands;
 use crate::components::hooks::use_answer;
 use crate::components::virtual_list::VirtualList;
-use crate::protocol::views::graph::{Answer, NodeLine, Question};
+use crate::protocol::views::graph::{Answer, NodeStep, Question};
 use crate::state::{Action, GraphAction};
 
 /// Requested ranges start at multiples of this, so that scrolling does not ask for every row.
@@ -79,7 +79,7 @@ pub(super) fn NodeList(props: &PartProps) -> Html {
 }
 
 fn cells(
-    node: &NodeLine,
+    node: &NodeStep,
     (selected, hovered): (Option<u32>, Option<u32>),
     (select, hover): (&Callback<u32>, &Callback<Option<u32>>),
 ) -> Html {

@@ -19,23 +19,19 @@ use super::commands::use_commands;
 use super::facts_view::notes_list;
 use super::hooks::{use_answer, use_painted};
 use super::view_props::ViewProps;
-use crate::protocol::views::overview::{Answer, Question};
+use crate::protocol::views::overview::OverviewOf;
 use crate::protocol::{Note, ThemeName};
 use crate::state::choices::FlameChoices;
 use vramscope_core::analysis::report::overview::Overview;
 
 #[component]
 pub(super) fn OverviewView(props: &ViewProps) -> Html {
-    let question = Question::Device {
+    let question = OverviewOf {
         device: props.look.device,
     };
     let answered = use_answer(&props.session, Some(question));
-    let answer = answered.and_then(|answered| answered.answer);
-    use_painted("overview", answer.clone());
-    let found = answer.as_deref().and_then(|answer| match answer {
-        Answer::Device(found) => Some(&**found),
-        Answer::File(_) => None,
-    });
+    let found = answered.and_then(|answered| answered.answer);
+    use_painted("overview", found.clone());
     // Notes on failures are left out, because each failure is also a finding.
     let notes = props.file.notes().map(|(_, note)| note);
     let notes: Vec<Note> = notes
@@ -57,7 +53,7 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
     html! {
         <section ref={root} class="view overview" aria-label="Overview" tabindex="0" data-scrolls="">
             if let Some(found) = found.filter(|found| found.device == props.look.device) {
-                <Found found={found.clone()} choices={props.choices.flame.clone()} {notes} theme={props.look.theme} />
+                <Found found={Overview::clone(&found)} choices={props.choices.flame.clone()} {notes} theme={props.look.theme} />
             } else {
                 <p class="muted wait">{ "Looking through the recording…" }</p>
             }

@@ -3,7 +3,7 @@
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_plan::{DevicePlan, Step, StepKind};
 use vramscope_view::display;
-use vramscope_view::waterfall::BarPart;
+use vramscope_view::waterfall::{BarPart, waterfall};
 use yew::prelude::*;
 
 use super::PlannedRef;
@@ -26,7 +26,7 @@ pub(super) fn Bars(props: &BarsProps) -> Html {
     let steps = &planned.plan.steps;
     let of_choice = |kind| steps.iter().position(|step| step.kind == kind);
     let chosen = props.choices.step.and_then(of_choice);
-    let chosen = chosen.or(planned.largest).unwrap_or(0);
+    let chosen = chosen.or(planned.plan.largest_step()).unwrap_or(0);
     let choose = |kind: StepKind| {
         let choices = WhatIfChoices {
             step: Some(kind),
@@ -34,8 +34,9 @@ pub(super) fn Bars(props: &BarsProps) -> Html {
         };
         props.on_choose.reform(move |_: MouseEvent| choices.clone())
     };
-    let row = |(place, (step, part)): (usize, (&Step, &BarPart))| {
-        row(step, *part, place == 0, place == chosen, choose(step.kind))
+    let sums: Vec<u64> = steps.iter().map(|step| step.bytes).collect();
+    let row = |(place, (step, part)): (usize, (&Step, BarPart))| {
+        row(step, part, place == 0, place == chosen, choose(step.kind))
     };
     let grows = matches!(planned.stage, Stage::Packing | Stage::Modelling);
     let grows = (grows && planned.plan.no_model.is_none()).then_some("growing");
@@ -46,7 +47,7 @@ pub(super) fn Bars(props: &BarsProps) -> Html {
                 <p class="muted" role="status">{ stage_words(planned) }</p>
             </div>
             <ol class={classes!(grows)} aria-label="From what was asked for to what was reserved">
-                { for steps.iter().zip(&planned.bars).enumerate().map(row) }
+                { for steps.iter().zip(waterfall(&sums)).enumerate().map(row) }
             </ol>
             // All explanations occupy the same space, so that choosing one moves nothing below.
             <div class="why">{ for steps.iter().enumerate().map(|(place, _)| explanation(steps, place, place == chosen)) }</div>

@@ -1,31 +1,17 @@
-//! What the view of the allocator asks: its picture at a moment, what is under the pointer, a window of the
-//! list of events, and ways from one event to another.
+//! The questions of the allocator view: its picture at a moment, the block under the pointer, a window of the list of
+//! events, and jumps from one event to another.
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::memory::allocator_state::{
-    BlockUse, FinalCheck, Misfits, SizeCheck, SizeSource, StateSums,
+    BlockUse, FinalCheck, Misfits, SizeSource, StateSums,
 };
 pub use vramscope_core::analysis::report::event_rows::{Direction, EventRow};
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
+pub use vramscope_view::allocator_window::{Outline, RectCss, Window};
 
 use super::filter::FilterText;
 use crate::protocol::{Axis, Composition, Look, Preview};
-
-/// What of the picture is seen.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Window {
-    /// Width in device px.
-    pub width_px: u32,
-    /// Height in device px.
-    pub height_px: u32,
-    /// Device px per css px.
-    pub pixel_ratio: f64,
-    /// How many times as wide everything is as where all of it fits.
-    pub zoom: f64,
-    /// How far it is scrolled, device px.
-    pub top_px: u32,
-}
 
 /// A picture to draw.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -33,7 +19,6 @@ pub struct DrawState {
     pub look: Look,
     /// The state after this many events.
     pub moment: u32,
-    /// What of it is seen.
     pub window: Window,
     pub pinned: Option<AllocationId>,
 }
@@ -47,9 +32,9 @@ pub enum Question {
     /// Rows of the list. Answered by [`Answer::Events`].
     Events {
         device: DeviceIndex,
-        /// By which events are said to match.
+        /// The filter that events are matched against.
         filter: Option<FilterText>,
-        /// The first row: row `m` is the event that leads to moment `m`, row 0 the beginning.
+        /// The first row. Row `m` is the event that leads to moment `m`; row 0 is the beginning.
         first: u32,
         count: u32,
     },
@@ -60,7 +45,7 @@ pub enum Question {
         from: u32,
         direction: Direction,
         to: JumpTo,
-        /// Counts jumps: the same one can be asked for twice.
+        /// Counts jumps, so that the same one can be asked for twice.
         count: u32,
     },
     /// Which moment is at a place of the axis. Answered by [`Answer::Moment`].
@@ -72,30 +57,26 @@ pub enum Question {
     },
 }
 
-/// What to look for among the events.
+/// The kind of event to jump to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum JumpTo {
     Match,
-    /// Segments that come, go or change.
+    /// Events that map, unmap or change segments.
     Segments,
     Oom,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Answer {
-    /// A picture and what it shows.
     Drawn(Box<Drawn>),
-    /// What is under the pointer; `None`: no segment.
+    /// `None` if there is no segment under the pointer.
     Tip(Option<Box<Tip>>),
     Events(Vec<EventLine>),
-    /// A moment; `None`: there is none.
+    /// `None` if there is no such moment.
     Moment(Option<u32>),
 }
 
-/// A rectangle in css px of the whole picture: left, top, right, bottom.
-pub type RectCss = [f64; 4];
-
-/// What a picture shows.
+/// The figures of a picture.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Drawn {
     pub moment: u32,
@@ -105,43 +86,30 @@ pub struct Drawn {
     pub misfits: Misfits,
     /// Height of the whole picture, css px.
     pub height_css: f64,
-    /// Bytes on a full line.
-    pub bytes_per_line: f64,
-    /// Where the pinned allocation is, as far as it is seen.
+    /// The seen part of the pinned allocation.
     pub pinned: Outline,
-    /// Where the event before this moment was.
+    /// The memory that the event before this moment changed.
     pub changed: Outline,
-    /// What differs between the replayed end and what the file lists.
+    /// The differences between the replayed state at the end and the segments that the file lists.
     pub check: FinalCheck,
-    /// How far derived block sizes can be trusted.
-    pub sizes: SizeCheck,
-}
-
-/// Where something is in the whole picture.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Outline {
-    pub rects: Vec<RectCss>,
-    /// The line on which it begins: top and bottom, css px. `None`: it is not there.
-    pub line_css: Option<(f64, f64)>,
 }
 
 /// The heading of a pool and stream.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct GroupHead {
-    /// Top of its room, css px.
+    /// Its top, css px.
     pub y_css: f64,
-    /// The pool in words; empty where the file does not say.
+    /// The pool in words; empty if the file does not tell.
     pub pool: String,
-    /// The stream in words.
     pub stream: String,
     pub sums: StateSums,
 }
 
-/// What is under the pointer.
+/// The memory under the pointer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Tip {
     pub on: TipOn,
-    /// The visible parts of that, if it is one block.
+    /// The visible parts of a single block; else empty.
     pub rects: Vec<RectCss>,
     pub segment: TipSegment,
 }
@@ -149,14 +117,14 @@ pub struct Tip {
 /// The block or blocks under the pointer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum TipOn {
-    /// A block in use or pending free.
+    /// A block that is allocated or pending free.
     Block {
         preview: Preview,
         usage: BlockUse,
         bytes: u64,
-        /// What of that is lost to rounding.
+        /// Bytes of the block beyond those requested.
         rounding_bytes: u64,
-        /// Where the size is known from.
+        /// The source of the block's size.
         source: SizeSource,
     },
     Free {
@@ -165,7 +133,7 @@ pub enum TipOn {
     },
     /// Several blocks in one pixel.
     Several {
-        /// Those in use, by call site.
+        /// The allocations by call site.
         composition: Composition,
         free_blocks: u64,
         free_bytes: u64,
@@ -177,18 +145,18 @@ pub enum TipOn {
 pub struct TipSegment {
     pub address: u64,
     pub sums: StateSums,
-    /// `small, stream 3`: what there is to say of it.
+    /// Its size class, kind, pool and stream, as words.
     pub remarks: Vec<String>,
-    /// The number from 1 of the event that mapped it.
+    /// The number of the event that mapped it, from 1; `None` if it was not recorded.
     pub mapped_by: Option<u32>,
-    /// Whose code that was; empty if unknown.
+    /// The call site of that event; empty if unknown.
     pub site: String,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct EventLine {
     pub event: EventRow,
-    /// Its call site in words; empty if unknown.
+    /// Its call site; empty if unknown.
     pub site: String,
     /// Its stream in words; empty for the default one.
     pub stream: String,

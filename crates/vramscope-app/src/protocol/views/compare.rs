@@ -1,16 +1,17 @@
-//! What the comparison asks.
+//! The questions of the comparison.
 //!
-//! A worker has one file. The side of another file is asked of that file's worker as a
-//! [`Profile`] and handed on to the one that compares: the page
-//! passes it from one to the other and looks at none of it.
+//! A worker has one file. The side of another file is asked of that file's worker as a [`Profile`], and the page hands
+//! it on unread to the worker that compares.
 
 use std::rc::Rc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use vramscope_core::analysis::code::frame_groups::{Fold, FrameGrouping};
 use vramscope_core::analysis::compare::changes::{Change, SettingChange};
-use vramscope_core::analysis::compare::side::{Amount, Figures, Profile};
+pub use vramscope_core::analysis::compare::side::{Profile, ProfileOptions};
+pub use vramscope_core::analysis::compare::site_order::{SiteColumn, SiteOrder};
 use vramscope_core::analysis::groups::turnover::Turnover;
+pub use vramscope_core::analysis::report::named_moments::NamedMoments;
 pub use vramscope_core::analysis::time::curves::{CurveAxis, Curves};
 use vramscope_core::analysis::time::selection::Selection;
 use vramscope_core::model::DeviceIndex;
@@ -30,7 +31,7 @@ pub enum Question {
     Curves {
         device: DeviceIndex,
         axis: CurveAxis,
-        /// How many columns at most.
+        /// The most columns that they may have.
         columns: u32,
     },
     /// A side of this file, for another worker. Answered by [`Answer::Profile`].
@@ -76,12 +77,11 @@ pub enum Question {
     },
 }
 
-/// How frames are named, and so matched; the same on both sides.
+/// The naming of frames, by which both sides are matched.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Naming {
-    /// What makes two frames one.
     pub grouping: FrameGrouping,
-    /// Which are left out of call paths.
+    /// The frames that are left out of call paths.
     pub fold: Fold,
 }
 
@@ -89,18 +89,15 @@ pub struct Naming {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SideSpec {
     pub device: DeviceIndex,
-    pub selection: Selection,
-    pub axis: CurveAxis,
-    /// How many columns they have at most.
-    pub columns: u32,
+    pub options: ProfileOptions,
 }
 
-/// A side for the worker that compares.
+/// A side, for the worker that compares.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SideData {
     Here(SideSpec),
-    /// Of another file, as that one's worker told it.
+    /// A side of another file, from that file's worker.
     Given(HandedProfile),
 }
 
@@ -131,33 +128,6 @@ impl<'de> Deserialize<'de> for HandedProfile {
 #[serde(transparent)]
 pub struct ComparisonId(pub u32);
 
-/// What the table is sorted by; equal rows by name.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-pub struct SiteOrder {
-    pub by: SiteColumn,
-    /// The other way round: least first, names from Z to A.
-    pub reversed: bool,
-}
-
-/// A column of the table.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SiteColumn {
-    /// The largest difference of bytes first, whichever way.
-    #[default]
-    Difference,
-    /// What grew most first, what shrank most last.
-    Growth,
-    CountGrowth,
-    /// The most bytes on the first side first.
-    Before,
-    /// The most bytes on the second side first.
-    After,
-    /// The most bytes that are new and not freed first.
-    New,
-    Name,
-}
-
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -171,98 +141,64 @@ pub enum Answer {
     Picture,
 }
 
-/// Moments that a program or the allocator named.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct NamedMoments {
-    pub device: DeviceIndex,
-    /// In order of time.
-    pub moments: Vec<NamedMoment>,
-    /// How many more there are.
-    pub left_out: u32,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct NamedMoment {
-    /// The state after this many events.
-    pub moment: u32,
-    /// E.g. `end of ProfilerStep#3`.
-    pub name: String,
-}
-
-/// Two sides and what differs.
+/// Two sides and their differences.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Compared {
     pub id: ComparisonId,
-    pub before: SideFacts,
-    pub after: SideFacts,
-    /// What became of single allocations, for two moments of one device.
+    /// The first side, without its names, tree, sites and settings.
+    pub before: Profile,
+    /// The second side, likewise.
+    pub after: Profile,
+    /// Allocations that came, went and stayed; `None` unless two moments of one device are compared.
     pub turnover: Option<Turnover>,
-    /// Call sites on either side.
+    /// Number of call sites on either side.
     pub sites: u32,
-    /// Those of them that differ.
+    /// Number of those that differ.
     pub changed_sites: u32,
     /// Settings that differ, by name.
     pub settings: Vec<SettingChange>,
-    /// Settings that either side has.
+    /// Whether either side records settings.
     pub settings_known: bool,
-}
-
-/// One side of a comparison.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct SideFacts {
-    pub device: DeviceIndex,
-    pub figures: Figures,
-    /// What was compared of it.
-    pub total: Amount,
-    pub curves: Curves,
-    /// Where on that what is compared lies.
-    pub marks: Vec<u64>,
 }
 
 /// Rows of the table.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct SiteRows {
-    pub comparison: ComparisonId,
     pub first: u32,
-    /// All rows that there are.
+    /// Number of all rows.
     pub of: u32,
     pub rows: Vec<SiteRow>,
-    /// The largest difference of bytes of all, for bars.
-    pub largest_difference: u64,
 }
 
 /// A row of the table.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SiteRow {
     pub label: String,
-    /// The filter that finds what has its code on its stack.
+    /// The filter that finds the allocations with its code on their stacks; `None` if it names no code.
     pub search: Option<String>,
-    /// The colour of its code.
     pub colour: Rgb,
     pub change: Change,
-    /// What became of its single allocations, for two moments of one device.
+    /// Its allocations that came, went and stayed; `None` unless two moments of one device are compared.
     pub turnover: Option<Turnover>,
-    /// How long its bar is, from −1 (the largest difference, shrunk) to 1 (grown).
+    /// Length of its bar: 1 is the largest growth or, negative, the largest shrinkage of all rows.
     pub bar: f64,
 }
 
 /// A signed flame graph.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct SignedFlame {
-    pub comparison: ComparisonId,
-    /// Its boxes, filled with the colours of differences.
+    /// Its boxes, in the colours of differences.
     pub scene: FlameScene,
-    /// What each box is and what became of it.
+    /// Name and change of each box of the scene.
     pub boxes: Vec<SignedBox>,
-    /// The filter that finds what has the frame in focus on its stack.
+    /// The filter that finds the allocations with the focused frame on their stacks; `None` if it names no code.
     pub search: Option<String>,
-    pub total: Change,
 }
 
 /// A box of a signed flame graph.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SignedBox {
-    /// The frame's name; the caller's, of several that are too narrow.
+    /// The frame's name; for several narrow frames, their caller's.
     pub name: String,
     pub change: Change,
 }

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::code::call_tree::Sums;
 pub use vramscope_core::analysis::code::frame_groups::{Fold, FrameGrouping};
+pub use vramscope_core::analysis::code::tree_kind::{FunctionOrder, TreeKind};
 pub use vramscope_core::analysis::time::selection::{Selection, Weight};
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::colour::Rgb;
@@ -14,19 +15,18 @@ pub use vramscope_view::flame::{FlameScene, NodeKey};
 use super::filter::FilterText;
 use crate::protocol::ThemeName;
 
-/// Which allocations, summed how, by which frames.
+/// The allocations of a tree, their sums, and the naming of frames.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct About {
     pub device: DeviceIndex,
     pub selection: Selection,
     pub weight: Weight,
-    /// What makes two frames one.
     pub grouping: FrameGrouping,
-    /// Whose frames are left out.
+    /// The kind of frames that is left out.
     pub fold: Fold,
-    /// Which more are; see `FoldPatterns`. What cannot be read folds nothing.
+    /// Patterns of further frames to leave out, see `FoldPatterns`; a text that cannot be parsed leaves out none.
     pub patterns: String,
-    /// The search: what it matches is told beside every sum.
+    /// The search: every sum tells how much of it matches.
     pub filter: Option<FilterText>,
 }
 
@@ -37,32 +37,7 @@ pub struct Question {
     pub wanted: TreeQuestion,
 }
 
-/// Which way through the stacks.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TreeKind {
-    /// From the outermost callers down.
-    #[default]
-    TopDown,
-    /// From where memory was allocated up.
-    BottomUp,
-    /// Who calls the function of this label.
-    Callers(String),
-    /// What the function of this label calls.
-    Callees(String),
-}
-
-/// By what a list of functions is ordered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FunctionOrder {
-    #[default]
-    Total,
-    /// What was allocated right there.
-    Own,
-}
-
-/// What is asked.
+/// A question about a tree.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TreeQuestion {
@@ -70,17 +45,17 @@ pub enum TreeQuestion {
     Picture {
         tree: TreeKind,
         focus: NodeKey,
-        /// How wide, css px.
+        /// Width of the picture, css px.
         width_px: f64,
     },
     /// Rows of a table. Answered by [`TreeAnswer::Rows`].
     Rows {
         tree: TreeKind,
-        /// The open ones; `None` = those on the heaviest path.
+        /// The open rows; `None` = those on the heaviest path.
         open: Option<Vec<NodeKey>>,
-        /// The first to be told, from 0.
+        /// The first row to list, from 0.
         first: u32,
-        /// How many at most.
+        /// The most rows to list.
         count: u32,
     },
     /// A tree as folded stacks, for other programs. Answered by [`TreeAnswer::Folded`].
@@ -88,40 +63,43 @@ pub enum TreeQuestion {
     /// All functions. Answered by [`TreeAnswer::Functions`].
     Functions {
         order: FunctionOrder,
-        /// The first to be told, from 0.
+        /// The first row to list, from 0.
         first: u32,
-        /// How many at most.
+        /// The most rows to list.
         count: u32,
-        /// The function whose filter is asked for, by its label.
+        /// The label of a function whose filter is asked for.
         function: Option<String>,
     },
+}
+
+/// A group of frames in a list.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ListedGroup {
+    pub label: String,
+    /// Its colour in the picture.
+    pub fill: Rgb,
+    /// Whether it names code.
+    pub is_code: bool,
+    /// The filter that finds the allocations with it on their stacks; `None` if it names no code.
+    pub search: Option<String>,
 }
 
 /// A step from the root to the focus.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TrailStep {
     pub key: NodeKey,
-    pub label: String,
-    /// Whether it names code.
-    pub is_code: bool,
-    /// The filter that finds what has it on its stack, if it names code.
-    pub search: Option<String>,
+    pub group: ListedGroup,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TreeRow {
     pub key: NodeKey,
-    pub label: String,
-    /// Its colour in the picture.
-    pub fill: Rgb,
-    /// Whether it names code.
-    pub is_code: bool,
-    /// The filter that finds what has it on its stack, if it names code.
-    pub search: Option<String>,
-    /// How far below the root, from 1.
+    pub group: ListedGroup,
+    /// Levels below the root, from 1.
     pub depth: u32,
-    /// The node and all below.
+    /// Sums of the node and all below it.
     pub total: Sums,
+    /// Sums of the node alone.
     pub own: Sums,
     pub has_children: bool,
     pub is_open: bool,
@@ -130,60 +108,55 @@ pub struct TreeRow {
 /// A row of the list of functions.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FunctionRow {
-    pub label: String,
-    pub fill: Rgb,
-    /// Whether it names code.
-    pub is_code: bool,
-    /// The filter that finds what has it on its stack, if it names code.
-    pub search: Option<String>,
-    /// Whether that is the user's.
+    pub group: ListedGroup,
+    /// Whether it is code of the user, not of a library.
     pub is_user: bool,
-    /// Allocated with it on the stack.
+    /// Allocations with it on the stack.
     pub total: Sums,
-    /// Allocated with it as the innermost frame.
+    /// Allocations with it as the innermost frame.
     pub own: Sums,
 }
 
-/// What is answered.
+/// The answer to a [`TreeQuestion`].
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TreeAnswer {
     Picture {
         scene: FlameScene,
-        /// From the root to what fills the width, both included: that asked for, or what of the way to it
-        /// the tree has.
+        /// From the root to the node that fills the width, both included. If the tree lacks the focus, the node is the
+        /// root.
         trail: Vec<TrailStep>,
-        /// What the focus comes to.
+        /// Sums of that node.
         focus: Sums,
     },
     Rows {
-        /// How many rows there are.
-        rows: u32,
-        /// The number of the first told.
+        /// Number of all rows.
+        all_rows: u32,
+        /// The first row listed.
         first: u32,
-        told: Vec<TreeRow>,
+        rows: Vec<TreeRow>,
         open: Vec<NodeKey>,
     },
-    /// See [`TreeQuestion::Folded`]; the text is attached. Nothing is, where it would be too long.
+    /// The text is attached, unless it would be too long.
     Folded,
     Functions {
-        /// How many rows there are.
-        rows: u32,
-        /// The number of the first told.
+        /// Number of all rows.
+        all_rows: u32,
+        /// The first row listed.
         first: u32,
-        told: Vec<FunctionRow>,
-        /// The filter of the function that was asked for.
+        rows: Vec<FunctionRow>,
+        /// The filter of the function that was asked for; `None` if it names no code.
         search: Option<String>,
     },
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Answer {
-    /// What the tree comes to: of a function's tree, what was allocated through it.
+    /// Sums of the tree; of a function's tree, those of the allocations made through it.
     pub total: Sums,
-    /// What all that is asked about comes to.
+    /// Sums of all selected allocations.
     pub whole: Sums,
-    /// Stacks too deep or too many to be told to their end.
+    /// Number of stacks that were cut, as they are too deep or too many.
     pub cut: u64,
-    pub told: TreeAnswer,
+    pub tree: TreeAnswer,
 }

@@ -1,4 +1,4 @@
-//! What the table of allocations asks.
+//! The questions of the table of allocations.
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::report::allocations::{AllocationRow, Column};
@@ -8,15 +8,14 @@ use vramscope_core::model::DeviceIndex;
 
 use super::filter::FilterText;
 
-/// Which rows, in which order.
+/// The rows of a table and their order.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TableOrder {
     pub device: DeviceIndex,
-    /// Only what this filter matches.
+    /// The filter that its allocations match; `None` = all.
     pub filter: Option<FilterText>,
-    /// What they are sorted by.
     pub column: Column,
-    /// The largest first.
+    /// Whether the largest come first.
     pub is_descending: bool,
 }
 
@@ -27,9 +26,9 @@ pub enum Question {
         order: TableOrder,
         /// The first row of the window.
         first: u32,
-        /// How many; at most [`MOST_ROWS`].
+        /// Number of rows; at most [`MOST_ROWS`].
         count: u32,
-        /// An allocation whose place in the table is asked for.
+        /// An allocation whose row is asked for.
         locate: Option<AllocationId>,
         /// The moment at which live bytes are counted; the device's peak if there is none.
         moment: Option<u32>,
@@ -37,15 +36,15 @@ pub enum Question {
     /// A piece of the table as CSV. Answered by [`Answer::Csv`] with the bytes of its lines attached.
     Csv {
         order: TableOrder,
-        /// The first row of the piece; 0 begins with a line of names.
+        /// The first row of the piece; the piece from row 0 begins with a line of names.
         first: u32,
-        /// How many; at most [`MOST_CSV_ROWS`].
+        /// Number of rows; at most [`MOST_CSV_ROWS`].
         count: u32,
     },
 }
 
 impl Question {
-    /// Of which table.
+    /// The table that is asked about.
     #[must_use]
     pub fn order(&self) -> &TableOrder {
         match self {
@@ -63,23 +62,23 @@ pub const MOST_CSV_ROWS: u32 = 20_000;
 pub enum Answer {
     Rows(TableWindow),
     Csv {
-        /// Rows of the whole table.
+        /// Number of rows of the whole table.
         all_rows: u32,
     },
 }
 
-/// A window of a table, and what the table comes to.
+/// A window of a table, and the sums over the whole table.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TableWindow {
-    /// Rows of the whole table.
+    /// Number of rows of the whole table.
     pub all_rows: u32,
     /// The first row of the window.
     pub first: u32,
     pub rows: Vec<AllocationRow>,
-    /// Where the allocation asked for is, if it is shown.
+    /// The row of the allocation that was asked for; `None` if the table does not hold it.
     pub place: Option<u32>,
     /// Sums over all rows of the table.
     pub totals: Totals,
-    /// Columns that have anything to show.
+    /// Columns with any value.
     pub columns: Vec<Column>,
 }

@@ -1,15 +1,15 @@
-//! What was chosen in the view of the allocator.
+//! The user's choices in the allocator view.
 
 use serde::{Deserialize, Serialize};
 
-/// As far as one can go closer.
+/// The largest zoom.
 const CLOSEST: f64 = 65_536.0;
 
-/// What was chosen in the view of the allocator; kept in the address.
+/// The choices in the allocator view, kept in the address.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AllocatorChoices {
-    /// How many times as wide everything is as where all of it fits; at least 1.
+    /// Magnification of widths; at least 1, where everything fits.
     pub zoom: f64,
 }
 
@@ -20,12 +20,12 @@ impl Default for AllocatorChoices {
 }
 
 impl AllocatorChoices {
-    /// So many times closer.
+    /// The choices with `factor` times the zoom.
     #[must_use]
     pub fn zoomed(&self, factor: f64) -> Self {
         let zoom = (self.zoom * factor).clamp(1.0, CLOSEST);
         Self {
-            // From a permalink may come anything.
+            // A permalink may hold any number.
             zoom: if zoom.is_finite() { zoom } else { 1.0 },
         }
     }

@@ -1,4 +1,4 @@
-//! What was chosen in the comparison.
+//! The user's choices in the comparison.
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::model::DeviceIndex;
@@ -6,7 +6,7 @@ use vramscope_view::flame::NodeKey;
 
 use crate::protocol::views::compare::{ChangeUnit, FlameWidth, Naming, SiteOrder};
 
-/// What was chosen in the comparison; kept in the address.
+/// The choices in the comparison, kept in the address.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CompareChoices {
@@ -14,19 +14,19 @@ pub struct CompareChoices {
     pub before: SideChoice,
     /// The second side.
     pub after: SideChoice,
-    /// By what places in the code are matched.
+    /// The naming by which places in the code are matched.
     pub naming: Naming,
-    /// What is shown of the comparison.
+    /// The panel below the sums.
     pub panel: ComparePanel,
     /// The order of the table.
     pub order: SiteOrder,
-    /// Whether call sites that are alike are left out of the table.
+    /// Whether call sites without a change are left out of the table.
     pub changed_only: bool,
-    /// What the widths of the flame graph say.
+    /// The meaning of widths in the flame graph.
     pub width: FlameWidth,
-    /// What it counts.
+    /// The unit of the flame graph: bytes or allocations.
     pub unit: ChangeUnit,
-    /// What fills it.
+    /// The node that fills the flame graph; `None` = the root.
     pub focus: Option<NodeKey>,
     /// Whether the strip of all devices and files is folded away.
     pub strip_folded: bool,
@@ -54,7 +54,7 @@ impl Default for CompareChoices {
 }
 
 impl CompareChoices {
-    /// The sides the other way round.
+    /// The choices with both sides swapped.
     #[must_use]
     pub fn swapped(&self) -> Self {
         Self {
@@ -72,7 +72,7 @@ impl CompareChoices {
         }
     }
 
-    /// The same with another side.
+    /// The choices with another side.
     #[must_use]
     pub fn with_side(&self, which: Which, side: SideChoice) -> Self {
         let mut choices = self.clone();
@@ -93,8 +93,8 @@ pub struct RecordingChoice {
 }
 
 impl CompareChoices {
-    /// The same with another recording on one side. From now on both are named, so that switching tabs does
-    /// not change what is compared; `shown` is the one that was meant where none was named.
+    /// The choices with another recording on one side. From now on both sides are named, so that switching tabs does
+    /// not change the comparison. `shown` stands for a side without a name.
     #[must_use]
     pub fn with_recording(
         &self,
@@ -110,7 +110,7 @@ impl CompareChoices {
             }
         }
         let what = match choices.side(which).what {
-            // A number of one recording means nothing in another.
+            // The number of an event in one recording means nothing in another.
             SideWhat::Event(_) => SideWhat::Peak,
             what => what,
         };
@@ -118,7 +118,7 @@ impl CompareChoices {
         let mut choices = choices.with_side(which, SideChoice { file, device, what });
         let of = |side: &SideChoice| (side.file.clone(), side.device);
         if of(&choices.before) != of(&choices.after) {
-            // Two recordings are compared at their worst; the start is what one is compared with itself.
+            // The start is compared with a later moment of the same recording. Two recordings are compared at their peaks.
             for side in [&mut choices.before, &mut choices.after] {
                 if side.what == SideWhat::Start {
                     side.what = SideWhat::Peak;
@@ -129,16 +129,16 @@ impl CompareChoices {
     }
 }
 
-/// Which side.
+/// A side of the comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Which {
-    /// The first: what is compared with.
+    /// The first side, which the second is compared with.
     Before,
-    /// The second: what is judged.
+    /// The second side.
     After,
 }
 
-/// What is shown of a comparison.
+/// A panel of the comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparePanel {
@@ -154,23 +154,23 @@ pub enum ComparePanel {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SideChoice {
-    /// Which file; `None` = the one that is shown.
+    /// The file; `None` = the one that is shown.
     pub file: Option<FileChoice>,
-    /// Which of its devices; `None` = the one that is shown.
+    /// The device; `None` = the one that is shown.
     pub device: Option<DeviceIndex>,
     pub what: SideWhat,
 }
 
-/// An open file. Sessions are counted anew whenever the page is loaded; names stay.
+/// An open file by its name, which outlasts a reload of the page, unlike the numbers of sessions.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct FileChoice {
     pub name: String,
-    /// Which of the open files of this name, from 0.
+    /// Its number among the open files of this name, from 0.
     #[serde(default)]
     pub nth: u32,
 }
 
-/// What of a device.
+/// The allocations of a device that are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SideWhat {
@@ -181,22 +181,22 @@ pub enum SideWhat {
     Peak,
     /// Live at the end.
     End,
-    /// Live at the cursor; at the end, where there is none.
+    /// Live at the cursor; without one, at the end.
     Cursor,
-    /// Live where the selected range begins; at the start, where there is none.
+    /// Live at the begin of the selected range; without one, at the start.
     RangeStart,
-    /// Live where the selected range ends; at the end, where there is none.
+    /// Live at the end of the selected range; without one, at the end.
     RangeEnd,
-    /// Live after so many events.
+    /// Live after this number of events.
     Event(u32),
-    /// Allocated in the selected range; in the whole recording, where there is none.
+    /// Allocated in the selected range; without one, in the whole recording.
     Allocated,
-    /// The same, if still live at its end.
+    /// Allocated there and live at its end.
     Retained,
 }
 
 impl SideWhat {
-    /// Those that need no number, in the order of the list.
+    /// The choices without a number, in the order of the list.
     pub const NAMED: [Self; 8] = [
         Self::Start,
         Self::Cursor,

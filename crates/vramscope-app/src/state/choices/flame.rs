@@ -1,4 +1,4 @@
-//! What was chosen in the flame graph.
+//! The user's choices in the flame graph.
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::code::frame_groups::{FoldPatterns, PatternError};
@@ -10,24 +10,24 @@ use crate::protocol::DeviceFacts;
 use crate::protocol::views::flame::{Fold, FrameGrouping, FunctionOrder};
 use crate::state::DeviceView;
 
-/// Which allocations.
+/// The allocations of the flame graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FlameWhat {
-    /// Live at the cursor; at the peak, where there is none.
+    /// Live at the cursor; without one, at the peak.
     Cursor,
     /// Live at the peak.
     #[default]
     Peak,
     /// Live at the end.
     End,
-    /// Allocated in the range; in the whole recording, where there is none.
+    /// Allocated in the selected range; without one, in the whole recording.
     Allocated,
-    /// Allocated in the range (or the recording) and live at its end.
+    /// Allocated there and live at its end.
     Retained,
 }
 
-/// In which form.
+/// The form of the flame graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FlameForm {
@@ -38,37 +38,33 @@ pub enum FlameForm {
     Flame,
     /// A table with rows that open.
     Tree,
-    /// A list of functions, and who calls each and what it calls.
+    /// A list of functions, with the callers and the callees of one of them.
     Sandwich,
 }
 
-/// What was chosen in the flame graph; kept in the address.
+/// The choices in the flame graph, kept in the address.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FlameChoices {
-    /// Which allocations.
     pub what: FlameWhat,
-    /// What each counts.
+    /// The unit of sums.
     pub weight: Weight,
-    /// What makes two frames one.
     pub grouping: FrameGrouping,
-    /// Whose frames are left out.
+    /// The kind of frames that is left out.
     pub fold: Fold,
-    /// Which more are, as written.
+    /// Patterns of further frames to leave out, as typed.
     pub patterns: String,
-    /// In which form.
     pub form: FlameForm,
-    /// Whether what allocates is on top and its callers below.
+    /// Whether trees begin with the frames that allocate, followed by their callers.
     pub inverted: bool,
-    /// What fills the width; the root, if `None`.
+    /// The node that fills the width; `None` = the root.
     pub focus: Option<NodeKey>,
-    /// The function of the sandwich; the heaviest, if empty.
+    /// The label of the sandwich's function; empty = the heaviest one.
     pub function: String,
-    /// How the functions are ordered.
     pub order: FunctionOrder,
 }
 
-/// The places in the recording that [`FlameWhat`] refers to.
+/// The moments of the recording that [`FlameWhat`] refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FlamePlaces {
     pub cursor: Option<u32>,
@@ -80,7 +76,7 @@ pub struct FlamePlaces {
 }
 
 impl FlamePlaces {
-    /// Those of a device and what is shown of it.
+    /// The moments of a device and its view.
     #[must_use]
     pub fn of(facts: &DeviceFacts, view: &DeviceView) -> Self {
         Self {
@@ -91,7 +87,7 @@ impl FlamePlaces {
         }
     }
 
-    /// Which allocations are meant.
+    /// The selection of a choice.
     #[must_use]
     pub fn selection(&self, what: FlameWhat) -> Selection {
         let range = self.range.unwrap_or((0, self.end));
@@ -104,7 +100,7 @@ impl FlamePlaces {
         }
     }
 
-    /// What a choice is called, as far as there are a cursor and a range.
+    /// The name of a choice, which depends on the cursor and the range.
     #[must_use]
     pub fn word(&self, what: FlameWhat) -> String {
         let at = |moment: u32| display::event(u64::from(moment));
@@ -122,7 +118,7 @@ impl FlamePlaces {
 }
 
 impl FlameChoices {
-    /// Why the patterns cannot be used, if so.
+    /// The fault of the patterns, as a sentence; `None` if they can be used.
     #[must_use]
     pub fn pattern_error(&self) -> Option<PatternError> {
         FoldPatterns::parse(&self.patterns).err()

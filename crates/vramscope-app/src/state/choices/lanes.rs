@@ -1,4 +1,4 @@
-//! What was chosen in the timeline, beside its picture.
+//! The user's choices for lanes and lines of the timeline.
 
 use serde::{Deserialize, Serialize};
 use vramscope_view::plot::views::LinesOver;
@@ -6,19 +6,19 @@ use vramscope_view::reserved::leaves_room;
 
 use crate::protocol::{Axis, Bounds, DeviceFacts, Picture};
 
-/// What was chosen in the timeline, beside its picture; kept in the address.
+/// The choices for lanes and lines, kept in the address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LanesChoices {
     /// Whether the lanes are folded.
     pub folded: bool,
-    /// Whether reserved memory is drawn; `None` = where it leaves room for the picture.
+    /// Whether reserved memory is drawn; `None` = if it leaves room for the picture.
     pub reserved: Option<bool>,
     /// Whether the device's capacity is drawn; `None` likewise.
     pub capacity: Option<bool>,
     /// Whether private pools are drawn; `None` = if there are any and reserved memory is drawn.
     pub pools: Option<bool>,
-    /// The capacity that the user gave.
+    /// The capacity that the user typed, in bytes.
     pub capacity_bytes: Option<u64>,
 }
 
@@ -30,7 +30,7 @@ impl LanesChoices {
         self.capacity_bytes.or(of_file).filter(|&bytes| bytes > 0)
     }
 
-    /// What is drawn over a picture.
+    /// The lines over a picture.
     #[must_use]
     pub fn lines(&self, facts: &DeviceFacts, picture: Picture) -> LinesOver {
         let height = match picture {
@@ -54,7 +54,7 @@ impl LanesChoices {
         }
     }
 
-    /// The whole of a picture, with what is drawn over it.
+    /// The bounds of a picture with the lines over it.
     #[must_use]
     pub fn bounds(&self, facts: &DeviceFacts, picture: Picture, axis: Axis) -> Bounds {
         let plain = facts.bounds(picture, axis);
@@ -74,8 +74,8 @@ impl LanesChoices {
 mod tests {
     use super::*;
     use crate::protocol::Axes;
-    use crate::protocol::views::lanes::LineFacts;
     use vramscope_core::analysis::memory::capacity::{Capacity, CapacitySource};
+    use vramscope_view::line_facts::LineFacts;
 
     fn facts(peak_bytes: u64, reserved: u64, capacity: Option<u64>) -> DeviceFacts {
         let events = Bounds::new(10.0, peak_bytes);
@@ -91,7 +91,7 @@ mod tests {
                 has_pools: true,
                 ..LineFacts::default()
             },
-            ..DeviceFacts::example()
+            ..DeviceFacts::default()
         }
     }
 

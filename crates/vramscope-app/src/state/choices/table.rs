@@ -1,20 +1,19 @@
-//! What was chosen in the table of allocations.
+//! The user's choices in the table of allocations.
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::report::allocations::Column;
 
-/// What was chosen in the table of allocations; kept in the address.
+/// The choices in the table of allocations, kept in the address.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TableChoices {
-    /// What it is sorted by.
     pub column: Column,
     /// Whether the largest come first.
     pub is_descending: bool,
 }
 
 impl Default for TableChoices {
-    /// What takes the most comes first.
+    /// The largest allocations come first.
     fn default() -> Self {
         Self {
             column: Column::Size,
@@ -24,13 +23,13 @@ impl Default for TableChoices {
 }
 
 impl TableChoices {
-    /// After a click on a column's head: another column in its natural direction, the same one turned round.
+    /// The choices after a click on a column's head: another column in its natural direction, or the same one reversed.
     #[must_use]
     pub fn sort_by(&self, column: Column) -> Self {
         let is_descending = if column == self.column {
             !self.is_descending
         } else {
-            // Of sizes and lengths the large ones are of interest, of all else the beginning.
+            // Sizes and lengths begin with the largest, which matter most. All other columns ascend.
             matches!(
                 column,
                 Column::Size | Column::Block | Column::Rounding | Column::Lifetime

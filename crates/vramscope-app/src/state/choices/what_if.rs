@@ -1,4 +1,4 @@
-//! What was chosen in the what-if view.
+//! The user's choices in the what-if view.
 
 use serde::{Deserialize, Serialize};
 use vramscope_plan::StepKind;
@@ -6,11 +6,11 @@ use vramscope_plan::allocator_model::ModelSettings;
 
 use crate::state::typed_size::without_unit;
 
-/// What was chosen in the what-if view; kept in the address.
+/// The choices in the what-if view, kept in the address.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WhatIfChoices {
-    /// What is shown below the bars.
+    /// The panel below the bars.
     pub panel: WhatIfPanel,
     /// The bar that is explained; `None` = the one that adds the most.
     pub step: Option<StepKind>,
@@ -18,14 +18,14 @@ pub struct WhatIfChoices {
     pub settings: SettingChanges,
 }
 
-/// What is shown below the bars.
+/// A panel below the bars.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhatIfPanel {
     /// The ideal packing beside the memory map.
     #[default]
     Packing,
-    /// The allocator under other settings.
+    /// Replays of the allocator with other settings.
     Settings,
     /// Figures by pool and stream.
     Places,
@@ -35,36 +35,36 @@ pub enum WhatIfPanel {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SettingChanges {
-    /// Whether segments grow.
+    /// Whether segments are expandable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expandable_segments: Option<bool>,
-    /// Larger blocks are not split, in MiB.
+    /// The largest size of blocks that may be split, in MiB.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub max_split_size_mb: String,
-    /// Into how many parts a power of two is divided for rounding.
+    /// The number of parts into which a power of two is divided for rounding.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub roundup_power2_divisions: String,
-    /// The share of the limit from which cached memory is given back.
+    /// The share of the limit above which cached segments are freed.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub garbage_collection_threshold: String,
-    /// What is asked of CUDA for requests of 1 to 10 MiB, in MiB.
+    /// The size of segments for requests of 1 to 10 MiB, in MiB.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub large_segment_size_mb: String,
-    /// The share of the memory that the allocator lets itself take.
+    /// The share of the device's memory that the allocator may take.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub per_process_memory_fraction: String,
-    /// How much memory there is.
+    /// The device's memory.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub capacity: String,
 }
 
-/// A setting with a field to type it in: name, unit or example, and what it does.
+/// A setting with a field to type it in.
 pub struct Field {
-    /// Torch's name for it, or ours where torch has none.
+    /// Torch's name for it, or vramscope's if torch has none.
     pub key: &'static str,
-    /// What stands in the empty field.
+    /// The placeholder of the empty field.
     pub example: &'static str,
-    /// What it does.
+    /// The effect of the setting, as a sentence.
     pub meaning: &'static str,
 }
 
@@ -103,7 +103,7 @@ pub const FIELDS: [Field; 6] = [
 ];
 
 impl SettingChanges {
-    /// From what core suggests, such as `expandable_segments:True,large_segment_size_mb:64`.
+    /// The changes of a suggestion, such as `expandable_segments:True,large_segment_size_mb:64`.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let pairs = text.split(',').filter_map(|pair| pair.split_once(':'));
@@ -118,7 +118,7 @@ impl SettingChanges {
         })
     }
 
-    /// What stands in a field.
+    /// The text of a field.
     #[must_use]
     pub fn field(&self, place: usize) -> &str {
         match place {
@@ -131,7 +131,7 @@ impl SettingChanges {
         }
     }
 
-    /// The same with another text in a field.
+    /// The changes with another text in a field.
     #[must_use]
     pub fn with_field(&self, place: usize, text: &str) -> Self {
         let mut changed = self.clone();
@@ -147,17 +147,17 @@ impl SettingChanges {
         changed
     }
 
-    /// Whether what stands in a field makes no sense by itself.
+    /// Whether the text of a field is invalid by itself.
     #[must_use]
     pub fn is_wrong(&self, place: usize) -> bool {
         let (key, value) = (FIELDS[place].key, self.field(place));
-        // A share is one of something.
+        // A share lies between 0 and 1.
         let text = format!("capacity:1TiB,{key}:{value}");
         let is_refused = || ModelSettings::default().with_changes(&text).is_err();
         !value.is_empty() && (is_refused() || key == "capacity" && without_unit(value).is_some())
     }
 
-    /// All settings as torch reads them, but the divisions as they were typed: core spells each of them out.
+    /// All settings as torch reads them, with the divisions as they were typed: the model spells each of them out.
     #[must_use]
     pub fn as_typed(&self, settings: &str) -> String {
         const KEY: &str = "roundup_power2_divisions:";
@@ -170,7 +170,7 @@ impl SettingChanges {
         }
     }
 
-    /// Those that change, as `PYTORCH_CUDA_ALLOC_CONF` has them, the memory limit first: a share of it may follow.
+    /// The changes in the syntax of `PYTORCH_CUDA_ALLOC_CONF`. The memory limit is first, as a share of it may follow.
     #[must_use]
     pub fn text(&self) -> String {
         let expandable = self.expandable_segments.map(|is_on| {

@@ -1,8 +1,8 @@
-//! Buffers' lives in one order as bars: a row each, or where a packing puts them.
+//! The lives of buffers in one order as bars: in a row each, or in a packing.
 
 use std::sync::Arc;
 
-use vramscope_inductor::{Graph, Life, Timeline};
+use vramscope_inductor::{BufferKind, Graph, Life, Timeline};
 use vramscope_plan::packing::{Packer, Packing, Problem};
 use vramscope_view::colour::Rgb;
 use vramscope_view::graph::bars::{Bar, kind_colour};
@@ -10,29 +10,28 @@ use vramscope_view::graph::curves::bars_viewport;
 use vramscope_view::theme::Theme;
 use vramscope_view::viewport::Viewport;
 
-use super::answers::kind_of;
-use crate::protocol::views::graph::{Bars, BufferKind, DrawGraph};
+use crate::protocol::views::graph::{Bars, DrawGraph};
 
 /// The lives of one order.
 pub(super) struct Lives {
-    /// Per buffer: from its first step to the end of its last.
+    /// Buffer → its first step, and the step after its last.
     spans: Vec<(u32, u32)>,
-    /// Buffers by birth, the freeable inputs first.
+    /// Buffers by their first step, the freeable inputs before all others.
     by_birth: Vec<u32>,
     kinds: Vec<BufferKind>,
     packed: Option<Packed>,
 }
 
-/// Where a packing puts them.
+/// The packing of the buffers.
 struct Packed {
-    /// Those that have memory of their own.
+    /// The buffers with memory of their own, in the order of `sizes` and of the packing.
     buffers: Vec<u32>,
     sizes: Vec<u64>,
     packing: Packing,
 }
 
-/// Bars in sight, and whose they are.
-pub(super) struct Shown {
+/// The bars of a part of the picture, with their buffers.
+pub(super) struct BarsInSight {
     pub(super) bars: Vec<Bar>,
     pub(super) buffers: Vec<u32>,
     pub(super) view: Viewport,
@@ -42,7 +41,7 @@ pub(super) struct Shown {
 
 impl Lives {
     pub(super) fn of(graph: &Graph, timeline: &Timeline) -> Self {
-        // What is left at the end is seen in the place behind the last step.
+        // Buffers left at the end are drawn up to one place after the last step.
         let end = graph.node_count() as u32 + 1;
         let span = |life: &Life| {
             let after = life.end.map_or(end, |last| last + 1);
@@ -56,7 +55,7 @@ impl Lives {
         });
         Self {
             kinds: (0..spans.len() as u32)
-                .map(|buffer| kind_of(graph, buffer))
+                .map(|buffer| BufferKind::of(graph, buffer))
                 .collect(),
             spans,
             by_birth,
@@ -69,8 +68,8 @@ impl Lives {
         self.packed.get_or_insert_with(|| pack(graph, spans))
     }
 
-    /// What a picture shows.
-    pub(super) fn shown(&mut self, graph: &Graph, draw: &DrawGraph) -> Shown {
+    /// The bars of a picture.
+    pub(super) fn shown(&mut self, graph: &Graph, draw: &DrawGraph) -> BarsInSight {
         let theme = Theme::of(draw.theme);
         let kinds = self.kinds.clone();
         let colour = |buffer: u32| {
@@ -100,13 +99,13 @@ impl Lives {
         }
     }
 
-    /// A row for each buffer that lives in what is shown, the first on top.
-    fn rows(&self, draw: &DrawGraph, colour: impl Fn(u32) -> Rgb) -> Shown {
+    /// A row for each buffer that lives at a step that is seen, the first on top.
+    fn rows(&self, draw: &DrawGraph, colour: impl Fn(u32) -> Rgb) -> BarsInSight {
         let in_sight = self.by_birth.iter().copied();
         let buffers: Vec<u32> = in_sight
             .filter(|&buffer| self.is_in_sight(buffer, draw.x))
             .collect();
-        // Few rows are not blown up to fill the picture.
+        // A few rows would look odd if they filled the picture.
         let most_px = f64::from(draw.height_px) / MOST_ROW_PX;
         let height = (buffers.len() as f64).max(most_px).max(1.0);
         let row_px = f64::from(draw.height_px) / height;
@@ -119,7 +118,7 @@ impl Lives {
             let top = height - row as f64;
             self.bar(buffer, (top - 1.0 + gap, top), colour(buffer))
         };
-        Shown {
+        BarsInSight {
             bars: buffers.iter().enumerate().map(bar).collect(),
             view: bars_viewport(draw.x, height, (draw.width_px, draw.height_px)),
             buffers,
@@ -127,8 +126,8 @@ impl Lives {
         }
     }
 
-    fn placed(&self, draw: &DrawGraph, colour: impl Fn(u32) -> Rgb) -> Shown {
-        let mut shown = Shown {
+    fn placed(&self, draw: &DrawGraph, colour: impl Fn(u32) -> Rgb) -> BarsInSight {
+        let mut shown = BarsInSight {
             bars: Vec::new(),
             buffers: Vec::new(),
             view: bars_viewport(draw.x, 0.0, (draw.width_px, draw.height_px)),
@@ -152,15 +151,15 @@ impl Lives {
     }
 }
 
-/// How often a packer may ask whether its time is over: at most a ms each.
+/// How often a run of the packer may ask whether its time is over. It asks at least once in a ms.
 const MOST_ASKED: u32 = 150;
-/// A row is at most so high, device px.
+/// The largest height of a row, device px.
 const MOST_ROW_PX: f64 = 18.0;
-/// Rows at least so high have a pixel between them.
+/// Height from which on rows have a gap of a pixel, device px.
 const GAP_FROM_PX: f64 = 4.0;
 
-/// Places what has memory of its own; what takes over a part of another buffer's memory lies in there, so that the
-/// other one stays as long as its parts.
+/// Packs the buffers with memory of their own. A buffer that takes over a part of another one's memory is not packed;
+/// the other one keeps its place as long as its parts live.
 fn pack(graph: &Graph, spans: &[(u32, u32)]) -> Packed {
     let mut upper: Vec<u32> = spans.iter().map(|span| span.1).collect();
     for (buffer, origin) in graph.origin.iter().enumerate() {
@@ -195,7 +194,7 @@ fn pack(graph: &Graph, spans: &[(u32, u32)]) -> Packed {
         alignment: Vec::new(),
     };
     let mut packer = Packer::new(Arc::new(problem));
-    // A picture waits for the first packing, and for little more.
+    // The picture waits for this, so the first packing is good enough.
     loop {
         let mut asked = 0;
         let is_done = packer.run(&mut || {

@@ -1,5 +1,5 @@
-//! Answers to [`protocol::views::allocator`](crate::protocol::views::allocator). Keeps the state that was
-//! drawn last: the next one mostly is a step away.
+//! Answers to [`protocol::views::allocator`](crate::protocol::views::allocator). Keeps the state that was drawn last,
+//! as the next one is mostly a step away.
 
 #[cfg(test)]
 mod tests;
@@ -10,6 +10,7 @@ use vramscope_core::analysis::report::event_rows::{self, Wanted, event_rows, fin
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::{Action, DeviceIndex};
 use vramscope_view::allocator_picture::{Metrics, StateLayout, StatePicture, StateRaster};
+use vramscope_view::allocator_window::MOST_PX;
 use vramscope_view::groups::pool_label;
 use vramscope_view::raster::Paint;
 use vramscope_view::theme::Theme;
@@ -18,19 +19,17 @@ use super::super::describe;
 use super::super::document::{Device, Document};
 use super::super::painter::Painter;
 use crate::protocol::views::allocator::{
-    Answer, DrawState, Drawn, EventLine, GroupHead, JumpTo, Outline, Question, RectCss, Window,
+    Answer, DrawState, Drawn, EventLine, GroupHead, JumpTo, Outline, Question,
 };
 use crate::protocol::views::filter::FilterText;
 use crate::protocol::{Axis, Extra};
 
-/// Most rows told at once: more than a screen has.
+/// The most rows of one answer: more than a screen has.
 const MOST_ROWS: u32 = 1_000;
-/// Most device px in one direction: larger than any screen.
-const MOST_PX: u32 = 16_384;
-/// Most headings told, and most rectangles of an outline: more than can be seen.
-const MOST_SHOWN: usize = 500;
+/// The most headings of one answer: more than can be seen.
+const MOST_HEADINGS: usize = 500;
 
-/// What is kept from one question to the next.
+/// The data kept from one question to the next.
 #[derive(Default)]
 pub(super) struct Cache {
     replayed: Option<ReplayedState>,
@@ -38,16 +37,16 @@ pub(super) struct Cache {
     picture: StatePicture,
 }
 
-/// The state of one device, at the moment that was last asked for.
+/// The state of one device at the moment that was asked for last.
 struct ReplayedState {
     device: DeviceIndex,
     stepper: Stepper,
     check: FinalCheck,
-    /// For these measures and this height: the measures and bytes per line where all fits.
+    /// The last window's measures and height, with the measures and bytes per line at which everything fits.
     scale: Option<(Metrics, u32, (Metrics, f64))>,
 }
 
-/// The answer, with what travels beside it; `None` if there is nothing to say.
+/// The answer with its attachment; `None` if there is no such device.
 pub(super) fn answer(
     question: &Question,
     document: &Document,
@@ -96,7 +95,7 @@ pub(super) fn answer(
 }
 
 impl Cache {
-    /// The state that is asked for, laid out.
+    /// Goes to the moment of a picture and lays out its state.
     fn layout(&mut self, device: Device<'_>, draw: &DrawState) -> Option<StateLayout> {
         let is_other = |replayed: &ReplayedState| replayed.device != draw.look.device;
         if self.replayed.as_ref().is_none_or(is_other) {
@@ -141,7 +140,7 @@ impl Cache {
             matches: matches.as_deref(),
             theme: &theme,
         };
-        let rows = rows(&draw.window);
+        let rows = draw.window.rows();
         let picture = &mut self.picture;
         self.raster
             .draw(state, &layout, rows.clone(), &paint, picture);
@@ -152,13 +151,11 @@ impl Cache {
             groups: heads(document, state, &layout, css),
             misfits: state.misfits,
             height_css: f64::from(layout.height_px) * css,
-            bytes_per_line: layout.bytes_per_line(),
             pinned: draw.pinned.map_or_else(Outline::default, |id| {
                 outline_of(device, state, &layout, draw, id)
             }),
             changed: changed(document, device, state, &layout, draw),
             check: replayed.check,
-            sizes: device.block_sizes().check,
         };
         let extra = Extra::Pixels {
             width_px: picture.width_px,
@@ -170,8 +167,8 @@ impl Cache {
 }
 
 impl ReplayedState {
-    /// Bytes per line so that the state with the most segments fits: every other one then does so too, and
-    /// nothing changes its size from event to event.
+    /// The measures and bytes per line at which the state with the most segments fits. All other states fit as well,
+    /// and nothing changes its size from event to event.
     fn scale(&mut self, device: Device<'_>, metrics: Metrics, height_px: u32) -> (Metrics, f64) {
         if let Some((known, height, scale)) = self.scale
             && (known, height) == (metrics, height_px)
@@ -186,11 +183,6 @@ impl ReplayedState {
         self.scale = Some((metrics, height_px, scale));
         scale
     }
-}
-
-/// The rows of pixels that a window shows.
-fn rows(window: &Window) -> std::ops::Range<u32> {
-    window.top_px..window.top_px.saturating_add(window.height_px.min(MOST_PX))
 }
 
 fn heads(
@@ -208,11 +200,11 @@ fn heads(
             sums: group.sums,
         })
     };
-    let headings = layout.headings.iter().take(MOST_SHOWN);
+    let headings = layout.headings.iter().take(MOST_HEADINGS);
     headings.filter_map(head).collect()
 }
 
-/// Where an allocation is.
+/// The outline of an allocation; empty if it is not live.
 fn outline_of(
     device: Device<'_>,
     state: &AllocatorState,
@@ -224,11 +216,11 @@ fn outline_of(
         return Outline::default();
     };
     let found = &state.segments[segment].blocks[block];
-    outline(state, layout, draw, (found.address, found.bytes))
+    Outline::of(state, layout, &draw.window, (found.address, found.bytes))
 }
 
-/// Where the last event was: its allocation's block, also if that is free by now; or what it did to a
-/// segment.
+/// The outline of the memory that the last event changed: the block of its allocation, even if it is free by now, or
+/// the part of a segment.
 fn changed(
     document: &Document,
     device: Device<'_>,
@@ -251,41 +243,10 @@ fn changed(
         }
         Some(_) => events.size[row],
     };
-    outline(state, layout, draw, (events.addr[row], bytes))
+    Outline::of(state, layout, &draw.window, (events.addr[row], bytes))
 }
 
-/// Where so many bytes from an address are.
-fn outline(
-    state: &AllocatorState,
-    layout: &StateLayout,
-    draw: &DrawState,
-    (address, bytes): (u64, u64),
-) -> Outline {
-    let Some(row) = state.segment_at(address) else {
-        return Outline::default();
-    };
-    let segment = &state.segments[row];
-    let offset = address - segment.address;
-    let ends = (
-        offset as f64,
-        offset.saturating_add(bytes).min(segment.bytes) as f64,
-    );
-    let rects = layout.rectangles_between(state, row, ends, rows(&draw.window));
-    let css = 1.0 / draw.window.pixel_ratio;
-    let line = layout.line_of(row, offset).map(f64::from);
-    let height = f64::from(layout.metrics().line_px);
-    Outline {
-        rects: in_css(rects, css),
-        line_css: line.map(|top| (top * css, (top + height) * css)),
-    }
-}
-
-fn in_css(rects: Vec<[f64; 4]>, css: f64) -> Vec<RectCss> {
-    let rects = rects.into_iter().take(MOST_SHOWN);
-    rects.map(|rect| rect.map(|px| px * css)).collect()
-}
-
-/// Rows of the list, without row 0, which is no event.
+/// Rows of the list of events. Row 0 is no event and left out.
 fn events(
     document: &Document,
     device: Device<'_>,
@@ -332,7 +293,7 @@ fn jump(
     find_event(*device, from, direction, wanted)
 }
 
-/// The moment at a place; the last one beyond the end.
+/// The moment at a place of the axis; the last one after the end.
 fn moment_at(device: Device<'_>, axis: Axis, x: f64) -> u32 {
     let bands = device.bands(axis);
     let moment = bands.moment_at(x.max(0.0));

@@ -1,7 +1,6 @@
 //! Answers to [`protocol::views::compare`](crate::protocol::views::compare).
 
 mod flame;
-mod moments;
 mod picture;
 mod sites;
 
@@ -12,6 +11,7 @@ use vramscope_core::analysis::code::frame_groups::GroupOptions;
 use vramscope_core::analysis::compare::changes::{Comparison, compare};
 use vramscope_core::analysis::compare::side::{Profile, ProfileNames, ProfileOptions, profile};
 use vramscope_core::analysis::groups::turnover::{Turnover, turnover};
+use vramscope_core::analysis::report::named_moments::named_moments;
 use vramscope_core::analysis::time::curves::Curves;
 use vramscope_core::analysis::time::selection::Selection;
 use vramscope_view::change_flame::keys;
@@ -20,17 +20,16 @@ use vramscope_view::flame::NodeKey;
 use super::super::document::Document;
 use crate::protocol::Extra;
 use crate::protocol::views::compare::{
-    Answer, Compared, ComparisonId, HandedProfile, Naming, Question, SideData, SideFacts, SideSpec,
-    SiteOrder,
+    Answer, Compared, ComparisonId, HandedProfile, Naming, Question, SideData, SideSpec, SiteOrder,
 };
 
-/// Comparisons that are kept: the shown one, and the one before for as long as questions about it are on
+/// The most comparisons kept: the one that is shown, and the one before it, as questions about that may still be on
 /// their way.
 const KEPT: usize = 2;
-/// Most columns of a curve.
+/// The most columns of a curve.
 const MOST_COLUMNS: u32 = 4_000;
 
-/// What is kept from one question to the next.
+/// The data kept from one question to the next.
 #[derive(Default)]
 pub(super) struct Cache {
     names: Vec<(Naming, ProfileNames)>,
@@ -38,19 +37,19 @@ pub(super) struct Cache {
     last_id: u32,
 }
 
-/// A comparison.
+/// A kept comparison.
 struct Kept {
     id: ComparisonId,
     comparison: Comparison,
-    /// The side before and the side after.
-    sides: [SideFacts; 2],
-    /// Name → the filter that finds what has it on its stack.
+    /// The first side and the second, without their names, trees, sites and settings.
+    sides: [Profile; 2],
+    /// Name of a frame or call site → the filter that finds the allocations with it on their stacks.
     filters: HashMap<String, String>,
-    /// Of each call site by its name, for two moments of one device.
+    /// Name of a call site → its turnover; `None` unless two moments of one device are compared.
     turnovers: Option<HashMap<String, Turnover>>,
-    /// Rows of the table in the order asked for last.
+    /// The rows of the table, in the order and selection that were asked for last.
     sorted: Option<((SiteOrder, bool), Vec<u32>)>,
-    /// The tree's nodes by their path, once asked for.
+    /// The keys of the tree's nodes, once a flame graph was asked for.
     keys: Option<Vec<NodeKey>>,
 }
 
@@ -70,7 +69,7 @@ impl Kept {
 }
 
 impl Cache {
-    /// What frames and call sites are called.
+    /// The names of frames and call sites.
     fn names(&mut self, document: &Document, naming: Naming) -> &ProfileNames {
         let place = self.names.iter().position(|(of, _)| *of == naming);
         let place = place.unwrap_or_else(|| {
@@ -91,16 +90,14 @@ impl Cache {
     }
 }
 
-/// The answer, with what travels beside it; `None` if there is nothing to say.
+/// The answer with its attachment; `None` if there is no such device, or the comparison is no longer kept.
 pub(super) fn answer(
     question: &Question,
     document: &Document,
     cache: &mut Cache,
 ) -> Option<(Answer, Extra)> {
     let answer = match question {
-        Question::Moments { device } => {
-            Answer::Moments(moments::named(document, document.device(*device)?))
-        }
+        Question::Moments { device } => Answer::Moments(named_moments(*document.device(*device)?)),
         Question::Curves {
             device,
             axis,
@@ -153,9 +150,8 @@ fn profile_of(
 ) -> Option<Profile> {
     let device = document.device(side.device)?;
     let options = ProfileOptions {
-        selection: side.selection,
-        axis: side.axis,
-        columns: side.columns.min(MOST_COLUMNS),
+        columns: side.options.columns.min(MOST_COLUMNS),
+        ..side.options
     };
     Some(profile(*device, cache.names(document, naming), &options))
 }
@@ -185,7 +181,7 @@ fn compared(
         .sites
         .iter()
         .filter(|site| !site.change.is_none());
-    let sides = [facts(old), facts(new)];
+    let sides = [brief(old), brief(new)];
     let [before, after] = sides.clone();
     let answer = Compared {
         id,
@@ -216,17 +212,19 @@ fn filters(profile: &Profile) -> impl Iterator<Item = (String, String)> {
     of_code.map(|(name, filter)| (name.clone(), filter.clone()))
 }
 
-fn facts(profile: &Profile) -> SideFacts {
-    SideFacts {
+/// A side without its names, tree, sites and settings, which the page does not show.
+fn brief(profile: &Profile) -> Profile {
+    Profile {
         device: profile.device,
         figures: profile.figures.clone(),
         total: profile.total,
         curves: profile.curves.clone(),
         marks: profile.marks.clone(),
+        ..Profile::default()
     }
 }
 
-/// What became of single allocations, in all and by call site: only two moments of one device tell.
+/// Turnover in all and by call site; `None` unless two moments of one device are compared.
 fn turnovers(
     document: &Document,
     cache: &mut Cache,
@@ -237,7 +235,8 @@ fn turnovers(
     let (SideData::Here(before), SideData::Here(after)) = (before, after) else {
         return None;
     };
-    let (Selection::LiveAt(from), Selection::LiveAt(to)) = (before.selection, after.selection)
+    let (Selection::LiveAt(from), Selection::LiveAt(to)) =
+        (before.options.selection, after.options.selection)
     else {
         return None;
     };

@@ -1,23 +1,21 @@
 //! Answers to [`protocol::views::filter`](crate::protocol::views::filter).
 
 use vramscope_core::analysis::search::filter::{
-    Completions, Totals, Vocabulary, completions, totals,
+    Completions, Totals, Vocabulary, completions, next_match, totals,
 };
-use vramscope_core::bitset::BitSet;
-use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 
 use super::super::document::{Device, Document};
-use crate::protocol::views::filter::{Answer, FilterText, NextMatch, Question, SearchResult};
+use crate::protocol::views::filter::{Answer, FilterText, Question, SearchResult};
 
-/// What is kept from one question to the next.
+/// The data kept from one question to the next.
 #[derive(Default)]
 pub(super) struct Cache {
     vocabulary: Option<(DeviceIndex, Vocabulary)>,
     totals: Option<((DeviceIndex, FilterText, u32), Totals)>,
 }
 
-/// The answer; `None` if there is nothing to say.
+/// The answer; `None` if there is no such device, or the filter cannot be parsed.
 pub(super) fn answer(
     question: &Question,
     document: &Document,
@@ -50,12 +48,8 @@ pub(super) fn answer(
         } => {
             let device = document.device(*device)?;
             let set = document.matches(device, Some(filter))?;
-            let next = next(device, &set, *from, *moment, *is_forward);
-            Answer::Next(next.map(|row| NextMatch {
-                allocation: AllocationId::from_index(row),
-                moment: device.history.allocations.born[row],
-                place: set.iter().take_while(|&other| other <= row).count() as u64,
-            }))
+            let born = &device.history.allocations.born;
+            Answer::Next(next_match(born, &set, *from, *moment, *is_forward))
         }
     })
 }
@@ -95,37 +89,5 @@ impl Cache {
             .vocabulary
             .insert(known.unwrap_or_else(|| (number, Vocabulary::of(*device))));
         completions(text, caret, vocabulary)
-    }
-}
-
-/// The match after `from`, or before it; else the first born after the moment. Goes round at the ends.
-fn next(
-    device: Device<'_>,
-    set: &BitSet,
-    from: Option<AllocationId>,
-    moment: Option<u32>,
-    is_forward: bool,
-) -> Option<usize> {
-    // Allocations are numbered by birth.
-    let born = &device.history.allocations.born;
-    let start = from.map(AllocationId::index).or_else(|| {
-        let first = born.partition_point(|&born| born < moment.unwrap_or(0));
-        if is_forward {
-            first.checked_sub(1)
-        } else {
-            Some(first)
-        }
-    });
-    if is_forward {
-        let after = set
-            .iter()
-            .find(|&row| start.is_none_or(|start| row > start));
-        after.or_else(|| set.iter().next())
-    } else {
-        let before = set
-            .iter()
-            .take_while(|&row| start.is_none_or(|start| row < start))
-            .last();
-        before.or_else(|| set.iter().last())
     }
 }

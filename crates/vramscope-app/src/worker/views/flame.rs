@@ -1,7 +1,7 @@
 //! Answers to [`protocol::views::flame`](crate::protocol::views::flame).
 //!
-//! Keeps what the last question was about, for the next is mostly about the same: moving the cursor makes new
-//! sums and trees, focusing and scrolling nothing at all.
+//! Keeps the groups, paths and trees of the last question, as the next one mostly needs the same. Moving the cursor
+//! makes new sums and trees; focusing and scrolling make nothing.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -14,30 +14,31 @@ use vramscope_core::analysis::code::frame_groups::{
     FoldPatterns, FrameGroups, GroupId, GroupOptions, GroupTable,
 };
 use vramscope_core::analysis::code::frames::FrameClass;
+use vramscope_core::analysis::code::tree_kind::group_of;
 use vramscope_core::analysis::search::filter::rows;
 use vramscope_view::flame::{FlameScene, GroupColours, NodeKey, NodeKeys, heavy_path, open_rows};
 use vramscope_view::theme::Theme;
 
 use super::super::document::Document;
 use crate::protocol::views::flame::{
-    About, Answer, Fold, FrameGrouping, FunctionOrder, FunctionRow, Question, TrailStep,
-    TreeAnswer, TreeKind, TreeQuestion, TreeRow,
+    About, Answer, Fold, FrameGrouping, FunctionOrder, FunctionRow, ListedGroup, Question,
+    TrailStep, TreeAnswer, TreeKind, TreeQuestion, TreeRow,
 };
 use crate::protocol::{Extra, ThemeName};
 
-/// Most rows told at once: more than a screen has.
+/// The most rows of one answer: more than a screen has.
 const MOST_ROWS: u32 = 1_000;
-/// Trees kept: both of a sandwich, the tree and the picture.
+/// The most trees kept: two of a sandwich, one of the table, one of the picture.
 const KEPT_TREES: usize = 4;
 
-/// What the last questions were about.
+/// The data kept from one question to the next.
 #[derive(Default)]
 pub(super) struct Cache {
     groups: Option<Groups>,
     paths: Option<SelectedPaths>,
 }
 
-/// The answer, with what travels beside it; `None` if there is nothing to say.
+/// The answer with its attachment; `None` if there is no such device.
 pub(super) fn answer(
     question: &Question,
     document: &Document,
@@ -46,7 +47,7 @@ pub(super) fn answer(
     cache.answer(document, question)
 }
 
-/// Names of frames.
+/// The groups of frames, by which trees are built.
 struct Groups {
     asked: (FrameGrouping, Fold, String),
     table: GroupTable,
@@ -54,7 +55,7 @@ struct Groups {
     colours: Option<(ThemeName, GroupColours)>,
 }
 
-/// Groups as they are told.
+/// Looks up names, colours and filters of groups.
 struct GroupLookup<'a> {
     snapshot: &'a Snapshot,
     groups: &'a Groups,
@@ -63,7 +64,16 @@ struct GroupLookup<'a> {
 }
 
 impl GroupLookup<'_> {
-    /// The filter that finds what has a group on its stack.
+    fn listed(&self, group: GroupId) -> ListedGroup {
+        ListedGroup {
+            label: self.table.get(group).label.clone(),
+            fill: self.colours.get(group),
+            is_code: group.is_code(),
+            search: self.search(group),
+        }
+    }
+
+    /// The filter that finds the allocations with a group on their stacks; `None` if it names no code.
     fn search(&self, group: GroupId) -> Option<String> {
         let (grouping, ..) = self.groups.asked;
         let groups = (self.table, &self.groups.of_frame);
@@ -72,7 +82,7 @@ impl GroupLookup<'_> {
     }
 }
 
-/// The paths of what is selected, and what was made of them.
+/// The call paths of the selected allocations, with the trees and lists made of them.
 struct SelectedPaths {
     about: About,
     paths: Paths,
@@ -108,7 +118,7 @@ impl Cache {
             tree
         };
         let mut extra = Extra::Nothing;
-        let told = match &question.wanted {
+        let tree = match &question.wanted {
             TreeQuestion::Folded { tree } => {
                 let text = folded(&of_tree(selected, tree).tree, groups.table);
                 extra = text.map_or(Extra::Nothing, |text| Extra::Bytes(text.into_bytes()));
@@ -136,7 +146,7 @@ impl Cache {
             total,
             whole,
             cut,
-            told,
+            tree,
         };
         Some((answer, extra))
     }
@@ -150,7 +160,7 @@ impl Cache {
         {
             return;
         }
-        // Ids of groups are those of this table: what was made with another is worth nothing.
+        // Ids of groups belong to one table, so everything made with the old table goes.
         self.paths = None;
         let mut table = GroupTable::default();
         let options = GroupOptions {
@@ -221,13 +231,7 @@ impl SelectedPaths {
             let known = self.trees.remove(place);
             self.trees.push(known);
         } else {
-            let group = |label: &str| group_of(table, label);
-            let tree = match kind {
-                TreeKind::TopDown => CallTree::top_down(&self.paths),
-                TreeKind::BottomUp => CallTree::bottom_up(&self.paths),
-                TreeKind::Callers(label) => CallTree::callers(&self.paths, group(label)),
-                TreeKind::Callees(label) => CallTree::callees(&self.paths, group(label)),
-            };
+            let tree = kind.tree(&self.paths, table);
             let keys = NodeKeys::of(&tree, table);
             if self.trees.len() == KEPT_TREES {
                 self.trees.remove(0);
@@ -235,7 +239,7 @@ impl SelectedPaths {
             self.trees
                 .push((kind.clone(), Rc::new(Tree { tree, keys })));
         }
-        // Either way it is the last.
+        // Both branches have put it last, as the most recently used.
         self.trees[self.trees.len() - 1].1.clone()
     }
 
@@ -247,29 +251,17 @@ impl SelectedPaths {
         function: Option<&str>,
     ) -> TreeAnswer {
         let all = self.functions.get_or_insert_with(|| functions(&self.paths));
-        all.sort_by_key(|row| {
-            let (by, then) = match order {
-                FunctionOrder::Total => (row.total, row.own),
-                FunctionOrder::Own => (row.own, row.total),
-            };
-            (std::cmp::Reverse((by.weight, then.weight)), row.group)
-        });
-        let told = window(all, first, count).iter().map(|row| {
-            let group = groups.table.get(row.group);
-            FunctionRow {
-                label: group.label.clone(),
-                fill: groups.colours.get(row.group),
-                is_code: row.group.is_code(),
-                search: groups.search(row.group),
-                is_user: group.class == FrameClass::User,
-                total: row.total,
-                own: row.own,
-            }
+        order.sort(all);
+        let rows = window(all, first, count).iter().map(|row| FunctionRow {
+            group: groups.listed(row.group),
+            is_user: groups.table.get(row.group).class == FrameClass::User,
+            total: row.total,
+            own: row.own,
         });
         TreeAnswer::Functions {
             first,
-            told: told.collect(),
-            rows: all.len() as u32,
+            rows: rows.collect(),
+            all_rows: all.len() as u32,
             search: function.and_then(|label| groups.search(group_of(groups.table, label))),
         }
     }
@@ -282,12 +274,9 @@ impl Tree {
         let mut trail = Vec::new();
         let mut node = focus;
         loop {
-            let group = tree.group[node as usize];
             trail.push(TrailStep {
                 key: keys.key(node),
-                label: groups.table.get(group).label.clone(),
-                is_code: group.is_code(),
-                search: groups.search(group),
+                group: groups.listed(tree.group[node as usize]),
             });
             if node == 0 {
                 break;
@@ -313,15 +302,12 @@ impl Tree {
             Some(open) => open.iter().filter_map(|&key| keys.node(key)).collect(),
             None => heavy_path(tree).into_iter().collect(),
         };
-        let rows = open_rows(tree, |node| open.contains(&node));
-        let told = window(&rows, first, count).iter().map(|&node| {
+        let nodes = open_rows(tree, |node| open.contains(&node));
+        let rows = window(&nodes, first, count).iter().map(|&node| {
             let at = node as usize;
             TreeRow {
                 key: keys.key(node),
-                label: groups.table.get(tree.group[at]).label.clone(),
-                fill: groups.colours.get(tree.group[at]),
-                is_code: tree.group[at].is_code(),
-                search: groups.search(tree.group[at]),
+                group: groups.listed(tree.group[at]),
                 depth: tree.depth[at],
                 total: tree.total[at],
                 own: tree.own[at],
@@ -332,22 +318,12 @@ impl Tree {
         let mut opened: Vec<u32> = open.iter().copied().collect();
         opened.sort_unstable();
         TreeAnswer::Rows {
-            rows: rows.len() as u32,
+            all_rows: nodes.len() as u32,
             first,
-            told: told.collect(),
+            rows: rows.collect(),
             open: opened.into_iter().map(|node| keys.key(node)).collect(),
         }
     }
-}
-
-/// The group of a label: code, or what stands for what is none.
-fn group_of(table: &GroupTable, label: &str) -> GroupId {
-    let no_code = (0..).map(GroupId).take_while(|id| !id.is_code());
-    let is_it = |id: &GroupId| table.get(*id).label == label;
-    table
-        .find(label)
-        .or_else(|| no_code.into_iter().find(is_it))
-        .unwrap_or(GroupId::OTHER)
 }
 
 fn window<T>(rows: &[T], first: u32, count: u32) -> &[T] {
@@ -397,7 +373,7 @@ mod tests {
         };
         let whole = ask(&mut cache, &document, 3, picture(NodeKey::ROOT));
         assert_eq!((whole.whole.weight, whole.total.weight), (13, 13));
-        let TreeAnswer::Picture { scene, trail, .. } = whole.told else {
+        let TreeAnswer::Picture { scene, trail, .. } = whole.tree else {
             panic!("no picture");
         };
         let labels: Vec<&str> = scene.cells.iter().map(|cell| cell.label.as_str()).collect();
@@ -407,10 +383,10 @@ mod tests {
 
         // The focus is the same node at another moment.
         let focused = ask(&mut cache, &document, 1, picture(scene.cells[1].key));
-        let TreeAnswer::Picture { trail, focus, .. } = focused.told else {
+        let TreeAnswer::Picture { trail, focus, .. } = focused.tree else {
             panic!("no picture");
         };
-        assert_eq!((trail[1].label.as_str(), focus.weight), (main, 8));
+        assert_eq!((trail[1].group.label.as_str(), focus.weight), (main, 8));
 
         let rows = TreeQuestion::Rows {
             tree: TreeKind::BottomUp,
@@ -418,10 +394,14 @@ mod tests {
             first: 1,
             count: 1,
         };
-        let TreeAnswer::Rows { rows, told, .. } = ask(&mut cache, &document, 3, rows).told else {
+        let TreeAnswer::Rows { all_rows, rows, .. } = ask(&mut cache, &document, 3, rows).tree
+        else {
             panic!("no rows");
         };
-        assert_eq!((rows, told[0].label.as_str(), told[0].depth), (4, main, 2));
+        assert_eq!(
+            (all_rows, rows[0].group.label.as_str(), rows[0].depth),
+            (4, main, 2)
+        );
 
         let functions = TreeQuestion::Functions {
             order: FunctionOrder::Own,
@@ -429,13 +409,13 @@ mod tests {
             function: Some(main.to_owned()),
             count: 9,
         };
-        let TreeAnswer::Functions { told, .. } = ask(&mut cache, &document, 3, functions).told
+        let TreeAnswer::Functions { rows, .. } = ask(&mut cache, &document, 3, functions).tree
         else {
             panic!("no functions");
         };
-        let own: Vec<(&str, u64)> = told
+        let own: Vec<(&str, u64)> = rows
             .iter()
-            .map(|row| (row.label.as_str(), row.own.weight))
+            .map(|row| (row.group.label.as_str(), row.own.weight))
             .collect();
         assert_eq!(own, [(forward, 8), (main, 4), ("no stack recorded", 1)]);
     }

@@ -1,31 +1,24 @@
 //! Answers to [`protocol::views::lanes`](crate::protocol::views::lanes).
 
 use vramscope_core::analysis::memory::private_pools::{PoolUse, private_pools};
-use vramscope_core::analysis::time::markers::{MarkerKind, marker};
+use vramscope_core::analysis::time::markers::marker;
 use vramscope_core::bitset::BitSet;
 use vramscope_core::ids::AllocationId;
-use vramscope_core::model::{DeviceIndex, PoolId};
+use vramscope_core::model::DeviceIndex;
 use vramscope_view::decorations::Sources;
-use vramscope_view::marks::track;
 use vramscope_view::viewport::Viewport;
 
 use super::super::document::{Device, Document};
-use crate::protocol::Axis;
-use crate::protocol::views::lanes::{
-    Answer, Decorations, LaneFacts, LineFacts, Part, Question, StepMarks,
-};
+use crate::protocol::views::lanes::{Answer, Decorations, Part, Question, StepMarks};
 
-/// Steps sent: more are not told apart on a strip.
-const MOST_STEPS: usize = 4_000;
-
-/// What is kept from one question to the next.
+/// The data kept from one question to the next.
 #[derive(Default)]
 pub(super) struct Cache {
-    /// By device.
+    /// The pool uses of each device.
     pools: Vec<(DeviceIndex, Vec<PoolUse>)>,
 }
 
-/// The answer; `None` if there is nothing to say.
+/// The answer; `None` if there is no such device or mark.
 pub(super) fn answer(
     question: &Question,
     document: &Document,
@@ -36,7 +29,10 @@ pub(super) fn answer(
         Question::Decorations(ref part) => {
             Answer::Decorations(Box::new(decorations(device(part.device)?, part, cache)))
         }
-        Question::Steps { device: of, axis } => Answer::Steps(step_marks(device(of)?, axis)),
+        Question::Steps { device: of, axis } => {
+            let device = device(of)?;
+            Answer::Steps(StepMarks::of(*device, &device.bands(axis)))
+        }
         Question::Marker { device: of, moment } => {
             Answer::Marker(marker(&document.snapshot, device(of)?.history, moment)?)
         }
@@ -59,40 +55,6 @@ pub(super) fn answer(
             Answer::Neighbour(neighbour(device, matches.as_deref(), moment, from, up))
         }
     })
-}
-
-/// What `device` has to show above and over its picture.
-pub(in crate::worker) fn line_facts(document: &Document, device: Device<'_>) -> LineFacts {
-    let snapshot = &document.snapshot;
-    let (lanes, markers) = (device.lanes(), device.markers());
-    let has = |on| {
-        let mut kinds = MarkerKind::ALL
-            .into_iter()
-            .filter(|&kind| track(kind) == on);
-        kinds.any(|kind| !markers.column(kind).is_empty())
-    };
-    let is_private = |pool: Option<PoolId>| pool.is_some_and(PoolId::is_private);
-    let own = i32::try_from(device.history.device).unwrap_or(i32::MIN);
-    let mut segments = snapshot.segments.of_device(own);
-    let mut contexts = snapshot.contexts.rows().iter();
-    LineFacts {
-        lanes: lanes
-            .lanes
-            .iter()
-            .map(|lane| LaneFacts {
-                kind: lane.kind,
-                name: lane.name.clone(),
-                rows: lane.rows.len() as u32,
-                ranges: lane.len() as u64,
-            })
-            .collect(),
-        tracks: [has(0), has(1)],
-        capacity: device.capacity(),
-        has_pools: segments.any(|(_, segment)| is_private(segment.pool))
-            || contexts.any(|context| is_private(context.pool)),
-        outside: lanes.outside,
-        without_time: lanes.without_time,
-    }
 }
 
 fn decorations(device: Device<'_>, part: &Part, cache: &mut Cache) -> Decorations {
@@ -133,31 +95,7 @@ impl Cache {
     }
 }
 
-fn step_marks(device: Device<'_>, axis: Axis) -> StepMarks {
-    let Some(found) = device.steps() else {
-        return StepMarks {
-            axis,
-            by: None,
-            pattern: String::new(),
-            count: 0,
-            starts: Vec::new(),
-        };
-    };
-    let bands = device.bands(axis);
-    let stride = found.steps.len().div_ceil(MOST_STEPS).max(1);
-    let starts = found.steps.iter().step_by(stride);
-    StepMarks {
-        axis,
-        by: Some(found.by),
-        pattern: found.pattern.clone(),
-        count: found.steps.len() as u64,
-        starts: starts
-            .map(|step| bands.moment_x(step.moments.0 as usize + 1))
-            .collect(),
-    }
-}
-
-/// The next allocation that is live, has a height and is matched.
+/// The next allocation that is live, has a height and matches; `None` at the end of the stack.
 fn neighbour(
     device: Device<'_>,
     matches: Option<&BitSet>,
@@ -184,7 +122,10 @@ fn neighbour(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::Axis;
     use vramscope_core::analysis::groups::live_at::live_at;
+    use vramscope_core::model::PoolId;
+    use vramscope_view::line_facts::LineFacts;
 
     const ANNOTATED: &[u8] =
         include_bytes!("../../../../../tests/fixtures/synth/scenario-annotated.pickle");
@@ -220,7 +161,7 @@ mod tests {
     fn every_range_and_mark_is_shown_or_counted() {
         let document = document(ANNOTATED);
         let device = document.devices().next().unwrap();
-        let facts = line_facts(&document, device);
+        let facts = LineFacts::of(*device);
         assert!(facts.lanes.len() >= 3 && facts.tracks == [true, true]);
         for axis in [Axis::Events, Axis::Time] {
             let decorations = whole(&document, axis);
@@ -260,7 +201,7 @@ mod tests {
     fn private_pools_have_envelopes() {
         let document = document(POOLS);
         let device = document.devices().next().unwrap();
-        assert!(line_facts(&document, device).has_pools);
+        assert!(LineFacts::of(*device).has_pools);
         let decorations = whole(&document, Axis::Events);
         assert!(!decorations.pools.is_empty());
         for pool in &decorations.pools {

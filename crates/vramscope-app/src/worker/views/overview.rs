@@ -1,38 +1,20 @@
-//! Answers to [`protocol::views::overview`](crate::protocol::views::overview).
-
-mod file;
+//! The overview of each device, computed once.
 
 use vramscope_core::analysis::report::overview::{Overview, overview};
 use vramscope_core::model::DeviceIndex;
 
-use super::super::document::{Device, Document};
-use crate::protocol::views::overview::{Answer, Question};
+use super::super::document::Device;
 
-/// Call sites that are listed at the peak.
+/// The most call sites that are listed at the peak.
 const SITES: usize = 10;
 
-/// What is kept from one question to the next: an overview takes a while to make, and changes never.
+/// The overviews so far. One takes long to compute and never changes.
 #[derive(Default)]
 pub(super) struct Cache {
     devices: Vec<(DeviceIndex, Overview)>,
 }
 
-/// The answer; `None` if there is nothing to say.
-pub(super) fn answer(
-    question: &Question,
-    document: &Document,
-    cache: &mut Cache,
-) -> Option<Answer> {
-    Some(match *question {
-        Question::Device { device } => {
-            let found = prepare(document.device(device)?, cache);
-            Answer::Device(Box::new(found.clone()))
-        }
-        Question::File => Answer::File(Box::new(file::details(document))),
-    })
-}
-
-/// What was found out about `device`, now if not before.
+/// The overview of a device, computed now if it is not yet.
 pub(super) fn prepare<'a>(device: Device<'_>, cache: &'a mut Cache) -> &'a Overview {
     let index = device.history.device;
     let known = cache.devices.iter().position(|(known, _)| *known == index);

@@ -1,6 +1,6 @@
 //! Answers to [`protocol::views::table`](crate::protocol::views::table).
 //!
-//! Keeps the sorted columns and the rows of the last table: scrolling only fills a window.
+//! Keeps the sorted columns and the rows of the last table, so that scrolling only fills a window.
 
 use vramscope_core::analysis::report::allocations::{
     Column, Permutations, columns_with_values, place_of, rows,
@@ -16,7 +16,7 @@ use crate::protocol::views::table::{
     Answer, MOST_CSV_ROWS, MOST_ROWS, Question, TableOrder, TableWindow,
 };
 
-/// What is kept from one question to the next.
+/// The data kept from one question to the next.
 #[derive(Default)]
 pub(super) struct Cache {
     sorted: Option<(DeviceIndex, Permutations)>,
@@ -31,7 +31,7 @@ struct TableRows {
     totals: Option<(u32, Totals)>,
 }
 
-/// The answer, with what travels beside it; `None` if there is nothing to say.
+/// The answer with its attachment; `None` if there is no such device.
 pub(super) fn answer(
     question: &Question,
     document: &Document,
@@ -108,7 +108,7 @@ impl Cache {
         })
     }
 
-    /// The rows of a table, sorted and filtered when they are others than the last.
+    /// The rows of a table, sorted and filtered anew unless they are the last ones.
     fn table(
         &mut self,
         document: &Document,
@@ -136,7 +136,7 @@ impl Cache {
     }
 }
 
-/// `count` rows from the `first`, as far as there are any.
+/// At most `count` rows from the `first` on.
 fn cut(rows: &[u32], first: u32, count: u32) -> &[u32] {
     let end = (first.saturating_add(count) as usize).min(rows.len());
     rows.get(first as usize..end).unwrap_or(&[])

@@ -5,45 +5,44 @@ mod replay;
 use vramscope_core::model::DeviceIndex;
 use vramscope_plan::{ArenaKey, DevicePlan, Planner, StepKind};
 use vramscope_view::map::{GroupMark, PackedGroup, PackedMap};
-use vramscope_view::waterfall::waterfall;
 
 use super::super::document::{Device, Document};
 use super::super::pace::Pace;
 use crate::protocol::views::what_if::{Answer, ArenaRows, Planned, Question, Replayed, Stage};
 
-/// How long one question is worked on, in ms: others have their turn after it.
+/// Time of work on one question, in ms. Other questions have their turn after it.
 const SLICE_MS: f64 = 24.0;
-/// Least time between two pictures of ever better packings, in ms of work.
+/// The least time between two pictures of better and better packings, in ms of work.
 const REDRAW_MS: f64 = 1_000.0;
-/// And at least so many times what laying out the last one took: a second or so with a million allocations, in which
-/// nothing else has its turn.
+/// The least such time as a multiple of the time that the last layout took. With a million allocations a layout takes
+/// about a second, in which no other question has its turn.
 const REDRAW_TIMES: f64 = 20.0;
 /// The most arenas that one answer lists.
 const MOST_ARENAS: usize = 1_000;
 
-/// What is kept from one question to the next.
+/// The data kept from one question to the next.
 #[derive(Default)]
 pub(super) struct Cache {
     works: Vec<Work>,
     replays: replay::Replays,
 }
 
-/// The plan of one device, while it is being worked out.
+/// The work on the plan of one device.
 struct Work {
     device: DeviceIndex,
     planner: Planner,
-    /// What was spent on searching, in ms.
+    /// Time spent on searching, in ms.
     searched_ms: f64,
-    /// The packing that is drawn: its number, its height, and when in the search it was drawn.
+    /// The number of the packing that is drawn; 0 = none yet.
     packing: u32,
     drawn_bytes: Option<u64>,
     drawn_ms: f64,
-    /// How long to wait for the next.
+    /// Least time to the next picture, in ms of work.
     redraw_ms: f64,
     groups: Vec<GroupMark>,
 }
 
-/// The answer; `None` if there is nothing to say.
+/// The answer; `None` if there is no such device, or the model is refused.
 pub(super) fn answer(
     question: &Question,
     document: &Document,
@@ -74,7 +73,7 @@ pub(super) fn answer(
             ..
         } => {
             let device = document.device(*device)?;
-            // The replays with the file's own settings are part of the plan.
+            // Other settings are compared with the file's own, whose replay is part of the plan.
             let work = work(device, &mut cache.works);
             if work.stage(0.0) != Stage::Done {
                 work.go_on(device, 0.0);
@@ -122,7 +121,7 @@ fn work<'a>(device: Device<'_>, works: &'a mut Vec<Work>) -> &'a mut Work {
 }
 
 impl Work {
-    /// Works for a slice, if there is anything left to do.
+    /// Works for a slice of time, if work is left, and draws the packing if that is due.
     fn go_on(&mut self, device: Device<'_>, search_ms: f64) {
         let stage = self.stage(search_ms);
         if stage != Stage::Done {
@@ -185,13 +184,10 @@ impl Work {
         PackedMap::new(&device.history.allocations, &groups)
     }
 
-    /// What is known.
+    /// The plan as far as it is known.
     fn told(&self, search_ms: f64) -> Planned {
         let plan = self.planner.plan();
-        let sums: Vec<u64> = plan.steps.iter().map(|step| step.bytes).collect();
         Planned {
-            bars: waterfall(&sums),
-            largest: plan.largest_step(),
             arenas: plan.arenas.len() as u64,
             stage: self.stage(search_ms),
             no_what_if: plan
@@ -204,7 +200,7 @@ impl Work {
         }
     }
 
-    /// What is known of each pool and stream.
+    /// The plans of the largest pools and streams.
     fn arenas(&self) -> ArenaRows {
         let plan = self.planner.plan();
         ArenaRows {
@@ -231,14 +227,14 @@ fn brief(plan: &DevicePlan) -> DevicePlan {
     }
 }
 
-/// Arenas in the order in which they lie on each other, which is that of the map.
+/// The indexes of arenas from the bottom of the picture up, in the order of the map.
 fn in_order<T>(arenas: &[T], key: impl Fn(&T) -> ArenaKey) -> Vec<usize> {
     let mut order: Vec<usize> = (0..arenas.len()).collect();
     order.sort_by_key(|&number| key(&arenas[number]));
     order
 }
 
-/// Pools and streams in the picture, if there is more than one; of very many those at the bottom.
+/// The marks of pools and streams in the picture; empty if there is only one, and only the lowest of very many.
 fn groups(plan: &DevicePlan) -> Vec<GroupMark> {
     let mut base = 0.0;
     let arenas = in_order(&plan.arenas, |arena| arena.key).into_iter();

@@ -1,7 +1,7 @@
 //! Answers about graphs: a table of all of them, or an order of one of them step by step.
 
 use vramscope_core::units::Count;
-use vramscope_inductor::{Graph, Method, Order, Timeline};
+use vramscope_inductor::{BufferKind, Graph, Method, Order, Timeline};
 
 use super::{Answered, OrderWord};
 use crate::report::{Cell, Column, Part, column, detail, sum};
@@ -186,10 +186,10 @@ fn live(part: &mut Part, only: &Answered<'_>, timeline: &Timeline, title: &str) 
     let graph = &only.named.graph;
     let row = |(b, bytes): (u32, i64)| {
         let life = timeline.lives[b as usize];
-        let kind = match (b as usize) < graph.input_count {
-            _ if graph.is_output[b as usize] => "result",
-            true => "input",
-            false => "",
+        let kind = match BufferKind::of(graph, b) {
+            BufferKind::Output => "result",
+            BufferKind::FreeableInput => "input",
+            BufferKind::Intermediate => "",
         };
         vec![
             Cell::Bytes(bytes.max(0) as u64),

@@ -7,3 +7,4 @@ pub mod call_sites;
 pub mod call_tree;
 pub mod frame_groups;
 pub mod frames;
+pub mod tree_kind;

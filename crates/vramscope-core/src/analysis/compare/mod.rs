@@ -6,3 +6,4 @@
 pub mod changes;
 pub mod ranks;
 pub mod side;
+pub mod site_order;

@@ -1,7 +1,7 @@
 //! Every question about a recording with streams and pending frees, natively.
 
 use super::*;
-use crate::protocol::views::allocator::{Direction, TipOn};
+use crate::protocol::views::allocator::{Direction, TipOn, Window};
 use crate::protocol::{Look, from_text, to_text};
 
 const FILE: &[u8] =
@@ -56,7 +56,7 @@ fn draw(moment: u32) -> DrawState {
 #[test]
 fn a_picture_with_its_sums() {
     let mut asked = Asked::new();
-    // Forwards, backwards, far and near.
+    // The stepper goes forwards and backwards, by one event and by many.
     for moment in [0, 1, 14, 13, 23, 15, 9_999] {
         let (answer, extra) = asked.ask(&Question::Draw(draw(moment)));
         let Answer::Drawn(drawn) = answer else {

@@ -1,4 +1,4 @@
-//! What is under the pointer, in a few lines.
+//! The memory under the pointer in a few lines.
 
 use vramscope_core::analysis::memory::allocator_state::{
     AllocatorState, BlockSizes, PlacedBlock, SegmentState, SizeClass,
@@ -8,13 +8,12 @@ use vramscope_view::groups::pool_label;
 
 use super::super::super::describe;
 use super::super::super::document::{Device, Document};
-use super::{in_css, rows};
 use crate::protocol::views::allocator::{DrawState, Tip, TipOn, TipSegment};
 
-/// Call sites listed for what is thinner than a pixel.
+/// The most call sites listed for blocks that share a pixel.
 const CALL_SITES: usize = 3;
 
-/// What is at a place of the window; `None`: no segment.
+/// The memory at a place of the window; `None` if there is no segment.
 pub(super) fn tip(
     document: &Document,
     device: Device<'_>,
@@ -28,13 +27,12 @@ pub(super) fn tip(
         return None;
     };
     let found = &state.segments[segment];
-    let css = 1.0 / draw.window.pixel_ratio;
     let (on, rects) = if blocks.len() == 1 {
-        let rects = layout.rectangles(state, segment, blocks.start, rows(&draw.window));
+        let rects = layout.rectangles(state, segment, blocks.start, draw.window.rows());
         let on = one(document, device, &found.blocks[blocks.start])?;
-        (on, in_css(rects, css))
+        (on, draw.window.in_css(rects))
     } else {
-        let several = several(document, device, state.moment, &found.blocks[blocks]);
+        let several = several(document, device, &found.blocks[blocks]);
         (several, Vec::new())
     };
     Some(Tip {
@@ -60,11 +58,11 @@ fn one(document: &Document, device: Device<'_>, block: &PlacedBlock) -> Option<T
     })
 }
 
-fn several(document: &Document, device: Device<'_>, moment: u32, blocks: &[PlacedBlock]) -> TipOn {
+fn several(document: &Document, device: Device<'_>, blocks: &[PlacedBlock]) -> TipOn {
     let live = blocks.iter().filter_map(|block| block.allocation);
     let free = blocks.iter().filter(|block| block.allocation.is_none());
     TipOn::Several {
-        composition: describe::composition(document, device, moment, live, CALL_SITES),
+        composition: describe::composition(document, device, live, CALL_SITES),
         free_blocks: free.clone().count() as u64,
         free_bytes: free.map(|block| block.bytes).sum(),
     }

@@ -7,15 +7,15 @@ use vramscope_view::theme::Theme;
 use super::Kept;
 use crate::protocol::views::compare::{Question, SignedBox, SignedFlame};
 
-/// The boxes that [`Question::Flame`] asks for.
+/// The flame graph of a [`Question::Flame`]; `None` for any other question.
 pub(super) fn scene(kept: &mut Kept, question: &Question) -> Option<SignedFlame> {
     let &Question::Flame {
-        comparison,
         width,
         unit,
         focus,
         width_px,
         theme,
+        ..
     } = question
     else {
         return None;
@@ -35,11 +35,9 @@ pub(super) fn scene(kept: &mut Kept, question: &Question) -> Option<SignedFlame>
         change: change_of(tree, rect.node),
     });
     Some(SignedFlame {
-        comparison,
         boxes: boxes.collect(),
         scene: change_flame::scene(tree, keys, &flame, &options, &Theme::of(theme)),
         search: kept.filters.get(tree.text(focus)).cloned(),
-        total: change_of(tree, 0),
     })
 }
 

@@ -1,4 +1,4 @@
-//! Every fixture compared with itself and with another, and what is told of it.
+//! Every fixture is compared with itself and with another one.
 
 use std::path::Path;
 
@@ -18,9 +18,11 @@ fn open(name: &str) -> Document {
 fn spec(document: &Document, selection: Selection) -> SideSpec {
     SideSpec {
         device: document.histories[0].device,
-        selection,
-        axis: CurveAxis::Time,
-        columns: 50,
+        options: ProfileOptions {
+            selection,
+            axis: CurveAxis::Time,
+            columns: 50,
+        },
     }
 }
 
@@ -113,7 +115,8 @@ fn two_moments_of_one_device_tell_what_is_new() {
     };
     let all = flame(&mut cache, found.id, None, 1e9).unwrap();
     assert_eq!(all.scene.cells.len(), all.boxes.len());
-    assert_eq!((all.total.before, all.total.after), (total.0, total.1));
+    let root = all.boxes[0].change;
+    assert_eq!((root.before, root.after), (total.0, total.1));
     let deepest = all.scene.cells.last().unwrap();
     let focused = flame(&mut cache, found.id, Some(deepest.key), 500.0).unwrap();
     let last = focused.scene.cells.last().unwrap();
@@ -159,7 +162,8 @@ fn another_file_is_compared_by_its_profile() {
     let same = compared_of(&one, &mut caches.0, (here.clone(), here));
     assert_eq!((same.changed_sites, same.settings.len()), (0, 0));
     let all = rows(&one, &mut caches.0, same.id, SiteColumn::Name);
-    assert_eq!((all.of, all.largest_difference), (same.sites, 0));
+    assert_eq!(all.of, same.sites);
+    assert!(all.rows.iter().all(|row| row.bar == 0.0));
     assert!(all.rows.iter().map(|row| &row.label).is_sorted());
     let none = Question::Moments { device: 77 };
     assert_eq!(ask(&one, &mut caches.0, none), None, "no such device");

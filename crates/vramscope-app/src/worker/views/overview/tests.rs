@@ -1,30 +1,20 @@
-//! What the page is told is what the analysis says.
+//! The page gets what the analysis finds.
 
+use vramscope_core::analysis::report::file_details::{FileDetails, file_details};
 use vramscope_core::analysis::report::findings::FindingKind;
 use vramscope_core::analysis::report::overview::{Occasion, SegmentsKnown};
 use vramscope_core::decode;
 
 use super::*;
-use crate::protocol::views::overview::FileDetails;
+use crate::worker::document::Document;
 
 fn document(file: &[u8]) -> Document {
     Document::new(decode(file).unwrap())
 }
 
 fn device(document: &Document) -> Overview {
-    let device = document.devices().next().unwrap().history.device;
-    let question = Question::Device { device };
-    match answer(&question, document, &mut Cache::default()) {
-        Some(Answer::Device(found)) => *found,
-        other => panic!("{other:?}"),
-    }
-}
-
-fn file(document: &Document) -> FileDetails {
-    match answer(&Question::File, document, &mut Cache::default()) {
-        Some(Answer::File(found)) => *found,
-        other => panic!("{other:?}"),
-    }
+    let device = document.devices().next().unwrap();
+    prepare(device, &mut Cache::default()).clone()
 }
 
 #[test]
@@ -59,7 +49,7 @@ fn answers_survive_the_journey() {
     assert_eq!(found.steps.as_ref().map(|steps| steps.steps.len()), Some(8));
     let text = serde_json::to_string(&found).unwrap();
     assert_eq!(serde_json::from_str::<Overview>(&text).unwrap(), found);
-    let found = file(&document);
+    let found = file_details(&document);
     let text = serde_json::to_string(&found).unwrap();
     assert_eq!(serde_json::from_str::<FileDetails>(&text).unwrap(), found);
     assert!(
@@ -75,7 +65,7 @@ fn pinned_memory_is_told() {
     let document = document(include_bytes!(
         "../../../../../../tests/fixtures/torch-2.15.0/pinned.pickle"
     ));
-    let host = file(&document).host.unwrap();
+    let host = file_details(&document).host.unwrap();
     assert_eq!(host.memory.segments, 7);
     assert!(!host.sites.rows.is_empty());
 }

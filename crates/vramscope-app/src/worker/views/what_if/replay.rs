@@ -1,4 +1,4 @@
-//! What other settings would do: the model of the allocator, run with them.
+//! Replays of the allocator model with other settings.
 
 use vramscope_core::model::DeviceIndex;
 use vramscope_plan::what_if::{Baseline, Trial, WhatIf};
@@ -10,21 +10,21 @@ use super::SLICE_MS;
 use crate::protocol::Axis;
 use crate::protocol::views::what_if::{Replayed, ReservedCurves, Tries, Try};
 
-/// What-ifs that are kept: going back to settings that were tried is at once.
+/// The most replays kept, so that the user can go back to earlier settings at once.
 const KEPT: usize = 24;
-/// Steps of reserved memory that all of them may have together, 16 bytes each: the newest is kept whatever it has.
+/// The most steps of reserved memory, 16 bytes each, that all of them may have together. The newest is always kept.
 const MOST_STEPS: usize = 2_000_000;
-/// Most columns of a curve.
+/// The most columns of a curve.
 const MOST_COLUMNS: u32 = 4_000;
 
-/// What-ifs that are known.
+/// The replays so far.
 #[derive(Default)]
 pub(super) struct Replays {
     /// The newest first.
     known: Vec<KeptReplay>,
-    /// The one that runs: of which device, and with which changes.
+    /// The replay under way, with its device and changes.
     running: Option<(DeviceIndex, String, Trial)>,
-    /// What was worth a try, with its rank: also of those that are not kept whole.
+    /// The suggestions that were replayed, with their ranks. They outlast the kept replays.
     tried: Vec<(DeviceIndex, (u8, u64), Try)>,
 }
 
@@ -35,7 +35,7 @@ struct KeptReplay {
 }
 
 impl Replays {
-    /// Replays with these changes for a slice, unless that is known.
+    /// Replays with these changes for a slice of time, unless the outcome is known.
     pub(super) fn replayed(
         &mut self,
         device: Device<'_>,
@@ -81,7 +81,7 @@ impl Replays {
 }
 
 impl Replays {
-    /// Replays with what is worth a try for a slice, one after the other.
+    /// Replays with the suggestions, one after the other, for a slice of time.
     pub(super) fn tries(&mut self, device: Device<'_>, baseline: &Baseline) -> Tries {
         let of = device.history.device;
         let mut waiting: Vec<&String> = baseline.suggestions.iter().collect();
@@ -124,7 +124,7 @@ impl Replays {
         }
     }
 
-    /// Works for a slice; the outcome, if that was the last.
+    /// Works for a slice of time; the outcome if that was the last, else `None`.
     fn go_on(
         &mut self,
         device: Device<'_>,
@@ -170,7 +170,7 @@ impl Replays {
 }
 
 impl KeptReplay {
-    /// How many steps of reserved memory it holds.
+    /// Number of its steps of reserved memory.
     fn steps(&self) -> usize {
         let steps = self.outcome.as_ref().map(|of| of.reserved_steps.len());
         steps.unwrap_or(0)

@@ -38,7 +38,7 @@ fn planned(document: &Document, device: DeviceIndex, cache: &mut Cache, path: &P
         };
         match ask(&question, document, cache, path) {
             Answer::Plan(planned) if planned.stage == Stage::Done => return *planned,
-            Answer::Plan(planned) => assert_eq!(planned.bars.len(), planned.plan.steps.len()),
+            Answer::Plan(planned) => assert!(!planned.plan.steps.is_empty()),
             _ => panic!("{path:?}"),
         }
     }
@@ -61,7 +61,6 @@ fn every_fixture_has_a_plan_and_a_picture_of_its_packing() {
             let packed = known.packed().unwrap_or_default();
             let bytes = planned.plan.bytes(StepKind::Placement).unwrap_or(0);
             assert_eq!(packed.height_bytes(), bytes, "{path:?}");
-            assert_eq!(planned.bars.len(), planned.plan.steps.len(), "{path:?}");
             hits += hits_in(
                 &document,
                 &mut painter,
@@ -75,7 +74,7 @@ fn every_fixture_has_a_plan_and_a_picture_of_its_packing() {
     assert!(hits > 100, "only {hits} points have anything in them");
 }
 
-/// How many points of the picture are on something.
+/// Number of points of the picture with an allocation.
 fn hits_in(
     document: &Document,
     painter: &mut Painter,
@@ -143,7 +142,7 @@ fn replays(document: &Document, device: DeviceIndex, cache: &mut Cache, path: &P
     );
 }
 
-/// All that is worth a try is replayed, and the best comes first; `expandable`: what one of them comes to.
+/// All suggestions are replayed, and the best comes first. `expandable` is the peak of one of them.
 fn tries(
     document: &Document,
     device: DeviceIndex,

@@ -1,0 +1,55 @@
+//! A file as a whole: settings, counts, pinned memory.
+
+use serde::{Deserialize, Serialize};
+
+use crate::analysis::groups::live_at::TopSites;
+use crate::analysis::memory::settings::Setting;
+use crate::analysis::recording::Recording;
+use crate::analysis::report::findings::{FindingTable, site_table};
+use crate::analysis::report::host::{HostMemory, host_memory};
+use crate::analysis::report::summary::{Summary, summary};
+
+/// The most call sites of pinned memory that are listed.
+const SITES: usize = 10;
+
+/// A file as a whole.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct FileDetails {
+    /// Counts of what the file holds.
+    pub summary: Summary,
+    /// Settings of the allocator.
+    pub settings: Vec<Setting>,
+    /// Pinned host memory; `None` if none was recorded.
+    pub host: Option<HostDetails>,
+}
+
+/// Pinned host memory.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct HostDetails {
+    /// Figures over the whole recording.
+    pub memory: HostMemory,
+    /// The call sites with the most bytes in use at the end.
+    pub sites: FindingTable,
+}
+
+/// The details of a recording's file.
+#[must_use]
+pub fn file_details(recording: &Recording) -> FileDetails {
+    let snapshot = &recording.snapshot;
+    let sites = recording.call_sites();
+    let host = host_memory(snapshot, sites, SITES).map(|memory| {
+        let listed = TopSites {
+            sites: memory.sites.clone(),
+            ..TopSites::default()
+        };
+        HostDetails {
+            sites: site_table("In use at the end, by call site", sites, &listed),
+            memory,
+        }
+    });
+    FileDetails {
+        summary: summary(recording),
+        settings: recording.settings(),
+        host,
+    }
+}

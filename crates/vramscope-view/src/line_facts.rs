@@ -1,0 +1,74 @@
+//! The lanes, marks and lines that a device has to show above and over its picture.
+
+use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::memory::capacity::Capacity;
+use vramscope_core::analysis::recording::Device;
+use vramscope_core::analysis::time::lanes::LaneKind;
+use vramscope_core::analysis::time::markers::MarkerKind;
+use vramscope_core::model::PoolId;
+
+use crate::marks::track;
+
+/// The lanes, marks and lines that a device has.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct LineFacts {
+    /// Lanes from the top down.
+    pub lanes: Vec<LaneFacts>,
+    /// Whether there are marks on each [`track`]: those of the program, and those of segments.
+    pub tracks: [bool; 2],
+    /// The device's memory; `None` if the file does not tell.
+    pub capacity: Option<Capacity>,
+    /// Whether there are private pools.
+    pub has_pools: bool,
+    /// Annotations before or after the recorded events.
+    pub outside: u64,
+    /// Annotations that cannot be placed because times are missing.
+    pub without_time: u64,
+}
+
+/// A lane of named ranges.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LaneFacts {
+    /// The kind of its ranges.
+    pub kind: LaneKind,
+    /// The thread or stage that its ranges belong to; empty if unknown.
+    pub name: String,
+    /// Number of rows.
+    pub rows: u32,
+    /// Number of ranges.
+    pub ranges: u64,
+}
+
+impl LineFacts {
+    /// The facts of a device.
+    #[must_use]
+    pub fn of(device: Device<'_>) -> Self {
+        let snapshot = device.snapshot();
+        let (lanes, markers) = (device.lanes(), device.markers());
+        let has = |on| {
+            let mut kinds = MarkerKind::ALL
+                .into_iter()
+                .filter(|&kind| track(kind) == on);
+            kinds.any(|kind| !markers.column(kind).is_empty())
+        };
+        let is_private = |pool: Option<PoolId>| pool.is_some_and(PoolId::is_private);
+        let own = i32::try_from(device.index()).unwrap_or(i32::MIN);
+        let mut segments = snapshot.segments.of_device(own);
+        let mut contexts = snapshot.contexts.rows().iter();
+        let facts = lanes.lanes.iter().map(|lane| LaneFacts {
+            kind: lane.kind,
+            name: lane.name.clone(),
+            rows: lane.rows.len() as u32,
+            ranges: lane.len() as u64,
+        });
+        Self {
+            lanes: facts.collect(),
+            tracks: [has(0), has(1)],
+            capacity: device.capacity(),
+            has_pools: segments.any(|(_, segment)| is_private(segment.pool))
+                || contexts.any(|context| is_private(context.pool)),
+            outside: lanes.outside,
+            without_time: lanes.without_time,
+        }
+    }
+}
