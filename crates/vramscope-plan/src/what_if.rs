@@ -387,8 +387,8 @@ impl Baseline {
         }
     }
 
-    fn own(&self) -> Own {
-        Own {
+    fn own(&self) -> OwnFigures {
+        OwnFigures {
             refused: self.own.refused,
             refused_though_served: self.own.refused_though_served,
             rescued: self.own.rescued,
@@ -403,14 +403,14 @@ pub struct Trial {
     changes: String,
     settings: ModelSettings,
     run: Run,
-    own: Own,
+    own: OwnFigures,
     /// A second replay with a lower or higher limit, if the model's error decides whether the program fits.
     second: Option<Run>,
 }
 
 /// The figures of its [`Baseline`] that a [`Trial`] needs.
 #[derive(Clone, Copy)]
-struct Own {
+struct OwnFigures {
     refused: u64,
     refused_though_served: u64,
     rescued: u64,
@@ -418,7 +418,7 @@ struct Own {
     error_bytes: u64,
 }
 
-impl Own {
+impl OwnFigures {
     /// Whether more requests fail than with the file's own settings, or other ones. A program may have ended at its
     /// first failure.
     fn fails(&self, refused: u64, refused_though_served: u64) -> bool {

@@ -243,7 +243,7 @@ fn the_same_name_has_the_same_hash_in_other_files() {
     let files = fixtures_in("torch-2.15.0");
     let find = |name: &str| {
         let file = files.iter().find(|file| file.name.ends_with(name)).unwrap();
-        decoded(&file)
+        decoded(file)
     };
     let [one, other] = [find("training.pickle"), find("oom_after.pickle")];
     let before = texts(&one).intersection(&texts(&other)).count();

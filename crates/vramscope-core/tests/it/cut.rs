@@ -261,7 +261,7 @@ fn damaged_files_are_cut_without_harm() {
 #[test]
 fn a_cut_is_smaller() {
     for file in real_files().iter().filter(|file| file.is_plain_pickle()) {
-        let snapshot = decoded(&file);
+        let snapshot = decoded(file);
         // One file is of a program that never used a device.
         let Some(&device) = snapshot.devices().first() else {
             continue;
@@ -326,7 +326,7 @@ fn python_reads_a_cut() {
         .iter()
         .filter(|file| file.name.ends_with("training.pickle"))
     {
-        let snapshot = decoded(&file);
+        let snapshot = decoded(file);
         let count = History::of(&snapshot, 0).event_count;
         let bytes = pickle_of(&snapshot, 0, (count / 3, count / 2));
         let started = Command::new("python3")

@@ -66,7 +66,7 @@ fn json_holds_the_value_of_the_pickle() {
         .iter()
         .filter(|file| file.name.ends_with("no_stacks.pickle"))
     {
-        let snapshot = decoded(&file);
+        let snapshot = decoded(file);
         let json: serde_json::Value = serde_json::from_slice(&encoded_json(&snapshot)).unwrap();
         let options = serde_pickle::DeOptions::new();
         let pickle: serde_json::Value =
@@ -85,7 +85,7 @@ fn serde_pickle_reads_the_same_value() {
         .filter(|file| file.name.ends_with("no_stacks.pickle"))
     {
         let ours: serde_json::Value =
-            serde_pickle::from_slice(&encoded(&decoded(&file)), options()).unwrap();
+            serde_pickle::from_slice(&encoded(&decoded(file)), options()).unwrap();
         let theirs: serde_json::Value = serde_pickle::from_slice(&file.bytes, options()).unwrap();
         assert_eq!(ours, theirs, "{}", file.name);
     }

@@ -62,7 +62,7 @@ fn every_container_holds_the_same() {
         expected.iter().map(|(name, _)| *name).collect::<Vec<_>>()
     );
     for (file, (_, containers)) in files.iter().zip(expected) {
-        let snapshot = decoded(&file);
+        let snapshot = decoded(file);
         // Protocols 0 and 1 do not say which they are.
         let same = snapshot.source.containers == *containers
             || matches!(containers, [Pickle(1)]) && snapshot.source.containers == [Pickle(0)];
@@ -178,7 +178,7 @@ fn genuine_files_break_no_rule() {
         .iter()
         .filter(|file| file.name.starts_with("torch-"))
     {
-        let warnings = decoded(&file).warnings;
+        let warnings = decoded(file).warnings;
         assert_eq!(warnings.list(), [], "{}", file.name);
     }
 }

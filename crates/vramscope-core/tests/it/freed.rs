@@ -107,7 +107,7 @@ fn check(place: &str, snapshot: &Snapshot) -> usize {
 fn every_file_without_what_came_and_went() {
     let dropped: BTreeMap<_, _> = all_files()
         .iter()
-        .map(|file| (file.name.clone(), check(&file.name, &decoded(&file))))
+        .map(|file| (file.name.clone(), check(&file.name, &decoded(file))))
         .collect();
     assert!(dropped["torch-2.15.0/training.pickle"] > 100);
     assert_eq!(dropped["torch-2.15.0/no_stacks.pickle"] % 3, 0);

@@ -294,7 +294,7 @@ fn every_state_is_the_viewers() {
         .iter()
         .filter(|file| leads_to_its_end(&file.name))
     {
-        let snapshot = decoded(&file);
+        let snapshot = decoded(file);
         for (index, device) in official::annotate(&snapshot).iter().enumerate() {
             let place = format!("{}, device {index}", file.name);
             let history = History::of(&snapshot, index as u32);
@@ -318,7 +318,7 @@ fn the_reference_counts_our_segments_and_blocks() {
         .filter(|golden| leads_to_its_end(&golden.file))
     {
         let file = files.iter().find(|file| file.name == golden.file).unwrap();
-        let snapshot = decoded(&file);
+        let snapshot = decoded(file);
         let devices = official::annotate(&snapshot);
         for row in golden.devices.iter().filter(|row| row.seg.is_none()) {
             let Some(idx) = row.sim.as_ref().and_then(serde_json::Value::as_u64) else {
@@ -351,7 +351,7 @@ fn the_viewers_cap_clips_its_peak() {
         .iter()
         .filter(|file| file.name.ends_with("/training.pickle"))
     {
-        let snapshot = decoded(&file);
+        let snapshot = decoded(file);
         let device = &official::annotate(&snapshot)[0];
         let capped = official::timeline(device, false, 5);
         let whole = official::timeline(device, false, usize::MAX);

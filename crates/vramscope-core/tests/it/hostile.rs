@@ -304,7 +304,7 @@ fn a_lying_file_size_costs_nothing() {
             on_progress: &mut |_| std::ops::ControlFlow::Continue(()),
         };
         let snapshot = vramscope_core::open::decode_with(&file.bytes[..], options).unwrap();
-        assert_eq!(difference(&snapshot, &decoded(&file)), None);
+        assert_eq!(difference(&snapshot, &decoded(file)), None);
     }
 }
 

@@ -510,7 +510,7 @@ fn these_are_the_official_algorithms() {
                 .iter()
                 .find(|file| file.name == golden.file)
                 .expect(&golden.file);
-            let devices = annotate(&decoded(&file));
+            let devices = annotate(&decoded(file));
             for row in &golden.devices {
                 let place = format!("{}, device {}, at most {max_entries}", file.name, row.d);
                 check_row(&place, row, &devices[row.d], max_entries);

@@ -70,7 +70,7 @@ fn all_decode_and_hold_what_is_listed() {
             listed.between("- size ", " B,"),
             Some(&*file.bytes.len().to_string())
         );
-        let snapshot = decoded(&file);
+        let snapshot = decoded(file);
         check(name, listed, &snapshot);
         checked += 1;
     }
@@ -183,7 +183,7 @@ fn the_html_page_holds_its_sibling() {
     else {
         return;
     };
-    let (page, pickle) = (decoded(&page), decoded(&pickle));
+    let (page, pickle) = (decoded(page), decoded(pickle));
     assert_eq!(page.source.containers[0], ContainerKind::Html);
     assert_eq!(vramscope_core::encode::difference(&page, &pickle), None);
 }
@@ -191,7 +191,7 @@ fn the_html_page_holds_its_sibling() {
 #[test]
 fn genuine_files_break_no_rule() {
     for file in real_files().iter().filter(|file| file.name.contains("__")) {
-        let snapshot = decoded(&file);
+        let snapshot = decoded(file);
         // Mosaic's sample was edited by its authors and breaks several; see FORMAT.md 1.8.
         let is_edited = file.name.starts_with("facebookresearch__mosaic");
         let is_genuine = !is_edited && !file.name.starts_with("cpp_");

@@ -169,7 +169,7 @@ fn compressed_it_is_smaller_than_any_pickle() {
     let is_large = |file: &&File| file.is_plain_pickle() && file.bytes.len() > 2_000;
     for file in all_files().iter().filter(is_large) {
         let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
-        gzip.write_all(&packed(&decoded(&file))).unwrap();
+        gzip.write_all(&packed(&decoded(file))).unwrap();
         let gzip = gzip.finish().unwrap();
         println!("{:>9} {:>9}  {}", gzip.len(), file.bytes.len(), file.name);
         // As base64, as it stands in an HTML page.

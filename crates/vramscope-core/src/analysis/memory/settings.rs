@@ -94,7 +94,7 @@ pub fn is_known(key: &str) -> bool {
 /// All settings of a file, in its order; empty if there are none. `failed` are the events that are failed requests.
 pub(crate) fn settings(snapshot: &Snapshot, failed: impl Iterator<Item = EventId>) -> Vec<Setting> {
     let variable = variable_pairs(snapshot);
-    let seen = Seen::of(snapshot, failed);
+    let evidence = SettingEvidence::of(snapshot, failed);
     let mut list: Vec<Setting> = Vec::new();
     for (key, value) in snapshot.settings.iter().take(SETTINGS_KEPT) {
         let known = known::find(key);
@@ -109,7 +109,7 @@ pub(crate) fn settings(snapshot: &Snapshot, failed: impl Iterator<Item = EventId
             meaning: known.map_or("", |known| known.meaning).to_owned(),
             default: known.map_or("", |known| known.default).to_owned(),
             changed: known.map(|known| !known.is_default(value)),
-            effect: seen.effect(known::canonical(key), value),
+            effect: evidence.effect(known::canonical(key), value),
         });
     }
     for (key, value) in variable {
@@ -122,7 +122,7 @@ pub(crate) fn settings(snapshot: &Snapshot, failed: impl Iterator<Item = EventId
             meaning: known.map_or("", |known| known.meaning).to_owned(),
             default: known.map_or("", |known| known.default).to_owned(),
             changed: known.map(|known| known.default != value),
-            effect: seen.effect(known::canonical(&key), &Value::String(value.clone())),
+            effect: evidence.effect(known::canonical(&key), &Value::String(value.clone())),
             in_variable: Some(value.clone()),
             value,
             key,
@@ -198,7 +198,7 @@ fn value_text(key: &str, value: &Value) -> String {
 }
 
 /// Figures of a file from which effects of settings follow.
-struct Seen {
+struct SettingEvidence {
     segments: u64,
     expandable: u64,
     largest_segment_bytes: u64,
@@ -209,7 +209,7 @@ struct Seen {
     fraction_ooms: u64,
 }
 
-impl Seen {
+impl SettingEvidence {
     fn of(snapshot: &Snapshot, failed: impl Iterator<Item = EventId>) -> Self {
         let segments = &snapshot.segments.rows;
         let events = &snapshot.events;

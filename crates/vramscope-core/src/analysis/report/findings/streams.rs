@@ -31,7 +31,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let rows = places.into_iter().take(ROWS);
     let rows = rows
         .map(|(arena, sums)| FindingRow {
-            label: place_label(&streams, arena),
+            label: place_label(streams, arena),
             site: None,
             bytes: sums.free_bytes,
             count: sums.free_blocks,
@@ -49,7 +49,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             at_moment(material.device.history, gap.moment),
             Bytes(gap.other_streams_bytes),
             percent(gap.other_streams_bytes, gap.reserved_bytes),
-            stream_label(&streams, own.stream)
+            stream_label(streams, own.stream)
         ),
         figures: Vec::new(),
         may_mean: "Each stream keeps segments of its own; a request on one cannot use what is free on another. Before \
