@@ -6,11 +6,11 @@ use vramscope_plan::packing::csv::{read, write};
 use vramscope_plan::packing::{Packer, verify};
 use vramscope_plan::pool_planner::Planner;
 
-/// More than this is only read and written: packing is for time, not for faults.
+/// Larger problems are only read and written, because packing them takes too long.
 const PACKED: usize = 100;
 
-/// Any bytes are a file of buffers that is written as it was read, and for which a packing is found that is one, or an
-/// error that can be told.
+/// Any bytes give either an error with a message, or a problem that is written as it was read and for which a
+/// valid packing is found.
 pub fn buffers(data: &[u8]) {
     let table = match read(data) {
         Ok(table) => table,

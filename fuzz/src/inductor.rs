@@ -3,13 +3,15 @@
 use vramscope_core::container::FileKind;
 use vramscope_inductor::{Search, Settings, Timeline, plan, read};
 
-/// Nodes and edges beyond which an input is left alone: the fuzzer looks for broken rules, not for slow ones.
+/// Maximum number of nodes and edges. Larger inputs are skipped: the fuzzer looks for broken rules, not for
+/// slow inputs.
 const MOST: usize = 2_000;
 
-/// Steps of the search.
+/// Maximum number of steps of the search.
 const MOST_STEPS: u32 = 200;
 
-/// Any bytes are graphs, whose orders hold every node once and whose estimates agree, or an error that can be told.
+/// Any bytes give either an error with a message, or graphs whose orders contain each node once and whose
+/// estimates agree.
 pub fn inductor(data: &[u8]) {
     let _either = FileKind::of(data);
     let export = match read(data, "graph") {

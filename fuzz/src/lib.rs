@@ -1,7 +1,7 @@
-//! What no input may do, as functions: the fuzz targets call them on what libFuzzer thinks up, the
-//! tests on every input that once broke one.
+//! Rules that hold for every input, as functions. Fuzz targets call them with inputs from libFuzzer, tests with
+//! every input that once broke a rule.
 //!
-//! Each panics if the input breaks the rule.
+//! Each function panics if the input breaks its rule.
 
 mod buffers;
 mod inductor;
@@ -13,10 +13,10 @@ pub use inductor::inductor;
 pub use raw_log::raw_log;
 pub use rules::{decode, decode_chunked, pipeline, vram_format};
 
-/// Runs a rule on the files named on the command line: how a crash is looked at without a fuzzer.
+/// Runs a rule on the files named on the command line, to examine a crash without a fuzzer.
 ///
 /// # Errors
-/// When a file can't be read.
+/// If a file cannot be read.
 pub fn run_files(rule: fn(&[u8])) -> std::io::Result<()> {
     for path in std::env::args_os().skip(1) {
         rule(&std::fs::read(&path)?);

@@ -1,4 +1,4 @@
-//! The rule for raw logs, which have a reader of their own.
+//! The rule for raw logs, which have their own reader.
 
 use vramscope_core::encode::{difference, encode};
 use vramscope_record::symbols::NoSymbols;

@@ -16,15 +16,16 @@ use vramscope_core::open::{Options, decode_with};
 use vramscope_core::{Error, ErrorKind, Limits, Snapshot};
 use vramscope_plan::Planner;
 
-/// Work beyond which an input is left alone: the fuzzer looks for broken rules, not for slow ones.
+/// Limits of the work for one input. Larger inputs are skipped: the fuzzer looks for broken rules, not for slow
+/// inputs.
 const MOST_ROWS: usize = 20_000;
 const MOST_DEVICES: usize = 8;
 const MOST_DETAILS: usize = 50;
-/// Events of which a plan is made, and how often one may ask whether its time is over.
+/// Maximum number of events for which a plan is computed, and of calls to the planner.
 const MOST_PLANNED: u32 = 2_000;
 const MOST_ASKED: u32 = 2_000;
 
-/// Small enough that a limit that does not hold is noticed by the fuzzer's own limit on memory.
+/// Limits so small that the fuzzer's own memory limit notices when they are not kept.
 fn limits() -> Limits {
     Limits {
         decoded_bytes: 8 << 20,
@@ -42,7 +43,7 @@ fn read(input: impl Read) -> Result<Snapshot, Error> {
     decode_with(input, options)
 }
 
-/// Any bytes are a snapshot or an error that can be told.
+/// Any bytes give either a snapshot, or an error with a message and advice.
 pub fn decode(data: &[u8]) {
     match read(data) {
         Ok(snapshot) => {
@@ -58,10 +59,10 @@ pub fn decode(data: &[u8]) {
     }
 }
 
-/// Bytes that come in pieces, with interruptions, mean the same as bytes that come at once.
+/// Bytes that are read in pieces, with interruptions, give the same result as bytes that are read at once.
 pub fn decode_chunked(data: &[u8]) {
     let whole = read(data);
-    // The end of the input also says how it is cut: a corpus then serves every target.
+    // The end of the input also determines the pieces, so that all targets can share a corpus.
     let seed = data
         .iter()
         .rev()
@@ -75,7 +76,7 @@ pub fn decode_chunked(data: &[u8]) {
         (Ok(whole), Ok(pieces)) => {
             assert_eq!(difference(&whole, &pieces), None);
             assert_eq!(whole.warnings, pieces.warnings);
-            // Behind a damaged end nobody reads on, so how much was read ahead is chance.
+            // After a damaged end nothing more is read, so how much was read ahead is arbitrary.
             let is_damaged = |warning: &Warning| warning.kind == WarningKind::DamagedEnd;
             if !whole.warnings.list().iter().any(is_damaged) {
                 assert_eq!(whole.source, pieces.source);
@@ -93,7 +94,7 @@ pub fn decode_chunked(data: &[u8]) {
     }
 }
 
-/// A reader that gives 1 to 64 bytes at a time and is interrupted now and then.
+/// A reader that returns 1 to 64 bytes at a time, and is interrupted now and then.
 struct Pieces<'a> {
     rest: &'a [u8],
     seed: u64,
@@ -101,7 +102,7 @@ struct Pieces<'a> {
 
 impl Read for Pieces<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        // xorshift64: any sequence will do, as long as the same input gives the same one.
+        // xorshift64. Any sequence is suitable if it depends only on the input.
         self.seed ^= self.seed << 13;
         self.seed ^= self.seed >> 7;
         self.seed ^= self.seed << 17;
@@ -118,7 +119,7 @@ impl Read for Pieces<'_> {
     }
 }
 
-/// Whatever decodes can be analysed, written, and read again as the same.
+/// Every decoded snapshot can be analysed and written, and reads back unchanged.
 pub fn pipeline(data: &[u8]) {
     let Ok(snapshot) = read(data) else { return };
     if rows(&snapshot) > MOST_ROWS || snapshot.traces.len() > MOST_DEVICES {
@@ -132,7 +133,7 @@ pub fn pipeline(data: &[u8]) {
     let again =
         read(written.as_slice()).unwrap_or_else(|error| panic!("what was written: {error}"));
     let found = difference(&snapshot, &again);
-    // What stands under unknown keys is kept as far as it is plain: see the decoder's to_json.
+    // Values under unknown keys are kept only if they are plain: see the decoder's `to_json`.
     let is_plain = snapshot.extras.is_empty() && snapshot.settings.is_empty();
     assert!(
         found.is_none() || !is_plain && is_generic(found.as_deref()),
@@ -140,7 +141,7 @@ pub fn pipeline(data: &[u8]) {
     );
 }
 
-/// Whatever decodes is the same when it is packed and read again.
+/// Every decoded snapshot is unchanged after it was written as `.vram` and read again.
 pub fn vram_format(data: &[u8]) {
     let Ok(snapshot) = read(data) else { return };
     let mut written = Vec::new();
@@ -150,7 +151,7 @@ pub fn vram_format(data: &[u8]) {
             assert_eq!(difference(&snapshot, &again), None);
             assert_eq!(snapshot.warnings, again.warnings);
         }
-        // A bomb that was just small enough is as large as it was, and its file smaller.
+        // A snapshot just below the limit of expansion may exceed it when read from the smaller `.vram` file.
         Err(error) => assert!(matches!(error.kind, ErrorKind::Limit { .. }), "{error}"),
     }
 }
@@ -160,7 +161,7 @@ fn is_generic(found: Option<&str>) -> bool {
         .is_some_and(|place| place.starts_with("extras") || place.starts_with("allocator_settings"))
 }
 
-/// Rows that the snapshot refers to, each as often as it is referred to.
+/// The number of rows that the snapshot refers to, counting each reference.
 fn rows(snapshot: &Snapshot) -> usize {
     let traces = snapshot.traces.iter().chain([&snapshot.host_trace]);
     let segments = snapshot
@@ -212,7 +213,7 @@ fn analyse_device(device: Device<'_>) {
     }
 }
 
-/// Bars, packings and replays under other settings, as far as there is patience.
+/// Computes the plan of a device with its suggestions, within the limits.
 fn plan_device(device: Device<'_>) {
     let mut planner = Planner::new(device);
     let mut asked = 0;

@@ -1,8 +1,8 @@
-//! `cargo xtask bench`: makes snapshots, measures decoding, drawing and memory on them, and prints one
-//! table from one run. `bench capture` and `bench planning` measure those instead.
+//! `cargo xtask bench`: makes snapshots, measures decoding, drawing and memory with them, and prints a table.
+//! `bench capture` and `bench planning` measure those instead.
 //!
-//! Machines are shared and noisy, so what is compared is compared within the run: CPython reads the
-//! same files between our own rounds.
+//! Machines are shared and noisy, so only figures of the same run are comparable. For comparison, CPython reads
+//! the same files between our own rounds.
 
 mod capture;
 mod planning;
@@ -34,10 +34,10 @@ for _ in range(1 if len(sys.argv) > 2 else 3):
 print(sorted(times)[len(times) // 2])
 ";
 
-/// CPython needs about five times a file's size in memory; beyond this it is not asked.
+/// Maximum size of a file for CPython, which needs about five times as much memory.
 const PICKLE_LOAD_MOST_BYTES: u64 = 600 << 20;
 
-/// What to measure.
+/// Options of the command.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Options {
@@ -65,7 +65,7 @@ enum Part {
     Planning,
 }
 
-/// A line of the table.
+/// A row of the table: one file.
 struct Row {
     name: String,
     file_bytes: f64,
@@ -75,11 +75,11 @@ struct Row {
     browser: Option<Value>,
 }
 
-/// Makes the snapshots, measures, prints.
+/// Makes the snapshots, measures, and prints the table.
 ///
 /// # Errors
 ///
-/// When a build or a measurement fails.
+/// If a build or a measurement fails.
 pub(crate) fn run(options: &Options) -> Result<()> {
     match options.part {
         Some(Part::Capture) => return capture::measure(),
@@ -122,7 +122,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The snapshots to measure with, made once and kept.
+/// The snapshots to measure with. They are made once and kept.
 fn snapshots(options: &Options) -> Result<Vec<PathBuf>> {
     let folder = target_dir().join("bench");
     fs::create_dir_all(&folder)?;
@@ -176,7 +176,7 @@ fn native(file: &Path) -> Result<Value> {
     last_line(output(&mut bench))
 }
 
-/// Seconds of CPython's `pickle.load`; `None` where there is no Python or the file is too large for it.
+/// Seconds that CPython's `pickle.load` takes; `None` without Python, or if the file is too large.
 fn python(file: &Path, file_bytes: u64) -> Option<f64> {
     if file_bytes > PICKLE_LOAD_MOST_BYTES {
         return None;
@@ -219,7 +219,7 @@ fn last_line(text: Option<String>) -> Result<Value> {
     serde_json::from_str(line).with_context(|| format!("the benchmark printed {line:?}"))
 }
 
-/// A figure of the table: its label, and how it reads in a row.
+/// A figure of the table: its label, and its text for a row.
 type Figure = (&'static str, fn(&Row) -> String);
 
 const FIGURES: [Figure; 20] = [
@@ -285,7 +285,7 @@ const FIGURES: [Figure; 20] = [
     }),
 ];
 
-/// The views by name, as [`FIGURES`] go on.
+/// The names of the views, in the order of [`FIGURES`].
 const VIEWS: [&str; 10] = [
     "overview",
     "timeline",
@@ -303,7 +303,7 @@ fn page_figure(row: &Row, key: &str) -> Option<f64> {
     row.browser.as_ref()?[key].as_f64()
 }
 
-/// Median and 95 % of something that was done several times.
+/// Median and 95th percentile of repeated measurements.
 fn median_and_high(row: &Row, key: &str) -> String {
     let figure = row.browser.as_ref().map(|page| &page["views"][key]);
     let [median, high] =
@@ -311,7 +311,7 @@ fn median_and_high(row: &Row, key: &str) -> String {
     format!("{median} | {high}")
 }
 
-/// A view shown for the first time and again, then its frames: median and 95 %.
+/// Times of a view: shown for the first time, shown again, and its frames as median and 95th percentile.
 fn view_figures(row: &Row, view: &str) -> String {
     let figure = row.browser.as_ref().map(|page| &page["views"][view]);
     let keys = ["first_ms", "again_ms", "frame_median_ms", "frame_p95_ms"];

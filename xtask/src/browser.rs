@@ -1,4 +1,4 @@
-//! Finds, or installs, the Chromium that the browser tests drive.
+//! Finds or installs the Chromium for the browser tests.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use crate::process::find_program;
 use crate::toolchain::apt_install;
 
-/// Names it goes by on the search path.
+/// Names of the program on the search path.
 const NAMES: [&str; 5] = [
     "chromium",
     "chromium-browser",
@@ -16,18 +16,18 @@ const NAMES: [&str; 5] = [
     "chrome",
 ];
 
-/// Where installers put it outside the search path.
+/// Paths of the program outside the search path.
 const PLACES: [&str; 3] = [
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe",
 ];
 
-/// The browser: `CHROME` from the environment, an installed one, or Debian's package.
+/// The path of the browser: `CHROME` in the environment, an installed one, or Debian's package.
 ///
 /// # Errors
 ///
-/// When there is none and none can be installed; the message holds what helps.
+/// If there is none and none can be installed. The message says what helps.
 pub(crate) fn find() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os("CHROME") {
         return Ok(path.into());

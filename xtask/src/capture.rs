@@ -1,14 +1,15 @@
-//! Builds what the capture's tests start: the capture itself, the stand-in for the driver, programs to be captured.
+//! Builds the programs that the capture tests start: the capture itself, the stand-in driver, and programs to
+//! capture.
 
 use anyhow::Result;
 
 use crate::process::{cargo, run_for_output};
 
-/// The variables that tell the tests where everything is; none where nothing can be captured.
+/// The environment variables that tell the tests where the programs are; empty on platforms without capture.
 ///
 /// # Errors
 ///
-/// When a build fails; cargo has said why.
+/// If a build fails. Cargo has printed why.
 pub(crate) fn prepare() -> Result<Vec<(String, String)>> {
     if !cfg!(target_os = "linux") {
         println!("capture: programs can only be captured on Linux; its tests are skipped");

@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: everything a change must pass, the quick checks first.
+//! `cargo xtask ci`: everything that a change must pass, quick checks first.
 
 use std::process::Command;
 use std::time::Instant;
@@ -10,14 +10,14 @@ use crate::test::{self, ALL_PARTS};
 use crate::tidy;
 use crate::toolchain::{self, Toolchain};
 
-/// A check's name and what it does.
+/// A check: its name and its function.
 type Check = (&'static str, fn() -> Result<()>);
 
-/// Runs every check; stops at the first that fails.
+/// Runs all checks until one fails.
 ///
 /// # Errors
 ///
-/// When a check fails.
+/// If a check fails.
 pub(crate) fn run() -> Result<()> {
     let checks: [Check; 7] = [
         ("tidy", tidy::run),
@@ -56,8 +56,8 @@ fn lints() -> Result<()> {
     )
 }
 
-/// Debian's toolchain has no clippy for wasm32: there the compiler's own warnings must do, while
-/// the native run above lints all but what is compiled for wasm32 alone.
+/// Debian's toolchain has no clippy for wasm32. There the compiler's own warnings must do; the native run above
+/// lints everything that is not compiled for wasm32 only.
 fn wasm_lints() -> Result<()> {
     let toolchain = toolchain::find()?;
     let crates = tidy::with_crates_below("vramscope-app");
@@ -89,8 +89,8 @@ fn documentation() -> Result<()> {
     )
 }
 
-/// Builds the fuzz targets as fuzzers, but for the coverage that makes fuzzing fast. In a target
-/// directory of their own and for an explicit target, so that the flag changes nothing else.
+/// Builds the fuzz targets as fuzzers, but without coverage, which only makes fuzzing fast. Uses its own target
+/// directory and an explicit target, so that the flag affects nothing else.
 fn fuzz_targets() -> Result<()> {
     let version = output(Command::new("rustc").arg("-vV")).context("rustc does not answer")?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));

@@ -1,6 +1,6 @@
-//! Installs the tools that read the command line's conversions in its tests: Python packages and npm packages,
-//! with the versions in `tests/consumers`, into the target directory. Nothing is installed globally, and
-//! without Python, npm or the network the tests that need them are skipped.
+//! Installs the Python and npm packages that read converted files in the tests of the command line, with the
+//! versions in `tests/consumers`, into the target directory. Nothing is installed globally. Without Python, npm
+//! or the network, the tests that need them are skipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,11 @@ use std::process::{Command, Stdio};
 
 use crate::process::{find_program, root, run, target_dir};
 
-/// Where the tools are, by three names: `python` (a virtual environment), `node_modules` and `_memory_viz.py`.
+/// Variable with the folder of tools. It contains `python` (a virtual environment), `node_modules` and
+/// `_memory_viz.py`.
 pub(crate) const VARIABLE: &str = "VRAMSCOPE_CONSUMERS";
 
-/// The folder with the tools, of which any may be missing.
+/// The folder of tools. Any of them may be missing.
 pub(crate) fn prepare() -> PathBuf {
     let folder = target_dir().join("consumers");
     let list = root().join("tests/consumers");
@@ -49,7 +50,7 @@ fn python(folder: &Path, requirements: &Path) {
     match made.and_then(|()| run(&mut pip)) {
         Ok(()) => done(folder, requirements),
         Err(error) => {
-            // Half an environment would make tests fail where they should be skipped.
+            // With an incomplete environment, tests would fail instead of being skipped.
             drop(fs::remove_dir_all(&environment));
             println!("consumers: {error:#}; tests of Parquet, CSV, pprof and Perfetto are skipped");
         }
@@ -110,7 +111,7 @@ fn memory_viz(folder: &Path, script: &Path) {
     }
 }
 
-/// Whether exactly what a list names was installed before.
+/// Whether exactly the packages in a list are installed already.
 fn is_done(folder: &Path, list: &Path) -> bool {
     let (Some(mark), Ok(wanted)) = (mark(folder, list), fs::read(list)) else {
         return false;

@@ -1,5 +1,5 @@
-//! Writes what is given to others: the page as a static site (relative addresses, no server logic, nothing foreign), and
-//! the programs for machines like this one, each a file that needs no others.
+//! Writes the files for distribution: the page as a static site (relative addresses, no server code, nothing
+//! loaded from elsewhere), and the programs for machines like this one, each as a single file.
 //!
 //! ```text
 //! dist/site/                      for any folder of any static host
@@ -17,11 +17,11 @@ use crate::page::{self, Profile, copy_folder, replace_folder};
 use crate::process::root;
 use crate::program::{self, Speed};
 
-/// Builds the page and the programs and copies them to `out` (relative to the repository's root).
+/// Builds the page and the programs, and copies them to `out`, relative to the repository's root.
 ///
 /// # Errors
 ///
-/// When the build fails or a file cannot be written.
+/// If a build fails or a file cannot be written.
 pub(crate) fn run(out: &Path) -> Result<()> {
     let page = page::build(Profile::Full)?;
     let out = root().join(out);

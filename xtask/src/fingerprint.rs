@@ -1,4 +1,4 @@
-//! A fingerprint of files by content, so that what is built already is not built again.
+//! Fingerprints of files by content, to skip builds whose inputs have not changed.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// Every file under `path` (or `path` itself), sorted; build outputs and hidden files left out.
+/// All files below `path`, or `path` itself, sorted; without build outputs and hidden files.
 ///
 /// # Errors
 ///
-/// When a folder cannot be read.
+/// If a folder cannot be read.
 pub(crate) fn files_under(path: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut open = vec![path.to_path_buf()];
@@ -34,11 +34,11 @@ pub(crate) fn files_under(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Mixes names and contents of all files under `paths`, and `extra`, into 64 bits.
+/// Hashes the names and contents of all files below `paths`, and `extra`, to 64 bits.
 ///
 /// # Errors
 ///
-/// When a file cannot be read.
+/// If a file cannot be read.
 pub(crate) fn of(paths: &[PathBuf], extra: &str) -> Result<String> {
     let mut hasher = DefaultHasher::new();
     hasher.write(extra.as_bytes());

@@ -1,4 +1,4 @@
-//! `cargo xtask gpu-kit`: what `tests/gpu/run.sh` needs on a machine with a GPU and no compiler.
+//! `cargo xtask gpu-kit`: builds what `tests/gpu/run.sh` needs on a machine with a GPU and without a compiler.
 
 use std::fs;
 
@@ -8,14 +8,16 @@ use crate::page::replace_folder;
 use crate::process::{cargo, root, run, target_dir};
 use crate::program;
 
-/// Programs of `tests/capture/clients` that go along; each is built alone, so that its features are its own.
+/// Programs of `tests/capture/clients` in the kit. Each is built alone, so that cargo does not merge their
+/// features.
 const CLIENTS: [&str; 5] = ["scenes", "loading", "linking", "eager", "bench"];
 
-/// Builds everything optimised and copies it into one folder. `with_burn`: the framework too, which takes minutes.
+/// Builds everything optimised, and copies it into one folder. `with_burn`: also the program that uses burn,
+/// which takes minutes.
 ///
 /// # Errors
 ///
-/// When a build fails or a file cannot be written.
+/// If a build fails or a file cannot be written.
 pub(crate) fn make(with_burn: bool) -> Result<()> {
     let capture = program::build_capture()?;
     run(cargo().args(["build", "--release", "--package", "fakecuda"]))?;

@@ -1,8 +1,7 @@
 //! The project's commands: `cargo xtask view|test|dist|bench|shots|ci`.
 //!
-//! Each does all of its own set-up, so that a fresh clone on a fresh machine needs nothing but
-//! Rust; what it installs, and why, it says first. Nothing is installed globally except system
-//! packages on Debian as root.
+//! Each command sets up all it needs, so a fresh clone on a fresh machine needs only Rust. Commands say what
+//! they install and why. Nothing is installed globally, except system packages on Debian as root.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,

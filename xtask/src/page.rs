@@ -1,7 +1,7 @@
 //! Builds the page: wasm module, JavaScript glue, static files, samples.
 //!
-//! The result is a folder that any static host can serve from anywhere: `index.html`, `samples/`,
-//! and `app-<hash>/` with all that can be cached for ever, its name being made from its content.
+//! The result is a folder for any static host: `index.html`, `samples/`, and `app-<hash>/` with files that can
+//! be cached forever, because the hash is that of their content.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,22 +15,22 @@ use crate::tidy::with_crates_below;
 use crate::toolchain::{self, Toolchain};
 use crate::{fingerprint, samples};
 
-/// How hard the compiler tries.
+/// How the page is optimised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Profile {
-    /// What users get: whole-program optimisation, minutes to build.
+    /// For users: whole-program optimisation, which takes minutes.
     Full,
-    /// For working on the page: seconds to rebuild, slower to run.
+    /// For work on the page: seconds to rebuild, slower to run.
     Fast,
 }
 
 impl Profile {
-    /// Picks by a command line's `--fast`.
+    /// The profile for the flag `--fast`.
     pub(crate) fn from_flag(fast: bool) -> Self {
         if fast { Self::Fast } else { Self::Full }
     }
 
-    /// Its name in the workspace's `Cargo.toml`.
+    /// Name of the profile in the workspace's `Cargo.toml`.
     fn cargo_name(self) -> &'static str {
         match self {
             Self::Full => "wasm",
@@ -46,7 +46,7 @@ impl Profile {
     }
 }
 
-/// All that the page is made from, besides the crates in it.
+/// The page's sources, in addition to its crates.
 const SOURCES: [&str; 10] = [
     ".cargo/config.toml",
     "Cargo.lock",
@@ -62,11 +62,11 @@ const SOURCES: [&str; 10] = [
     "xtask/src/samples.rs",
 ];
 
-/// The folder with the page, built unless it is there already from the same sources by the same compiler.
+/// Returns the folder with the page. Builds it, unless it was built from the same sources by the same compiler.
 ///
 /// # Errors
 ///
-/// When no toolchain is found, the build fails or a file cannot be written.
+/// If no toolchain is found, the build fails, or a file cannot be written.
 pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     let folder = profile.folder();
     let stamp = folder.with_extension("fingerprint");
@@ -101,7 +101,7 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Files and folders that the page is made from.
+/// Files and folders with the page's sources.
 fn sources() -> Vec<PathBuf> {
     let crates = with_crates_below("vramscope-app");
     let crates = crates.iter().map(|name| root().join("crates").join(name));
@@ -109,12 +109,12 @@ fn sources() -> Vec<PathBuf> {
     crates.chain(others).collect()
 }
 
-/// What the page is built from: the sources, how hard the compiler tries, and its version.
+/// Fingerprint of the sources, the profile and the compiler's version.
 fn fingerprint(sources: &[PathBuf], profile: Profile, compiler: &str) -> Result<String> {
     fingerprint::of(sources, &format!("{}\n{compiler}", profile.cargo_name()))
 }
 
-/// Compiles the module and gives its path.
+/// Compiles the wasm module and returns its path.
 fn compile(profile: Profile, toolchain: Toolchain) -> Result<PathBuf> {
     let mut build = toolchain.cargo("build");
     build.args([
@@ -132,7 +132,7 @@ fn compile(profile: Profile, toolchain: Toolchain) -> Result<PathBuf> {
         .join("vramscope_app.wasm"))
 }
 
-/// Writes the JavaScript module that loads `module`, and the module as it wants it, into `out`.
+/// Writes the wasm module, and the JavaScript module that loads it, into `out`.
 fn write_glue(module: &Path, out: &Path) -> Result<()> {
     let mut bindgen = Bindgen::new();
     bindgen
@@ -149,7 +149,7 @@ fn write_glue(module: &Path, out: &Path) -> Result<()> {
         .map_err(|error| anyhow!("wasm-bindgen: {error:#}"))
 }
 
-/// Runs wasm-opt where there is one; the page is a little larger without.
+/// Runs wasm-opt if it is installed. Without it the page is a little larger.
 fn optimise(module: &Path) {
     let Some(wasm_opt) = find_program(&["wasm-opt"]) else {
         return;
@@ -166,22 +166,22 @@ fn optimise(module: &Path) {
     }
 }
 
-/// Renames `app/` after its content and writes the `index.html` that refers to it.
+/// Renames `app/` by a hash of its content, and writes the `index.html` that refers to it.
 fn name_by_content(staging: &Path) -> Result<()> {
     let app = staging.join("app");
     let index = fs::read_to_string(root().join("index.html")).context("cannot read index.html")?;
-    // The staging folder's own name is in the hash as well: it is the same on every build.
+    // The hash includes the name of the staging folder, which is the same for every build.
     let name = format!("app-{}", fingerprint::of(std::slice::from_ref(&app), "")?);
     fs::rename(&app, staging.join(&name))?;
     let index = index.replace("\"www/", &format!("\"{name}/"));
     Ok(fs::write(staging.join("index.html"), index)?)
 }
 
-/// Makes `folder` anew and empty.
+/// Creates an empty folder, removing what was there.
 ///
 /// # Errors
 ///
-/// When it cannot be removed or made.
+/// If it cannot be removed or created.
 pub(crate) fn replace_folder(folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)
@@ -190,11 +190,11 @@ pub(crate) fn replace_folder(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
 }
 
-/// Copies the files under `from` to the same places under `to`.
+/// Copies the files below `from` to the same paths below `to`.
 ///
 /// # Errors
 ///
-/// When a file cannot be read or written.
+/// If a file cannot be read or written.
 pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     for file in fingerprint::files_under(from)? {
         let target = to.join(file.strip_prefix(from)?);
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn the_same_compiler_from_debian_is_another() {
-        // Debian's builds the standard library as well.
+        // Debian's toolchain builds the standard library as well.
         let versions = [Toolchain::Active, Toolchain::Debian].map(|toolchain| toolchain.version());
         let [Ok(active), Ok(debian)] = versions else {
             return;

@@ -1,11 +1,11 @@
-//! Running other programs and knowing where the repository is.
+//! Runs other programs, and locates the repository.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// The repository's root: the folder above this package.
+/// The repository's root: the folder that contains this package.
 pub(crate) fn root() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here)
@@ -14,39 +14,39 @@ pub(crate) fn root() -> &'static Path {
 /// Cargo's target directory for this workspace.
 pub(crate) fn target_dir() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
-        // Cargo reads a relative one against the folder it is called in: here always the root.
+        // Cargo resolves a relative path against the current folder, which is the root here.
         Some(dir) => root().join(dir),
         None => root().join("target"),
     }
 }
 
-/// The active toolchain's cargo, in the repository's root.
+/// The active toolchain's cargo, to run in the repository's root.
 pub(crate) fn cargo() -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     in_root(Command::new(program))
 }
 
-/// `command`, to be run in the repository's root.
+/// Sets the repository's root as the command's folder.
 pub(crate) fn in_root(mut command: Command) -> Command {
     command.current_dir(root());
     command
 }
 
-/// Prints and runs `command`.
+/// Prints and runs a command.
 ///
 /// # Errors
 ///
-/// When it cannot be started or ends with anything but success.
+/// If it cannot be started or does not succeed.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     println!("$ {}", shown(command));
     run_quiet(command)
 }
 
-/// Runs `command` without printing it.
+/// Runs a command without printing it.
 ///
 /// # Errors
 ///
-/// When it cannot be started or ends with anything but success.
+/// If it cannot be started or does not succeed.
 pub(crate) fn run_quiet(command: &mut Command) -> Result<()> {
     let status = command
         .status()
@@ -57,11 +57,11 @@ pub(crate) fn run_quiet(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Prints and runs `command`, and gives its standard output.
+/// Prints and runs a command, and returns its standard output.
 ///
 /// # Errors
 ///
-/// As [`run`]; when its output is no text.
+/// As [`run`], and if the output is not text.
 pub(crate) fn run_for_output(command: &mut Command) -> Result<String> {
     println!("$ {}", shown(command));
     let output = command
@@ -74,14 +74,14 @@ pub(crate) fn run_for_output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Runs `command` and gives its trimmed standard output; `None` if it fails in any way.
+/// Runs a command and returns its trimmed standard output; `None` if it fails in any way.
 pub(crate) fn output(command: &mut Command) -> Option<String> {
     let output = command.stderr(Stdio::null()).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| text.trim().to_owned())
 }
 
-/// The first of `names` that the search path holds.
+/// The first of `names` that is on the search path.
 pub(crate) fn find_program(names: &[&str]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders: Vec<_> = std::env::split_paths(&path).collect();
@@ -94,7 +94,7 @@ pub(crate) fn find_program(names: &[&str]) -> Option<PathBuf> {
         .find(|candidate| candidate.is_file())
 }
 
-/// A command as one would type it: program name and arguments.
+/// The command as text: program and arguments.
 fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let mut text = program

@@ -1,4 +1,4 @@
-//! The programs: the command line with the page built into it, and the one that captures.
+//! Builds the programs: the command line with the page inside, and the capture.
 
 use std::path::{Path, PathBuf};
 
@@ -6,43 +6,43 @@ use anyhow::Result;
 
 use crate::process::{cargo, run, target_dir};
 
-/// How long the build may take, and how fast the result shall be.
+/// The build profile of a program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Speed {
-    /// What the tests run.
+    /// For tests.
     Dev,
-    /// What users get.
+    /// For users.
     Release,
 }
 
-/// Builds it and gives its path.
+/// Builds the command line with the page inside, and returns its path.
 ///
 /// # Errors
 ///
-/// When the build fails.
+/// If the build fails.
 pub(crate) fn build(page: &Path, speed: Speed) -> Result<PathBuf> {
     build_with(Some(page), speed)
 }
 
-/// The same without the page: all but `view` and `html` work.
+/// Builds the command line without the page: `view` and `html` do not work.
 ///
 /// # Errors
 ///
-/// When the build fails.
+/// If the build fails.
 pub(crate) fn build_without_page(speed: Speed) -> Result<PathBuf> {
     build_with(None, speed)
 }
 
-/// Builds the program that captures others, as users get it, and gives its path. It carries its library by itself.
+/// Builds the capture for users, and returns its path. Its library is inside.
 ///
 /// # Errors
 ///
-/// When the build fails.
+/// If the build fails.
 pub(crate) fn build_capture() -> Result<PathBuf> {
     let mut build = cargo();
     build
         .args(["build", "--package", "vramscope-capture", "--release"])
-        // One that is inherited would be carried.
+        // An inherited variable would replace the library inside.
         .env_remove("VRAMSCOPE_INJECT");
     run(&mut build)?;
     let name = format!("vramscope-capture{}", std::env::consts::EXE_SUFFIX);
@@ -53,7 +53,7 @@ fn build_with(page: Option<&Path>, speed: Speed) -> Result<PathBuf> {
     let mut build = cargo();
     build
         .args(["build", "--package", "vramscope-cli"])
-        // One that is inherited would be built in.
+        // An inherited variable would replace the page inside.
         .env_remove("VRAMSCOPE_PAGE")
         .envs(page.map(|page| ("VRAMSCOPE_PAGE", page)));
     let folder = match speed {

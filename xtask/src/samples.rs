@@ -1,4 +1,4 @@
-//! What the start page offers: snapshots, written by vramscope-synth when the page is built, and a graph.
+//! The samples of the start page: snapshots by vramscope-synth, written when the page is built, and a graph.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,15 +10,15 @@ use flate2::{Compression, write::GzEncoder};
 use crate::fingerprint::files_under;
 use crate::process::{cargo, root, run_quiet};
 
-/// A graph that torch.compile made, as inductor exports it, beside the project's root.
+/// A graph by torch.compile, as inductor exports it; relative to the repository's root.
 pub(crate) const GRAPH: &str =
     "tests/fixtures/planning/graphs/random_dag_40__0_model__0_inference_0_fused.orm.json.zst";
 
-/// Writes every sample of vramscope-synth as `<name>.pickle.gz` into `folder`, and the graph.
+/// Writes all samples of vramscope-synth as `<name>.pickle.gz`, and the graph, into `folder`.
 ///
 /// # Errors
 ///
-/// When vramscope-synth does not build or a file cannot be written.
+/// If vramscope-synth does not build or a file cannot be written.
 pub(crate) fn write(folder: &Path) -> Result<()> {
     println!("writing the start page's samples");
     let mut synth = cargo();
@@ -30,7 +30,7 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
         "--",
         "samples",
     ]);
-    // It lists what it has written; here that is no news.
+    // Discards its list of written files.
     run_quiet(synth.arg(folder).stdout(std::process::Stdio::null()))?;
     for file in files_under(folder)? {
         compress(&file).with_context(|| format!("cannot compress {}", file.display()))?;
@@ -41,7 +41,7 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Replaces a file by its gzip; without a time in it, the same input gives the same bytes.
+/// Replaces a file by its gzip, without a time in it: the same input gives the same bytes.
 fn compress(plain: &Path) -> io::Result<()> {
     let gzip = File::create(plain.with_extension("pickle.gz"))?;
     let mut encoder = GzEncoder::new(gzip, Compression::best());

@@ -1,4 +1,4 @@
-//! `cargo xtask shots`: screenshots of every view on the page's samples, to look at and for the README.
+//! `cargo xtask shots`: screenshots of every view with the page's samples, for inspection and for the README.
 
 use anyhow::Result;
 use clap::Args;
@@ -7,7 +7,7 @@ use crate::browser;
 use crate::page::{self, Profile};
 use crate::process::{cargo, root, run as run_command};
 
-/// What to take.
+/// Options of the command.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Build the page less optimised
@@ -21,11 +21,11 @@ pub(crate) struct Options {
     size: String,
 }
 
-/// Builds the page and takes them.
+/// Builds the page and takes the screenshots.
 ///
 /// # Errors
 ///
-/// When a build fails or the page does not come up.
+/// If a build fails or the page does not appear.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let chromium = browser::find()?;
     let page = page::build(Profile::from_flag(options.fast))?;

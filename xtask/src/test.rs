@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every test, with all the set-up they need.
+//! `cargo xtask test`: all tests, with everything that they need.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,11 +16,11 @@ use crate::program;
 /// The package with the browser tests.
 const BROWSER_TESTS: &str = "vramscope-browser-tests";
 
-/// What nothing in the workspace asks for by itself: tested all the same.
+/// Arguments for features that nothing in the workspace enables. They are tested, too.
 pub(crate) const ALL_PARTS: [&str; 2] =
     ["--features", "vramscope-api/cudarc,vramscope-api/tracing"];
 
-/// What to run.
+/// Options of the command.
 #[derive(Args, Default)]
 pub(crate) struct Options {
     /// Leave the browser tests out
@@ -31,16 +31,16 @@ pub(crate) struct Options {
     fast: bool,
 }
 
-/// Runs the native tests, the documentation's examples, then the page in a real browser.
+/// Runs the native tests, the examples in the documentation, then the browser tests.
 ///
 /// # Errors
 ///
-/// When the set-up or a test fails.
+/// If the set-up or a test fails.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if options.no_browser {
         return native(None);
     }
-    // Set-up first: whoever waits learns soon what is missing.
+    // Set up first, so that a missing program is reported early.
     let chromium = browser::find()?;
     println!("browser: {}", chromium.display());
     let page = page::build(Profile::from_flag(options.fast))?;
@@ -48,8 +48,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     in_browser(&chromium, &page)
 }
 
-/// Everything but the browser tests. With `page` the command line is built as `view` wants it, so
-/// that it is not built twice.
+/// All tests but those in the browser. With `page`, the command line is built as `view` needs it, so that it is
+/// not built twice.
 fn native(page: Option<&Path>) -> Result<()> {
     let page: Vec<_> = page
         .map(|page| ("VRAMSCOPE_PAGE", page))
@@ -78,7 +78,7 @@ fn in_browser(chromium: &Path, page: &Path) -> Result<()> {
     run_command(&mut tests)
 }
 
-/// `cargo nextest run` where it is installed, else `cargo test`.
+/// `cargo nextest run` if it is installed, else `cargo test`.
 fn runner() -> Command {
     let mut command = cargo();
     if output(cargo().args(["nextest", "--version"])).is_some() {

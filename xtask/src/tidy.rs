@@ -1,7 +1,6 @@
-//! Checks of the sources that no other tool makes: `cargo xtask tidy`.
+//! `cargo xtask tidy`: checks of the sources that no other tool has.
 //!
-//! Each check is a function that adds its findings to one list; a finding names the file and what
-//! to do about it.
+//! Each check adds its findings to a list. A finding names the file and what to do about it.
 
 mod functions;
 mod modules;
@@ -18,13 +17,13 @@ use crate::process::{cargo, in_root, output, root};
 
 use self::source::{Source, parse_all};
 
-/// The longest a source file may be, its tests not counted.
+/// Maximum number of lines of a source file, not counting tests.
 const LONGEST_FILE_LINES: usize = 600;
 
-/// All fixtures together: they are in every clone for ever.
+/// Maximum size of all fixtures together, because every clone contains them forever.
 const FIXTURES_LIMIT_BYTES: u64 = 8 << 20;
 
-/// Which of the project's crates each may use.
+/// The project's crates, and those that each may use.
 const MAY_USE: [(&str, &[&str]); 12] = [
     ("vramscope-core", &[]),
     ("vramscope-inductor", &["vramscope-core"]),
@@ -51,11 +50,11 @@ const MAY_USE: [(&str, &[&str]); 12] = [
             "vramscope-view",
         ],
     ),
-    // What writes the tests' files shares nothing with what reads them.
+    // The crate that writes files for tests shares no code with the one that reads them.
     ("vramscope-synth", &[]),
     ("vramscope-record", &["vramscope-core"]),
     ("vramscope-capture", &["vramscope-core", "vramscope-record"]),
-    // Neither the captured program nor what is injected into it carries more than it must.
+    // The library in captured programs, and the crate for programs to call, should be as small as possible.
     ("vramscope-inject", &["vramscope-record"]),
     ("vramscope-api", &[]),
     ("fakecuda", &[]),
@@ -64,10 +63,10 @@ const MAY_USE: [(&str, &[&str]); 12] = [
 /// A crate that all tests may use, since it shares no code with what they test.
 const IN_ALL_TESTS: &str = "vramscope-synth";
 
-/// A crate and what its tests may use besides: real graphs to plan for.
+/// A crate and another one that its tests may use: it makes real graphs to plan for.
 const IN_TESTS: (&str, &str) = ("vramscope-plan", "vramscope-inductor");
 
-/// Crates that touch no file, clock, thread or DOM: they take values and give values.
+/// Crates without I/O, clocks, threads or DOM: they take values and return values.
 const PURE_CRATES: [&str; 4] = [
     "vramscope-core",
     "vramscope-inductor",
@@ -75,7 +74,7 @@ const PURE_CRATES: [&str; 4] = [
     "vramscope-view",
 ];
 
-/// What pure crates never touch.
+/// Names that must not occur in pure crates.
 const NOT_IN_PURE_CRATES: [&str; 9] = [
     "std::fs",
     "std::net",
@@ -88,7 +87,7 @@ const NOT_IN_PURE_CRATES: [&str; 9] = [
     "wasm_bindgen",
 ];
 
-/// Words that give away an address from which something would be loaded.
+/// Words that indicate an address from which something would be loaded.
 const FOREIGN_HOSTS: [&str; 7] = [
     "unpkg.com",
     "jsdelivr",
@@ -99,17 +98,17 @@ const FOREIGN_HOSTS: [&str; 7] = [
     "jfrog",
 ];
 
-/// Runs all checks and prints every finding.
+/// Runs all checks and prints the findings.
 ///
 /// # Errors
 ///
-/// When there is a finding.
+/// If there are findings.
 pub(crate) fn run() -> Result<()> {
     let names = source_files()?;
     let mut findings = Vec::new();
     let files: Vec<(String, String)> = names
         .iter()
-        // Fixtures are recordings: their text is not ours.
+        // Fixtures are recordings, whose text is not ours.
         .filter(|name| !name.starts_with("tests/fixtures/"))
         // A file that is not text has no lines to check.
         .filter_map(|name| Some((name.clone(), fs::read_to_string(root().join(name)).ok()?)))
@@ -135,7 +134,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Names, relative to the root, of all files that are or would be committed.
+/// Names, relative to the root, of all files that are in the repository or would be committed.
 fn source_files() -> Result<Vec<String>> {
     let mut list = in_root(Command::new("git"));
     list.args([
@@ -153,7 +152,7 @@ fn source_files() -> Result<Vec<String>> {
         .collect())
 }
 
-/// Length, opening words, and purity of Rust files.
+/// Checks the length, the opening words and the purity of Rust files.
 fn check_rust(source: &Source, findings: &mut Vec<String>) {
     let name = source.name;
     if !source.opens_with_docs() {
@@ -186,15 +185,15 @@ fn check_rust(source: &Source, findings: &mut Vec<String>) {
     }
 }
 
-/// Nothing may name this machine, nor load from elsewhere.
+/// Checks that no file names this machine, or an address to load something from.
 fn check_addresses(name: &str, text: &str, findings: &mut Vec<String>) {
-    // The list of what is forbidden has to be somewhere.
+    // This file contains the forbidden words.
     if name == "xtask/src/tidy.rs" {
         return;
     }
     let home = std::env::var("HOME").unwrap_or_default();
     let around = root().parent().unwrap_or(root()).to_string_lossy();
-    // Root's home is the same everywhere, and in many a recorded stack.
+    // Root's home is the same on all machines, and occurs in recorded stacks.
     for path in [around.as_ref(), &home]
         .into_iter()
         .filter(|path| !["", "/", "/root"].contains(path))
@@ -238,7 +237,7 @@ fn check_fixtures(files: &[String], findings: &mut Vec<String>) {
     }
 }
 
-/// The crate `name` and all that it may use, by way of others too.
+/// The crate `name` and all crates that it may use, directly or not.
 pub(crate) fn with_crates_below(name: &'static str) -> Vec<&'static str> {
     let mut names = vec![name];
     let mut done = 0;
@@ -254,7 +253,7 @@ pub(crate) fn with_crates_below(name: &'static str) -> Vec<&'static str> {
     names
 }
 
-/// Dependencies between the project's crates point one way.
+/// Checks that dependencies between the project's crates point one way.
 fn check_dependencies(findings: &mut Vec<String>) -> Result<()> {
     let mut metadata = cargo();
     metadata.args(["metadata", "--no-deps", "--format-version", "1", "--quiet"]);

@@ -1,8 +1,8 @@
-//! Finds, or installs, a Rust toolchain that can build for `wasm32-unknown-unknown`.
+//! Finds or installs a Rust toolchain that can build for `wasm32-unknown-unknown`.
 //!
-//! In this order: the active toolchain if it has the target; `rustup target add`; on Debian the
-//! distribution's `rustc-web`, which builds the standard library from its own sources. The last
-//! is for machines that reach a package mirror but not rustup's server.
+//! It tries the active toolchain, if it has the target; `rustup target add`; and on Debian the distribution's
+//! `rustc-web`, which builds the standard library from source. The last one is for machines that reach a
+//! package mirror but not rustup's server.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,30 +14,30 @@ use crate::process::{cargo, in_root, output, root, run, run_quiet, target_dir};
 /// The target's name.
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
-/// Debian's packages: compiler, cargo, the library's sources, the linker.
+/// Debian's packages: compiler, cargo, sources of the library, linker.
 const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-22"];
 
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 
-/// Where lld-22 puts the linker; rustc tells a linker's kind by this exact file name.
+/// The linker in Debian's lld-22. rustc recognises the kind of a linker by this exact file name.
 const DEBIAN_LINKER: &str = "/usr/lib/llvm-22/bin/wasm-ld";
 
-/// Forces one choice, for testing the others: `active`, `rustup` or `debian`.
+/// Variable that forces a choice, to test the others: `active`, `rustup` or `debian`.
 const FORCE: &str = "VRAMSCOPE_WASM_TOOLCHAIN";
 
 /// A toolchain that can build for the browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Toolchain {
-    /// The active toolchain, its standard library ready made.
+    /// The active toolchain, with a compiled standard library.
     Active,
-    /// Debian's own compiler in `/usr/bin`, building the standard library first.
+    /// Debian's compiler in `/usr/bin`, which builds the standard library first.
     Debian,
 }
 
 impl Toolchain {
-    /// Cargo of this toolchain, with the subcommand and all that the target needs.
+    /// This toolchain's cargo with a subcommand and everything that the target needs.
     ///
-    /// It has a target directory of its own: two compilers must not invalidate each other's work.
+    /// It uses its own target directory, because two compilers would invalidate each other's outputs.
     pub(crate) fn cargo(self, subcommand: &str) -> Command {
         let mut command = match self {
             Self::Active => cargo(),
@@ -51,7 +51,7 @@ impl Toolchain {
         command
     }
 
-    /// The name of its folder within the target directory.
+    /// Name of its folder in the target directory.
     pub(crate) fn folder(self) -> &'static str {
         match self {
             Self::Active => "web",
@@ -59,12 +59,11 @@ impl Toolchain {
         }
     }
 
-    /// What the compiler says about itself, and the name of the toolchain: Debian's builds the
-    /// standard library as well.
+    /// The compiler's version and the name of the toolchain, as Debian's builds the standard library as well.
     ///
     /// # Errors
     ///
-    /// When the compiler does not answer.
+    /// If the compiler does not answer.
     pub(crate) fn version(self) -> Result<String> {
         let mut rustc = match self {
             Self::Active => active_rustc(),
@@ -82,18 +81,18 @@ impl Toolchain {
     }
 }
 
-/// Finds a toolchain, installing what is missing where it may, and says which it took.
+/// Finds a toolchain, installing what is missing if possible, and prints its choice.
 ///
 /// # Errors
 ///
-/// When there is none and none can be installed; the message holds the command that helps.
+/// If there is none and none can be installed. The message contains the command that helps.
 pub(crate) fn find() -> Result<Toolchain> {
     let toolchain = choose()?;
     println!("wasm32 toolchain: {}", toolchain.description());
     Ok(toolchain)
 }
 
-/// The toolchain that is there without installing anything. Once [`find`] has found one, it is that one.
+/// The toolchain that is available without installing anything, or the one that [`find`] found.
 pub(crate) fn present() -> Option<Toolchain> {
     if (may_be("active") || may_be("rustup")) && active_has_target() {
         return Some(Toolchain::Active);
@@ -129,7 +128,7 @@ fn choose() -> Result<Toolchain> {
 fn active_has_target() -> bool {
     let mut command = active_rustc();
     command.args(["--print", "target-libdir", "--target", WASM]);
-    // rustc prints the folder whether or not it is there.
+    // rustc prints the folder even if it does not exist.
     output(&mut command).is_some_and(|libdir| Path::new(&libdir).is_dir())
 }
 
@@ -160,7 +159,7 @@ fn debian_has_toolchain() -> bool {
     })
 }
 
-/// Debian's cargo, kept apart from rustup's settings in the environment.
+/// Debian's cargo, without rustup's variables in the environment.
 fn debian_cargo() -> Command {
     let mut command = in_root(Command::new("/usr/bin/cargo"));
     for variable in [
@@ -178,11 +177,11 @@ fn debian_cargo() -> Command {
     command
 }
 
-/// Installs Debian packages when running as root on a Debian machine.
+/// Installs Debian packages, as root on a Debian machine.
 ///
 /// # Errors
 ///
-/// When not root (the message holds the command) or when apt fails.
+/// If not root (the message contains the command), or if apt fails.
 pub(crate) fn apt_install(packages: &[&str], purpose: &str) -> Result<()> {
     let list = packages.join(" ");
     let is_root = output(Command::new("id").arg("-u")).is_some_and(|id| id == "0");
@@ -197,7 +196,8 @@ pub(crate) fn apt_install(packages: &[&str], purpose: &str) -> Result<()> {
             .current_dir(root());
         command
     };
-    // A stale list names versions that are gone; without the net the install below says so.
+    // An outdated list names versions that no longer exist. Without a network, the installation below reports
+    // it.
     let _ = run_quiet(apt().args(["-qq", "update"]));
     let mut install = apt();
     install.args(["-qq", "install", "--yes", "--no-install-recommends"]);

@@ -8,7 +8,7 @@ use clap::Args;
 use crate::page::{self, Profile};
 use crate::process::{cargo, run as run_command};
 
-/// What to show and how.
+/// Options of the command.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Snapshots to load
@@ -28,7 +28,7 @@ pub(crate) struct Options {
 ///
 /// # Errors
 ///
-/// When a build fails or the server cannot start.
+/// If a build fails or the server cannot start.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let page = page::build(Profile::from_flag(options.fast))?;
     let mut command = cargo();
@@ -41,7 +41,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if let Some(port) = options.port {
         command.args(["--port", &port.to_string()]);
     }
-    // The files' names are relative to where the user is, the command runs in the root.
+    // The files' names are relative to the user's folder, but the command runs in the root.
     let here = std::env::current_dir()?;
     command.args(options.files.iter().map(|file| here.join(file)));
     run_command(&mut command)

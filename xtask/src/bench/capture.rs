@@ -1,7 +1,7 @@
-//! `cargo xtask bench capture`: what capturing costs, on the stand-in driver.
+//! `cargo xtask bench capture`: the cost of capturing, with the stand-in driver.
 //!
-//! Builds the capture's program, the injected library, the driver and a program that does nothing but allocate and free,
-//! all optimised; the measuring is `bench` in `tests/capture`.
+//! Builds the capture, the injected library, the stand-in driver, and a program that only allocates and frees,
+//! all optimised. `bench` in `tests/capture` does the measuring.
 
 use std::fs;
 
@@ -10,17 +10,17 @@ use anyhow::Result;
 use crate::process::{cargo, root, run, target_dir};
 use crate::program;
 
-/// Builds, measures, prints.
+/// Builds, measures, and prints the figures.
 ///
 /// # Errors
 ///
-/// When a build or a measurement fails.
+/// If a build or a measurement fails.
 pub(crate) fn measure() -> Result<()> {
     program::build_capture()?;
     let packages = ["fakecuda", "vramscope-capture-tests"];
     let packages = packages.iter().flat_map(|package| ["--package", package]);
     run(cargo().args(["build", "--release"]).args(packages))?;
-    // As the program carries it.
+    // With the profile of the library inside the program.
     let inject = [
         "build",
         "--profile",

@@ -1,5 +1,6 @@
-//! `cargo xtask bench planning`: packing, inductor's pools and graphs, the allocator's model and plans, measured by an
-//! example of vramscope-core. Real snapshots are measured, too, where `VRAMSCOPE_SHARED` tells of some.
+//! `cargo xtask bench planning`: measures packing, inductor's pools and graphs, the allocator's model, and
+//! plans, by an example of a crate. Also measures real snapshots if `VRAMSCOPE_SHARED` names a folder with
+//! some.
 
 use std::path::Path;
 
@@ -7,11 +8,11 @@ use anyhow::Result;
 
 use crate::process::{cargo, root, run};
 
-/// Builds, measures, prints.
+/// Builds, measures, and prints the figures.
 ///
 /// # Errors
 ///
-/// When the build or the measurement fails.
+/// If the build or the measurement fails.
 pub(crate) fn measure() -> Result<()> {
     let mut bench = cargo();
     bench

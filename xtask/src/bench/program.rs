@@ -1,4 +1,4 @@
-//! The command line, measured from outside: how long it takes and how much memory it holds at most.
+//! Measures the command line from outside: times and peak memory.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,10 +9,10 @@ use wait4::Wait4;
 
 use crate::program::{Speed, build_without_page};
 
-/// Runs of each command, of which the median counts.
+/// Number of runs of each command. The median counts.
 const RUNS: usize = 3;
 
-/// What is asked of every file: the words before its name. The first is `info`.
+/// The commands for each file, as words before its name. The first is `info`.
 pub(super) const QUESTIONS: [&[&str]; 8] = [
     &["info"],
     &["peak"],
@@ -26,19 +26,19 @@ pub(super) const QUESTIONS: [&[&str]; 8] = [
 
 /// Figures of one file.
 pub(super) struct Figures {
-    /// ms from starting the program to its end when it has nothing to do.
+    /// Time of the program with nothing to do, in ms.
     pub(super) start_ms: f64,
-    /// ms of each of [`QUESTIONS`].
+    /// Time of each of [`QUESTIONS`], in ms.
     pub(super) questions_ms: Vec<f64>,
-    /// Most resident bytes of `info`.
+    /// Peak resident bytes of `info`.
     pub(super) info_bytes: f64,
 }
 
-/// Builds the program and asks it.
+/// Builds the program and measures it.
 ///
 /// # Errors
 ///
-/// When it cannot be built or fails.
+/// If it cannot be built or fails.
 pub(super) fn measure(file: &Path) -> Result<Figures> {
     let program = build_without_page(Speed::Release)?;
     let ask = |words: &[&str], file: Option<&Path>| -> Result<(f64, f64)> {

@@ -1,4 +1,4 @@
-//! Checks that functions are short. Clippy's `too_many_lines` does not see into Yew components.
+//! Checks that functions are short. Clippy's `too_many_lines` does not look into Yew components.
 
 use std::collections::BTreeSet;
 
@@ -8,21 +8,21 @@ use syn::{Block, ImplItemFn, ItemFn, TraitItemFn};
 
 use super::source::Source;
 
-/// The most lines of code in a function's body.
+/// Maximum number of lines of code in a function's body.
 ///
-/// As in clippy, blank lines and comments do not count: a line counts if a token between the body's
-/// braces touches it. A string counts over its whole length; closures and nested functions count in
-/// the function around them.
+/// As in clippy, blank lines and comments do not count: a line counts if it has a token between the braces of
+/// the body. A string counts with all of its lines. Closures and nested functions count in the function that
+/// contains them.
 const LONGEST_FUNCTION_LINES: usize = 60;
 
-/// A function, and how many lines of code its body has.
+/// A function, and the number of lines of code in its body.
 #[derive(Debug, PartialEq, Eq)]
 struct Function {
     name: String,
     lines: usize,
 }
 
-/// Adds each function that is too long.
+/// Adds a finding for each function that is too long.
 pub(super) fn check(sources: &[Source], findings: &mut Vec<String>) {
     for source in sources.iter().filter(|source| !source.is_test) {
         for Function { name, lines } in functions(source) {

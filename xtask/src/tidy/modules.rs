@@ -1,7 +1,7 @@
 //! Finds the uses between a crate's files, by following paths through `use` items and re-exports.
 //!
-//! Not found are names that macros create, and uses of a type's methods without its name. The
-//! arguments of macros are searched for paths token by token.
+//! Not found are names created by macros, and uses of a type's methods without its name. Arguments of macros
+//! are searched for paths token by token.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,18 +11,18 @@ use syn::{Item, ItemMod, ItemUse, Macro, UseTree, VisRestricted};
 
 use super::source::Source;
 
-/// The most re-exports on the way to an item; more is a circle of `use` items.
+/// Maximum number of re-exports on the way to an item. More must be a circle of `use` items.
 const MOST_REEXPORTS: usize = 16;
 
-/// A path as it is written, one name per part.
+/// A path as written: one name per part.
 type Path = Vec<String>;
 
-/// The modules of one crate that stand in files, by their path from the crate's root.
+/// The modules of a crate that have files, by their path from the crate's root.
 pub(super) struct Modules<'a>(BTreeMap<Path, Module<'a>>);
 
-/// One file uses another.
+/// A use of one file by another.
 pub(super) struct Use<'a> {
-    /// The file's name below the repository's root.
+    /// Name of the file, relative to the repository's root.
     pub(super) user: &'a str,
     /// The first line with the use, counted from 1.
     pub(super) line: usize,
@@ -33,18 +33,18 @@ pub(super) struct Use<'a> {
 #[derive(Default)]
 struct Module<'a> {
     file: &'a str,
-    /// Names that `use` items bring in at the file's top, with the path that each stands for.
+    /// Names that `use` items at the top level import, with their paths.
     imported: HashMap<String, Path>,
-    /// Paths behind which a `use` item has a `*`.
+    /// Paths of `use` items with a `*`.
     globs: Vec<Path>,
-    /// Items that the file itself defines.
+    /// Items that the file defines.
     defined: HashSet<String>,
-    /// Every path in it: line, names of the inline modules around it, path.
+    /// All paths in the file: line, names of the surrounding inline modules, path.
     paths: Vec<(usize, Path, Path)>,
 }
 
 impl<'a> Modules<'a> {
-    /// The modules whose files are in `folder`, without those that only tests compile.
+    /// The modules with files in `folder`, without those that only tests compile.
     pub(super) fn of(folder: &str, sources: &[Source<'a>]) -> Self {
         let mut modules = BTreeMap::new();
         for source in sources.iter().filter(|source| !source.is_test) {
@@ -73,7 +73,7 @@ impl<'a> Modules<'a> {
         self.0.values().map(|module| module.file)
     }
 
-    /// Every pair of different files of which one uses the other.
+    /// All pairs of files of which the first uses the second.
     pub(super) fn uses(&self) -> Vec<Use<'a>> {
         let mut uses = BTreeMap::new();
         for (path, module) in &self.0 {
@@ -92,7 +92,7 @@ impl<'a> Modules<'a> {
             .collect()
     }
 
-    /// The file that defines what `path` in the module `here` names; `None` in other crates.
+    /// The file that defines what `path` refers to in the module `here`; `None` for other crates.
     fn resolve(&self, here: &[String], path: &[String], reexports: usize) -> Option<&'a str> {
         let (first, rest) = path.split_first()?;
         let reexports = reexports.checked_sub(1)?;
@@ -118,7 +118,7 @@ impl<'a> Modules<'a> {
         }
     }
 
-    /// The same for a path from the crate's root.
+    /// Like [`resolve`](Self::resolve), for a path from the crate's root.
     fn definer(&self, path: &[String], reexports: usize) -> Option<&'a str> {
         let mut depth = 0;
         while depth < path.len() && self.0.contains_key(&path[..=depth]) {
@@ -140,7 +140,7 @@ impl<'a> Modules<'a> {
         found.next().or(Some(module.file))
     }
 
-    /// The file that defines `name`, if it is among what `glob` in the module `here` brings in.
+    /// The file that defines `name`, if `glob` in the module `here` imports it.
     fn through_glob(
         &self,
         here: &[String],
@@ -205,7 +205,7 @@ impl Reader {
     fn add_use(&mut self, before: &[String], tree: &UseTree) {
         let with = |name: &Ident| {
             let name = name.to_string();
-            // `{self}` stands for the path before it.
+            // `{self}` refers to the path before it.
             if name == "self" && !before.is_empty() {
                 return before.to_vec();
             }
@@ -243,7 +243,7 @@ impl Reader {
         }
     }
 
-    /// Paths among the arguments of a macro.
+    /// The paths in the arguments of a macro.
     fn add_tokens(&mut self, tokens: TokenStream) {
         let mut path = Path::new();
         let mut line = 0;
@@ -303,7 +303,7 @@ impl<'ast> Visit<'ast> for Reader {
         visit::visit_path(self, path);
     }
 
-    /// `pub(super)` and `pub(in …)` name modules without using them.
+    /// `pub(super)` and `pub(in …)` mention modules without using them.
     fn visit_vis_restricted(&mut self, _: &'ast VisRestricted) {}
 
     fn visit_macro(&mut self, item: &'ast Macro) {
@@ -317,7 +317,7 @@ mod tests {
     use super::super::source::parse_all;
     use super::Modules;
 
-    /// The files that the first file uses, with the line.
+    /// The files that the first file uses, each with its line.
     fn uses(files: &[(&str, &str)]) -> Vec<String> {
         let files: Vec<_> = files
             .iter()

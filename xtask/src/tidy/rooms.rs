@@ -1,26 +1,25 @@
-//! Checks the order of rooms: the modules that a module may use within its crate.
+//! Checks the order of rooms: which modules of a crate may use which others.
 //!
-//! A room is a crate's top-level module, or one of a folder that is declared here by itself. Rooms
-//! stand on floors. A room may use rooms on its own floor and below. Files of different rooms may
-//! not use each other in a circle. A crate's root and a `mod.rs` above rooms stand in no
-//! room: they may use everything.
+//! A room is a top-level module of a crate, or of a folder that is declared here. Rooms stand on floors. A room
+//! may use rooms on its own floor and below. Files of different rooms must not use each other in a circle. A
+//! crate's root and a `mod.rs` above rooms belong to no room: they may use everything.
 //!
-//! The order of crates is in `tidy`, since cargo knows their dependencies.
+//! The order of crates is in `tidy`, because cargo knows their dependencies.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use super::modules::{Modules, Use};
 use super::source::Source;
 
-/// The order of the rooms in one folder.
+/// The order of the rooms in a folder.
 pub(super) struct Order<'a> {
     /// The crate's sources, or a folder in them.
     folder: &'a str,
-    /// Lowest first.
+    /// The rooms by floor, lowest first.
     floors: &'a [&'a [&'a str]],
 }
 
-/// The order in each folder. A room that is not listed is a finding.
+/// The orders of all folders. A room that is not listed is a finding.
 const ORDERS: [Order; 10] = [
     Order {
         folder: "crates/vramscope-core/src",
@@ -178,10 +177,10 @@ const ORDERS: [Order; 10] = [
     },
 ];
 
-/// The most modules that `core/src/analysis/mod.rs` may declare: rooms, not single analyses.
+/// Maximum number of modules in `core/src/analysis/mod.rs`: it declares rooms, not single analyses.
 const MOST_ANALYSIS_ROOMS: usize = 8;
 
-/// Checks all orders, and the number of core's rooms for analyses.
+/// Checks all orders, and the number of rooms for analyses.
 pub(super) fn check(sources: &[Source], findings: &mut Vec<String>) {
     for order in &ORDERS {
         order.check(sources, findings);
@@ -240,8 +239,8 @@ impl Order<'_> {
         }
     }
 
-    /// Finds circles over rooms of one floor. A circle over several floors has an arrow upwards,
-    /// which is a finding already.
+    /// Finds circles of rooms on the same floor. A circle over several floors has an arrow upwards, which is a
+    /// finding already.
     fn check_circles(&self, uses: &[Use], findings: &mut Vec<String>) {
         let mut reported = BTreeSet::new();
         for arrow in uses {
@@ -266,7 +265,7 @@ impl Order<'_> {
         }
     }
 
-    /// The files on a shortest way of uses from one file to another, through rooms only.
+    /// The files on a shortest path of uses from one file to another, through rooms only.
     fn way<'u>(&self, from: &'u str, to: &str, uses: &[Use<'u>]) -> Option<Vec<&'u str>> {
         let mut came_from = vec![(from, None)];
         let mut open = VecDeque::from([0]);
@@ -293,7 +292,7 @@ impl Order<'_> {
         None
     }
 
-    /// The room of a file; `None` for files elsewhere and for those above the rooms.
+    /// The room of a file; `None` for files in other folders and for those above the rooms.
     fn room<'f>(&self, name: &'f str) -> Option<&'f str> {
         let below = name.strip_prefix(self.folder)?.strip_prefix('/')?;
         let room = below.split(['/', '.']).next()?;

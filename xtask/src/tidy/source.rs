@@ -1,7 +1,7 @@
-//! A Rust file without its tests: its syntax tree, which the other checks walk, and its lines.
+//! A Rust file without its tests: its syntax tree, which other checks visit, and its lines.
 //!
-//! `syn` parses it, since a text search does not know where an item ends: behind a leading
-//! `#[cfg(test)] mod tests;` it took the whole file for tests.
+//! `syn` parses the file, because a text search does not know where an item ends: after a leading `#[cfg(test)]
+//! mod tests;` it took the whole file for tests.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -9,19 +9,19 @@ use std::ops::RangeInclusive;
 use syn::spanned::Spanned;
 use syn::{Attribute, File, ImplItem, Item, Meta};
 
-/// A parsed file. Items under `#[cfg(test)]` are taken out of its tree and of its lines.
+/// A parsed file. Items under `#[cfg(test)]` are removed from its tree and its lines.
 pub(super) struct Source<'a> {
-    /// Path below the repository's root, with `/`.
+    /// Path relative to the repository's root, with `/`.
     pub(super) name: &'a str,
     text: &'a str,
     pub(super) tree: File,
-    /// The lines of each item taken out, counted from 1, attributes included.
+    /// The lines of each removed item, counted from 1, including attributes.
     test_lines: Vec<RangeInclusive<usize>>,
     /// Whether only tests compile the file.
     pub(super) is_test: bool,
 }
 
-/// Parses all Rust files among `files`, which are names and texts.
+/// Parses the Rust files among `files`, given as names and texts.
 ///
 /// A file that is not Rust becomes a finding.
 pub(super) fn parse_all<'a>(
