@@ -1,7 +1,7 @@
 //! Flame graphs: a call tree as rows of boxes, each as wide as its weight.
 //!
 //! [`NodeKeys`] names nodes across trees, so that the focus stays when the next moment brings
-//! another tree. [`layout`] computes the boxes below a focus, [`FlameScene`] adds labels and
+//! another tree. [`layout`](layout()) computes the boxes below a focus, [`FlameScene`] adds labels and
 //! colours for the page, and [`draw`](picture::draw) draws that into a
 //! [`Scene`](crate::scene::Scene). Siblings too narrow to see become one grey box that says how
 //! many they are, so nothing is left out silently.
