@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::path::Path;
 
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::groups::grouping::{GroupColumn, stream_labels};
+use vramscope_core::analysis::groups::grouping::GroupColumn;
 use vramscope_core::analysis::recording::{self, Recording};
 use vramscope_core::analysis::search::moment_name;
 use vramscope_core::analysis::time::lanes::LaneRange;
@@ -21,7 +21,6 @@ pub(crate) struct Subject {
     /// The file as the user named it.
     pub(crate) name: String,
     pub(crate) recording: Recording,
-    stream_labels: Vec<String>,
     device: Option<DeviceIndex>,
 }
 
@@ -66,22 +65,10 @@ impl Subject {
             )));
         }
         Ok(Self {
-            stream_labels: stream_labels(recording.streams()),
             name,
             recording,
             device,
         })
-    }
-
-    /// The number of a stream, if the file lists it.
-    pub(crate) fn stream_number(&self, stream: i64) -> Option<usize> {
-        self.streams().iter().position(|&known| known == stream)
-    }
-
-    /// A stream's name: `default stream`, `stream 1 (0x7f…)`.
-    pub(crate) fn stream_label(&self, stream: i64) -> Option<&str> {
-        let number = self.stream_number(stream)?;
-        self.stream_labels.get(number).map(String::as_str)
     }
 
     /// The device with the highest peak among those asked for; the first of equals.

@@ -8,10 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::packing::Problem;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::recording::Device;
-use vramscope_core::analysis::report::findings::numbered_stream;
 use vramscope_core::analysis::time::history::{AllocationTable, NEVER};
 use vramscope_core::ids::AllocationId;
-use vramscope_core::model::PoolId;
+use vramscope_core::model::{PoolId, Streams};
 
 /// The pool and stream whose requests share memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -33,13 +32,12 @@ impl ArenaKey {
         }
     }
 
-    /// `default pool, stream 2`. `numbers`: those of the file's streams, by handle.
-    pub(super) fn label(self, numbers: &HashMap<i64, u32>) -> String {
+    /// `default pool, stream 2`.
+    pub(super) fn label(self, streams: &Streams) -> String {
         let Some(stream) = self.stream else {
             return self.pool.to_string();
         };
-        let stream = numbered_stream(numbers.get(&stream).map(|&number| number as usize));
-        format!("{}, {stream}", self.pool)
+        format!("{}, {}", self.pool, streams.name(stream))
     }
 }
 

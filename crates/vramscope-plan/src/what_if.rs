@@ -81,7 +81,7 @@ pub struct ArenaPeak {
 }
 
 fn arena_peaks(device: Device<'_>, outcome: &Outcome) -> Vec<ArenaPeak> {
-    let numbers = device.stream_numbers();
+    let streams = device.recording.streams();
     let peaks = outcome.arena_peaks.iter();
     let peaks = peaks.map(|&(arena, peak_reserved_bytes)| {
         let key = ArenaKey {
@@ -90,7 +90,7 @@ fn arena_peaks(device: Device<'_>, outcome: &Outcome) -> Vec<ArenaPeak> {
         };
         ArenaPeak {
             key,
-            label: key.label(&numbers),
+            label: key.label(streams),
             peak_reserved_bytes,
             change_bytes: 0,
         }

@@ -11,9 +11,8 @@ use vramscope_core::analysis::memory::private_pools::PoolUse;
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::time::lanes::{Lane, LaneKind, LaneRange};
 use vramscope_core::analysis::time::selection::Moments;
-use vramscope_core::model::PoolId;
+use vramscope_core::model::{PoolId, Streams};
 
-use crate::groups::pool_label;
 use crate::lanes::{Item, LEAST_CSS, MOST_ROWS, visible};
 use crate::marks::{CELL_CSS, Mark, marks};
 use crate::raster::{Bands, TimelineIndex};
@@ -126,11 +125,12 @@ impl PoolEnvelope {
     pub fn text(&self) -> String {
         let stream = match self.stream_number {
             0 => String::new(),
-            number => format!(", stream {number}"),
+            number => format!(", {}", Streams::numbered(number)),
         };
-        let pool = self
-            .pool
-            .map_or_else(|| "Smaller private pools".to_owned(), pool_label);
+        let pool = match self.pool {
+            Some(pool) => pool.to_string(),
+            None => "Smaller private pools".to_owned(),
+        };
         format!("{pool}{stream}: held, not used")
     }
 }
@@ -197,7 +197,6 @@ fn pool_envelopes(sources: Sources<'_>, view: &Viewport) -> Vec<PoolEnvelope> {
         .map(|pool| (&pool.reserved_steps[..], &pool.active_steps[..]))
         .collect();
     let streams = sources.device.recording.streams();
-    let number = |stream: i64| streams.iter().position(|&known| known == stream);
     // The same numbers as for the colours by pool.
     let known = pools(sources.device.snapshot());
     let envelopes = envelopes(&steps, sources.bands, sources.index, view).into_iter();
@@ -206,7 +205,7 @@ fn pool_envelopes(sources: Sources<'_>, view: &Viewport) -> Vec<PoolEnvelope> {
         .zip(envelopes)
         .map(|(pool, envelope)| PoolEnvelope {
             pool: pool.pool,
-            stream_number: number(pool.stream).unwrap_or(0) as u32,
+            stream_number: streams.number(pool.stream).unwrap_or(0),
             ordinal: pool
                 .pool
                 .map_or(known.len(), |pool| known.binary_search(&pool).unwrap_or(0))

@@ -10,7 +10,6 @@ use vramscope_core::analysis::groups::grouping::{GroupBy, GroupColumn};
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::search::filter::{Filter, rows};
 use vramscope_core::analysis::time::history::History;
-use vramscope_core::model::PoolId;
 
 /// Lower bounds of the size groups, in bytes.
 const SIZE_STEPS: [u64; 6] = [1 << 30, 256 << 20, 64 << 20, 1 << 20, 64 << 10, 0];
@@ -257,12 +256,6 @@ impl Groups {
         totals.sort_by_key(|total| (std::cmp::Reverse(total.bytes), total.group));
         totals
     }
-}
-
-/// The text for a memory pool.
-#[must_use]
-pub fn pool_label(pool: PoolId) -> String {
-    pool.to_string()
 }
 
 #[cfg(test)]

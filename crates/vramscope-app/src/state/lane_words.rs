@@ -4,8 +4,8 @@ use vramscope_core::analysis::memory::capacity::{Capacity, CapacitySource};
 use vramscope_core::analysis::time::lanes::{LaneKind, StepsBy};
 use vramscope_core::analysis::time::markers::{Marker, MarkerKind};
 use vramscope_core::analysis::time::range_totals::RangeTotals;
+use vramscope_view::display;
 use vramscope_view::marks::Mark;
-use vramscope_view::{display, groups};
 
 use super::sentences::count_of;
 use crate::protocol::views::lanes::{LaneFacts, LineFacts, NamedItem, StepMarks};
@@ -136,7 +136,7 @@ pub fn marker(marker: &Marker) -> Vec<String> {
             marker.stream_number
         );
         if let Some(pool) = marker.pool {
-            place = format!("{place} · {}", groups::pool_label(pool));
+            place = format!("{place} · {}", pool);
         }
         lines.push(place);
     }

@@ -1,7 +1,6 @@
 //! Moments and allocations in the words and figures that the page shows.
 
 use vramscope_core::analysis::code::call_sites::CallSiteId;
-use vramscope_core::analysis::groups::grouping;
 use vramscope_core::analysis::groups::live_at::{SiteTotal, top_call_sites};
 use vramscope_core::analysis::report::details::{
     AllocationDetails, FrameDetails, StackOrigin, allocation_brief, allocation_details,
@@ -10,7 +9,6 @@ use vramscope_core::analysis::report::details::{
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::BlockState;
 use vramscope_core::units::Bytes;
-use vramscope_view::groups::pool_label;
 
 use super::document::{Device, Document};
 use crate::protocol::{
@@ -49,12 +47,12 @@ pub(super) fn preview(
         .get(id.index())
         .copied()
         .unwrap_or(CallSiteId::NONE);
-    let stream = |stream| stream_label(document, stream);
-    let is_unusual = |name: &String| !name.starts_with("default");
+    let stream = known.stream.filter(|&stream| stream != 0);
+    let pool = known.pool.filter(|pool| pool.is_private());
     let remarks = [
         known.category.clone(),
-        known.stream.map(stream).filter(is_unusual),
-        known.pool.map(pool_label).filter(is_unusual),
+        stream.map(|stream| document.streams().label(stream)),
+        pool.map(|pool| pool.to_string()),
     ];
     Some(Preview {
         allocation: id,
@@ -117,9 +115,9 @@ fn properties(document: &Document, known: &AllocationDetails) -> Vec<(String, St
         ),
         (
             "Stream",
-            known.stream.map(|stream| stream_label(document, stream)),
+            known.stream.map(|stream| document.streams().label(stream)),
         ),
-        ("Pool", known.pool.map(pool_label)),
+        ("Pool", known.pool.map(|pool| pool.to_string())),
         ("Category", known.category.clone()),
         ("Range", texts(&known.ranges)),
         ("Compile context", known.compile_context.clone()),
@@ -134,11 +132,6 @@ fn properties(document: &Document, known: &AllocationDetails) -> Vec<(String, St
     rows.into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), value?)))
         .collect()
-}
-
-/// The name of a stream: its number in order of appearance, and its address.
-pub(super) fn stream_label(document: &Document, stream: i64) -> String {
-    grouping::stream_label(document.streams(), stream)
 }
 
 /// The stack of the free; `None` if it was not recorded or is that of the allocation.

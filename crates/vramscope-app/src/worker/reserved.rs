@@ -11,10 +11,8 @@ use vramscope_core::ids::EventId;
 use vramscope_core::model::SegmentKind;
 use vramscope_core::units::{Bytes, Count};
 use vramscope_view::extent::edges;
-use vramscope_view::groups::pool_label;
 use vramscope_view::raster::Bands;
 
-use super::describe;
 use super::document::{Device, Document};
 use crate::protocol::views::segments::SegmentDetails;
 use crate::protocol::{Axis, DrawRequest, Picture, SegmentPreview};
@@ -117,11 +115,8 @@ fn properties(
         ("Ever mapped", extent),
         ("This piece", piece_text),
         ("Serves", serves),
-        (
-            "Stream",
-            Some(describe::stream_label(document, segment.stream)),
-        ),
-        ("Pool", segment.pool.map(pool_label)),
+        ("Stream", Some(document.streams().label(segment.stream))),
+        ("Pool", segment.pool.map(|pool| pool.to_string())),
         ("Allocations in it", requested(&inside)),
         (
             "Largest free range",
@@ -157,11 +152,11 @@ fn remarks(document: &Document, segment: &SegmentLife) -> String {
         Some(SegmentKind::Small) => Some("for requests up to 1 MiB".to_owned()),
         _ => None,
     };
-    let is_unusual = |name: &String| !name.starts_with("default");
+    let pool = segment.pool.filter(|pool| pool.is_private());
     let remarks = [
         kind,
-        Some(describe::stream_label(document, segment.stream)).filter(is_unusual),
-        segment.pool.map(pool_label).filter(is_unusual),
+        (segment.stream != 0).then(|| document.streams().label(segment.stream)),
+        pool.map(|pool| pool.to_string()),
     ];
     remarks.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

@@ -110,8 +110,8 @@ fn event_facts(part: &mut Part, device: &Device<'_>, moment: u32) {
         "free on the GPU",
         Cell::or_none(row.device_free_bytes, Cell::Bytes),
     );
-    let stream = subject.stream_label(row.stream).map(str::to_owned);
-    part.fact("event_stream", "stream", Cell::or_none(stream, Cell::Text));
+    let stream = subject.streams().label(row.stream);
+    part.fact("event_stream", "stream", Cell::Text(stream));
     let site = subject.call_sites().get(row.site).label.clone();
     part.fact("event_call_site", "call site", Cell::Text(site));
     let changes = [row.active_change_bytes, row.reserved_change_bytes];
@@ -201,9 +201,7 @@ fn state(part: &mut Part, device: &Device<'_>, grouping: Grouping, moment: u32) 
 fn segment_row(kind: &SegmentKind, subject: &Subject) -> Vec<Cell> {
     let sums = &kind.sums;
     let pool = kind.pool.unwrap_or_default().to_string();
-    let stream = subject.stream_label(kind.stream).map(str::to_owned);
-    let stream = stream.unwrap_or_else(|| display::address(kind.stream.cast_unsigned()));
-    let mut words = vec![pool, stream];
+    let mut words = vec![pool, subject.streams().label(kind.stream)];
     words.extend(kind.size_class.map(|class| class.word().to_owned()));
     words.extend(kind.is_expandable.then(|| "expandable".to_owned()));
     vec![

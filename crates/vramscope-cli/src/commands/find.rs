@@ -232,7 +232,7 @@ impl Search<'_> {
         };
         let all = sorted(**device, by).shown(is_descending, Some(&found.set));
         let (shown, others) = all.split_at(rows_shown(all.len(), options.show));
-        let has_times = !device.history.moment_start_us.is_empty();
+        let has_times = device.has_times();
         let columns = columns(has_times, options.stack);
         let rows = rows(**device, shown);
         let rows = rows.into_iter().map(|row| {

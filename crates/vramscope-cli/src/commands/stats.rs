@@ -86,11 +86,11 @@ impl Options {
         let kind = AllocatorKind::of(&device.subject.snapshot);
         facts(&mut part, &whole, kind);
         let rows = groups.iter().map(|group| {
-            let stream = subject.stream_label(group.stream).map(str::to_owned);
+            let stream = subject.streams().label(group.stream);
             let mut row = sums_row(&group.sums);
             row.extend([
                 class_cell(group.size_class),
-                Cell::or_none(stream, Cell::Text),
+                Cell::Text(stream),
                 pool_cell(group.pool),
             ]);
             row
@@ -122,7 +122,7 @@ impl Options {
             let sums = segment_sums(snapshot, segment);
             let stream = segment
                 .stream
-                .and_then(|raw| device.subject.stream_number(raw));
+                .and_then(|raw| device.subject.streams().number(raw));
             let mut row = vec![
                 Cell::Bytes(sums.reserved_bytes),
                 Cell::Bytes(sums.allocated_bytes),
@@ -130,7 +130,7 @@ impl Options {
                 Cell::Bytes(sums.free_bytes),
                 Cell::Bytes(sums.largest_free_bytes),
                 Cell::Number(sums.allocated_blocks + sums.pending_blocks + sums.free_blocks),
-                Cell::or_none(stream, |number| Cell::Number(number as u64)),
+                Cell::or_none(stream, |number| Cell::Number(number.into())),
                 Cell::Address(segment.address),
                 class_cell(SizeClass::of_kind(segment.kind)),
                 pool_cell(segment.pool),

@@ -63,7 +63,7 @@ fn write_device(
     write_instants(device, trace)?;
     let from_bytes = min_bytes.unwrap_or_else(|| size_of_largest(history, ALLOCATIONS));
     let shown = write_allocations(device, from_bytes, trace)?;
-    let has_times = !history.moment_start_us.is_empty();
+    let has_times = device.has_times();
     let clock = if has_times {
         "microseconds since the Unix epoch"
     } else {
@@ -107,10 +107,9 @@ fn write_counters(device: &Device<'_>, trace: &mut Trace<'_>) -> Result<(), Fail
         let name = pool
             .pool
             .map_or("other pools".to_owned(), |pool| pool.to_string());
-        let stream = device.subject.stream_number(pool.stream);
-        let name = match stream.filter(|&number| number > 0) {
-            Some(number) => format!("{name}, stream {number}"),
-            None => name,
+        let name = match pool.stream {
+            0 => name,
+            stream => format!("{name}, {}", device.recording.streams().name(stream)),
         };
         steps(&format!("{name}: active"), &pool.active_steps, trace)?;
         steps(&format!("{name}: reserved"), &pool.reserved_steps, trace)?;

@@ -13,6 +13,7 @@ mod interner;
 mod segment_table;
 mod snapshot;
 mod stack_table;
+mod streams;
 mod string_table;
 mod warnings;
 
@@ -26,5 +27,6 @@ pub use segment_table::{Segment, SegmentKind, SegmentTable};
 pub(crate) use snapshot::{CAPTURE_KEY, capture_of};
 pub use snapshot::{ContainerKind, DeviceIndex, KeysSeen, Producer, Snapshot, Source};
 pub use stack_table::{LinesId, StackTable};
+pub use streams::Streams;
 pub use string_table::StringTable;
 pub use warnings::{Warning, WarningKind, Warnings};

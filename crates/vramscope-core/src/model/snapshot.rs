@@ -1,13 +1,12 @@
 //! A whole snapshot: all tables, and their origin.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use super::{
     AnnotationTable, BlockTable, ContextTable, EventTable, FrameTable, SegmentTable, StackTable,
-    StringTable, Warnings,
+    Streams, StringTable, Warnings,
 };
 use crate::ids::{EventId, StringId};
 
@@ -142,20 +141,12 @@ impl Snapshot {
         devices
     }
 
-    /// The raw handles of all streams in order of first appearance, in traces and then in segments. 0, the
-    /// default stream, comes first. A stream's number is its place.
+    /// The streams, numbered in order of first appearance, in traces and then in segments.
     #[must_use]
-    pub fn streams(&self) -> Vec<i64> {
+    pub fn streams(&self) -> Streams {
         let of_events = self.contexts.rows().iter().map(|context| context.stream);
         let of_segments = self.segments.rows.iter().filter_map(|row| row.stream);
-        let mut streams = vec![0];
-        let mut seen = HashSet::from([0]);
-        streams.extend(
-            of_events
-                .chain(of_segments)
-                .filter(|stream| seen.insert(*stream)),
-        );
-        streams
+        Streams::of(of_events.chain(of_segments))
     }
 
     /// The rows of a device's events; empty for a device without a trace.

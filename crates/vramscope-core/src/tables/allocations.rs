@@ -76,7 +76,7 @@ pub(crate) struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     pub(crate) fn of(device: Device<'a>) -> Self {
-        let streams = device.stream_numbers();
+        let streams = device.recording.streams().numbers();
         Self { device, streams }
     }
 

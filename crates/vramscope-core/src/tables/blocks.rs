@@ -26,7 +26,7 @@ pub(super) const FIELDS: [Field; 15] = [
 
 pub(super) fn rows<E>(device: Device<'_>, write: &mut Write<'_, E>) -> Result<(), E> {
     let (snapshot, history) = (device.snapshot(), device.history);
-    let numbers = device.stream_numbers();
+    let numbers = device.recording.streams().numbers();
     let tenants: HashMap<_, _> = history
         .final_blocks
         .iter()

@@ -30,7 +30,7 @@ pub(super) const FIELDS: [Field; 19] = [
 pub(super) fn rows<E>(device: Device<'_>, write: &mut Write<'_, E>) -> Result<(), E> {
     let (snapshot, history) = (device.snapshot(), device.history);
     let sites = device.call_sites();
-    let numbers = device.stream_numbers();
+    let numbers = device.recording.streams().numbers();
     for moment in 1..=history.event_count {
         let id = EventId(history.first_event + moment - 1);
         let event = snapshot.events.get(id);

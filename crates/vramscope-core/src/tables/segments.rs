@@ -27,7 +27,7 @@ pub(super) const FIELDS: [Field; 16] = [
 pub(super) fn rows<E>(device: Device<'_>, write: &mut Write<'_, E>) -> Result<(), E> {
     let (snapshot, history) = (device.snapshot(), device.history);
     let sites = device.call_sites();
-    let numbers = device.stream_numbers();
+    let numbers = device.recording.streams().numbers();
     let segments = device.segments();
     for piece in 0..segments.len() {
         let segment = segments.segment_of(piece);

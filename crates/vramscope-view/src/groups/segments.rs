@@ -1,15 +1,14 @@
 //! The groups that a colour mode divides the segments of the segment timeline into.
 
-use super::{By, Groups, pool_label};
+use super::{By, Groups};
 use crate::colour::{ColourColumn, ColourMode, site_colour, stable_hash};
 use crate::display;
 use crate::theme::Theme;
-use std::collections::BTreeMap;
 use vramscope_core::analysis::code::call_sites::CallSiteId;
-use vramscope_core::analysis::groups::grouping::{NOT_RECORDED, pools, stream_labels};
+use vramscope_core::analysis::groups::grouping::{NOT_RECORDED, pools};
 use vramscope_core::analysis::memory::segment_history::SegmentHistory;
 use vramscope_core::analysis::recording::Device;
-use vramscope_core::model::SegmentKind;
+use vramscope_core::model::{PoolId, SegmentKind};
 
 impl Groups {
     /// Groups the parts of a device's segments by `mode`. Segments have no profiler category, so
@@ -36,15 +35,14 @@ impl Groups {
             }
             ColourMode::Age => Self::by_birth(theme, history, &segments.born),
             ColourMode::Stream => {
-                let numbers = snapshot.streams();
-                let labels = stream_labels(&numbers);
-                let place: BTreeMap<i64, u32> = numbers.into_iter().zip(0..).collect();
-                let number = |piece| place.get(&segments.segment_of(piece).stream).copied();
-                Self::by_number(theme, labels, pieces.map(number).collect())
+                let streams = device.recording.streams();
+                let numbers = streams.numbers();
+                let number = |piece| numbers.get(&segments.segment_of(piece).stream).copied();
+                Self::by_number(theme, streams.labels(), pieces.map(number).collect())
             }
             ColourMode::Pool => {
                 let pools = pools(snapshot);
-                let labels = pools.iter().map(|&pool| pool_label(pool));
+                let labels = pools.iter().map(PoolId::to_string);
                 let number = |piece| {
                     let pool = segments.segment_of(piece).pool?;
                     pools.binary_search(&pool).ok().map(|at| at as u32)

@@ -7,7 +7,6 @@ use vramscope_core::analysis::memory::segment_history::SegmentHistory;
 
 use super::{Lane, Lanes};
 use crate::display;
-use crate::groups::pool_label;
 use crate::viewport::Viewport;
 
 /// Only so many lanes, the largest, can have labels. More would be too thin to be labelled anyway,
@@ -88,7 +87,10 @@ impl Lanes {
             is_expandable: lane.segment.is_some_and(is_expandable),
         };
         let groups = self.groups.iter().take(MOST_LANES).map(|group| {
-            let words = [group.pool.map(pool_label), group.stream.map(&stream)];
+            let words = [
+                group.pool.map(|pool| pool.to_string()),
+                group.stream.map(&stream),
+            ];
             let label: Vec<String> = words.into_iter().flatten().collect();
             GroupMark {
                 y: group.y,

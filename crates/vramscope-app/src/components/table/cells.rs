@@ -6,7 +6,6 @@ use vramscope_core::analysis::report::allocations::{AllocationRow, Column};
 use vramscope_core::model::PoolId;
 use vramscope_view::colour::{site_colour, stable_hash};
 use vramscope_view::display;
-use vramscope_view::groups::pool_label;
 use vramscope_view::theme::Theme;
 
 use super::super::site_label::site_label;
@@ -195,7 +194,7 @@ impl Cells {
 const NO_SITE: &str = "no stack recorded";
 
 fn pool(pool: PoolId) -> String {
-    pool_label(pool).replace(" pool", "")
+    pool.to_string().replace(" pool", "")
 }
 
 fn lifetime(row: &AllocationRow) -> Html {

@@ -11,11 +11,9 @@ use vramscope_core::ids::AllocationId;
 use vramscope_core::model::{Action, DeviceIndex};
 use vramscope_view::allocator_picture::{Metrics, StateLayout, StatePicture, StateRaster};
 use vramscope_view::allocator_window::MOST_PX;
-use vramscope_view::groups::pool_label;
 use vramscope_view::raster::Paint;
 use vramscope_view::theme::Theme;
 
-use super::super::describe;
 use super::super::document::{Device, Document};
 use super::super::painter::Painter;
 use crate::protocol::views::allocator::{
@@ -195,8 +193,8 @@ fn heads(
         let group = state.groups.get(heading.group as usize)?;
         Some(GroupHead {
             y_css: f64::from(heading.y_px) * css,
-            pool: group.pool.map(pool_label).unwrap_or_default(),
-            stream: describe::stream_label(document, group.stream),
+            pool: group.pool.map(|pool| pool.to_string()).unwrap_or_default(),
+            stream: document.streams().label(group.stream),
             sums: group.sums,
         })
     };
@@ -265,7 +263,7 @@ fn events(
         stream: if event.stream == 0 {
             String::new()
         } else {
-            describe::stream_label(document, event.stream)
+            document.streams().label(event.stream)
         },
         is_match: matches.as_ref().is_none_or(|matches| {
             event

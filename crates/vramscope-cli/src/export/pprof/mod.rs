@@ -189,8 +189,7 @@ impl Writer<'_> {
             str: 0,
             num: device.index().into(),
         }];
-        let stream = key.stream.and_then(|stream| subject.stream_label(stream));
-        let stream = stream.map(str::to_owned);
+        let stream = key.stream.map(|stream| subject.streams().label(stream));
         let pool = key.pool.map(|pool| pool.to_string());
         let category = key
             .category

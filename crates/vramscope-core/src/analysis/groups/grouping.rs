@@ -282,45 +282,18 @@ pub fn pools(snapshot: &Snapshot) -> Vec<PoolId> {
 /// Groups by stream, in the order of [`Snapshot::streams`].
 fn by_stream(device: Device<'_>) -> GroupColumn {
     let (snapshot, history) = (device.snapshot(), device.history);
-    let numbers = snapshot.streams();
-    let place: HashMap<i64, u32> = numbers.iter().copied().zip(0..).collect();
-    let number = |stream: i64| place.get(&stream).copied();
+    let streams = device.recording.streams();
+    let numbers = streams.numbers();
+    let number = |stream: i64| numbers.get(&stream).copied();
     let of = column(
         snapshot,
         history,
         |context| number(context.stream),
         |segment| number(segment.stream?),
     );
-    let rows = stream_labels(&numbers).into_iter().enumerate();
+    let rows = streams.labels().into_iter().enumerate();
     let rows = rows.map(|(number, label)| (label, rows::of_stream(number)));
     by_ordinal(rows, rows::without_stream(numbers.len()), &of)
-}
-
-/// The label of each stream, in the same order: `default stream`, `stream 1 (0x…)`. `streams`: all handles, in
-/// the order of [`Snapshot::streams`].
-#[must_use]
-pub fn stream_labels(streams: &[i64]) -> Vec<String> {
-    let streams = streams.iter().enumerate();
-    streams
-        .map(|(number, &handle)| numbered_stream(number, handle))
-        .collect()
-}
-
-fn numbered_stream(number: usize, handle: i64) -> String {
-    match handle {
-        0 => "default stream".to_owned(),
-        handle => format!("stream {number} ({handle:#x})"),
-    }
-}
-
-/// The label of a stream; of the default stream for a handle that the file does not list.
-#[must_use]
-pub fn stream_label(streams: &[i64], stream: i64) -> String {
-    let number = streams.iter().position(|&known| known == stream);
-    number.map_or_else(
-        || numbered_stream(0, 0),
-        |number| numbered_stream(number, stream),
-    )
 }
 
 /// Groups by code. The label is computed once per distinct call site and stack.

@@ -1,7 +1,6 @@
 //! One device of a recording, and the results that several analyses of it share.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
 use std::fmt;
 
 use super::Recording;
@@ -323,12 +322,6 @@ impl<'a> Device<'a> {
             history: self.history,
             replay: self.replay(),
         }
-    }
-
-    /// The number of each stream of the file, by its handle.
-    #[must_use]
-    pub fn stream_numbers(self) -> HashMap<i64, u32> {
-        self.recording.streams().iter().copied().zip(0..).collect()
     }
 }
 

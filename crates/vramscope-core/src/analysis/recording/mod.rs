@@ -19,7 +19,7 @@ use crate::analysis::code::frames::FrameClasses;
 use crate::analysis::memory::settings::{Setting, settings};
 use crate::analysis::time::annotations::{NamedRange, named_ranges};
 use crate::analysis::time::history::History;
-use crate::model::DeviceIndex;
+use crate::model::{DeviceIndex, Streams};
 
 /// A snapshot with the histories of all its devices, and the results about them.
 pub struct Recording {
@@ -31,7 +31,7 @@ pub struct Recording {
     classes: OnceCell<FrameClasses>,
     call_sites: OnceCell<CallSites>,
     ranges: OnceCell<Vec<NamedRange>>,
-    streams: OnceCell<Vec<i64>>,
+    streams: OnceCell<Streams>,
 }
 
 impl Recording {
@@ -109,15 +109,8 @@ impl Recording {
         self.ranges.get_or_init(|| named_ranges(&self.snapshot))
     }
 
-    /// The handles of all streams. A stream's number is its index here. See [`Snapshot::streams`].
-    pub fn streams(&self) -> &[i64] {
+    /// The streams of all devices.
+    pub fn streams(&self) -> &Streams {
         self.streams.get_or_init(|| self.snapshot.streams())
-    }
-
-    /// The number of a stream, if the file has it.
-    #[must_use]
-    pub fn stream_number(&self, stream: i64) -> Option<u32> {
-        let number = self.streams().iter().position(|&known| known == stream);
-        number.map(|number| number as u32)
     }
 }

@@ -141,7 +141,7 @@ pub fn sorted(device: Device<'_>, column: Column) -> Permutation {
             )
         }),
         Column::Stream => {
-            let numbers = device.stream_numbers();
+            let numbers = device.recording.streams().numbers();
             let streams = device.stream_of();
             by(&|row| numbers.get(&streams[row]?).map(|&number| u64::from(number)))
         }
@@ -270,7 +270,7 @@ fn one(device: Device<'_>, id: AllocationId) -> AllocationRow {
         born_us: since_start(born).filter(|_| born > 0),
         died_us: since_start(died),
         lifetime: lifetime(history, id),
-        stream: device.stream_of()[at].and_then(|stream| device.recording.stream_number(stream)),
+        stream: device.stream_of()[at].and_then(|stream| device.recording.streams().number(stream)),
         pool: device.pool_of()[at],
         category: text(context.and_then(|context| context.category)),
         metadata: text(context.and_then(|context| context.user_metadata)),

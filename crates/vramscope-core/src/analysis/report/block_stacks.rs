@@ -176,11 +176,7 @@ pub fn lines<'a, E>(
     beginning: Beginning<'_>,
     sink: Sink<'_, E>,
 ) -> Result<(), E> {
-    let streams = snapshot.streams();
-    let numbers = (0_usize..)
-        .zip(&streams)
-        .map(|(number, &raw)| (raw, number));
-    let numbers: HashMap<i64, usize> = numbers.collect();
+    let numbers = snapshot.streams().numbers();
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut rows: Vec<(String, Vec<(Kind, u64)>)> = Vec::new();
     let mut known: HashMap<(usize, Kind), usize> = HashMap::new();
@@ -226,7 +222,7 @@ pub fn lines<'a, E>(
 }
 
 /// The beginning of a segment's lines.
-fn place(segment: &Segment, beginning: Beginning<'_>, stream: usize) -> String {
+fn place(segment: &Segment, beginning: Beginning<'_>, stream: u32) -> String {
     let mut place = beginning.prefix.to_owned();
     if beginning.names_device {
         place.push_str(&format!("device_{};", segment.device));

@@ -242,7 +242,7 @@ pub fn allocation_details(device: Device<'_>, id: AllocationId) -> Option<Alloca
             .unwrap_or(u64::MAX),
         life,
         stream,
-        stream_index: stream.and_then(|stream| device.recording.stream_number(stream)),
+        stream_index: stream.and_then(|stream| device.recording.streams().number(stream)),
         pool,
         category,
         user_metadata: text(context.and_then(|context| context.user_metadata)),

@@ -35,8 +35,7 @@ use crate::analysis::search::filter::{Filter, rows};
 use crate::analysis::time::selection::{Moments, Selection};
 
 pub use failed_request::{FailedRequest, FreePlace, Verdict};
-pub use words::{counted, numbered_stream};
-pub use words::{place_label, sized_place_label};
+pub use words::{counted, place_label, sized_place_label};
 
 /// Findings about fewer bytes are left out.
 const SMALLEST_BYTES: u64 = 16 << 20;

@@ -18,7 +18,7 @@ use crate::analysis::report::summary::Peak;
 use crate::analysis::time::history::History;
 use crate::analysis::time::lanes::Steps;
 use crate::ids::EventId;
-use crate::model::DeviceIndex;
+use crate::model::{DeviceIndex, Streams};
 
 /// Maximum number of steps in an overview; the newest are kept.
 const MOST_STEPS: usize = 200;
@@ -127,8 +127,8 @@ pub struct Overview {
     pub events: u32,
     /// The allocator whose allocations the file contains.
     pub allocator: AllocatorKind,
-    /// The handles of all streams. A stream's number is its index here.
-    pub streams: Vec<i64>,
+    /// The streams of the file.
+    pub streams: Streams,
     /// Start of the recording, in µs since the Unix epoch; `None` if the file has no times.
     pub start_us: Option<i64>,
     /// The peak of active memory.
@@ -223,7 +223,7 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
         device: history.device,
         events: history.event_count,
         allocator: AllocatorKind::of(device.snapshot()),
-        streams: device.recording.streams().to_vec(),
+        streams: device.recording.streams().clone(),
         start_us: value_at(&history.moment_start_us, 0),
         peak: Peak {
             active_bytes: device.peak_bytes(),

@@ -169,7 +169,7 @@ pub fn summary(recording: &Recording) -> Summary {
             frames: snapshot.frames.len() as u64,
             // Row 0 is the empty stack.
             stacks: snapshot.stacks.len().saturating_sub(1) as u64,
-            streams: recording.streams().len() as u64,
+            streams: recording.streams().handles().len() as u64,
             annotations: snapshot.annotations.rows.len() as u64,
         },
         settings: snapshot.settings.clone(),

@@ -147,7 +147,7 @@ pub struct Marker {
     pub time_us: Option<i64>,
     /// The stream's handle.
     pub stream: i64,
-    /// The stream's index in [`Snapshot::streams`](crate::Snapshot::streams).
+    /// The stream's number; see [`Streams`](crate::model::Streams).
     pub stream_number: u32,
     /// The pool, when the event names one.
     pub pool: Option<PoolId>,
@@ -165,8 +165,6 @@ pub fn marker(snapshot: &Snapshot, history: &History, moment: u32) -> Option<Mar
     let kind = MarkerKind::of(*snapshot.events.action.get(id.index())?)?;
     let event = snapshot.events.get(id);
     let context = snapshot.contexts.get(event.context);
-    let numbers = snapshot.streams();
-    let stream_number = numbers.iter().position(|&known| known == context.stream);
     let text = context
         .user_metadata
         .filter(|_| kind == MarkerKind::Annotate);
@@ -177,7 +175,7 @@ pub fn marker(snapshot: &Snapshot, history: &History, moment: u32) -> Option<Mar
         address: event.addr,
         time_us: history.moment_start_us.get(moment as usize).copied(),
         stream: context.stream,
-        stream_number: stream_number.unwrap_or(0) as u32,
+        stream_number: snapshot.streams().number(context.stream).unwrap_or(0),
         pool: context.pool,
         text: text.map_or_else(String::new, |text| snapshot.strings.get(text).to_owned()),
     })

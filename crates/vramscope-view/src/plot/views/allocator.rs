@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::groups::grouping::stream_label;
 use vramscope_core::analysis::groups::live_at::live_at;
 use vramscope_core::analysis::memory::allocator_state::StateSums;
 use vramscope_core::analysis::recording::Device;
@@ -11,7 +10,7 @@ use vramscope_core::units::Bytes;
 
 use super::{Format, Sheet, Subject, legend_lines, moment_words};
 use crate::colour::ColourMode;
-use crate::groups::{Groups, pool_label};
+use crate::groups::Groups;
 use crate::plot::{Legend, LegendLine, Plot, PlotError, StatePlot};
 use crate::theme::Theme;
 
@@ -45,8 +44,11 @@ pub(super) fn file(
         .groups
         .iter()
         .map(|group| {
-            let pool = group.pool.map(pool_label).unwrap_or_default();
-            (pool, stream_label(device.recording.streams(), group.stream))
+            let pool = group.pool.map(|pool| pool.to_string());
+            (
+                pool.unwrap_or_default(),
+                device.recording.streams().label(group.stream),
+            )
         })
         .collect();
     let plot = Plot {

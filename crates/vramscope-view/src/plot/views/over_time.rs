@@ -1,7 +1,6 @@
 //! Memory over time: timeline, segment timeline and map.
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::groups::grouping::stream_label;
 use vramscope_core::analysis::groups::live_at::live_at;
 use vramscope_core::analysis::memory::private_pools::private_pools;
 use vramscope_core::analysis::recording::Device;
@@ -159,7 +158,7 @@ impl Drawing<'_> {
         let lanes = Lanes::new(&history.allocations, segments);
         let map = MemoryMap::new(&history.allocations, segments, lanes, held);
         let streams = device.recording.streams();
-        let stream = |stream: i64| stream_label(streams, stream);
+        let stream = |stream: i64| streams.label(stream);
         let (lanes, lane_groups) = map.lanes.marks(segments, stream);
         let groups = self.groups();
         let peak_moment = self.highest(self.bands, self.index);

@@ -4,7 +4,6 @@ use vramscope_core::analysis::memory::allocator_state::{
     AllocatorState, BlockSizes, PlacedBlock, SegmentState, SizeClass,
 };
 use vramscope_view::allocator_picture::{StateHit, StateLayout};
-use vramscope_view::groups::pool_label;
 
 use super::super::super::describe;
 use super::super::super::document::{Device, Document};
@@ -76,8 +75,8 @@ fn segment_words(document: &Document, device: Device<'_>, segment: &SegmentState
     let remarks = [
         class,
         segment.is_expandable.then(|| "expandable".to_owned()),
-        segment.pool.map(pool_label),
-        Some(describe::stream_label(document, segment.stream)),
+        segment.pool.map(|pool| pool.to_string()),
+        Some(document.streams().label(segment.stream)),
     ];
     let sites = document.call_sites();
     let site = sites.of_stack(segment.stack);

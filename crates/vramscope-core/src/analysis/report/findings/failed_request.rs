@@ -17,6 +17,7 @@ use crate::analysis::memory::gap::{Arena, Gap, gap};
 use crate::analysis::memory::releases::Releases;
 use crate::analysis::recording::Device;
 use crate::ids::{EventId, StackId};
+use crate::model::Streams;
 use crate::units::Bytes;
 
 /// The driver maps memory in pages of this size.
@@ -302,7 +303,7 @@ pub struct FreePlace {
 }
 
 impl FreePlace {
-    fn row(&self, streams: &[i64]) -> FindingRow {
+    fn row(&self, streams: &Streams) -> FindingRow {
         let own = if self.is_own {
             "the request's own; "
         } else {

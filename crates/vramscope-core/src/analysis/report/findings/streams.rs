@@ -1,7 +1,7 @@
 //! Finding: free memory is on streams other than the one with the most memory. A request can only use memory of
 //! its own stream.
 
-use super::words::{at_moment, percent, place_label, stream_label};
+use super::words::{at_moment, percent, place_label};
 use super::{
     Evidence, Finding, FindingKind, FindingRow, FindingTable, Material, ROWS, Severity, is_notable,
 };
@@ -49,7 +49,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             at_moment(material.device.history, gap.moment),
             Bytes(gap.other_streams_bytes),
             percent(gap.other_streams_bytes, gap.reserved_bytes),
-            stream_label(streams, own.stream)
+            streams.name(own.stream)
         ),
         figures: Vec::new(),
         may_mean: "Each stream keeps segments of its own; a request on one cannot use what is free on another. Before \

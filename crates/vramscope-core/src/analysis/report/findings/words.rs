@@ -5,6 +5,7 @@ use crate::analysis::memory::allocator_state::SizeClass;
 use crate::analysis::memory::gap::Arena;
 use crate::analysis::time::history::History;
 use crate::analysis::time::selection::Moments;
+use crate::model::Streams;
 use crate::units::Count;
 
 /// A number with its noun: `1 block`, `2 blocks`.
@@ -50,30 +51,15 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// `default stream` or `stream 2`. `streams`: all handles, in the order of
-/// [`Snapshot::streams`](crate::Snapshot::streams).
-pub(super) fn stream_label(streams: &[i64], stream: i64) -> String {
-    numbered_stream(streams.iter().position(|&known| known == stream))
-}
-
-/// Like `stream_label`, by a stream's number. `None` counts as the default stream.
-pub fn numbered_stream(number: Option<usize>) -> String {
-    match number {
-        None | Some(0) => "default stream".to_owned(),
-        Some(number) => format!("stream {number}"),
-    }
-}
-
-/// `default pool, stream 2`. `streams`: all handles, in the order of
-/// [`Snapshot::streams`](crate::Snapshot::streams).
+/// `default pool, stream 2`.
 #[must_use]
-pub fn place_label(streams: &[i64], arena: Arena) -> String {
-    format!("{}, {}", arena.pool, stream_label(streams, arena.stream))
+pub fn place_label(streams: &Streams, arena: Arena) -> String {
+    format!("{}, {}", arena.pool, streams.name(arena.stream))
 }
 
 /// Like [`place_label`] with the size class: `default pool, stream 2, up to 1 MiB`.
 #[must_use]
-pub fn sized_place_label(streams: &[i64], arena: Arena, class: Option<SizeClass>) -> String {
+pub fn sized_place_label(streams: &Streams, arena: Arena, class: Option<SizeClass>) -> String {
     let size = match class {
         Some(SizeClass::Small) => ", up to 1 MiB",
         Some(SizeClass::Large) => ", beyond 1 MiB",

@@ -123,7 +123,7 @@ impl Evaluation<'_> {
     }
 
     fn stream(&mut self, stream: i64) -> BitSet {
-        let known = self.device.recording.streams();
+        let known = self.device.recording.streams().handles();
         let numbered = usize::try_from(stream).ok().and_then(|at| known.get(at));
         let handle = numbered.copied().unwrap_or(stream);
         if !known.contains(&handle) {

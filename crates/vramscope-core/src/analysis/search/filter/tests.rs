@@ -75,7 +75,7 @@ fn slow_term(term: &Term, subject: &Subject<'_>, known: &Known<'_>) -> bool {
         Term::Address(address) => slow_address(*address, details),
         Term::Stream(stream) => {
             details.stream_index.map(i64::from) == Some(*stream)
-                || (*stream >= subject.device.recording.streams().len() as i64
+                || (*stream >= subject.device.recording.streams().handles().len() as i64
                     && details.stream == Some(*stream))
         }
         Term::Pool(pool) => details.pool.is_some_and(|id| match *pool {

@@ -6,6 +6,7 @@ use std::hash::Hash;
 use crate::analysis::code::frames::{FrameClass, Location, clip};
 use crate::analysis::recording::Device;
 use crate::ids::{ContextId, FrameId, StringId};
+use crate::model::Streams;
 
 /// Maximum number of words of each kind.
 const WORDS_LIMIT: usize = 200;
@@ -181,12 +182,12 @@ fn streams(on: Device<'_>) -> Vec<Word> {
     for stream in used.iter().flatten() {
         *counts.entry(*stream).or_default() += 1;
     }
-    let numbered = on.recording.streams().iter().enumerate();
-    let present = numbered.filter_map(|(number, stream)| {
-        let count = *counts.get(stream)?;
-        let name = match stream {
-            0 => "default stream".to_owned(),
-            handle => format!("{handle:#x}"),
+    let numbered = (0..).zip(on.recording.streams().handles());
+    let present = numbered.filter_map(|(number, handle)| {
+        let count = *counts.get(handle)?;
+        let name = match number {
+            0 => Streams::numbered(0),
+            _ => format!("{handle:#x}"),
         };
         Some(Word {
             text: number.to_string(),

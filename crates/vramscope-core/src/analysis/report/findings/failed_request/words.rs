@@ -1,7 +1,7 @@
 //! The text of a failed request, for PyTorch's allocator and for the driver.
 
 use super::super::Figure;
-use super::super::words::{counted, stream_label};
+use super::super::words::counted;
 use super::{FailedRequest, Verdict};
 use crate::Snapshot;
 use crate::analysis::memory::capture::AllocatorKind;
@@ -13,7 +13,6 @@ impl FailedRequest {
     ///
     /// [`at_site`]: super::words::at_site
     pub(in super::super) fn seen(&self, snapshot: &Snapshot, failures: u64, at: &str) -> String {
-        let streams = snapshot.streams();
         let pool = if self.arena.pool.is_private() {
             format!(" in the {}", self.arena.pool)
         } else {
@@ -23,7 +22,7 @@ impl FailedRequest {
             "Event {}: a request for {} on the {}{pool}{at} failed",
             Count(u64::from(self.moment)),
             Bytes(self.requested_bytes),
-            stream_label(&streams, self.arena.stream),
+            snapshot.streams().name(self.arena.stream),
         );
         if failures > 1 {
             text += &format!(", the last of {}", counted(failures, "failure"));
