@@ -21,13 +21,18 @@ pub enum Saved {
 }
 
 impl Saved {
-    /// The question for a picture of the visible view. `None` for tables and texts, and for the allocator
-    /// zoomed in: its pictures show all segments.
+    /// The question for a picture of the visible view. `None` for tables and texts, for the allocator zoomed in,
+    /// since its pictures show all segments, and where the user marked something that such pictures do not show.
     #[must_use]
     pub fn of(state: &State, sheet: Sheet) -> Option<Self> {
         let (tab, file) = (state.tab()?, state.file()?);
         let (facts, device) = (file.facts()?, file.view()?);
         let view = match state.view {
+            ViewKind::Timeline | ViewKind::Segments | ViewKind::Map | ViewKind::Allocator
+                if has_marks(device) =>
+            {
+                return None;
+            }
             ViewKind::Timeline | ViewKind::Segments | ViewKind::Map => {
                 let picture = state.view.picture()?;
                 View::OverTime(over_time(state, (file, facts, device), picture)?)
@@ -47,6 +52,11 @@ impl Saved {
             filter: state.search.filter(Some(device)),
         }))
     }
+}
+
+/// Whether the page draws something over a picture of memory that the user chose there: an outline or a range.
+fn has_marks(device: &DeviceView) -> bool {
+    device.pinned.is_some() || device.pinned_segment.is_some() || device.range.is_some()
 }
 
 fn over_time(

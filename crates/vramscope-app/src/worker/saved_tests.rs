@@ -4,6 +4,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use vramscope_core::analysis::time::selection::Selection;
+use vramscope_core::ids::AllocationId;
 use vramscope_view::plot::views::Sheet;
 use vramscope_view::stacked_curves::COLUMNS;
 use yew::Reducible;
@@ -220,6 +221,25 @@ fn tables_are_no_pictures() {
         theme: ThemeName::Dark,
     };
     for view in [ViewKind::Overview, ViewKind::Table, ViewKind::Compare] {
+        page.act(Action::View(view));
+        assert_eq!(Saved::of(&page.state, sheet), None, "{view:?}");
+    }
+}
+
+#[test]
+fn what_the_user_pinned_is_saved_from_the_page() {
+    let mut page = Page::open("torch-2.15.0/training.pickle");
+    let sheet = Sheet {
+        width_px: 640,
+        height_px: 400,
+        is_flexible: true,
+        pixel_ratio: 1.0,
+        theme: ThemeName::Dark,
+    };
+    page.act(Action::View(ViewKind::Timeline));
+    assert!(Saved::of(&page.state, sheet).is_some());
+    page.act(Action::Pin(AllocationId(0)));
+    for view in [ViewKind::Timeline, ViewKind::Map, ViewKind::Allocator] {
         page.act(Action::View(view));
         assert_eq!(Saved::of(&page.state, sheet), None, "{view:?}");
     }
