@@ -31,8 +31,8 @@ pub use details::{
 };
 pub use facts::{Axes, DeviceFacts, Failure, FileFacts, Note, NoteLevel, Opened, Progress, Stage};
 pub use pictures::{
-    DrawRequest, DrawnFrame, FreePreview, Hit, HitOf, HitOn, LegendEntry, LegendOf, Look, Minimap,
-    MinimapOf, OomMark, OutlineColumns, OutlineOf, SegmentPreview, Thing,
+    DrawRequest, DrawnFrame, Hit, HitOf, HitOn, LegendEntry, LegendOf, Look, Minimap, MinimapOf,
+    OomMark, OutlineColumns, OutlineOf, SegmentPreview, Thing,
 };
 
 /// The number of a question, by which its answer is known. Never 0.

@@ -3,7 +3,7 @@
 use yew::prelude::*;
 
 use super::site_label::site_label;
-use crate::protocol::{Composition, FreePreview, HitOn, Preview, SegmentPreview};
+use crate::protocol::{Composition, HitOn, Preview, SegmentPreview};
 use crate::state::gesture::Point;
 use crate::state::{Hovered, sentences};
 use vramscope_view::display;
@@ -25,7 +25,11 @@ pub(super) fn Tooltip(props: &TooltipProps) -> Html {
         HitOn::One(preview) => one(preview),
         HitOn::Several(several) => composition(several),
         HitOn::Segment(preview) => segment(preview),
-        HitOn::Free(free) => free_range(free),
+        HitOn::Free {
+            address,
+            bytes,
+            segment,
+        } => free_range(*address, *bytes, segment),
         HitOn::Unmapped { address } => html! {
             <p><span class="mono">{ display::address(*address) }</span>
                 <span class="muted">{ " · not held from CUDA at this moment" }</span></p>
@@ -74,13 +78,13 @@ fn segment(preview: &SegmentPreview) -> Html {
     }
 }
 
-fn free_range(free: &FreePreview) -> Html {
+fn free_range(address: u64, bytes: u64, segment: &SegmentPreview) -> Html {
     html! {
         <>
-            <p><strong>{ format!("{} free", display::bytes(free.bytes)) }</strong>
-                <span class="muted">{ " from " }<span class="mono">{ display::address(free.address) }</span></span></p>
-            <p class="muted">{ "in " }{ sentences::segment(&free.segment) }
-                if !free.segment.remarks.is_empty() { { " · " }{ &free.segment.remarks } }
+            <p><strong>{ format!("{} free", display::bytes(bytes)) }</strong>
+                <span class="muted">{ " from " }<span class="mono">{ display::address(address) }</span></span></p>
+            <p class="muted">{ "in " }{ sentences::segment(segment) }
+                if !segment.remarks.is_empty() { { " · " }{ &segment.remarks } }
             </p>
         </>
     }

@@ -76,13 +76,19 @@ pub enum Thing {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum HitOn {
     Nothing,
-    One(Preview),
+    One(Box<Preview>),
     /// Several allocations, none of which fills half of the pixel.
     Several(Composition),
     /// A segment, in the segment timeline.
     Segment(Box<SegmentPreview>),
     /// Free memory, in the map.
-    Free(Box<FreePreview>),
+    Free {
+        /// First address of the free range around the pointer.
+        address: u64,
+        bytes: u64,
+        /// The segment that it lies in.
+        segment: Box<SegmentPreview>,
+    },
     /// An address of no segment at this moment, in the map.
     Unmapped {
         address: u64,
@@ -96,7 +102,7 @@ impl HitOn {
         match self {
             Self::One(preview) => Some(Thing::Allocation(preview.allocation)),
             Self::Segment(preview) => Some(Thing::Segment(preview.piece)),
-            Self::Nothing | Self::Several(_) | Self::Free(_) | Self::Unmapped { .. } => None,
+            Self::Nothing | Self::Several(_) | Self::Free { .. } | Self::Unmapped { .. } => None,
         }
     }
 }
@@ -122,16 +128,6 @@ pub struct SegmentPreview {
     pub x: (f64, f64),
     /// Its lower and upper edge, in bytes.
     pub y: (f64, f64),
-}
-
-/// Free memory of a segment under the pointer.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct FreePreview {
-    /// First address of the free range around the pointer.
-    pub address: u64,
-    pub bytes: u64,
-    /// The segment that it lies in.
-    pub segment: SegmentPreview,
 }
 
 /// Asks for the outline of a thing in a picture.
@@ -163,8 +159,6 @@ pub struct MinimapOf {
 /// The curves of the strip above the timeline, over the whole recording.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Minimap {
-    pub device: DeviceIndex,
-    pub axis: Axis,
     /// Left and right end, in the axis's unit.
     pub x: (f64, f64),
     pub curves: minimap::Minimap,

@@ -168,7 +168,7 @@ impl Page {
 }
 
 fn one(allocation: u32) -> HitOn {
-    HitOn::One(Preview {
+    HitOn::One(Box::new(Preview {
         allocation: AllocationId(allocation),
         brief: AllocationBrief {
             requested_bytes: 512,
@@ -176,7 +176,7 @@ fn one(allocation: u32) -> HitOn {
         },
         user_frame: String::new(),
         remarks: String::new(),
-    })
+    }))
 }
 
 fn details(allocation: u32) -> Answer {

@@ -481,7 +481,7 @@ impl DeviceView {
         match &hit.on {
             HitOn::One(preview) => self.pin(preview.allocation),
             HitOn::Segment(preview) => self.pin_segment(PinnedSegment::of(preview, &hit.draw)),
-            HitOn::Free(free) => self.pin_segment(PinnedSegment::of(&free.segment, &hit.draw)),
+            HitOn::Free { segment, .. } => self.pin_segment(PinnedSegment::of(segment, &hit.draw)),
             HitOn::Nothing | HitOn::Unmapped { .. } => {
                 self.pinned = None;
                 self.pinned_segment = None;

@@ -11,8 +11,8 @@ use super::document::{Device, Document};
 use super::painter::{self, Painter, Under};
 use super::reserved;
 use crate::protocol::{
-    self, Axis, Composition, DrawRequest, FreePreview, Hit, HitOf, HitOn, MinimapOf,
-    OutlineColumns, OutlineOf, Picture, Thing,
+    self, Composition, DrawRequest, Hit, HitOf, HitOn, MinimapOf, OutlineColumns, OutlineOf,
+    Picture, Thing,
 };
 
 /// The most call sites listed for allocations that share a pixel.
@@ -115,12 +115,10 @@ fn on_map(
         } => (Some(moment), HitOn::Unmapped { address }),
         MapHit::Free { moment, range, .. } => {
             let segment = reserved::preview(document, device, draw, range.piece, moment);
-            let on = segment.map_or(HitOn::Nothing, |segment| {
-                HitOn::Free(Box::new(FreePreview {
-                    address: range.address,
-                    bytes: range.bytes,
-                    segment,
-                }))
+            let on = segment.map_or(HitOn::Nothing, |segment| HitOn::Free {
+                address: range.address,
+                bytes: range.bytes,
+                segment: Box::new(segment),
             });
             (Some(moment), on)
         }
@@ -137,7 +135,8 @@ fn on_map(
 }
 
 fn one(document: &Document, device: Device<'_>, row: u32) -> HitOn {
-    describe::preview(document, device, AllocationId(row)).map_or(HitOn::Nothing, HitOn::One)
+    describe::preview(document, device, AllocationId(row))
+        .map_or(HitOn::Nothing, |preview| HitOn::One(Box::new(preview)))
 }
 
 fn segment(
@@ -166,12 +165,6 @@ pub(super) fn minimap(document: &Document, asked: &MinimapOf) -> Option<protocol
     };
     let columns = asked.columns.clamp(1, MOST_COLUMNS);
     Some(protocol::Minimap {
-        device: device.history.device,
-        axis: if device.has_times() {
-            axis
-        } else {
-            Axis::Events
-        },
         x: (0.0, bands.x_end()),
         curves: Minimap::new(&bands, index, steps, columns),
         ooms: oom_marks(*device, &bands, columns),

@@ -99,16 +99,20 @@ fn check_hit(document: &Document, painter: &mut Painter, hit: &Hit, path: &Path)
             assert!(preview.bytes >= preview.piece_bytes, "{path:?}");
             Thing::Segment(preview.piece)
         }
-        HitOn::Free(free) => {
-            let piece = segments.piece_at(free.address, moment);
-            assert!(piece.is_some(), "{path:?}: {free:?} is not held");
+        HitOn::Free {
+            address,
+            bytes,
+            segment,
+        } => {
+            let piece = segments.piece_at(*address, moment);
+            assert!(piece.is_some(), "{path:?}: {address:#x} is not held");
             let table = &device.history.allocations;
             let mut lives = (0..table.len())
                 .filter(|&row| table.born[row] <= moment && moment < table.died[row]);
-            let inside = free.address..free.address + free.bytes;
+            let inside = *address..address + bytes;
             let tenant = lives.find(|&row| inside.contains(&table.address[row]));
-            assert_eq!(tenant, None, "{path:?}: {free:?} is not free");
-            Thing::Segment(free.segment.piece)
+            assert_eq!(tenant, None, "{path:?}: {address:#x} is not free");
+            Thing::Segment(segment.piece)
         }
     };
     let question = OutlineOf {

@@ -193,7 +193,7 @@ fn hit(
                 "{path:?}: {several:?}"
             );
         }
-        HitOn::Nothing | HitOn::Segment(_) | HitOn::Free(_) | HitOn::Unmapped { .. } => {}
+        HitOn::Nothing | HitOn::Segment(_) | HitOn::Free { .. } | HitOn::Unmapped { .. } => {}
     }
     if let Some(moment) = hit.moment {
         let device = document.device(device).unwrap();

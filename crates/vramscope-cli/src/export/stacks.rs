@@ -73,12 +73,8 @@ impl<'a> Frames<'a> {
             matches: None,
         };
         let snapshot = &self.subject.snapshot;
-        let sums = StackSums::of(
-            snapshot,
-            device.history,
-            &self.subject.call_sites(),
-            &options,
-        );
+        let sites = self.subject.call_sites();
+        let sums = StackSums::of(snapshot, device.history, sites, &options);
         Paths::of(snapshot, &self.groups, &sums)
     }
 }

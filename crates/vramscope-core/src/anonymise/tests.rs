@@ -108,11 +108,7 @@ fn own_functions_are_hashed_and_public_ones_kept() {
             "_call_impl",
         ),
         ("_PyEval_EvalFrameDefault", "??", "_PyEval_EvalFrameDefault"),
-        (
-            "__Pyx_PyObject_Call",
-            "/home/alice/kernel.c",
-            "__Pyx_PyObject_Call",
-        ),
+        ("__Pyx_RaiseError", "/home/alice/k.c", "__Pyx_RaiseError"),
         (
             "at::native::empty(long, bool)",
             "??",

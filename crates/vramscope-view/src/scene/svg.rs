@@ -121,10 +121,10 @@ impl<'a> Svg<'a> {
         } else {
             ""
         };
-        let _ = write!(
+        let _ = writeln!(
             self.text,
             "<text x=\"{}\" y=\"{}\" dy=\"{dy}\" text-anchor=\"{anchor}\" font-family=\"{}\" font-size=\"{:.1}\" \
-             opacity=\"{opacity}\" fill=\"{paint}\"{weight}>\n",
+             opacity=\"{opacity}\" fill=\"{paint}\"{weight}>",
             Short(at.0),
             Short(at.1),
             self.font,

@@ -119,7 +119,7 @@ pub struct Tip {
 pub enum TipOn {
     /// A block that is allocated or pending free.
     Block {
-        preview: Preview,
+        preview: Box<Preview>,
         usage: BlockUse,
         bytes: u64,
         /// Bytes of the block beyond those requested.

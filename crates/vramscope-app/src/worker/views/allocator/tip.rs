@@ -49,7 +49,7 @@ fn one(document: &Document, device: Device<'_>, block: &PlacedBlock) -> Option<T
         });
     };
     Some(TipOn::Block {
-        preview: describe::preview(document, device, id)?,
+        preview: Box::new(describe::preview(document, device, id)?),
         usage: block.usage,
         bytes: block.bytes,
         rounding_bytes: block.rounding_bytes(),
