@@ -124,28 +124,35 @@ fn check_hit(document: &Document, painter: &mut Painter, hit: &Hit, path: &Path)
     };
     assert!(outline.points_px.len() >= 4, "{path:?}: {outline:?}");
     if let Thing::Segment(piece) = thing {
-        let question = SegmentOf {
-            device: hit.draw.look.device,
-            piece,
-            moment: hit.moment.map(|facts| facts.moment),
-        };
-        let Some(details) = ask(question, document, painter) else {
-            panic!("{path:?}")
-        };
-        let row = piece as usize;
-        let is_mapped = segments.born[row] <= moment && moment < segments.died[row];
-        assert!(
-            !is_mapped || details.bytes >= segments.bytes[row],
-            "{path:?}: {details:?}"
-        );
-        let died = segments.segment_of(row).died;
-        assert_eq!(
-            details.life.free_completed.is_none(),
-            died == NEVER,
-            "{path:?}"
-        );
+        check_segment(document, painter, hit, piece, path);
     }
     1
+}
+
+fn check_segment(document: &Document, painter: &mut Painter, hit: &Hit, piece: u32, path: &Path) {
+    let device = document.device(hit.draw.look.device).unwrap();
+    let segments = device.segments();
+    let moment = hit.moment.map_or(0, |facts| facts.moment);
+    let question = SegmentOf {
+        device: hit.draw.look.device,
+        piece,
+        moment: hit.moment.map(|facts| facts.moment),
+    };
+    let Some(details) = ask(question, document, painter) else {
+        panic!("{path:?}")
+    };
+    let row = piece as usize;
+    let is_mapped = segments.born[row] <= moment && moment < segments.died[row];
+    assert!(
+        !is_mapped || details.bytes >= segments.bytes[row],
+        "{path:?}: {details:?}"
+    );
+    let died = segments.segment_of(row).died;
+    assert_eq!(
+        details.life.free_completed.is_none(),
+        died == NEVER,
+        "{path:?}"
+    );
 }
 
 fn check_lanes(document: &Document, painter: &mut Painter, facts: &DeviceFacts, path: &Path) {
