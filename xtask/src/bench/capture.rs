@@ -52,7 +52,7 @@ pub(crate) fn measure() -> Result<()> {
             "--package",
             "vramscope-capture-tests",
             "--bin",
-            "bench",
+            "capture-cost",
             "--",
         ])
         .arg(clients.join("release/bench"))
