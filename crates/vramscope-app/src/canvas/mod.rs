@@ -1,6 +1,6 @@
 //! Drawing on the page's canvases. No other code uses a canvas's context.
 //!
-//! [`draw_scene`] draws scenes, [`show_bitmap`] bitmaps from the worker. [`TimelineCanvas`] is a
+//! `draw_scene` draws scenes, `show_bitmap` bitmaps from the worker. [`TimelineCanvas`] is a
 //! picture that can be panned and zoomed. It consists of three canvases of the same size: the
 //! *axes* (ticks and grid) at the bottom, then the *picture* (the worker's bitmaps, transparent
 //! where nothing is allocated), then the *overlay* (outlines, crosshair, box). After a change of
