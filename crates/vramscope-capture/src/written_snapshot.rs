@@ -78,8 +78,8 @@ impl WrittenSnapshot {
         }
         if self.report.notes.len() > MAX_NOTES {
             text.push_str(&format!(
-                "\n  and {} more notes, which are in the snapshot",
-                self.report.notes.len() - MAX_NOTES
+                "\n  and {}, to be found in the snapshot",
+                count((self.report.notes.len() - MAX_NOTES) as u64, "more note")
             ));
         }
         text
@@ -89,7 +89,7 @@ impl WrittenSnapshot {
 /// Peak bytes on a device, as text; without history, the bytes at the end.
 fn peak_text(snapshot: &Snapshot, device: DeviceIndex) -> Option<String> {
     let history = History::of(snapshot, device);
-    let peak = history.active_bytes_at(history.peak_moment);
+    let peak = history.peak_bytes();
     let what = match snapshot.trace(device).is_empty() {
         true => "in use",
         false => "peak",

@@ -49,7 +49,7 @@ pub fn count(count: u64) -> String {
     Count(count).to_string()
 }
 
-/// An event by its number, from 0: `event 12,345`.
+/// An event by its number, from 1: `event 12,345`.
 #[must_use]
 pub fn event(number: u64) -> String {
     format!("event {}", Count(number))

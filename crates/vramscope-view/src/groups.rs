@@ -213,13 +213,12 @@ impl Groups {
         let parts = BirthParts::of(history);
         let moments = history.event_count as usize + 1;
         let groups = 0..=BirthParts::PARTS;
-        // Labels count events from 0: moment m begins with event m - 1.
         let labels = groups.clone().map(|group| match parts.moments(group) {
             None => "before recording".to_owned(),
             Some((first, last)) => format!(
                 "events {} to {}",
-                display::count(u64::from(first - 1)),
-                display::count(u64::from(last.saturating_sub(1)))
+                display::count(u64::from(first)),
+                display::count(u64::from(last))
             ),
         });
         let middle = |group: u32| (group * parts.part_events).saturating_sub(parts.part_events / 2);

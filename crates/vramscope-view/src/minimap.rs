@@ -79,7 +79,7 @@ pub struct Strip<'a> {
     pub curves: &'a Minimap,
     /// Both ends of the x axis, in its unit.
     pub x: (f64, f64),
-    /// Both ends of the x axis, in its unit.
+    /// The beginnings of the training steps, in the axis's unit.
     pub steps: &'a [f64],
     /// Positions of failed allocations, in the axis's unit.
     pub failures: &'a [f64],

@@ -6,6 +6,7 @@
 //! curve is rounding and free memory of the default pool.
 
 use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::time::byte_steps::bytes_at;
 
 use crate::raster::{Bands, TimelineIndex};
 use crate::viewport::Viewport;
@@ -63,13 +64,6 @@ pub fn leaves_room(line_bytes: u64, picture_bytes: u64) -> bool {
     line_bytes as f64 * LEAST_PICTURE <= picture_bytes as f64
 }
 
-/// The value of `steps` at a moment; 0 before the first.
-#[must_use]
-pub fn at(steps: &Steps, moment: u32) -> u64 {
-    let after = steps.partition_point(|&(from, _)| from <= moment);
-    after.checked_sub(1).map_or(0, |step| steps[step].1)
-}
-
 /// The highest value of `steps` per device px column of the viewport; empty without steps.
 #[must_use]
 pub fn curve(steps: &Steps, bands: &Bands<'_>, view: &Viewport) -> Curve {
@@ -108,7 +102,8 @@ pub fn envelopes(
         .map(|&moment| bands.total_bytes[moment as usize])
         .collect();
     let stacked = pools.iter().map(|&(reserved, active)| {
-        let unused = |moment: u32| at(reserved, moment).saturating_sub(at(active, moment));
+        let unused =
+            |moment: u32| bytes_at(reserved, moment).saturating_sub(bytes_at(active, moment));
         let high: Vec<u64> = low
             .iter()
             .zip(&moments)
@@ -187,7 +182,7 @@ mod tests {
             for (i, &bytes) in curve.bytes.iter().enumerate() {
                 let left = view.x_min + column * i as f64;
                 let moments = bands.moments_in(left, left + column).unwrap();
-                let expected = moments.map(|moment| at(&steps, moment)).max().unwrap();
+                let expected = moments.map(|moment| bytes_at(&steps, moment)).max().unwrap();
                 prop_assert_eq!(bytes, expected);
             }
         }
@@ -225,6 +220,5 @@ mod tests {
                 .bytes
                 .is_empty()
         );
-        assert_eq!(at(&[(3, 7)], 2), 0);
     }
 }

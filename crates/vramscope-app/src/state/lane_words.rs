@@ -52,7 +52,8 @@ pub fn item(item: &NamedItem) -> String {
     }
 }
 
-/// `+1.20 GiB · peak 31.2 GiB · 3.10 GiB allocated in 120 allocations, 1.90 GiB freed`.
+/// Two lines: `+1.20 GiB live · peak 31.2 GiB, 2.00 GiB above its begin` and `3.10 GiB allocated in 120
+/// allocations, 1.90 GiB freed`.
 #[must_use]
 pub fn totals(totals: &RangeTotals) -> [String; 2] {
     let change = display::bytes_change(totals.before_bytes, totals.after_bytes);

@@ -54,7 +54,7 @@ pub fn event(mark: EventMark) -> String {
     display::event(u64::from(mark.moment()))
 }
 
-/// `event 12 → event 15, live for 3 events, 1.20 ms`.
+/// `event 12 → event 15 · 3 events, 1.20 ms`.
 #[must_use]
 pub fn life(life: &Life) -> String {
     let start = life

@@ -128,7 +128,7 @@ fn properties(
         .collect()
 }
 
-/// The allocations in a segment, e.g. `3 allocations, 12.0 MiB (60 % of it)`; `None` if nothing of it is mapped.
+/// The allocations in a segment, e.g. `3, 12.0 MiB (60 % of it)`; `None` if nothing of it is mapped.
 fn requested(inside: &SegmentContents) -> Option<String> {
     if inside.mapped_bytes == 0 {
         return None;

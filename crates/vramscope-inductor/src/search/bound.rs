@@ -41,7 +41,8 @@ impl Bound {
         sets.at_start + allocated.sum::<i64>() - freed.sum::<i64>()
     }
 
-    /// Raises `bound` until `is_over` or until all nodes are done. Returns whether they are.
+    /// Raises `bound` until `is_over` or until there is nothing left to do. Returns whether there is nothing left, which
+    /// holds at once for graphs too large for this bound.
     pub(super) fn run(
         &mut self,
         sets: &Sets,

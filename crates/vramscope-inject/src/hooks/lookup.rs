@@ -18,7 +18,8 @@ const TOO_NEW: c_int = 13001;
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`
 const PER_THREAD: u64 = 2;
 
-/// First version in which the bare name means this hooked function, if that is not [`OLDEST`].
+/// First version in which the bare name means this function. Only functions that share a bare name with another
+/// are listed; the others count from [`OLDEST`] on.
 const SINCE: [(&CStr, c_int); 9] = [
     (c"cuStreamBeginCapture", 10000),
     (c"cuStreamBeginCapture_v2", 10010),

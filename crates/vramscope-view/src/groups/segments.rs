@@ -117,7 +117,7 @@ mod tests {
             (ColourMode::Stream, "default stream"),
             (ColourMode::Pool, "default pool"),
             (ColourMode::Category, "for larger requests"),
-            (ColourMode::Age, "events 0 to"),
+            (ColourMode::Age, "events 1 to"),
         ];
         for (mode, label) in labels {
             let theme = Theme::light();

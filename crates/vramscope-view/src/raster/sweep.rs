@@ -1,9 +1,8 @@
 //! Moves the live set from moment to moment.
 //!
-//! A step forward touches only allocations that are born, requested free or die in between; an
+//! A step forward changes only allocations that are born, requested free or die in between; an
 //! allocation that is born and dies within one step is skipped. Any other move scans the columns
-//! once, which takes less than a millisecond for a million allocations. Keyframes would pay only
-//! beyond ten million.
+//! once.
 
 use super::bands::Bands;
 use super::index::TimelineIndex;

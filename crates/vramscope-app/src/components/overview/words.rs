@@ -67,7 +67,7 @@ pub(super) fn occasions(bar: &Bar) -> String {
     capital(&text)
 }
 
-/// `event 1,403, +1.2 s`.
+/// `event 1,403 · +1.2 s`.
 pub(super) fn place(moment: u32, since_start_us: Option<i64>) -> String {
     let event = match moment {
         0 => "before event 1".to_owned(),

@@ -261,7 +261,7 @@ fn fetch(
 /// A file name without its endings.
 fn stem(name: &str) -> String {
     let endings = [
-        ".gz", ".zst", ".zip", ".pickle", ".pkl", ".json", ".html", ".pt",
+        ".gz", ".zst", ".zstd", ".zip", ".vram", ".pickle", ".pkl", ".json", ".html", ".pt",
     ];
     let mut stem = name;
     while let Some(shorter) = endings.iter().find_map(|ending| stem.strip_suffix(ending)) {
@@ -285,6 +285,7 @@ mod tests {
             ("run", "run"),
             (".json", "snapshot"),
             ("x.html", "x"),
+            ("run.vram", "run"),
         ] {
             assert_eq!(stem(name), expected);
         }
