@@ -153,15 +153,7 @@ fn sentence(text: &str) -> String {
 
 /// Containers from the outside in, e.g. `gzip, pickle protocol 4`.
 fn format_text(containers: &[ContainerKind]) -> String {
-    let words = containers.iter().map(|container| match container {
-        ContainerKind::Gzip => "gzip".to_owned(),
-        ContainerKind::Zstd => "zstd".to_owned(),
-        ContainerKind::Zip => "zip".to_owned(),
-        ContainerKind::Html => "HTML".to_owned(),
-        ContainerKind::Pickle(protocol) => format!("pickle protocol {protocol}"),
-        ContainerKind::Json => "JSON".to_owned(),
-        ContainerKind::Packed => "packed".to_owned(),
-    });
+    let words = containers.iter().map(ContainerKind::to_string);
     words.collect::<Vec<_>>().join(", ")
 }
 

@@ -1,5 +1,6 @@
 //! A whole snapshot: all tables, and their origin.
 
+use std::fmt;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -30,9 +31,23 @@ pub enum ContainerKind {
     Pickle(u8),
     /// JSON of the same schema.
     Json,
-    /// Columns, as [`vram_format`](crate::vram_format) writes them. The entries after this one describe the file from which they
-    /// were made.
+    /// Columns, as [`vram_format`](crate::vram_format) writes them. The entries after this one describe the file
+    /// from which they were made.
     Packed,
+}
+
+impl fmt::Display for ContainerKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gzip => f.write_str("gzip"),
+            Self::Zstd => f.write_str("zstd"),
+            Self::Zip => f.write_str("zip"),
+            Self::Html => f.write_str("HTML"),
+            Self::Pickle(protocol) => write!(f, "pickle protocol {protocol}"),
+            Self::Json => f.write_str("JSON"),
+            Self::Packed => f.write_str("packed"),
+        }
+    }
 }
 
 /// The origin of the snapshot's bytes.

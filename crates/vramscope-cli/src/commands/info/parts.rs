@@ -6,7 +6,6 @@ use vramscope_core::analysis::memory::capture::Capture;
 use vramscope_core::analysis::report::facts::Fact;
 use vramscope_core::analysis::report::summary::{DeviceSummary, StateSummary, Summary};
 
-use super::text::container_name;
 use super::{Info, PeakSites};
 use crate::report::{Cell, Column, Part, Rest, Table, column, sum};
 
@@ -56,7 +55,7 @@ fn file_part(info: &Info) -> Part {
         ..Part::default()
     };
     let source = &summary.source;
-    let containers = source.containers.iter().copied().map(container_name);
+    let containers = source.containers.iter().map(ToString::to_string);
     figure(&mut part, "containers", Cell::Lines(containers.collect()));
     figure(&mut part, "file_bytes", Cell::Bytes(source.file_bytes));
     figure(

@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use vramscope_core::analysis::memory::capture::{Capture, Ended};
 use vramscope_core::analysis::report::facts::{Fact, FactLevel, warning_text};
 use vramscope_core::analysis::report::summary::{DeviceSummary, StateSummary, Summary, TimeSpan};
-use vramscope_core::model::{ContainerKind, Source};
+use vramscope_core::model::Source;
 use vramscope_core::units::{Bytes, Count};
 
 use super::{Info, PeakSites};
@@ -172,29 +172,13 @@ fn capture_lines(page: &mut Page, capture: &Capture) {
 }
 
 fn format_of(source: &Source) -> String {
-    let names: Vec<_> = source
-        .containers
-        .iter()
-        .map(|&kind| container_name(kind))
-        .collect();
+    let names: Vec<_> = source.containers.iter().map(ToString::to_string).collect();
     let size = Bytes(source.file_bytes);
     let decoded = Bytes(source.decoded_bytes);
     if names.len() > 1 && source.decoded_bytes != source.file_bytes {
         format!("{}, {size} ({decoded} unpacked)", names.join(" > "))
     } else {
         format!("{}, {size}", names.join(" > "))
-    }
-}
-
-pub(super) fn container_name(kind: ContainerKind) -> String {
-    match kind {
-        ContainerKind::Gzip => "gzip".to_owned(),
-        ContainerKind::Zstd => "zstd".to_owned(),
-        ContainerKind::Zip => "zip".to_owned(),
-        ContainerKind::Html => "HTML".to_owned(),
-        ContainerKind::Pickle(protocol) => format!("pickle protocol {protocol}"),
-        ContainerKind::Json => "JSON".to_owned(),
-        ContainerKind::Packed => "packed".to_owned(),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::analysis::memory::allocator_state::{
 use crate::analysis::memory::capacity::{Capacity, capacity};
 use crate::analysis::memory::segment_history::SegmentHistory;
 use crate::analysis::memory::streams_and_pools;
+use crate::analysis::time::annotations::NamedRange;
 use crate::analysis::time::history::History;
 use crate::analysis::time::lanes::{Lanes, Steps, steps};
 use crate::analysis::time::markers::{MarkerKind, Markers};
@@ -216,6 +217,13 @@ impl<'a> Device<'a> {
     #[must_use]
     pub fn failed_requests(self) -> &'a [u32] {
         &self.markers().column(MarkerKind::Oom).moments
+    }
+
+    /// The annotated ranges.
+    pub fn ranges(self) -> impl Iterator<Item = &'a NamedRange> + Clone {
+        let here = i64::from(self.index());
+        let ranges = self.recording.ranges().iter();
+        ranges.filter(move |range| i64::from(range.device) == here)
     }
 
     /// The annotated ranges, arranged in lanes.

@@ -326,8 +326,7 @@ fn ranges_at(device: Device<'_>, time_us: Option<i64>) -> Vec<String> {
     let Some(time_us) = time_us else {
         return Vec::new();
     };
-    let ranges = device.recording.ranges().iter();
-    let here = ranges.filter(|range| i64::from(range.device) == i64::from(device.index()));
+    let here = device.ranges();
     here.filter(|range| range.contains(time_us))
         .map(|range| clipped(device.snapshot(), range.name))
         .take(TEXTS_LIMIT)

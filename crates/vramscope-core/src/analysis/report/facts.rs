@@ -335,14 +335,7 @@ fn freed_without_alloc(history: &History) -> u64 {
 }
 
 fn before_recording(history: &History) -> Option<FactKind> {
-    let table = &history.allocations;
-    let before = table
-        .born
-        .iter()
-        .zip(&table.bytes)
-        .filter(|(born, _)| **born == 0);
-    let allocations = before.clone().count() as u64;
-    let bytes = saturating_sum(before.map(|(_, &bytes)| bytes));
+    let (allocations, bytes) = history.allocations.before_recording();
     (allocations > 0).then_some(FactKind::BeforeRecording { allocations, bytes })
 }
 

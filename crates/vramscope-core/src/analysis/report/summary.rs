@@ -194,11 +194,7 @@ pub fn host_summary(snapshot: &Snapshot) -> Option<HostSummary> {
 pub fn device_summary(device: Device<'_>) -> DeviceSummary {
     let (snapshot, history) = (device.snapshot(), device.history);
     let table = &history.allocations;
-    let before = table
-        .born
-        .iter()
-        .zip(&table.bytes)
-        .filter(|(born, _)| **born == 0);
+    let (allocations_before_recording, bytes_before_recording) = table.before_recording();
     let events_by_action = events_by_action(snapshot, history);
     let peak_moment = history.peak_moment;
     let times = &history.moment_start_us;
@@ -209,8 +205,8 @@ pub fn device_summary(device: Device<'_>) -> DeviceSummary {
         ooms: count_of(&events_by_action, "oom"),
         events_by_action,
         allocations: table.len() as u64,
-        allocations_before_recording: before.clone().count() as u64,
-        bytes_before_recording: saturating_sum(before.map(|(_, &bytes)| bytes)),
+        allocations_before_recording,
+        bytes_before_recording,
         allocations_still_live: table.died.iter().filter(|&&died| died == NEVER).count() as u64,
         time_span: times
             .first()

@@ -43,6 +43,16 @@ impl AllocationTable {
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
+
+    /// Number and requested bytes of allocations from before the recording.
+    #[must_use]
+    pub fn before_recording(&self) -> (u64, u64) {
+        let rows = self.born.iter().zip(&self.bytes);
+        let before = rows.filter(|&(&born, _)| born == 0);
+        before.fold((0, 0), |(count, sum), (_, &bytes)| {
+            (count + 1, u64::saturating_add(sum, bytes))
+        })
+    }
 }
 
 /// Counts of inconsistencies found while pairing events, for [`facts`](crate::analysis::report::facts).

@@ -62,12 +62,8 @@ pub(super) fn passing(test: Test<When>, history: &History, cursor: Option<u32>) 
 /// an annotation, which may lie outside the recorded time.
 pub(super) fn named(pattern: &Pattern, on: Device<'_>) -> (Vec<Stretch>, bool) {
     let mut matcher = Matcher::new(pattern);
-    let device = i64::from(on.index());
     let here = on
-        .recording
         .ranges()
-        .iter()
-        .filter(|range| i64::from(range.device) == device)
         .filter(|range| matcher.matches(on.snapshot().strings.get(range.name)));
     let Some((_, times)) = on.history.moment_start_us.split_first() else {
         return (Vec::new(), here.count() > 0);

@@ -162,13 +162,7 @@ fn code(device: Device<'_>) -> (Vec<Word>, Vec<Word>) {
 }
 
 fn annotations(on: Device<'_>) -> Vec<Word> {
-    let device = i64::from(on.index());
-    let here = on
-        .recording
-        .ranges()
-        .iter()
-        .filter(|range| i64::from(range.device) == device)
-        .map(|range| range.name);
+    let here = on.ranges().map(|range| range.name);
     let mut words = strings(on, counted(here));
     for word in &mut words {
         word.help = word.help.replace("allocation", "range");
