@@ -279,7 +279,7 @@ impl Words<'_> {
             return (why.to_owned(), advice.to_owned());
         }
         let why = "Memory that the allocator held beyond that: freed memory that it keeps, in pieces or unused. Only a model of it can tell these parts apart.";
-        let advice = "Where free memory lies, and what keeps it from going back to CUDA: see State on the page, or the command vramscope fragmentation.";
+        let advice = "Where free memory lies, and what keeps it from going back to CUDA: see Allocator on the page, or the command vramscope fragmentation.";
         (why.to_owned(), advice.to_owned())
     }
 }
