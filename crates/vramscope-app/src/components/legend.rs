@@ -28,13 +28,8 @@ pub(super) fn LegendList(props: &LegendListProps) -> Html {
         "Live at the peak"
     };
     let by = match props.of.colour_by {
-        ColourBy::CallSite => "call site",
-        ColourBy::Size => "size",
-        ColourBy::Stream => "stream",
-        ColourBy::Pool => "pool",
         ColourBy::Category if is_of_segments => "size of requests",
-        ColourBy::Category => "category",
-        ColourBy::Age => "age",
+        mode => mode.word(),
     };
     let title = format!("{what}, by {by}");
     html! {

@@ -16,13 +16,13 @@ use crate::protocol::{Axis, ColourBy};
 use crate::state::{Action, DeviceView, OpenFile, State, Tab, ThemeChoice, sentences};
 
 /// The options of "Colour by", in the order of the list.
-const COLOURS: [(ColourBy, &str); 6] = [
-    (ColourBy::CallSite, "call site"),
-    (ColourBy::Size, "size"),
-    (ColourBy::Stream, "stream"),
-    (ColourBy::Pool, "pool"),
-    (ColourBy::Category, "category"),
-    (ColourBy::Age, "age"),
+const COLOURS: [ColourBy; 6] = [
+    ColourBy::CallSite,
+    ColourBy::Size,
+    ColourBy::Stream,
+    ColourBy::Pool,
+    ColourBy::Category,
+    ColourBy::Age,
 ];
 
 #[derive(Properties, PartialEq)]
@@ -106,7 +106,7 @@ fn FileChoices(props: &FileChoicesProps) -> Html {
         .iter()
         .map(|facts| sentences::device(facts).into())
         .collect();
-    let colours: Vec<AttrValue> = COLOURS.iter().map(|(_, name)| (*name).into()).collect();
+    let colours: Vec<AttrValue> = COLOURS.iter().map(|colour| colour.word().into()).collect();
     let has_times = file.facts().is_some_and(|facts| facts.axes.time.is_some());
     let axes = vec![
         ("events", "x: one step per event, in order (T)"),
@@ -122,9 +122,9 @@ fn FileChoices(props: &FileChoicesProps) -> Html {
                     on_choose={commands.dispatch.reform(Action::Device)} />
             }
             <Select label="Colour by" options={colours}
-                chosen={COLOURS.iter().position(|(colour, _)| *colour == props.colour_by).unwrap_or(0)}
+                chosen={COLOURS.iter().position(|&colour| colour == props.colour_by).unwrap_or(0)}
                 on_choose={commands.dispatch.reform(|place: usize| {
-                    Action::ColourBy(COLOURS.get(place).map_or(ColourBy::CallSite, |(colour, _)| *colour))
+                    Action::ColourBy(COLOURS.get(place).copied().unwrap_or_default())
                 })} />
             if has_times {
                 <Choice label="Horizontal axis" options={axes} chosen={usize::from(file.axis == Axis::Time)}

@@ -7,7 +7,7 @@ use vramscope_core::analysis::time::range_totals::RangeTotals;
 use vramscope_view::display;
 use vramscope_view::marks::Mark;
 
-use super::sentences::count_of;
+use super::sentences::{capital, count_of};
 use crate::protocol::views::lanes::{LaneFacts, LineFacts, NamedItem, StepMarks};
 
 /// The name of a lane, for the narrow column on its left.
@@ -213,12 +213,6 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
     };
     let bytes = number * unit as f64;
     (1.0..1e18).contains(&bytes).then_some(bytes.round() as u64)
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string());
-    format!("{}{}", first.unwrap_or_default(), letters.as_str())
 }
 
 #[cfg(test)]

@@ -363,6 +363,14 @@ pub fn wanted(name: &str, bytes: u64) -> String {
     )
 }
 
+/// The text with a capital letter first.
+#[must_use]
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    format!("{}{}", first.unwrap_or_default(), letters.as_str())
+}
+
 #[cfg(test)]
 mod tests {
     use vramscope_core::analysis::time::lifetime::Lifetime;

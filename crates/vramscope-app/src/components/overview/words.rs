@@ -6,6 +6,8 @@ use vramscope_core::analysis::report::overview::{Bar, Occasion};
 use vramscope_core::analysis::time::lanes::StepsBy;
 use vramscope_view::display;
 
+use crate::state::sentences;
+
 /// The name and the explanation of a part.
 pub(super) fn part(kind: GapPart) -> (&'static str, &'static str) {
     match kind {
@@ -64,7 +66,7 @@ pub(super) fn occasions(bar: &Bar) -> String {
         .map(word)
         .collect::<Vec<_>>()
         .join(", ");
-    capital(&text)
+    sentences::capital(&text)
 }
 
 /// `event 1,403 · +1.2 s`.
@@ -120,12 +122,6 @@ pub(in crate::components) fn percent(percent: f64) -> String {
     } else {
         format!("{percent:.1} %")
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut characters = text.chars();
-    let first = characters.next().map(|first| first.to_ascii_uppercase());
-    first.into_iter().chain(characters).collect()
 }
 
 #[cfg(test)]

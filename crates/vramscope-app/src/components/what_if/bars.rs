@@ -137,7 +137,7 @@ fn explanation(steps: &[Step], place: usize, is_chosen: bool) -> Html {
         format!(", from “{from}” to “{to}”")
     });
     html! {
-        <p class={is_chosen.then_some("chosen")}><strong>{ capital(step.kind.gap_label()) }</strong>{ way }{ ": " }<strong>{ format!("{sign}{exact} B.") }</strong>{ " " }{ with_code(&step.why) }
+        <p class={is_chosen.then_some("chosen")}><strong>{ sentences::capital(step.kind.gap_label()) }</strong>{ way }{ ": " }<strong>{ format!("{sign}{exact} B.") }</strong>{ " " }{ with_code(&step.why) }
             if !step.advice.is_empty() { <span class="advice">{ " " }{ with_code(&step.advice) }</span> }
         </p>
     }
@@ -150,14 +150,6 @@ fn with_code(text: &str) -> Html {
         _ => html! { <code>{ part }</code> },
     };
     html! { <>{ for text.split('`').enumerate().map(part) }</> }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters
-        .next()
-        .map(|letter| letter.to_uppercase().to_string());
-    format!("{}{}", first.unwrap_or_default(), letters.as_str())
 }
 
 /// What is still being computed; empty when done.
