@@ -173,6 +173,27 @@ fn the_flame_graph_goes_closer_and_back() {
 }
 
 #[test]
+fn keys_scroll_the_flame_graph_to_what_they_choose() {
+    let mut open = open_compare(&[OTHER]);
+    open.page.set_viewport(1280, 520, 1.0).unwrap();
+    open.page
+        .click_on(".compare .panel-bar .choice label:nth-child(2)")
+        .unwrap();
+    let list = "document.querySelector('.signed-flame .flame-scroll')";
+    let boxes = format!("Number({list}?.dataset.boxes) > 3");
+    open.page.wait_for(&boxes, PATIENCE).unwrap();
+    let is_higher = format!("{list}.scrollHeight > {list}.clientHeight");
+    open.page.wait_for(&is_higher, PATIENCE).unwrap();
+    open.page.eval(&format!("{list}.focus()")).unwrap();
+    for _ in 0..30 {
+        open.page.key("ArrowDown", Modifiers::NONE).unwrap();
+    }
+    let scrolled = format!("{list}.scrollTop > 0");
+    open.page.wait_for(&scrolled, PATIENCE).unwrap();
+    open.check_quiet();
+}
+
+#[test]
 fn another_file_and_another_device() {
     let (one, other) = (Read::new(ONE), Read::new(OTHER));
     let mut open = open_compare(&[OTHER, ONE]);

@@ -72,6 +72,21 @@ fn the_wheel_zooms_and_zero_shows_all() {
 }
 
 #[test]
+fn bitmaps_are_closed() {
+    let mut open = open_sample();
+    let count = "globalThis.closes = 0;
+        const close = ImageBitmap.prototype.close;
+        ImageBitmap.prototype.close = function () { closes += 1; close.call(this); };";
+    open.page.eval(count).unwrap();
+    let (x_px, y_px) = on_memory(&mut open);
+    for _ in 0..3 {
+        open.repainted(|page| page.wheel(x_px, y_px, -100.0, Modifiers::NONE).unwrap());
+    }
+    open.page.wait_for("closes >= 2", PATIENCE).unwrap();
+    open.check_quiet();
+}
+
+#[test]
 fn dragging_pans() {
     let mut open = open_sample();
     let (x_px, y_px) = on_memory(&mut open);
