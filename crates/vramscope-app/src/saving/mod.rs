@@ -3,8 +3,9 @@
 //! The elements are visited as the browser has laid them out. Backgrounds, borders and texts become
 //! shapes and texts at their positions, canvases become embedded images, and icons stay shapes. Any
 //! program can open such an SVG, and its text stays text. Shadows, soft gradients and
-//! pseudo-elements of style sheets are left out. Only views of tables and texts need this; for other
-//! views, the worker draws the same picture as `vramscope plot`.
+//! pseudo-elements of style sheets are left out. Views of tables and texts need this, and pictures in
+//! which the user pinned something, chose a range or zoomed into the allocator. Any other picture is
+//! drawn by the worker, as `vramscope plot` draws it (`state/saved.rs` decides).
 
 mod computed;
 mod hatch;
