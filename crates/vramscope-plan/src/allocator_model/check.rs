@@ -284,8 +284,12 @@ impl CheckRun {
         if self.cuda.gives_back() && self.allocator.find_free(request).is_some() {
             self.meant.push(Call::EmptyCache);
             let later = self.cuda.split_off_obtained();
+            let resynchronised = self.resynchronised;
             self.settle(device, before);
-            self.cuda = later;
+            // A state that was taken over contains the later events already, and its blocks have other rows.
+            if self.resynchronised == resynchronised {
+                self.cuda = later;
+            }
         }
         if !self.cuda.gives_back() || self.settings.collects_garbage() {
             self.complete_frees();

@@ -204,6 +204,80 @@ fn real_files() {
     }
 }
 
+/// Replays and checks a trace beside a segment with one block.
+fn replay_nonsense(trace: &[String], start: u64, bytes: u64, is_expandable: bool) {
+    let segment = format!(
+        r#"{{"device": 0, "address": {start}, "total_size": {bytes}, "stream": 0, "is_expandable": {is_expandable}, "segment_type": "large",
+        "blocks": [{{"address": {start}, "size": 1048576, "requested_size": 900000, "state": "active_pending_free"}}]}}"#
+    );
+    let file = format!(
+        r#"{{"segments": [{segment}], "device_traces": [[{}]]}}"#,
+        trace.join(",")
+    );
+    let recording = Recording::of(vramscope_core::decode(file.as_bytes()).unwrap());
+    let device = recording.device(0).unwrap();
+    for changes in [
+        "",
+        "expandable_segments:True,capacity=100MiB",
+        "max_split_size_mb:20,garbage_collection_threshold:0.1,capacity=1GiB,per_process_memory_fraction:0.2",
+        "roundup_power2_divisions:4",
+    ] {
+        let settings = ModelSettings::of_device(device)
+            .with_changes(changes)
+            .unwrap();
+        for start in [Start::AsRecorded, Start::Afresh] {
+            let outcome = replay(device, &settings, start);
+            let mut sliced = Run::new(device, &settings, start);
+            while !sliced.run(device, &mut || true) {}
+            assert_eq!(sliced.into_outcome(), outcome);
+            assert!(
+                outcome
+                    .reserved_steps
+                    .is_sorted_by(|a, b| a.0 < b.0 && a.1 != b.1)
+            );
+            assert_eq!(
+                most_bytes(&outcome.reserved_steps),
+                outcome.peak_reserved_bytes
+            );
+            let arenas = outcome.arena_peaks.iter().map(|peak| peak.1);
+            assert!(
+                arenas
+                    .clone()
+                    .all(|bytes| bytes <= outcome.peak_reserved_bytes)
+            );
+            assert!(arenas.fold(0, u64::saturating_add) >= outcome.peak_reserved_bytes);
+            if start == Start::Afresh {
+                assert!(
+                    settings
+                        .capacity_bytes
+                        .is_none_or(|most| outcome.peak_reserved_bytes <= most)
+                );
+            }
+        }
+        let _any = check(device, &settings);
+    }
+}
+
+/// A free that waits for a release stays behind when the release makes the model take over the recorded state.
+#[test]
+fn a_taken_over_state_has_the_waiting_frees() {
+    let entries = [
+        ("segment_alloc", 29 << 19, 0, 0),
+        ("alloc", 34 << 19, 0, 0),
+        ("segment_alloc", 15 << 19, 1, 1),
+        ("free_requested", 26 << 19, 1_048_577, 0),
+        ("alloc", 0, 0, 0),
+        ("segment_unmap", 15 << 19, 10 << 20, 0),
+        ("alloc", 0, 0, 0),
+        ("alloc", 0, 0, 0),
+        ("segment_free", 35 << 19, 1, 0),
+        ("free_completed", 26 << 19, 0, 0),
+        ("oom", 0, 0, 0),
+    ];
+    let trace = entries.map(|(action, address, size, pool)| event(action, address, size, 0, pool));
+    replay_nonsense(&trace, 35 << 19, 0, false);
+}
+
 /// An entry of a trace that no allocator would write.
 fn entry() -> impl Strategy<Value = String> {
     let actions = prop::sample::select(vec![
@@ -224,10 +298,21 @@ fn entry() -> impl Strategy<Value = String> {
         (0_u64..30).prop_map(|n| n << 20),
         any::<u64>()
     ];
-    (actions, address, size, 0_i64..3, 0_u64..2).prop_map(|(action, address, size, stream, pool)| {
-        let key = if action == "oom" { "device_free" } else { "addr" };
-        format!(r#"{{"action": "{action}", "{key}": {address}, "size": {size}, "stream": {stream}, "pool_id": [0, {pool}]}}"#)
-    })
+    (actions, address, size, 0_i64..3, 0_u64..2).prop_map(
+        |(action, address, size, stream, pool)| event(action, address, size, stream, pool),
+    )
+}
+
+/// An entry of a trace. An event out of memory has the address as the device's free memory.
+fn event(action: &str, address: u64, size: u64, stream: i64, pool: u64) -> String {
+    let key = if action == "oom" {
+        "device_free"
+    } else {
+        "addr"
+    };
+    format!(
+        r#"{{"action": "{action}", "{key}": {address}, "size": {size}, "stream": {stream}, "pool_id": [0, {pool}]}}"#
+    )
 }
 
 proptest! {
@@ -236,30 +321,6 @@ proptest! {
     /// Neither a replay nor a check minds nonsense.
     #[test]
     fn nonsense_is_replayed(trace in prop::collection::vec(entry(), 0..80), start in any::<u64>(), bytes in any::<u64>(), is_expandable: bool) {
-        let segment = format!(
-            r#"{{"device": 0, "address": {start}, "total_size": {bytes}, "stream": 0, "is_expandable": {is_expandable}, "segment_type": "large",
-            "blocks": [{{"address": {start}, "size": 1048576, "requested_size": 900000, "state": "active_pending_free"}}]}}"#
-        );
-        let file = format!(r#"{{"segments": [{segment}], "device_traces": [[{}]]}}"#, trace.join(","));
-        let recording = Recording::of(vramscope_core::decode(file.as_bytes()).unwrap());
-        let device = recording.device(0).unwrap();
-        for changes in ["", "expandable_segments:True,capacity=100MiB", "max_split_size_mb:20,garbage_collection_threshold:0.1,capacity=1GiB,per_process_memory_fraction:0.2", "roundup_power2_divisions:4"] {
-            let settings = ModelSettings::of_device(device).with_changes(changes).unwrap();
-            for start in [Start::AsRecorded, Start::Afresh] {
-                let outcome = replay(device, &settings, start);
-                let mut sliced = Run::new(device, &settings, start);
-                while !sliced.run(device, &mut || true) {}
-                assert_eq!(sliced.into_outcome(), outcome);
-                prop_assert!(outcome.reserved_steps.is_sorted_by(|a, b| a.0 < b.0 && a.1 != b.1));
-                prop_assert_eq!(most_bytes(&outcome.reserved_steps), outcome.peak_reserved_bytes);
-                let arenas = outcome.arena_peaks.iter().map(|peak| peak.1);
-                prop_assert!(arenas.clone().all(|bytes| bytes <= outcome.peak_reserved_bytes));
-                prop_assert!(arenas.fold(0, u64::saturating_add) >= outcome.peak_reserved_bytes);
-                if start == Start::Afresh {
-                    prop_assert!(settings.capacity_bytes.is_none_or(|most| outcome.peak_reserved_bytes <= most));
-                }
-            }
-            let _any = check(device, &settings);
-        }
+        replay_nonsense(&trace, start, bytes, is_expandable);
     }
 }
