@@ -2,13 +2,10 @@
 
 use yew::prelude::*;
 
-use super::strip::use_minimap;
 use crate::canvas::PlotArea;
-use crate::engine::Session;
-use crate::protocol::Axis;
+use crate::protocol::Minimap;
 use crate::state::gesture::{DragKind, Point};
-use crate::state::{Region, sentences};
-use vramscope_core::model::DeviceIndex;
+use crate::state::{Region, Shared, sentences};
 
 /// The most marks of failed allocations. A job that retries can fail thousands of times, and more
 /// marks would only cover each other.
@@ -19,13 +16,12 @@ const LABEL_CSS: f64 = 18.0;
 
 #[derive(Properties, PartialEq)]
 pub(super) struct MarksProps {
-    pub(super) session: Session,
-    pub(super) device: DeviceIndex,
-    pub(super) axis: Axis,
     pub(super) area: PlotArea,
     pub(super) region: Region,
     pub(super) cursor_x: Option<f64>,
     pub(super) range: Option<(f64, f64)>,
+    /// Has the failed allocations; `None` until it arrives.
+    pub(super) minimap: Option<Shared<Minimap>>,
     /// A range that is being dragged.
     pub(super) draft: Option<(DragKind, Point, Point)>,
 }
@@ -56,8 +52,7 @@ pub(super) fn Marks(props: &MarksProps) -> Html {
         let (x, height) = (x_css(x), bottom - top);
         html! { <div class="cursor" style={format!("left:{x}px;top:{top}px;height:{height}px")} /> }
     });
-    let minimap = use_minimap(&props.session, props.device, props.axis, Some(size.0));
-    let ooms = minimap.iter().flat_map(|minimap| &minimap.ooms);
+    let ooms = props.minimap.iter().flat_map(|minimap| &minimap.ooms);
     let ooms = ooms.filter(|mark| is_visible(&mark.x));
     let ooms = ooms.take(MOST_OOMS).map(|mark| {
         let x = x_css(mark.x);

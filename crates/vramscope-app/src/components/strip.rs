@@ -20,6 +20,8 @@ use vramscope_core::model::DeviceIndex;
 pub(super) struct StripProps {
     pub(super) session: Session,
     pub(super) look: Look,
+    /// Its curves; `None` until they arrive.
+    pub(super) minimap: Option<Shared<Minimap>>,
     /// The bounds of the whole axis.
     pub(super) bounds: Bounds,
     pub(super) region: Region,
@@ -36,9 +38,7 @@ pub(super) fn Strip(props: &StripProps) -> Html {
     let commands = use_commands();
     let node = use_node_ref();
     let area = use_plot_area(&node);
-    let width_px = area.map(|area| area.box_px().0);
-    let (device, axis) = (props.look.device, props.look.axis);
-    let minimap = use_minimap(&props.session, device, axis, width_px);
+    let minimap = props.minimap.clone();
     let steps = use_steps(props);
     let lines = StripLines {
         steps: steps.clone(),

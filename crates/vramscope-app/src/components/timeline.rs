@@ -11,9 +11,9 @@ use super::marks::Marks;
 use super::tooltip::Tooltip;
 use crate::canvas::{BoxCss, Canvases, PlotArea, TimelineCanvas};
 use crate::engine::Session;
-use crate::protocol::{Answer, Bounds, DrawRequest, Hit, Look, Picture};
+use crate::protocol::{Answer, Bounds, DrawRequest, Hit, Look, Minimap, Picture};
 use crate::state::gesture::{DragKind, Point};
-use crate::state::{Action, DeviceView, Navigation, Region, sentences};
+use crate::state::{Action, DeviceView, Navigation, Region, Shared, sentences};
 use vramscope_view::map::GroupMark;
 
 #[derive(Properties, PartialEq)]
@@ -27,6 +27,8 @@ pub(super) struct TimelineProps {
     pub(super) box_mode: bool,
     /// Whether drags measure with a ruler.
     pub(super) ruler_mode: bool,
+    /// Has the failed allocations; `None` until it arrives.
+    pub(super) minimap: Option<Shared<Minimap>>,
     /// Decorations of the visible part, or of an earlier one until its own arrive.
     #[prop_or_default]
     pub(super) decorations: Option<SharedDecorations>,
@@ -104,8 +106,8 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
                 if props.look.picture == Picture::Map {
                     <MapLabelList session={props.session.clone()} device={props.look.device} {area} {region} bytes_axis={props.bytes_axis} />
                 }
-                <Marks session={props.session.clone()} device={props.look.device} axis={props.look.axis} {area} {region}
-                    cursor_x={props.view.cursor_x()} range={props.view.range} draft={draft.filter(|(kind, ..)| *kind == DragKind::Range)} />
+                <Marks {area} {region} cursor_x={props.view.cursor_x()} range={props.view.range} minimap={props.minimap.clone()}
+                    draft={draft.filter(|(kind, ..)| *kind == DragKind::Range)} />
                 if let (true, Some(at), Some(hit)) = (shows_tooltip, at, &hovered) {
                     <Tooltip {at} room={(area.box_width_css, area.box_height_css)} hit={hit.clone()} />
                 }

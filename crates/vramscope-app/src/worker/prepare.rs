@@ -11,7 +11,7 @@ const MOST_EVENTS: u32 = 4_000_000;
 /// The steps in order: those that take longest and are most likely needed come first.
 type Step = fn(&Document, &mut Caches);
 
-const STEPS: [Step; 5] = [
+const STEPS: [Step; 6] = [
     |document, _| {
         if let Some(device) = document.devices().next() {
             let _sizes = device.block_sizes();
@@ -32,6 +32,11 @@ const STEPS: [Step; 5] = [
         if let Some(device) = document.devices().next() {
             let _columns = (device.site_of(), device.stack_of(), device.context_of());
             let _notes = device.notes();
+        }
+    },
+    |document, _| {
+        if let Some(device) = document.devices().next() {
+            let _lines = (device.steps(), device.lanes());
         }
     },
 ];

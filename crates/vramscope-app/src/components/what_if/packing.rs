@@ -10,6 +10,7 @@ use yew::prelude::*;
 use super::PlannedRef;
 use crate::components::commands::use_commands;
 use crate::components::hooks::use_answer;
+use crate::components::strip::use_minimap;
 use crate::components::timeline::Timeline;
 use crate::components::view_props::ViewProps;
 use crate::engine::Session;
@@ -30,6 +31,8 @@ pub(super) fn PackingPanel(props: &PackingPanelProps) -> Html {
     let planned = props.planned.as_ref().and_then(PlannedRef::get);
     let groups = use_groups(&props.given.session, planned);
     use_height(planned);
+    let look = &props.given.look;
+    let minimap = use_minimap(&props.given.session, look.device, look.axis, Some(COLUMNS));
     let Some(planned) = planned else {
         return Html::default();
     };
@@ -63,14 +66,14 @@ pub(super) fn PackingPanel(props: &PackingPanelProps) -> Html {
                 </figcaption>
                 if planned.packing > 0 {
                     <Timeline session={session.clone()} look={packed} {bounds} view={view.clone()} {box_mode} {ruler_mode}
-                        groups={groups} {y_scale} />
+                        {groups} {y_scale} minimap={minimap.clone()} />
                 } else {
                     <p class="hint muted late">{ "Packing…" }</p>
                 }
             </figure>
             <figure aria-label="Real memory map">
                 <figcaption>{ real_words(planned) }</figcaption>
-                <Timeline {session} look={real} {bounds} {view} {box_mode} {ruler_mode} bytes_axis=true />
+                <Timeline {session} look={real} {bounds} {view} {box_mode} {ruler_mode} {minimap} bytes_axis=true />
             </figure>
         </div>
         <p class="foot muted">
@@ -80,6 +83,8 @@ pub(super) fn PackingPanel(props: &PackingPanelProps) -> Html {
     }
 }
 
+/// Columns in which failed allocations are gathered: about the width of a picture.
+const COLUMNS: u32 = 512;
 /// If the map is more times as high as this, the packing gets its own scale.
 const MOST_TIMES: f64 = 3.0;
 /// Space above a packing on its own scale, as a factor of its height.
