@@ -189,46 +189,9 @@ pub fn left_out(facts: &LineFacts) -> String {
     parts.join(", ")
 }
 
-/// A typed size in bytes, such as `80 GiB`, `79.6GB`, `85899345920`. A number below a million without a unit is one of
-/// GiB.
-#[must_use]
-pub fn parse_bytes(text: &str) -> Option<u64> {
-    let text = text.trim().to_ascii_lowercase().replace(',', "");
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let number: f64 = text[..digits].parse().ok()?;
-    let unit = match text[digits..].trim() {
-        "" if number < 1e6 => 1_u64 << 30,
-        "" | "b" | "bytes" => 1,
-        "k" | "kib" => 1 << 10,
-        "m" | "mib" => 1 << 20,
-        "g" | "gib" => 1 << 30,
-        "t" | "tib" => 1 << 40,
-        "kb" => 1_000,
-        "mb" => 1_000_000,
-        "gb" => 1_000_000_000,
-        "tb" => 1_000_000_000_000,
-        _ => return None,
-    };
-    let bytes = number * unit as f64;
-    (1.0..1e18).contains(&bytes).then_some(bytes.round() as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_that_people_type() {
-        assert_eq!(parse_bytes("80"), Some(80 << 30));
-        assert_eq!(parse_bytes(" 79.5 GiB "), Some(85_362_475_008));
-        assert_eq!(parse_bytes("80gb"), Some(80_000_000_000));
-        assert_eq!(parse_bytes("85,899,345,920"), Some(80 << 30));
-        for wrong in ["", "GiB", "-3", "1 parsec", "1e99 GiB", "0"] {
-            assert_eq!(parse_bytes(wrong), None, "{wrong}");
-        }
-    }
 
     #[test]
     fn marks_in_words() {

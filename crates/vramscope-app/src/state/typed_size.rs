@@ -27,6 +27,18 @@ pub fn typed_bytes(text: &str) -> Result<u64, String> {
     without_unit(text).map_or(Ok(bytes), Err)
 }
 
+/// The most memory that a device is believed to have, in bytes.
+const MOST_CAPACITY_BYTES: u64 = 1 << 60;
+
+/// A device's memory in a field, in bytes; a small number without a unit is one of GiB. `None` if the text is no such
+/// size.
+#[must_use]
+pub fn typed_capacity(text: &str) -> Option<u64> {
+    let unit = without_unit(text).map_or("", |_question| "GiB");
+    let bytes = parse_bytes(&format!("{text}{unit}")).ok()?;
+    (1..MOST_CAPACITY_BYTES).contains(&bytes).then_some(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,5 +52,18 @@ mod tests {
         assert_eq!(typed_bytes("25769803776"), Ok(24 << 30));
         assert_eq!([typed_bytes(""), typed_bytes("0")], [Ok(0), Ok(0)]);
         assert!(typed_bytes("abc").unwrap_err().starts_with("Not a size"));
+    }
+
+    #[test]
+    fn a_bare_capacity_is_in_gib() {
+        assert_eq!(typed_capacity(" 80 "), Some(80 << 30));
+        assert_eq!(typed_capacity(" 79.5 GiB "), Some(85_362_475_008));
+        assert_eq!(typed_capacity("80gb"), Some(80_000_000_000));
+        assert_eq!(typed_capacity("85,899,345,920"), Some(80 << 30));
+        for wrong in [
+            "", "GiB", "-3", "1 parsec", "1e99 GiB", "0", "79,5", "80.", "8EiB",
+        ] {
+            assert_eq!(typed_capacity(wrong), None, "{wrong}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
 use vramscope_core::analysis::report::facts::{FactKind, facts};
+use vramscope_core::analysis::search::filter::parse_decimal;
 
 use self::measure::{Limit, Measured, Measures, Value};
 use crate::arguments::{Grouping, Inputs, Show, Size, parse_size};
@@ -104,9 +105,8 @@ fn parse_growth(text: &str) -> Result<Size, String> {
 
 /// Parses a percentage as a share from 0 to 1.
 fn parse_percent(text: &str) -> Result<f64, String> {
-    let number = text.trim_end_matches('%').trim().parse::<f64>();
-    match number {
-        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
+    match parse_decimal(text.strip_suffix('%').unwrap_or(text)) {
+        Some(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
         _ => Err("write a percentage from 0 to 100, such as 10 or 12.5%".to_owned()),
     }
 }

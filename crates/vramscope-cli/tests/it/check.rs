@@ -91,6 +91,9 @@ fn wrong_usage() {
     assert_eq!(code(&[OOM, "--max-peak", "much"]), Some(2));
     assert_eq!(code(&[OOM, "--max-fragmentation", "101"]), Some(2));
     assert_eq!(code(&[OOM, "--max-growth", "1MiB/hour"]), Some(2));
+    assert_eq!(code(&[OOM, "--max-growth", "1,5MiB/step"]), Some(2));
+    assert_eq!(code(&[OOM, "--max-fragmentation", "12,5"]), Some(2));
+    assert_snapshot!(check(&[OOM, "--max-peak", "1,5GiB"]));
 }
 
 /// A list that keeps every step's output.

@@ -5,6 +5,7 @@ use yew::prelude::*;
 
 use crate::components::commands::{Commands, use_commands};
 use crate::protocol::{DeviceFacts, Picture};
+use crate::state::typed_size::typed_capacity;
 use crate::state::{Action, Chosen, LanesChoices, lane_words};
 use vramscope_view::display;
 
@@ -81,7 +82,7 @@ fn on_capacity(choices: LanesChoices, commands: &Commands) -> Callback<Event> {
             return;
         };
         let text = input.value();
-        let capacity_bytes = lane_words::parse_bytes(&text);
+        let capacity_bytes = typed_capacity(&text);
         let is_wrong = capacity_bytes.is_none() && !text.trim().is_empty();
         let _ = input.toggle_attribute_with_force("aria-invalid", is_wrong);
         if !is_wrong {

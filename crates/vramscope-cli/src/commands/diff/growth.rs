@@ -1,7 +1,7 @@
 //! `--fail-if-grown`: the limit on growth.
 
 use vramscope_core::analysis::compare::changes::{SiteChange, relative_change};
-use vramscope_core::analysis::search::filter::parse_bytes;
+use vramscope_core::analysis::search::filter::{parse_bytes, parse_decimal};
 use vramscope_core::units::Bytes;
 
 use super::sides::Pair;
@@ -23,11 +23,8 @@ pub(super) fn parse_growth(text: &str) -> Result<Growth, String> {
     let wrong = || "write a percentage or a size: 5%, 100MiB".to_owned();
     let text = text.trim();
     if let Some(percent) = text.strip_suffix('%') {
-        let percent: f64 = percent.trim().parse().map_err(|_error| wrong())?;
-        let is_sound = percent.is_finite() && percent >= 0.0;
-        return is_sound
-            .then_some(Growth::Share(percent / 100.0))
-            .ok_or_else(wrong);
+        let share = parse_decimal(percent).map(|percent| Growth::Share(percent / 100.0));
+        return share.ok_or_else(wrong);
     }
     // A bare 5 could mean either.
     if text.ends_with(|last: char| last.is_ascii_digit()) && text != "0" {
@@ -35,7 +32,7 @@ pub(super) fn parse_growth(text: &str) -> Result<Growth, String> {
     }
     parse_bytes(text)
         .map(Growth::Bytes)
-        .map_err(|_instead| wrong())
+        .map_err(|instead| format!("write a percentage such as 5%, or {instead}"))
 }
 
 impl Growth {
@@ -87,7 +84,9 @@ mod tests {
         assert_eq!(parse_growth("0.5 %"), Ok(Growth::Share(0.005)));
         assert_eq!(parse_growth("100MiB"), Ok(Growth::Bytes(100 << 20)));
         assert_eq!(parse_growth("0"), Ok(Growth::Bytes(0)));
-        for wrong in ["5", "-5%", "NaN%", "inf%", "%", "", "much"] {
+        for wrong in [
+            "5", "-5%", "NaN%", "inf%", "%", "5.%", "1,5%", "5%%", "", "much", "1,5MiB",
+        ] {
             assert!(parse_growth(wrong).is_err(), "{wrong}");
         }
     }

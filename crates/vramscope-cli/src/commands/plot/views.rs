@@ -1,5 +1,6 @@
 //! The options as the description of a view.
 
+use vramscope_core::analysis::search::filter::parse_decimal;
 use vramscope_core::analysis::time::selection::Selection;
 use vramscope_view::axes::XUnit;
 use vramscope_view::flame::NodeKey;
@@ -74,9 +75,9 @@ fn on_axis(range: &str, device: &Device<'_>, axis: XUnit) -> Result<(f64, f64), 
 
 /// On a time axis, plain numbers are seconds.
 fn in_seconds(range: &str) -> String {
-    let end = |text: &str| match text.trim().parse::<f64>() {
-        Ok(seconds) => format!("{seconds}s"),
-        Err(_) => text.to_owned(),
+    let end = |text: &str| match parse_decimal(text) {
+        Some(seconds) => format!("{seconds}s"),
+        None => text.to_owned(),
     };
     match range.split_once("..") {
         Some((from, to)) => format!("{}..{}", end(from), end(to)),

@@ -49,6 +49,7 @@ const SIZE: Instead = "a size such as 512, 20KiB, 100MiB or 1.5GiB";
 const LENGTH: Instead = "a length such as 5ms, 2.5s or, in events, 1000ev";
 const WHEN: Instead = "an event's number, a time such as 2.5s, or peak, end, start, cursor";
 const TOO_LARGE: Instead = "a smaller number: this one has more than 64 bits";
+const SEPARATORS: Instead = "a number with a point before its decimals, and commas only before groups of three digits, as in 1.5 or 1,024";
 
 /// Whether a word is a unit of size, ignoring case.
 pub(super) fn is_byte_unit(word: &str) -> bool {
@@ -72,6 +73,14 @@ pub fn bytes(text: &str) -> Result<u64, &'static str> {
     let factor = BYTE_UNITS.iter().find(|(name, _)| *name == unit);
     let &(_, factor) = factor.ok_or(SIZE)?;
     number.times(factor)
+}
+
+/// Parses a plain decimal number such as `12.5` or `1,000`; `None` for any other text.
+#[must_use]
+pub fn decimal(text: &str) -> Option<f64> {
+    let (number, unit) = split(text, "").ok()?;
+    let power = 10_f64.powi(number.decimals.cast_signed());
+    unit.is_empty().then(|| number.digits as f64 / power)
 }
 
 /// Parses a length of time, in microseconds, or a number of events. A unit is required.
@@ -141,11 +150,16 @@ fn split(text: &str, instead: Instead) -> Result<(Decimal, String), Instead> {
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | '_');
     let end = text.find(|c| !is_number(c)).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
-    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
-    let whole: String = whole.chars().filter(char::is_ascii_digit).collect();
-    if whole.is_empty() || !part.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(instead);
-    }
+    let (whole, part) = match number.split_once('.') {
+        Some((whole, part)) => (whole, Some(part)),
+        None => (number, None),
+    };
+    let is_part = part.is_none_or(is_digits);
+    let Some(whole) = ungrouped(whole).filter(|_| is_part) else {
+        let has_separator = number.contains([',', '_']);
+        return Err(if has_separator { SEPARATORS } else { instead });
+    };
+    let part = part.unwrap_or_default();
     if whole.len() > 20 || part.len() > 12 {
         return Err(TOO_LARGE);
     }
@@ -155,6 +169,21 @@ fn split(text: &str, instead: Instead) -> Result<(Decimal, String), Instead> {
         decimals: part.len() as u32,
     };
     Ok((decimal, unit.trim().to_lowercase()))
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The digits of a whole number, which commas or underscores may separate into groups of three. A comma may be meant
+/// as a decimal point, so none is ignored anywhere else: `1,5` would become 15.
+fn ungrouped(text: &str) -> Option<String> {
+    let separator = text.chars().find(|sign| !sign.is_ascii_digit());
+    let mut groups = text.split(separator.unwrap_or(','));
+    let first = groups.next().filter(|first| is_digits(first))?;
+    let is_grouped = groups.all(|group| group.len() == 3 && is_digits(group));
+    let is_first = separator.is_none() || first.len() <= 3;
+    (is_grouped && is_first).then(|| text.chars().filter(char::is_ascii_digit).collect())
 }
 
 /// Prints a number of bytes exactly, in the largest unit that divides it. [`bytes`] parses the result.
@@ -243,6 +272,28 @@ mod tests {
         for text in ["", "MiB", "1.2.3", "1 parsec", "-5", "1e9"] {
             assert_eq!(bytes(text), Err(SIZE), "{text}");
         }
+        for text in ["5.", ".5", "5.GiB", "1 000", "1..5"] {
+            assert_eq!(bytes(text), Err(SIZE), "{text}");
+        }
+        for (text, expected) in [("1,536KiB", 1536 << 10), ("1_000_000", 1_000_000)] {
+            assert_eq!(bytes(text), Ok(expected), "{text}");
+        }
+        for text in [
+            "1,5GiB",
+            "1__0",
+            "1_",
+            "_1",
+            "1,",
+            ",5",
+            "1,0000",
+            "1234,567",
+            "1,000_000",
+            "1.5,000",
+            "1,,000",
+            "0,1",
+        ] {
+            assert_eq!(bytes(text), Err(SEPARATORS), "{text}");
+        }
         assert_eq!(bytes("99999999999GiB"), Err(TOO_LARGE));
         assert_eq!(bytes("99999999999999999999999"), Err(TOO_LARGE));
     }
@@ -257,6 +308,12 @@ mod tests {
         assert_eq!(when("+2.5s"), Ok(When::Us(2_500_000)));
         assert_eq!(when("Peak"), Ok(When::Peak));
         assert_eq!(when("step"), Err(WHEN));
+        assert_eq!(when("12,34"), Err(SEPARATORS));
+        assert_eq!(length("1,5ms"), Err(SEPARATORS));
+        assert_eq!(decimal("12.5"), Some(12.5));
+        for text in ["5.", "1,5", "1e3", "5 s", "inf", "-1", ""] {
+            assert_eq!(decimal(text), None, "{text}");
+        }
         assert_eq!(integer("0x10"), Some(16));
         assert_eq!(integer("-1"), Some(-1));
     }
