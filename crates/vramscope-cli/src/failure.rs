@@ -27,7 +27,7 @@ pub(crate) enum Failure {
     Usage(String),
     /// The file was read, but breaks a limit that the user set.
     Broken(String),
-    /// The reader of standard output closed it. The program ends without a message.
+    /// The reader of standard output closed it, as `head` does: no failure of the program, if there is no other.
     ClosedPipe,
 }
 
@@ -50,6 +50,16 @@ impl Failure {
         };
         let doing = format!("cannot read {}", path.display());
         Self::Io { doing, error, cure }
+    }
+
+    /// The rank among the failures of one run, of which the gravest gives the exit code.
+    pub(crate) fn gravity(&self) -> u8 {
+        match self {
+            Self::ClosedPipe => 0,
+            Self::Decode { .. } | Self::Io { .. } | Self::Input(_) => 1,
+            Self::Usage(_) => 2,
+            Self::Broken(_) => 3,
+        }
     }
 
     /// The exit code of the whole program.

@@ -50,7 +50,7 @@ pub(crate) fn ask<Q: Question>(question: &Q, inputs: &Inputs, show: Show) -> Res
     }
     parts.extend(ranks_part(&summaries));
     if !parts.is_empty() || failures.is_empty() {
-        report::print(Q::COMMAND, &parts, show)?;
+        failures.extend(report::print(Q::COMMAND, &parts, show).err());
     }
     report_all(failures)
 }
@@ -69,12 +69,14 @@ fn answer(
     }
 }
 
-/// Reports failures in the order of their files; the last one becomes the result. Wrong arguments fail for every
-/// file alike, so they are reported only once, as the result.
-pub(crate) fn report_all(failures: Vec<Failure>) -> Result<(), Failure> {
-    let is_usage = |failure: &Failure| matches!(failure, Failure::Usage(_));
-    let (usage, mut others): (Vec<_>, Vec<_>) = failures.into_iter().partition(is_usage);
-    let result = usage.into_iter().next().or_else(|| others.pop());
-    others.iter().for_each(output::report);
+/// Reports failures in the order of their files, but for the gravest, which becomes the result: so neither a file that
+/// cannot be read nor a reader that closed early hides a broken budget. Wrong arguments fail for every file alike, so
+/// they are reported only once.
+pub(crate) fn report_all(failures: impl IntoIterator<Item = Failure>) -> Result<(), Failure> {
+    let mut failures: Vec<_> = failures.into_iter().collect();
+    failures.sort_by_key(Failure::gravity);
+    failures.dedup_by(|one, other| matches!((one, other), (Failure::Usage(_), Failure::Usage(_))));
+    let result = failures.pop();
+    failures.iter().for_each(output::report);
     result.map_or(Ok(()), Err)
 }

@@ -29,7 +29,6 @@ use crate::commands::{
     fragmentation, html, inductor, info, leaks, man, oom, pack, peak, plan, plot, range, stats,
     top, trace, view, what_if,
 };
-use crate::failure::Failure;
 
 /// Shows what a PyTorch CUDA memory snapshot holds.
 ///
@@ -135,8 +134,6 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        // The reader has all it wants, as in `vramscope … | head`.
-        Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
         Err(failure) => {
             output::report(&failure);
             ExitCode::from(failure.exit_code())

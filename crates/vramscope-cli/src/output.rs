@@ -71,8 +71,11 @@ pub(crate) fn stream(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Re
     pipe(true, |out| write(out).map_err(unwritten))
 }
 
-/// Prints why a command failed.
+/// Prints why a command failed. A closed pipe needs no words: its reader had all it wanted.
 pub(crate) fn report(failure: &Failure) {
+    if matches!(failure, Failure::ClosedPipe) {
+        return;
+    }
     note(&format!("error: {}\n", printable(&failure.to_string())));
 }
 

@@ -12,8 +12,7 @@ use vramscope_core::analysis::search::filter::parse_decimal;
 use self::measure::{Limit, Measured, Measures, Value};
 use crate::arguments::{Grouping, Inputs, Show, Size, parse_size};
 use crate::failure::Failure;
-use crate::inputs::{Question, ask};
-use crate::output;
+use crate::inputs::{Question, ask, report_all};
 use crate::report::{Cell, Column, Part, column, detail};
 use crate::subject::{Device, Subject};
 
@@ -80,7 +79,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         unmeasured: AtomicU64::new(0),
     };
     let asked = ask(&check, &options.inputs, options.show);
-    check.verdict(asked)
+    report_all(asked.err().into_iter().chain(check.verdict()))
 }
 
 impl Options {
@@ -121,23 +120,17 @@ struct Check {
 }
 
 impl Check {
-    /// Turns the results into the exit code. A broken budget goes before one that could not be measured.
-    fn verdict(&self, asked: Result<(), Failure>) -> Result<(), Failure> {
+    /// The failure, if a budget is broken or could not be measured; the former goes before.
+    fn verdict(&self) -> Option<Failure> {
         let count = |number: &AtomicU64| number.load(Ordering::Relaxed);
-        let (checked, broken) = (count(&self.checked), count(&self.broken));
-        if broken > 0 && !matches!(asked, Err(Failure::ClosedPipe)) {
-            if let Err(failure) = asked {
-                output::report(&failure);
-            }
-            return Err(Failure::Broken(format!(
-                "{broken} of {checked} budgets broken"
-            )));
-        }
-        asked?;
-        match count(&self.unmeasured) {
-            0 => Ok(()),
-            unmeasured => Err(Failure::Input(format!(
+        let checked = count(&self.checked);
+        match (count(&self.broken), count(&self.unmeasured)) {
+            (0, 0) => None,
+            (0, unmeasured) => Some(Failure::Input(format!(
                 "{unmeasured} of {checked} budgets could not be measured: the answer tells why"
+            ))),
+            (broken, _) => Some(Failure::Broken(format!(
+                "{broken} of {checked} budgets broken"
             ))),
         }
     }

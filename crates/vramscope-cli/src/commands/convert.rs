@@ -159,8 +159,7 @@ impl Files {
         let results = inputs::each(&files, self.inputs.memory, |place, file| {
             self.one(file, &destinations[place], &task)
         });
-        let failures = results.into_iter().filter_map(Result::err);
-        inputs::report_all(failures.collect())
+        inputs::report_all(results.into_iter().filter_map(Result::err))
     }
 
     fn choice(&self, default: Option<Choice>) -> Result<Choice, Failure> {

@@ -71,10 +71,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         failures.extend(limit.and_then(|limit| limit.broken(&pair, &changes)));
     }
     if !parts.is_empty() {
-        report::print("diff", &parts, options.show)?;
+        failures.extend(report::print("diff", &parts, options.show).err());
     }
-    // As in `check`, the exit code of a broken budget goes before that of other failures.
-    failures.sort_by_key(|failure| matches!(failure, Failure::Broken(_)));
     report_all(failures)
 }
 

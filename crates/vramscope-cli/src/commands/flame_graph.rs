@@ -106,8 +106,8 @@ fn run(inputs: &Snapshots, drawing: &Drawing, level: Level) -> Result<(), Failur
         Level::Segment => "Segments",
         Level::Stream => "Memory",
     };
-    target.finish(&format!("{what} of {}", names.join(", ")))?;
-    result
+    let finished = target.finish(&format!("{what} of {}", names.join(", ")));
+    inputs::report_all([result, finished].into_iter().filter_map(Result::err))
 }
 
 /// A file's name as a frame of the graph.

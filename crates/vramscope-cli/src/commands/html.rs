@@ -79,33 +79,13 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let is_placed = options.device.is_some() || options.at.is_some() || options.range.is_some();
     let mut failures = Vec::new();
     for file in &files {
-        let mut snapshot = match Content::of(file) {
-            Ok(Content::Snapshot(snapshot)) => *snapshot,
-            Ok(Content::Graphs(_)) if report.files.is_empty() && is_placed => {
-                let name = display_name(file);
-                failures.push(Failure::Usage(format!(
-                    "--device, --at and --range are about snapshots, and {name} holds graphs: name a snapshot first"
-                )));
-                continue;
-            }
-            Ok(Content::Graphs(bytes)) => {
-                report.add_graphs(file, &bytes)?;
-                continue;
-            }
-            Err(failure) => {
-                failures.push(failure);
-                continue;
-            }
-        };
-        if report.files.is_empty() && is_placed {
-            let subject = Subject::of(display_name(file), snapshot, options.device)?;
-            report.shown.place = place(&subject, options.at.as_deref(), options.range.as_deref())?;
-            snapshot = subject.recording.snapshot;
-        }
-        report.add(file, &snapshot)?;
+        let place = is_placed
+            .then_some(options)
+            .filter(|_| report.files.is_empty());
+        failures.extend(report.read(file, place).err());
     }
     if !report.files.is_empty() {
-        report.write()?;
+        failures.extend(report.write().err());
     }
     inputs::report_all(failures)
 }
@@ -276,6 +256,26 @@ impl Report {
             files: Vec::new(),
             read_bytes: 0,
         })
+    }
+
+    /// Reads a file and embeds it; the page opens it at the place that `options` name.
+    fn read(&mut self, path: &Path, options: Option<&Options>) -> Result<(), Failure> {
+        let mut snapshot = match Content::of(path)? {
+            Content::Snapshot(snapshot) => *snapshot,
+            Content::Graphs(bytes) if options.is_none() => return self.add_graphs(path, &bytes),
+            Content::Graphs(_) => {
+                let name = display_name(path);
+                return Err(Failure::Usage(format!(
+                    "--device, --at and --range are about snapshots, and {name} holds graphs: name a snapshot first"
+                )));
+            }
+        };
+        if let Some(options) = options {
+            let subject = Subject::of(display_name(path), snapshot, options.device)?;
+            self.shown.place = place(&subject, options.at.as_deref(), options.range.as_deref())?;
+            snapshot = subject.recording.snapshot;
+        }
+        self.add(path, &snapshot)
     }
 
     fn add(&mut self, path: &Path, snapshot: &Snapshot) -> Result<(), Failure> {

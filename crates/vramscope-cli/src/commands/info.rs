@@ -78,16 +78,17 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     }
     if !infos.is_empty() {
         let ranks = ranks_part(&ranks);
-        if options.json {
+        let printed = if options.json {
             let parts: Vec<_> = infos.iter().flat_map(parts::parts).chain(ranks).collect();
             let show = Show {
                 json: true,
                 ..Show::default()
             };
-            report::print("info", &parts, show)?;
+            report::print("info", &parts, show)
         } else {
-            output::print(&text::render(&infos, ranks.as_ref()))?;
-        }
+            output::print(&text::render(&infos, ranks.as_ref()))
+        };
+        failures.extend(printed.err());
     }
     report_all(failures)
 }

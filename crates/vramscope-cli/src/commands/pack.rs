@@ -15,6 +15,8 @@ use crate::arguments::{Show, Size, parse_size, parse_time};
 use crate::destination::{self, Destination};
 use crate::failure::Failure;
 use crate::input::{display_name, is_stdin, open_file};
+use crate::inputs::report_all;
+use crate::output::{csv_error, unwritten};
 use crate::report::{self, Cell, Column, Part, column};
 
 /// Pack buffers with known lifetimes into as little memory as possible
@@ -93,22 +95,22 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         Failure::Input(format!("{name}: the packing found is invalid: {fault}"))
     })?;
     let part = answer(&name, &table, &found, capacity, options);
+    let mut failures = Vec::new();
     if let Some(destination) = &destination {
-        destination.write(true, |out| {
+        let written = destination.write(true, |out| {
             let written = write(out, &table.ids, &problem, Some(&packed.packing));
-            written.map_err(Failure::io(format!("cannot write {}", destination.name())))
-        })?;
+            written.map_err(|error| unwritten(csv_error(error)))
+        });
+        failures.extend(written.err());
     }
     if destination != Some(Destination::Stdout) {
-        report::print("pack", &[part], options.show)?;
+        failures.extend(report::print("pack", &[part], options.show).err());
     }
-    match capacity {
-        Some(capacity) if packed.packing.height > capacity => Err(Failure::Broken(format!(
-            "{name}: {}",
-            why_not(&found, capacity)
-        ))),
-        _ => Ok(()),
-    }
+    let unfit = capacity.filter(|&capacity| packed.packing.height > capacity);
+    failures.extend(
+        unfit.map(|capacity| Failure::Broken(format!("{name}: {}", why_not(&found, capacity)))),
+    );
+    report_all(failures)
 }
 
 fn load(path: &Path, name: &str) -> Result<Table, Failure> {

@@ -137,7 +137,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         let target = &targets[place];
         target.write(&options.draw(file, target)?)
     });
-    inputs::report_all(results.into_iter().filter_map(Result::err).collect())
+    inputs::report_all(results.into_iter().filter_map(Result::err))
 }
 
 impl Options {

@@ -4,6 +4,7 @@
 mod annotations;
 mod at;
 mod check;
+mod closed_pipe;
 mod compare;
 mod convert;
 mod diff;

@@ -252,7 +252,7 @@ pub fn write(
     ids: &[String],
     problem: &Problem,
     packing: Option<&Packing>,
-) -> std::io::Result<()> {
+) -> csv::Result<()> {
     let mut writer = Writer::from_writer(out);
     let mut header = vec!["id", "lower", "upper", "size"];
     header.extend((!problem.alignment.is_empty()).then_some("alignment"));
@@ -269,7 +269,7 @@ pub fn write(
         writer.write_field(id)?;
         writer.write_record(numbers.iter().map(u64::to_string))?;
     }
-    writer.flush()
+    Ok(writer.flush()?)
 }
 
 #[cfg(test)]

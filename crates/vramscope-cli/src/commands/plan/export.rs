@@ -12,7 +12,7 @@ use crate::destination::{self, Destination};
 use crate::failure::Failure;
 use crate::input::{display_name, is_stdin};
 use crate::inputs;
-use crate::output::unwritten;
+use crate::output::{csv_error, unwritten};
 use crate::subject::Device;
 
 /// The destination of the problems.
@@ -121,7 +121,7 @@ fn write(path: &Path, problem: &ArenaProblem, label: &str) -> Result<String, Fai
     let ids = problem.allocations.iter().map(|id| id.0.to_string());
     let ids: Vec<String> = ids.collect();
     Destination::Path(path.to_owned()).write(true, |out| {
-        csv::write(out, &ids, &problem.problem, None).map_err(unwritten)
+        csv::write(out, &ids, &problem.problem, None).map_err(|error| unwritten(csv_error(error)))
     })?;
     let buffers = Count(ids.len() as u64);
     Ok(format!("{}: {buffers} buffers of {label}.", path.display()))

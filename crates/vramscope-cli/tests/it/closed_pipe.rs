@@ -1,0 +1,98 @@
+//! Readers that close early: they take no exit code away.
+
+use std::io;
+use std::process::{Output, Stdio};
+
+use crate::program::command;
+
+const FILE: &str = "torch-2.15.0/oom_observer.pickle";
+const OTHER: &str = "synth/scenario-annotated.pickle";
+
+/// Runs the program with a standard output that nobody reads.
+fn unread(arguments: &[&str]) -> (Option<i32>, String) {
+    let (reader, writer) = io::pipe().unwrap();
+    drop(reader);
+    let mut command = command(arguments);
+    command
+        .stdin(Stdio::null())
+        .stdout(writer)
+        .stderr(Stdio::piped());
+    let Output { status, stderr, .. } = command.spawn().unwrap().wait_with_output().unwrap();
+    (status.code(), String::from_utf8(stderr).unwrap())
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_failure() {
+    for arguments in [
+        &["info", FILE][..],
+        &["peak", FILE, "--json"],
+        &["check", FILE, "--max-peak", "1TiB"],
+        &["diff", FILE, FILE, "--fail-if-grown", "5%"],
+        &["trace", FILE, OTHER],
+        &["segments", FILE, "--folded"],
+        &["convert", FILE, "--to", "json"],
+    ] {
+        assert_eq!(unread(arguments), (Some(0), String::new()), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_broken_budget_is_told_to_nobody_but_by_the_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let buffers = folder.path().join("buffers.csv");
+    std::fs::write(&buffers, "id,lower,upper,size\na,0,9,64\n").unwrap();
+    let buffers = buffers.to_str().unwrap();
+    for (arguments, why) in [
+        (
+            &["check", FILE, "--max-peak", "1"][..],
+            "1 of 1 budgets broken",
+        ),
+        (
+            &["check", FILE, "--max-peak", "1", "--json"],
+            "1 of 1 budgets broken",
+        ),
+        (
+            &["diff", OTHER, FILE, "--fail-if-grown", "1%"],
+            "allowed is 1 %",
+        ),
+        (&["pack", buffers, "--capacity", "1"], "nothing can fit 1 B"),
+        (
+            &["pack", buffers, "--capacity", "1", "-o", "-"],
+            "nothing can fit 1 B",
+        ),
+    ] {
+        let (code, stderr) = unread(arguments);
+        assert_eq!(code, Some(3), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(why), "{arguments:?}: {stderr}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_reported() {
+    for arguments in [
+        &["info", "none.pickle", FILE][..],
+        &["info", FILE, "none.pickle", "--json"],
+        &["peak", FILE, "none.pickle"],
+        &["check", FILE, "none.pickle", "--max-peak", "1TiB"],
+        &["trace", "none.pickle", FILE],
+        &["trace", FILE, "none.pickle"],
+        &["stats", FILE, "none.pickle", "--format", "torch"],
+        &["segments", "none.pickle", FILE, "--folded"],
+        &["memory", "none.pickle", FILE],
+    ] {
+        let (code, stderr) = unread(arguments);
+        assert_eq!(code, Some(1), "{arguments:?}: {stderr}");
+        assert!(
+            stderr.contains("cannot read none.pickle"),
+            "{arguments:?}: {stderr}"
+        );
+    }
+}
+
+#[test]
+fn a_budget_that_cannot_be_measured_is_not_kept() {
+    let file = "torch-2.15.0/state_mode.pickle";
+    let (code, stderr) = unread(&["check", file, "--max-growth", "1"]);
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("could not be measured"), "{stderr}");
+}
