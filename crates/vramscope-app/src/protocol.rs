@@ -12,6 +12,7 @@ mod ask;
 mod details;
 mod facts;
 mod pictures;
+mod reply_text;
 #[cfg(test)]
 mod tests;
 pub mod views;
@@ -34,6 +35,7 @@ pub use pictures::{
     DrawRequest, DrawnFrame, Hit, HitOf, HitOn, LegendEntry, LegendOf, Look, Minimap, MinimapOf,
     OomMark, OutlineColumns, OutlineOf, SegmentPreview, Thing,
 };
+pub use reply_text::reply_text;
 
 /// The number of a question, by which its answer is known. Never 0.
 pub type RequestId = u32;
@@ -92,7 +94,7 @@ pub enum Reply {
     },
 }
 
-/// A message as JSON.
+/// A request as JSON; [`reply_text`] is for the other way.
 ///
 /// # Errors
 /// Never for the types of this module, whose maps all have text as keys.

@@ -23,6 +23,7 @@
 
 pub mod analysis;
 pub mod anonymise;
+pub mod bidi;
 pub mod bitset;
 pub mod build;
 pub mod container;

@@ -15,6 +15,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use vramscope_core::bidi;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 
@@ -54,7 +55,7 @@ pub type Span = (f64, f64);
 /// An open file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileKey {
-    /// File name.
+    /// File name. One that is read from an address is as the page shows it: see [`bidi::escaped`].
     pub name: String,
     /// Size in bytes.
     pub bytes: u64,
@@ -211,7 +212,7 @@ where
         let number = |key| get(key)?.parse::<u32>().ok();
         Some(Self {
             file: Some(FileKey {
-                name: name.to_owned(),
+                name: bidi::escaped(name).into_owned(),
                 bytes: bytes.parse().ok()?,
                 copy: number("copy").unwrap_or(0),
             }),

@@ -15,6 +15,7 @@ mod session;
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use vramscope_core::bidi;
 use wasm_bindgen::JsValue;
 use yew::Callback;
 
@@ -45,10 +46,11 @@ impl Source {
     /// The name to show.
     #[must_use]
     pub fn name(&self) -> String {
-        match self {
+        let name = match self {
             Self::File(file) => file.name(),
             Self::Url(url) => crate::browser::url::file_name(url),
-        }
+        };
+        bidi::escaped(&name).into_owned()
     }
 }
 

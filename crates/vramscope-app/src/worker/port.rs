@@ -8,7 +8,7 @@ use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent};
 
-use crate::protocol::{Failure, Reply, to_text};
+use crate::protocol::{Failure, Reply, reply_text};
 
 /// Reports a panic to the page.
 type Report = Box<dyn Fn(String)>;
@@ -52,7 +52,7 @@ impl Port {
     }
 
     fn post(&self, reply: &Reply, transfer: &Array, attachment: &JsValue) {
-        match to_text(reply) {
+        match reply_text(reply) {
             Ok(text) => {
                 let message = Array::of2(&text.into(), attachment);
                 if let Err(error) = self.scope.post_message_with_transfer(&message, transfer) {

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use vramscope_core::bidi;
+
 use super::{Across, Area, Command, Down, Ink, Letters, Point, Scene, Short};
 
 /// An SVG file under construction.
@@ -172,10 +174,10 @@ fn places(points: &[Point]) -> String {
     text
 }
 
-/// Escapes text, because names from files may contain XML's special characters, or characters that
-/// XML does not allow.
+/// Escapes text, because names from files may contain XML's special characters, characters that XML does not allow,
+/// or those that reorder the text beside them.
 fn escape(svg: &mut String, text: &str) {
-    for character in text.chars() {
+    for character in bidi::escaped(text).chars() {
         match character {
             '<' => svg.push_str("&lt;"),
             '>' => svg.push_str("&gt;"),

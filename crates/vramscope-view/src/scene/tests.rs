@@ -21,7 +21,7 @@ fn everything() -> Scene {
         scene.polygon(corners.clone(), Ink::faint([9; 3], 0.25));
         scene.outline(corners, 1.0, [9; 3]);
     });
-    scene.text((2.0, 3.0), "a \"<b>\" & c\u{1}", letters().bold());
+    scene.text((2.0, 3.0), "a \"<b>\" & \u{202e}c\u{1}", letters().bold());
     scene
 }
 

@@ -6,11 +6,13 @@ use memchr::memmem::Finder;
 
 use super::parser;
 use super::term::{Expression, Term};
+use crate::bidi;
 
 /// A text to search for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pattern {
-    /// The text as the user wrote it, without quotes.
+    /// The text as the user wrote it, without quotes. Bidirectional controls match their escapes, which are what a
+    /// user sees.
     pub text: String,
     /// Whether `*` matches only an asterisk, as it does in quotes.
     pub is_literal: bool,
@@ -27,14 +29,15 @@ impl Pattern {
         before: &str,
         reads_back: impl Fn(&Term) -> bool,
     ) -> fmt::Result {
-        let plain = format!("{before}{}", self.text);
+        let text = bidi::escaped(&self.text);
+        let plain = format!("{before}{text}");
         if let Ok(Expression::Term(term)) = parser::parse(&plain)
             && reads_back(&term)
         {
             return f.write_str(&plain);
         }
         write!(f, "{before}\"")?;
-        for character in self.text.chars() {
+        for character in text.chars() {
             if matches!(character, '"' | '\\') {
                 f.write_str("\\")?;
             }
@@ -126,13 +129,14 @@ impl Matcher {
     }
 }
 
-/// Writes `text` in lower case to `out`.
+/// Writes `text` to `out` in lower case, and with bidirectional controls as escapes.
 fn fold(text: &str, out: &mut String) {
     out.clear();
     if text.is_ascii() {
         out.push_str(text);
         out.make_ascii_lowercase();
     } else {
+        let text = bidi::escaped(text);
         out.extend(text.chars().flat_map(char::to_lowercase));
     }
 }
@@ -161,6 +165,8 @@ mod tests {
             ("model.py", Anchor::End, "/x/model.pyc", false),
             ("*", Anchor::Whole, "", true),
             ("straße", Anchor::Part, "STRAßE", true),
+            ("a\\u202Eb", Anchor::Part, "xa\u{202e}bx", true),
+            ("a\u{202e}b", Anchor::Part, "xa\u{202e}bx", true),
         ] {
             assert_eq!(
                 found(pattern, anchor, text),

@@ -407,6 +407,7 @@ fn term() -> impl Strategy<Value = String> {
         Just("grad"),
         Just("weight"),
         Just("é"),
+        Just("e\u{202e}x"),
     ];
     let key = prop_oneof![
         Just(""),
@@ -603,6 +604,8 @@ fn what_is_written_is_understood() {
         ("live@\"peak\"", "live@\"peak\""),
         ("model.py:12", "model.py:12"),
         ("addr:0X7F", "addr:0x7f"),
+        ("a\u{202e}b", "a\\u202eb"),
+        ("\"a \u{202e}b\"", "\"a \\\\u202eb\""),
     ] {
         assert_eq!(Filter::parse(text).unwrap().to_string(), printed, "{text}");
     }
