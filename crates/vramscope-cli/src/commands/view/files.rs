@@ -48,12 +48,25 @@ impl Served {
         match &self.content {
             Content::Spooled(bytes) => Ok((Box::new(bytes.as_slice()), bytes.len() as u64)),
             Content::Path(path) => {
-                let file = File::open(path)?;
+                let file = open_regular(path)?;
                 let length = file.metadata()?.len();
                 // The announced length holds even if the file grows meanwhile.
                 Ok((Box::new(file.take(length)), length))
             }
         }
+    }
+}
+
+/// Opens a file that must still be a regular one: opening a pipe that took its place would wait for a writer.
+fn open_regular(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    let file = options.open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::ErrorKind::InvalidInput.into()),
     }
 }
 

@@ -20,23 +20,21 @@ pub(crate) struct Request {
     pub(crate) accepts_gzip: bool,
 }
 
-/// Reads a request head; `None` if it is malformed, too long or not finished.
-pub(crate) fn read_request(mut stream: impl Read) -> Option<Request> {
+/// Reads a request head, or as much of it as comes; empty if the connection is not used at all.
+pub(crate) fn read_head(mut stream: impl Read) -> Vec<u8> {
     let mut head = Vec::new();
     let mut chunk = [0; 2048];
-    loop {
-        let count = stream.read(&mut chunk).ok().filter(|&count| count > 0)?;
-        head.extend_from_slice(chunk.get(..count)?);
-        if head.windows(4).any(|end| end == b"\r\n\r\n") {
-            return parse(&head);
-        }
-        if head.len() > HEAD_LIMIT {
-            return None;
+    while head.len() <= HEAD_LIMIT && !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        match stream.read(&mut chunk) {
+            Ok(count @ 1..) => head.extend_from_slice(&chunk[..count]),
+            _ => break,
         }
     }
+    head
 }
 
-fn parse(head: &[u8]) -> Option<Request> {
+/// The request of a head; `None` if it is malformed or not finished.
+pub(crate) fn parse(head: &[u8]) -> Option<Request> {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS];
     let mut request = httparse::Request::new(&mut fields);
     request.parse(head).ok()?.is_complete().then_some(())?;
@@ -155,11 +153,15 @@ pub(crate) fn write_response(
 mod tests {
     use super::*;
 
+    fn read(stream: impl Read) -> Option<Request> {
+        parse(&read_head(stream))
+    }
+
     #[test]
     fn reads_what_browsers_send() {
         let head = b"GET /token/files/0/a%20b?x=1 HTTP/1.1\r\nHost: 127.0.0.1:80\r\n\
             Accept-Encoding: br, gzip;q=0.9\r\n\r\n";
-        let request = read_request(&head[..]).unwrap();
+        let request = read(&head[..]).unwrap();
         assert_eq!(request.method, "GET");
         assert_eq!(request.path, "/token/files/0/a b");
         assert_eq!(request.host, "127.0.0.1:80");
@@ -168,11 +170,11 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_request() {
-        assert_eq!(read_request(&b""[..]), None);
-        assert_eq!(read_request(&b"GET / HTTP/1.1\r\nHost: a"[..]), None);
-        assert_eq!(read_request(&b"\0\0\0\r\n\r\n"[..]), None);
-        assert_eq!(read_request(std::io::repeat(b'a')), None);
+        assert_eq!(read(&b""[..]), None);
+        assert_eq!(read(&b"GET / HTTP/1.1\r\nHost: a"[..]), None);
+        assert_eq!(read(&b"\0\0\0\r\n\r\n"[..]), None);
+        assert_eq!(read(std::io::repeat(b'a')), None);
         let two_hosts = b"GET / HTTP/1.1\r\nHost: 127.0.0.1:80\r\nHost: evil\r\n\r\n";
-        assert_eq!(read_request(&two_hosts[..]).unwrap().host, "");
+        assert_eq!(read(&two_hosts[..]).unwrap().host, "");
     }
 }

@@ -7,17 +7,20 @@
 use std::fmt::Write as _;
 use std::io::{self, Cursor, Read};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::assets::{Asset, Page, content_type};
 use super::files::{self, Served};
-use super::http::{Request, Response, Status, read_request, write_response};
+use super::http::{Request, Response, Status, parse, read_head, write_response};
 use crate::failure::Failure;
 
-/// The longest silence of a connection: browsers open some in advance and never use them.
-const SILENCE: Duration = Duration::from_secs(30);
+/// The time for a whole request head: whoever connects and sends slowly takes a place for no longer, and browsers
+/// open connections in advance that they never use.
+const HEAD: Duration = Duration::from_secs(5);
+/// The longest that a client may leave an answer unread.
+const UNREAD: Duration = Duration::from_secs(30);
 /// The most connections served at once; a browser opens six.
 const CONNECTIONS: usize = 64;
 /// The pause after a failed accept, and the most failures in a row: a minute in all, in which silent
@@ -72,10 +75,12 @@ impl Server {
     /// # Errors
     /// When accepting connections fails for longer than silent ones are kept.
     pub(crate) fn serve(&self) -> Result<(), Failure> {
-        let open = AtomicUsize::new(0);
+        let places = Places::default();
         thread::scope(|scope| {
             let mut failed = 0;
             loop {
+                // All others wait in the system's queue: a browser is answered late rather than never.
+                let place = places.take();
                 let stream = match self.listener.accept() {
                     Ok((stream, _)) => stream,
                     Err(error) if is_passing(&error) => continue,
@@ -88,28 +93,25 @@ impl Server {
                     Err(error) => return Err(Failure::io("cannot accept connections")(error)),
                 };
                 failed = 0;
-                if open.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS {
-                    open.fetch_sub(1, Ordering::Relaxed);
-                    continue;
-                }
-                let open = &open;
-                let answering = thread::Builder::new().spawn_scoped(scope, move || {
+                // If no thread can be started the connection is closed, and the browser retries.
+                drop(thread::Builder::new().spawn_scoped(scope, move || {
                     // A browser may close the connection at any time.
                     drop(self.handle(&stream));
-                    open.fetch_sub(1, Ordering::Relaxed);
-                });
-                // If no thread can be started the connection is closed, and the browser retries.
-                if answering.is_err() {
-                    open.fetch_sub(1, Ordering::Relaxed);
-                }
+                    drop(place);
+                }));
             }
         })
     }
 
     fn handle(&self, stream: &TcpStream) -> io::Result<()> {
-        stream.set_read_timeout(Some(SILENCE))?;
-        stream.set_write_timeout(Some(SILENCE))?;
-        match read_request(stream) {
+        stream.set_write_timeout(Some(UNREAD))?;
+        let end = Instant::now() + HEAD;
+        let head = read_head(Until { stream, end });
+        if head.is_empty() {
+            // An answer here would be taken for that to a request which the browser is just about to send.
+            return Ok(());
+        }
+        match parse(&head) {
             None => write_response(
                 stream,
                 Response::text(Status::BadRequest, "bad request\n"),
@@ -158,6 +160,52 @@ impl Server {
             length,
             body,
         })
+    }
+}
+
+/// A stream that can be read until a moment, however many reads that takes.
+struct Until<'a> {
+    stream: &'a TcpStream,
+    end: Instant,
+}
+
+impl Read for Until<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.end.saturating_duration_since(Instant::now());
+        // Fails when nothing is left.
+        self.stream.set_read_timeout(Some(left))?;
+        let mut stream = self.stream;
+        stream.read(buffer)
+    }
+}
+
+/// The number of connections that are being served.
+#[derive(Default)]
+struct Places {
+    taken: Mutex<usize>,
+    left: Condvar,
+}
+
+/// One of the places, until it is dropped.
+struct Place<'a>(&'a Places);
+
+impl Places {
+    /// Waits until a place is free.
+    fn take(&self) -> Place<'_> {
+        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self
+            .left
+            .wait_while(taken, |taken| *taken >= CONNECTIONS)
+            .unwrap_or_else(PoisonError::into_inner);
+        *taken += 1;
+        Place(self)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        *self.0.taken.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.0.left.notify_one();
     }
 }
 

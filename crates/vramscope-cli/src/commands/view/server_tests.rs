@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::thread;
+use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -205,11 +206,54 @@ fn named_files_come_byte_for_byte_and_no_others() {
 }
 
 #[test]
-fn a_file_that_is_gone_is_not_found() {
+fn a_file_that_is_gone_is_not_found_nor_what_took_its_place() {
     let folder = tempfile::tempdir().unwrap();
     let named = folder.path().join("a.pickle");
     std::fs::write(&named, "x").unwrap();
     let server = start(std::slice::from_ref(&named));
-    std::fs::remove_file(named).unwrap();
-    assert_eq!(server.get(&server.path("files/0/a.pickle")).status(), "404");
+    let status = || {
+        let answer = server.get(&server.path("files/0/a.pickle"));
+        assert!(!answer.body.is_empty());
+        answer.status().to_owned()
+    };
+    assert_eq!(status(), "200");
+    std::fs::remove_file(&named).unwrap();
+    assert_eq!(status(), "404");
+    std::fs::create_dir(&named).unwrap();
+    assert_eq!(status(), "404");
+    #[cfg(unix)]
+    {
+        std::fs::remove_dir(&named).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&named).status();
+        assert!(made.unwrap().success());
+        assert_eq!(status(), "404");
+        std::fs::remove_file(&named).unwrap();
+    }
+    std::fs::write(&named, "y").unwrap();
+    assert_eq!(status(), "200");
+}
+
+/// Twice as many connections as are served at once, of which each sends a byte now and then, for ever.
+#[test]
+fn slow_connections_do_not_keep_others_out() {
+    let server = start(&[]);
+    let mut slow: Vec<_> = (0..128)
+        .map(|_| TcpStream::connect(("127.0.0.1", server.port)).unwrap())
+        .collect();
+    thread::spawn(move || {
+        while !slow.is_empty() {
+            slow.retain_mut(|stream| stream.write_all(b"G").is_ok());
+            thread::sleep(Duration::from_millis(100));
+        }
+    });
+    thread::sleep(Duration::from_millis(300));
+    assert_eq!(server.get(&server.path("")).status(), "200");
+}
+
+/// What a browser opens in advance gets no answer that it could take for that to its next request.
+#[test]
+fn an_unused_connection_is_closed_without_a_word() {
+    let server = start(&[]);
+    let mut unused = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    assert_eq!(unused.read_to_end(&mut Vec::new()).unwrap(), 0);
 }
