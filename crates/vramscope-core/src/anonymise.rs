@@ -3,24 +3,21 @@
 //! Equal names have equal hashes, with the same key also in other files. So equal code stays recognisable as
 //! equal, folders keep what they share, and all analyses of the result have the same numbers and shape.
 //!
-//! *Hashed*: folders and files (an ending that tells the language stays), functions, the words of
-//! annotations, metadata and compile contexts, and whole source lines in formatted stacks.
-//!
-//! *Kept*: numbers (lines, sizes, addresses, times, streams, and short ones in labels), the words of the format and
-//! of the allocator, and everything public: files and functions of public packages and of Python (see `public`),
-//! native functions whose names begin like those of Python, Cython, the C library and CUDA's libraries (`PyEval_…`,
-//! `pthread_…`, `cublas…`), C++ names in PyTorch's and the standard library's namespaces, words that mark steps, and
-//! the tool and numbers of a capture. Everything public is listed in `public`, so an omission there costs readability
-//! and never reveals a name.
+//! [`RULES`] say what stays, each with examples. Everything else is hashed: a name that no rule knows costs
+//! readability, and never reveals somebody's words.
 //!
 //! *Left out*: settings that no torch has, unknown keys, warnings.
 
 mod functions;
+mod keep;
 mod labels;
+mod numbers;
 mod paths;
 mod public;
+mod rules;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::borrow::Cow;
 
@@ -31,11 +28,16 @@ use crate::analysis::memory::settings::is_known;
 use crate::model::{BlockState, CAPTURE_KEY, SegmentKind, Stage};
 use crate::transfer::{Rename, Role, Transfer};
 use functions::is_signature;
+pub use keep::Pattern;
+use paths::Place;
+pub use rules::{Kind, RULES, Rule};
 
 /// Hashes names.
 #[derive(Clone)]
 pub struct Anonymiser {
     key: [u8; 32],
+    /// What the user wants to keep.
+    keep: Vec<Pattern>,
 }
 
 impl Anonymiser {
@@ -43,7 +45,10 @@ impl Anonymiser {
     /// one.
     #[must_use]
     pub fn new(key: [u8; 32]) -> Self {
-        Self { key }
+        Self {
+            key,
+            keep: Vec::new(),
+        }
     }
 
     /// Hashes with a key made from a text, so that separately hashed files have the same hashes. Whoever knows the
@@ -52,6 +57,18 @@ impl Anonymiser {
     pub fn salted(salt: &str) -> Self {
         let context = "vramscope 2026 names in anonymous snapshots";
         Self::new(blake3::derive_key(context, salt.as_bytes()))
+    }
+
+    /// Keeps what matches any of the patterns as well: files by their whole paths, with their functions; functions by
+    /// their whole names; annotations and other labels by their whole texts.
+    #[must_use]
+    pub fn keeping(self, keep: Vec<Pattern>) -> Self {
+        Self { keep, ..self }
+    }
+
+    /// Whether the user wants to keep a text.
+    fn keeps(&self, text: &str) -> bool {
+        self.keep.iter().any(|pattern| pattern.matches(text))
     }
 
     /// The replacement of a name: its kind (`fn`, `dir`), `_`, and 40 bits as consonants, which form neither words nor
@@ -72,7 +89,7 @@ impl Rename for Anonymiser {
     fn text<'t>(&self, role: Role, text: &'t str) -> Cow<'t, str> {
         match role {
             Role::Label => self.label(text).into(),
-            Role::Function => self.function(text, "").into(),
+            Role::Function => self.function(text, "", false).into(),
             Role::Trace => self.trace(text).into(),
         }
     }
@@ -80,11 +97,15 @@ impl Rename for Anonymiser {
     fn frame<'t>(&self, name: &'t str, file: &'t str) -> [Cow<'t, str>; 2] {
         let path = self.path(file);
         // The arguments of a public template may be private.
-        let is_public = path.is_public && (is_python_source(file) || !is_signature(name));
-        if is_public {
-            return [name.into(), path.text.into()];
-        }
-        [self.function(name, file).into(), path.text.into()]
+        let stays = path.place == Place::Public && (is_python_source(file) || !is_signature(name))
+            || self.keeps(file);
+        let name = if stays {
+            name.into()
+        } else {
+            self.function(name, file, path.place == Place::Likely)
+                .into()
+        };
+        [name, path.text.into()]
     }
 }
 
@@ -177,7 +198,8 @@ fn known_settings(
             // `roundup_power2_divisions`, the only setting that is not a plain value.
             Value::Object(entries) => {
                 let is_plain = |(key, value): &(&String, &Value)| {
-                    value.is_number() && key.bytes().all(|byte| byte.is_ascii_digit())
+                    let size: Option<u64> = key.parse().ok();
+                    value.is_number() && size.is_some_and(u64::is_power_of_two)
                 };
                 let entries = entries.iter().filter(is_plain);
                 Value::Object(

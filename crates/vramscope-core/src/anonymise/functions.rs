@@ -1,6 +1,6 @@
 //! Anonymises function names: Python's part by part, C++ signatures name by name.
 
-use super::{Anonymiser, public};
+use super::{Anonymiser, numbers, public, words};
 use crate::analysis::code::frames::is_python_source;
 use crate::transfer::Rename;
 
@@ -9,14 +9,11 @@ pub(super) fn is_signature(name: &str) -> bool {
     name.contains("::") || name.contains(['(', '<', ' '])
 }
 
-fn is_path_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.')
-}
-
 impl Anonymiser {
-    /// A function whose file does not make it public.
-    pub(super) fn function(&self, name: &str, file: &str) -> String {
-        if public::is_function(name) || name.is_empty() {
+    /// A function whose file does not make it public. In the files of PyTorch (`is_torch`), names of public words
+    /// stay.
+    pub(super) fn function(&self, name: &str, file: &str, is_torch: bool) -> String {
+        if self.keeps(name) || public::is_function(name) || name.is_empty() {
             return name.to_owned();
         }
         if let Some(placed) = self.placed(name) {
@@ -28,32 +25,57 @@ impl Anonymiser {
         if let Some(inside) = name.strip_prefix("<built-in ") {
             return format!("<built-in {}", self.built_in(inside));
         }
-        // Names of torch.fx targets.
-        if file.is_empty() && name.starts_with("torch.") && name.bytes().all(is_path_byte) {
-            return name.to_owned();
-        }
         if !is_python_source(file) {
             if is_signature(name) {
                 return self.signature(name);
             }
-            if public::is_native_word(name) {
-                return name.to_owned();
+            if public::is_keyword(name) || public::c_beginning(name).is_some() {
+                return self.identifier(name);
             }
         }
-        let parts = name.split('.').map(|part| match part {
-            "" => String::new(),
-            part if public::is_function(part) => part.to_owned(),
-            part if part.bytes().all(|byte| byte.is_ascii_digit()) => part.to_owned(),
-            part => self.tag("fn", part),
+        // Names of torch.fx targets: `torch.nn.functional.softmax`.
+        let is_target =
+            file.is_empty() && (name.starts_with("torch.") || name.starts_with("aten."));
+        self.parts(name, is_torch || is_target)
+    }
+
+    /// A name with dots. `is_torch`: up to the first that is hashed, parts of public words stay.
+    fn parts(&self, name: &str, is_torch: bool) -> String {
+        let (mut is_torch, mut before) = (is_torch, "0");
+        let parts = name.split('.').map(|part| {
+            // A number after a name (`f.isra.0`), not a group of numbers.
+            let is_number = numbers::is_small(part) && !numbers::has_digit(before);
+            before = part;
+            let stays = part.is_empty() || public::is_function(part) || is_number;
+            if stays || is_torch && words::are_all_public(part) {
+                return part.to_owned();
+            }
+            is_torch = false;
+            self.tag("fn", part)
         });
         parts.collect::<Vec<_>>().join(".")
+    }
+
+    /// A word of C or C++ that stands in no public namespace. What its beginning tells about it stays.
+    fn identifier(&self, word: &str) -> String {
+        match public::c_beginning(word) {
+            _ if public::is_keyword(word) => word.to_owned(),
+            Some(_) if words::are_all_public(word) => word.to_owned(),
+            Some(beginning) => {
+                let joint = if beginning == "Py" { "_" } else { "" };
+                format!("{beginning}{joint}{}", self.tag("fn", word))
+            }
+            None => self.tag("fn", word),
+        }
     }
 
     /// A name with its file and line, as the profiler writes it: `torch/optim/adam.py(348): step`.
     fn placed(&self, name: &str) -> Option<String> {
         let (place, function) = name.split_once("): ")?;
         let (file, line) = place.rsplit_once('(')?;
-        let line: u32 = line.parse().ok()?;
+        if !numbers::is_line(line) {
+            return None;
+        }
         let [function, file] = self.frame(function, file);
         Some(format!("{file}({line}): {function}"))
     }
@@ -76,14 +98,13 @@ impl Anonymiser {
             return format!("{}>", self.tag("fn", inside));
         };
         let owner = object.split_once(" object at 0x");
-        let address = owner.and_then(|(_, address)| address.strip_suffix('>'));
-        let is_address =
-            address.is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        let is_plain = name.bytes().all(is_path_byte);
         match owner {
             _ if object.is_empty() => format!("{kind} {}>", self.tag("fn", name)),
-            Some((owner, _)) if is_address && is_plain && TYPES.contains(&owner) => {
-                inside.to_owned()
+            Some((owner, address)) if TYPES.contains(&owner) && words::are_all_public(name) => {
+                format!(
+                    "{kind} {name} of {owner} object at 0x{}>",
+                    self.tag("name", address)
+                )
             }
             _ => format!(
                 "{kind} {} of {}>",
@@ -93,31 +114,36 @@ impl Anonymiser {
         }
     }
 
-    /// A C++ signature. Names in a public namespace stay, other names are hashed, and punctuation stays.
-    fn signature(&self, text: &str) -> String {
+    /// A C++ signature. Names of public words in a public namespace stay, other names are hashed, and punctuation stays.
+    pub(super) fn signature(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         // Per open bracket: whether the name before it is public, because that name continues after the bracket.
         let mut open = Vec::new();
         let (mut is_public, mut rest) = (false, text);
         while let Some(first) = rest.chars().next() {
-            let is_part = |character: char| {
-                character.is_alphanumeric() || character == '_' || !character.is_ascii()
-            };
-            if is_part(first) {
-                let end = rest
-                    .find(|character| !is_part(character))
-                    .unwrap_or(rest.len());
-                let (word, after) = rest.split_at(end);
-                let goes_on = out.ends_with("::");
-                is_public = if goes_on {
-                    is_public
+            if first.is_ascii_digit() {
+                let (number, after) = rest.split_at(numbers::group_end(rest, is_part));
+                if numbers::is_literal(number) {
+                    out.push_str(number);
                 } else {
-                    public::is_namespace(word) && after.starts_with("::")
+                    out.push_str(&self.tag("fn", number));
+                }
+                (is_public, rest) = (false, after);
+                continue;
+            }
+            if is_part(first) {
+                let end = rest.find(|character| !is_part(character));
+                let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
+                let is_scope = after.starts_with("::") && public::is_namespace(word);
+                is_public = if out.ends_with("::") {
+                    is_public && (is_scope || words::are_all_public(word))
+                } else {
+                    is_scope
                 };
-                if is_public || is_number(word) || public::is_native_word(word) {
+                if is_public {
                     out.push_str(word);
                 } else {
-                    out.push_str(&self.tag("fn", word));
+                    out.push_str(&self.identifier(word));
                 }
                 rest = after;
                 continue;
@@ -134,11 +160,7 @@ impl Anonymiser {
     }
 }
 
-/// Whether it is a short number as in C++: `128`, `0x7f`, `16ul`. Longer ones could carry information.
-fn is_number(word: &str) -> bool {
-    let digits = word.trim_end_matches(['u', 'l', 'U', 'L']);
-    let digits = digits.strip_prefix("0x").unwrap_or(digits);
-    word.len() <= 12
-        && word.starts_with(|first: char| first.is_ascii_digit())
-        && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+/// Whether a character belongs to a word of C++. Whatever is beyond ASCII does.
+fn is_part(character: char) -> bool {
+    character.is_ascii_alphanumeric() || character == '_' || !character.is_ascii()
 }

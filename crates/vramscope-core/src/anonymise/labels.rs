@@ -1,67 +1,79 @@
 //! Anonymises labels (annotations, metadata, settings) word by word, and formatted stacks line by line.
 
-use super::{Anonymiser, public};
+use super::{Anonymiser, numbers, public};
 use crate::analysis::memory::settings::is_known;
 use crate::transfer::Rename;
 
-/// Longest number kept. Longer ones may identify somebody.
-const LONGEST_NUMBER: usize = 9;
-
 impl Anonymiser {
-    /// A label given by the user or the allocator. Public words, short numbers and
-    /// punctuation stay, so `train_step 12` is still a step with a number.
+    /// A label given by the user or the allocator. Public words, numbers that count and punctuation stay, so
+    /// `train_step 12` is still a step with a number.
     pub(super) fn label(&self, text: &str) -> String {
-        self.words(text, char::is_alphabetic, public::is_label_word)
-    }
-
-    /// The text of the allocator's environment variable.
-    pub(super) fn setting(&self, text: &str) -> String {
-        const VALUES: [&str; 5] = [
-            "True",
-            "False",
-            "native",
-            "cudaMallocAsync",
-            "hipMallocAsync",
-        ];
-        let is_part = |character: char| character.is_alphanumeric() || character == '_';
-        self.words(text, is_part, |word| {
-            is_known(word) || VALUES.contains(&word)
-        })
-    }
-
-    /// Hashes the words for which `is_public` does not hold. Words do not begin with a digit, and may contain
-    /// characters beyond ASCII.
-    fn words(
-        &self,
-        text: &str,
-        is_part: impl Fn(char) -> bool,
-        is_public: impl Fn(&str) -> bool,
-    ) -> String {
-        let is_part = |character: char| is_part(character) || !character.is_ascii();
-        let is_digit = |character: char| character.is_ascii_digit();
-        let is_other = |character: char| !is_part(character) && !is_digit(character);
+        if self.keeps(text) {
+            return text.to_owned();
+        }
         let mut out = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some(first) = rest.chars().next() {
-            let end = match first {
-                _ if is_digit(first) => rest.find(|character| !is_digit(character)),
-                _ if is_part(first) => rest.find(|character| !is_part(character)),
-                _ => rest.find(|character| !is_other(character)),
-            };
-            let (run, after) = rest.split_at(end.unwrap_or(rest.len()));
-            let is_kept = match first {
-                _ if is_digit(first) => run.len() <= LONGEST_NUMBER,
-                _ if is_part(first) => is_public(run),
-                _ => true,
-            };
-            if is_kept {
-                out.push_str(run);
-            } else {
-                out.push_str(&self.tag("name", run));
+        // Whether a word that counts is the last one.
+        let (mut counts, mut place) = (false, 0);
+        while let Some(first) = text[place..].chars().next() {
+            let rest = &text[place..];
+            if !is_part(first) {
+                out.push(first);
+                place += first.len_utf8();
+                continue;
             }
-            rest = after;
+            let word = &rest[..end_of(rest, |character| !is_part(character))];
+            let (length, stays) =
+                if public::is_namespace(word) && rest[word.len()..].starts_with("::") {
+                    let length = end_of(rest, |character| " \t\n\"',;".contains(character));
+                    out.push_str(&self.signature(&rest[..length]));
+                    (counts, place) = (false, place + length);
+                    continue;
+                } else if numbers::has_digit(word) {
+                    let length = numbers::group_end(rest, is_part);
+                    let (group, after) = rest.split_at(length);
+                    let stays = counts && numbers::is_count(group)
+                        || is_counted_word(group)
+                        || numbers::is_small(group) && !numbers::is_joined(&text[..place], after);
+                    counts = false;
+                    (length, stays)
+                } else {
+                    counts = public::is_counting_word(word);
+                    (word.len(), counts || public::is_label_word(word))
+                };
+            let part = &rest[..length];
+            if stays {
+                out.push_str(part);
+            } else {
+                out.push_str(&self.tag("name", part));
+            }
+            place += length;
         }
         out
+    }
+
+    /// The text of the allocator's environment variable: known keys, and the values that they can have.
+    pub(super) fn setting(&self, text: &str) -> String {
+        if self.keeps(text) {
+            return text.to_owned();
+        }
+        let (mut is_inside, hide) = (false, |text: &str| self.tag("name", text));
+        let items = text.split(|character| {
+            is_inside = character == '[' || is_inside && character != ']';
+            character == ',' && !is_inside
+        });
+        let items = items.map(|item| {
+            let content = item.trim_matches(' ');
+            let (key, value) = content.split_once(':').unwrap_or((content, ""));
+            match (is_known(key), value) {
+                _ if content.is_empty() || is_value(content) => item.to_owned(),
+                (true, "") => item.to_owned(),
+                (true, value) if is_value(value) => item.to_owned(),
+                (true, value) => format!("{key}:{}", hide(value)),
+                (false, "") => hide(content),
+                (false, value) => format!("{}:{}", hide(key), hide(value)),
+            }
+        });
+        items.collect::<Vec<_>>().join(",")
     }
 
     /// Lines of a stack formatted by Python. `File "train.py", line 3, in main` keeps its form; code is hashed.
@@ -93,7 +105,9 @@ impl Anonymiser {
             Some((line, function)) => (line, Some(function)),
             None => (place, None),
         };
-        let line: u32 = line.parse().ok()?;
+        if !numbers::is_line(line) {
+            return None;
+        }
         let path = self.path(file);
         let function = function.map(|function| {
             let [function, _] = self.frame(function, file);
@@ -102,4 +116,46 @@ impl Anonymiser {
         let function = function.unwrap_or_default();
         Some(format!("File \"{}\", line {line}{function}", path.text))
     }
+}
+
+/// Whether a character belongs to a word of a label. Whatever is beyond ASCII does.
+fn is_part(character: char) -> bool {
+    character.is_ascii_alphanumeric() || !character.is_ascii()
+}
+
+fn end_of(text: &str, is_end: impl Fn(char) -> bool) -> usize {
+    text.find(is_end).unwrap_or(text.len())
+}
+
+/// Whether it is a word that counts with its number: `layer3`.
+fn is_counted_word(text: &str) -> bool {
+    let word = text.trim_end_matches(|character: char| character.is_ascii_digit());
+    public::is_counting_word(word) && numbers::is_count(&text[word.len()..])
+}
+
+/// Whether a setting can have this value.
+fn is_value(text: &str) -> bool {
+    const WORDS: [&str; 5] = [
+        "True",
+        "False",
+        "native",
+        "cudaMallocAsync",
+        "hipMallocAsync",
+    ];
+    let is_power = |text: &str| text.parse().is_ok_and(u32::is_power_of_two);
+    let is_division = |text: &str| {
+        let parts = text.split_once(':');
+        parts.is_some_and(|(size, parts)| (size == ">" || is_power(size)) && is_power(parts))
+    };
+    let list = text
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    let is_fraction = || {
+        let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+        matches!(whole, "0" | "1") && numbers::is_small(part)
+    };
+    WORDS.contains(&text)
+        || numbers::is_line(text)
+        || is_fraction()
+        || list.is_some_and(|list| list.split(',').all(is_division))
 }

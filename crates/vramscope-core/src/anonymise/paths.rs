@@ -1,33 +1,49 @@
 //! Anonymises paths: folder by folder, and the file without its ending.
 
-use super::{Anonymiser, public};
+use super::{Anonymiser, numbers, public, words};
+
+/// What a file's path tells about the functions in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    /// Somebody's own.
+    Own,
+    /// In a folder or under a name that is PyTorch's or Python's, but could be somebody's: public words stay.
+    Likely,
+    /// In an installed package or in Python itself: all names stay.
+    Public,
+}
 
 /// A path to show.
 pub(super) struct Path {
     pub(super) text: String,
-    /// Whether the file belongs to Python, PyTorch or a public package, so that its functions are public too.
-    pub(super) is_public: bool,
+    pub(super) place: Place,
 }
 
 impl Anonymiser {
     pub(super) fn path(&self, path: &str) -> Path {
+        let whole = |place| Path {
+            text: path.to_owned(),
+            place,
+        };
+        if self.keeps(path) {
+            return whole(Place::Public);
+        }
         if let Some(inside) = path.strip_prefix('<') {
             return self.no_file(path, inside);
         }
         if matches!(path, "" | "??" | "none") {
-            return Path {
-                text: path.to_owned(),
-                is_public: false,
-            };
+            return whole(Place::Own);
+        }
+        if public::is_libc_file(path) {
+            return whole(Place::Public);
         }
         let parts: Vec<&str> = path.split_inclusive(['/', '\\']).collect();
         let names: Vec<&str> = parts.iter().map(|part| name_of(part)).collect();
-        let public_from = public_from(&names);
+        let (public_from, place) = public_from(&names).unwrap_or((names.len(), Place::Own));
         let mut text = String::with_capacity(path.len());
-        for (place, (part, name)) in parts.iter().zip(&names).enumerate() {
+        for (at, (part, name)) in parts.iter().zip(&names).enumerate() {
             let is_file = part.len() == name.len();
-            if public_from.is_some_and(|from| place >= from) || public::is_folder(name) && !is_file
-            {
+            if at >= public_from || public::is_folder(name) && !is_file {
                 text.push_str(part);
                 continue;
             }
@@ -38,21 +54,15 @@ impl Anonymiser {
             });
             text.push_str(&part[name.len()..]);
         }
-        let is_public = public_from.is_some();
-        Path { text, is_public }
+        Path { text, place }
     }
 
     /// A folder. Prefixes by which caches and notebooks are recognised stay.
     fn folder(&self, name: &str) -> String {
-        const BEGINNINGS: [&str; 3] = ["torchinductor_", "ipykernel_", "conda-"];
-        let beginning = BEGINNINGS
-            .iter()
-            .find(|beginning| name.starts_with(**beginning));
-        match (beginning, name) {
-            (_, ".triton" | "cache") => name.to_owned(),
-            (Some(beginning), _) => format!("{beginning}{}", self.tag("dir", name)),
-            (None, _) => self.tag("dir", name),
-        }
+        const BEGINNINGS: [&str; 4] = ["torchinductor_", "ipykernel_", "conda-", "python-split_"];
+        let mut beginnings = BEGINNINGS.into_iter();
+        let beginning = beginnings.find(|beginning| name.starts_with(beginning));
+        format!("{}{}", beginning.unwrap_or_default(), self.tag("dir", name))
     }
 
     fn file(&self, name: &str) -> String {
@@ -67,23 +77,27 @@ impl Anonymiser {
     /// A placeholder for code without a file: `<string>`, `<frozen runpy>`, `<ipython-input-3-0a1b2c>`.
     fn no_file(&self, path: &str, inside: &str) -> Path {
         let generated = inside.strip_prefix("eval_with_key>");
-        let is_generated = generated.is_some_and(|rest| {
-            rest.bytes()
-                .all(|byte| byte.is_ascii_digit() || byte == b'.')
-        }) || path == "<__array_function__ internals>";
+        let number = generated.map(|rest| rest.strip_prefix('.').unwrap_or(rest));
+        let is_generated = number
+            .is_some_and(|number| number.is_empty() || numbers::is_small(number))
+            || path == "<__array_function__ internals>";
         let frozen = inside
             .strip_prefix("frozen ")
             .and_then(|rest| rest.strip_suffix('>'));
-        let is_public = is_generated || frozen.is_some_and(public::is_standard_module);
-        let text = if is_public || matches!(path, "<string>" | "<stdin>" | "<unknown>") {
-            path.to_owned()
+        let (text, place) = if is_generated || frozen.is_some_and(public::is_frozen_module) {
+            (path.to_owned(), Place::Likely)
+        } else if matches!(path, "<string>" | "<stdin>" | "<unknown>") {
+            (path.to_owned(), Place::Own)
         } else {
-            let beginning = ["frozen ", "ipython-input-"].into_iter();
-            let mut beginning = beginning.filter(|beginning| inside.starts_with(beginning));
-            let beginning = beginning.next().unwrap_or_default();
-            format!("<{beginning}{}>", self.tag("file", path))
+            let mut beginnings = ["frozen ", "ipython-input-"].into_iter();
+            let beginning = beginnings.find(|beginning| inside.starts_with(beginning));
+            let hash = self.tag("file", path);
+            (
+                format!("<{}{hash}>", beginning.unwrap_or_default()),
+                Place::Own,
+            )
         };
-        Path { text, is_public }
+        Path { text, place }
     }
 }
 
@@ -92,32 +106,60 @@ fn name_of(part: &str) -> &str {
     part.strip_suffix(['/', '\\']).unwrap_or(part)
 }
 
-/// The index of the first public part of a path.
-fn public_from(names: &[&str]) -> Option<usize> {
+/// The index of the first public part of a path, and the place that it makes.
+fn public_from(names: &[&str]) -> Option<(usize, Place)> {
+    if names.contains(&"..") {
+        return None;
+    }
     if let [name] = names {
         let module = name.strip_suffix(".py")?;
-        return public::is_standard_module(module).then_some(0);
-    }
-    let is_libc = matches!(names, ["." | "..", folder, ..] if public::is_libc_source(folder));
-    if is_libc || matches!(names, ["torch", ..]) {
-        return Some(0);
+        return public::is_lone_module(module).then_some((0, Place::Likely));
     }
     let at = |place: usize| names.get(place).copied().unwrap_or_default();
-    // The last one counts, because an environment may lie in another one's folder.
-    (0..names.len() - 1).rev().find(|&place| {
-        let (name, next) = (at(place), at(place + 1));
-        let before = place.checked_sub(1).map_or("", at);
-        let is_library = matches!(before, "lib" | "lib64" | "Lib") && public::is_python(name)
-            || matches!(name, "lib" | "Lib")
-                && public::is_python(before)
-                && !public::is_python(next);
-        match name {
-            _ if public::is_site(name) => public::is_package(next),
-            "pytorch" => public::is_torch_source(next),
-            "libstdc++-v3" => true,
-            // Installed packages lie below the standard library, but do not belong to it.
-            _ if is_library => !names[place..].iter().any(|name| public::is_site(name)),
-            _ => public::is_python_source(name),
-        }
-    })
+    // The last one counts, because an environment may lie in another one's folder. Installed packages lie below the
+    // standard library, but do not belong to it.
+    if let Some(site) = names.iter().rposition(|name| public::is_site(name)) {
+        return public::is_package(at(site + 1)).then_some((site, Place::Public));
+    }
+    let is_library = |place: usize| {
+        let (before, name) = (at(place), at(place + 1));
+        matches!(before, "lib" | "lib64") && public::is_python(name)
+            || public::is_python(before) && matches!(name, "lib" | "Lib")
+    };
+    if let Some(library) = (0..names.len()).rev().find(|&place| is_library(place)) {
+        let is_standard = match at(library + 2) {
+            "lib-dynload" => public::is_standard(at(library + 3)) && names.len() == library + 4,
+            name => public::is_standard(name),
+        };
+        return is_standard.then_some((library + 1, Place::Public));
+    }
+    if let Some(source) = names
+        .iter()
+        .rposition(|name| public::is_python_source(name))
+    {
+        let below = names[source + 1..].iter().copied();
+        let below = below.filter(|name| !matches!(*name, "." | "work" | "build-static"));
+        let file = below.collect::<Vec<_>>().join("/");
+        // What conda's build appends to its name is hashed.
+        let from = source + usize::from(at(source).contains('_'));
+        return public::is_python_source_file(&file).then_some((from, Place::Public));
+    }
+    if let [.., "libstdc++-v3", "src", "c++11", "thread.cc"] = names {
+        return Some((names.len() - 3, Place::Public));
+    }
+    let torch = names.iter().rposition(|name| *name == "pytorch");
+    let inside = match torch {
+        Some(torch) => torch + 1,
+        None if names.first() == Some(&"torch") => 0,
+        None => return None,
+    };
+    let (file, folders) = names.get(inside..)?.split_last()?;
+    let (stem, ending) = file.rsplit_once('.')?;
+    let is_torch = folders
+        .first()
+        .is_some_and(|name| public::is_torch_source(name))
+        && folders.iter().all(|name| words::are_all_public(name))
+        && words::are_all_public(stem)
+        && public::is_ending(ending);
+    is_torch.then_some((inside, Place::Likely))
 }

@@ -27,7 +27,8 @@ pub(super) fn is_package(component: &str) -> bool {
 /// Folders that exist on every machine.
 const FOLDERS: &str = "\
     . .. .conda .local .pyenv .venv Users anaconda3 bin build conda data envs home lib lib64 Lib local \
-    miniconda3 mnt opt root src tmp usr venv workspace";
+    miniconda3 mnt opt root src tmp usr venv workspace .cargo registry git rustc rustlib \
+    pytorch torch aten c10 Objects Include libstdc++-v3 build-static .triton cache";
 
 /// Whether a folder's name reveals nothing wherever it is.
 pub(super) fn is_folder(component: &str) -> bool {
@@ -49,7 +50,7 @@ pub(super) fn is_python(component: &str) -> bool {
     let version = component
         .strip_prefix("python")
         .or(component.strip_prefix("Python"));
-    version.is_some_and(|version| version.starts_with(['2', '3']) && is_version(version))
+    version.is_some_and(is_version)
 }
 
 /// Whether it is named like a build folder of Python: `Python-3.11.1`, `python-3.12.2`, `python-split_1715024085344`.
@@ -57,37 +58,111 @@ pub(super) fn is_python_source(component: &str) -> bool {
     let version = component
         .strip_prefix("python-")
         .or(component.strip_prefix("Python-"));
-    version.is_some_and(|version| is_version(version.strip_prefix("split_").unwrap_or(version)))
+    version.is_some_and(|version| version.starts_with("split_") || is_version(version))
 }
 
+/// Whether it is a version of Python: `3`, `3.12`, `311`, `3.11.1`.
 fn is_version(text: &str) -> bool {
-    !text.is_empty()
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    text.starts_with(['2', '3'])
+        && text.len() <= 7
         && text
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+            .split('.')
+            .all(|part| (1..=3).contains(&part.len()) && is_digits(part))
+        && text.split('.').count() <= 3
 }
 
 /// Top-level folders of PyTorch's source, below a folder `pytorch`.
 pub(super) fn is_torch_source(component: &str) -> bool {
-    matches!(
-        component,
-        "torch" | "aten" | "c10" | "caffe2" | "third_party" | "build"
-    )
+    matches!(component, "torch" | "aten" | "c10" | "caffe2" | "build")
 }
 
-/// Top-level folders of the C library's source, in paths that begin with `./`.
-pub(super) fn is_libc_source(component: &str) -> bool {
-    matches!(
-        component,
-        "csu" | "nptl" | "misc" | "sysdeps" | "posix" | "stdlib" | "elf"
-    )
+/// Files of the C library, by their whole paths.
+pub(super) fn is_libc_file(path: &str) -> bool {
+    const FILES: &str = "\
+        ./csu/../csu/libc-start.c ../csu/libc-start.c ./csu/../sysdeps/nptl/libc_start_call_main.h \
+        ../sysdeps/nptl/libc_start_call_main.h ./nptl/pthread_create.c ./nptl/./nptl/pthread_create.c \
+        ./misc/../sysdeps/unix/sysv/linux/x86_64/clone3.S ../sysdeps/unix/sysv/linux/x86_64/clone3.S \
+        ./misc/../sysdeps/unix/sysv/linux/x86_64/clone.S ../sysdeps/unix/sysv/linux/x86_64/clone.S \
+        ./misc/../sysdeps/unix/sysv/linux/aarch64/clone.S ../sysdeps/unix/sysv/linux/aarch64/clone.S";
+    is_in(FILES, path)
 }
 
-/// Modules of the standard library that occur without a folder, from the profiler or frozen.
-pub(super) fn is_standard_module(name: &str) -> bool {
+/// Files of Python's source, by their paths below its folder.
+pub(super) fn is_python_source_file(path: &str) -> bool {
+    const FILES: &str = "\
+        Include/cpython/abstract.h Include/internal/pycore_call.h Include/internal/pycore_ceval.h \
+        Include/internal/pycore_frame.h Include/internal/pycore_object.h Include/object.h Modules/_asynciomodule.c \
+        Modules/_functoolsmodule.c Modules/_threadmodule.c Modules/gcmodule.c Modules/main.c Objects/abstract.c \
+        Objects/boolobject.c Objects/call.c Objects/cellobject.c Objects/classobject.c Objects/descrobject.c \
+        Objects/dictobject.c Objects/enumobject.c Objects/exceptions.c Objects/floatobject.c Objects/frameobject.c \
+        Objects/funcobject.c Objects/genobject.c Objects/iterobject.c Objects/listobject.c Objects/longobject.c \
+        Objects/memoryobject.c Objects/methodobject.c Objects/moduleobject.c Objects/object.c Objects/obmalloc.c \
+        Objects/rangeobject.c Objects/setobject.c Objects/sliceobject.c Objects/tupleobject.c Objects/typeobject.c \
+        Objects/unicodeobject.c Objects/weakrefobject.c Python/bltinmodule.c Python/bytecodes.c Python/ceval.c \
+        Python/ceval_macros.h Python/codecs.c Python/context.c Python/errors.c Python/frame.c Python/gc.c \
+        Python/generated_cases.c.h Python/getargs.c Python/import.c Python/intrinsics.c Python/modsupport.c \
+        Python/pylifecycle.c Python/pystate.c Python/pythonrun.c Python/specialize.c Python/sysmodule.c \
+        Python/thread.c Python/traceback.c";
+    is_in(FILES, path)
+}
+
+/// Modules and packages of the standard libraries of Python 3.8 to 3.14.
+const MODULES: &str = "\
+    __future__ _abc _aix_support _android_support _apple_support _ast _asyncio _bisect _blake2 _bootlocale \
+    _bootsubprocess _bz2 _codecs _codecs_cn _codecs_hk _codecs_iso2022 _codecs_jp _codecs_kr _codecs_tw _collections \
+    _collections_abc _colorize _compat_pickle _compression _contextvars _crypt _csv _ctypes _curses _curses_panel \
+    _datetime _dbm _decimal _dummy_thread _elementtree _frozen_importlib _frozen_importlib_external _functools _gdbm \
+    _hashlib _heapq _hmac _imp _interpchannels _interpqueues _interpreters _io _ios_support _json _locale _lsprof \
+    _lzma _markupbase _md5 _msi _multibytecodec _multiprocessing _opcode _operator _osx_support _overlapped _pickle \
+    _posixshmem _posixsubprocess _py_abc _pydecimal _pyio _pylong _pyrepl _queue _random _remote_debugging _scproxy \
+    _sha1 _sha256 _sha3 _sha512 _signal _sitebuiltins _socket _sqlite3 _sre _ssl _stat _statistics _string _strptime \
+    _struct _suggestions _symtable _sysconfig _thread _threading_local _tkinter _tokenize _tracemalloc _types \
+    _typing _uuid _warnings _weakref _weakrefset _winapi _zoneinfo _zstd abc aifc annotationlib antigravity argparse \
+    array ast asynchat asyncio asyncore atexit audioop base64 bdb binascii binhex bisect builtins bz2 cProfile \
+    calendar cgi cgitb chunk cmath cmd code codecs codeop collections colorsys compileall compression concurrent \
+    configparser contextlib contextvars copy copyreg crypt csv ctypes curses dataclasses datetime dbm decimal \
+    difflib dis distutils doctest dummy_threading email encodings ensurepip enum errno faulthandler fcntl filecmp \
+    fileinput fnmatch formatter fractions ftplib functools gc genericpath getopt getpass gettext glob graphlib grp \
+    gzip hashlib heapq hmac html http idlelib imaplib imghdr imp importlib inspect io ipaddress itertools json \
+    keyword lib-dynload lib2to3 linecache locale logging lzma macpath mailbox mailcap marshal math mimetypes mmap \
+    modulefinder msilib msvcrt multiprocessing netrc nis nntplib nt ntpath nturl2path numbers opcode operator \
+    optparse os ossaudiodev parser pathlib pdb pickle pickletools pipes pkgutil platform plistlib poplib posix \
+    posixpath pprint profile pstats pty pwd py_compile pyclbr pydoc pydoc_data pyexpat queue quopri random re \
+    readline reprlib resource rlcompleter runpy sched secrets select selectors shelve shlex shutil signal site smtpd \
+    smtplib sndhdr socket socketserver spwd sqlite3 sre_compile sre_constants sre_parse ssl stat statistics string \
+    stringprep struct subprocess sunau symbol symtable sys sysconfig syslog tabnanny tarfile telnetlib tempfile \
+    termios textwrap this threading time timeit tkinter token tokenize tomllib trace traceback tracemalloc tty \
+    turtle turtledemo types typing unicodedata unittest urllib uu uuid venv warnings wave weakref webbrowser winreg \
+    winsound wsgiref xdrlib xml xmlrpc zipapp zipfile zipimport zlib zoneinfo";
+
+/// Whether a folder or file is one of the standard library's, such as `json`, `threading.py`,
+/// `_bisect.cpython-312-x86_64-linux-gnu.so`.
+pub(super) fn is_standard(component: &str) -> bool {
+    const ENDINGS: [&str; 3] = [".py", ".pyc", ".so"];
+    let stem = ENDINGS
+        .iter()
+        .find_map(|ending| component.strip_suffix(ending));
+    let is_binary = |stem: &str| {
+        let module = stem.split_once(".cpython-3").map(|(module, _)| module);
+        module.is_some_and(|module| is_in(MODULES, module))
+    };
+    is_in(MODULES, component) || stem.is_some_and(|stem| is_in(MODULES, stem) || is_binary(stem))
+}
+
+/// Whether a frozen module is one of the standard library's.
+pub(super) fn is_frozen_module(name: &str) -> bool {
+    is_in(MODULES, name)
+        || matches!(
+            name,
+            "importlib._bootstrap" | "importlib._bootstrap_external"
+        )
+}
+
+/// Modules of the standard library whose files occur without a folder, from the profiler.
+pub(super) fn is_lone_module(name: &str) -> bool {
     const MODULES: &str = "\
-        _collections_abc abc codecs contextlib functools importlib._bootstrap importlib._bootstrap_external \
-        os queue runpy selectors site socketserver threading zipimport";
+        _collections_abc abc codecs contextlib functools os queue runpy selectors site socketserver threading zipimport";
     is_in(MODULES, name)
 }
 
@@ -109,71 +184,77 @@ pub(super) fn is_function(name: &str) -> bool {
     name == "<unwind unsupported>" || is_in(FUNCTIONS, name)
 }
 
-/// Prefixes of functions of CPython, of Cython, the C library and CUDA's libraries.
-pub(super) fn is_runtime(name: &str) -> bool {
-    const BEGINNINGS: [&str; 15] = [
-        // Cython's own helpers.
+/// The beginning of a C function's name by which it belongs to CPython, Cython, the C library, PyTorch or CUDA's
+/// libraries. By itself it makes nothing public.
+pub(super) fn c_beginning(name: &str) -> Option<&'static str> {
+    /// A capital or `_` follows.
+    const WORDS: [&str; 9] = [
+        "Py", "_Py", "THP", "cublasLt", "cublas", "cudnn", "cuda", "cu", "nccl",
+    ];
+    const BEGINNINGS: [&str; 13] = [
         "__Pyx_",
-        "_Py",
-        "Py_",
         "__libc_",
         "__clone",
         "pthread_",
         "cfunction_",
         "method_vectorcall",
-        "slot_am_",
-        "slot_mp_",
-        "slot_nb_",
-        "slot_sq_",
-        "slot_tp_",
+        "partial_",
+        "slot_",
         "execute_native_thread_routine",
         "wrap_call",
+        "clone3",
+        "__rust_",
+        "_start",
     ];
-    let is_c_api = name.strip_prefix("Py").is_some_and(|rest| {
-        rest.starts_with(|first: char| first.is_ascii_uppercase()) && rest.contains('_')
-    });
-    is_c_api
-        || matches!(
-            name,
-            "_start" | "partial_call" | "partial_vectorcall" | "partial_new"
-        )
-        || BEGINNINGS
+    let is_before_word = |beginning: &&&str| {
+        let rest = name.strip_prefix(**beginning);
+        rest.is_some_and(|rest| {
+            rest.starts_with(|first: char| first == '_' || first.is_ascii_uppercase())
+        })
+    };
+    let word = WORDS.iter().find(is_before_word);
+    word.or_else(|| {
+        BEGINNINGS
             .iter()
-            .any(|beginning| name.starts_with(beginning))
+            .find(|beginning| name.starts_with(**beginning))
+    })
+    .copied()
 }
 
 /// Namespaces of PyTorch, of libraries that it contains, and of C++.
 pub(super) fn is_namespace(name: &str) -> bool {
     const NAMESPACES: &str = "\
-        at c10 c10d caffe2 cub cuda cutlass fmt gloo nccl pybind11 ska std thrust torch tensorpipe __gnu_cxx \
-        __cxxabiv1 __detail";
+        at aten autograd c10 c10d caffe2 cub cuda cutlass fmt gloo nccl pybind11 ska std thrust torch tensorpipe \
+        __gnu_cxx __cxxabiv1 __detail";
     is_in(NAMESPACES, name)
 }
 
-/// Words of C++ and its compilers, and C names of libraries that PyTorch contains.
-pub(super) fn is_native_word(word: &str) -> bool {
+/// Words of C++ and its compilers.
+pub(super) fn is_keyword(word: &str) -> bool {
     const WORDS: &str = "\
         _object anonymous auto bool char class clone cold const constprop decltype delete double enum false \
         float half int int16_t int32_t int64_t int8_t isra lambda long namespace new nullptr operator part \
         restrict short signed size_t static struct true typename uint16_t uint32_t uint64_t uint8_t unsigned \
         void volatile";
-    const BEGINNINGS: [&str; 3] = ["THP", "cublas", "cudnn"];
     is_in(WORDS, word)
-        || is_runtime(word)
-        || BEGINNINGS
-            .iter()
-            .any(|beginning| word.starts_with(beginning))
 }
 
-/// Words of labels that mark steps, or that torch, its profiler and its compiler use.
+/// Words of labels whose number is a step, a layer, a rank.
+pub(super) fn is_counting_word(word: &str) -> bool {
+    const WORDS: &str = "\
+        step steps Step iteration Iteration iter it epoch epochs Epoch batch minibatch layer layers Layer rank Rank \
+        ProfilerStep Region";
+    is_in(WORDS, word)
+}
+
+/// Other words of labels: those of training, and those that torch, its profiler and its compiler use.
 pub(super) fn is_label_word(word: &str) -> bool {
     const WORDS: &str = "\
-        step steps iteration iter it minibatch batch epochs epoch train training eval evaluation validation \
-        val test forward backward phase loss zero grad optimizer Optimizer ProfilerStep DataLoader enumerate \
+        train training eval evaluation validation val test forward backward phase loss zero grad optimizer Optimizer DataLoader enumerate \
         init warmup SGD Adam AdamW Adagrad Adadelta Adamax RMSprop Rprop NAdam RAdam LBFGS ASGD SparseAdam \
-        Adafactor Muon Torch Compiled Region TorchDynamo AOTDispatcher Pregraph bytecode Call \
+        Adafactor Muon Torch Compiled TorchDynamo AOTDispatcher Pregraph bytecode Call \
         CompiledFxGraph CompiledFunction CompiledFunctionBackward CachingAutotuner inductor dynamo timed \
-        record param comms nccl gloo d c aten autograd engine all reduce gather scatter broadcast barrier \
+        record param comms nccl gloo aten autograd engine all reduce gather scatter broadcast barrier \
         mallocWithAddress N A parameter gradient state input activation temporary detail unknown call \
         function method module get attr placeholder output root";
     is_in(WORDS, word)

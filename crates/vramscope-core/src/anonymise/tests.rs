@@ -1,6 +1,6 @@
 //! What becomes of single names; whole files are in the crate's integration tests.
 
-use super::Anonymiser;
+use super::{Anonymiser, Kind, Pattern, RULES};
 use crate::transfer::{Rename, Role};
 
 /// Hashes become `*`, so that a test shows what is kept.
@@ -68,7 +68,7 @@ fn own_paths_are_hashed_and_public_ones_kept() {
             "/alice/pytorch/aten/src/ATen/x.cpp",
             "/*/pytorch/aten/src/ATen/x.cpp",
         ),
-        ("/alice/pytorch/secret/x.py", "/*/*/*/*.py"),
+        ("/alice/pytorch/secret/x.py", "/*/pytorch/*/*.py"),
         ("torch/optim/adam.py", "torch/optim/adam.py"),
         ("./csu/../csu/libc-start.c", "./csu/../csu/libc-start.c"),
         (
@@ -134,7 +134,7 @@ fn own_functions_are_hashed_and_public_ones_kept() {
         (
             "<built-in method add_ of Tensor object at 0x7f0000000000>",
             "none",
-            "<built-in method add_ of Tensor object at 0x7f0000000000>",
+            "<built-in method add_ of Tensor object at 0x*>",
         ),
         (
             "<built-in method attend of module object at 0x7f>",
@@ -162,9 +162,13 @@ fn labels_keep_what_tells_steps() {
         ("N/A", "N/A"),
         (
             "{\"phase\":\"forward\",\"layer\":3}",
-            "{\"phase\":\"forward\",\"*\":3}",
+            "{\"phase\":\"forward\",\"layer\":3}",
         ),
         ("phone 491701234567", "* *"),
+        ("step 12/100, rank 3", "step 12/100, rank 3"),
+        ("layer3 epoch_120000", "layer3 epoch_120000"),
+        ("aten::addmm 3", "aten::addmm 3"),
+        ("c10d::allreduce_", "c10d::allreduce_"),
         ("é東", "*"),
         ("optimizer_state", "optimizer_state"),
     ] {
@@ -198,4 +202,155 @@ fn hashes_depend_on_kind_name_and_key() {
     assert_ne!(one.tag("fn", "x"), other.tag("fn", "x"));
     assert_ne!(one.tag("fn", "x"), one.tag("fn", "y"));
     assert_ne!(one.tag("fn", "x")[2..], one.tag("dir", "x")[3..]);
+}
+
+#[test]
+fn rules_hold_as_their_examples_say() {
+    for rule in RULES {
+        for &(kind, original, expected) in rule.examples {
+            let got = match kind {
+                Kind::File => path(original),
+                Kind::Function => frame(original, "??"),
+                Kind::Label => label(original),
+            };
+            assert_eq!(got, expected, "{}", rule.name);
+        }
+    }
+}
+
+/// Places and names that look public and are not.
+#[test]
+fn what_only_looks_public_is_hashed() {
+    for file in [
+        "torch/acme_secret_model.py",
+        "torch\\acme_secret.py",
+        "torch/nn/acme_secret/linear.py",
+        "/home/al/torch/acme_secret.py",
+        "/repo/pytorch/torch/acme_secret.py",
+        "/repo/examples/pytorch/build/acme_secret.py",
+        "/x/pytorch/third_party/acme_secret/k.cu",
+        "/opt/lib/python3.11/acme_secret/model.py",
+        "/opt/lib/python3/acme_secret.py",
+        "/opt/lib/python3.11/json/../acme_secret.py",
+        "/usr/lib/python3.11/../../acme_secret.py",
+        "/usr/lib/python3.11/lib-dynload/acme_secret.so",
+        "/usr/lib/python3.11/dist-packages/acme_secret/x.py",
+        "/u/site-packages/torch/../../acme_secret/x.py",
+        "/u/site-packages/torch/b/site-packages/acme_secret/x.py",
+        "/u/site-packages/torch-acme_secret/x.py",
+        "/usr/lib/python30780511200/json/acme_secret.py",
+        "C:\\py\\Python311\\Lib\\acme_secret.py",
+        "/a/libstdc++-v3/acme_secret.py",
+        "./misc/acme_secret.c",
+        "../elf/acme_secret.c",
+        "/b/Python-3.11/acme_secret.py",
+        "/b/Python-3.11/Objects/acme_secret.c",
+        "/b/python-split_acme_secret/Objects/call.c",
+        "conda-acme_secret/x.py",
+        "<frozen acme_secret>",
+        "<ipython-input-3-acme_secret>",
+        "<eval_with_key>.acme_secret",
+    ] {
+        assert!(!path(file).contains("acme"), "{file}: {}", path(file));
+        let function = frame("acme_secret", file);
+        // In a public file all functions stay; of these only the folder above is private.
+        let is_in_public = file.ends_with("Objects/call.c");
+        assert!(is_in_public || function == "*", "{file}: {function}");
+    }
+    for file in [
+        "queue.py",
+        "<frozen runpy>",
+        "<string>",
+        "torch/nn/modules/linear.py",
+    ] {
+        assert_eq!(path(file), file);
+        assert_eq!(frame("acme_secret", file), "*", "{file}");
+    }
+    for name in [
+        "PyInit_acme_secret",
+        "PyAcme_secret",
+        "_PyAcmeSecret",
+        "THPAcmeSecret",
+        "cudnnAcmeSecret",
+        "cudaAcmeSecret",
+        "pthread_acme_secret",
+        "wrap_call_acme_secret",
+        "cfunction_acme_secret",
+        "torch::acme_secret::Op",
+        "at::native::acme_secret_kernel(int)",
+        "std::acme_secret",
+        "void cutlass::acme_secret<int>()",
+        "torch::autograd::CppNode<acme_secret::F>::apply(x)",
+        "auto torch::jit::(anonymous namespace)::acme_secret::{lambda(acme_secret)#1}",
+        "operator acme_secret()",
+        "acme_secret::torch::x",
+        "torch.acme_secret.run",
+        "torch.ops.acme_secret.run",
+        "<built-in method acme_secret of Tensor object at 0x7f>",
+        "<built-in method add of Tensor object at 0xacme_secret>",
+        "queue.py(3): acme_secret",
+        "torch/nn/modules/linear.py(3): acme_secret",
+        "x.py(3): 10.20.30.40",
+    ] {
+        let got = frame(name, "");
+        let left = ["acme", "Acme", "secret", "Secret", "20"];
+        assert!(!left.iter().any(|word| got.contains(word)), "{name}: {got}");
+    }
+}
+
+/// Addresses, dates, numbers of people, cards and phones; also where names of C++ are expected.
+#[test]
+fn numbers_that_can_identify_are_hashed() {
+    for text in [
+        "10.20.30.40",
+        "078-05-1120",
+        "4111-1111-1111-1111",
+        "4111 1111 1111 1111",
+        "4111, 1111, 1111, 1111",
+        "+49 170 1234567",
+        "(555) 123-4567",
+        "2024-05-01",
+        "12/31/1999",
+        "12345",
+        "123456789",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "00:1a:2b:33:44:55",
+        "fe80::1234:5678",
+        "acct:1234",
+        "12-al",
+        "al-12",
+        "v1.2",
+        "x1234",
+        "step 078-05-1120",
+        "step 12345678",
+        "rank 10.20.30.40",
+        "layer12345678",
+    ] {
+        for got in [label(text), frame(text, "??"), frame(text, "/x/y.py")] {
+            let digits = got
+                .replace("0x", "")
+                .bytes()
+                .filter(u8::is_ascii_digit)
+                .count();
+            assert_eq!(digits, 0, "{text}: {got}");
+        }
+    }
+}
+
+#[test]
+fn what_the_user_keeps_stays() {
+    let keep = ["/repo/*", "acme_attend", "acme run *"].map(Pattern::from);
+    let anonymiser = Anonymiser::salted("").keeping(keep.to_vec());
+    let frame = |name: &str, file: &str| {
+        let [name, file] = anonymiser.frame(name, file);
+        (starred(&name), starred(&file))
+    };
+    let stays = ("acme_f".to_owned(), "/repo/acme/x.py".to_owned());
+    assert_eq!(frame("acme_f", "/repo/acme/x.py"), stays);
+    let own = ("acme_attend".to_owned(), "/home/*/*.py".to_owned());
+    assert_eq!(frame("acme_attend", "/home/al/x.py"), own);
+    assert_eq!(frame("acme_f", "/repository/x.py").0, "*");
+    let label = |text: &str| starred(&anonymiser.text(Role::Label, text));
+    assert_eq!(label("acme run 12345"), "acme run 12345");
+    assert_eq!(label("the acme run 12345"), "* * * *");
 }

@@ -272,7 +272,12 @@ pub(crate) fn without_words(extras: &Map<String, Value>) -> Option<Value> {
         items.map(|item| numbers(item, keys).into()).collect()
     };
     let tool = text(capture, "tool");
-    let is_ours = tool.starts_with("vramscope-capture") && tool.len() < 40;
+    let version = tool.strip_prefix("vramscope-capture ");
+    let is_part = |part: &str| {
+        (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let is_ours = version
+        .is_some_and(|version| version.split('.').count() == 3 && version.split('.').all(is_part));
     Some(json!({
         "tool": if is_ours { tool.as_str() } else { "vramscope-capture" },
         "ended": Ended::of(&text(capture, "ended")).word(),

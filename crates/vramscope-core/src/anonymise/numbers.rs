@@ -1,0 +1,73 @@
+//! Numbers in texts: which of them stay.
+
+/// Most digits of a number that stands alone.
+const ALONE: usize = 4;
+
+/// Most digits of a number after a word that counts (`step 120000`).
+const COUNTED: usize = 7;
+
+/// Whether it is a number of at most `most` digits.
+fn is_short(text: &str, most: usize) -> bool {
+    (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a number may stay wherever it is: one of up to 4 digits.
+pub(super) fn is_small(text: &str) -> bool {
+    is_short(text, ALONE)
+}
+
+/// Whether a number may stay as the number of a line: one of up to 6 digits.
+pub(super) fn is_line(text: &str) -> bool {
+    is_short(text, 6)
+}
+
+/// Whether it is what follows a word that counts: `12` or `12/100`.
+pub(super) fn is_count(text: &str) -> bool {
+    let (count, of) = text.split_once('/').unwrap_or((text, "0"));
+    is_short(count, COUNTED) && is_short(of, COUNTED)
+}
+
+/// Whether it is a number in a C++ name: `128`, `0x7f`, `16ul`.
+pub(super) fn is_literal(text: &str) -> bool {
+    let digits = text.trim_end_matches(['u', 'l', 'U', 'L']);
+    match digits.strip_prefix("0x") {
+        Some(hex) => {
+            (1..=ALONE).contains(&hex.len()) && hex.bytes().all(|byte| byte.is_ascii_hexdigit())
+        }
+        None => is_small(digits) && text.len() <= digits.len() + 3,
+    }
+}
+
+/// The length of a group of numbers at the beginning of a text: an address, a date, the number of a card or a phone.
+/// Its parts (`is_part`) begin with digits, but for the first, and have nothing but punctuation between them.
+pub(super) fn group_end(text: &str, is_part: impl Fn(char) -> bool) -> usize {
+    let end_of = |from: usize| {
+        text[from..]
+            .find(|character| !is_part(character))
+            .map_or(text.len(), |at| from + at)
+    };
+    let mut end = end_of(0);
+    loop {
+        let next = text[end..].find(&is_part).map_or(text.len(), |at| end + at);
+        let next_end = end_of(next);
+        if next == end || !text[next..].starts_with(|first: char| first.is_ascii_digit()) {
+            return end;
+        }
+        end = next_end;
+    }
+}
+
+/// Whether a digit is in it.
+pub(super) fn has_digit(text: &str) -> bool {
+    text.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a number is joined to a word, as in `acct:1234` and `12-alice`.
+pub(super) fn is_joined(before: &str, after: &str) -> bool {
+    let is_joint = |character: char| "-.:+/@\\".contains(character);
+    let is_text = |character: char| character.is_alphanumeric() || !character.is_ascii();
+    let joins = |mut characters: Box<dyn Iterator<Item = char> + '_>| {
+        characters.next().is_some_and(is_joint) && characters.next().is_some_and(is_text)
+    };
+    joins(Box::new(before.chars().rev())) || joins(Box::new(after.chars()))
+}

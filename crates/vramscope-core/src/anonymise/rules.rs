@@ -1,0 +1,140 @@
+//! What stays in an anonymous snapshot, said once: the code follows these rules, help and docs quote them, and tests
+//! hold their examples.
+
+/// A rule of what stays.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Its short name.
+    pub name: &'static str,
+    /// What stays, in one sentence or two.
+    pub stays: &'static str,
+    /// Texts, and what becomes of them, with `*` for each hash.
+    pub examples: &'static [(Kind, &'static str, &'static str)],
+}
+
+/// The kind of text of an example.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// The path of a file.
+    File,
+    /// The name of a function in a file that no rule knows.
+    Function,
+    /// An annotation, or a text of metadata.
+    Label,
+}
+
+/// All rules, in the order in which people should read them.
+pub const RULES: [Rule; 8] = [
+    Rule {
+        name: "Packages",
+        stays: "Files of well-known packages directly below site-packages or dist-packages, with all their functions. \
+                Paths with `..` never stay.",
+        examples: &[
+            (
+                Kind::File,
+                "/home/al/site-packages/numpy/core/fromnumeric.py",
+                "/home/*/site-packages/numpy/core/fromnumeric.py",
+            ),
+            (
+                Kind::File,
+                "/opt/site-packages/acme/model.py",
+                "/opt/site-packages/*/*.py",
+            ),
+            (
+                Kind::File,
+                "/opt/site-packages/torch/../acme.py",
+                "/opt/site-packages/torch/../*.py",
+            ),
+        ],
+    },
+    Rule {
+        name: "Python",
+        stays: "Modules of the standard library directly below lib/pythonX.Y, and known files of the sources of Python and \
+                the C library, with all their functions.",
+        examples: &[
+            (
+                Kind::File,
+                "/usr/lib/python3.12/threading.py",
+                "/usr/lib/python3.12/threading.py",
+            ),
+            (
+                Kind::File,
+                "/usr/lib/python3.12/acme/model.py",
+                "/usr/lib/python3.12/*/*.py",
+            ),
+        ],
+    },
+    Rule {
+        name: "PyTorch's files",
+        stays: "Paths that begin with torch/, or lie below pytorch/torch, pytorch/aten and pytorch/c10, if every folder and file \
+                consists of words of PyTorch's own names; their functions likewise.",
+        examples: &[
+            (
+                Kind::File,
+                "torch/nn/modules/linear.py",
+                "torch/nn/modules/linear.py",
+            ),
+            (Kind::File, "torch/acme_model.py", "torch/*.py"),
+        ],
+    },
+    Rule {
+        name: "Folders and endings",
+        stays: "Folders that exist on many machines (home, usr, opt, lib, src, …), and endings of source files.",
+        examples: &[(Kind::File, "/home/al/repo/train.py", "/home/*/*/*.py")],
+    },
+    Rule {
+        name: "C++ and C names",
+        stays: "In the namespaces of PyTorch, CUDA's libraries and C++ (at, c10, torch, std, …), and behind the beginnings of \
+                their C functions (Py, THP, cuda, cublas, …), names that consist of words of these projects' own names. With \
+                any other word, a name is hashed, and only that beginning stays.",
+        examples: &[
+            (
+                Kind::Function,
+                "at::native::empty_cuda(long)",
+                "at::native::empty_cuda(long)",
+            ),
+            (
+                Kind::Function,
+                "at::native::acme_kernel(long)",
+                "at::native::*(long)",
+            ),
+            (Kind::Function, "cudaMalloc", "cudaMalloc"),
+            (Kind::Function, "PyInit_acme", "Py_*"),
+        ],
+    },
+    Rule {
+        name: "Names of the language",
+        stays: "Function names that everybody uses: forward, backward, step, main, __init__, <lambda> and their like.",
+        examples: &[
+            (Kind::Function, "Model.forward", "*.forward"),
+            (Kind::Function, "<lambda>", "<lambda>"),
+        ],
+    },
+    Rule {
+        name: "Words of training",
+        stays: "In annotations, metadata and compile contexts: words of training, of the profiler and of the compiler (step, \
+                forward, loss, optimizer, AdamW, …), aten:: and other operators, and punctuation.",
+        examples: &[
+            (Kind::Label, "acme forward", "* forward"),
+            (
+                Kind::Label,
+                "Optimizer.step#AdamW.step",
+                "Optimizer.step#AdamW.step",
+            ),
+            (Kind::Label, "aten::addmm", "aten::addmm"),
+        ],
+    },
+    Rule {
+        name: "Numbers",
+        stays: "Numbers that the format holds as numbers: lines, sizes, addresses, times, streams. In texts, numbers of up to 4 \
+                digits that stand alone, and of up to 7 after step, iteration, epoch, batch, layer or rank. Numbers joined to a \
+                word or to other numbers are hashed.",
+        examples: &[
+            (Kind::Label, "train_step 120000", "train_step 120000"),
+            (Kind::Label, "port 8080", "* 8080"),
+            (Kind::Label, "10.20.30.40", "*"),
+            (Kind::Label, "4111 1111 1111 1111", "*"),
+            (Kind::Label, "patient 12345", "* *"),
+        ],
+    },
+];
