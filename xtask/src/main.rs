@@ -1,4 +1,4 @@
-//! The project's commands: `cargo xtask view|test|dist|bench|shots|ci`.
+//! The project's commands: `cargo xtask view|test|dist|bench|shots|fuzz|torment|ci`.
 //!
 //! Each command sets up all it needs, so a fresh clone on a fresh machine needs only Rust. Commands say what
 //! they install and why. Nothing is installed globally, except system packages on Debian as root.
@@ -14,7 +14,9 @@ mod capture;
 mod ci;
 mod consumers;
 mod dist;
+mod executions;
 mod fingerprint;
+mod fuzz;
 mod gpu_kit;
 mod page;
 mod process;
@@ -24,6 +26,7 @@ mod shots;
 mod test;
 mod tidy;
 mod toolchain;
+mod torment;
 mod view;
 
 use std::path::PathBuf;
@@ -60,6 +63,10 @@ enum Command {
     },
     /// Write screenshots of every view, light and dark, into `shots/`
     Shots(shots::Options),
+    /// Run the fuzz targets in turn; keep what breaks them
+    Fuzz(fuzz::Options),
+    /// Attack the command line with damaged and extreme files
+    Torment(torment::Options),
     /// Everything a change must pass: format, lints, tests, docs, fuzz targets, tidy
     Ci,
     /// Install the tools that read conversions in the tests, and print where they are
@@ -94,6 +101,8 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Bench(options) => bench::run(&options),
         Command::GpuKit { burn } => gpu_kit::make(burn),
         Command::Shots(options) => shots::run(&options),
+        Command::Fuzz(options) => fuzz::run(&options),
+        Command::Torment(options) => torment::run(&options),
         Command::Ci => ci::run(),
         Command::Consumers => {
             println!("{}", consumers::prepare().display());

@@ -12,6 +12,7 @@ use crate::consumers;
 use crate::page::{self, Profile};
 use crate::process::{cargo, output, run as run_command};
 use crate::program;
+use crate::torment;
 
 /// The package with the browser tests.
 const BROWSER_TESTS: &str = "vramscope-browser-tests";
@@ -34,7 +35,7 @@ pub(crate) struct Options {
     fast: bool,
 }
 
-/// Runs the native tests, the examples in the documentation, then the browser tests.
+/// Runs the native tests, the examples in the documentation, a minute of attacks, then the browser tests.
 ///
 /// # Errors
 ///
@@ -48,7 +49,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     println!("browser: {}", chromium.display());
     let page = page::build(Profile::from_flag(options.fast))?;
     native(Some(&page))?;
-    in_browser(&chromium, &page)
+    let program = program::build(&page, program::Speed::Dev)?;
+    torment::in_tests(&program)?;
+    in_browser(&chromium, &page, &program)
 }
 
 /// All tests but those in the browser. With `page`, the command line is built as `view` needs it, so that it is
@@ -69,8 +72,7 @@ fn native(page: Option<&Path>) -> Result<()> {
     run_command(examples.args(ALL_PARTS).envs(page))
 }
 
-fn in_browser(chromium: &Path, page: &Path) -> Result<()> {
-    let program = program::build(page, program::Speed::Dev)?;
+fn in_browser(chromium: &Path, page: &Path, program: &Path) -> Result<()> {
     let mut tests = runner();
     tests.args(["--package", BROWSER_TESTS]);
     tests

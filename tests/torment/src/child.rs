@@ -1,0 +1,94 @@
+//! One run of the program under limits.
+
+use std::fs::File;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use wait4::{ResUse, Wait4 as _};
+
+/// Address space of a run in KiB: many times what files of at most a few MiB need.
+const ADDRESS_SPACE_KIB: u64 = 1 << 20;
+
+/// Processor time of a run in seconds. The files take milliseconds; the machine may be slow and busy.
+const CPU_SECONDS: u64 = 20;
+
+/// The largest file that a run may write, in blocks of 512 bytes.
+const FILE_BLOCKS: u64 = 1 << 20;
+
+/// The longest that a run may take, waiting included.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// A run that has ended.
+pub(crate) struct Ended {
+    /// `None` if it had to be killed because nothing happened any more.
+    pub(crate) status: Option<ExitStatus>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+    pub(crate) cpu: Duration,
+    /// Peak resident bytes.
+    pub(crate) resident_bytes: u64,
+}
+
+impl Ended {
+    /// The exit code; `None` if a signal ended it.
+    pub(crate) fn code(&self) -> Option<i32> {
+        self.status.and_then(|status| status.code())
+    }
+
+    /// The signal that ended it.
+    pub(crate) fn signal(&self) -> Option<i32> {
+        self.status.and_then(|status| status.signal())
+    }
+}
+
+/// Runs the program in a folder, where its output stays in `.stdout` and `.stderr`.
+///
+/// # Errors
+///
+/// If it cannot be started.
+pub(crate) fn run(program: &Path, words: &[String], folder: &Path) -> Result<Ended> {
+    let (out, err) = (folder.join(".stdout"), folder.join(".stderr"));
+    // The limits of the shell hold for the program that takes its place. Not every system has each of them.
+    let script = format!(
+        "ulimit -c 0; ulimit -v {ADDRESS_SPACE_KIB} 2>&-; ulimit -t {CPU_SECONDS}; ulimit -f {FILE_BLOCKS}; exec \"$0\" \"$@\""
+    );
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &script])
+        .arg(program)
+        .args(words)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null())
+        .stdout(File::create(&out)?)
+        .stderr(File::create(&err)?);
+    let child = command.spawn().context("cannot start sh")?;
+    let id = child.id();
+    let (send, receive) = mpsc::channel();
+    let waiting = thread::spawn(move || {
+        let ended = child.wait4();
+        let _received = send.send(());
+        ended
+    });
+    let is_over = receive.recv_timeout(PATIENCE).is_ok();
+    if !is_over {
+        let mut kill = Command::new("kill");
+        let _killed = kill.args(["-9", &id.to_string()]).status();
+    }
+    let ended: ResUse = waiting
+        .join()
+        .ok()
+        .context("nobody waited for the program")??;
+    Ok(Ended {
+        status: is_over.then_some(ended.status),
+        stdout: std::fs::read(&out)?,
+        stderr: String::from_utf8_lossy(&std::fs::read(&err)?).into_owned(),
+        cpu: ended.rusage.utime + ended.rusage.stime,
+        resident_bytes: ended.rusage.maxrss,
+    })
+}

@@ -1,0 +1,66 @@
+//! What every run must hold to, whatever the file.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::child::Ended;
+
+/// Exit codes that the help promises.
+const CODES: [i32; 4] = [0, 1, 2, 3];
+
+/// What a run that ended did wrong; `None` if nothing.
+pub(crate) fn fault(words: &[String], ended: &Ended, folder: &Path) -> Option<String> {
+    let Some(code) = ended.code() else {
+        let why = match ended.signal() {
+            Some(signal) => format!(
+                "signal {signal} ended it (6: aborted, 9 and 24: too long, 25: wrote too much)"
+            ),
+            None => "it hung".to_owned(),
+        };
+        return Some(format!("{why}: {}", ended.stderr.trim()));
+    };
+    if !CODES.contains(&code) {
+        return Some(format!("exit code {code}: {}", ended.stderr.trim()));
+    }
+    for sign in ["panicked at", "internal error"] {
+        if ended.stderr.contains(sign) {
+            return Some(ended.stderr.trim().to_owned());
+        }
+    }
+    if code != 0 && ended.stderr.trim().is_empty() && ended.stdout.is_empty() {
+        return Some(format!("exit code {code} without a word"));
+    }
+    if ended.stderr.chars().any(is_control) {
+        return Some("control characters in an error message".to_owned());
+    }
+    leftover(folder).or_else(|| wrong_answer(words, ended, code))
+}
+
+/// A partial file that stayed behind.
+fn leftover(folder: &Path) -> Option<String> {
+    let entries = fs::read_dir(folder).ok()?.flatten();
+    let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let partial = names.find(|name| name.starts_with(".vramscope"))?;
+    Some(format!("{partial} stayed behind"))
+}
+
+/// What is wrong with what it printed.
+fn wrong_answer(words: &[String], ended: &Ended, code: i32) -> Option<String> {
+    let is_json = words.iter().any(|word| word == "--json");
+    if is_json && (code == 0 || !ended.stdout.is_empty()) {
+        let parsed = serde_json::from_slice::<Value>(&ended.stdout);
+        return parsed.err().map(|error| format!("its JSON: {error}"));
+    }
+    let Ok(text) = std::str::from_utf8(&ended.stdout) else {
+        return Some("its text is not UTF-8".to_owned());
+    };
+    let is_text = !words.iter().any(|word| word == "--to" || word == "--csv");
+    (is_text && text.chars().any(is_control)).then(|| "control characters in a text".to_owned())
+}
+
+/// Whether a terminal would take a character for an order.
+fn is_control(character: char) -> bool {
+    character.is_control() && !matches!(character, '\n' | '\t')
+}

@@ -1,0 +1,156 @@
+//! `cargo xtask fuzz`: runs the libFuzzer targets in turn with the active compiler.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+
+use crate::executions;
+use crate::process::{cargo, in_root, output, root, run as run_command, target_dir};
+
+/// The flags that cargo-fuzz passes, less the sanitizer's: those need a nightly compiler, and safe code can do without.
+const FLAGS: &str = "--cfg fuzzing -Cdebug-assertions -Coverflow-checks -Ccodegen-units=1 \
+    -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares";
+
+/// Options of the command.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// How long to go on, shared among the targets
+    #[arg(long, default_value_t = 10)]
+    minutes: u64,
+    /// Only this target
+    #[arg(long)]
+    target: Option<String>,
+}
+
+/// Runs the targets, keeps what they reached and what broke them, and adds to the counters.
+///
+/// # Errors
+///
+/// If a build fails, or if an input broke a rule, after all targets had their time.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let mut targets = targets()?;
+    if let Some(only) = &options.target {
+        targets.retain(|target| target == only);
+    }
+    if targets.is_empty() {
+        bail!("no such target in fuzz/targets");
+    }
+    let seconds = (options.minutes * 60 / targets.len() as u64).max(1);
+    let mut broken = Vec::new();
+    for target in &targets {
+        let program = build(target)?;
+        fuzz(target, &program, seconds)?;
+        broken.extend(keep_crashes(target)?);
+        shrink_corpus(target, &program)?;
+    }
+    if !broken.is_empty() {
+        bail!(
+            "inputs that broke a rule are in fuzz/crashes now, where a test runs them; commit them: {}",
+            broken.join(", ")
+        );
+    }
+    Ok(())
+}
+
+/// The names of all targets.
+fn targets() -> Result<Vec<String>> {
+    let entries = fs::read_dir(root().join("fuzz/targets")).context("no fuzz/targets")?;
+    let stem = |path: PathBuf| Some(path.file_stem()?.to_str()?.to_owned());
+    let mut names: Vec<String> = entries
+        .flatten()
+        .filter_map(|entry| stem(entry.path()))
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+/// Builds a target with coverage. An explicit platform keeps the flags from build scripts and macros.
+fn build(target: &str) -> Result<PathBuf> {
+    let version = output(Command::new("rustc").arg("-vV")).context("rustc does not answer")?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    let host = host.context("rustc names no host")?;
+    let folder = target_dir().join("fuzz");
+    let mut build = cargo();
+    build
+        .env("RUSTFLAGS", FLAGS)
+        .args([
+            "build",
+            "--quiet",
+            "--release",
+            "--package",
+            "vramscope-fuzz",
+            "--bin",
+            target,
+        ])
+        .args(["--target", host, "--target-dir"]);
+    run_command(build.arg(&folder))?;
+    Ok(folder.join(host).join("release").join(target))
+}
+
+/// Fuzzes for so many seconds, and counts the executions. Crashes stay in `fuzz/artifacts`.
+fn fuzz(target: &str, program: &Path, seconds: u64) -> Result<()> {
+    let corpus = format!("fuzz/corpus/{target}");
+    fs::create_dir_all(root().join(&corpus))?;
+    fs::create_dir_all(root().join("fuzz/artifacts"))?;
+    println!("fuzzing {target} for {seconds} s");
+    let mut command = in_root(Command::new(program));
+    command
+        .args([&corpus, "fuzz/corpus/seeds", "-dict=fuzz/pickle.dict"])
+        .arg(format!("-artifact_prefix=fuzz/artifacts/{target}-"))
+        .arg(format!("-max_total_time={seconds}"))
+        .args([
+            "-max_len=20000",
+            "-rss_limit_mb=1024",
+            "-timeout=10",
+            "-print_final_stats=1",
+        ])
+        .stderr(Stdio::piped());
+    let ended = command.output().context("cannot start the target")?;
+    let text = String::from_utf8_lossy(&ended.stderr);
+    let count = text
+        .lines()
+        .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"))
+        .and_then(|count| count.trim().parse().ok())
+        .unwrap_or(0);
+    println!("  {count} executions");
+    if !ended.status.success() {
+        let from = text.len().saturating_sub(4_000);
+        println!("{}", text.get(from..).unwrap_or(&text));
+    }
+    executions::add(target, count)
+}
+
+/// Moves what broke a rule to `fuzz/crashes`. Returns the names.
+fn keep_crashes(target: &str) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(root().join("fuzz/artifacts"))?.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(&format!("{target}-")) {
+            fs::rename(entry.path(), root().join("fuzz/crashes").join(&name))?;
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// Keeps of a corpus only what reaches code that nothing smaller reaches.
+fn shrink_corpus(target: &str, program: &Path) -> Result<()> {
+    let corpus = root().join("fuzz/corpus").join(target);
+    let less = corpus.with_extension("less");
+    fs::create_dir_all(&less)?;
+    let mut merge = in_root(Command::new(program));
+    merge.arg("-merge=1").arg(&less).arg(&corpus);
+    let ended = merge.stderr(Stdio::null()).status()?;
+    if ended.success() {
+        fs::remove_dir_all(&corpus)?;
+        fs::rename(&less, &corpus)?;
+    } else {
+        fs::remove_dir_all(&less)?;
+    }
+    Ok(())
+}

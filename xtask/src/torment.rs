@@ -1,0 +1,86 @@
+//! `cargo xtask torment`: attacks the command line with damaged and extreme files.
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::executions;
+use crate::process::{cargo, root, run as run_command, target_dir};
+use crate::program::{self, Speed};
+
+/// The package that attacks.
+pub(crate) const PACKAGE: &str = "vramscope-torment";
+
+/// Seconds of the attack in `cargo xtask test`.
+const SECONDS_IN_TESTS: u64 = 60;
+
+/// The seed in `cargo xtask test`. A change must never fail by a file that chance chose.
+const SEED_IN_TESTS: u64 = 1;
+
+/// Options of the command.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// How long to go on
+    #[arg(long, default_value_t = 10)]
+    minutes: u64,
+    /// What the files are made from; another one each time without it
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Only this case, to repeat a fault
+    #[arg(long)]
+    case: Option<u64>,
+    /// Also compare the time and memory for files of different sizes, which takes some minutes
+    #[arg(long)]
+    growth: bool,
+}
+
+/// Attacks for as long as the options say, and adds the number of runs to the counter.
+///
+/// # Errors
+///
+/// If a build fails, or at a fault.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let program = program::build_without_page(Speed::Dev)?;
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+    let any = since_1970.map_or(0, |since| since.as_secs());
+    let mut words = vec![
+        format!("--seconds={}", options.minutes * 60),
+        format!("--seed={}", options.seed.unwrap_or(any)),
+    ];
+    words.extend(options.case.map(|case| format!("--case={case}")));
+    words.extend(options.growth.then(|| "--growth".to_owned()));
+    let counted = target_dir().join("torment-runs");
+    words.push(format!("--count={}", counted.display()));
+    let result = attack(&program, &words);
+    let runs = std::fs::read_to_string(&counted).unwrap_or_default();
+    if options.case.is_none() {
+        executions::add("torment", runs.trim().parse().unwrap_or(0))?;
+    }
+    result
+}
+
+/// The attack that is part of the tests: the same files each time.
+///
+/// # Errors
+///
+/// As [`run`].
+pub(crate) fn in_tests(program: &Path) -> Result<()> {
+    let words = [
+        format!("--seconds={SECONDS_IN_TESTS}"),
+        format!("--seed={SEED_IN_TESTS}"),
+    ];
+    attack(program, &words)
+}
+
+fn attack(program: &Path, words: &[String]) -> Result<()> {
+    let mut command = cargo();
+    command.args(["run", "--quiet", "--package", PACKAGE, "--", "--program"]);
+    command.arg(program);
+    for folder in ["fuzz/corpus/seeds", "fuzz/crashes"] {
+        command.arg("--seeds").arg(root().join(folder));
+    }
+    command.arg("--faults").arg(target_dir().join("torment"));
+    run_command(command.args(words))
+}
