@@ -6,7 +6,7 @@
 //! [`RULES`] say what stays, each with examples. Everything else is hashed: a name that no rule knows costs
 //! readability, and never reveals somebody's words.
 //!
-//! *Left out*: settings that no torch has, unknown keys, warnings.
+//! *Left out*: settings that no torch has, unknown keys, warnings other than of damage.
 
 mod functions;
 mod keep;
@@ -127,6 +127,7 @@ pub fn anonymise(snapshot: &Snapshot, anonymiser: &Anonymiser) -> Snapshot {
     new.keys = snapshot.keys;
     new.source.clone_from(&snapshot.source);
     new.producer.clone_from(&snapshot.producer);
+    new.warnings = snapshot.warnings.inherited();
     new
 }
 

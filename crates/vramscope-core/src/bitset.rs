@@ -110,7 +110,7 @@ impl BitSet {
     }
 
     /// The members, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = usize> + Clone + '_ {
         self.words
             .iter()
             .enumerate()
@@ -120,7 +120,7 @@ impl BitSet {
 
 /// The positions of the set bits of `word`, ascending.
 #[inline]
-pub fn bits(mut word: u64) -> impl Iterator<Item = usize> {
+pub fn bits(mut word: u64) -> impl Iterator<Item = usize> + Clone {
     std::iter::from_fn(move || {
         (word != 0).then(|| {
             let bit = word.trailing_zeros() as usize;

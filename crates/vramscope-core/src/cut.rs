@@ -92,6 +92,7 @@ fn facts(transfer: &mut Transfer<'_>) {
     let to = &mut transfer.to;
     to.settings.clone_from(&from.settings);
     to.extras.clone_from(&from.extras);
+    to.warnings = from.warnings.inherited();
     to.producer.clone_from(&from.producer);
     to.keys = from.keys;
     // Former tenants of blocks (torch 1.13 and 2.0) are left out.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::model::ContainerKind;
+use crate::model::{ContainerKind, WarningKind};
 
 /// A file that could not be read.
 ///
@@ -68,6 +68,11 @@ pub enum ErrorKind {
     /// A byte that is not an opcode.
     #[error("0x{0:02x} is no pickle opcode")]
     UnknownOpcode(u8),
+    /// The check sum in a container of this kind does not match.
+    #[error(
+        "the {0} data is damaged: the check sum does not match, so some of what was read is not what was written"
+    )]
+    CheckSum(&'static str),
     /// A malformed pickle, JSON or container.
     #[error("{0}")]
     Malformed(String),
@@ -158,7 +163,7 @@ impl Error {
                 "A genuine snapshot holds only plain data. Do not unpickle this file with Python unless you \
                  trust where it comes from."
             }
-            ErrorKind::UnknownOpcode(_) | ErrorKind::Malformed(_) => {
+            ErrorKind::UnknownOpcode(_) | ErrorKind::Malformed(_) | ErrorKind::CheckSum(_) => {
                 "The file is damaged or was not written by PyTorch. Copy it again in binary mode; if that \
                  does not help, please report it with the offset."
             }
@@ -168,6 +173,16 @@ impl Error {
             }
             ErrorKind::Cancelled => "Open it again to read it from the start.",
             ErrorKind::Read(_) => "Check that the file still exists and can be read.",
+        }
+    }
+}
+
+impl ErrorKind {
+    /// The warning of a snapshot that is complete itself, but is followed by this error in its container.
+    pub(crate) fn behind_snapshot(&self) -> WarningKind {
+        match self {
+            Self::CheckSum(_) => WarningKind::CheckSumWrong,
+            _ => WarningKind::DamagedEnd,
         }
     }
 }

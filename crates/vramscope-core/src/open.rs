@@ -84,10 +84,7 @@ pub fn decode_with(input: impl Read, options: Options<'_>) -> Result<Snapshot, E
             .warnings
             .add(WarningKind::FurtherFiles, || "the container".to_owned());
     }
-    // Packed snapshots keep the warnings of the file that they were made from.
-    if encoding != Encoding::Packed {
-        invariants::check(&mut snapshot);
-    }
+    invariants::check(&mut snapshot);
     Ok(snapshot)
 }
 

@@ -31,7 +31,7 @@ impl<'a> GzipReader<'a> {
         if source.peek(2)? == [0x1f, 0x8b] {
             self.member = Some(GzDecoder::new(source));
         } else {
-            source.drain();
+            source.drain().map_err(io::Error::other)?;
         }
         Ok(())
     }
@@ -46,6 +46,9 @@ impl Read for GzipReader<'_> {
             match member.read(out) {
                 Ok(0) => self.next_member()?,
                 Ok(read) => return Ok(read),
+                Err(error) if is_check_sum(&error) => {
+                    return Err(io::Error::other(ErrorKind::CheckSum("gzip")));
+                }
                 Err(error) => {
                     let own = || ErrorKind::Malformed(format!("the gzip data is damaged: {error}"));
                     return Err(io::Error::other(member.get_ref().blame(PLACE, own)));
@@ -54,4 +57,9 @@ impl Read for GzipReader<'_> {
         }
         Ok(0)
     }
+}
+
+/// Whether all of a member was read, and its check sum or size is another. The library tells by the text alone.
+fn is_check_sum(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidInput && error.to_string().contains("matching checksum")
 }

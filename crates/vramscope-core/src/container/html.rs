@@ -89,7 +89,7 @@ impl Read for HtmlReader<'_> {
         {
             let mut rest = payload.into_inner();
             self.counters.add_further_files(rest.count_further());
-            rest.source.drain();
+            rest.source.drain().map_err(io::Error::other)?;
         }
         Ok(read)
     }

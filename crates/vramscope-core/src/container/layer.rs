@@ -105,12 +105,15 @@ impl<'a> Layer<'a> {
         Ok(())
     }
 
-    /// Reads the rest, so that the bytes of the whole file are counted. A failure is ignored, because nothing of the
-    /// rest is needed.
-    pub(super) fn drain(&mut self) {
-        while let Ok([_, ..]) = self.ahead(1) {
+    /// Reads the rest, so that the bytes of the whole file are counted and the check sums around them verified.
+    ///
+    /// # Errors
+    /// The failure that ends the data, if one does.
+    pub(super) fn drain(&mut self) -> Result<(), ErrorKind> {
+        while let [_, ..] = self.ahead(1).map_err(|error| kind_of(&error))? {
             self.consume(usize::MAX);
         }
+        Ok(())
     }
 
     /// Consumes and returns the next `N` bytes.

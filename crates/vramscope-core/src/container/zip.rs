@@ -123,7 +123,7 @@ impl Read for ZipReader<'_> {
             self.ended = true;
             // Damage after the snapshot is no reason to lose it.
             let _count_so_far_is_kept = self.count_further();
-            self.source.drain();
+            self.source.drain().map_err(io::Error::other)?;
         }
         Ok(read)
     }

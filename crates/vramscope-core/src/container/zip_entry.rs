@@ -213,7 +213,7 @@ impl Body {
         if expected == self.crc.sum() {
             Ok(())
         } else {
-            Err(damaged("the check sum does not match"))
+            Err(ErrorKind::CheckSum("zip"))
         }
     }
 }

@@ -44,7 +44,7 @@ impl<'a> ZstdReader<'a> {
                 }
                 [0x28, 0xb5, 0x2f, 0xfd] => break,
                 _ => {
-                    self.source.drain();
+                    self.source.drain()?;
                     return Ok(false);
                 }
             }
@@ -106,7 +106,7 @@ impl Read for ZstdReader<'_> {
 fn check_sum(frame: &FrameDecoder) -> Result<(), ErrorKind> {
     match frame.get_checksum_from_data() {
         Some(expected) if frame.get_calculated_checksum() != Some(expected) => {
-            Err(damaged(&"the check sum does not match"))
+            Err(ErrorKind::CheckSum("zstd"))
         }
         _ => Ok(()),
     }

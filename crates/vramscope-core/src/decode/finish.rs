@@ -9,8 +9,8 @@ use super::producer;
 use super::value::{DictCell, Fault, ListCell, Record, RecordKind, Value};
 use crate::ErrorKind;
 use crate::model::{
-    AnnotationTable, CAPTURE_KEY, Producer, Segment, SegmentTable, Snapshot, Source, WarningKind,
-    capture_of,
+    AnnotationTable, CAPTURE_KEY, DAMAGE_KEY, Producer, Segment, SegmentTable, Snapshot, Source,
+    Warning, WarningKind, capture_of, damage_of,
 };
 
 /// Most devices, because each costs an analysis of its own. Today's largest machines have 72.
@@ -34,7 +34,9 @@ pub(super) fn snapshot(mut machine: Machine) -> Result<Snapshot, Fault> {
         Some(list) => machine.rows_value(list, RecordKind::Annotation, Key::ExternalAnnotations)?,
         None => 0..0,
     };
-    let settings = parts.settings.map(|value| machine.json_of(value));
+    let settings = parts
+        .settings
+        .map(|value| machine.json_of(value, Some(Key::AllocatorSettings.text())));
     machine.complete_addresses();
     let segments = slice(&machine.tables.segments, device_rows);
     let devices: BTreeSet<i32> = segments.iter().map(|segment| segment.device).collect();
@@ -42,6 +44,8 @@ pub(super) fn snapshot(mut machine: Machine) -> Result<Snapshot, Fault> {
         return Err(too_many_devices(Key::Segments));
     }
 
+    let mut warnings = machine.warnings;
+    warnings.merge(parts.damage);
     let tables = machine.tables;
     let keys = tables.keys;
     let mut snapshot = Snapshot {
@@ -68,7 +72,7 @@ pub(super) fn snapshot(mut machine: Machine) -> Result<Snapshot, Fault> {
         keys,
         source: Source::default(),
         producer: Producer::default(),
-        warnings: machine.warnings,
+        warnings,
     };
     snapshot.keys.top = parts.keys;
     snapshot.producer = producer::of(&snapshot);
@@ -90,6 +94,8 @@ struct Parts {
     host_segments: Option<Value>,
     host_traces: Option<Value>,
     extras: serde_json::Map<String, serde_json::Value>,
+    /// The damage of the file that this one was written from.
+    damage: Vec<Warning>,
     keys: u64,
 }
 
@@ -106,6 +112,7 @@ impl Parts {
                 host_segments: None,
                 host_traces: None,
                 extras: serde_json::Map::new(),
+                damage: Vec::new(),
                 keys: 0,
             }),
             Value::List(_) => Err(wrong_shape(
@@ -136,6 +143,7 @@ impl Parts {
             host_segments: get(Key::HostSegments).filter(|value| *value != Value::None),
             host_traces: get(Key::HostTraces).filter(|value| *value != Value::None),
             extras: serde_json::Map::new(),
+            damage: Vec::new(),
             keys: 0,
         };
         if parts.segments == Value::None {
@@ -168,13 +176,22 @@ impl Parts {
                 Some(key) => self.keys |= key.bit(),
                 None if self.extras.len() < 64 => {
                     let name = machine.tables.strings.get(id).to_owned();
-                    let json = machine.json_of(value);
+                    let json = machine.json_of(value, Some(&name));
+                    if name == DAMAGE_KEY
+                        && let Some(damage) = damage_of(&json)
+                    {
+                        self.damage = damage;
+                        continue;
+                    }
                     self.extras.insert(name.clone(), json);
                     if name != CAPTURE_KEY || capture_of(&self.extras).is_none() {
                         machine.warn(WarningKind::UnknownKey(format!("{name} at the top level")));
                     }
                 }
-                None => {}
+                None => {
+                    let name: String = machine.tables.strings.get(id).chars().take(64).collect();
+                    machine.warn_at(WarningKind::ValuesLeftOut, 1, Some(&name));
+                }
             }
         }
     }

@@ -3,7 +3,8 @@
 use serde_json::{Map, Number, Value as Json};
 
 use super::machine::Machine;
-use super::value::Value;
+use super::value::{DictCell, ListCell, Value};
+use crate::model::WarningKind;
 
 /// Most values written out for one value. A few shared lists can stand for a tree of any size.
 const MOST_VALUES: usize = 10_000;
@@ -18,50 +19,76 @@ const SPARE_BYTES: usize = 1 << 20;
 struct Budget {
     values: usize,
     bytes: usize,
+    /// Values that were not written out, each with all that is in it counted as one.
+    left_out: u64,
 }
 
 impl Budget {
     /// The beginning of a text, as much as there is room for.
     fn clip<'t>(&mut self, text: &'t str) -> &'t str {
-        let text = &text[..text.floor_char_boundary(self.bytes)];
-        self.bytes -= text.len();
-        text
+        let clipped = &text[..text.floor_char_boundary(self.bytes)];
+        self.bytes -= clipped.len();
+        self.left_out += u64::from(clipped.len() < text.len());
+        clipped
+    }
+
+    /// Null for a value that JSON has no place for.
+    fn nothing(&mut self) -> Json {
+        self.left_out += 1;
+        Json::Null
     }
 }
 
 impl Machine {
-    /// A value as JSON. Records, values nested too deeply and values beyond the limits become null or are cut.
-    pub(super) fn json_of(&mut self, value: Value) -> Json {
+    /// A value as JSON. Records, values nested too deeply and values beyond the limits become null, are cut or left
+    /// out; a warning counts them. `field` is the value's key at the top level; `None` in a record, whose place is
+    /// known.
+    pub(super) fn json_of(&mut self, value: Value, field: Option<&str>) -> Json {
         let allowed = usize::try_from(self.decoded_bytes).unwrap_or(usize::MAX);
         let allowed = allowed.saturating_mul(2).saturating_add(SPARE_BYTES);
         let bytes = allowed.saturating_sub(self.json_bytes);
         let mut left = Budget {
             values: MOST_VALUES,
             bytes,
+            left_out: 0,
         };
         let json = self.json_within(value, DEEPEST, &mut left);
         self.json_bytes += bytes - left.bytes;
+        if left.left_out > 0 {
+            self.warn_at(WarningKind::ValuesLeftOut, left.left_out, field);
+        }
         json
     }
 
     fn json_within(&self, value: Value, depth: usize, left: &mut Budget) -> Json {
         if depth == 0 || left.values == 0 {
+            left.left_out += u64::from(value != Value::None);
             return Json::Null;
         }
         left.values -= 1;
         match value {
-            Value::None | Value::Record(_) => Json::Null,
+            Value::None => Json::Null,
+            Value::Record(_) => left.nothing(),
             Value::Bool(flag) => Json::Bool(flag),
             Value::Int(int) => int.into(),
             Value::Big(int) => int.into(),
-            Value::Float(float) => Number::from_f64(float).map_or(Json::Null, Json::Number),
+            Value::Float(float) => match Number::from_f64(float) {
+                Some(number) => Json::Number(number),
+                // JSON has no infinity and no NaN.
+                None => left.nothing(),
+            },
             Value::Str(id) => left.clip(self.tables.strings.get(id)).into(),
             Value::Pair(row) => {
                 let (first, second) = self.tables.pair_of(row);
                 Json::Array(vec![first.into(), second.into()])
             }
             Value::List(list) => {
-                let items = self.first_values(self.lists[list as usize], left.values);
+                let cell = self.lists[list as usize];
+                let items = self.first_values(cell, left.values);
+                left.left_out += match cell {
+                    ListCell::UsedRows | ListCell::UsedText(_) => 1,
+                    _ => (self.list_len(list) - items.len()) as u64,
+                };
                 let items = items.into_iter();
                 Json::Array(
                     items
@@ -76,10 +103,13 @@ impl Machine {
     fn json_object(&self, dict: u32, depth: usize, left: &mut Budget) -> Map<String, Json> {
         let mut object = Map::new();
         let Some(row) = self.pairs_of(dict) else {
+            left.left_out += u64::from(self.dict(dict) != DictCell::Empty);
             return object;
         };
-        for &(key, value) in &self.pairs[row as usize] {
+        let pairs = &self.pairs[row as usize];
+        for (place, &(key, value)) in pairs.iter().enumerate() {
             if left.values == 0 {
+                left.left_out += (pairs.len() - place) as u64;
                 break;
             }
             let name = match self.value(key) {

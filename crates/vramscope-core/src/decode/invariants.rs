@@ -1,16 +1,28 @@
 //! Checks the invariants of genuine snapshots (FORMAT.md 1.8), and warns where one is broken.
 
-use crate::Snapshot;
-use crate::model::{BlockState, NO_TIME, Segment, WarningKind};
+use std::ops::Range;
 
-/// Checks the final state and the times, and adds warnings.
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use crate::Snapshot;
+use crate::model::{
+    Action, Block, BlockState, LARGEST_BYTES, NO_TIME, Segment, WarningKind, Warnings,
+};
+
+/// Checks the final state, the times, the sizes and the frees, and adds warnings.
 pub(crate) fn check(snapshot: &mut Snapshot) {
-    check_segments(snapshot);
-    check_order(snapshot);
-    check_times(snapshot);
+    let mut found = Warnings::default();
+    check_segments(snapshot, &mut found);
+    check_order(snapshot, &mut found);
+    check_times(snapshot, &mut found);
+    check_sizes(snapshot, &mut found);
+    check_frees(snapshot, &mut found);
+    // A packed snapshot has some of them already.
+    snapshot.warnings.merge(found.into_list());
 }
 
-fn check_segments(snapshot: &mut Snapshot) {
+fn check_segments(snapshot: &Snapshot, found: &mut Warnings) {
     for (index, segment) in snapshot.segments.rows.iter().enumerate() {
         let place = || format!("segments[{index}]");
         let blocks =
@@ -20,23 +32,19 @@ fn check_segments(snapshot: &mut Snapshot) {
             .map(|block| u128::from(block.size))
             .sum::<u128>();
         if sum != u128::from(segment.total_size) {
-            snapshot
-                .warnings
-                .add(WarningKind::BlocksDoNotFillSegment, place);
+            found.add(WarningKind::BlocksDoNotFillSegment, place);
         }
         let mut next = segment.address;
         for (block_index, block) in blocks.iter().enumerate() {
             if block.address != next {
                 let place = || format!("segments[{index}].blocks[{block_index}]");
-                snapshot
-                    .warnings
-                    .add(WarningKind::BlocksNotContiguous, place);
+                found.add(WarningKind::BlocksNotContiguous, place);
                 break;
             }
             next = next.wrapping_add(block.size);
         }
         if !sums_hold(snapshot, segment) {
-            snapshot.warnings.add(WarningKind::SegmentSumsDiffer, place);
+            found.add(WarningKind::SegmentSumsDiffer, place);
         }
     }
 }
@@ -61,7 +69,7 @@ fn sums_hold(snapshot: &Snapshot, segment: &Segment) -> bool {
 }
 
 /// Checks that the segments of each device are sorted by address and do not overlap.
-fn check_order(snapshot: &mut Snapshot) {
+fn check_order(snapshot: &Snapshot, found: &mut Warnings) {
     for (index, pair) in snapshot.segments.rows.windows(2).enumerate() {
         let [first, second] = pair else { continue };
         if first.device != second.device {
@@ -69,14 +77,14 @@ fn check_order(snapshot: &mut Snapshot) {
         }
         let place = || format!("segments[{}]", index + 1);
         if second.address < first.address {
-            snapshot.warnings.add(WarningKind::SegmentsUnsorted, place);
+            found.add(WarningKind::SegmentsUnsorted, place);
         } else if second.address < first.end() {
-            snapshot.warnings.add(WarningKind::SegmentsOverlap, place);
+            found.add(WarningKind::SegmentsOverlap, place);
         }
     }
 }
 
-fn check_times(snapshot: &mut Snapshot) {
+fn check_times(snapshot: &Snapshot, found: &mut Warnings) {
     let times = &snapshot.events.time_us;
     if times.is_empty() {
         return;
@@ -87,9 +95,106 @@ fn check_times(snapshot: &mut Snapshot) {
             let time = times.get(row as usize).copied().unwrap_or(NO_TIME);
             if time < latest && time != NO_TIME {
                 let place = || format!("device_traces[{device}][{}]", row - rows.start);
-                snapshot.warnings.add(WarningKind::TimeRunsBackwards, place);
+                found.add(WarningKind::TimeRunsBackwards, place);
             }
             latest = latest.max(time);
+        }
+    }
+}
+
+/// Checks that all sizes are possible.
+fn check_sizes(snapshot: &Snapshot, found: &mut Warnings) {
+    let tables = [
+        ("segments", &snapshot.segments),
+        ("host_segments", &snapshot.host_segments),
+    ];
+    for (table, segments) in tables {
+        for (index, segment) in segments.rows.iter().enumerate() {
+            if !segment_sizes(segment).all(is_possible) {
+                found.add(WarningKind::ImpossibleSize, || format!("{table}[{index}]"));
+            }
+            let blocks = segment.blocks.start as usize..segment.blocks.end as usize;
+            let blocks = snapshot.blocks.rows.get(blocks).unwrap_or_default();
+            for (block_index, block) in blocks.iter().enumerate() {
+                if !block_sizes(snapshot, block).all(is_possible) {
+                    let place = || format!("{table}[{index}].blocks[{block_index}]");
+                    found.add(WarningKind::ImpossibleSize, place);
+                }
+            }
+        }
+    }
+    for (device, rows) in snapshot.traces.iter().enumerate() {
+        check_event_sizes(snapshot, rows, &format!("device_traces[{device}]"), found);
+    }
+    check_event_sizes(snapshot, &snapshot.host_trace, "host_traces", found);
+}
+
+fn is_possible(bytes: u64) -> bool {
+    bytes <= LARGEST_BYTES
+}
+
+fn segment_sizes(segment: &Segment) -> impl Iterator<Item = u64> {
+    let sums = [
+        segment.allocated_size,
+        segment.active_size,
+        segment.requested_size,
+    ];
+    sums.into_iter().flatten().chain([segment.total_size])
+}
+
+fn block_sizes(snapshot: &Snapshot, block: &Block) -> impl Iterator<Item = u64> {
+    let tenants = snapshot.blocks.tenants(block).iter();
+    let tenants = tenants.map(|tenant| tenant.real_size);
+    tenants.chain(block.requested_size).chain([block.size])
+}
+
+fn check_event_sizes(snapshot: &Snapshot, rows: &Range<u32>, trace: &str, found: &mut Warnings) {
+    let events = &snapshot.events;
+    for row in rows.clone() {
+        let bytes = match events.action[row as usize] {
+            // A program may ask for any size; what the device has free is in place of the address.
+            Action::Oom => events.addr[row as usize],
+            Action::Other(_) => continue,
+            _ => events.size[row as usize],
+        };
+        if !is_possible(bytes) {
+            let place = || format!("{trace}[{}]", row - rows.start);
+            found.add(WarningKind::ImpossibleSize, place);
+        }
+    }
+}
+
+/// How far an address is freed since its last alloc. Without an alloc the first free is of an allocation from before
+/// the recording.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Freed {
+    No,
+    Requested,
+    Completed,
+}
+
+/// Checks that no address is freed again without an alloc in between.
+fn check_frees(snapshot: &Snapshot, found: &mut Warnings) {
+    let events = &snapshot.events;
+    for (device, rows) in snapshot.traces.iter().enumerate() {
+        let actions = &events.action[rows.start as usize..rows.end as usize];
+        // Recorded without allocs (`skip_actions`), every tenancy of an address but its first would count.
+        if !actions.contains(&Action::Alloc) {
+            continue;
+        }
+        let mut addresses: HashMap<u64, Freed, RandomState> = HashMap::default();
+        for (row, action) in rows.clone().zip(actions) {
+            let (now, is_twice): (_, fn(Freed) -> bool) = match action {
+                Action::Alloc => (Freed::No, |_| false),
+                Action::FreeRequested => (Freed::Requested, |before| before != Freed::No),
+                Action::FreeCompleted => (Freed::Completed, |before| before == Freed::Completed),
+                _ => continue,
+            };
+            let before = addresses.insert(events.addr[row as usize], now);
+            if before.is_some_and(is_twice) {
+                let place = || format!("device_traces[{device}][{}]", row - rows.start);
+                found.add(WarningKind::FreedTwice, place);
+            }
         }
     }
 }

@@ -73,7 +73,7 @@ pub(super) fn read(
             Ok(true) => {}
             Ok(false) => machine.warn(WarningKind::TrailingBytes),
             // The snapshot itself is complete, so damage after it is only a warning.
-            Err(_) => machine.warn(WarningKind::DamagedEnd),
+            Err(error) => machine.warn(kind_of(&error).behind_snapshot()),
         }
     }
     end

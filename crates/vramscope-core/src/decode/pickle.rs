@@ -44,7 +44,7 @@ pub(super) fn read(
             Ok(false) => {}
             Ok(true) => machine.warn(WarningKind::TrailingBytes),
             // The snapshot itself is complete, so damage after it is only a warning.
-            Err(_) => machine.warn(WarningKind::DamagedEnd),
+            Err(error) => machine.warn(error.behind_snapshot()),
         }
     }
     End { fault, offset }

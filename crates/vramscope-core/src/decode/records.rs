@@ -366,7 +366,7 @@ impl Machine {
             }
             _ => {}
         }
-        let json = self.json_of(value).to_string();
+        let json = self.json_of(value, None).to_string();
         let id = self.tables.strings.try_intern(&json);
         match (value, id) {
             (Value::Dict(dict), Some(id)) => self.set_dict(dict, DictCell::Text(id))?,
@@ -453,11 +453,16 @@ impl Machine {
 
     #[cold]
     pub(super) fn warn(&mut self, kind: WarningKind) {
+        self.warn_at(kind, 1, None);
+    }
+
+    /// Counts `times` oddities of the current record, or of a key below it.
+    pub(super) fn warn_at(&mut self, kind: WarningKind, times: u64, field: Option<&str>) {
         let path = if self.warnings.wants_place(&kind) {
-            super::path::of(self, None)
+            super::path::of(self, field)
         } else {
             String::new()
         };
-        self.warnings.add(kind, || path);
+        self.warnings.add_times(times, kind, || path);
     }
 }

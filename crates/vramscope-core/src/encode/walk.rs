@@ -7,8 +7,8 @@ use super::sink::{Shared, Sink};
 use crate::decode::Key;
 use crate::ids::{EventId, FrameId, StackId, StringId};
 use crate::model::{
-    Action, Annotation, Block, BlockState, Frame, FxNode, LinesId, NO_TIME, PoolId, Segment,
-    SegmentKind, Snapshot, Stage, Tenant,
+    Action, Annotation, Block, BlockState, DAMAGE_KEY, Frame, FxNode, LinesId, NO_TIME, PoolId,
+    Segment, SegmentKind, Snapshot, Stage, Tenant,
 };
 
 /// Writes the whole snapshot.
@@ -18,7 +18,9 @@ pub(super) fn write(snapshot: &Snapshot, sink: impl Sink) -> io::Result<()> {
         has_addresses: has_addresses(snapshot),
         sink,
     };
-    if snapshot.keys.top == 0 && snapshot.traces.is_empty() {
+    // A list of segments alone has no place for damage.
+    let is_list = snapshot.keys.top == 0 && snapshot.traces.is_empty();
+    if is_list && snapshot.warnings.damage().next().is_none() {
         walker.segments(&snapshot.segments.rows)?;
     } else {
         walker.top()?;
@@ -89,6 +91,11 @@ impl<S: Sink> SnapshotWalker<'_, S> {
         for (name, value) in &snapshot.extras {
             self.sink.other_key(name)?;
             self.sink.generic(value)?;
+        }
+        let damage: Vec<_> = snapshot.warnings.damage().collect();
+        if !damage.is_empty() {
+            self.sink.other_key(DAMAGE_KEY)?;
+            self.sink.generic(&serde_json::to_value(damage)?)?;
         }
         self.sink.close_dict()
     }

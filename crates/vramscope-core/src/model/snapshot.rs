@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AnnotationTable, BlockTable, ContextTable, EventTable, FrameTable, SegmentTable, StackTable,
-    Streams, StringTable, Warnings,
+    Streams, StringTable, Warning, Warnings,
 };
 use crate::ids::{EventId, StringId};
 
@@ -131,6 +131,17 @@ pub(crate) fn capture_of(
 ) -> Option<&serde_json::Map<String, serde_json::Value>> {
     let capture = extras.get(CAPTURE_KEY)?.as_object()?;
     capture.get("tool")?.is_string().then_some(capture)
+}
+
+/// The top-level key of snapshots that were written from a damaged file.
+pub(crate) const DAMAGE_KEY: &str = "damage";
+
+/// The value of that key: the damage of that file, without kinds that this version does not know. `None` if it is
+/// anything but a list.
+pub(crate) fn damage_of(value: &serde_json::Value) -> Option<Vec<Warning>> {
+    let listed = value.as_array()?.iter();
+    let known = listed.filter_map(|warning| Warning::deserialize(warning).ok());
+    Some(known.filter(|warning| warning.kind.is_damage()).collect())
 }
 
 impl Snapshot {

@@ -5,6 +5,12 @@ use serde::{Deserialize, Serialize};
 /// Places kept per kind.
 const PLACES_KEPT: usize = 3;
 
+/// Longest place that is taken from a file, in bytes.
+const LONGEST_PLACE: usize = 256;
+
+/// The largest size that is taken for possible: the address space of today's processors and GPUs.
+pub(crate) const LARGEST_BYTES: u64 = 1 << 48;
+
 /// A kind of oddity.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "detail")]
@@ -34,8 +40,45 @@ pub enum WarningKind {
     TrailingBytes,
     /// The snapshot is complete, but what follows it in its container is damaged or cut off.
     DamagedEnd,
+    /// A container's check sum is not that of its content: some of what was read is not what was written.
+    CheckSumWrong,
+    /// A size below 0, which is read as one beyond 2^63, or beyond 2^48. Sums with it saturate.
+    ImpossibleSize,
+    /// An address is freed again although nothing was allocated there in between.
+    FreedTwice,
+    /// Values of settings, metadata or unknown keys that are not kept: too many, nested too deeply, or not plain data.
+    ValuesLeftOut,
     /// Several snapshots in one container; the first was read.
     FurtherFiles,
+}
+
+impl WarningKind {
+    /// Whether figures or texts may differ from what was written: the file is damaged, or was altered. The other
+    /// kinds are remarks on genuine files and files of other tools.
+    ///
+    /// Kinds of damage hold no text of the file.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::BlocksDoNotFillSegment
+            | Self::BlocksNotContiguous
+            | Self::SegmentSumsDiffer
+            | Self::SegmentsOverlap
+            | Self::DamagedEnd
+            | Self::CheckSumWrong
+            | Self::ImpossibleSize
+            | Self::FreedTwice
+            | Self::ValuesLeftOut => true,
+            Self::UnknownKey(_)
+            | Self::UnknownAction(_)
+            | Self::MissingKey(_)
+            | Self::SegmentsUnsorted
+            | Self::TimeRunsBackwards
+            | Self::InvalidUtf8
+            | Self::TrailingBytes
+            | Self::FurtherFiles => false,
+        }
+    }
 }
 
 /// All oddities of one kind.
@@ -58,14 +101,36 @@ pub struct Warnings {
 }
 
 impl Warnings {
-    /// Most kinds kept. Further kinds are dropped, so that a hostile file cannot make the list as long as itself.
+    /// Most kinds kept. Further remarks are dropped, so that a hostile file cannot make the list as long as itself;
+    /// the kinds of damage are few.
     const KINDS_KEPT: usize = 256;
 
     /// Counts an oddity. `place` is only called for the first few of a kind.
     pub(crate) fn add(&mut self, kind: WarningKind, place: impl FnOnce() -> String) {
+        self.add_times(1, kind, place);
+    }
+
+    /// Counts `times` oddities at one place. `place` is only called for the first few of a kind.
+    pub(crate) fn add_times(
+        &mut self,
+        times: u64,
+        kind: WarningKind,
+        place: impl FnOnce() -> String,
+    ) {
+        let Some(warning) = self.entry(kind) else {
+            return;
+        };
+        warning.count = warning.count.saturating_add(times);
+        if warning.places.len() < PLACES_KEPT {
+            warning.places.push(place());
+        }
+    }
+
+    /// The warning of a kind; a new one has the count 0. `None` if the kind is dropped.
+    fn entry(&mut self, kind: WarningKind) -> Option<&mut Warning> {
         let index = match self.list.iter().position(|warning| warning.kind == kind) {
             Some(index) => index,
-            None if self.list.len() < Self::KINDS_KEPT => {
+            None if self.list.len() < Self::KINDS_KEPT || kind.is_damage() => {
                 self.list.push(Warning {
                     kind,
                     count: 0,
@@ -73,30 +138,62 @@ impl Warnings {
                 });
                 self.list.len() - 1
             }
-            None => return,
+            None => return None,
         };
-        let warning = &mut self.list[index];
-        warning.count = warning.count.saturating_add(1);
-        if warning.places.len() < PLACES_KEPT {
-            warning.places.push(place());
+        self.list.get_mut(index)
+    }
+
+    /// Adds what else is known of the same file, within the limits of this type. Of a kind that both have, the higher
+    /// count holds: a file that was written from a damaged one says so itself, and shows some of the damage again.
+    pub(crate) fn merge(&mut self, others: impl IntoIterator<Item = Warning>) {
+        for other in others {
+            let Some(warning) = self.entry(other.kind) else {
+                continue;
+            };
+            warning.count = warning.count.max(other.count);
+            if warning.places.is_empty() {
+                let places = other.places.into_iter();
+                let places = places.filter(|place| place.len() <= LONGEST_PLACE);
+                warning.places = places.take(PLACES_KEPT).collect();
+            }
         }
     }
 
-    /// Cuts warnings to the limits of this type. Those of a packed file come from outside.
-    pub(crate) fn bounded(mut self) -> Self {
-        self.list.truncate(Self::KINDS_KEPT);
-        for warning in &mut self.list {
-            warning.places.truncate(PLACES_KEPT);
+    /// The damage, for a snapshot made of a part of this one or with other names: without places, which would be
+    /// wrong there.
+    pub(crate) fn inherited(&self) -> Self {
+        let list = self.damage().map(|warning| Warning {
+            places: Vec::new(),
+            ..warning.clone()
+        });
+        Self {
+            list: list.collect(),
         }
-        self
+    }
+
+    /// The warnings in a file, cut to the limits of this type: they come from outside.
+    pub(crate) fn bounded(self) -> Self {
+        let mut bounded = Self::default();
+        bounded.merge(self.list);
+        bounded
+    }
+
+    /// Those that mean damage, see [`WarningKind::is_damage`].
+    pub fn damage(&self) -> impl Iterator<Item = &Warning> {
+        self.list.iter().filter(|warning| warning.kind.is_damage())
     }
 
     /// Whether the place of a further oddity of this kind would be kept.
     pub(crate) fn wants_place(&self, kind: &WarningKind) -> bool {
         match self.list.iter().find(|warning| warning.kind == *kind) {
             Some(warning) => warning.places.len() < PLACES_KEPT,
-            None => self.list.len() < Self::KINDS_KEPT,
+            None => self.list.len() < Self::KINDS_KEPT || kind.is_damage(),
         }
+    }
+
+    /// The warnings as a list.
+    pub(crate) fn into_list(self) -> Vec<Warning> {
+        self.list
     }
 
     /// The warnings, by first occurrence.

@@ -95,7 +95,7 @@ impl Reader<'_, '_> {
             Ok(false) => {}
             Ok(true) => self.warn(WarningKind::TrailingBytes),
             // The snapshot itself is complete.
-            Err(_) => self.warn(WarningKind::DamagedEnd),
+            Err(error) => self.warn(error.behind_snapshot()),
         }
         Ok(())
     }

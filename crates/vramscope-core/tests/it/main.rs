@@ -8,6 +8,7 @@ mod call_tree;
 mod captured;
 mod compare;
 mod cut;
+mod damage;
 mod differences;
 mod encode;
 mod fixtures;

@@ -19,7 +19,7 @@ use crate::analysis::time::replay::mismatched_segment_events;
 use crate::ids::{AllocationId, EventId};
 use crate::model::{Action, DeviceIndex};
 
-pub use words::warning_text;
+pub use words::{warning_line, warning_text};
 
 /// How much a fact affects the results.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]

@@ -1,4 +1,54 @@
-//! Bytes over time as steps of (first moment, bytes from then on), ascending.
+//! Bytes over time: by moment, and as steps of (first moment, bytes from then on), ascending.
+
+/// An allocation's first moment, its first moment no longer live, and its bytes.
+pub(crate) type Life = (u32, u32, u64);
+
+/// The live bytes at each of `moments` moments, from births and deaths; saturating.
+pub(crate) fn live_bytes(lives: impl Iterator<Item = Life> + Clone, moments: usize) -> Vec<u64> {
+    let mut all = lives.clone().map(|(.., bytes)| bytes);
+    if all
+        .try_fold(0, |sum: u64, bytes| sum.checked_add(bytes))
+        .is_none()
+    {
+        return impossible_live_bytes(lives, moments);
+    }
+    // First the differences, then their running sum in place. Differences may be negative, so arithmetic wraps; the sum
+    // does not, as it is never more than all bytes.
+    let mut bytes = vec![0_u64; moments];
+    for (born, died, size) in lives {
+        if let Some(change) = bytes.get_mut(born as usize) {
+            *change = change.wrapping_add(size);
+        }
+        if let Some(change) = bytes.get_mut(died as usize) {
+            *change = change.wrapping_sub(size);
+        }
+    }
+    let mut live = 0_u64;
+    for change in &mut bytes {
+        live = live.wrapping_add(*change);
+        *change = live;
+    }
+    bytes
+}
+
+/// [`live_bytes`] of sizes that only a damaged file has, with sums of twice the bits.
+fn impossible_live_bytes(lives: impl Iterator<Item = Life>, moments: usize) -> Vec<u64> {
+    let mut changes = vec![0_i128; moments];
+    for (born, died, size) in lives {
+        if let Some(change) = changes.get_mut(born as usize) {
+            *change += i128::from(size);
+        }
+        if let Some(change) = changes.get_mut(died as usize) {
+            *change -= i128::from(size);
+        }
+    }
+    let mut live = 0_i128;
+    let running = changes.into_iter().map(|change| {
+        live += change;
+        u64::try_from(live.max(0)).unwrap_or(u64::MAX)
+    });
+    running.collect()
+}
 
 /// The bytes at a moment; 0 before the first step.
 #[must_use]

@@ -4,7 +4,7 @@ mod pairing;
 
 use std::ops::Range;
 
-use super::byte_steps::{bytes_at, most_bytes};
+use super::byte_steps::{Life, bytes_at, live_bytes, most_bytes};
 use crate::Snapshot;
 use crate::ids::{AllocationId, BlockId, EventId, StackId};
 use crate::model::{Action, DeviceIndex, NO_TIME};
@@ -42,6 +42,16 @@ impl AllocationTable {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
+    }
+
+    /// The life of a row.
+    pub(crate) fn life(&self, row: usize) -> Life {
+        (self.born[row], self.died[row], self.bytes[row])
+    }
+
+    /// The lives of all rows.
+    pub(crate) fn lives(&self) -> impl Iterator<Item = Life> + Clone {
+        (0..self.len()).map(|row| self.life(row))
     }
 
     /// Number and requested bytes of allocations from before the recording.
@@ -88,7 +98,7 @@ pub struct History {
     pub before_recording: u32,
     /// By event, counted from `first_event`: the allocation it concerns, or `u32::MAX`.
     pub allocation_of_event: Vec<u32>,
-    /// By moment: requested bytes of all live allocations, pending ones included. `event_count + 1` long.
+    /// By moment: requested bytes of all live allocations, pending ones included; saturating. `event_count + 1` long.
     pub active_bytes: Vec<u64>,
     /// Bytes of all segments as steps of (first moment, bytes from then on), ascending; the first is at moment 0.
     pub reserved_steps: Vec<(u32, u64)>,
@@ -109,7 +119,8 @@ impl History {
     pub fn of(snapshot: &Snapshot, device: DeviceIndex) -> Self {
         let rows = snapshot.trace(device);
         let mut history = pairing::pair(snapshot, device, rows.clone());
-        history.active_bytes = totals(&history.allocations, history.event_count);
+        let moments = history.event_count as usize + 1;
+        history.active_bytes = live_bytes(history.allocations.lives(), moments);
         history.peak_moment = first_highest(&history.active_bytes);
         history.reserved_steps = reserved_steps(snapshot, device, rows.clone());
         history.moment_start_us = moment_starts(snapshot, rows);
@@ -215,32 +226,6 @@ pub enum StackSource {
     Block,
     /// The event that freed it; neither of the others was recorded.
     Free,
-}
-
-/// Live bytes at every moment, from births and deaths.
-fn totals(allocations: &AllocationTable, event_count: u32) -> Vec<u64> {
-    let moments = event_count as usize + 1;
-    // First the differences, then their running sum in place. Arithmetic wraps, because differences may be negative.
-    let mut bytes = vec![0_u64; moments];
-    for ((&born, &died), &size) in allocations
-        .born
-        .iter()
-        .zip(&allocations.died)
-        .zip(&allocations.bytes)
-    {
-        if let Some(total) = bytes.get_mut(born as usize) {
-            *total = total.wrapping_add(size);
-        }
-        if let Some(total) = bytes.get_mut(died as usize) {
-            *total = total.wrapping_sub(size);
-        }
-    }
-    let mut total = 0_u64;
-    for difference in &mut bytes {
-        total = total.wrapping_add(*difference);
-        *difference = total;
-    }
-    bytes
 }
 
 /// The first index of the largest value.

@@ -3,6 +3,8 @@
 //! There can be thousands of ranges (annotations, steps, a selection being drawn). So sums are prepared
 //! once: bytes born up to each allocation, and the highest moment of each stretch.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::history::History;
@@ -50,7 +52,8 @@ impl RangeTotals {
 /// Prepared sums of one history, from which [`RangeTotals`] are made. Takes about 10 bytes per allocation and event.
 #[derive(Clone, Debug, Default)]
 pub struct RangeSums {
-    /// By row: bytes of all allocations before it, wrapping. Has one entry more than there are rows.
+    /// By row: bytes of all allocations before it. Has one entry more than there are rows; empty if the sum of all
+    /// does not fit, as in damaged files.
     bytes_before_row: Vec<u64>,
     /// Level 0: the highest moment of each stretch. Level `k`: the highest moment of the 2^k stretches that begin at
     /// each stretch.
@@ -61,14 +64,15 @@ impl RangeSums {
     /// Prepares the sums of a history.
     #[must_use]
     pub fn of(history: &History) -> Self {
-        let mut sum = 0_u64;
         let sizes = history.allocations.bytes.iter();
-        let running = sizes.map(|&bytes| {
-            sum = sum.wrapping_add(bytes);
-            sum
+        let running = sizes.scan(0_u64, |sum, &bytes| {
+            let next = sum.checked_add(bytes);
+            *sum = next.unwrap_or(0);
+            Some(next)
         });
+        let all = std::iter::once(Some(0)).chain(running);
         Self {
-            bytes_before_row: std::iter::once(0).chain(running).collect(),
+            bytes_before_row: all.collect::<Option<_>>().unwrap_or_default(),
             highest: highest_levels(&history.active_bytes),
         }
     }
@@ -86,8 +90,7 @@ impl RangeSums {
             born.partition_point(|&birth| birth <= moment)
         };
         let (first, end) = (row(from), row(to));
-        let before_row = |row: usize| self.bytes_before_row.get(row).copied().unwrap_or(0);
-        let allocated_bytes = before_row(end).wrapping_sub(before_row(first));
+        let allocated_bytes = self.bytes_of_rows(history, first..end);
         let (before_bytes, after_bytes) = (active(from), active(to));
         let peak_moment = self.highest_in(&history.active_bytes, from, to);
         RangeTotals {
@@ -97,10 +100,24 @@ impl RangeSums {
             peak_moment,
             allocated_bytes,
             freed_bytes: before_bytes
-                .wrapping_add(allocated_bytes)
-                .wrapping_sub(after_bytes),
+                .saturating_add(allocated_bytes)
+                .saturating_sub(after_bytes),
             allocations: (end - first) as u32,
             events: to - from,
+        }
+    }
+
+    /// The bytes of consecutive allocations; saturating.
+    fn bytes_of_rows(&self, history: &History, rows: Range<usize>) -> u64 {
+        let before = |row: usize| self.bytes_before_row.get(row);
+        match (before(rows.start), before(rows.end)) {
+            (Some(before), Some(until)) => until - before,
+            _ => {
+                let sizes = history.allocations.bytes.get(rows).unwrap_or_default();
+                sizes
+                    .iter()
+                    .fold(0, |sum, &bytes| sum.saturating_add(bytes))
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Fact, FactKind, FactLevel, captured, saturating_sum};
 use crate::analysis::memory::capture::AllocatorKind;
-use crate::model::{DeviceIndex, WarningKind};
+use crate::model::{DeviceIndex, Warning, WarningKind};
 use crate::units::{Bytes, Count};
 
 /// Fewer than one in this many counts as a few.
@@ -326,6 +326,19 @@ pub(super) fn plural<'a>(count: u64, one: &'a str, many: &'a str) -> &'a str {
     if count == 1 { one } else { many }
 }
 
+/// A warning in one line: the number, the text and the first places.
+#[must_use]
+pub fn warning_line(warning: &Warning) -> String {
+    let places = warning.places.iter().map(String::as_str);
+    let places: Vec<_> = places.filter(|place| !place.is_empty()).collect();
+    let places = match places.as_slice() {
+        [] => String::new(),
+        places => format!(" (e.g. {})", places.join(", ")),
+    };
+    let text = warning_text(&warning.kind);
+    format!("{} x {text}{places}", Count(warning.count))
+}
+
 /// The text of a warning.
 #[must_use]
 pub fn warning_text(kind: &WarningKind) -> String {
@@ -344,7 +357,15 @@ pub fn warning_text(kind: &WarningKind) -> String {
         WarningKind::InvalidUtf8 => "text is not valid UTF-8; the bad bytes are replaced",
         WarningKind::TrailingBytes => "bytes after the end of the data",
         WarningKind::DamagedEnd => {
-            "the snapshot is complete, but what follows it in its container is damaged"
+            "the snapshot is complete, but what follows it in its container is damaged or cut off"
+        }
+        WarningKind::CheckSumWrong => {
+            "the check sum does not match: some of what was read is not what was written"
+        }
+        WarningKind::ImpossibleSize => "a size is negative or beyond 2^48 bytes",
+        WarningKind::FreedTwice => "an address is freed again with no allocation in between",
+        WarningKind::ValuesLeftOut => {
+            "values are left out: too many, nested too deeply, or not plain data"
         }
         WarningKind::FurtherFiles => "further snapshots in the same container; the first was read",
     };

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::analysis::time::byte_steps::{Life, live_bytes};
 use crate::analysis::time::history::History;
 use crate::bitset::BitSet;
 
@@ -29,11 +30,18 @@ pub struct Totals {
 #[must_use]
 pub fn totals(history: &History, matches: Option<&BitSet>, moment: u32) -> Totals {
     let table = &history.allocations;
+    match matches {
+        Some(set) => {
+            let rows = set.iter().filter(|&row| row < table.len());
+            of_lives(rows.map(|row| table.life(row)), history, moment)
+        }
+        None => of_lives(table.lives(), history, moment),
+    }
+}
+
+fn of_lives(lives: impl Iterator<Item = Life> + Clone, history: &History, moment: u32) -> Totals {
     let mut totals = Totals::default();
-    // Changes of the live bytes by moment. Arithmetic wraps, because a change may be negative.
-    let mut changes = vec![0_u64; history.active_bytes.len()];
-    let mut add = |row: usize| {
-        let (born, died, bytes) = (table.born[row], table.died[row], table.bytes[row]);
+    for (born, died, bytes) in lives.clone() {
         totals.count += 1;
         totals.bytes = totals.bytes.saturating_add(bytes);
         if born <= moment && moment < died {
@@ -43,23 +51,8 @@ pub fn totals(history: &History, matches: Option<&BitSet>, moment: u32) -> Total
         if born <= history.peak_moment && history.peak_moment < died {
             totals.peak_bytes = totals.peak_bytes.saturating_add(bytes);
         }
-        if let Some(change) = changes.get_mut(born as usize) {
-            *change = change.wrapping_add(bytes);
-        }
-        if let Some(change) = changes.get_mut(died as usize) {
-            *change = change.wrapping_sub(bytes);
-        }
-    };
-    match matches {
-        Some(set) => set
-            .iter()
-            .filter(|&row| row < table.len())
-            .for_each(&mut add),
-        None => (0..table.len()).for_each(&mut add),
     }
-    let mut live = 0_u64;
-    for (moment, change) in (0..).zip(&changes) {
-        live = live.wrapping_add(*change);
+    for (moment, live) in (0..).zip(live_bytes(lives, history.active_bytes.len())) {
         if live > totals.highest_bytes {
             (totals.highest_bytes, totals.highest_moment) = (live, moment);
         }

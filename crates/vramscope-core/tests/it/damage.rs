@@ -1,0 +1,375 @@
+//! Damage that leaves a file readable: each kind is counted, stays with what is written from the file, and is in
+//! no genuine one.
+
+use vramscope_core::analysis::recording::Recording;
+use vramscope_core::analysis::search::filter::totals;
+use vramscope_core::analysis::time::range_totals::RangeSums;
+use vramscope_core::anonymise::{Anonymiser, anonymise};
+use vramscope_core::cut::{Piece, cut};
+use vramscope_core::encode::{encode, encode_json};
+use vramscope_core::model::{Warning, WarningKind};
+use vramscope_core::{ErrorKind, Snapshot, decode, vram_format};
+use vramscope_synth::files::{fixtures, fixtures_in, real_files};
+use vramscope_synth::pickle::raw::Raw;
+
+use crate::support::decoded;
+
+fn read(text: &str) -> Snapshot {
+    decode(text.as_bytes()).unwrap()
+}
+
+fn damage(snapshot: &Snapshot) -> Vec<(WarningKind, u64, Vec<String>)> {
+    let damage = snapshot.warnings.damage().cloned();
+    let fields = |Warning {
+                      kind,
+                      count,
+                      places,
+                  }| (kind, count, places);
+    damage.map(fields).collect()
+}
+
+/// The only kind of damage, with its number and places.
+#[track_caller]
+fn only(snapshot: &Snapshot, kind: WarningKind) -> (u64, Vec<String>) {
+    let all = damage(snapshot);
+    assert!(
+        matches!(&all[..], [(found, ..)] if *found == kind),
+        "{all:?}"
+    );
+    (all[0].1, all[0].2.clone())
+}
+
+/// A file of one device with these events: action, address, size.
+fn trace(events: &[(&str, u64, i128)]) -> String {
+    let events = events.iter().map(|(action, address, size)| {
+        let at = if *action == "oom" {
+            "device_free"
+        } else {
+            "addr"
+        };
+        format!(r#"{{"action": "{action}", "{at}": {address}, "size": {size}, "stream": 0}}"#)
+    });
+    let events = events.collect::<Vec<_>>().join(",");
+    format!(r#"{{"segments": [], "device_traces": [[{events}]]}}"#)
+}
+
+fn container(name: &str) -> Vec<u8> {
+    let files = fixtures_in("containers");
+    let found = files.into_iter().find(|file| file.name.ends_with(name));
+    found.unwrap().bytes
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// In one frame with a check sum.
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    let level = ruzstd::encoding::CompressionLevel::Fastest;
+    ruzstd::encoding::compress_to_vec(bytes, level)
+}
+
+#[test]
+fn genuine_files_have_none() {
+    for file in fixtures()
+        .iter()
+        .filter(|file| !file.name.contains("tolerant"))
+    {
+        assert_eq!(damage(&decoded(file)), [], "{}", file.name);
+    }
+    // A file that another project made up for its tests.
+    for file in real_files()
+        .iter()
+        .filter(|file| !file.name.contains("mosaic"))
+    {
+        assert_eq!(damage(&decoded(file)), [], "{}", file.name);
+    }
+}
+
+#[test]
+fn a_wrong_check_sum() {
+    let gzips = ["snapshot.pickle.gz", "snapshot.json.gz", "page.html.gz"].map(|name| {
+        let mut file = container(name);
+        let check_sum = file.len() - 8;
+        file[check_sum] ^= 1;
+        file
+    });
+    let mut zstd = zstd(&container("protocol4.pickle"));
+    *zstd.last_mut().unwrap() ^= 1;
+    let mut nested = gzip(&container("snapshot.pickle.zst"));
+    let check_sum = nested.len() - 8;
+    nested[check_sum] ^= 1;
+    let mut packed = gzip(&container("packed.vram"));
+    let check_sum = packed.len() - 8;
+    packed[check_sum] ^= 1;
+    let zips = ["deflated.zip", "stored.zip", "json.zip"].map(|name| {
+        let mut file = container(name);
+        let headers = (0..file.len()).filter(|&at| file[at..].starts_with(b"PK\x03\x04"));
+        let header = headers
+            .filter(|at| !file[at + 30..].starts_with(b"readme"))
+            .next();
+        file[header.unwrap() + 14] ^= 1;
+        file
+    });
+    for file in gzips.iter().chain(&zips).chain([&zstd, &nested, &packed]) {
+        let snapshot = decode(&file[..]).unwrap();
+        assert_eq!(only(&snapshot, WarningKind::CheckSumWrong).0, 1);
+    }
+}
+
+/// The check sum of a part that ends in the middle of the snapshot: what follows may not belong to it.
+#[test]
+fn a_wrong_check_sum_in_the_middle() {
+    let mut file = container("two_members.pickle.gz");
+    let mut members = (0..file.len()).filter(|&at| file[at..].starts_with(b"\x1f\x8b\x08"));
+    let second = members.nth(1).unwrap();
+    file[second - 8] ^= 1;
+    let error = decode(&file[..]).err().unwrap();
+    assert_eq!(error.kind, ErrorKind::CheckSum("gzip"));
+}
+
+#[test]
+fn impossible_sizes() {
+    let largest = 1 << 48;
+    let events = [
+        ("alloc", 1, -5),
+        ("alloc", 2, largest),
+        ("alloc", 3, largest + 1),
+        ("segment_alloc", 4, 1 << 64),
+        // A program may ask for anything.
+        ("oom", 5, 1 << 60),
+        ("oom", 1 << 49, 1),
+    ];
+    let places = [
+        "device_traces[0][0]",
+        "device_traces[0][2]",
+        "device_traces[0][3]",
+    ];
+    let found = only(&read(&trace(&events)), WarningKind::ImpossibleSize);
+    assert_eq!(found, (4, places.map(str::to_owned).to_vec()));
+
+    let state = r#"{"segments": [{"device": 0, "address": 512, "total_size": -5, "blocks": [
+        {"address": 512, "size": -5, "requested_size": 3, "state": "active_allocated"}]}]}"#;
+    let places = ["segments[0]", "segments[0].blocks[0]"];
+    let found = only(&read(state), WarningKind::ImpossibleSize);
+    assert_eq!(found, (2, places.map(str::to_owned).to_vec()));
+}
+
+#[test]
+fn sums_of_impossible_sizes_saturate() {
+    let ten_gib: i128 = 10 << 30;
+    let all = u64::MAX;
+    for (sizes, expected) in [
+        (vec![1 << 63; 3], vec![0, 1 << 63, all, all]),
+        (vec![ten_gib, -ten_gib], vec![0, ten_gib as u64, all]),
+        (vec![5, -5, 7], vec![0, 5, all, all]),
+    ] {
+        let events: Vec<_> = (1..)
+            .zip(&sizes)
+            .map(|(at, &size)| ("alloc", at, size))
+            .collect();
+        let recording = Recording::of(read(&trace(&events)));
+        let history = recording.devices().next().unwrap().history;
+        assert_eq!(history.active_bytes, expected);
+        let end = history.event_count;
+        let sums = totals(history, None, end);
+        assert_eq!((sums.highest_bytes, sums.live_bytes), (all, all));
+        let range = RangeSums::of(history).totals(history, (0, end));
+        assert_eq!((range.allocated_bytes, range.after_bytes), (all, all));
+    }
+    // What is freed again is gone from the sum.
+    let events = [
+        ("alloc", 1, 1 << 63),
+        ("alloc", 2, 1 << 63),
+        ("free_completed", 1, 1 << 63),
+    ];
+    let recording = Recording::of(read(&trace(&events)));
+    let history = recording.devices().next().unwrap().history;
+    assert_eq!(history.active_bytes, [0, 1 << 63, all, 1 << 63]);
+}
+
+#[test]
+fn doubled_frees() {
+    let [alloc, request, free] = ["alloc", "free_requested", "free_completed"];
+    let other = (alloc, 9, 8);
+    let found = |actions: &[&'static str]| {
+        let events = actions.iter().map(|&action| (action, 1, 8));
+        let events: Vec<_> = [other].into_iter().chain(events).collect();
+        let snapshot = read(&trace(&events));
+        let damage = damage(&snapshot);
+        damage.first().map_or(0, |(kind, count, _)| {
+            assert_eq!(*kind, WarningKind::FreedTwice);
+            *count
+        })
+    };
+    // Of an allocation from before the recording, and with either event left out (`skip_actions`).
+    assert_eq!(found(&[request, free, alloc, request, free]), 0);
+    assert_eq!(found(&[free, alloc, free, alloc]), 0);
+    assert_eq!(found(&[request, alloc, request, alloc]), 0);
+    assert_eq!(found(&[free, free, free]), 2);
+    assert_eq!(found(&[request, request]), 1);
+    assert_eq!(found(&[alloc, request, free, request, free, alloc]), 1);
+    // Where no alloc was recorded at all, nothing can be told.
+    let snapshot = read(&trace(&[(free, 1, 8); 3]));
+    assert_eq!(damage(&snapshot), []);
+}
+
+#[test]
+fn values_left_out() {
+    let kind = WarningKind::ValuesLeftOut;
+    let with = |key: &str, value: &str| {
+        read(&format!(
+            r#"{{"segments": [], "device_traces": [[{{"action": "alloc", "addr": 1, "size": 1, "stream": 0}}]],
+            "{key}": {value}}}"#
+        ))
+    };
+    let place = |key: &str| vec![key.to_owned()];
+    let fits = format!("[{}]", ["1"; 9_998].join(","));
+    assert_eq!(
+        damage(&with("allocator_settings", &format!(r#"{{"a": {fits}}}"#))),
+        []
+    );
+    // The last entry of the list does not fit, nor `z`.
+    let many = format!(r#"{{"a": [{}], "z": 1}}"#, ["1"; 9_999].join(","));
+    let snapshot = with("allocator_settings", &many);
+    assert_eq!(
+        only(&snapshot, kind.clone()),
+        (2, place("allocator_settings"))
+    );
+    assert!(!snapshot.settings.contains_key("z"));
+
+    let nested = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+    assert_eq!(damage(&with("mine", &nested(15))), []);
+    assert_eq!(
+        only(&with("mine", &nested(16)), kind.clone()),
+        (1, place("mine"))
+    );
+    let record = r#"[{"name": "f", "filename": "a.py", "line": 3}]"#;
+    assert_eq!(
+        only(&with("mine", record), kind.clone()),
+        (1, place("mine"))
+    );
+
+    let keys: Vec<_> = (0..70)
+        .map(|key| format!(r#""key {key}": {key}"#))
+        .collect();
+    let snapshot = read(&format!(r#"{{"segments": [], {}}}"#, keys.join(",")));
+    let places = ["key 64", "key 65", "key 66"].map(str::to_owned).to_vec();
+    assert_eq!(only(&snapshot, kind.clone()), (6, places));
+
+    let metadata = trace(&[("alloc", 1, 1)]).replace(
+        r#""stream": 0"#,
+        &format!(r#""stream": 0, "user_metadata": {{"a": {}}}"#, nested(16)),
+    );
+    let (count, places) = only(&read(&metadata), kind.clone());
+    assert_eq!((count, places), (1, place("device_traces[0][0]")));
+
+    let infinite = Raw::proto(2)
+        .op(b'}')
+        .op(b'(')
+        .text("segments")
+        .op(b']')
+        .text("mine");
+    let infinite = infinite
+        .op(b'G')
+        .bytes(&f64::INFINITY.to_be_bytes())
+        .op(b'u')
+        .stop();
+    assert_eq!(
+        only(&decode(&infinite[..]).unwrap(), kind),
+        (1, place("mine"))
+    );
+}
+
+/// Hundreds of harmless remarks do not crowd out the damage.
+#[test]
+fn remarks_leave_room() {
+    let events = (0..400).map(|at| {
+        format!(r#"{{"action": "alloc", "addr": {at}, "size": 1, "stream": 0, "key {at}": 0}}"#)
+    });
+    let bad = r#"{"action": "alloc", "addr": 500, "size": -1, "stream": 0}"#.to_owned();
+    let events: Vec<_> = events.chain([bad]).collect();
+    let text = format!(
+        r#"{{"segments": [], "device_traces": [[{}]]}}"#,
+        events.join(",")
+    );
+    assert_eq!(only(&read(&text), WarningKind::ImpossibleSize).0, 1);
+}
+
+fn written(snapshot: &Snapshot) -> [Snapshot; 3] {
+    let (mut pickle, mut json, mut packed) = (Vec::new(), Vec::new(), Vec::new());
+    encode(snapshot, &mut pickle).unwrap();
+    encode_json(snapshot, &mut json).unwrap();
+    vram_format::write(snapshot, &mut packed).unwrap();
+    [pickle, json, packed].map(|file| decode(&file[..]).unwrap())
+}
+
+#[test]
+fn what_is_written_says_so() {
+    let mut file = gzip(trace(&[("alloc", 1, -5), ("free_completed", 1, -5)]).as_bytes());
+    let check_sum = file.len() - 8;
+    file[check_sum] ^= 1;
+    let first = decode(&file[..]).unwrap();
+    let before = damage(&first);
+    let kinds: Vec<_> = before
+        .iter()
+        .map(|(kind, count, _)| (kind.clone(), *count))
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            (WarningKind::CheckSumWrong, 1),
+            (WarningKind::ImpossibleSize, 2)
+        ]
+    );
+    for again in written(&first) {
+        assert_eq!(damage(&again), before);
+        assert!(again.extras.is_empty(), "{:?}", again.extras);
+        for again in written(&again) {
+            assert_eq!(damage(&again), before, "after two writings");
+        }
+    }
+
+    // A list of segments has no place for it, so it becomes a dict.
+    let list = r#"[{"device": 0, "address": 512, "total_size": -5, "blocks": []}]"#;
+    let list = decode(list.as_bytes()).unwrap();
+    for again in written(&list) {
+        assert_eq!(damage(&again), damage(&list));
+    }
+
+    // Parts, and files without names, have the kinds and numbers of the whole.
+    let recording = Recording::of(first);
+    let device = recording.devices().next().unwrap();
+    let moments = (0, 0);
+    let part = cut(&recording, &[Piece { device, moments }]);
+    let nameless = anonymise(&recording.snapshot, &Anonymiser::salted("salt"));
+    for made in [part, nameless].iter().flat_map(written) {
+        let found: Vec<_> = damage(&made)
+            .into_iter()
+            .map(|(kind, count, _)| (kind, count))
+            .collect();
+        assert_eq!(found, kinds);
+    }
+}
+
+/// `damage` in a file is outside input, too.
+#[test]
+fn what_a_file_says_of_itself_is_bounded() {
+    let place = "x".repeat(1000);
+    let text = format!(
+        r#"{{"segments": [], "damage": [{{"kind": "freed_twice", "count": 3, "places": ["{place}", "a", "b", "c", "d"]}},
+        {{"kind": "not_known_yet", "count": 1, "places": []}}, {{"kind": "unknown_key", "detail": "k", "count": 1, "places": []}}, 7]}}"#
+    );
+    let snapshot = read(&text);
+    let places = ["a", "b", "c"].map(str::to_owned).to_vec();
+    assert_eq!(only(&snapshot, WarningKind::FreedTwice), (3, places));
+    assert_eq!(snapshot.warnings.list().len(), 1);
+    // Somebody else's key of that name is kept as any other.
+    assert_eq!(
+        read(r#"{"segments": [], "damage": "none"}"#).extras["damage"],
+        "none"
+    );
+}
