@@ -8,11 +8,10 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::TempPath;
-
 use crate::failure::Failure;
 use crate::input::is_stdin;
 use crate::output::{self, unwritten};
+use crate::temporary::{self, Temporary};
 
 /// The place for one file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -85,14 +84,20 @@ pub(crate) struct Unfinished {
     out: BufWriter<File>,
     /// The temporary file and the final path. `None` for anything but a regular file (a pipe, `/dev/null`), which is
     /// written directly.
-    beside: Option<(TempPath, PathBuf)>,
+    beside: Option<(Temporary, PathBuf)>,
     is_whole: bool,
 }
 
 impl Unfinished {
     /// Creates the temporary file.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
-        let (file, beside) = beside(path).map_err(|error| named(path, unwritten(error)))?;
+        Self::create_in(path, None)
+    }
+
+    /// Creates the temporary file in this folder, if there is one, instead of beside its final path.
+    fn create_in(path: &Path, folder: Option<&Path>) -> Result<Self, Failure> {
+        let created = beside(path, folder);
+        let (file, beside) = created.map_err(|error| named(path, unwritten(error)))?;
         Ok(Self {
             path: path.to_owned(),
             out: BufWriter::new(file),
@@ -111,28 +116,28 @@ impl Unfinished {
         result.map_err(|failure| named(&self.path, failure))
     }
 
+    fn flush(&mut self) -> Result<(), Failure> {
+        self.write(|out| out.flush().map_err(unwritten))
+    }
+
     /// Renames the file to its final path, unless an earlier write failed.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
-        self.write(|out| out.flush().map_err(unwritten))?;
-        match self.beside {
-            Some((beside, place)) if self.is_whole => beside
-                .persist(place)
-                .map_err(|error| named(&self.path, unwritten(error.error))),
-            _ => Ok(()),
-        }
+        self.flush()?;
+        temporary::rename(self.beside.filter(|_| self.is_whole))
+            .map_err(|error| named(&self.path, unwritten(error)))
     }
 }
 
-fn beside(path: &Path) -> io::Result<(File, Option<(TempPath, PathBuf)>)> {
+fn beside(path: &Path, folder: Option<&Path>) -> io::Result<(File, Option<(Temporary, PathBuf)>)> {
     // A symbolic link stays: its target is replaced.
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if fs::metadata(&place).is_ok_and(|metadata| !metadata.is_file()) {
         return Ok((File::create(place)?, None));
     }
     // Fails here if the folder is missing; later errors concern the temporary file.
-    fs::metadata(folder_of(&place))?;
-    let beside = temporary(&place).tempfile_in(folder_of(&place))?;
-    let (file, beside) = beside.into_parts();
+    let folder = folder.unwrap_or(folder_of(&place));
+    fs::metadata(folder)?;
+    let (file, beside) = Temporary::create(&named_for(&place), folder)?;
     Ok((file, Some((beside, place))))
 }
 
@@ -144,39 +149,56 @@ fn named(path: &Path, failure: Failure) -> Failure {
     }
 }
 
-/// Writes files into a folder, which is created if it is missing. They get their names when all are complete.
-pub(crate) fn fill(
-    path: &Path,
-    write: impl FnOnce(&Path) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let begin = || {
-        let folder = folder_of(path);
-        fs::create_dir_all(folder)?;
-        tempfile::Builder::new().prefix(PREFIX).tempdir_in(folder)
-    };
-    let filled = begin().map_err(unwritten).and_then(|beside| {
-        write(beside.path())?;
-        move_all(beside.path(), path).map_err(unwritten)
-    });
-    filled.map_err(|failure| named(path, failure))
+/// Files that are being written into a folder. They get their names when all are complete; dropped before, they leave
+/// nothing behind.
+pub(crate) struct UnfinishedFolder {
+    path: PathBuf,
+    /// Where the temporary files are if the folder is to be created: in the one that holds it.
+    beside: Option<PathBuf>,
+    files: Vec<Unfinished>,
 }
 
-fn move_all(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        fs::rename(entry.path(), to.join(entry.file_name()))?;
+impl UnfinishedFolder {
+    /// Prepares for writing into `path`. The folder that holds it is created if it is missing.
+    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
+        let beside = (!path.is_dir()).then(|| folder_of(path));
+        beside
+            .map_or(Ok(()), fs::create_dir_all)
+            .map_err(|error| named(path, unwritten(error)))?;
+        Ok(Self {
+            path: path.to_owned(),
+            beside: beside.map(Path::to_owned),
+            files: Vec::new(),
+        })
     }
-    Ok(())
+
+    /// Writes a file of this name.
+    pub(crate) fn write(
+        &mut self,
+        name: &str,
+        write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut file = Unfinished::create_in(&self.path.join(name), self.beside.as_deref())?;
+        file.write(write)?;
+        file.flush()?;
+        self.files.push(file);
+        Ok(())
+    }
+
+    /// Creates the folder if it is missing, and gives the files their names.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        let finished = fs::create_dir_all(&self.path).and_then(|()| {
+            temporary::rename(self.files.into_iter().filter_map(|file| file.beside))
+        });
+        finished.map_err(|error| named(&self.path, unwritten(error)))
+    }
 }
 
-/// The prefix of temporary files: with a dot, a shell's `*` does not match them.
-const PREFIX: &str = ".vramscope-";
-
-/// Prepares the temporary file for `path`, with the permissions that `path` has or a new file would get.
-fn temporary(path: &Path) -> tempfile::Builder<'static, 'static> {
+/// The name of a temporary file for `path`, with the permissions that `path` has or a new file would get.
+fn named_for(path: &Path) -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(PREFIX);
+    // With a dot, a shell's `*` does not match it.
+    builder.prefix(".vramscope-");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

@@ -94,6 +94,9 @@ fn cure(error: &io::Error) -> &'static str {
             "You lack the permission: ask for it, or name another file, folder or port."
         }
         ErrorKind::IsADirectory => "This is a folder; name a file in it.",
+        ErrorKind::FileTooLarge => {
+            "A limit forbids files of this size (see `ulimit -f`): raise it, or write elsewhere."
+        }
         ErrorKind::StorageFull => "The disk is full: make room, or write elsewhere.",
         _ => "",
     }

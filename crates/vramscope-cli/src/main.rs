@@ -2,8 +2,9 @@
 //!
 //! `commands` has a file per command. They share: `arguments` (options with one meaning everywhere), `inputs`,
 //! `input` and `progress` (reading), `subject` (a file and what is derived from it once), `report` (an answer
-//! as text, JSON or CSV), `export` (formats of other tools), `destination` (files to write). Exit codes: 0 success,
-//! 1 bad input, 2 wrong usage, 3 a broken budget or a plan that does not fit.
+//! as text, JSON or CSV), `export` (formats of other tools), `destination` (files to write), `interruption` (signals).
+//! Exit codes: 0 success, 1 bad input, 2 wrong usage, 3 a broken budget or a plan that does not fit; of several
+//! failures the gravest decides.
 
 mod arguments;
 mod commands;
@@ -14,11 +15,14 @@ mod help;
 mod hints;
 mod input;
 mod inputs;
+#[cfg(unix)]
+mod interruption;
 mod one_by_one;
 mod output;
 mod progress;
 mod report;
 mod subject;
+mod temporary;
 
 use std::process::ExitCode;
 
@@ -56,7 +60,7 @@ Examples:
 `vramscope COMMAND --help` has details and examples.
 
 Exit codes: 0 success, 1 bad input, 2 wrong usage, 3 a budget of `check` or `diff` is broken, or
-nothing that `pack` found fits";
+nothing that `pack` found fits, 128+N ended by signal N (130: Ctrl-C), which leaves no unfinished file";
 
 #[derive(Subcommand)]
 enum Command {
@@ -96,6 +100,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    // If it fails, an interruption may leave a temporary file behind, and nothing else is lost.
+    #[cfg(unix)]
+    drop(interruption::watch());
     let matches = help::program().get_matches();
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let result = match arguments.command {

@@ -89,9 +89,9 @@ const ORDERS: [Order; 10] = [
     Order {
         folder: "crates/vramscope-cli/src",
         floors: &[
-            &["failure", "help", "hints"],
+            &["failure", "help", "hints", "temporary"],
             &["output", "progress"],
-            &["input"],
+            &["input", "interruption"],
             &["arguments", "destination"],
             &["report"],
             &["subject"],

@@ -10,7 +10,7 @@ use vramscope_core::cut::{Piece, cut};
 use vramscope_core::tables::Table;
 
 use crate::arguments::Inputs;
-use crate::destination::{self, Destination};
+use crate::destination::{self, Destination, UnfinishedFolder};
 use crate::export::format::{Choice, ChoiceParser, Content, FORMATS};
 use crate::export::{Asked, table_named};
 use crate::failure::Failure;
@@ -305,12 +305,13 @@ fn write_tables(
             "these are several tables; name a folder with -o FOLDER, or one of them with --table";
         return Err(Failure::Usage(text.to_owned()));
     };
-    destination::fill(path, |folder| {
-        Table::ALL.into_iter().try_for_each(|table| {
-            let file = Destination::Path(folder.join(choice.table_file(table)));
-            write_file(&file, choice, |out| write(table, out))
-        })
-    })
+    let mut folder = UnfinishedFolder::create(path)?;
+    for table in Table::ALL {
+        folder.write(&choice.table_file(table), |out| {
+            choice.pack(out, |out| write(table, out))
+        })?;
+    }
+    folder.finish()
 }
 
 /// Cuts the range out, for the devices that were asked for.

@@ -17,6 +17,8 @@ mod help;
 mod html;
 mod inductor;
 mod info;
+#[cfg(unix)]
+mod interrupted;
 mod leaks;
 mod memory_viz;
 mod oom;

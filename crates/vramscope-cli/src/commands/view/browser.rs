@@ -3,11 +3,12 @@
 //! Every user of a machine can read the arguments of all its processes, and the address holds the
 //! secret. So the browser gets the name of a file that only its owner can read, which redirects it.
 
+use std::env;
 use std::io::{self, Write};
 use std::thread;
 use std::time::Duration;
 
-use tempfile::TempPath;
+use crate::temporary::Temporary;
 
 /// The file is removed after this time, in which a slow browser should have started.
 const KEPT: Duration = Duration::from_mins(2);
@@ -15,8 +16,7 @@ const KEPT: Duration = Duration::from_mins(2);
 /// Opens `address` in the default browser.
 pub(crate) fn open(address: &str) -> io::Result<()> {
     let file = redirect(address)?;
-    open::that_detached(&file)?;
-    // If the process ends earlier, a file stays behind whose address no longer answers.
+    open::that_detached(file.as_ref())?;
     thread::Builder::new().spawn(move || {
         thread::sleep(KEPT);
         drop(file);
@@ -25,12 +25,11 @@ pub(crate) fn open(address: &str) -> io::Result<()> {
 }
 
 /// A page that leads to `address`, removed when dropped.
-fn redirect(address: &str) -> io::Result<TempPath> {
+fn redirect(address: &str) -> io::Result<Temporary> {
     // `tempfile` creates it with mode 0600.
-    let mut file = tempfile::Builder::new()
-        .prefix("vramscope-")
-        .suffix(".html")
-        .tempfile()?;
+    let mut name = tempfile::Builder::new();
+    name.prefix("vramscope-").suffix(".html");
+    let (mut file, path) = Temporary::create(&name, &env::temp_dir())?;
     let address = escaped(address);
     write!(
         file,
@@ -38,7 +37,7 @@ fn redirect(address: &str) -> io::Result<TempPath> {
          <meta http-equiv=\"refresh\" content=\"0; url={address}\">\n\
          <a href=\"{address}\">Open vramscope</a>\n"
     )?;
-    Ok(file.into_temp_path())
+    Ok(path)
 }
 
 fn escaped(text: &str) -> String {
@@ -65,7 +64,7 @@ mod tests {
             let mode = std::fs::metadata(&file).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
-        let path = file.to_path_buf();
+        let path = file.as_ref().to_owned();
         drop(file);
         assert!(!path.exists());
     }

@@ -1,0 +1,72 @@
+//! Signals that end the program. They leave neither unfinished files nor progress bars, and the parent process sees
+//! that the signal ended this one, as without a handler.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use libc::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ, c_int};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+
+use crate::{progress, temporary};
+
+/// What terminals, users, batch systems and limits of processor time send to end a program.
+const ENDING: [c_int; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU];
+
+/// How long the bars may take to vanish: a stopped terminal must not keep the program alive.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Starts a thread that waits for signals: within a handler itself, locks and most of the standard library are
+/// forbidden.
+///
+/// # Errors
+/// When the thread or the handlers cannot be set up.
+pub(crate) fn watch() -> io::Result<()> {
+    // Those ignored at the start stay ignored, as `nohup` requires.
+    let ending = ENDING.into_iter().filter(|&signal| !is_ignored(signal));
+    let mut signals = Signals::new(ending.chain([SIGXFSZ]))?;
+    thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            for signal in signals.forever() {
+                // Once it does not end the program, a file beyond the permitted size is an error of writing.
+                if signal != SIGXFSZ {
+                    end(signal);
+                }
+            }
+        })?;
+    Ok(())
+}
+
+fn end(signal: c_int) {
+    let _no_new_ones = temporary::remove_all();
+    let (erased, wait) = mpsc::channel();
+    let erasing = thread::Builder::new().spawn(move || {
+        progress::suspend(|| {
+            let _ = erased.send(());
+            // No bar may be drawn any more.
+            loop {
+                thread::park();
+            }
+        })
+    });
+    if erasing.is_ok() {
+        let _ = wait.recv_timeout(PATIENCE);
+    }
+    // Does not return.
+    drop(emulate_default_handler(signal));
+}
+
+/// Whether this process was started with a signal ignored.
+#[expect(unsafe_code, reason = "the standard library knows no signals")]
+fn is_ignored(signal: c_int) -> bool {
+    // SAFETY: all zeros are a valid `sigaction`.
+    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    // SAFETY: nothing is changed, and `action` may be written.
+    let answer = unsafe { libc::sigaction(signal, ptr::null(), &raw mut action) };
+    answer == 0 && action.sa_sigaction == libc::SIG_IGN
+}
