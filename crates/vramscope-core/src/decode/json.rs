@@ -3,6 +3,8 @@
 //! PyTorch does not write JSON, but its viewer reads it and other tools make it. serde_json parses the
 //! text, and [`Node`] calls the machine as a pickle's opcodes would.
 
+mod surrogates;
+
 use std::cell::Cell;
 use std::fmt;
 use std::io::{self, BufRead, Read};
@@ -11,6 +13,7 @@ use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::Deserializer;
 use serde_json::error::Category;
 
+use self::surrogates::Paired;
 use super::End;
 use super::key::Key;
 use super::machine::Machine;
@@ -39,8 +42,9 @@ pub(super) fn read(
     let offset = Cell::new(0);
     let token = Cell::new(0);
     let longest = machine.limits.string_bytes as u64;
+    let was_lone = Cell::new(false);
     let mut tap = Tap {
-        input,
+        input: Paired::new(input, &was_lone),
         offset: &offset,
         token: &token,
         longest,
@@ -50,6 +54,7 @@ pub(super) fn read(
         on_chunk,
         offset: &offset,
         token: &token,
+        was_lone: &was_lone,
         asked: 0,
         fault: None,
     };
@@ -107,7 +112,7 @@ fn fault_of(error: serde_json::Error) -> Fault {
 /// Counts the bytes read, and limits the length of a token. serde_json would buffer a whole string before handing it
 /// out.
 struct Tap<'a, 'c> {
-    input: Box<dyn BufRead + 'a>,
+    input: Paired<'c, Box<dyn BufRead + 'a>>,
     offset: &'c Cell<u64>,
     /// The offset at which the last token ended.
     token: &'c Cell<u64>,
@@ -143,6 +148,8 @@ struct Driver<'m, 'c> {
     on_chunk: &'m mut dyn FnMut(&mut Machine, u64) -> Result<(), ErrorKind>,
     offset: &'c Cell<u64>,
     token: &'c Cell<u64>,
+    /// Whether a lone surrogate was replaced, of which nobody has been warned yet.
+    was_lone: &'c Cell<bool>,
     /// Offset of the last call of `on_chunk`.
     asked: u64,
     /// The error, kept here because serde's errors hold only text.
@@ -154,6 +161,9 @@ impl Driver<'_, '_> {
     fn step(&mut self) -> Result<(), Fault> {
         let offset = self.offset.get();
         self.token.set(offset);
+        if self.was_lone.take() {
+            self.machine.warn(WarningKind::InvalidUtf8);
+        }
         if offset - self.asked >= CHUNK {
             self.ask()
         } else {
@@ -445,6 +455,14 @@ mod tests {
             vec![event; 2500].join(",")
         );
         assert_eq!(decoded(&text).traces.first(), Some(&(0..2500)));
+    }
+
+    #[test]
+    fn lone_surrogates_are_damage_to_a_text_only() {
+        let snapshot = decoded(&SNAPSHOT.replace("a.py", "caf\\udce9\\ud83d\\ude00.py"));
+        assert!(snapshot.strings.find("caf\u{fffd}\u{1f600}.py").is_some());
+        assert_eq!(snapshot.warnings.list()[0].kind, WarningKind::InvalidUtf8);
+        assert_eq!(snapshot.warnings.list()[0].count, 2);
     }
 
     #[test]
