@@ -4,7 +4,7 @@
 
 use std::io::Write;
 
-use vramscope_core::tables::{Table, Value};
+use vramscope_core::tables::{Table, Value, csv_text};
 
 use super::failed;
 use super::tables::for_each;
@@ -21,7 +21,7 @@ pub(super) fn write(subject: &Subject, table: Table, out: &mut dyn Write) -> Res
     for_each(subject, table, &mut |values| {
         for value in values {
             let field = match value {
-                Value::Text(text) => text,
+                Value::Text(text) => &csv_text(text),
                 value => {
                     use std::fmt::Write;
                     text.clear();

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+use vramscope_core::tables::csv_text;
+
 use super::{Cell, Part, rows_shown};
 use crate::arguments::Show;
 use crate::output::csv_error;
@@ -21,13 +23,13 @@ pub(super) fn write(out: &mut dyn Write, parts: &[Part], show: Show) -> io::Resu
         let device = part
             .device
             .map_or(String::new(), |device| device.to_string());
-        let place = [part.file.as_str(), &device];
+        let place = [csv_text(&part.file), device.into()];
         for table in part.tables.iter().filter(|table| table.key == main.key) {
             let rows = table.rows.iter().chain(&table.csv_rows);
             let shown = rows_shown(table.rows.len() + table.csv_rows.len(), show);
             for row in rows.take(shown) {
                 let cells = row.iter().map(value);
-                for field in place.map(Cow::Borrowed).into_iter().chain(cells) {
+                for field in place.iter().cloned().chain(cells) {
                     writer.write_field(field.as_bytes()).map_err(csv_error)?;
                 }
                 writer.write_record(None::<&[u8]>).map_err(csv_error)?;
@@ -40,8 +42,8 @@ pub(super) fn write(out: &mut dyn Write, parts: &[Part], show: Show) -> io::Resu
 fn value(cell: &Cell) -> Cow<'_, str> {
     match cell {
         Cell::None => "".into(),
-        Cell::Text(text) => text.into(),
-        Cell::Lines(lines) => lines.join("\n").into(),
+        Cell::Text(text) => csv_text(text),
+        Cell::Lines(lines) => csv_text(&lines.join("\n")).into_owned().into(),
         Cell::Bytes(number) | Cell::Number(number) | Cell::SpanUs(number) => {
             number.to_string().into()
         }
@@ -52,6 +54,6 @@ fn value(cell: &Cell) -> Cow<'_, str> {
         Cell::ByteUs(product) | Cell::ByteEvents(product) => product.to_string().into(),
         Cell::Share(share) | Cell::ShareChange(share) => share.to_string().into(),
         Cell::Flag(flag) => flag.to_string().into(),
-        Cell::Json(value) => value.to_string().into(),
+        Cell::Json(value) => csv_text(&value.to_string()).into_owned().into(),
     }
 }

@@ -1,5 +1,6 @@
 //! Allocations as comma-separated values (RFC 4180), with all that a spreadsheet may want of them.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::Value;
@@ -41,7 +42,19 @@ fn append_line(values: &[Value<'_>], out: &mut String) {
     out.push_str("\r\n");
 }
 
+/// A text as a cell that no spreadsheet runs: one that begins like a formula gets an apostrophe in front, which
+/// spreadsheets take for the mark of a text. Plain numbers stay as they are.
+#[must_use]
+pub fn csv_text(text: &str) -> Cow<'_, str> {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    match is_formula && text.parse::<f64>().is_err() {
+        true => format!("'{text}").into(),
+        false => text.into(),
+    }
+}
+
 fn append_text(text: &str, out: &mut String) {
+    let text = &*csv_text(text);
     if !text.contains(['"', ',', '\r', '\n']) {
         out.push_str(text);
         return;
@@ -59,6 +72,29 @@ fn append_text(text: &str, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_cell_is_a_formula() {
+        let formulas = [
+            "=cmd|' /C calc'!A0",
+            "+1+1",
+            "-f",
+            "@SUM(A1)",
+            "\t=1",
+            "\r=1",
+            "-",
+            "--1",
+        ];
+        for text in formulas {
+            assert_eq!(csv_text(text), format!("'{text}"));
+        }
+        for text in ["", "a=b", "-5", "+1.5e3", "'=1", "train.py:1"] {
+            assert_eq!(csv_text(text), text);
+        }
+        let mut out = String::new();
+        append_line(&[Value::Text("=1,2".into()), Value::Number(-5)], &mut out);
+        assert_eq!(out, "\"'=1,2\",-5\r\n");
+    }
 
     #[test]
     fn quotes_and_commas_are_kept() {

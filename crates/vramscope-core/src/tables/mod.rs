@@ -27,7 +27,7 @@ use crate::analysis::time::history::NEVER;
 use crate::ids::{StackId, StringId};
 use crate::model::{NO_TIME, PoolId, SegmentKind};
 
-pub use csv::{append_csv, csv_header};
+pub use csv::{append_csv, csv_header, csv_text};
 
 /// Longest text written, in bytes. Longer ones are cut.
 const TEXT_LIMIT_BYTES: usize = 4096;
