@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use vramscope_core::bidi;
+
 use crate::failure::Failure;
 
 /// Distinguishes lines of this program from those of the captured one.
@@ -32,15 +34,11 @@ pub(crate) fn line(text: &str) -> String {
     format!("{PREFIX}{}\n", printable(text))
 }
 
-/// Replaces control characters except line breaks: names in a log may contain anything, such as a terminal's escape
-/// sequences.
+/// Replaces control characters except line breaks, and escapes bidirectional ones: names in a log may contain anything,
+/// such as a terminal's escape sequences.
 fn printable(text: &str) -> String {
-    let harmless = |character: char| match character {
-        '\n' => character,
-        _ if character.is_control() => char::REPLACEMENT_CHARACTER,
-        _ => character,
-    };
-    text.chars().map(harmless).collect()
+    let is_harmful = |character: char| character.is_control() && character != '\n';
+    bidi::escaped(text).replace(is_harmful, "\u{fffd}")
 }
 
 /// Quotes a path for a shell.

@@ -5,7 +5,7 @@ mod harmless;
 use std::io::{self, IsTerminal, Write};
 
 use self::harmless::Harmless;
-pub(crate) use self::harmless::printable;
+pub(crate) use self::harmless::{printable, printable_line};
 use crate::failure::Failure;
 use crate::progress;
 

@@ -3,8 +3,10 @@
 use std::io::{self, Write};
 use std::str;
 
+use vramscope_core::bidi;
+
 /// Replaces control characters other than line breaks and tabs, and invalid UTF-8, by U+FFFD: old terminals
-/// take single bytes as control characters.
+/// take single bytes as control characters. Bidirectional controls become escapes, which JSON reads back.
 pub(super) struct Harmless<W> {
     out: W,
     /// The start of a character that continues in the next write; at most three bytes.
@@ -26,12 +28,12 @@ impl<W: Write> Harmless<W> {
         loop {
             match str::from_utf8(rest) {
                 Ok(valid) => {
-                    text.extend(harmless(valid));
+                    text.push_str(&harmless(valid, &['\n', '\t']));
                     return text;
                 }
                 Err(error) => {
                     let (valid, others) = rest.split_at(error.valid_up_to());
-                    text.extend(harmless(&String::from_utf8_lossy(valid)));
+                    text.push_str(&harmless(&String::from_utf8_lossy(valid), &['\n', '\t']));
                     let Some(wrong) = error.error_len() else {
                         self.tail = others.to_vec();
                         return text;
@@ -44,13 +46,13 @@ impl<W: Write> Harmless<W> {
     }
 }
 
-fn harmless(text: &str) -> impl Iterator<Item = char> {
-    text.chars().map(|character| match character {
-        '\n' | '\t' => character,
-        _ if character.is_control() => char::REPLACEMENT_CHARACTER,
-        _ => character,
-    })
+/// Replaces control characters but for those that are `kept`, and escapes bidirectional ones.
+fn harmless(text: &str, kept: &[char]) -> String {
+    let is_harmful = |character: char| character.is_control() && !kept.contains(&character);
+    bidi::escaped(text).replace(is_harmful, REPLACEMENT)
 }
+
+const REPLACEMENT: &str = "\u{fffd}";
 
 impl<W: Write> Write for Harmless<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -68,15 +70,15 @@ impl<W: Write> Write for Harmless<W> {
     }
 }
 
-/// A text in which nothing but line breaks can move the cursor: names in a file may hold any
-/// character, a terminal's escape sequences too.
+/// A text in which nothing but line breaks can move the cursor or reorder what is shown: names in a file may hold
+/// any character, a terminal's escape sequences too.
 pub(crate) fn printable(text: &str) -> String {
-    let harmless = |character| match character {
-        '\n' => character,
-        _ if character.is_control() => char::REPLACEMENT_CHARACTER,
-        _ => character,
-    };
-    text.chars().map(harmless).collect()
+    harmless(text, &['\n'])
+}
+
+/// The same on one line, so that no text of a file looks like a line of the answer.
+pub(crate) fn printable_line(text: &str) -> String {
+    printable(text).replace('\n', " ")
 }
 
 #[cfg(test)]
@@ -118,6 +120,17 @@ mod tests {
         // A control character as a single byte; a truncated character, first followed by another and then at the end.
         assert_eq!(written(&[b"a\x9b31m"]), "a\u{fffd}31m");
         assert_eq!(written(&[b"\xe2\x82", b"b\xf0\x9f"]), "\u{fffd}b\u{fffd}");
+    }
+
+    #[test]
+    fn what_reorders_text_is_shown_as_its_escape() {
+        let text = "a\u{202e}yp.\u{2066}é\u{200f}";
+        let shown = "a\\u202eyp.\\u2066é\\u200f";
+        assert_eq!(written(&[text.as_bytes()]), shown);
+        assert_eq!(printable(text), shown);
+        let json = serde_json::to_string(text).unwrap();
+        let read: String = serde_json::from_str(&written(&[json.as_bytes()])).unwrap();
+        assert_eq!(read, text);
     }
 
     #[test]

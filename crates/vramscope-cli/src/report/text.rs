@@ -11,7 +11,7 @@ use vramscope_view::display;
 
 use super::{Cell, Fact, Part, Rest, Table, cut};
 use crate::arguments::Show;
-use crate::output::printable;
+use crate::output::{printable, printable_line};
 
 const HEADING: Style = Style::new().effects(Effects::BOLD);
 const FAINT: Style = Style::new().effects(Effects::DIMMED);
@@ -210,9 +210,9 @@ fn value(cell: &Cell, show: Show) -> String {
 /// Puts a text from the file on one line and cuts it to [`LONGEST`].
 fn one_line(text: &str) -> String {
     let Some((end, _)) = text.char_indices().nth(LONGEST) else {
-        return printable(text).replace('\n', " ");
+        return printable_line(text);
     };
-    printable(&text[..end]).replace('\n', " ") + "…"
+    printable_line(&text[..end]) + "…"
 }
 
 fn signed(change: i64, size: impl Fn(u64) -> String) -> String {

@@ -167,3 +167,32 @@ fn a_closed_pipe_ends_quietly() {
         (Some(0), &b""[..])
     );
 }
+
+/// Names in a file are its author's, who may wish to be taken for this program, or for a formula.
+#[test]
+fn names_forge_neither_lines_nor_formulas() {
+    let snapshot = r#"{"segments": [], "device_traces": [[
+        {"action": "alloc", "addr": 4096, "size": 512, "stream": 0, "frames":
+            [{"name": "x\nFORGED \u202eyp.\ud800", "filename": "=cmd|'A'!A0.py\nFORGED", "line": 1}]}]],
+        "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": "a\nFORGED", "k\nFORGED": "b"}}"#;
+    let text = |arguments: &[&str]| {
+        let output = vramscope_reading(arguments, snapshot.as_bytes());
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let info = text(&["info", "-"]);
+    assert!(info.contains("FORGED"), "{info}");
+    assert!(!info.contains("\nFORGED"), "{info}");
+    assert!(
+        info.contains(r"\u202eyp.") && !info.contains('\u{202e}'),
+        "{info}"
+    );
+    let csv = text(&["peak", "-", "--csv"]);
+    assert!(
+        csv.contains("\"'=cmd|'A'!A0.py\nFORGED") || csv.contains(",'=cmd|'A'!A0.py"),
+        "{csv}"
+    );
+    let csv = text(&["convert", "-", "--to", "csv", "--table", "frames"]);
+    assert!(csv.contains("'=cmd|'A'!A0.py"), "{csv}");
+    assert!(!csv.contains(",=") && !csv.contains("\"="), "{csv}");
+}

@@ -9,6 +9,7 @@
 use crate::Snapshot;
 use crate::analysis::code::frames::{FrameClass, FrameClasses, Location, is_hidden_by_torch};
 use crate::analysis::memory::final_state::segment_sums;
+use crate::bidi;
 use crate::ids::{FrameId, StackId};
 use crate::model::{Block, BlockState, ContainerKind, Segment};
 use std::collections::HashMap;
@@ -280,7 +281,7 @@ fn label(snapshot: &Snapshot, id: FrameId) -> String {
         "" => location.function.to_owned(),
         file => format!("{file}:{}:{}", location.line, location.function),
     };
-    let mut label: String = text
+    let mut label: String = bidi::escaped(&text)
         .chars()
         .map(|character| match character {
             ';' => ':',
