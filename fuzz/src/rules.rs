@@ -28,8 +28,7 @@ const MOST_ASKED: u32 = 2_000;
 /// Limits so small that the fuzzer's own memory limit notices when they are not kept.
 fn limits() -> Limits {
     Limits {
-        decoded_bytes: 8 << 20,
-        memory_bytes: 32 << 20,
+        free_bytes: 8 << 20,
         ..Limits::default()
     }
 }

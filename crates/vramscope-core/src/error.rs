@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::budget::NoRoom;
 use crate::model::{ContainerKind, WarningKind};
 
 /// A file that could not be read.
@@ -84,6 +85,9 @@ pub enum ErrorKind {
         /// The bound, in the unit that `what` names.
         limit: u64,
     },
+    /// The system has no memory for the file.
+    #[error("there is no memory for {0} bytes more")]
+    NoMemory(u64),
     /// The caller asked to stop.
     #[error("cancelled")]
     Cancelled,
@@ -167,9 +171,17 @@ impl Error {
                 "The file is damaged or was not written by PyTorch. Copy it again in binary mode; if that \
                  does not help, please report it with the offset."
             }
+            ErrorKind::Limit { .. } if self.is_compressed() => {
+                "It unpacks to more than a genuine snapshot of its size should. If it is genuine, decompress it first \
+                 (gzip -d, zstd -d --long=31, unzip), and give the snapshot itself."
+            }
             ErrorKind::Limit { .. } => {
                 "The file costs more than a genuine snapshot of its size could. If it is genuine, please \
                  report it."
+            }
+            ErrorKind::NoMemory(_) => {
+                "Close other files or programs, or open it on a machine with more memory. A page has 4 GiB at most; the \
+                 command line has none but the machine's limit."
             }
             ErrorKind::Cancelled => "Open it again to read it from the start.",
             ErrorKind::Read(_) => "Check that the file still exists and can be read.",
@@ -184,6 +196,27 @@ impl ErrorKind {
             Self::CheckSum(_) => WarningKind::CheckSumWrong,
             _ => WarningKind::DamagedEnd,
         }
+    }
+}
+
+impl Error {
+    fn is_compressed(&self) -> bool {
+        use ContainerKind::{Gzip, Zip, Zstd};
+        let mut containers = self.containers.iter();
+        containers.any(|kind| matches!(kind, Gzip | Zstd | Zip))
+    }
+}
+
+impl From<NoRoom> for ErrorKind {
+    fn from(error: NoRoom) -> Self {
+        let (what, limit) = match error {
+            NoRoom::Limit(limit) => ("the memory in bytes that this file asks for", limit),
+            NoRoom::NoRecord(limit) => {
+                ("the size in bytes of what precedes the first record", limit)
+            }
+            NoRoom::Memory(bytes) => return Self::NoMemory(bytes),
+        };
+        Self::Limit { what, limit }
     }
 }
 

@@ -25,6 +25,7 @@ pub mod analysis;
 pub mod anonymise;
 pub mod bidi;
 pub mod bitset;
+mod budget;
 pub mod build;
 pub mod container;
 pub mod cut;

@@ -1,15 +1,27 @@
 //! Limits on the cost of a file. A file that exceeds them is refused.
 
-/// Limits of decoding, whatever a file claims.
+/// Limits of reading, whatever a file claims.
+///
+/// One rule holds for all that a file makes a reader hold or do: [`free_bytes`](Self::free_bytes) are free, and what
+/// exceeds them must be paid for with bytes of the file, as it was given, so that compressing a file buys nothing.
+/// Heap bytes count as reserved, spare capacity and decompressors' windows included.
+///
+/// | per byte of the file read so far | until its first record | then |
+/// | --- | --- | --- |
+/// | bytes after unwrapping | [`before_records`](Self::before_records) | [`per_byte`](Self::per_byte) |
+/// | heap bytes | [`before_records`](Self::before_records) | [`per_byte`](Self::per_byte), and [`per_unwrapped_byte`](Self::per_unwrapped_byte) |
+///
+/// A genuine file of which this is not true opens after decompressing it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Largest size after unwrapping, in bytes. Stops decompression bombs.
-    pub decoded_bytes: u64,
-    /// Heap bytes that decoding may hold besides input buffers: the larger of this and
-    /// [`memory_per_decoded_byte`](Self::memory_per_decoded_byte) × the bytes read so far applies.
-    pub memory_bytes: usize,
-    /// See [`memory_bytes`](Self::memory_bytes). Genuine files need about 1.
-    pub memory_per_decoded_byte: usize,
+    /// Bytes that are free for any file, after unwrapping and on the heap.
+    pub free_bytes: u64,
+    /// See the table. Records come after a few kilobytes in genuine files.
+    pub before_records: u64,
+    /// See the table. Snapshots shrink to a tenth or a fiftieth with gzip and zstd.
+    pub per_byte: u64,
+    /// Heap bytes per byte after unwrapping. Pickles need 1 to 2, packed snapshots up to 10.
+    pub per_unwrapped_byte: u64,
     /// Deepest nesting of lists and dicts. Genuine files need 8.
     pub depth: usize,
     /// Longest single string or number in bytes.
@@ -21,12 +33,44 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            decoded_bytes: 64 << 30,
-            memory_bytes: 256 << 20,
-            memory_per_decoded_byte: 8,
+            free_bytes: 64 << 20,
+            before_records: 2,
+            per_byte: 256,
+            per_unwrapped_byte: 16,
             depth: 64,
-            string_bytes: 256 << 20,
+            string_bytes: 4 << 20,
             containers: 4,
         }
+    }
+}
+
+/// How much of a file has been read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Read {
+    /// Bytes of the file itself.
+    pub(crate) file_bytes: u64,
+    /// Bytes after unwrapping.
+    pub(crate) unwrapped_bytes: u64,
+    /// Whether there has been a record.
+    pub(crate) has_records: bool,
+}
+
+impl Limits {
+    /// Most bytes after unwrapping, if `file_bytes` have been read of the file itself.
+    pub(crate) fn unwrapped_bytes(&self, file_bytes: u64, has_records: bool) -> u64 {
+        let factor = if has_records {
+            self.per_byte
+        } else {
+            self.before_records
+        };
+        file_bytes.saturating_mul(factor).max(self.free_bytes)
+    }
+
+    /// Most heap bytes, after this much has been read.
+    pub(crate) fn heap_bytes(&self, read: &Read) -> u64 {
+        let by_contents = read.unwrapped_bytes.saturating_mul(self.per_unwrapped_byte);
+        self.unwrapped_bytes(read.file_bytes, read.has_records)
+            .min(by_contents)
+            .max(self.free_bytes)
     }
 }

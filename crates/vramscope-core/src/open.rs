@@ -60,10 +60,15 @@ pub fn decode_with(input: impl Read, options: Options<'_>) -> Result<Snapshot, E
         }
     };
     let read = match encoding {
-        Encoding::Packed => vram_format::read(input, &limits, &mut on_events),
-        Encoding::Pickle | Encoding::Json => {
-            read_values(encoding, input, limits, expected_bytes, &mut on_events)
-        }
+        Encoding::Packed => vram_format::read(input, &limits, &counters, &mut on_events),
+        Encoding::Pickle | Encoding::Json => read_values(
+            encoding,
+            input,
+            limits,
+            expected_bytes,
+            &counters,
+            &mut on_events,
+        ),
     };
     let mut snapshot = match read {
         Ok(snapshot) => snapshot,

@@ -1,4 +1,7 @@
 //! How much memory decoding takes, counted: a binary of its own, because it replaces the allocator.
+//!
+//! The allocator also refuses what exceeds a cap, as a system does that has no more. A reservation that cannot fail
+//! then ends the test.
 #![expect(
     unsafe_code,
     reason = "a global allocator that counts is unsafe by its trait"
@@ -8,7 +11,10 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use vramscope_core::{Limits, decode};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use vramscope_core::{Error, ErrorKind, Limits, decode};
+use vramscope_synth::pickle::bombs;
 use vramscope_synth::pickle::hostile;
 use vramscope_synth::pickle::op;
 use vramscope_synth::pickle::raw::Raw;
@@ -17,6 +23,8 @@ use vramscope_synth::training;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static HIGHEST: AtomicUsize = AtomicUsize::new(0);
+/// The most bytes that may be held.
+static CAP: AtomicUsize = AtomicUsize::new(usize::MAX);
 /// Tests share the counters, so they take turns.
 static TURN: Mutex<()> = Mutex::new(());
 
@@ -26,6 +34,10 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        if held > CAP.load(Ordering::Relaxed) {
+            HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+            return std::ptr::null_mut();
+        }
         HIGHEST.fetch_max(held, Ordering::Relaxed);
         // SAFETY: the caller keeps to the contract of `alloc`.
         unsafe { System.alloc(layout) }
@@ -43,13 +55,20 @@ static ALLOCATOR: Counting = Counting;
 
 /// The most bytes held at once while decoding, and how many the result holds.
 fn cost(bytes: &[u8]) -> (usize, usize) {
+    let (highest, kept, _) = outcome(bytes, usize::MAX);
+    (highest, kept)
+}
+
+/// Like [`cost`], with the fault, if there was one, where no more than `cap` bytes can be had.
+fn outcome(bytes: &[u8], cap: usize) -> (usize, usize, Option<Error>) {
     let before = HELD.load(Ordering::Relaxed);
     HIGHEST.store(before, Ordering::Relaxed);
+    CAP.store(before.saturating_add(cap), Ordering::Relaxed);
     let result = decode(bytes);
+    CAP.store(usize::MAX, Ordering::Relaxed);
     let highest = HIGHEST.load(Ordering::Relaxed) - before;
     let kept = HELD.load(Ordering::Relaxed) - before;
-    drop(result);
-    (highest, kept)
+    (highest, kept, result.err())
 }
 
 /// A training run of some megabytes: no more than its own size while decoding, half of that when done.
@@ -83,7 +102,7 @@ fn a_genuine_file_costs_no_more_than_its_size() {
     }
 }
 
-/// Whatever a hostile file says, it gets the stated floor, or the stated multiple of its size.
+/// Whatever a hostile file says, it gets what is free for any file.
 #[test]
 fn hostile_files_cost_no_more_than_the_limits() {
     let _turn = TURN.lock();
@@ -123,10 +142,6 @@ fn hostile_files_cost_no_more_than_the_limits() {
     streams.push(("doubling tuples".to_owned(), nested.stop()));
     for (name, bytes) in streams {
         let (highest, _) = cost(&bytes);
-        // What a chunk can add between two checks comes on top.
-        let allowed = limits
-            .memory_bytes
-            .max(limits.memory_per_decoded_byte * bytes.len());
         let per_byte = highest as f64 / bytes.len().max(1) as f64;
         if bytes.len() > 100_000 {
             println!(
@@ -134,10 +149,45 @@ fn hostile_files_cost_no_more_than_the_limits() {
                 bytes.len()
             );
         }
-        assert!(
-            highest <= allowed.min((64 << 20) + 128 * bytes.len()),
-            "{name}: {highest}"
-        );
+        let allowed = limits.free_bytes as usize + BUFFERS;
+        assert!(highest <= allowed, "{name}: {highest}");
+    }
+}
+
+/// Bytes that the readers' buffers take whatever the file, and what a text takes until it is in its table.
+const BUFFERS: usize = 24 << 20;
+
+/// What a bomb holds when unpacked is of no avail: its own few bytes count. That holds although the system refuses
+/// every byte beyond the limit, and where it has less than the limits allow.
+#[test]
+fn bombs_cost_no_more_than_any_file() {
+    let _turn = TURN.lock();
+    let allowed = Limits::default().free_bytes as usize + BUFFERS;
+    for bomb in bombs::all() {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        bomb.write(&mut packed).unwrap();
+        let packed = packed.finish().unwrap();
+        let caps = if bomb.has_record {
+            vec![allowed]
+        } else {
+            vec![allowed, 12 << 20]
+        };
+        for cap in caps {
+            let (highest, _, fault) = outcome(&packed, cap);
+            let fault = fault.unwrap_or_else(|| panic!("{} was accepted", bomb.name));
+            println!(
+                "{}: {} bytes, {highest} held: {fault}",
+                bomb.name,
+                packed.len()
+            );
+            // One that holds less is read to its end, which is missing.
+            let is_refused = match fault.kind {
+                ErrorKind::Limit { .. } | ErrorKind::Truncated(_) => true,
+                ErrorKind::NoMemory(_) => cap < allowed,
+                _ => false,
+            };
+            assert!(is_refused, "{}: {fault}", bomb.name);
+        }
     }
 }
 

@@ -163,7 +163,7 @@ impl<'a> Input<'a> {
     fn fill(&mut self, wanted: usize) -> Result<(), ErrorKind> {
         while self.end - self.pos < wanted && !self.at_eof {
             if self.buffer.len() - self.end < CHUNK {
-                self.make_room();
+                self.make_room()?;
             }
             let read = match self.reader.read(&mut self.buffer[self.end..]) {
                 Ok(read) => read,
@@ -183,15 +183,20 @@ impl<'a> Input<'a> {
     }
 
     /// Drops consumed bytes, and grows the buffer only if that leaves too little room.
-    fn make_room(&mut self) {
+    fn make_room(&mut self) -> Result<(), ErrorKind> {
         self.buffer.copy_within(self.pos..self.end, 0);
         self.base += self.pos as u64;
         self.end -= self.pos;
         self.pos = 0;
         if self.buffer.len() - self.end < CHUNK {
+            let length = (self.end + CHUNK).max(self.buffer.len() * 2);
+            let more = length - self.buffer.len();
             self.buffer
-                .resize((self.end + CHUNK).max(self.buffer.len() * 2), 0);
+                .try_reserve_exact(more)
+                .map_err(|_full| ErrorKind::NoMemory(length as u64))?;
+            self.buffer.resize(length, 0);
         }
+        Ok(())
     }
 }
 

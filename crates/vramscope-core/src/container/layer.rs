@@ -4,8 +4,10 @@
 //! limits and names errors.
 
 use std::io::{self, BufRead, Read};
+use std::rc::Rc;
 
-use crate::ErrorKind;
+use super::Counters;
+use crate::{ErrorKind, Limits};
 
 /// Bytes of lookahead.
 pub(super) const LOOKAHEAD: usize = 64 << 10;
@@ -16,9 +18,10 @@ pub(super) struct Layer<'a> {
     buffer: Box<[u8]>,
     pos: usize,
     end: usize,
-    /// Bytes that may still be read before the limit is exceeded.
-    left: u64,
-    limit: u64,
+    /// Bytes read so far.
+    read_bytes: u64,
+    /// What limits them; `None` for the file itself.
+    limits: Option<(Limits, Rc<Counters>)>,
     at_eof: bool,
     /// Whether more bytes were requested than the data has.
     starved: bool,
@@ -26,18 +29,30 @@ pub(super) struct Layer<'a> {
 }
 
 impl<'a> Layer<'a> {
-    /// `limit` is the number of bytes beyond which reading fails.
-    pub(super) fn new(inner: Box<dyn Read + 'a>, limit: u64) -> Self {
+    /// The bytes of a file.
+    pub(super) fn new(inner: Box<dyn Read + 'a>) -> Self {
         Self {
             inner,
             buffer: vec![0; LOOKAHEAD].into_boxed_slice(),
             pos: 0,
             end: 0,
-            left: limit,
-            limit,
+            read_bytes: 0,
+            limits: None,
             at_eof: false,
             starved: false,
             failure: None,
+        }
+    }
+
+    /// The contents of a container. Reading fails beyond the limit of unwrapped bytes.
+    pub(super) fn limited(
+        inner: Box<dyn Read + 'a>,
+        limits: Limits,
+        counters: Rc<Counters>,
+    ) -> Self {
+        Self {
+            limits: Some((limits, counters)),
+            ..Self::new(inner)
         }
     }
 
@@ -62,7 +77,7 @@ impl<'a> Layer<'a> {
         }
         while self.end - self.pos < count && !self.at_eof {
             let room = self.buffer.get_mut(self.end..).unwrap_or_default();
-            match read_some(&mut self.inner, room, &mut self.left, self.limit) {
+            match read_some(&mut self.inner, room).and_then(|read| self.count(read)) {
                 Ok(0) => self.at_eof = true,
                 Ok(read) => self.end += read,
                 Err(kind) => {
@@ -75,6 +90,19 @@ impl<'a> Layer<'a> {
             self.ended()?;
         }
         Ok(self.buffer.get(self.pos..self.end).unwrap_or_default())
+    }
+
+    /// Counts bytes that were read.
+    fn count(&mut self, read: usize) -> Result<usize, ErrorKind> {
+        self.read_bytes += read as u64;
+        if let Some((limits, counters)) = &self.limits {
+            let limit = limits.unwrapped_bytes(counters.file_bytes.get(), true);
+            if self.read_bytes > limit {
+                let what = "the size after unwrapping in bytes";
+                return Err(ErrorKind::Limit { what, limit });
+            }
+        }
+        Ok(read)
     }
 
     /// The failure that ended the data, if there was one.
@@ -147,7 +175,7 @@ impl Read for Layer<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.pos == self.end && !self.at_eof && out.len() >= LOOKAHEAD {
             // With an empty buffer, large reads bypass it.
-            match read_some(&mut self.inner, out, &mut self.left, self.limit) {
+            match read_some(&mut self.inner, out).and_then(|read| self.count(read)) {
                 Ok(0) => self.at_eof = true,
                 Ok(read) => return Ok(read),
                 Err(kind) => {
@@ -180,24 +208,12 @@ impl BufRead for Layer<'_> {
     }
 }
 
-/// Reads once, with retries after interrupts, and enforces the limit.
-fn read_some(
-    inner: &mut dyn Read,
-    out: &mut [u8],
-    left: &mut u64,
-    limit: u64,
-) -> Result<usize, ErrorKind> {
+/// Reads once, with retries after interrupts.
+fn read_some(inner: &mut dyn Read, out: &mut [u8]) -> Result<usize, ErrorKind> {
     loop {
         match inner.read(out) {
             // A reader that claims to have read more than fits is broken. Its claim is cut.
-            Ok(read) => {
-                let read = read.min(out.len());
-                *left = left.checked_sub(read as u64).ok_or(ErrorKind::Limit {
-                    what: "the size after unwrapping in bytes",
-                    limit,
-                })?;
-                return Ok(read);
-            }
+            Ok(read) => return Ok(read.min(out.len())),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(kind_of(&error)),
         }
@@ -237,7 +253,7 @@ mod tests {
 
     #[test]
     fn looks_ahead_without_losing_bytes() {
-        let mut layer = Layer::new(Box::new(Stutter(b"abcdef", false)), u64::MAX);
+        let mut layer = Layer::new(Box::new(Stutter(b"abcdef", false)));
         assert_eq!(layer.peek(3).unwrap(), b"abc");
         assert_eq!(layer.peek(2).unwrap(), b"ab");
         assert_eq!(layer.take_bytes::<2>("here").unwrap(), *b"ab");
@@ -251,7 +267,12 @@ mod tests {
 
     #[test]
     fn refuses_more_than_the_limit() {
-        let mut layer = Layer::new(Box::new(io::repeat(1)), 100_000);
+        let limits = Limits {
+            free_bytes: 100_000,
+            ..Limits::default()
+        };
+        let counters = Rc::new(Counters::default());
+        let mut layer = Layer::limited(Box::new(io::repeat(1)), limits, counters);
         let error = io::copy(&mut layer, &mut io::sink()).unwrap_err();
         assert!(matches!(
             kind_of(&error),

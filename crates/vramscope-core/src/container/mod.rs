@@ -26,7 +26,7 @@ pub(crate) use self::sniff::PACKED;
 use self::sniff::{Format, HEAD, bom_length, is_graph, sniff};
 pub use self::sniff::{is_graph_json, is_trace_log};
 use crate::model::ContainerKind;
-use crate::{Error, ErrorKind, Limits};
+use crate::{Error, ErrorKind, Limits, limits};
 
 /// The encoding of the unwrapped snapshot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,11 +44,22 @@ pub(crate) enum Encoding {
 pub(crate) struct Counters {
     /// Bytes of the file read so far, containers included.
     pub(crate) file_bytes: Cell<u64>,
+    /// Bytes that decompressors hold, at most.
+    pub(crate) window_bytes: Cell<u64>,
     /// Number of further snapshots in the same zip or HTML. Complete once the input has been read to its end.
     pub(crate) further_files: Cell<u64>,
 }
 
 impl Counters {
+    /// How much has been read, at this offset in the unwrapped data.
+    pub(crate) fn read(&self, unwrapped_bytes: u64, has_records: bool) -> limits::Read {
+        limits::Read {
+            file_bytes: self.file_bytes.get(),
+            unwrapped_bytes,
+            has_records,
+        }
+    }
+
     fn add_further_files(&self, count: u64) {
         self.further_files.set(self.further_files.get() + count);
     }
@@ -77,7 +88,7 @@ pub(crate) fn unwrap<'a>(input: impl Read + 'a, limits: &Limits) -> Result<Unwra
         inner: input,
         counters: Rc::clone(&counters),
     };
-    let mut layer = Layer::new(Box::new(counting), u64::MAX);
+    let mut layer = Layer::new(Box::new(counting));
     let mut containers = Vec::new();
     loop {
         let mut head = Vec::new();
@@ -96,7 +107,7 @@ pub(crate) fn unwrap<'a>(input: impl Read + 'a, limits: &Limits) -> Result<Unwra
             }
             Ok(Opened::Wrapping(kind, reader)) if containers.len() < limits.containers => {
                 containers.push(kind);
-                layer = Layer::new(reader, limits.decoded_bytes);
+                layer = Layer::limited(reader, *limits, Rc::clone(&counters));
                 continue;
             }
             Ok(Opened::Wrapping(..)) => {
@@ -166,15 +177,20 @@ pub fn unpacked<'a>(
     input: impl Read + 'a,
     limits: &Limits,
 ) -> Result<Box<dyn BufRead + 'a>, ErrorKind> {
-    let mut layer = Layer::new(Box::new(input), u64::MAX);
+    let counters = Rc::new(Counters::default());
+    let counting = CountingReader {
+        inner: input,
+        counters: Rc::clone(&counters),
+    };
+    let mut layer = Layer::new(Box::new(counting));
     for _ in 0..=limits.containers {
         let head = layer.peek(HEAD).map_err(|error| kind_of(&error))?;
         let reader: Box<dyn Read + 'a> = match sniff(head) {
             Ok(Format::Gzip) => Box::new(gzip::GzipReader::new(layer)),
-            Ok(Format::Zstd) => Box::new(zstd::ZstdReader::new(layer)),
+            Ok(Format::Zstd) => Box::new(zstd::ZstdReader::new(layer, Rc::clone(&counters))),
             _ => return Ok(Box::new(layer)),
         };
-        layer = Layer::new(reader, limits.decoded_bytes);
+        layer = Layer::limited(reader, *limits, Rc::clone(&counters));
     }
     Err(ErrorKind::Limit {
         what: "the number of wrappings in each other",
@@ -197,7 +213,8 @@ fn open<'a>(
             Opened::Wrapping(ContainerKind::Gzip, Box::new(gzip::GzipReader::new(layer)))
         }
         Format::Zstd => {
-            Opened::Wrapping(ContainerKind::Zstd, Box::new(zstd::ZstdReader::new(layer)))
+            let reader = zstd::ZstdReader::new(layer, Rc::clone(counters));
+            Opened::Wrapping(ContainerKind::Zstd, Box::new(reader))
         }
         Format::Zip => {
             let reader = zip::ZipReader::open(layer, Rc::clone(counters))?;

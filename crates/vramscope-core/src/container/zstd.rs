@@ -1,10 +1,12 @@
 //! Zstandard: any number of frames one after another, skippable ones among them.
 
 use std::io::{self, Read};
+use std::rc::Rc;
 
-use ruzstd::decoding::errors::FrameDecoderError;
+use ruzstd::decoding::errors::{FrameDecoderError, FrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
+use super::Counters;
 use super::layer::Layer;
 use crate::ErrorKind;
 
@@ -19,14 +21,28 @@ pub(super) struct ZstdReader<'a> {
     /// The frame being read. Each has a new decoder: reusing one would reserve the whole window that
     /// a frame claims, however short the frame is.
     frame: Option<FrameDecoder>,
+    /// Bytes of the frame handed out, which its window may hold.
+    frame_bytes: u64,
+    counters: Rc<Counters>,
 }
 
 impl<'a> ZstdReader<'a> {
-    pub(super) fn new(source: Layer<'a>) -> Self {
+    pub(super) fn new(source: Layer<'a>, counters: Rc<Counters>) -> Self {
         Self {
             source,
             frame: None,
+            frame_bytes: 0,
+            counters,
         }
+    }
+
+    /// Counts the bytes of the current frame. Its window, of a size that the decoder keeps to itself, holds the last
+    /// of them.
+    fn set_frame_bytes(&mut self, bytes: u64) {
+        let window = &self.counters.window_bytes;
+        let others = window.get() - self.frame_bytes.min(MAX_WINDOW_BYTES);
+        self.frame_bytes = bytes;
+        window.set(others + bytes.min(MAX_WINDOW_BYTES));
     }
 
     /// Opens the next frame; `false` at the end. Data after the last frame is ignored.
@@ -68,11 +84,14 @@ impl<'a> ZstdReader<'a> {
                 return Ok(0);
             };
             if frame.can_collect() > 0 {
-                return frame.read(out).map_err(|error| damaged(&error));
+                let read = frame.read(out).map_err(|error| damaged(&error))?;
+                self.set_frame_bytes(self.frame_bytes + read as u64);
+                return Ok(read);
             }
             if frame.is_finished() {
                 check_sum(frame)?;
                 self.frame = None;
+                self.set_frame_bytes(0);
                 continue;
             }
             let strategy = BlockDecodingStrategy::UptoBlocks(1);
@@ -84,10 +103,13 @@ impl<'a> ZstdReader<'a> {
 
     fn explain(&self, error: &FrameDecoderError) -> ErrorKind {
         self.source.blame(PLACE, || match error {
-            FrameDecoderError::WindowSizeTooBig { .. } => ErrorKind::Limit {
-                what: "the window of the zstd data in bytes",
-                limit: MAX_WINDOW_BYTES,
-            },
+            FrameDecoderError::WindowSizeTooBig { .. }
+            | FrameDecoderError::FrameHeaderError(FrameHeaderError::WindowTooBig { .. }) => {
+                ErrorKind::Limit {
+                    what: "the window of the zstd data in bytes",
+                    limit: MAX_WINDOW_BYTES,
+                }
+            }
             _ => damaged(error),
         })
     }

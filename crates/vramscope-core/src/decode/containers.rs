@@ -1,23 +1,39 @@
 //! Lists and dicts of the [`Machine`]: they are filled, and become stacks, ranges of rows or records when complete.
 
 use super::key::Key;
-use super::machine::{Machine, grow};
+use super::machine::Machine;
 use super::value::{
     DictCell, Fault, ListCell, Packed, PackedDict, Record, RecordKind, Value, malformed,
 };
 
 impl Machine {
-    pub(super) fn new_list(&mut self) -> Value {
-        grow(&mut self.lists, self.decoded_bytes, self.expected_bytes);
+    pub(super) fn new_list(&mut self) -> Result<Value, Fault> {
+        self.budget.row(&mut self.lists)?;
         self.lists.push(ListCell::Empty);
-        Value::List(self.lists.len() as u32 - 1)
+        Ok(Value::List(self.lists.len() as u32 - 1))
     }
 
     #[inline]
-    pub(super) fn new_dict(&mut self) -> Value {
-        grow(&mut self.dicts, self.decoded_bytes, self.expected_bytes);
+    pub(super) fn new_dict(&mut self) -> Result<Value, Fault> {
+        self.budget.row(&mut self.dicts)?;
         self.dicts.push(PackedDict::EMPTY);
-        Value::Dict(self.dicts.len() as u32 - 1)
+        Ok(Value::Dict(self.dicts.len() as u32 - 1))
+    }
+
+    /// EMPTY_LIST.
+    #[inline]
+    pub(super) fn push_list(&mut self) -> Result<(), Fault> {
+        let list = self.new_list()?;
+        self.push(list);
+        Ok(())
+    }
+
+    /// EMPTY_DICT.
+    #[inline]
+    pub(super) fn push_dict(&mut self) -> Result<(), Fault> {
+        let dict = self.new_dict()?;
+        self.push(dict);
+        Ok(())
     }
 
     /// APPENDS: adds the values above the mark to the list below it.
@@ -65,7 +81,7 @@ impl Machine {
         if let [first, second] = self.stack[start..]
             && let (Value::Int(first), Value::Int(second)) = (self.value(first), self.value(second))
         {
-            let pair = self.tables.pair(first, second);
+            let pair = self.tables.pair(first, second, &mut self.budget)?;
             self.stack.truncate(start);
             self.push(Value::Pair(pair));
             return Ok(());
@@ -74,7 +90,7 @@ impl Machine {
     }
 
     fn list_from(&mut self, start: usize) -> Result<(), Fault> {
-        let list = self.new_list();
+        let list = self.new_list()?;
         let Value::List(row) = list else {
             return Ok(());
         };
@@ -118,7 +134,7 @@ impl Machine {
     /// DICT: makes a dict of the keys and values above the mark.
     pub(super) fn dict_from_mark(&mut self) -> Result<(), Fault> {
         let start = self.marked()?;
-        let dict = self.new_dict();
+        let dict = self.new_dict()?;
         if let Value::Dict(row) = dict {
             self.extend_dict(row, start)?;
         }
@@ -176,6 +192,7 @@ impl Machine {
         let row = match self.dict(dict) {
             DictCell::Empty if self.stack.len() == start => return Ok(()),
             DictCell::Empty => {
+                self.budget.room(&mut self.pairs, 1)?;
                 self.pairs.push(Vec::new());
                 let row = self.pairs.len() as u32 - 1;
                 self.set_dict(dict, DictCell::Pairs(row))?;
@@ -187,12 +204,9 @@ impl Machine {
             }
         };
         let pairs = &mut self.pairs[row as usize];
-        for pair in self.stack[start..].chunks_exact(2) {
-            if let [key, value] = *pair {
-                pairs.push((key, value));
-                self.loose_values += 2;
-            }
-        }
+        let new = self.stack[start..].as_chunks::<2>().0;
+        self.budget.room(pairs, new.len())?;
+        pairs.extend(new.iter().map(|&[key, value]| (key, value)));
         Ok(())
     }
 
@@ -205,13 +219,14 @@ impl Machine {
                 // The record reader works on the stack, so the pairs are pushed.
                 let start = self.stack.len();
                 let pairs = std::mem::take(&mut self.pairs[row as usize]);
+                self.budget.room(&mut self.stack, 2 * pairs.len())?;
                 self.stack
                     .extend(pairs.iter().flat_map(|&(key, value)| [key, value]));
                 let record = self.read_record(start);
                 self.stack.truncate(start);
                 match record? {
                     Some(record) => {
-                        self.loose_values -= 2 * pairs.len();
+                        self.budget.release(&pairs);
                         self.set_dict(dict, DictCell::Record(record))?;
                         Ok(Some(record))
                     }
@@ -234,12 +249,13 @@ impl Machine {
         }
         let cell = self.lists[list as usize];
         self.lists[list as usize] = match cell {
-            ListCell::Empty if frames_only => {
-                ListCell::Stack(self.tables.stack_of(&self.stack[start..]))
-            }
+            ListCell::Empty if frames_only => ListCell::Stack(
+                self.tables
+                    .stack_of(&self.stack[start..], &mut self.budget)?,
+            ),
             ListCell::Empty => match run_of_rows(&self.stack[start..]) {
                 Some((kind, start, count)) => ListCell::Rows { kind, start, count },
-                None => self.append_items(cell, start),
+                None => self.append_items(cell, start)?,
             },
             ListCell::Rows {
                 kind,
@@ -253,9 +269,9 @@ impl Machine {
                         count: count + further,
                     }
                 }
-                _ => self.append_items(cell, start),
+                _ => self.append_items(cell, start)?,
             },
-            ListCell::Stack(_) | ListCell::Items(_) => self.append_items(cell, start),
+            ListCell::Stack(_) | ListCell::Items(_) => self.append_items(cell, start)?,
             ListCell::UsedStack(_)
             | ListCell::UsedLines(_)
             | ListCell::UsedText(_)
@@ -289,63 +305,63 @@ impl Machine {
     }
 
     /// Adds values to a list in its general form, in which every value is stored by itself.
-    fn append_items(&mut self, cell: ListCell, start: usize) -> ListCell {
+    fn append_items(&mut self, cell: ListCell, start: usize) -> Result<ListCell, Fault> {
         let row = match cell {
             ListCell::Items(row) => row,
             _ => {
-                let values = self.list_values(cell);
-                let items: Vec<_> = values
-                    .into_iter()
-                    .map(|value| Packed::pack(value, &mut self.wide))
-                    .collect();
-                self.loose_values += items.len();
+                let mut items = Vec::new();
+                self.budget.room(&mut items, self.len_of(cell))?;
+                for value in self.list_values(cell)? {
+                    items.push(Packed::pack(value, &mut self.wide));
+                }
+                self.budget.room(&mut self.items, 1)?;
                 self.items.push(items);
                 self.items.len() as u32 - 1
             }
         };
-        self.loose_values += self.stack.len() - start;
-        self.items[row as usize].extend_from_slice(&self.stack[start..]);
-        ListCell::Items(row)
+        let items = &mut self.items[row as usize];
+        self.budget.room(items, self.stack.len() - start)?;
+        items.extend_from_slice(&self.stack[start..]);
+        Ok(ListCell::Items(row))
     }
 
     /// The values of a list.
-    pub(super) fn list_values(&self, cell: ListCell) -> Vec<Value> {
+    pub(super) fn list_values(&self, cell: ListCell) -> Result<Vec<Value>, Fault> {
         self.first_values(cell, usize::MAX)
     }
 
     /// The first values of a list, at most `limit`.
-    pub(super) fn first_values(&self, cell: ListCell, limit: usize) -> Vec<Value> {
+    pub(super) fn first_values(&self, cell: ListCell, limit: usize) -> Result<Vec<Value>, Fault> {
+        let mut values = self.budget.list(self.len_of(cell).min(limit))?;
         match cell {
-            ListCell::Empty | ListCell::UsedRows | ListCell::UsedText(_) => Vec::new(),
-            ListCell::UsedLines(row) => self
-                .tables
-                .contexts
-                .forward
-                .lines(Some(row))
-                .take(limit)
-                .map(Value::Str)
-                .collect(),
+            ListCell::Empty | ListCell::UsedRows | ListCell::UsedText(_) => {}
+            ListCell::UsedLines(row) => {
+                let lines = self.tables.contexts.forward.lines(Some(row));
+                values.extend(lines.take(limit).map(Value::Str));
+            }
             ListCell::Stack(id) | ListCell::UsedStack(id) => {
                 let frames = self.tables.stacks.frames(id).take(limit);
-                frames
-                    .map(|frame| Value::Record(Record::frame(frame)))
-                    .collect()
+                values.extend(frames.map(|frame| Value::Record(Record::frame(frame))));
             }
-            ListCell::Rows { kind, start, count } => (start..start + count)
-                .take(limit)
-                .map(|row| Value::Record(Record { kind, row }))
-                .collect(),
-            ListCell::Items(row) => self.items[row as usize]
-                .iter()
-                .take(limit)
-                .map(|&item| self.value(item))
-                .collect(),
+            ListCell::Rows { kind, start, count } => {
+                let rows = (start..start + count).take(limit);
+                values.extend(rows.map(|row| Value::Record(Record { kind, row })));
+            }
+            ListCell::Items(row) => {
+                let items = self.items[row as usize].iter().take(limit);
+                values.extend(items.map(|&item| self.value(item)));
+            }
         }
+        Ok(values)
     }
 
     /// The number of values in a list.
     pub(super) fn list_len(&self, list: u32) -> usize {
-        match self.lists[list as usize] {
+        self.len_of(self.lists[list as usize])
+    }
+
+    fn len_of(&self, cell: ListCell) -> usize {
+        match cell {
             ListCell::Empty | ListCell::UsedRows | ListCell::UsedText(_) => 0,
             ListCell::Stack(id) | ListCell::UsedStack(id) => self.tables.stacks.frames(id).len(),
             ListCell::UsedLines(row) => self.tables.contexts.forward.lines(Some(row)).len(),

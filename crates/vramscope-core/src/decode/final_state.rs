@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::key::Key;
-use super::machine::{Machine, grow};
+use super::machine::Machine;
 use super::records::{signed, text, unsigned, wrong_type};
 use super::value::{Fault, ListCell, Record, RecordKind, Value};
 use crate::ErrorKind;
@@ -57,7 +57,7 @@ impl Machine {
                 _ => self.unknown_key(RecordKind::Segment, index),
             }
         }
-        grow(&mut self.tables.segments, self.decoded_bytes, None);
+        self.budget.room(&mut self.tables.segments, 1)?;
         self.tables.segments.push(segment);
         Ok(Record {
             kind: RecordKind::Segment,
@@ -109,7 +109,7 @@ impl Machine {
                 _ => self.unknown_key(RecordKind::Block, index),
             }
         }
-        grow(&mut self.tables.blocks.rows, self.decoded_bytes, None);
+        self.budget.room(&mut self.tables.blocks.rows, 1)?;
         self.tables.blocks.rows.push(block);
         Ok(Record {
             kind: RecordKind::Block,
@@ -143,6 +143,7 @@ impl Machine {
                 _ => self.unknown_key(RecordKind::Tenant, index),
             }
         }
+        self.budget.room(&mut self.tables.blocks.tenants, 1)?;
         self.tables.blocks.tenants.push(tenant);
         Ok(Record {
             kind: RecordKind::Tenant,
@@ -180,6 +181,7 @@ impl Machine {
                 _ => self.unknown_key(RecordKind::Annotation, index),
             }
         }
+        self.budget.room(&mut self.tables.annotations.rows, 1)?;
         self.tables.annotations.rows.push(annotation);
         Ok(Record {
             kind: RecordKind::Annotation,
@@ -209,8 +211,9 @@ impl Machine {
                 });
             }
             cell => {
-                let mut copies = Vec::new();
-                for (index, item) in self.list_values(cell).into_iter().enumerate() {
+                let values = self.list_values(cell)?;
+                let mut copies = self.budget.list(values.len())?;
+                for (index, item) in values.into_iter().enumerate() {
                     match item {
                         Value::Record(record) if record.kind == wanted => copies.push(record.row),
                         _ => {
@@ -241,6 +244,14 @@ impl Machine {
             RecordKind::Annotation => tables.annotations.rows.len(),
             RecordKind::Frame => return Ok(0..0),
         };
+        let budget = &mut self.budget;
+        match kind {
+            RecordKind::Segment => budget.room(&mut tables.segments, rows.len())?,
+            RecordKind::Block => budget.room(&mut tables.blocks.rows, rows.len())?,
+            RecordKind::Tenant => budget.room(&mut tables.blocks.tenants, rows.len())?,
+            RecordKind::Annotation => budget.room(&mut tables.annotations.rows, rows.len())?,
+            RecordKind::Event | RecordKind::Frame => {}
+        }
         for &row in rows {
             let row = row as usize;
             match kind {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::key::Key;
 use super::machine::Machine;
 use super::producer;
-use super::value::{DictCell, Fault, ListCell, Record, RecordKind, Value};
+use super::value::{DictCell, Fault, ListCell, Record, RecordKind, Value, malformed};
 use crate::ErrorKind;
 use crate::model::{
     AnnotationTable, CAPTURE_KEY, DAMAGE_KEY, Producer, Segment, SegmentTable, Snapshot, Source,
@@ -18,7 +18,7 @@ pub(crate) const MOST_DEVICES: usize = 256;
 
 /// The snapshot in the value on top of the stack.
 pub(super) fn snapshot(mut machine: Machine) -> Result<Snapshot, Fault> {
-    let top = machine.pop()?;
+    let top = machine.top_alone()?;
     let parts = Parts::of(&mut machine, top)?;
     let traces = machine.traces(parts.device_traces)?;
     let host_trace = match parts.host_traces {
@@ -36,13 +36,13 @@ pub(super) fn snapshot(mut machine: Machine) -> Result<Snapshot, Fault> {
     };
     let settings = parts
         .settings
-        .map(|value| machine.json_of(value, Some(Key::AllocatorSettings.text())));
+        .map(|value| machine.kept_json_of(value, Key::AllocatorSettings.text()))
+        .transpose()?;
     machine.complete_addresses();
-    let segments = slice(&machine.tables.segments, device_rows);
-    let devices: BTreeSet<i32> = segments.iter().map(|segment| segment.device).collect();
-    if devices.len() > MOST_DEVICES {
-        return Err(too_many_devices(Key::Segments));
-    }
+    let segments = machine.slice(&machine.tables.segments, device_rows)?;
+    check_devices(&segments)?;
+    let host_segments = machine.slice(&machine.tables.segments, host_rows)?;
+    let annotations = machine.slice(&machine.tables.annotations.rows, annotation_rows)?;
 
     let mut warnings = machine.warnings;
     warnings.merge(parts.damage);
@@ -51,11 +51,9 @@ pub(super) fn snapshot(mut machine: Machine) -> Result<Snapshot, Fault> {
     let mut snapshot = Snapshot {
         segments: SegmentTable { rows: segments },
         host_segments: SegmentTable {
-            rows: slice(&tables.segments, host_rows),
+            rows: host_segments,
         },
-        annotations: AnnotationTable {
-            rows: slice(&tables.annotations.rows, annotation_rows),
-        },
+        annotations: AnnotationTable { rows: annotations },
         strings: tables.strings,
         frames: tables.frames,
         stacks: tables.stacks,
@@ -79,10 +77,15 @@ pub(super) fn snapshot(mut machine: Machine) -> Result<Snapshot, Fault> {
     Ok(snapshot)
 }
 
-fn slice<T: Clone>(rows: &[T], range: Range<u32>) -> Vec<T> {
-    rows.get(range.start as usize..range.end as usize)
-        .unwrap_or(&[])
-        .to_vec()
+fn check_devices(segments: &[Segment]) -> Result<(), Fault> {
+    let mut devices = BTreeSet::new();
+    for segment in segments {
+        devices.insert(segment.device);
+        if devices.len() > MOST_DEVICES {
+            return Err(too_many_devices(Key::Segments));
+        }
+    }
+    Ok(())
 }
 
 /// The values of the top-level keys.
@@ -147,15 +150,15 @@ impl Parts {
             keys: 0,
         };
         if parts.segments == Value::None {
-            parts.segments = machine.new_list();
+            parts.segments = machine.new_list()?;
             machine.warn(WarningKind::MissingKey("segments".to_owned()));
         }
-        parts.collect_extras(machine, dict);
+        parts.collect_extras(machine, dict)?;
         Ok(parts)
     }
 
     /// Keeps the values of unknown keys, and notes the known keys.
-    fn collect_extras(&mut self, machine: &mut Machine, dict: u32) {
+    fn collect_extras(&mut self, machine: &mut Machine, dict: u32) -> Result<(), Fault> {
         const TOP: [Key; 6] = [
             Key::Segments,
             Key::DeviceTraces,
@@ -165,7 +168,7 @@ impl Parts {
             Key::HostTraces,
         ];
         let Some(row) = machine.pairs_of(dict) else {
-            return;
+            return Ok(());
         };
         for index in 0..machine.pairs[row as usize].len() {
             let (name, value) = machine.pairs[row as usize][index];
@@ -176,7 +179,7 @@ impl Parts {
                 Some(key) => self.keys |= key.bit(),
                 None if self.extras.len() < 64 => {
                     let name = machine.tables.strings.get(id).to_owned();
-                    let json = machine.json_of(value, Some(&name));
+                    let json = machine.kept_json_of(value, &name)?;
                     if name == DAMAGE_KEY
                         && let Some(damage) = damage_of(&json)
                     {
@@ -194,6 +197,7 @@ impl Parts {
                 }
             }
         }
+        Ok(())
     }
 }
 
@@ -213,6 +217,25 @@ fn wrong_shape(what: &str) -> Fault {
 }
 
 impl Machine {
+    /// The only value on the stack. The rest of what a program left there would be lost without a word.
+    fn top_alone(&mut self) -> Result<Value, Fault> {
+        let top = self.pop()?;
+        if !self.stack.is_empty() || !self.marks.is_empty() {
+            return Err(malformed("it ends with values that belong to nothing"));
+        }
+        Ok(top)
+    }
+
+    /// A copy of these rows, which are released with the rest of the machine.
+    fn slice<T: Clone>(&self, rows: &[T], range: Range<u32>) -> Result<Vec<T>, Fault> {
+        let rows = rows
+            .get(range.start as usize..range.end as usize)
+            .unwrap_or(&[]);
+        let mut copy = self.budget.list(rows.len())?;
+        copy.extend_from_slice(rows);
+        Ok(copy)
+    }
+
     fn is_list_of(&self, list: u32, wanted: RecordKind) -> bool {
         match self.lists[list as usize] {
             ListCell::Empty => true,
@@ -261,7 +284,7 @@ impl Machine {
                 });
             }
         };
-        let devices = self.list_values(self.lists[list as usize]);
+        let devices = self.first_values(self.lists[list as usize], MOST_DEVICES + 1)?;
         // Some tools write a flat list of events: the trace of one device.
         if matches!(
             devices.first(),

@@ -29,6 +29,10 @@ const CHUNK: u64 = 256 << 10;
 /// Values gathered before they are added to their list; pickles have batches of the same size.
 const BATCH: usize = 1000;
 
+/// Values for which the stack has room: a token pushes one, and no more than one more follow before the next
+/// [`Driver::step`].
+const PUSHES: usize = 4;
+
 /// 2^64, to which JavaScript rounds `2^64 - 1`.
 const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
 
@@ -164,6 +168,7 @@ impl Driver<'_, '_> {
         if self.was_lone.take() {
             self.machine.warn(WarningKind::InvalidUtf8);
         }
+        self.machine.make_room(PUSHES)?;
         if offset - self.asked >= CHUNK {
             self.ask()
         } else {
@@ -185,7 +190,8 @@ impl Driver<'_, '_> {
         })
     }
 
-    fn open(&mut self, container: Value) -> Result<(), Fault> {
+    fn open(&mut self, container: Result<Value, Fault>) -> Result<(), Fault> {
+        let container = container?;
         self.step()?;
         self.machine.push(container);
         self.machine.mark()
@@ -218,7 +224,7 @@ impl Driver<'_, '_> {
             value_at(start + 1),
         ) {
             machine.lists.pop();
-            let pair = machine.tables.pair(first, second);
+            let pair = machine.tables.pair(first, second, &mut machine.budget)?;
             machine.stack.truncate(start - 1);
             machine.marks.pop();
             machine.push(Value::Pair(pair));

@@ -13,6 +13,7 @@
 use super::key;
 use super::records::Tables;
 use super::value::{DictCell, Fault, ListCell, Packed, PackedDict, Value, malformed};
+use crate::budget::Budget;
 use crate::ids::StringId;
 use crate::model::Warnings;
 use crate::{ErrorKind, Limits};
@@ -37,25 +38,23 @@ pub(super) struct Machine {
     pub(super) items: Vec<Vec<Packed>>,
     pub(super) dicts: Vec<PackedDict>,
     pub(super) pairs: Vec<Vec<(Packed, Packed)>>,
-    /// Number of values in `items` and `pairs`.
-    pub(super) loose_values: usize,
-    /// Bytes of text written out as JSON so far.
+    /// Values and bytes of text written out as JSON so far.
+    pub(super) json_values: usize,
     pub(super) json_bytes: usize,
     pub(super) tables: Tables,
     pub(super) warnings: Warnings,
     pub(super) limits: Limits,
     /// The pickle protocol stated in the data; 0 without one.
     pub(super) protocol: u8,
-    /// Bytes of unwrapped data read so far, and their total if known. Columns are sized by them.
-    pub(super) decoded_bytes: u64,
-    pub(super) expected_bytes: Option<u64>,
+    /// What all of the above may reserve.
+    pub(super) budget: Budget,
 }
 
 impl Machine {
     pub(super) fn new(limits: Limits, expected_bytes: Option<u64>) -> Self {
         Self {
-            stack: Vec::with_capacity(4096),
-            marks: Vec::with_capacity(16),
+            stack: Vec::new(),
+            marks: Vec::new(),
             memo: Vec::new(),
             last_memoised: (u32::MAX, 0),
             wide: Vec::new(),
@@ -64,26 +63,23 @@ impl Machine {
             items: Vec::new(),
             dicts: Vec::new(),
             pairs: Vec::new(),
-            loose_values: 0,
+            json_values: 0,
             json_bytes: 0,
             tables: Tables::new(key::strings_with_words()),
             warnings: Warnings::default(),
             limits,
             protocol: 0,
-            decoded_bytes: 0,
-            expected_bytes,
+            budget: Budget::new(limits, expected_bytes),
         }
     }
 
-    /// Heap bytes in use, without the input buffer and without spare capacity.
-    pub(super) fn used_bytes(&self) -> usize {
-        (self.stack.len() + 2 * self.loose_values) * size_of::<Packed>()
-            + self.wide.len() * size_of::<Value>()
-            + self.memo.len() * size_of::<u32>()
-            + self.lists.len() * size_of::<ListCell>()
-            + self.dicts.len() * size_of::<PackedDict>()
-            + (self.items.len() + self.pairs.len()) * size_of::<Vec<Packed>>()
-            + self.tables.used_bytes()
+    /// Makes room for values on the stack, each of which takes at least a byte of the file. So opcodes push without
+    /// asking.
+    #[inline]
+    pub(super) fn make_room(&mut self, values: usize) -> Result<(), Fault> {
+        self.budget.room(&mut self.stack, values)?;
+        self.budget.room(&mut self.wide, values)?;
+        Ok(())
     }
 
     #[inline]
@@ -137,14 +133,19 @@ impl Machine {
     }
 
     fn new_text(&mut self, text: &[u8]) -> Result<StringId, Fault> {
-        let id = match std::str::from_utf8(text) {
-            Ok(text) => self.tables.strings.try_intern(text),
+        match std::str::from_utf8(text) {
+            Ok(text) => self.intern(text),
             Err(_) => {
                 let text = self.lossy(text);
-                self.tables.strings.try_intern(&text)
+                self.intern(&text)
             }
-        };
-        id.ok_or_else(|| {
+        }
+    }
+
+    pub(super) fn intern(&mut self, text: &str) -> Result<StringId, Fault> {
+        let strings = &mut self.tables.strings;
+        strings.make_room(text.len(), &mut self.budget)?;
+        strings.try_intern(text).ok_or_else(|| {
             ErrorKind::Limit {
                 what: "the number of texts",
                 limit: u64::from(u32::MAX),
@@ -249,7 +250,7 @@ impl Machine {
         if let Some(dict) = Packed::widen(cell).dict() {
             self.last_memoised = (dict, self.memo.len());
         }
-        grow(&mut self.memo, self.decoded_bytes, self.expected_bytes);
+        self.budget.row(&mut self.memo)?;
         self.memo.push(cell);
         Ok(())
     }
@@ -259,14 +260,16 @@ impl Machine {
         let cell = self.memo_cell()?;
         // Every number took an opcode, or was skipped by an optimiser that removed one. So numbers cannot exceed the
         // bytes read.
-        if index > self.decoded_bytes {
+        if index > self.budget.unwrapped_bytes() {
             return Err(malformed(format!(
                 "memo number {index} is beyond anything this file could need"
             )));
         }
         let index = index as usize;
         if index >= self.memo.len() {
-            grow(&mut self.memo, self.decoded_bytes, self.expected_bytes);
+            let more = index + 1 - self.memo.len();
+            self.budget.row(&mut self.memo)?;
+            self.budget.room(&mut self.memo, more)?;
             self.memo.resize(index + 1, UNSET);
         }
         self.memo[index] = cell;
@@ -292,33 +295,4 @@ impl Machine {
 #[cold]
 fn never_stored(index: u64) -> Fault {
     malformed(format!("memo number {index} was never stored"))
-}
-
-/// Makes room for one more item. If that needs a larger buffer, it is sized for the expected rest of the file, because
-/// doubling would hold up to three times the bytes in use.
-#[inline]
-pub(super) fn grow<T>(column: &mut Vec<T>, decoded_bytes: u64, expected_bytes: Option<u64>) {
-    if column.len() == column.capacity() {
-        let rows = rows_to_come(column.len(), decoded_bytes, expected_bytes);
-        // The projection may exceed the available memory (wasm has 4 GiB). Then the Vec decides how to grow.
-        if column.try_reserve_exact(rows).is_err() {
-            column.reserve(1);
-        }
-    }
-}
-
-/// The number of rows to make room for: projected by the density so far if the size is known, else as many again.
-#[cold]
-pub(super) fn rows_to_come(rows: usize, decoded_bytes: u64, expected_bytes: Option<u64>) -> usize {
-    let again = rows.max(64);
-    let Some(rest) = expected_bytes.and_then(|expected| expected.checked_sub(decoded_bytes)) else {
-        return again;
-    };
-    // A file begins with its segments, so an early projection would be wrong.
-    let is_early = decoded_bytes < 1 << 20 || rest / decoded_bytes.max(1) >= 16;
-    if is_early {
-        return 3 * again;
-    }
-    let projected = rows as f64 * (rest as f64 / decoded_bytes as f64);
-    (projected * 1.02) as usize + rows / 64 + 64
 }

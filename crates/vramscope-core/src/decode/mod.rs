@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Memory: the snapshot's own tables, plus about 12 bytes for each container and each memoised text
-//! that a file holds, released at the end. Never more than [`Limits`] allow.
+//! that a file holds, released at the end. All of it grows through the machine's budget, within [`Limits`].
 
 mod containers;
 mod final_state;
@@ -28,7 +28,7 @@ use std::io::BufRead;
 
 pub use key::Key;
 
-use crate::container::Encoding;
+use crate::container::{Counters, Encoding};
 use crate::model::ContainerKind;
 use crate::{Error, ErrorKind, Limits, Snapshot};
 pub(crate) use finish::MOST_DEVICES;
@@ -37,18 +37,20 @@ use value::Fault;
 
 /// Reads a pickle or JSON, and names it in the containers of the source or of the error.
 ///
-/// `expected_bytes` is the size of `input`, if known. Columns are then sized once.
+/// `expected_bytes` is the size of `input`, if known. Columns are then sized once. `counters` count the file that
+/// `input` was unwrapped from.
 pub(crate) fn read_values(
     encoding: Encoding,
     input: Box<dyn BufRead + '_>,
     limits: Limits,
     expected_bytes: Option<u64>,
+    counters: &Counters,
     on_events: &mut dyn FnMut(u64) -> Result<(), ErrorKind>,
 ) -> Result<Snapshot, Error> {
     let mut machine = Machine::new(limits, expected_bytes);
     let mut on_chunk = |machine: &mut Machine, decoded_bytes: u64| {
-        machine.decoded_bytes = decoded_bytes;
-        check_memory(machine)?;
+        let read = counters.read(decoded_bytes, machine.has_records());
+        machine.budget.update(read, counters.window_bytes.get())?;
         on_events(machine.tables.events.len() as u64)
     };
     let End { fault, offset } = match encoding {
@@ -89,19 +91,4 @@ struct End {
     fault: Option<Fault>,
     /// Offset in the unwrapped data.
     offset: u64,
-}
-
-/// Checks that decoding keeps within its memory limit.
-fn check_memory(machine: &Machine) -> Result<(), ErrorKind> {
-    let allowed = (machine
-        .decoded_bytes
-        .saturating_mul(machine.limits.memory_per_decoded_byte as u64))
-    .max(machine.limits.memory_bytes as u64);
-    if machine.used_bytes() as u64 > allowed {
-        return Err(ErrorKind::Limit {
-            what: "the memory in bytes that this file asks for",
-            limit: allowed,
-        });
-    }
-    Ok(())
 }

@@ -16,7 +16,11 @@ const LONGEST_KEY: usize = 64;
 pub(super) fn of(machine: &Machine, field: Option<&str>) -> String {
     let mut path = String::new();
     let mut at = 0;
-    while let Some(&container) = machine.stack.get(at) {
+    // Lists that were opened and never used are on the stack as well, any number of them.
+    for _ in 0..machine.limits.depth {
+        let Some(&container) = machine.stack.get(at) else {
+            break;
+        };
         let next = match machine.value(container) {
             Value::List(list) => in_list(&mut path, machine, at, list),
             Value::Dict(dict) => in_dict(&mut path, machine, at, dict, field.is_some()),

@@ -16,6 +16,9 @@ use crate::model::WarningKind;
 /// Longest integer in bytes; genuine snapshots have at most 9.
 const LONGEST_INTEGER: usize = 1 << 10;
 
+/// Bytes of opcodes for which the stack has room at once.
+const BURST: usize = 16 << 10;
+
 /// Longest line with a number in protocol 0.
 const LONGEST_NUMBER_LINE: usize = 1 << 12;
 
@@ -58,7 +61,10 @@ fn run(
     opcode: &mut u64,
 ) -> Result<(), Fault> {
     loop {
-        let (length, result) = burst(input.buffered(), machine);
+        let bytes = input.buffered();
+        let bytes = bytes.get(..BURST).unwrap_or(bytes);
+        machine.make_room(bytes.len() + 1)?;
+        let (length, result) = burst(bytes, machine);
         input.advance(length)?;
         *opcode = input.offset();
         result?;
@@ -111,17 +117,9 @@ fn burst(bytes: &[u8], machine: &mut Machine) -> (usize, Result<(), Fault>) {
             },
             op::MARK => (1, machine.mark()),
             op::SETITEMS => (1, machine.set_items()),
-            op::EMPTY_DICT => {
-                let dict = machine.new_dict();
-                machine.push(dict);
-                (1, Ok(()))
-            }
+            op::EMPTY_DICT => (1, machine.push_dict()),
             op::APPENDS => (1, machine.appends()),
-            op::EMPTY_LIST => {
-                let list = machine.new_list();
-                machine.push(list);
-                (1, Ok(()))
-            }
+            op::EMPTY_LIST => (1, machine.push_list()),
             op::TUPLE2 => (1, machine.tuple(2)),
             _ => break,
         };
@@ -234,14 +232,8 @@ fn bare(opcode: u8, input: &mut Input<'_>, machine: &mut Machine) -> Result<(), 
         op::MARK => machine.mark()?,
         op::SETITEMS => machine.set_items()?,
         op::APPENDS => machine.appends()?,
-        op::EMPTY_DICT => {
-            let dict = machine.new_dict();
-            machine.push(dict);
-        }
-        op::EMPTY_LIST => {
-            let list = machine.new_list();
-            machine.push(list);
-        }
+        op::EMPTY_DICT => machine.push_dict()?,
+        op::EMPTY_LIST => machine.push_list()?,
         op::TUPLE2 => machine.tuple(2)?,
         op::NONE => machine.push(Value::None),
         op::NEWTRUE => machine.push(Value::Bool(true)),
@@ -314,7 +306,7 @@ fn line(opcode: u8, input: &mut Input<'_>, machine: &mut Machine) -> Result<(), 
 }
 
 fn put(index: u64, input: &Input<'_>, machine: &mut Machine) -> Result<(), Fault> {
-    machine.decoded_bytes = input.read_bytes();
+    machine.budget.set_unwrapped_bytes(input.read_bytes());
     machine.put(index)
 }
 

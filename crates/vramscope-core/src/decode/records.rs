@@ -4,14 +4,15 @@
 //! the wrong type is an error if its key matters, and else a counted warning.
 
 use super::key::{Key, action_of};
-use super::machine::{Machine, rows_to_come};
+use super::machine::Machine;
 use super::value::{DictCell, Fault, ListCell, Packed, Record, RecordKind, Value};
 use crate::ErrorKind;
+use crate::budget::{Budget, NoRoom};
 use crate::ids::{ContextId, EventId, StackId, StringId};
 use crate::model::{
-    Action, Annotation, AnnotationTable, Block, BlockTable, Context, ContextTable, Event,
-    EventTable, Frame, FrameTable, FxNode, KeysSeen, LinesId, NO_TIME, PoolId, Segment, StackTable,
-    StringTable, Tenant, WarningKind,
+    Action, AnnotationTable, BlockTable, Context, ContextTable, Event, EventTable, Frame,
+    FrameTable, FxNode, KeysSeen, LinesId, NO_TIME, PoolId, Segment, StackTable, StringTable,
+    WarningKind,
 };
 
 /// The snapshot's tables while they fill.
@@ -50,31 +51,24 @@ impl Tables {
         }
     }
 
-    pub(super) fn used_bytes(&self) -> usize {
-        self.strings.heap_bytes()
-            + self.frames.heap_bytes()
-            + self.stacks.heap_bytes()
-            + self.contexts.heap_bytes()
-            + self.events.used_bytes()
-            + self.segments.len() * size_of::<Segment>()
-            + self.blocks.rows.len() * size_of::<Block>()
-            + self.blocks.tenants.len() * size_of::<Tenant>()
-            + self.annotations.rows.len() * size_of::<Annotation>()
-            + self.pairs.len() * size_of::<(i64, i64)>()
-    }
-
     /// The row of a pair of integers. Only the last few rows are searched. A genuine file has a handful of pairs; one
     /// with more gets repeated rows, but costs no more time.
-    pub(super) fn pair(&mut self, first: i64, second: i64) -> u32 {
+    pub(super) fn pair(
+        &mut self,
+        first: i64,
+        second: i64,
+        budget: &mut Budget,
+    ) -> Result<u32, NoRoom> {
         let recent = self.pairs.len().saturating_sub(8);
         match self.pairs[recent..]
             .iter()
             .rposition(|&pair| pair == (first, second))
         {
-            Some(row) => (recent + row) as u32,
+            Some(row) => Ok((recent + row) as u32),
             None => {
+                budget.room(&mut self.pairs, 1)?;
                 self.pairs.push((first, second));
-                self.pairs.len() as u32 - 1
+                Ok(self.pairs.len() as u32 - 1)
             }
         }
     }
@@ -84,20 +78,27 @@ impl Tables {
     }
 
     /// Interns a list of frame records.
-    pub(super) fn stack_of(&mut self, frames: &[Packed]) -> StackId {
+    pub(super) fn stack_of(
+        &mut self,
+        frames: &[Packed],
+        budget: &mut Budget,
+    ) -> Result<StackId, NoRoom> {
         self.scratch.clear();
+        budget.room(&mut self.scratch, frames.len())?;
         self.scratch.extend(frames.iter().map(|frame| frame.row()));
-        self.stacks.intern(&self.scratch)
+        self.stacks.make_room(frames.len(), budget)?;
+        Ok(self.stacks.intern(&self.scratch))
     }
 
     #[inline]
-    fn context(&mut self, context: Context) -> ContextId {
+    fn context(&mut self, context: Context, budget: &mut Budget) -> Result<ContextId, NoRoom> {
         match self.last_context {
-            Some((last, id)) if last == context => id,
+            Some((last, id)) if last == context => Ok(id),
             _ => {
+                self.contexts.make_room(budget)?;
                 let id = self.contexts.intern(context);
                 self.last_context = Some((context, id));
-                id
+                Ok(id)
             }
         }
     }
@@ -141,6 +142,16 @@ pub(super) fn text(value: Value, key: Key) -> Result<StringId, Fault> {
 }
 
 impl Machine {
+    /// Whether there has been a record.
+    pub(super) fn has_records(&self) -> bool {
+        let tables = &self.tables;
+        !tables.frames.is_empty()
+            || !tables.events.is_empty()
+            || !tables.segments.is_empty()
+            || !tables.blocks.is_empty()
+            || !tables.annotations.rows.is_empty()
+    }
+
     /// Reads the keys and values from stack index `start` on as a record, if they are one.
     #[inline]
     pub(super) fn read_record(&mut self, start: usize) -> Result<Option<Record>, Fault> {
@@ -233,7 +244,7 @@ impl Machine {
                 "addr or size of a trace entry".to_owned(),
             ));
         }
-        event.context = self.tables.context(context);
+        event.context = self.tables.context(context, &mut self.budget)?;
         Ok(Record::event(self.add_event(event)?))
     }
 
@@ -247,9 +258,7 @@ impl Machine {
             }
             .into());
         }
-        if rows == events.action.capacity() {
-            events.reserve(rows_to_come(rows, self.decoded_bytes, self.expected_bytes));
-        }
+        events.make_room(&event, &mut self.budget)?;
         events.push(event);
         Ok(EventId(rows as u32))
     }
@@ -313,7 +322,8 @@ impl Machine {
                     self.items[row as usize] = items;
                     return Err(wrong_type(key, "list of frames"));
                 }
-                self.tables.stack_of(&items)
+                self.budget.release(&items);
+                self.tables.stack_of(&items, &mut self.budget)?
             }
             _ => return Err(wrong_type(key, "list of frames")),
         };
@@ -331,12 +341,15 @@ impl Machine {
                 let (first, second) = self.tables.pair_of(row);
                 Some(PoolId(first as u64, second as u64))
             }
-            Value::List(list) => match self.first_values(self.lists[list as usize], 3)[..] {
-                [Value::Int(first), Value::Int(second)] => {
-                    Some(PoolId(first as u64, second as u64))
+            Value::List(list) => {
+                let values = self.first_values(self.lists[list as usize], 3).ok()?;
+                match values[..] {
+                    [Value::Int(first), Value::Int(second)] => {
+                        Some(PoolId(first as u64, second as u64))
+                    }
+                    _ => None,
                 }
-                _ => None,
-            },
+            }
             _ => None,
         }
     }
@@ -366,14 +379,14 @@ impl Machine {
             }
             _ => {}
         }
-        let json = self.json_of(value, None).to_string();
-        let id = self.tables.strings.try_intern(&json);
-        match (value, id) {
-            (Value::Dict(dict), Some(id)) => self.set_dict(dict, DictCell::Text(id))?,
-            (Value::List(list), Some(id)) => self.lists[list as usize] = ListCell::UsedText(id),
+        let json = self.json_of(value, None)?.to_string();
+        let id = self.intern(&json)?;
+        match value {
+            Value::Dict(dict) => self.set_dict(dict, DictCell::Text(id))?,
+            Value::List(list) => self.lists[list as usize] = ListCell::UsedText(id),
             _ => {}
         }
-        Ok(id)
+        Ok(Some(id))
     }
 
     /// `forward_frames`: a list of texts.
@@ -386,11 +399,14 @@ impl Machine {
         if let ListCell::UsedLines(row) = cell {
             return Ok(Some(row));
         }
-        let mut lines = Vec::new();
-        for item in self.list_values(cell) {
+        let values = self.list_values(cell)?;
+        let mut lines = self.budget.list(values.len())?;
+        for item in values {
             lines.push(text(item, Key::ForwardFrames)?.0);
         }
-        let row = self.tables.contexts.forward.intern(&lines);
+        let forward = &mut self.tables.contexts.forward;
+        forward.make_room(lines.len(), &mut self.budget)?;
+        let row = forward.intern(&lines);
         if !lines.is_empty() {
             self.lists[list as usize] = ListCell::UsedLines(row);
         }
@@ -436,6 +452,7 @@ impl Machine {
             .iter()
             .any(|&id| id != none)
             .then_some(fx);
+        self.tables.frames.make_room(&mut self.budget)?;
         Ok(Record::frame(self.tables.frames.intern(frame)))
     }
 

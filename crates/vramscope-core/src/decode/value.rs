@@ -1,6 +1,7 @@
 //! The values on the machine's stack and in its memo, and their packed form.
 
 use crate::ErrorKind;
+use crate::budget::NoRoom;
 use crate::ids::{EventId, FrameId, StackId, StringId};
 use crate::model::LinesId;
 
@@ -305,6 +306,12 @@ pub(super) struct Fault {
 impl From<ErrorKind> for Fault {
     fn from(kind: ErrorKind) -> Self {
         Self { kind, field: None }
+    }
+}
+
+impl From<NoRoom> for Fault {
+    fn from(error: NoRoom) -> Self {
+        ErrorKind::from(error).into()
     }
 }
 

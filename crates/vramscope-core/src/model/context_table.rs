@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::interner::RowIndex;
 use super::stack_table::{LineListTable, LinesId};
+use crate::budget::{Budget, NoRoom};
 use crate::ids::{ContextId, StringId};
 
 /// A memory pool: `(0, 0)` is the default pool, `(n, 0)` belongs to a CUDA graph capture, `(0, n)` to
@@ -80,6 +81,12 @@ impl ContextTable {
         self.rows.push(context);
         self.index.insert(hash, id.0);
         id
+    }
+
+    /// Makes room for one more context.
+    pub(crate) fn make_room(&mut self, budget: &mut Budget) -> Result<(), NoRoom> {
+        budget.room(&mut self.rows, 1)?;
+        self.index.make_room(budget)
     }
 
     /// The context of `id`.

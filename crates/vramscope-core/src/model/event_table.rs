@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::{Budget, NoRoom};
 use crate::ids::{ContextId, EventId, StackId, StringId};
 
 /// Stands for a missing time.
@@ -146,6 +147,24 @@ impl EventTable {
         self.stack.push(event.stack);
     }
 
+    /// Makes room for `event`.
+    #[inline]
+    pub(crate) fn make_room(&mut self, event: &Event, budget: &mut Budget) -> Result<(), NoRoom> {
+        budget.row(&mut self.action)?;
+        budget.row(&mut self.addr)?;
+        budget.row(&mut self.size)?;
+        budget.row(&mut self.context)?;
+        budget.row(&mut self.stack)?;
+        if !self.time_us.is_empty() {
+            budget.row(&mut self.time_us)
+        } else if event.time_us != NO_TIME {
+            // The rows before it get a time as well.
+            budget.room(&mut self.time_us, self.action.capacity())
+        } else {
+            Ok(())
+        }
+    }
+
     /// Makes room for `rows` more events, if there is memory for so many.
     pub(crate) fn reserve(&mut self, rows: usize) {
         // A failure is ignored, because the pushes themselves reserve smaller amounts later.
@@ -157,13 +176,6 @@ impl EventTable {
         if !self.time_us.is_empty() {
             let _ = self.time_us.try_reserve_exact(rows);
         }
-    }
-
-    /// Bytes of the events, without spare capacity.
-    pub(crate) fn used_bytes(&self) -> usize {
-        self.action.len() * size_of::<Action>()
-            + (self.addr.len() + self.size.len() + self.time_us.len()) * 8
-            + (self.context.len() + self.stack.len()) * 4
     }
 
     /// Bytes held on the heap.

@@ -1,6 +1,7 @@
 //! Distinct stack frames: function, file and line, with torch.fx details where a file has them.
 
 use super::interner::RowIndex;
+use crate::budget::{Budget, NoRoom};
 use crate::ids::{FrameId, StringId};
 
 /// One frame of a stack.
@@ -50,6 +51,12 @@ impl FrameTable {
         self.rows.push(frame);
         self.index.insert(hash, id.0);
         id
+    }
+
+    /// Makes room for one more frame.
+    pub(crate) fn make_room(&mut self, budget: &mut Budget) -> Result<(), NoRoom> {
+        budget.room(&mut self.rows, 1)?;
+        self.index.make_room(budget)
     }
 
     /// The frame of `id`.

@@ -5,6 +5,11 @@ use std::hash::{BuildHasher, Hash};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
+use crate::budget::{Budget, Full, NoRoom};
+
+/// Heap bytes per row for which there is room: a row, a control byte, and one in eight buckets that stays empty.
+const ROW_BYTES: usize = 11;
+
 /// Row numbers by the content of their rows. The rows themselves live in the table that owns this.
 #[derive(Clone, Default)]
 pub(crate) struct RowIndex {
@@ -33,9 +38,25 @@ impl RowIndex {
             .insert_unique(hash, (hash as u32, row), |&(half, _)| widen(half));
     }
 
+    /// Makes room for one more row.
+    #[inline]
+    pub(crate) fn make_room(&mut self, budget: &mut Budget) -> Result<(), NoRoom> {
+        let (rows, before) = (self.rows.len(), self.rows.capacity());
+        if rows < before {
+            return Ok(());
+        }
+        // The table doubles its buckets.
+        budget.extend(ROW_BYTES, 2 * (rows + 1), || {
+            match self.rows.try_reserve(1, |&(half, _)| widen(half)) {
+                Ok(()) => Ok(self.rows.capacity() - before),
+                Err(_full) => Err(Full),
+            }
+        })
+    }
+
     /// Bytes held by the index.
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.rows.capacity() * 9
+        self.rows.capacity() * ROW_BYTES
     }
 }
 

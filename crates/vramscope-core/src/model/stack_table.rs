@@ -1,6 +1,7 @@
 //! Distinct stacks and other short lists, in one buffer.
 
 use super::interner::RowIndex;
+use crate::budget::{Budget, NoRoom};
 use crate::ids::{FrameId, StackId, StringId};
 
 impl StackId {
@@ -37,6 +38,11 @@ impl StackTable {
     /// The id of this list of frames, which is added if it is new.
     pub(crate) fn intern(&mut self, frames: &[u32]) -> StackId {
         StackId(self.lists.intern(frames))
+    }
+
+    /// Makes room for a stack of `length` frames.
+    pub(crate) fn make_room(&mut self, length: usize, budget: &mut Budget) -> Result<(), NoRoom> {
+        self.lists.make_room(length, budget)
     }
 
     /// The frames of `id`, innermost first; empty for [`StackId::ABSENT`].
@@ -94,6 +100,11 @@ impl LineListTable {
         LinesId(self.lists.intern(lines))
     }
 
+    /// Makes room for a list of `length` lines.
+    pub(crate) fn make_room(&mut self, length: usize, budget: &mut Budget) -> Result<(), NoRoom> {
+        self.lists.make_room(length, budget)
+    }
+
     /// Number of distinct lists.
     pub(crate) fn len(&self) -> usize {
         self.lists.len()
@@ -131,6 +142,12 @@ impl ListTable {
         self.ends.push(self.items.len());
         self.index.insert(hash, row);
         row
+    }
+
+    fn make_room(&mut self, length: usize, budget: &mut Budget) -> Result<(), NoRoom> {
+        budget.room(&mut self.items, length)?;
+        budget.room(&mut self.ends, 1)?;
+        self.index.make_room(budget)
     }
 
     fn get(&self, row: u32) -> &[u32] {

@@ -1,6 +1,7 @@
 //! The distinct texts of a snapshot.
 
 use super::interner::RowIndex;
+use crate::budget::{Budget, NoRoom};
 use crate::ids::StringId;
 
 /// Interned UTF-8 strings. Row 0 is always the empty string.
@@ -42,6 +43,13 @@ impl StringTable {
         self.ends.push(self.text.len());
         self.index.insert(hash, row);
         Some(StringId(row))
+    }
+
+    /// Makes room for a string of `length` bytes.
+    pub(crate) fn make_room(&mut self, length: usize, budget: &mut Budget) -> Result<(), NoRoom> {
+        budget.room_for_text(&mut self.text, length)?;
+        budget.room(&mut self.ends, 1)?;
+        self.index.make_room(budget)
     }
 
     /// Like [`try_intern`](Self::try_intern); a full table answers with the empty string.

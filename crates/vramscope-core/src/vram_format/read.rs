@@ -2,12 +2,14 @@
 
 mod events;
 
+use std::collections::BTreeSet;
 use std::io::BufRead;
 use std::ops::Range;
 
 use super::VERSION;
 use super::about::About;
-use crate::container::{Input, PACKED};
+use crate::budget::Budget;
+use crate::container::{Counters, Input, PACKED};
 use crate::decode::MOST_DEVICES;
 use crate::ids::{StackId, StringId};
 use crate::model::{
@@ -20,7 +22,7 @@ use crate::{Error, ErrorKind, Limits};
 const LOOK_EVERY: usize = 1 << 14;
 
 /// Most heap bytes that a byte of JSON can become: `[` is a vector.
-const JSON_BYTES: usize = 32;
+const JSON_BYTES: u64 = 32;
 
 /// Receives the number of events read so far.
 type OnProgress<'a> = &'a mut dyn FnMut(u64) -> Result<(), ErrorKind>;
@@ -32,17 +34,19 @@ type OnProgress<'a> = &'a mut dyn FnMut(u64) -> Result<(), ErrorKind>;
 pub(crate) fn read(
     input: Box<dyn BufRead + '_>,
     limits: &Limits,
+    counters: &Counters,
     on_progress: OnProgress<'_>,
 ) -> Result<Snapshot, Error> {
     let mut reader = Reader {
         input: Input::new(input),
         limits,
+        counters,
+        budget: Budget::new(*limits, None),
         on_progress,
         version: VERSION,
         table: "",
         snapshot: Snapshot::default(),
         until_look: LOOK_EVERY,
-        growing_bytes: 0,
     };
     match reader.snapshot() {
         Ok(()) => {
@@ -64,6 +68,8 @@ type Result<T, E = ErrorKind> = std::result::Result<T, E>;
 struct Reader<'a, 'i> {
     input: Input<'i>,
     limits: &'a Limits,
+    counters: &'a Counters,
+    budget: Budget,
     on_progress: OnProgress<'a>,
     version: u8,
     /// The name of the table being read.
@@ -71,8 +77,6 @@ struct Reader<'a, 'i> {
     /// The tables read so far.
     snapshot: Snapshot,
     until_look: usize,
-    /// Bytes of the current list, which is in no table yet.
-    growing_bytes: usize,
 }
 
 impl Reader<'_, '_> {
@@ -122,7 +126,7 @@ impl Reader<'_, '_> {
     fn about(&mut self) -> Result<()> {
         self.table = "about";
         let length = self.length()?;
-        let limit = self.allowed_bytes() / JSON_BYTES as u64;
+        let limit = self.budget.left() / JSON_BYTES;
         if length as u64 > limit {
             let what = "the size in bytes of a packed snapshot's description";
             return Err(ErrorKind::Limit { what, limit });
@@ -161,34 +165,10 @@ impl Reader<'_, '_> {
             return Ok(());
         }
         self.until_look = LOOK_EVERY;
-        let limit = self.allowed_bytes();
-        if self.used_bytes() as u64 > limit {
-            let what = "the memory in bytes that this file asks for";
-            return Err(ErrorKind::Limit { what, limit });
-        }
+        let has_records = !self.snapshot.frames.is_empty() || !self.snapshot.contexts.is_empty();
+        let read = self.counters.read(self.input.read_bytes(), has_records);
+        self.budget.update(read, self.counters.window_bytes.get())?;
         (self.on_progress)(self.snapshot.events.len() as u64)
-    }
-
-    fn allowed_bytes(&self) -> u64 {
-        self.input
-            .read_bytes()
-            .saturating_mul(self.limits.memory_per_decoded_byte as u64)
-            .max(self.limits.memory_bytes as u64)
-    }
-
-    fn used_bytes(&self) -> usize {
-        let snapshot = &self.snapshot;
-        let segments = snapshot.segments.len() + snapshot.host_segments.len();
-        self.growing_bytes
-            + snapshot.strings.heap_bytes()
-            + snapshot.frames.heap_bytes()
-            + snapshot.stacks.heap_bytes()
-            + snapshot.contexts.heap_bytes()
-            + snapshot.events.used_bytes()
-            + snapshot.blocks.len() * size_of::<Block>()
-            + snapshot.blocks.tenants.len() * size_of::<Tenant>()
-            + segments * size_of::<Segment>()
-            + snapshot.annotations.rows.len() * size_of::<Annotation>()
     }
 
     #[inline]
@@ -317,6 +297,7 @@ impl Reader<'_, '_> {
         let bytes = self.input.take(length)?;
         let text = str::from_utf8(bytes).map_err(|_invalid| malformed("a text is not UTF-8"))?;
         let strings = &mut self.snapshot.strings;
+        strings.make_room(length, &mut self.budget)?;
         let next = strings.len();
         is_new(
             strings
@@ -339,21 +320,30 @@ impl Reader<'_, '_> {
                 })
             })?,
         };
-        let next = self.snapshot.frames.len();
-        is_new(self.snapshot.frames.intern(frame).index() == next)
+        let frames = &mut self.snapshot.frames;
+        frames.make_room(&mut self.budget)?;
+        let next = frames.len();
+        is_new(frames.intern(frame).index() == next)
     }
 
     fn frames(&mut self) -> Result<()> {
         let items = self.rows_of(self.snapshot.frames.len())?;
-        let next = self.snapshot.stacks.len();
-        is_new(self.snapshot.stacks.intern(&items).index() == next)
+        let stacks = &mut self.snapshot.stacks;
+        stacks.make_room(items.len(), &mut self.budget)?;
+        let next = stacks.len();
+        let is_next = stacks.intern(&items).index() == next;
+        self.budget.release(&items);
+        is_new(is_next)
     }
 
     fn line_list(&mut self) -> Result<()> {
         let items = self.rows_of(self.snapshot.strings.len())?;
         let forward = &mut self.snapshot.contexts.forward;
+        forward.make_room(items.len(), &mut self.budget)?;
         let next = forward.len();
-        is_new(forward.intern(&items).index() == next)
+        let is_next = forward.intern(&items).index() == next;
+        self.budget.release(&items);
+        is_new(is_next)
     }
 
     /// Reads a list of rows of a table with `count` rows.
@@ -362,8 +352,7 @@ impl Reader<'_, '_> {
         self.list(length, |from| from.row(count))
     }
 
-    /// Reads `length` values, each of which takes at least one byte of the file. The list grows with the bytes read and
-    /// counts as used memory meanwhile.
+    /// Reads `length` values, each of which takes at least one byte of the file. The list grows with the bytes read.
     fn list<T>(
         &mut self,
         length: u64,
@@ -371,11 +360,11 @@ impl Reader<'_, '_> {
     ) -> Result<Vec<T>> {
         let mut list = Vec::new();
         for _ in 0..length {
-            list.push(value(self)?);
-            self.growing_bytes = list.len() * size_of::<T>();
+            let value = value(self)?;
+            self.budget.room(&mut list, 1)?;
+            list.push(value);
             self.step()?;
         }
-        self.growing_bytes = 0;
         Ok(list)
     }
 
@@ -393,8 +382,10 @@ impl Reader<'_, '_> {
             category: self.string_or_none()?,
             forward_lines: self.lines()?,
         };
-        let next = self.snapshot.contexts.len();
-        is_new(self.snapshot.contexts.intern(context).index() == next)
+        let contexts = &mut self.snapshot.contexts;
+        contexts.make_room(&mut self.budget)?;
+        let next = contexts.len();
+        is_new(contexts.intern(context).index() == next)
     }
 
     fn tenant(&mut self) -> Result<()> {
@@ -403,8 +394,7 @@ impl Reader<'_, '_> {
             real_size: self.number()?,
             stack: self.stack()?,
         };
-        self.snapshot.blocks.tenants.push(tenant);
-        Ok(())
+        push(&mut self.budget, &mut self.snapshot.blocks.tenants, tenant)
     }
 
     fn blocks(&mut self) -> Result<()> {
@@ -413,8 +403,7 @@ impl Reader<'_, '_> {
             let address = end.wrapping_add_signed(from.signed()?);
             let block = from.block(address)?;
             end = address.wrapping_add(block.size);
-            from.snapshot.blocks.rows.push(block);
-            Ok(())
+            push(&mut from.budget, &mut from.snapshot.blocks.rows, block)
         })
     }
 
@@ -461,24 +450,22 @@ impl Reader<'_, '_> {
         let mut blocks = self.snapshot.blocks.len();
         self.table("segments", |from| {
             let segment = from.segment(&mut blocks)?;
-            from.snapshot.segments.rows.push(segment);
-            Ok(())
+            push(&mut from.budget, &mut from.snapshot.segments.rows, segment)
         })?;
         self.table("host_segments", |from| {
             let segment = from.segment(&mut blocks)?;
-            from.snapshot.host_segments.rows.push(segment);
-            Ok(())
+            push(
+                &mut from.budget,
+                &mut from.snapshot.host_segments.rows,
+                segment,
+            )
         })?;
-        let mut devices: Vec<_> = self
-            .snapshot
-            .segments
-            .rows
-            .iter()
-            .map(|segment| segment.device)
-            .collect();
-        devices.sort_unstable();
-        devices.dedup();
-        most_devices(devices.len())
+        let mut devices = BTreeSet::new();
+        for segment in &self.snapshot.segments.rows {
+            devices.insert(segment.device);
+            most_devices(devices.len())?;
+        }
+        Ok(())
     }
 
     fn segment(&mut self, blocks_left: &mut usize) -> Result<Segment> {
@@ -518,9 +505,18 @@ impl Reader<'_, '_> {
             thread: self.since(2, |from| from.option(Self::number))?,
             domain: self.since(2, Self::string_or_none)?,
         };
-        self.snapshot.annotations.rows.push(annotation);
-        Ok(())
+        push(
+            &mut self.budget,
+            &mut self.snapshot.annotations.rows,
+            annotation,
+        )
     }
+}
+
+fn push<T>(budget: &mut Budget, rows: &mut Vec<T>, row: T) -> Result<()> {
+    budget.room(rows, 1)?;
+    rows.push(row);
+    Ok(())
 }
 
 fn most_devices(count: usize) -> Result<()> {
@@ -564,7 +560,10 @@ mod tests {
         change(&mut snapshot);
         let mut packed = Vec::new();
         write(&snapshot, &mut packed).unwrap();
-        read(Box::new(packed.as_slice()), limits, &mut |_| Ok(()))
+        let counters = Counters::default();
+        read(Box::new(packed.as_slice()), limits, &counters, &mut |_| {
+            Ok(())
+        })
     }
 
     #[test]
@@ -577,8 +576,7 @@ mod tests {
     #[test]
     fn lists_count_as_memory_while_they_grow() {
         let limits = Limits {
-            memory_bytes: 1 << 16,
-            memory_per_decoded_byte: 0,
+            free_bytes: 1 << 16,
             ..Limits::default()
         };
         let long = |snapshot: &mut Snapshot| {

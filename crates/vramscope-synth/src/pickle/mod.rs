@@ -13,8 +13,10 @@
 //! - [`value`]: a tree of Python values, for tests that need no snapshot
 //! - [`raw`]: opcodes one by one, for streams that no genuine producer writes
 //! - [`hostile`]: a list of such streams
+//! - [`bombs`]: streams that are tiny when compressed
 
 mod batch;
+pub mod bombs;
 mod encoding;
 pub mod hostile;
 pub mod op;

@@ -1,6 +1,6 @@
 //! Reads the events, column by column, and their traces.
 
-use super::{Reader, Result, malformed, most_devices, row_of};
+use super::{Reader, Result, malformed, most_devices, push, row_of};
 use crate::ids::ContextId;
 use crate::model::Action;
 use crate::vram_format::FIRST_OTHER_ACTION;
@@ -19,8 +19,7 @@ impl Reader<'_, '_> {
         })?;
         self.table("events", |from| {
             let action = from.action()?;
-            from.snapshot.events.action.push(action);
-            Ok(())
+            push(&mut from.budget, &mut from.snapshot.events.action, action)
         })?;
         // The number of rows is safe to use, because each of them took at least one byte.
         let rows = self.snapshot.events.len();
