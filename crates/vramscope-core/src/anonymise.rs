@@ -25,6 +25,7 @@ use crate::Snapshot;
 use crate::analysis::code::frames::is_python_source;
 use crate::analysis::memory::capture;
 use crate::analysis::memory::settings::is_known;
+use crate::decode::producer;
 use crate::model::{BlockState, CAPTURE_KEY, SegmentKind, Stage};
 use crate::transfer::{Rename, Role, Transfer};
 use functions::is_signature;
@@ -126,8 +127,9 @@ pub fn anonymise(snapshot: &Snapshot, anonymiser: &Anonymiser) -> Snapshot {
         .extend(capture.map(|capture| (CAPTURE_KEY.to_owned(), capture)));
     new.keys = snapshot.keys;
     new.source.clone_from(&snapshot.source);
-    new.producer.clone_from(&snapshot.producer);
     new.warnings = snapshot.warnings.inherited();
+    // A captured file's own words would name it.
+    new.producer = producer::of(&new);
     new
 }
 

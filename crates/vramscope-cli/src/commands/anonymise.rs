@@ -1,6 +1,9 @@
 //! `vramscope anonymise`: a snapshot without names that would reveal who recorded it.
 
+use std::fmt::Write;
+
 use clap::Args;
+use vramscope_core::anonymise::RULES;
 
 use super::convert::{Change, Files};
 use crate::export::Asked;
@@ -8,16 +11,8 @@ use crate::export::format::Choice;
 use crate::failure::Failure;
 
 /// Replace names by hashes, so that a snapshot can be shown to others
-///
-/// Replaced by hashes (a name has the same hash in all files of a run): folders and files (their endings stay),
-/// functions, words in annotations, metadata and compile contexts, source lines in stacks. So flame graphs, groups
-/// and steps keep their shape and all numbers are the same.
-///
-/// Kept as they are: numbers (lines, sizes, addresses, times, streams, and short ones in annotations); files and functions of
-/// Python, PyTorch and well-known packages below site-packages; C++ names of PyTorch's namespaces; general words
-/// such as forward, step, optimizer; the allocator's settings. Left out: whatever no torch is known to write.
 #[derive(Args)]
-#[command(after_help = EXAMPLES, verbatim_doc_comment)]
+#[command(after_help = EXAMPLES, long_about = long_about())]
 pub(crate) struct Options {
     #[command(flatten)]
     files: Files,
@@ -25,16 +20,68 @@ pub(crate) struct Options {
     /// can test whether a name is in a file. Without it the hashes are new each time
     #[arg(long, value_name = "TEXT")]
     salt: Option<String>,
+    /// Keep what matches as well: a file by its whole path, with its functions, a function by its whole name, an
+    /// annotation by its whole text. `*` stands for any text, also with `/` in it. Can be given several times
+    #[arg(long, value_name = "PATTERN")]
+    keep: Vec<String>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   vramscope anonymise snapshot.pickle -o shared.pickle.zst
   vramscope anonymise rank*.pickle -o shared/
+  vramscope anonymise snapshot.pickle --keep '/home/me/public-repo/*' --keep 'eval batch *' -o shared.pickle.zst
   vramscope anonymise snapshot.pickle --salt \"$SALT\" --to json | less    # look before you share it";
 
+const INTRODUCTION: &str = "\
+Replace names by hashes, so that a snapshot can be shown to others
+
+Hashed is every text but those that a rule below lets stay: folders and files, functions, annotations, metadata,
+compile contexts, source lines in stacks. A name has the same hash in all files of a run. So flame graphs, groups and
+steps keep their shape, and all numbers are the same. Left out is whatever no torch is known to write.
+
+What stays (in the examples, * is a hash):
+";
+
+/// The help, with the rules and their examples.
+fn long_about() -> String {
+    let mut text = INTRODUCTION.to_owned();
+    for rule in RULES {
+        text.push('\n');
+        text.push_str(&wrapped(&format!("{}: {}", rule.name, rule.stays)));
+        for (_, original, hidden) in rule.examples {
+            // Writing to a text cannot fail.
+            let _ = match original == hidden {
+                true => writeln!(text, "    {original}"),
+                false => writeln!(text, "    {original}  ->  {hidden}"),
+            };
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// Words in lines of at most 115 characters.
+fn wrapped(text: &str) -> String {
+    const WIDTH: usize = 115;
+    let (mut lines, mut taken) = (String::new(), 0);
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if taken > 0 && taken + 1 + length > WIDTH {
+            lines.push('\n');
+            taken = 0;
+        } else if taken > 0 {
+            lines.push(' ');
+            taken += 1;
+        }
+        lines.push_str(word);
+        taken += length;
+    }
+    lines + "\n"
+}
+
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    let change = Change::anonymous(None, options.salt.as_deref())?;
+    let change = Change::anonymous(None, options.salt.as_deref(), &options.keep)?;
     options
         .files
         .write(Some(Choice::PICKLE), &change, &Asked::default())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use vramscope_core::Snapshot;
-use vramscope_core::anonymise::{Anonymiser, anonymise};
+use vramscope_core::anonymise::{Anonymiser, Pattern, anonymise};
 use vramscope_core::cut::{Piece, cut};
 use vramscope_core::tables::Table;
 
@@ -33,6 +33,9 @@ pub(crate) struct Options {
     /// The text from which the hashes are made; new ones each time without it
     #[arg(long, value_name = "TEXT", requires = "anonymise")]
     salt: Option<String>,
+    /// Keep names that match, as `vramscope anonymise` does
+    #[arg(long, value_name = "PATTERN", requires = "anonymise")]
+    keep: Vec<String>,
     #[command(flatten)]
     asked: Asked,
 }
@@ -66,7 +69,7 @@ pub(super) struct Files {
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let range = options.range.as_deref();
     let change = if options.anonymise {
-        Change::anonymous(range, options.salt.as_deref())?
+        Change::anonymous(range, options.salt.as_deref(), &options.keep)?
     } else {
         Change::cut(range)
     };
@@ -89,11 +92,15 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Replaces names by hashes with a key made of `salt`, or with a random one.
+    /// Replaces names by hashes with a key made of `salt`, or with a random one, but for those that match `keep`.
     ///
     /// # Errors
     /// When the salt is empty, or the system has no random numbers.
-    pub(super) fn anonymous(range: Option<&'a str>, salt: Option<&str>) -> Result<Self, Failure> {
+    pub(super) fn anonymous(
+        range: Option<&'a str>,
+        salt: Option<&str>,
+        keep: &[String],
+    ) -> Result<Self, Failure> {
         let anonymiser = match salt {
             Some("") => {
                 let text = "--salt is empty, which anybody can guess: is a variable not set? Without --salt, \
@@ -109,9 +116,10 @@ impl<'a> Change<'a> {
                 Anonymiser::new(key)
             }
         };
+        let keep = keep.iter().map(|text| Pattern::from(text.as_str()));
         Ok(Self {
             range,
-            anonymiser: Some(anonymiser),
+            anonymiser: Some(anonymiser.keeping(keep.collect())),
         })
     }
 

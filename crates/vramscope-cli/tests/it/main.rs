@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 mod annotations;
+mod anonymise;
 mod at;
 mod check;
 mod closed_pipe;

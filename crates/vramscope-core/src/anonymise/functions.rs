@@ -135,7 +135,7 @@ impl Anonymiser {
                 let end = rest.find(|character| !is_part(character));
                 let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
                 let is_scope = after.starts_with("::") && public::is_namespace(word);
-                is_public = if out.ends_with("::") {
+                is_public = if out.ends_with("::") || out.ends_with("::~") {
                     is_public && (is_scope || words::are_all_public(word))
                 } else {
                     is_scope

@@ -4,6 +4,15 @@ use super::{Anonymiser, numbers, public};
 use crate::analysis::memory::settings::is_known;
 use crate::transfer::Rename;
 
+/// Values of settings that are words.
+const VALUES: [&str; 5] = [
+    "True",
+    "False",
+    "native",
+    "cudaMallocAsync",
+    "hipMallocAsync",
+];
+
 impl Anonymiser {
     /// A label given by the user or the allocator. Public words, numbers that count and punctuation stay, so
     /// `train_step 12` is still a step with a number.
@@ -65,7 +74,7 @@ impl Anonymiser {
             let content = item.trim_matches(' ');
             let (key, value) = content.split_once(':').unwrap_or((content, ""));
             match (is_known(key), value) {
-                _ if content.is_empty() || is_value(content) => item.to_owned(),
+                _ if content.is_empty() || VALUES.contains(&content) => item.to_owned(),
                 (true, "") => item.to_owned(),
                 (true, value) if is_value(value) => item.to_owned(),
                 (true, value) => format!("{key}:{}", hide(value)),
@@ -135,13 +144,6 @@ fn is_counted_word(text: &str) -> bool {
 
 /// Whether a setting can have this value.
 fn is_value(text: &str) -> bool {
-    const WORDS: [&str; 5] = [
-        "True",
-        "False",
-        "native",
-        "cudaMallocAsync",
-        "hipMallocAsync",
-    ];
     let is_power = |text: &str| text.parse().is_ok_and(u32::is_power_of_two);
     let is_division = |text: &str| {
         let parts = text.split_once(':');
@@ -154,7 +156,7 @@ fn is_value(text: &str) -> bool {
         let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
         matches!(whole, "0" | "1") && numbers::is_small(part)
     };
-    WORDS.contains(&text)
+    VALUES.contains(&text)
         || numbers::is_line(text)
         || is_fraction()
         || list.is_some_and(|list| list.split(',').all(is_division))

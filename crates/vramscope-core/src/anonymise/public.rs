@@ -11,12 +11,12 @@ const PACKAGES: &str = "\
     composer cuda cudf cuml cupy cv2 dask datasets debugpy decorator deepspeed dgl diffusers einops einx \
     evaluate fairscale fastai fastapi filelock fire flash_attn flax fsspec functorch gradio \
     huggingface_hub hydra ignite ipykernel jax jaxlib jaxtyping joblib jupyter_client keras kornia \
-    lightning lightning_fabric litgpt lm_eval matplotlib mmcv mmengine monai multiprocess nbclient \
+    lightning lightning_fabric litgpt lm_eval matplotlib megatron mmcv mmengine monai multiprocess nbclient \
     networkx numba numpy nvidia omegaconf onnx onnxruntime open_clip optimum packaging pandas peft \
     pluggy pyarrow pydantic pytest pytorch_lightning ray safetensors scipy sentence_transformers sglang \
     sklearn starlette streamlit sympy tensorboard tensordict timm tokenizers torch torch_geometric \
     torchao torchaudio torchdata torchgen torchmetrics torchrec torchrl torchtext torchtitan torchtune \
-    torchvision tornado tqdm traitlets transformer_engine transformers triton trl uvicorn xformers";
+    torch_npu torchvision tornado tqdm traitlets transformer_engine transformers triton trl uvicorn vllm xformers";
 
 /// Whether a folder or file in `site-packages` belongs to a public package.
 pub(super) fn is_package(component: &str) -> bool {
@@ -229,10 +229,10 @@ pub(super) fn is_namespace(name: &str) -> bool {
     is_in(NAMESPACES, name)
 }
 
-/// Words of C++ and its compilers.
+/// Words of C++ and its compilers, and PyTorch's names of types outside namespaces.
 pub(super) fn is_keyword(word: &str) -> bool {
     const WORDS: &str = "\
-        _object anonymous auto bool char class clone cold const constprop decltype delete double enum false \
+        CUstream_st __nv_dl_tag __nv_hdl_wrapper_t variable_list localalias _object anonymous auto bool char class clone cold const constprop decltype delete double enum false \
         float half int int16_t int32_t int64_t int8_t isra lambda long namespace new nullptr operator part \
         restrict short signed size_t static struct true typename uint16_t uint32_t uint64_t uint8_t unsigned \
         void volatile";

@@ -21,10 +21,12 @@ pub enum Kind {
     Function,
     /// An annotation, or a text of metadata.
     Label,
+    /// The text of the allocator's environment variable.
+    Setting,
 }
 
 /// All rules, in the order in which people should read them.
-pub const RULES: [Rule; 8] = [
+pub const RULES: [Rule; 9] = [
     Rule {
         name: "Packages",
         stays: "Files of well-known packages directly below site-packages or dist-packages, with all their functions. \
@@ -104,7 +106,7 @@ pub const RULES: [Rule; 8] = [
     },
     Rule {
         name: "Names of the language",
-        stays: "Function names that everybody uses: forward, backward, step, main, __init__, <lambda> and their like.",
+        stays: "Function names that everybody uses: forward, backward, step, main, `__init__`, `<lambda>` and their like.",
         examples: &[
             (Kind::Function, "Model.forward", "*.forward"),
             (Kind::Function, "<lambda>", "<lambda>"),
@@ -122,6 +124,23 @@ pub const RULES: [Rule; 8] = [
                 "Optimizer.step#AdamW.step",
             ),
             (Kind::Label, "aten::addmm", "aten::addmm"),
+        ],
+    },
+    Rule {
+        name: "Settings",
+        stays: "The allocator's settings that some torch has, with values that they can have; and the words of the format, \
+                such as actions and states.",
+        examples: &[
+            (
+                Kind::Setting,
+                "expandable_segments:True,max_split_size_mb:512,acme:7",
+                "expandable_segments:True,max_split_size_mb:512,*:*",
+            ),
+            (
+                Kind::Setting,
+                "max_split_size_mb:acme",
+                "max_split_size_mb:*",
+            ),
         ],
     },
     Rule {
