@@ -1,7 +1,8 @@
 //! A static file server on loopback, as simple as the simplest static host.
 //!
 //! It knows nothing of the page: the tests also check that any static host will do. It keeps a
-//! list of requested paths, so that a test can compare them with what the browser reports.
+//! list of requested paths, so that a test can compare them with what the browser reports, and
+//! lets the browser keep nothing, so that each path is in the list as often as it is needed.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
@@ -95,7 +96,7 @@ fn answer(mut stream: &TcpStream, root: &Path, path: &str) -> io::Result<()> {
         return stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
     };
     let head = format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-cache\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\r\n",
         content_type(&file),
         body.len()
     );

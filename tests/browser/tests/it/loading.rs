@@ -5,8 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use vramscope_browser_tests::page_folder;
+use vramscope_browser_tests::views::VIEWS;
 
-use crate::open::{fixture, open, open_in};
+use crate::PATIENCE;
+use crate::open::{Open, fixture, open, open_in};
 
 #[test]
 fn the_page_comes_up_and_says_what_to_do() {
@@ -35,9 +37,44 @@ fn nothing_is_asked_for_after_load() {
         .unwrap();
     open.page.click(across, down, 1).unwrap();
     open.painted();
+    show_every_view(&mut open);
+    open.page.eval("history.go(-5)").unwrap();
+    open.page.pause(Duration::from_millis(500)).unwrap();
     let after: Vec<_> = open.server.requests().split_off(asked);
     assert!(after.is_empty(), "asked for {after:?} with a file open");
     open.check_quiet();
+}
+
+/// Shows one view after the other, each as a step of the history.
+fn show_every_view(open: &mut Open) {
+    for view in VIEWS {
+        let button = format!(".rail [data-view={view}]");
+        open.page.click_on(&button).unwrap();
+        let shown = format!("location.hash.includes('view={view}')");
+        open.page.wait_for(&shown, PATIENCE).unwrap();
+        open.page.pause(Duration::from_millis(200)).unwrap();
+    }
+}
+
+#[test]
+fn nothing_runs_in_the_page_but_its_own_code() {
+    let mut open = open("");
+    let ran = "await (async () => {
+        globalThis.ran = [];
+        const script = document.createElement('script');
+        script.textContent = 'ran.push(1)';
+        const link = document.createElement('a');
+        link.href = 'javascript:ran.push(2)';
+        document.body.append(script, link);
+        document.body.insertAdjacentHTML('beforeend', '<img src=\"data:,\" onerror=\"ran.push(3)\">');
+        link.click();
+        await import('data:text/javascript,ran.push(4)').catch(() => {});
+        // Not at once: what DevTools evaluates may call eval.
+        setTimeout(() => eval('ran.push(5)'));
+        await new Promise(done => setTimeout(done, 300));
+        return ran;
+    })()";
+    assert_eq!(open.page.eval(ran).unwrap(), serde_json::json!([]));
 }
 
 #[test]

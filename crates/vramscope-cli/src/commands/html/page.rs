@@ -3,7 +3,7 @@
 //! ```text
 //! index.html of the page          in the one file
 //! <link rel="stylesheet" …>       <style>…</style>
-//! <link rel="icon" …>             the same, as data: address
+//! <meta http-equiv="…-Policy">    a stricter policy
 //! <link rel="(module)preload" …>  nothing
 //! <script … src="…page.js">       <script type="module" nonce="…">…</script>
 //!                                 <script data-part="…"> gzip as base64: the wasm module and its glue
@@ -24,8 +24,13 @@ use crate::commands::view::assets::{Asset, Page};
 use crate::commands::view::token;
 use crate::failure::Failure;
 
-/// The file that the styles load by name.
-const ICON: &str = "icon.svg";
+/// The beginnings of other lines that are left out: the policy of a served page, links to its files, and comments.
+const LEFT_OUT: [&str; 4] = [
+    "<meta http-equiv",
+    "<link rel=\"preload\"",
+    "<link rel=\"modulepreload\"",
+    "<!--",
+];
 
 /// The files that the script loads by name.
 const PARTS: [&str; 2] = ["vramscope_app_bg.wasm", "vramscope_app.js"];
@@ -60,8 +65,6 @@ impl Embedded {
 pub(super) fn one_file(page: Page, files: &[Embedded], shown: &str) -> Result<String, Failure> {
     let nonce = token()?;
     let index = text(find(page, "index.html")?)?;
-    let icon = STANDARD.encode(text(find_part(page, ICON)?)?);
-    let icon = format!("data:image/svg+xml;base64,{icon}");
     let mut html = String::new();
     for line in index.lines() {
         let tag = line.trim_start();
@@ -72,10 +75,8 @@ pub(super) fn one_file(page: Page, files: &[Embedded], shown: &str) -> Result<St
             html.push_str(line);
             html.push_str(&policy(&nonce));
         } else if tag.starts_with("<link rel=\"stylesheet\"") {
-            let style = text(find(page, address(tag)?)?)?.replace(ICON, &icon);
+            let style = text(find(page, address(tag)?)?)?;
             let _ = write!(html, "<style>\n{style}</style>");
-        } else if tag.starts_with("<link rel=\"icon\"") {
-            let _ = write!(html, "<link rel=\"icon\" href=\"{icon}\">");
         } else if tag.starts_with("<script") {
             let script = text(find(page, address(tag)?)?)?;
             let _ = write!(
@@ -85,7 +86,7 @@ pub(super) fn one_file(page: Page, files: &[Embedded], shown: &str) -> Result<St
         } else if tag.starts_with("</body") {
             push_data(&mut html, page, files)?;
             html.push_str(line);
-        } else if !tag.starts_with("<link") && !tag.starts_with("<!--") {
+        } else if !LEFT_OUT.iter().any(|start| tag.starts_with(start)) {
             html.push_str(line);
         }
         html.push('\n');

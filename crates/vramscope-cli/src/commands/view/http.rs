@@ -107,12 +107,10 @@ impl Response<'_> {
     }
 }
 
-/// Sent with every answer. The page may load only from this server; no other page may frame or read it; its
-/// address, which holds the secret path, is sent to nobody; nothing is cached on disk.
+/// Sent with every answer. Besides what its own policy forbids, the page may load only from this server; no other page
+/// may frame or read it; its address, which holds the secret path, is sent to nobody; nothing is cached on disk.
 const FIXED_FIELDS: &str = "\
-Content-Security-Policy: default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; \
-img-src 'self' data: blob:; font-src 'self'; connect-src 'self' blob:; worker-src 'self' blob:; manifest-src 'self'; \
-base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n\
+Content-Security-Policy: connect-src 'self' blob:; frame-ancestors 'none'\r\n\
 Cross-Origin-Opener-Policy: same-origin\r\n\
 Cross-Origin-Resource-Policy: same-origin\r\n\
 Referrer-Policy: no-referrer\r\n\

@@ -97,7 +97,7 @@ fn the_page_comes_whole_with_headers_that_lock_it_in() {
     for field in [
         "Content-Type: text/html; charset=utf-8\r\n",
         &format!("Content-Length: {}\r\n", HTML.len()),
-        "Content-Security-Policy: default-src 'none';",
+        "Content-Security-Policy: connect-src 'self' blob:; frame-ancestors 'none'\r\n",
         "Cache-Control: no-store\r\n",
         "Referrer-Policy: no-referrer\r\n",
     ] {
