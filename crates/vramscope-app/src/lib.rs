@@ -32,7 +32,9 @@ use wasm_bindgen::prelude::wasm_bindgen;
 pub fn start_page(module: JsValue, worker_url: String, files: Vec<web_sys::File>) {
     let engine = engine::Engine::new(engine::Boot { module, worker_url });
     let files = engine::Source::files(files).into_iter();
-    let named = browser::url::sources().into_iter().map(engine::Source::Url);
+    let named = browser::url::sources()
+        .into_iter()
+        .map(engine::Source::Linked);
     let sources = files.chain(named).collect();
     let props = components::AppProps { engine, sources };
     yew::Renderer::<components::App>::with_props(props).render();

@@ -30,7 +30,9 @@ pub use details::{
     AllocationExtent, Composition, Details, DetailsOf, MomentFacts, MomentOf, PlacedMoment,
     Preview, RangeFacts, RangeOf,
 };
-pub use facts::{Axes, DeviceFacts, Failure, FileFacts, Note, NoteLevel, Opened, Progress, Stage};
+pub use facts::{
+    Axes, DeviceFacts, Failure, FileFacts, Note, NoteLevel, Opened, Progress, Stage, UNASKED_BYTES,
+};
 pub use pictures::{
     DrawRequest, DrawnFrame, Hit, HitOf, HitOn, LegendEntry, LegendOf, Look, Minimap, MinimapOf,
     OomMark, OutlineColumns, OutlineOf, SegmentPreview, Thing,
@@ -52,13 +54,16 @@ pub enum Request {
         /// The file's name, for messages.
         name: String,
     },
-    /// Fetch and read what lies at this address. Answered like [`Request::OpenBlob`].
+    /// Fetch and read what lies at this address. Answered like [`Request::OpenBlob`], unless more than
+    /// [`UNASKED_BYTES`] come from a server that does not say how many there are: that fails.
     OpenUrl {
         /// The name to show.
         name: String,
         /// Absolute address.
         url: String,
     },
+    /// Take no more bytes from the server, or (`false`) go on. Has no answer.
+    Hold(bool),
     /// Answer a question about the open file with [`Reply::Answer`], or not at all if a newer one with the
     /// same `slot` has come.
     Ask {

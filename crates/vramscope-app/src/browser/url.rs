@@ -31,6 +31,18 @@ pub fn absolute(url: &str) -> String {
     full.map_or_else(|| url.to_owned(), |full| full.href())
 }
 
+/// The host of an address, with its port; the scheme of one without a host.
+#[must_use]
+pub fn host(url: &str) -> String {
+    let Ok(full) = Url::new(&absolute(url)) else {
+        return url.to_owned();
+    };
+    match full.host() {
+        host if host.is_empty() => full.protocol(),
+        host => host,
+    }
+}
+
 /// The last part of an address's path, decoded, as the file's name. Stays encoded if it is not
 /// valid UTF-8.
 #[must_use]

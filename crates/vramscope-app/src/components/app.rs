@@ -9,6 +9,7 @@ use web_sys::HtmlInputElement;
 use yew::prelude::*;
 
 use super::all_strip::AllStrip;
+use super::ask_card::AskCard;
 use super::commands::Commands;
 use super::file_view::FileView;
 use super::help::Help;
@@ -21,6 +22,7 @@ use super::status_bar::StatusBar;
 use super::top_bar::TopBar;
 use crate::browser::{self, files};
 use crate::engine::{Engine, Session, SessionId, Source};
+use crate::state::linked::UNASKED_FILES;
 use crate::state::{Action, State};
 
 /// The root component's properties.
@@ -49,18 +51,12 @@ pub fn App(props: &AppProps) -> Html {
     use_theme_attribute(state.theme);
     use_address(&state, !props.sources.is_empty());
     let editor = use_editor_setting();
-    {
-        let open = commands.open.clone();
-        use_effect_with(props.sources.clone(), move |sources| {
-            if !sources.is_empty() {
-                open.emit(sources.clone());
-            }
-        });
-    }
+    let ask = use_linked(&state, &commands, &props.sources);
     let on_pick = commands
         .open
         .reform(|event: Event| Source::files(files::of_input(event.target())));
     let main = match state.tab() {
+        _ if ask.is_some() => ask.unwrap_or_default(),
         Some(tab) => html! { <FileView state={state.clone()} tab={tab.clone()} {theme} /> },
         None => html! { <Start wanted={state.wanted.clone()} /> },
     };
@@ -79,6 +75,52 @@ pub fn App(props: &AppProps) -> Html {
         </ContextProvider<Editor>>
         </ContextProvider<Commands>>
     }
+}
+
+/// Opens the files that the page came with and those that its address names. Returns the card that asks before these
+/// are many or large.
+#[hook]
+fn use_linked(
+    state: &UseReducerHandle<State>,
+    commands: &Commands,
+    sources: &[Source],
+) -> Option<Html> {
+    let commands = commands.clone();
+    {
+        let commands = commands.clone();
+        use_effect_with(sources.to_vec(), move |sources| {
+            let hosts: Vec<_> = sources.iter().filter_map(Source::linked_host).collect();
+            if hosts.len() > UNASKED_FILES {
+                commands.dispatch.emit(Action::Offer(hosts));
+            } else {
+                commands.open.emit(sources.clone());
+            }
+        });
+    }
+    let question = state.question();
+    let holds = question.as_ref().is_some_and(|asked| asked.bytes.is_some());
+    let downloads: Vec<_> = state.linked_downloads().collect();
+    {
+        let session = commands.session.clone();
+        use_effect_with((holds, downloads.clone()), move |(holds, downloads)| {
+            for session in downloads.iter().filter_map(|&id| session.emit(id)) {
+                session.hold(*holds);
+            }
+        });
+    }
+    let question = question?;
+    let sources = sources.to_vec();
+    let on_answer = Callback::from(move |agreed: bool| match (holds, agreed) {
+        (true, true) => commands.dispatch.emit(Action::AllowLarge),
+        (true, false) => downloads.iter().for_each(|&id| commands.close.emit(id)),
+        (false, agreed) => {
+            commands.dispatch.emit(Action::Offer(Vec::new()));
+            if agreed {
+                commands.open.emit(sources.clone());
+            }
+        }
+    });
+    Some(html! { <main class="middle"><AskCard {question} {on_answer} /></main> })
 }
 
 /// The page's commands. Their callbacks stay the same, so that they never cause rendering.
@@ -139,6 +181,7 @@ fn open_one(engine: &Engine, source: &Source, dispatch: &Callback<Action>) -> Se
     dispatch.emit(Action::Open {
         id: session.id(),
         name: session.name().to_owned(),
+        linked_host: source.linked_host(),
     });
     session
 }

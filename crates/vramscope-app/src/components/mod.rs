@@ -4,6 +4,7 @@
 mod all_strip;
 mod allocator;
 mod app;
+mod ask_card;
 mod banners;
 mod box_chart;
 mod choice;

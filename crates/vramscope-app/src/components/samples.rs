@@ -94,7 +94,7 @@ pub(super) fn Samples() -> Html {
     let sample = |sample: &'static Sample| {
         let onclick = commands
             .open
-            .reform(move |_: MouseEvent| vec![Source::Url(format!("samples/{}", sample.file))]);
+            .reform(move |_: MouseEvent| vec![Source::Sample(format!("samples/{}", sample.file))]);
         html! {
             <li><button type="button" class="sample" {onclick}>
                 { thumbnail(sample) }

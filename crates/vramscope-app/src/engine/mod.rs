@@ -12,14 +12,15 @@
 mod port;
 mod session;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use vramscope_core::bidi;
 use wasm_bindgen::JsValue;
 use yew::Callback;
 
-use crate::browser::clock;
+use crate::browser::{clock, url};
 use crate::protocol::{Reply, Request, to_text};
 use port::Port;
 pub use session::{Asker, Session, SessionId};
@@ -27,13 +28,18 @@ pub use session::{Asker, Session, SessionId};
 /// The time from opening a file to starting the next spare worker, in ms.
 const REFILL_AFTER_MS: i32 = 500;
 
+/// The most files that are read at once. Reading takes a core and much memory for each.
+const AT_ONCE: usize = 8;
+
 /// The origin of a snapshot.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// A file of the user's machine: dropped, picked or pasted. It is read in place, never sent.
     File(web_sys::File),
-    /// An address: `?src=` or a sample. May be relative to the page.
-    Url(String),
+    /// The address of a sample. May be relative to the page.
+    Sample(String),
+    /// An address that the page's own address names with `?src=`. May be relative to the page.
+    Linked(String),
 }
 
 impl Source {
@@ -48,9 +54,18 @@ impl Source {
     pub fn name(&self) -> String {
         let name = match self {
             Self::File(file) => file.name(),
-            Self::Url(url) => crate::browser::url::file_name(url),
+            Self::Sample(url) | Self::Linked(url) => url::file_name(url),
         };
         bidi::escaped(&name).into_owned()
+    }
+
+    /// The host that the page's own address names; `None` for a file that the user chose.
+    #[must_use]
+    pub fn linked_host(&self) -> Option<String> {
+        match self {
+            Self::Linked(url) => Some(url::host(url)),
+            Self::File(_) | Self::Sample(_) => None,
+        }
     }
 }
 
@@ -73,7 +88,11 @@ struct Inner {
     boot: Boot,
     /// A worker that waits for a file. `None` only where workers cannot be started.
     spare: RefCell<Option<Port>>,
-    next_id: RefCell<u32>,
+    last_id: Cell<u32>,
+    /// The number of files that are being read.
+    reading: Cell<usize>,
+    /// The files that are to be read next.
+    waiting: RefCell<VecDeque<(Session, Source)>>,
 }
 
 impl PartialEq for Engine {
@@ -94,14 +113,17 @@ impl Engine {
         let inner = Inner {
             boot,
             spare: RefCell::new(spare),
-            next_id: RefCell::new(0),
+            last_id: Cell::new(0),
+            reading: Cell::new(0),
+            waiting: RefCell::default(),
         };
         Self {
             inner: Rc::new(inner),
         }
     }
 
-    /// Opens a file in a worker of its own and marks `vramscope:load`.
+    /// Opens a file in a worker of its own, once fewer than [`AT_ONCE`] others are being read, and marks
+    /// `vramscope:load`.
     ///
     /// `listener` gets [`Reply::Progress`], then [`Reply::Opened`] or [`Reply::Failed`]; answers go to
     /// the callbacks of their questions. [`Reply::Failed`] can also come later, if the worker dies. It is not called before
@@ -109,28 +131,48 @@ impl Engine {
     #[must_use]
     pub fn open(&self, source: &Source, listener: Callback<Reply>) -> Session {
         clock::mark("vramscope:load");
-        let id = {
-            let mut next = self.inner.next_id.borrow_mut();
-            *next += 1;
-            SessionId(*next)
-        };
-        let spare = self.inner.spare.borrow_mut().take();
-        let port = spare.map_or_else(|| Port::start(&self.inner.boot), Ok);
-        let name = source.name();
-        match port {
-            Ok(port) => {
-                let engine = self.clone();
-                let session = Session::new(id, source, port, listener, move || engine.refill());
-                match source {
-                    Source::File(file) => session.send_with(&Request::OpenBlob { name }, file),
-                    Source::Url(url) => {
-                        let url = crate::browser::url::absolute(url);
-                        session.send(&Request::OpenUrl { name, url });
-                    }
-                }
-                session
+        let id = self.inner.last_id.get() + 1;
+        self.inner.last_id.set(id);
+        let session = Session::new(SessionId(id), source, listener);
+        let waits = (session.clone(), source.clone());
+        self.inner.waiting.borrow_mut().push_back(waits);
+        self.read_next();
+        session
+    }
+
+    /// Starts reading as many of the waiting files as may be read at once.
+    fn read_next(&self) {
+        while self.inner.reading.get() < AT_ONCE {
+            let next = self.inner.waiting.borrow_mut().pop_front();
+            let Some((session, source)) = next else {
+                return;
+            };
+            if !session.is_closed() {
+                self.read(&session, &source);
             }
-            Err(error) => Session::dead(id, source, listener, &error),
+        }
+    }
+
+    fn read(&self, session: &Session, source: &Source) {
+        let spare = self.inner.spare.borrow_mut().take();
+        let port = match spare.map_or_else(|| Port::start(&self.inner.boot), Ok) {
+            Ok(port) => port,
+            Err(error) => return session.fail(&error),
+        };
+        self.inner.reading.update(|reading| reading + 1);
+        let engine = self.clone();
+        session.start(port, move || {
+            engine.inner.reading.update(|reading| reading - 1);
+            engine.read_next();
+            engine.refill();
+        });
+        let name = source.name();
+        match source {
+            Source::File(file) => session.send_with(&Request::OpenBlob { name }, file),
+            Source::Sample(url) | Source::Linked(url) => {
+                let url = url::absolute(url);
+                session.send(&Request::OpenUrl { name, url });
+            }
         }
     }
 

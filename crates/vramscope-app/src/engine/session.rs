@@ -38,8 +38,11 @@ struct Inner {
     last_slot: Cell<Slot>,
     /// The callbacks that wait for answers.
     askers: RefCell<HashMap<Slot, Vec<(RequestId, TakeAnswer)>>>,
-    /// Called once the file is open or has failed.
+    /// Called once the file is open, has failed or is closed.
     on_settled: RefCell<Option<Box<dyn FnOnce()>>>,
+    /// Whether no more of the file may be downloaded.
+    is_held: Cell<bool>,
+    is_closed: Cell<bool>,
 }
 
 impl PartialEq for Session {
@@ -49,51 +52,13 @@ impl PartialEq for Session {
 }
 
 impl Session {
-    /// `on_settled` is called once, when the file is open or has failed.
-    pub(super) fn new(
-        id: SessionId,
-        source: &Source,
-        port: Port,
-        listener: Callback<Reply>,
-        on_settled: impl FnOnce() + 'static,
-    ) -> Self {
-        let session = Self::without_port(id, source, listener);
-        session.inner.on_settled.replace(Some(Box::new(on_settled)));
-        // Weak: a worker must not keep alive the session that would end it.
-        let weak = Rc::downgrade(&session.inner);
-        port.listen(move |reply, attachment| {
-            if let Some(inner) = weak.upgrade() {
-                inner.take(reply, attachment);
-            }
-        });
-        session.inner.port.replace(Some(port));
-        session
-    }
-
-    /// A session whose worker could not be started.
-    pub(super) fn dead(
-        id: SessionId,
-        source: &Source,
-        listener: Callback<Reply>,
-        error: &JsValue,
-    ) -> Self {
-        let session = Self::without_port(id, source, listener);
-        let inner = session.inner.clone();
-        let why = crate::browser::error_text(error);
-        wasm_bindgen_futures::spawn_local(async move {
-            inner
-                .listener
-                .emit(internal(&format!("no worker could be started ({why})")));
-        });
-        session
-    }
-
-    fn without_port(id: SessionId, source: &Source, listener: Callback<Reply>) -> Self {
+    /// A session without a worker.
+    pub(super) fn new(id: SessionId, source: &Source, listener: Callback<Reply>) -> Self {
         let inner = Inner {
             id,
             name: source.name(),
             url: match source {
-                Source::Url(url) => Some(url.clone()),
+                Source::Sample(url) | Source::Linked(url) => Some(url.clone()),
                 Source::File(_) => None,
             },
             port: RefCell::new(None),
@@ -102,10 +67,40 @@ impl Session {
             last_slot: Cell::new(0),
             askers: RefCell::default(),
             on_settled: RefCell::new(None),
+            is_held: Cell::new(false),
+            is_closed: Cell::new(false),
         };
         Self {
             inner: Rc::new(inner),
         }
+    }
+
+    /// Takes the worker that will read the file. `on_settled` is called once, when the file is open, has failed or is
+    /// closed.
+    pub(super) fn start(&self, port: Port, on_settled: impl FnOnce() + 'static) {
+        self.inner.on_settled.replace(Some(Box::new(on_settled)));
+        // Weak: a worker must not keep alive the session that would end it.
+        let weak = Rc::downgrade(&self.inner);
+        port.listen(move |reply, attachment| {
+            if let Some(inner) = weak.upgrade() {
+                inner.take(reply, attachment);
+            }
+        });
+        self.inner.port.replace(Some(port));
+        if self.inner.is_held.get() {
+            self.send(&Request::Hold(true));
+        }
+    }
+
+    /// Says that no worker could be started.
+    pub(super) fn fail(&self, error: &JsValue) {
+        let inner = self.inner.clone();
+        let why = crate::browser::error_text(error);
+        wasm_bindgen_futures::spawn_local(async move {
+            inner
+                .listener
+                .emit(internal(&format!("no worker could be started ({why})")));
+        });
     }
 
     /// The number of this file.
@@ -124,6 +119,18 @@ impl Session {
     #[must_use]
     pub fn url(&self) -> Option<&str> {
         self.inner.url.as_deref()
+    }
+
+    /// Whether the session was closed.
+    pub(super) fn is_closed(&self) -> bool {
+        self.inner.is_closed.get()
+    }
+
+    /// Takes no more bytes of the file from its server, or (`false`) goes on.
+    pub fn hold(&self, on: bool) {
+        if self.inner.is_held.replace(on) != on {
+            self.send(&Request::Hold(on));
+        }
     }
 
     /// A new asker of questions about the file.
@@ -172,7 +179,7 @@ impl Session {
         });
     }
 
-    /// Sends the worker a request. Does nothing once the session is closed.
+    /// Sends the worker a request. Does nothing before there is one, and once the session is closed.
     pub(super) fn send(&self, request: &Request) {
         self.send_with(request, &JsValue::NULL);
     }
@@ -193,6 +200,7 @@ impl Session {
 
     /// Ends the worker and frees its memory: the tab is closed, or opening is cancelled.
     pub fn close(&self) {
+        self.inner.is_closed.set(true);
         self.inner.port.replace(None);
         self.inner.settled();
     }

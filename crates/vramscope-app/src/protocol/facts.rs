@@ -17,6 +17,9 @@ pub enum Stage {
     Replaying,
 }
 
+/// The most bytes that are downloaded, in all files of the page's address together, without asking the user.
+pub const UNASKED_BYTES: u64 = 2 << 30;
+
 /// The progress of opening a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Progress {

@@ -20,6 +20,8 @@ pub struct Tab {
     pub id: SessionId,
     /// The file's name.
     pub name: String,
+    /// The host that the page's own address names; `None` for a file that the user chose.
+    pub linked_host: Option<String>,
     /// The state of its loading.
     pub phase: Phase,
     /// The tab's number among those of the same file, from 0.
@@ -61,10 +63,11 @@ pub struct OpenFile {
 impl Tab {
     /// The tab of a file that a worker has just been given.
     #[must_use]
-    pub fn opening(id: SessionId, name: String) -> Self {
+    pub fn opening(id: SessionId, name: String, linked_host: Option<String>) -> Self {
         Self {
             id,
             name,
+            linked_host,
             phase: Phase::Opening(Progress::default()),
             copy: 0,
         }

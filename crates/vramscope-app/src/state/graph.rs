@@ -278,7 +278,11 @@ mod tests {
             let mut page = Self(Rc::new(State::default()));
             let id = SessionId(1);
             let name = "trace.log".to_owned();
-            page.act(Action::Open { id, name });
+            page.act(Action::Open {
+                id,
+                name,
+                linked_host: None,
+            });
             page.act(Action::Reply(
                 id,
                 Box::new(Reply::OpenedGraphs(Box::new(file()))),
@@ -396,7 +400,11 @@ mod tests {
         let mut page = Page(Rc::new(State::default()));
         page.act(Action::View(ViewKind::WhatIf));
         let (id, name) = (SessionId(1), "trace.log".to_owned());
-        page.act(Action::Open { id, name });
+        page.act(Action::Open {
+            id,
+            name,
+            linked_host: None,
+        });
         let opened = Box::new(Reply::OpenedGraphs(Box::new(file())));
         page.act(Action::Reply(id, opened));
         assert_eq!(page.0.view, ViewKind::WhatIf);
@@ -435,7 +443,11 @@ mod tests {
         let mut later = Page(Rc::new(State::default()));
         later.act(Action::Restore(Box::new(link)));
         let (id, name) = (SessionId(1), "trace.log".to_owned());
-        later.act(Action::Open { id, name });
+        later.act(Action::Open {
+            id,
+            name,
+            linked_host: None,
+        });
         let opened = Reply::OpenedGraphs(Box::new(file()));
         later.act(Action::Reply(id, Box::new(opened)));
         assert_eq!(later.graphs().place, page.graphs().place);

@@ -16,6 +16,7 @@ mod graph;
 pub mod graph_words;
 pub mod keys;
 pub mod lane_words;
+pub mod linked;
 mod navigation;
 pub mod permalink;
 pub mod saved;
@@ -143,6 +144,10 @@ pub struct State {
     pub help_open: bool,
     /// The address to show once its file is open.
     pub wanted: Option<Rc<Permalink>>,
+    /// The hosts of files that the page's address names and that wait for the user's word, one per file.
+    pub offered: Rc<[String]>,
+    /// Whether the user lets files of the page's address be large.
+    pub large_allowed: bool,
 }
 
 impl Default for State {
@@ -161,6 +166,8 @@ impl Default for State {
             ruler_mode: false,
             help_open: false,
             wanted: None,
+            offered: Rc::default(),
+            large_allowed: false,
         }
     }
 }
@@ -173,7 +180,14 @@ pub enum Action {
         id: SessionId,
         /// The name for its tab.
         name: String,
+        /// The host that the page's own address names; `None` for a file that the user chose.
+        linked_host: Option<String>,
     },
+    /// The page's address names more files than are opened unasked; these are their hosts. Without any, the question
+    /// is answered.
+    Offer(Vec<String>),
+    /// Files of the page's address may be large.
+    AllowLarge,
     /// A worker sends a message about its file.
     Reply(SessionId, Box<Reply>),
     /// A worker answers a question that the state acts on: a hit, a moment, a range, details.
@@ -273,10 +287,16 @@ impl State {
 
     fn apply(&mut self, action: Action) {
         match action {
-            Action::Open { id, name } => {
-                self.tabs.push(Rc::new(Tab::opening(id, name)));
+            Action::Open {
+                id,
+                name,
+                linked_host,
+            } => {
+                self.tabs.push(Rc::new(Tab::opening(id, name, linked_host)));
                 self.current = Some(id);
             }
+            Action::Offer(hosts) => self.offered = hosts.into(),
+            Action::AllowLarge => self.large_allowed = true,
             Action::Reply(id, reply) => self.take(id, *reply),
             Action::Answer(id, answer) => self.take_answer(id, answer),
             Action::Close(id) => self.close(id),

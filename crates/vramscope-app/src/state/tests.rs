@@ -3,6 +3,7 @@
 mod addresses;
 mod files;
 mod keys;
+mod linked;
 mod navigation;
 mod pointing;
 
@@ -35,6 +36,7 @@ impl Page {
         page.act(Action::Open {
             id: SessionId(1),
             name: "a.pickle".into(),
+            linked_host: None,
         });
         page.reply(1, Reply::Opened(Box::new(opened())));
         page

@@ -5,11 +5,16 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, ReadableStreamDefaultReader, Response, WorkerGlobalScope};
 
-use crate::protocol::Failure;
+use vramscope_core::units::Bytes;
 
-/// Downloads `url` into a blob. `on_progress` gets the number of bytes so far and, if the server tells it, of all.
+use super::gate::Gate;
+use crate::protocol::{Failure, UNASKED_BYTES};
+
+/// Downloads `url` into a blob, as far as `gate` lets it. `on_progress` gets the number of bytes so far, first 0, and,
+/// if the server tells it, of all.
 pub(super) async fn blob(
     url: &str,
+    gate: &Gate,
     mut on_progress: impl FnMut(u64, Option<u64>),
 ) -> Result<Blob, Failure> {
     let response = request(url).await?;
@@ -39,7 +44,9 @@ pub(super) async fn blob(
     let reader: ReadableStreamDefaultReader = body.get_reader().unchecked_into();
     let parts = Array::new();
     let mut done_bytes = 0;
+    on_progress(done_bytes, total);
     loop {
+        gate.passed().await;
         let read = JsFuture::from(reader.read()).await.map_err(broken)?;
         let is_done = Reflect::get(&read, &"done".into())
             .map_err(broken)?
@@ -51,6 +58,9 @@ pub(super) async fn blob(
             .map_err(broken)?
             .unchecked_into();
         done_bytes += u64::from(chunk.length());
+        if total.is_none() && done_bytes > UNASKED_BYTES {
+            return Err(endless(url));
+        }
         parts.push(&chunk);
         on_progress(done_bytes, total);
     }
@@ -75,6 +85,17 @@ fn unreachable(url: &str, error: &str) -> Failure {
              Access-Control-Allow-Origin (CORS). Download the file and drop it here, or have the server send \
              that header. (The browser says: {error})"
         ),
+        path: url.to_owned(),
+        ..Failure::default()
+    }
+}
+
+/// The failure of a download that nobody knows the end of.
+fn endless(url: &str) -> Failure {
+    let most = Bytes(UNASKED_BYTES);
+    Failure {
+        message: format!("the server has sent {most} and does not say how much follows"),
+        advice: "Download the file and drop it here.".into(),
         path: url.to_owned(),
         ..Failure::default()
     }

@@ -16,6 +16,7 @@ mod describe;
 mod document;
 mod fetch;
 mod filter;
+mod gate;
 mod graphs;
 mod open;
 mod opened;
@@ -47,6 +48,7 @@ use crate::protocol::{
     Answer, Ask, DrawRequest, DrawnFrame, Extra, Question, Reply, Request, from_text,
 };
 use document::Document;
+use gate::Gate;
 use graphs::Graphs;
 use painter::Painter;
 use port::Port;
@@ -56,6 +58,8 @@ use warm_up::WarmUp;
 #[derive(Default)]
 struct Worker {
     queue: Queue<JsValue>,
+    /// Closed while no more may be downloaded.
+    gate: Rc<Gate>,
     /// The file, once it is read.
     file: Option<File>,
     painter: Painter,
@@ -129,11 +133,13 @@ fn work(worker: &Rc<RefCell<Worker>>, port: &Rc<Port>, ticks: &port::Ticks) {
         Request::OpenUrl { name, url } => {
             let (worker, port) = (worker.clone(), port.clone());
             worker.borrow_mut().warm_up = None;
+            let gate = worker.borrow().gate.clone();
             wasm_bindgen_futures::spawn_local(async move {
-                let opened = open::url(&name, &url, &port).await;
+                let opened = open::url(&name, &url, &gate, &port).await;
                 worker.borrow_mut().file = opened;
             });
         }
+        Request::Hold(on) => worker.borrow().gate.set_closed(on),
         Request::Ask {
             request,
             slot,

@@ -13,6 +13,7 @@ use vramscope_inductor as inductor;
 
 use super::blob::BlobReader;
 use super::document::Document;
+use super::gate::Gate;
 use super::graphs::Graphs;
 use super::port::Port;
 use super::{File, fetch, opened};
@@ -46,9 +47,13 @@ impl<'a> Reporter<'a> {
 }
 
 /// Downloads and reads the file at `url`. Reports progress and outcome to the page.
-pub(super) async fn url(name: &str, url: &str, port: &Port) -> Option<File> {
-    let mut reporter = Reporter::new(port);
-    let fetched = fetch::blob(url, |done_bytes, total_bytes| {
+pub(super) async fn url(name: &str, url: &str, gate: &Gate, port: &Port) -> Option<File> {
+    // The size is reported at once, because the page may have to ask before anything is downloaded.
+    let mut reporter = Reporter {
+        port,
+        last_ms: f64::NEG_INFINITY,
+    };
+    let fetched = fetch::blob(url, gate, |done_bytes, total_bytes| {
         reporter.report(Progress {
             stage: Stage::Fetching,
             done_bytes,

@@ -47,7 +47,9 @@ impl<A> Queue<A> {
 fn asker(request: &Request) -> Option<Slot> {
     match request {
         Request::Ask { slot, .. } => Some(*slot),
-        Request::WarmUp | Request::OpenBlob { .. } | Request::OpenUrl { .. } => None,
+        Request::WarmUp | Request::OpenBlob { .. } | Request::OpenUrl { .. } | Request::Hold(_) => {
+            None
+        }
     }
 }
 

@@ -44,7 +44,11 @@ impl Page {
             caches: Caches::default(),
         };
         let (id, name) = (SessionId(1), name.to_owned());
-        page.act(Action::Open { id, name });
+        page.act(Action::Open {
+            id,
+            name,
+            linked_host: None,
+        });
         page.act(Action::Reply(id, Box::new(Reply::Opened(Box::new(opened)))));
         page
     }

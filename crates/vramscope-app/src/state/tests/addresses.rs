@@ -23,6 +23,7 @@ fn an_address_brings_back_what_was_seen() {
     later.act(Action::Open {
         id: SessionId(5),
         name: "a.pickle".into(),
+        linked_host: None,
     });
     later.reply(5, Reply::Opened(Box::new(opened())));
     assert!(later.0.wanted.is_none());
@@ -45,6 +46,7 @@ fn the_same_file_opened_twice_is_told_apart() {
     page.act(Action::Open {
         id: SessionId(2),
         name: "a.pickle".into(),
+        linked_host: None,
     });
     page.reply(2, Reply::Opened(Box::new(opened())));
     page.act(Action::Pin(AllocationId(7)));
@@ -98,6 +100,7 @@ fn an_address_of_another_file_waits_for_it() {
     page.act(Action::Open {
         id: SessionId(2),
         name: "a.pickle".into(),
+        linked_host: None,
     });
     let mut other = opened();
     other.file.file_bytes = 2;

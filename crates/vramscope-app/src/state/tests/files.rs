@@ -8,10 +8,12 @@ fn a_file_is_opened_read_and_closed() {
     page.act(Action::Open {
         id: SessionId(1),
         name: "a".into(),
+        linked_host: None,
     });
     page.act(Action::Open {
         id: SessionId(2),
         name: "b".into(),
+        linked_host: None,
     });
     assert_eq!(page.0.tab().unwrap().name, "b");
     page.reply(
@@ -51,6 +53,7 @@ fn tabs_go_round() {
     page.act(Action::Open {
         id: SessionId(2),
         name: "b".into(),
+        linked_host: None,
     });
     page.act(Action::SwitchBy(1));
     assert_eq!(page.0.current, Some(SessionId(1)));
