@@ -279,14 +279,15 @@ impl Report {
     }
 
     fn add(&mut self, path: &Path, snapshot: &Snapshot) -> Result<(), Failure> {
-        let packed = compressed(|zstd| vram_format::write(snapshot, zstd));
+        let mut bytes = Vec::new();
+        let written = vram_format::write(snapshot, &mut bytes);
+        let packed = written.and_then(|()| compressed(&bytes));
         self.embed(path, packed, snapshot.source.file_bytes)
     }
 
     /// Embeds graphs unchanged: the page reads them.
     fn add_graphs(&mut self, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-        let packed = compressed(|zstd| zstd.write_all(bytes));
-        self.embed(path, packed, bytes.len() as u64)
+        self.embed(path, compressed(bytes), bytes.len() as u64)
     }
 
     fn embed(
@@ -329,12 +330,11 @@ impl Report {
     }
 }
 
-/// Compresses the bytes that `write` writes.
-fn compressed(
-    write: impl FnOnce(&mut zstd::Encoder<'_, Vec<u8>>) -> io::Result<()>,
-) -> io::Result<Vec<u8>> {
+fn compressed(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut zstd = zstd::Encoder::new(Vec::new(), LEVEL)?;
     zstd.include_checksum(true)?;
-    write(&mut zstd)?;
+    // For an unknown size it would prepare tables of many MB, which takes longer than to compress a small file.
+    zstd.set_pledged_src_size(Some(bytes.len() as u64))?;
+    zstd.write_all(bytes)?;
     zstd.finish()
 }
