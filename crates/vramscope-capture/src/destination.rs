@@ -1,5 +1,5 @@
-//! The file for a snapshot. It is written under a temporary name first, so that a failure leaves no partial file
-//! and keeps a previous file.
+//! The file for a snapshot. It is written under a temporary name first, so that a failure or a
+//! signal leaves no partial file and keeps a previous file.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -9,6 +9,8 @@ use vramscope_core::Snapshot;
 use vramscope_core::{encode, vram_format};
 
 use crate::failure::Failure;
+#[cfg(target_os = "linux")]
+use crate::launch::UnfinishedFile;
 
 /// Format of a snapshot, chosen by the file name's extension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -120,6 +122,8 @@ impl Destination {
             return Ok(0);
         }
         let mut file = temporary(&place).tempfile_in(folder_of(&place))?;
+        #[cfg(target_os = "linux")]
+        let _unfinished = UnfinishedFile::new(file.path())?;
         self.encode(snapshot, file.as_file_mut())?;
         let bytes = file.as_file().metadata()?.len();
         file.persist(place).map_err(|error| error.error)?;

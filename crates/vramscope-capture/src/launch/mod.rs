@@ -20,7 +20,9 @@ use std::thread;
 use std::time::Duration;
 
 use self::environment::Environment;
-pub(crate) use self::signals::{clear_interruption_message, set_interruption_message};
+pub(crate) use self::signals::{
+    UnfinishedFile, clear_interruption_message, set_interruption_message,
+};
 
 /// A started program.
 pub(crate) struct Running {

@@ -2,12 +2,15 @@
 //!
 //! Signals from the terminal (Ctrl-C, Ctrl-\, hang-up) go to the whole process group, so the program receives them
 //! directly. In both cases this process survives, as there is a log to convert; another signal can end it during
-//! the conversion, and then it prints what became of the recording. Signals ignored at the start stay ignored for
+//! the conversion, and then it removes the unfinished snapshot and prints what became of the recording. Signals ignored at the start stay ignored for
 //! both processes, as `nohup` requires. Signals with a handler have the default action again in the program, as
 //! always after `exec`.
 
+use std::ffi::CString;
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
 
@@ -28,6 +31,43 @@ static PENDING: AtomicU64 = AtomicU64::new(0);
 
 /// Message for a signal that ends this process; null if there is none. Never freed, as a handler may be reading it.
 static INTERRUPTION_MESSAGE: AtomicPtr<String> = AtomicPtr::new(ptr::null_mut());
+
+/// Path of the file to remove when a signal ends this process; null if there is none. Never freed, as a handler may be
+/// reading it.
+static UNFINISHED_FILE: AtomicPtr<CString> = AtomicPtr::new(ptr::null_mut());
+
+/// A file that is removed if a signal ends this process before this is dropped.
+pub(crate) struct UnfinishedFile(());
+
+impl UnfinishedFile {
+    /// Only one file can be unfinished at a time. From now on, one that grows beyond the permitted size is an error of
+    /// writing.
+    ///
+    /// # Errors
+    /// If a handler cannot be installed.
+    pub(crate) fn new(path: &Path) -> io::Result<Self> {
+        let path = CString::new(path.as_os_str().as_bytes())?;
+        UNFINISHED_FILE.store(Box::leak(Box::new(path)), Ordering::SeqCst);
+        let handler: extern "C" fn(libc::c_int) = exit;
+        for signal in FORWARDED.into_iter().chain([libc::SIGXCPU]) {
+            if current_action(signal)? == libc::SIG_DFL {
+                set_action(signal, handler as usize, 0)?;
+            }
+        }
+        // Not ignored, which a program started later would inherit.
+        let handler: extern "C" fn(libc::c_int) = do_nothing;
+        set_action(libc::SIGXFSZ, handler as usize, 0)?;
+        Ok(Self(()))
+    }
+}
+
+impl Drop for UnfinishedFile {
+    fn drop(&mut self) {
+        UNFINISHED_FILE.store(ptr::null_mut(), Ordering::SeqCst);
+    }
+}
+
+extern "C" fn do_nothing(_signal: libc::c_int) {}
 
 /// Sets the line to print when a signal ends this process after the program.
 pub(crate) fn set_interruption_message(line: &str) {
@@ -80,8 +120,14 @@ pub(crate) fn stop_forwarding() -> io::Result<()> {
     })
 }
 
-/// Signal handler after the program has ended: prints the message and exits as the signal would. Cleans nothing up.
+/// Signal handler after the program has ended: removes the unfinished file, prints the message and exits as the signal
+/// would.
 extern "C" fn exit(signal: libc::c_int) {
+    // SAFETY: null, or a leaked box.
+    if let Some(path) = unsafe { UNFINISHED_FILE.load(Ordering::SeqCst).as_ref() } {
+        // SAFETY: `unlink` is allowed in handlers, and the path ends with a NUL.
+        unsafe { libc::unlink(path.as_ptr()) };
+    }
     // SAFETY: null, or a leaked box.
     if let Some(message) = unsafe { INTERRUPTION_MESSAGE.load(Ordering::SeqCst).as_ref() } {
         // SAFETY: `write` is allowed in handlers, and the message is valid.
@@ -123,8 +169,8 @@ fn set_action(
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     action.sa_sigaction = handler;
     action.sa_flags = flags;
-    // SAFETY: `handler` is a constant of the system, `forward` with SA_SIGINFO, or `exit` without. Both have the
-    // required types and only do what handlers may.
+    // SAFETY: `handler` is a constant of the system, `forward` with SA_SIGINFO, or `exit` or `do_nothing` without.
+    // They have the required types and only do what handlers may.
     match unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

@@ -87,3 +87,21 @@ fn what_the_program_leaves_is_converted_after_an_interrupt() {
     assert_eq!(status.code(), Some(130));
     assert_eq!(place.snapshot("x.pickle").segments.rows.len(), 3);
 }
+
+/// The temporary file of a snapshot that is being written goes with the process.
+#[test]
+fn an_interrupted_conversion_leaves_nothing() {
+    let place = Place::new();
+    place.log("a.raw", 100_000);
+    let mut child = place
+        .command(&["convert", "-q", "a.raw", "-o", "x.json"])
+        .spawn()
+        .unwrap();
+    while place.files() == ["a.raw"] {
+        assert!(child.try_wait().unwrap().is_none(), "it ended early");
+        std::thread::yield_now();
+    }
+    kill(&child, "-TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert_eq!(place.files(), ["a.raw"]);
+}
