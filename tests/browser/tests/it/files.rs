@@ -30,6 +30,31 @@ fn a_dropped_file_becomes_a_picture() {
     open.check_quiet();
 }
 
+/// A file's name and the texts in it may hold characters that reorder what stands beside them.
+#[test]
+fn what_reorders_text_is_shown_as_its_escape() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a\u{202e}nosj.json");
+    let snapshot = r#"{"segments": [{"device": 0, "address": 4096, "total_size": 4096, "stream": 0, "blocks": [
+        {"address": 4096, "size": 4096, "requested_size": 4000, "state": "active_allocated",
+         "frames": [{"name": "lia\u202ef", "filename": "/x/tr\u2066ain.py", "line": 3}]}]}],
+        "device_traces": []}"#;
+    fs::write(&file, snapshot).unwrap();
+    let mut open = open("");
+    open.choose(&[file]);
+    open.painted();
+    assert_eq!(open.page.text("[role=tab]").unwrap(), "a\\u202enosj.json");
+    open.page.click_on(".rail [data-view=table]").unwrap();
+    let is_shown = "document.querySelector('main').innerText.includes('lia\\\\u202ef')";
+    open.page.wait_for(is_shown, PATIENCE).unwrap();
+    let hidden = open
+        .page
+        .eval("/[\\u202a-\\u202e\\u2066-\\u2069]/.test(document.documentElement.outerHTML + document.title)")
+        .unwrap();
+    assert_eq!(hidden, false);
+    open.check_quiet();
+}
+
 #[test]
 fn several_files_are_tabs() {
     let mut open = open("");
