@@ -63,13 +63,13 @@ pub(super) fn is_python_source(component: &str) -> bool {
 
 /// Whether it is a version of Python: `3`, `3.12`, `311`, `3.11.1`.
 fn is_version(text: &str) -> bool {
-    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    text.starts_with(['2', '3'])
-        && text.len() <= 7
-        && text
-            .split('.')
-            .all(|part| (1..=3).contains(&part.len()) && is_digits(part))
-        && text.split('.').count() <= 3
+    let is_part = |part: &str| {
+        (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let mut parts = text.split('.');
+    let is_first =
+        |part: &str| matches!(part, "2" | "3") || part.starts_with('3') && is_part(&part[1..]);
+    parts.next().is_some_and(is_first) && text.split('.').count() <= 3 && parts.all(is_part)
 }
 
 /// Top-level folders of PyTorch's source, below a folder `pytorch`.
@@ -143,9 +143,16 @@ pub(super) fn is_standard(component: &str) -> bool {
     let stem = ENDINGS
         .iter()
         .find_map(|ending| component.strip_suffix(ending));
+    // Built for a version of Python and a platform.
     let is_binary = |stem: &str| {
-        let module = stem.split_once(".cpython-3").map(|(module, _)| module);
-        module.is_some_and(|module| is_in(MODULES, module))
+        const PLATFORMS: [&str; 4] = ["", "-x86_64-linux-gnu", "-aarch64-linux-gnu", "-darwin"];
+        let parts = stem.split_once(".cpython-");
+        parts.is_some_and(|(module, built)| {
+            let platform = built.trim_start_matches(|first: char| first.is_ascii_digit());
+            is_in(MODULES, module)
+                && built.len() <= platform.len() + 3
+                && PLATFORMS.contains(&platform)
+        })
     };
     is_in(MODULES, component) || stem.is_some_and(|stem| is_in(MODULES, stem) || is_binary(stem))
 }

@@ -61,6 +61,11 @@ fn own_paths_are_hashed_and_public_ones_kept() {
             "C:\\Python311\\Lib\\runpy.py",
         ),
         (
+            "/usr/lib/python3.11/lib-dynload/_bisect.cpython-311-x86_64-linux-gnu.so",
+            "/usr/lib/python3.11/lib-dynload/_bisect.cpython-311-x86_64-linux-gnu.so",
+        ),
+        ("/usr/lib/python3.780.511/os.py", "/usr/lib/*/*.py"),
+        (
             "/secret/Python-3.11.1/Objects/call.c",
             "/*/Python-3.11.1/Objects/call.c",
         ),
@@ -240,6 +245,9 @@ fn what_only_looks_public_is_hashed() {
         "/opt/lib/python3.11/json/../acme_secret.py",
         "/usr/lib/python3.11/../../acme_secret.py",
         "/usr/lib/python3.11/lib-dynload/acme_secret.so",
+        "/usr/lib/python3.11/lib-dynload/_bisect.cpython-3acme_secret.so",
+        "/usr/lib/python3.11/lib-dynload/_bisect.cpython-311-acme_secret.so",
+        "/usr/lib/python3.780.511/acme_secret.py",
         "/usr/lib/python3.11/dist-packages/acme_secret/x.py",
         "/u/site-packages/torch/../../acme_secret/x.py",
         "/u/site-packages/torch/b/site-packages/acme_secret/x.py",
