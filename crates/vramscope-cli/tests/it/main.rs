@@ -4,6 +4,7 @@
 mod annotations;
 mod anonymise;
 mod at;
+mod bombs;
 mod check;
 mod closed_pipe;
 mod compare;

@@ -1,0 +1,98 @@
+//! Small files that unpack to anything, opened by the program where it has little memory.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use vramscope_synth::pickle::bombs;
+
+/// Address space in KiB: what the program takes for itself, and what it allows a file.
+const ADDRESS_SPACE_KIB: u32 = 400 << 10;
+
+/// Runs `info` on a file within the address space.
+fn info(path: &Path) -> Output {
+    Command::new("sh")
+        .arg("-c")
+        .arg(format!(
+            "ulimit -c 0; ulimit -v {ADDRESS_SPACE_KIB}; exec \"$0\" info \"$1\""
+        ))
+        .arg(env!("CARGO_BIN_EXE_vramscope"))
+        .arg(path)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+/// Writes a zstd file by hand: a beginning, and a byte 131,072 times for each 4 bytes of the file.
+fn zstd(beginning: &[u8], byte: u8, blocks: usize) -> Vec<u8> {
+    let mut file = b"\x28\xb5\x2f\xfd\x00\x38".to_vec();
+    let header = |bytes: usize, kind: usize| ((bytes << 3 | kind << 1) as u32).to_le_bytes();
+    file.extend(&header(beginning.len(), 0)[..3]);
+    file.extend(beginning);
+    for _ in 0..blocks {
+        file.extend(&header(128 << 10, 1)[..3]);
+        file.push(byte);
+    }
+    file
+}
+
+#[test]
+#[cfg_attr(
+    not(target_os = "linux"),
+    ignore = "only Linux limits the address space"
+)]
+fn bombs_are_refused_where_there_is_little_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bomb");
+    // 8 GiB of NONE and DUP, which once cost 8 bytes each.
+    let mut files = vec![
+        ("nones".to_owned(), zstd(b"\x80\x04", b'N', 64 << 10)),
+        ("duplicates".to_owned(), zstd(b"\x80\x04N", b'2', 64 << 10)),
+        ("lists".to_owned(), zstd(b"\x80\x04", b']', 64 << 10)),
+        ("blanks".to_owned(), zstd(b"{", b' ', 64 << 10)),
+        ("zeros".to_owned(), zstd(b"", 0, 64 << 10)),
+    ];
+    let plain = [
+        "lists",
+        "dicts",
+        "pairs_in_one_dict",
+        "events_after_a_record",
+        "json_dicts",
+    ];
+    for bomb in bombs::all() {
+        if plain.contains(&&*bomb.name) {
+            let mut bytes = Vec::new();
+            bomb.write(&mut bytes).unwrap();
+            files.push((format!("plain {}", bomb.name), bytes));
+        }
+    }
+    for (name, bytes) in files {
+        std::fs::write(&path, &bytes).unwrap();
+        let output = info(&path);
+        let said = String::from_utf8_lossy(&output.stderr);
+        println!("{name}: {} bytes: {said}", bytes.len());
+        assert_eq!(
+            output.status.code(),
+            Some(1),
+            "{name}: {:?} {said}",
+            output.status
+        );
+        assert!(said.len() < 2000, "{name}: {said}");
+    }
+}
+
+#[test]
+fn compressed_bombs_are_said_to_need_unpacking_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bomb.zst");
+    std::fs::write(&path, zstd(b"\x80\x04", b'N', 1 << 10)).unwrap();
+    let said = String::from_utf8(info(&path).stderr).unwrap();
+    assert!(said.contains("decompress it first"), "{said}");
+    // A window of 4 TiB, and one of 2 GiB as `zstd --long=31` writes it.
+    for window in [0xff, 0xa8] {
+        let file = [b"\x28\xb5\x2f\xfd\x00".as_slice(), &[window, 1, 0, 0]].concat();
+        std::fs::write(&path, file).unwrap();
+        let said = String::from_utf8(info(&path).stderr).unwrap();
+        assert!(said.contains("the window of the zstd data"), "{said}");
+        assert!(said.contains("decompress it first"), "{said}");
+    }
+}
