@@ -5,10 +5,12 @@ use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use vramscope_core::analysis::report::facts::warning_line;
 use vramscope_core::open::{Options, decode_with};
 use vramscope_core::{Limits, Snapshot};
 
 use crate::failure::Failure;
+use crate::output;
 use crate::progress::Reading;
 
 /// Whether a path stands for standard input.
@@ -25,6 +27,7 @@ pub(crate) fn display_name(path: &Path) -> String {
     }
 }
 
+/// Reads a file, and prints what is damaged in it to standard error.
 pub(crate) fn read(path: &Path) -> Result<Snapshot, Failure> {
     let name = display_name(path);
     if is_stdin(path) {
@@ -59,8 +62,12 @@ fn decode(name: &str, input: impl Read, file_bytes: Option<u64>) -> Result<Snaps
             ControlFlow::Continue(())
         },
     };
-    decode_with(input, options).map_err(|error| Failure::Decode {
+    let snapshot = decode_with(input, options).map_err(|error| Failure::Decode {
         file: name.to_owned(),
         error: Box::new(error),
-    })
+    })?;
+    for warning in snapshot.warnings.damage() {
+        output::warn(&format!("{name}: {}", warning_line(warning)));
+    }
+    Ok(snapshot)
 }

@@ -62,11 +62,19 @@ fn answer(
     inputs: &Inputs,
     is_one_of_several: bool,
 ) -> (Result<Vec<Part>, Failure>, Vec<RankSummary>) {
-    match Subject::load(file, inputs.device) {
-        Ok(subject) if is_one_of_several => (question.parts(&subject), summaries(&subject)),
-        Ok(subject) => (question.parts(&subject), Vec::new()),
-        Err(failure) => (Err(failure), Vec::new()),
+    let subject = match Subject::load(file, inputs.device) {
+        Ok(subject) => subject,
+        Err(failure) => return (Err(failure), Vec::new()),
+    };
+    let mut parts = question.parts(&subject);
+    for part in parts.iter_mut().flatten() {
+        part.damage = subject.damage();
     }
+    let summaries = match is_one_of_several {
+        true => summaries(&subject),
+        false => Vec::new(),
+    };
+    (parts, summaries)
 }
 
 /// Reports failures in the order of their files, but for the gravest, which becomes the result: so neither a file that

@@ -3,8 +3,8 @@
 //! `commands` has a file per command. They share: `arguments` (options with one meaning everywhere), `inputs`,
 //! `input` and `progress` (reading), `subject` (a file and what is derived from it once), `report` (an answer
 //! as text, JSON or CSV), `export` (formats of other tools), `destination` (files to write), `interruption` (signals).
-//! Exit codes: 0 success, 1 bad input, 2 wrong usage, 3 a broken budget or a plan that does not fit; of several
-//! failures the gravest decides.
+//! Exit codes: 0 success, 1 bad input, 2 wrong usage, 3 a broken budget, a damaged file given to `check` or a plan that
+//! does not fit; of several failures the gravest decides.
 
 mod arguments;
 mod commands;
@@ -59,8 +59,9 @@ Examples:
 
 `vramscope COMMAND --help` has details and examples.
 
-Exit codes: 0 success, 1 bad input, 2 wrong usage, 3 a budget of `check` or `diff` is broken, or
-nothing that `pack` found fits, 128+N ended by signal N (130: Ctrl-C), which leaves no unfinished file";
+Exit codes: 0 success, 1 bad input, 2 wrong usage, 3 a budget of `check` or `diff` is broken, a file
+given to `check` is damaged, or nothing that `pack` found fits, 128+N ended by signal N (130: Ctrl-C),
+which leaves no unfinished file";
 
 #[derive(Subcommand)]
 enum Command {

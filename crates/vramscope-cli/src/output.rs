@@ -79,6 +79,11 @@ pub(crate) fn report(failure: &Failure) {
     note(&format!("error: {}\n", printable(&failure.to_string())));
 }
 
+/// Prints what makes an answer doubtful.
+pub(crate) fn warn(text: &str) {
+    note(&format!("warning: {}\n", printable(text)));
+}
+
 /// Writes to standard error. If that fails too, there is nobody left to tell.
 pub(crate) fn note(text: &str) {
     progress::suspend(|| {

@@ -7,7 +7,8 @@ mod csv;
 mod json;
 mod text;
 
-use vramscope_core::model::DeviceIndex;
+use serde::Serialize;
+use vramscope_core::model::{DeviceIndex, Warning};
 
 use crate::arguments::Show;
 use crate::failure::Failure;
@@ -119,6 +120,17 @@ pub(crate) struct Part {
     pub(crate) tables: Vec<Table>,
     /// Whole sentences: missing data, and advice.
     pub(crate) notes: Vec<String>,
+    /// What is damaged in the files, for JSON; all commands print it to standard error when they read a file.
+    pub(crate) damage: Vec<Damage>,
+}
+
+/// A kind of damage in a file.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub(crate) struct Damage {
+    /// The file as the user named it.
+    pub(crate) file: String,
+    #[serde(flatten)]
+    pub(crate) warning: Warning,
 }
 
 impl Part {

@@ -14,7 +14,7 @@ use vramscope_core::model::DeviceIndex;
 use crate::arguments::Grouping;
 use crate::failure::Failure;
 use crate::input::{display_name, read};
-use crate::report::Part;
+use crate::report::{Damage, Part};
 
 /// A file that a command is about.
 pub(crate) struct Subject {
@@ -69,6 +69,16 @@ impl Subject {
             recording,
             device,
         })
+    }
+
+    /// What is damaged in the file.
+    pub(crate) fn damage(&self) -> Vec<Damage> {
+        let damage = self.snapshot.warnings.damage().cloned();
+        let named = damage.map(|warning| Damage {
+            file: self.name.clone(),
+            warning,
+        });
+        named.collect()
     }
 
     /// The device with the highest peak among those asked for; the first of equals.

@@ -12,10 +12,15 @@ use crate::state::{Action, Navigation, OpenFile, ViewKind};
 /// The most banners at once; the facts view shows all notes.
 const SHOWN: usize = 2;
 
-/// Banners are for notes that affect views or tell why the program failed. Oddities of single
-/// records are listed in the facts view only.
+/// Banners are for damage, and for notes that affect views or tell why the program failed. Other oddities of
+/// single records are listed in the facts view only.
 fn is_banner(note: &Note) -> bool {
-    note.moment.is_some() || (note.level == NoteLevel::Warning && note.places.is_empty())
+    note.moment.is_some()
+        || match note.level {
+            NoteLevel::Info => false,
+            NoteLevel::Warning => note.places.is_empty(),
+            NoteLevel::Damage => true,
+        }
 }
 
 #[derive(Properties, PartialEq)]
@@ -32,8 +37,8 @@ pub(super) fn Banners(props: &BannersProps) -> Html {
         .open_notes()
         .filter(|(_, note)| is_banner(note))
         .collect();
-    // Failed requests come first: they are the likeliest reason to open the file.
-    notes.sort_by_key(|(_, note)| note.moment.is_none());
+    // Damage comes first, as it makes all else doubtful; then failed requests, the likeliest reason to open the file.
+    notes.sort_by_key(|(_, note)| (note.level != NoteLevel::Damage, note.moment.is_none()));
     let go = |moment| {
         let dispatch = commands.dispatch.clone();
         Callback::from(move |_: MouseEvent| {

@@ -96,7 +96,7 @@ pub(super) fn notes_list<'a>(notes: impl IntoIterator<Item = &'a Note>) -> Html 
 fn note(note: &Note) -> Html {
     let icon = match note.level {
         NoteLevel::Info => Icon::Info,
-        NoteLevel::Warning => Icon::Warning,
+        NoteLevel::Warning | NoteLevel::Damage => Icon::Warning,
     };
     html! {
         <li>

@@ -136,6 +136,8 @@ pub enum NoteLevel {
     Info,
     /// Part of the pictures or figures is incomplete or doubtful.
     Warning,
+    /// The file is damaged: figures may be wrong.
+    Damage,
 }
 
 /// A remark on the file.

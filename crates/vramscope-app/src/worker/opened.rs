@@ -126,7 +126,10 @@ fn note(fact: &Fact) -> Note {
 
 fn warning_note(warning: &Warning) -> Note {
     Note {
-        level: NoteLevel::Warning,
+        level: match warning.kind.is_damage() {
+            true => NoteLevel::Damage,
+            false => NoteLevel::Warning,
+        },
         text: match warning.count {
             1 => sentence(&warning_text(&warning.kind)),
             count => sentence(&format!(
@@ -135,7 +138,11 @@ fn warning_note(warning: &Warning) -> Note {
                 Count(count)
             )),
         },
-        advice: String::new(),
+        advice: match warning.kind.is_damage() {
+            true => "The file is damaged, or was altered: its figures may be wrong. Copy it again, or dump it again."
+                .to_owned(),
+            false => String::new(),
+        },
         places: warning.places.clone(),
         moment: None,
     }

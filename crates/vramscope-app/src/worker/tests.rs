@@ -269,6 +269,21 @@ fn what_is_not_there_has_no_answer() {
     );
 }
 
+#[test]
+fn damage_is_noted_as_such() {
+    let file = br#"{"segments": [], "news": 1, "device_traces": [[
+        {"action": "alloc", "addr": 1, "size": -5, "stream": 0}]]}"#;
+    let document = Document::new(vramscope_core::decode(&file[..]).unwrap());
+    let facts = opened::opened(&document, "x", 0, 0.0);
+    let of_level = |level| facts.notes.iter().filter(move |note| note.level == level);
+    let damage: Vec<_> = of_level(NoteLevel::Damage).collect();
+    assert_eq!(damage.len(), 1, "{:?}", facts.notes);
+    assert_eq!(damage[0].text, "A size is negative or beyond 2^48 bytes.");
+    assert_eq!(damage[0].places, ["device_traces[0][0]"]);
+    let mut remarks = of_level(NoteLevel::Warning);
+    assert!(remarks.any(|note| note.text.contains("news at the top level")));
+}
+
 const EMPTY: Viewport = Viewport {
     x_min: 0.0,
     x_max: 1.0,

@@ -20,7 +20,7 @@ use crate::subject::{Device, Subject};
 ///
 /// Each budget is checked for each device of each file, even if another is broken. A budget is broken when its value
 /// is above its limit. One that cannot be measured in a file (no trace, no steps) is an error with exit code 1, never
-/// silently fine. A broken budget is explained by call sites (or by --group-by).
+/// silently fine; a damaged file breaks a budget of its own, unless --allow-damage is given. A broken budget is explained by call sites (or by --group-by).
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -49,6 +49,10 @@ pub(crate) struct Options {
     /// Requested bytes that are live after the last event
     #[arg(long, help_heading = BUDGETS_HEADING, value_name = "SIZE", value_parser = parse_size)]
     max_live_at_end: Option<Size>,
+    /// Check damaged files, too: without it, one whose check sum does not match, or that contradicts itself, breaks
+    /// a budget of its own. Whatever is damaged is said on standard error in any case
+    #[arg(long, help_heading = BUDGETS_HEADING)]
+    allow_damage: bool,
     #[command(flatten)]
     grouping: Grouping,
     #[command(flatten)]
@@ -63,13 +67,16 @@ Examples:
   vramscope check rank*.pickle --max-growth 50MiB/step --max-fragmentation 10
   vramscope check snapshot.pickle --max-live-at-end 1GiB --json | jq '.parts[].budgets[] | select(.state != \"ok\")'
 
-Exit codes: 0 all budgets are kept, 3 one is broken, 1 a file or budget cannot be read or measured, 2 wrong usage";
+Exit codes: 0 all budgets are kept, 3 one is broken or a file is damaged, 1 a file or budget cannot be read or measured, 2 wrong usage";
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    let limits = options.limits();
+    let mut limits = options.limits();
     if limits.is_empty() {
         let text = "give a budget to check, such as --max-peak 70GiB or --no-oom (see vramscope check --help)";
         return Err(Failure::Usage(text.to_owned()));
+    }
+    if !options.allow_damage {
+        limits.push(Limit::NoDamage);
     }
     let check = Check {
         grouping: options.grouping,
@@ -179,6 +186,10 @@ impl Check {
         let mut broken = Vec::new();
         let mut unmeasured: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for &limit in &self.limits {
+            // That a file is whole goes without saying.
+            if limit == Limit::NoDamage && device.subject.damage().is_empty() {
+                continue;
+            }
             self.checked.fetch_add(1, Ordering::Relaxed);
             let (state, value, why) = match measures.measure(limit) {
                 Ok(Measured { value, makers }) if value.is_above(limit.value()) => {

@@ -154,6 +154,7 @@ impl<'a> Sides<'a> {
     fn part(&self, device: DeviceIndex) -> Part {
         let file = format!("{} → {}", self.before.name, self.after.name);
         let mut part = Part::of(&file, device);
+        part.damage = [self.before.damage(), self.after.damage()].concat();
         let mut rows = Vec::new();
         let mut sums = BTreeMap::<bool, StateSums>::new();
         for is_before in [true, false] {

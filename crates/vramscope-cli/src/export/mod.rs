@@ -21,6 +21,7 @@ use std::io::Write;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
+use vramscope_core::analysis::report::facts::warning_line;
 use vramscope_core::analysis::time::selection::Weight;
 use vramscope_core::tables::Table;
 
@@ -28,6 +29,7 @@ use crate::arguments::{Size, parse_size};
 use crate::failure::Failure;
 /// Errors of writing; the destination adds its name.
 use crate::output::unwritten as failed;
+use crate::subject::Subject;
 
 use format::Format;
 
@@ -108,6 +110,12 @@ fn table_parser() -> impl TypedValueParser<Value = Table> {
 /// Finds a table by its name.
 pub(crate) fn table_named(name: &str) -> Option<Table> {
     Table::ALL.into_iter().find(|table| table.name() == name)
+}
+
+/// What is damaged in the file, for formats that have a field for remarks.
+fn damage_lines(subject: &Subject) -> Vec<String> {
+    let damage = subject.snapshot.warnings.damage();
+    damage.map(warning_line).collect()
 }
 
 /// Writes a value as JSON, on one line.

@@ -13,13 +13,14 @@ use parquet::basic::{
 };
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 use vramscope_core::tables::{Field, Kind, Table, Value};
 
 use super::tables::for_each;
-use super::{WRITER, failed};
+use super::{WRITER, damage_lines, failed};
 use crate::failure::Failure;
 use crate::subject::Subject;
 
@@ -36,6 +37,7 @@ pub(super) fn write(subject: &Subject, table: Table, out: &mut dyn Write) -> Res
     let properties = WriterProperties::builder()
         .set_created_by(WRITER.to_owned())
         .set_compression(Compression::ZSTD(level))
+        .set_key_value_metadata(damage(subject))
         .build();
     let schema = schema(table, &fields).map_err(broken)?;
     // The library requires a writer that may move to another thread, which `out` may not. So each row group is
@@ -56,6 +58,13 @@ pub(super) fn write(subject: &Subject, table: Table, out: &mut dyn Write) -> Res
     group.flush(&mut file).map_err(broken)?;
     let rest = file.into_inner().map_err(broken)?;
     out.write_all(&rest).map_err(failed)
+}
+
+/// The file's metadata: a value `damage` with a line per kind, if there is any.
+fn damage(subject: &Subject) -> Option<Vec<KeyValue>> {
+    let lines = damage_lines(subject);
+    let entry = || vec![KeyValue::new("damage".to_owned(), lines.join("\n"))];
+    (!lines.is_empty()).then(entry)
 }
 
 /// Rows fit their schema, so every error here is one of the output.

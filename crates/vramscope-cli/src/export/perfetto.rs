@@ -22,7 +22,7 @@ use vramscope_core::ids::{AllocationId, EventId};
 use vramscope_core::tables::{Table, Value as Cell, for_each_row};
 
 use self::event::Trace;
-use super::{Asked, WRITER, failed};
+use super::{Asked, WRITER, damage_lines, failed};
 use crate::failure::Failure;
 use crate::subject::{Device, Subject};
 
@@ -42,7 +42,11 @@ pub(super) fn write(subject: &Subject, asked: &Asked, out: &mut dyn Write) -> Re
     }
     out.write_all(b"\n],\"displayTimeUnit\":\"ms\",\"otherData\":")
         .map_err(failed)?;
-    let other = json!({"writer": WRITER, "file": subject.name, "devices": notes});
+    let mut other = json!({"writer": WRITER, "file": subject.name, "devices": notes});
+    let damage = damage_lines(subject);
+    if !damage.is_empty() {
+        other["damage"] = damage.into();
+    }
     super::write_json(out, &other)?;
     out.write_all(b"}\n").map_err(failed)
 }

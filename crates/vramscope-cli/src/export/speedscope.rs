@@ -11,7 +11,7 @@ use vramscope_core::analysis::code::frame_groups::GroupId;
 use vramscope_core::analysis::time::selection::{Selection, Weight};
 
 use super::stacks::{Frames, moment, nothing};
-use super::{Asked, WRITER, failed, write_json};
+use super::{Asked, WRITER, damage_lines, failed, write_json};
 use crate::failure::Failure;
 use crate::subject::Subject;
 
@@ -100,10 +100,15 @@ pub(super) fn write(subject: &Subject, asked: &Asked, out: &mut dyn Write) -> Re
         .iter()
         .map(|&group| frames.named(group))
         .collect();
+    let damage = damage_lines(subject);
+    let name = match damage.as_slice() {
+        [] => subject.name.clone(),
+        lines => format!("{} (damaged: {})", subject.name, lines.join("; ")),
+    };
     let file = File {
         schema: "https://www.speedscope.app/file-format-schema.json",
         exporter: WRITER,
-        name: &subject.name,
+        name: &name,
         active_profile: 0,
         shared: Shared {
             frames: named

@@ -63,6 +63,9 @@ impl Serialize for JsonPart<'_> {
         if !part.notes.is_empty() {
             object.serialize_entry("notes", &part.notes)?;
         }
+        if !part.damage.is_empty() {
+            object.serialize_entry("damage", &part.damage)?;
+        }
         object.end()
     }
 }

@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use crate::program::{fixtures, transcript, vramscope, vramscope_reading};
 
 /// Whether the program under test was built with the page; the same variable decides for both.
-const HAS_PAGE: bool = option_env!("VRAMSCOPE_PAGE").is_some();
+pub(crate) const HAS_PAGE: bool = option_env!("VRAMSCOPE_PAGE").is_some();
 
 const FILE: &str = "torch-2.15.0/training.pickle";
 const PROFILE: &str = "torch-2.15.0/profile_to_snapshot.pickle";

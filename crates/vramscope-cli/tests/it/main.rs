@@ -9,6 +9,7 @@ mod check;
 mod closed_pipe;
 mod compare;
 mod convert;
+mod damage;
 mod diff;
 mod exports;
 mod find;

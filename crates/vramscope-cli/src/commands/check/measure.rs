@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 
 use vramscope_core::analysis::groups::group_changes::group_changes;
 use vramscope_core::analysis::groups::grouping::{GroupColumn, group_totals};
+use vramscope_core::analysis::report::facts::warning_text;
 use vramscope_core::analysis::report::fragmentation::{pinned, places};
 use vramscope_core::analysis::report::overview::{SegmentsKnown, reserved_peak};
 use vramscope_core::analysis::time::selection::{Moments, Selection};
@@ -24,6 +25,8 @@ pub(super) enum Limit {
     Fragmentation(f64),
     Allocations(u64),
     LiveAtEnd(u64),
+    /// Set unless the user allows damage; shown only if it is broken.
+    NoDamage,
 }
 
 impl Limit {
@@ -37,6 +40,7 @@ impl Limit {
             Self::Fragmentation(_) => "--max-fragmentation",
             Self::Allocations(_) => "--max-allocations",
             Self::LiveAtEnd(_) => "--max-live-at-end",
+            Self::NoDamage => "no damage",
         }
     }
 
@@ -54,7 +58,7 @@ impl Limit {
                 Value::Bytes(bytes)
             }
             Self::Growth(bytes) => Value::BytesPerStep(i64::try_from(bytes).unwrap_or(i64::MAX)),
-            Self::NoOom => Value::Number(0),
+            Self::NoOom | Self::NoDamage => Value::Number(0),
             Self::Fragmentation(share) => Value::Share(share),
             Self::Allocations(number) => Value::Number(number),
         }
@@ -124,6 +128,8 @@ pub(super) enum Makers {
     Pinning(u32),
     /// All allocations, by number.
     Allocating,
+    /// The file as a whole.
+    File,
 }
 
 /// A measured budget.
@@ -163,6 +169,16 @@ impl<'a> Measures<'a> {
             Limit::NoOom => self.failures(),
             Limit::Fragmentation(_) => self.fragmentation(),
             Limit::Allocations(_) => self.allocations(),
+            Limit::NoDamage => Ok(self.damage()),
+        }
+    }
+
+    fn damage(&self) -> Measured {
+        let damage = self.device.subject.snapshot.warnings.damage();
+        let count = damage.fold(0_u64, |sum, warning| sum.saturating_add(warning.count));
+        Measured {
+            value: Value::Number(count),
+            makers: Makers::File,
         }
     }
 
@@ -266,9 +282,13 @@ impl<'a> Measures<'a> {
             }
             Limit::Allocations(_) => ("allocations_by", "Who allocates"),
             Limit::LiveAtEnd(_) => ("live_at_end_by", "Live at the end"),
+            Limit::NoDamage => (
+                "damage_by",
+                "Damaged: the figures may be wrong (--allow-damage checks them all the same)",
+            ),
         };
-        let (columns, rows) = match makers {
-            Makers::LiveAt(moment) => (LIVE, self.totals(Selection::LiveAt(moment))),
+        let (columns, rows): (&[Column], _) = match makers {
+            Makers::LiveAt(moment) => (&LIVE, self.totals(Selection::LiveAt(moment))),
             Makers::Allocating => {
                 let whole = (0, self.device.history.event_count);
                 let mut rows = self.totals(Selection::AllocatedIn(whole));
@@ -276,13 +296,25 @@ impl<'a> Measures<'a> {
                     Cell::Number(count) => std::cmp::Reverse(count),
                     _ => std::cmp::Reverse(0),
                 });
-                (LIVE, rows)
+                (&LIVE, rows)
             }
-            Makers::Grown(moments) => (GROWN, self.grown(moments)),
-            Makers::Requests(failed) => (FAILED, self.requests(&failed)),
-            Makers::Pinning(moment) => (PINNING, self.pinning(moment)),
+            Makers::Grown(moments) => (&GROWN, self.grown(moments)),
+            Makers::Requests(failed) => (&FAILED, self.requests(&failed)),
+            Makers::Pinning(moment) => (&PINNING, self.pinning(moment)),
+            Makers::File => (&DAMAGE, self.kinds_of_damage()),
         };
-        part.table(key, title, &columns, rows);
+        part.table(key, title, columns, rows);
+    }
+
+    fn kinds_of_damage(&self) -> Vec<Vec<Cell>> {
+        let damage = self.device.subject.snapshot.warnings.damage();
+        let rows = damage.map(|warning| {
+            vec![
+                Cell::Number(warning.count),
+                Cell::Text(warning_text(&warning.kind)),
+            ]
+        });
+        rows.collect()
     }
 
     fn label(&self, group: u32) -> Cell {
@@ -360,6 +392,7 @@ const FAILED: [Column; 3] = [
     column("moment", "event"),
     column("call_site", ""),
 ];
+const DAMAGE: [Column; 2] = [sum("count", "count"), column("damage", "")];
 const PINNING: [Column; 3] = [
     column("stuck_bytes", "stuck"),
     sum("held_bytes", "held"),

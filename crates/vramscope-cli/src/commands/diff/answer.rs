@@ -24,6 +24,10 @@ pub(super) fn part(pair: &Pair) -> (Part, Vec<SiteChange>) {
     figure_table(&mut part, &before.figures, &after.figures);
     setting_table(&mut part, before, after);
     part.notes.clone_from(&pair.notes);
+    part.damage.clone_from(&before.damage);
+    if before.file != after.file {
+        part.damage.extend(after.damage.iter().cloned());
+    }
     if part
         .tables
         .first()

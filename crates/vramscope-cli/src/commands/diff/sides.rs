@@ -9,6 +9,7 @@ use vramscope_core::model::DeviceIndex;
 
 use crate::arguments::Grouping;
 use crate::failure::Failure;
+use crate::report::Damage;
 use crate::subject::Subject;
 
 /// One device at one moment: all that is kept of a file.
@@ -21,6 +22,7 @@ pub(super) struct Side {
     /// Live memory at that moment, by group.
     pub(super) groups: Vec<(String, Amount)>,
     pub(super) settings: Map<String, Value>,
+    pub(super) damage: Vec<Damage>,
 }
 
 /// Two sides, and notes on how they were paired.
@@ -50,6 +52,7 @@ pub(super) fn sides(
                 Selection::LiveAt(at),
             ),
             settings: subject.snapshot.settings.clone(),
+            damage: subject.damage(),
         })
     });
     sides.collect()
@@ -128,6 +131,7 @@ mod tests {
             figures: Figures::default(),
             groups: Vec::new(),
             settings: Map::new(),
+            damage: Vec::new(),
         }
     }
 

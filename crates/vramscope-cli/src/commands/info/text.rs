@@ -5,7 +5,7 @@ use std::slice;
 use std::time::{Duration, UNIX_EPOCH};
 
 use vramscope_core::analysis::memory::capture::{Capture, Ended};
-use vramscope_core::analysis::report::facts::{Fact, FactLevel, warning_text};
+use vramscope_core::analysis::report::facts::{Fact, FactLevel, warning_line};
 use vramscope_core::analysis::report::summary::{DeviceSummary, StateSummary, Summary, TimeSpan};
 use vramscope_core::model::Source;
 use vramscope_core::units::{Bytes, Count};
@@ -344,22 +344,7 @@ fn warning_lines(page: &mut Page, summary: &Summary) {
     }
     page.title("odd about this file");
     for warning in &summary.warnings {
-        let places: Vec<_> = warning
-            .places
-            .iter()
-            .map(String::as_str)
-            .filter(|place| !place.is_empty())
-            .collect();
-        let places = match places.as_slice() {
-            [] => String::new(),
-            places => format!(" (e.g. {})", places.join(", ")),
-        };
-        let words = format!(
-            "{} x {}{places}",
-            count(warning.count),
-            warning_text(&warning.kind)
-        );
-        page.paragraph("  ! ", &words);
+        page.paragraph("  ! ", &warning_line(warning));
     }
 }
 

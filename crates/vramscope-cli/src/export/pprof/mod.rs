@@ -16,7 +16,7 @@ use vramscope_core::analysis::memory::capture::AllocatorKind;
 
 use self::proto::{Function, Label, Line, Location, Mapping, Profile, Sample, ValueType};
 use super::stacks::{Frames, moment, nothing};
-use super::{Asked, WRITER, failed};
+use super::{Asked, WRITER, damage_lines, failed};
 use crate::failure::Failure;
 use crate::subject::{Device, Subject};
 
@@ -48,6 +48,9 @@ pub(super) fn write(subject: &Subject, asked: &Asked, out: &mut dyn Write) -> Re
     // The format requires the empty text first.
     writer.text("")?;
     let mut comments = vec![writer.text(&subject.name)?];
+    for line in damage_lines(subject) {
+        comments.push(writer.text(&format!("damaged: {line}"))?);
+    }
     let mut samples = 0;
     for device in subject.devices() {
         let (moment, name) = moment(&device, at)?;

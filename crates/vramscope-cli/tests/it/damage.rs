@@ -1,0 +1,182 @@
+//! Damaged files: every command says it on standard error, `check` fails, and what is written says it again.
+
+use std::fs;
+use std::io::{Read, Write};
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::html::HAS_PAGE;
+use crate::program::{fixtures, transcript, vramscope, vramscope_reading};
+
+const CHECK_SUM: &str = "1 x the check sum does not match";
+const SIZE: &str = "1 x a size is negative or beyond 2^48 bytes (e.g. device_traces[0][1])";
+
+/// A file of two allocations, one of them of -5 bytes, whose check sum is wrong.
+fn damaged() -> Vec<u8> {
+    let text = r#"{"segments": [{"device": 0, "address": 512, "total_size": 512, "blocks": [
+            {"address": 512, "size": 512, "requested_size": 500, "state": "active_allocated"}]}],
+        "device_traces": [[
+            {"action": "alloc", "addr": 512, "size": 500, "stream": 0, "time_us": 1, "frames": [
+                {"name": "f", "filename": "a.py", "line": 3}]},
+            {"action": "alloc", "addr": 2048, "size": -5, "stream": 0, "time_us": 2},
+            {"action": "free_completed", "addr": 2048, "size": 5, "stream": 0, "time_us": 3}]]}"#;
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(text.as_bytes()).unwrap();
+    let mut file = gzip.finish().unwrap();
+    let check_sum = file.len() - 8;
+    file[check_sum] ^= 1;
+    file
+}
+
+fn folder_with(name: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(name);
+    fs::write(&file, damaged()).unwrap();
+    let path = file.to_str().unwrap().to_owned();
+    (folder, path)
+}
+
+fn stderr(arguments: &[&str]) -> String {
+    String::from_utf8(vramscope(arguments).stderr).unwrap()
+}
+
+#[track_caller]
+fn assert_said(arguments: &[&str], files: usize) {
+    let said = stderr(arguments);
+    for words in [CHECK_SUM, SIZE] {
+        assert_eq!(said.matches(words).count(), files, "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn every_command_says_it_once_for_each_file() {
+    let (folder, file) = folder_with("damaged.json.gz");
+    let file = file.as_str();
+    for command in [
+        "info",
+        "peak",
+        "oom",
+        "fragmentation",
+        "leaks",
+        "plan",
+        "what-if",
+        "top",
+        "annotations",
+        "stats",
+        "trace",
+        "segments",
+        "memory",
+    ] {
+        assert_said(&[command, file], 1);
+    }
+    assert_said(&["at", "peak", file], 1);
+    assert_said(&["range", "0..2", file], 1);
+    assert_said(&["find", "", file], 1);
+    assert_said(&["stats", file, "--format", "torch"], 1);
+    assert_said(&["diff", file, "--at", "start", "--to", "end"], 1);
+    let whole = "torch-2.15.0/training.pickle";
+    assert_said(&["diff", file, whole], 1);
+    assert_said(&["compare", whole, file], 1);
+    assert_said(&["info", file, whole, file], 2);
+    let to = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    assert_said(&["plot", file, "-o", &to("a.svg")], 1);
+    assert_said(&["convert", file, "-o", &to("a.pickle")], 1);
+    assert_said(&["cut", file, "--range", "0..1", "-o", &to("b.pickle")], 1);
+    assert_said(&["anonymise", file, "-o", &to("c.pickle")], 1);
+    assert_eq!(stderr(&["info", whole]), "");
+}
+
+#[test]
+fn a_check_fails_unless_damage_is_allowed() {
+    let run = |arguments: &[&str]| {
+        let arguments = [&["check", "-", "--no-oom"], arguments].concat();
+        vramscope_reading(&arguments, &damaged())
+    };
+    assert_snapshot!(transcript(&run(&[])));
+    assert_snapshot!(transcript(&run(&["--allow-damage"])));
+    let json = run(&["--json"]);
+    assert_eq!(json.status.code(), Some(3));
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let part = &json["parts"][0];
+    assert_eq!(part["budgets"][0]["budget"], "no damage");
+    assert_eq!(part["damage"][0]["kind"], "check_sum_wrong");
+    assert_eq!(part["damage"][1]["places"][0], "device_traces[0][1]");
+    // Genuine remarks, such as keys of a newer torch, are no damage.
+    let tolerated = r#"{"segments": [], "news": 1, "device_traces": [[
+        {"action": "alloc", "addr": 1, "size": 1, "stream": 0, "new": 1}, {"action": "newer", "addr": 1, "size": 1}]]}"#;
+    let output = vramscope_reading(&["check", "-", "--no-oom"], tolerated.as_bytes());
+    assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
+}
+
+#[test]
+fn what_is_written_says_it_again() {
+    let (folder, file) = folder_with("damaged.json.gz");
+    let written = |name: &str, arguments: &[&str]| {
+        let path = folder.path().join(name).to_str().unwrap().to_owned();
+        let [command, options @ ..] = arguments else {
+            panic!("no command");
+        };
+        let output = vramscope(&[&[*command, &file, "-o", &path], options].concat());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        path
+    };
+    let again = [
+        written("a.pickle", &["convert"]),
+        written("a.json", &["convert"]),
+        written("a.vram", &["convert"]),
+    ];
+    for path in again {
+        assert_said(&["info", &path], 1);
+        let checked = vramscope(&["check", &path, "--no-oom"]);
+        assert_eq!(checked.status.code(), Some(3));
+    }
+    let changed = [
+        written("cut.pickle", &["cut", "--range", "0..1"]),
+        written("nameless.pickle", &["anonymise"]),
+    ];
+    for path in changed {
+        let said = stderr(&["info", &path]);
+        assert!(said.contains(CHECK_SUM), "{said}");
+        assert!(said.contains("1 x a size is negative"), "{said}");
+    }
+
+    let json = |path: &str| -> Value { serde_json::from_slice(&fs::read(path).unwrap()).unwrap() };
+    let perfetto = json(&written("a.perfetto.json", &["convert"]));
+    assert_eq!(perfetto["otherData"]["damage"][1], SIZE);
+    let speedscope = json(&written("a.speedscope.json", &["convert"]));
+    let name = speedscope["name"].as_str().unwrap();
+    assert!(name.contains(&format!("(damaged: {CHECK_SUM}")), "{name}");
+    let parquet = fs::read(written("allocations.parquet", &["convert"])).unwrap();
+    assert!(String::from_utf8_lossy(&parquet).contains(SIZE));
+    let pprof = fs::read(written("a.pb.gz", &["convert"])).unwrap();
+    let mut profile = Vec::new();
+    flate2::read::GzDecoder::new(&pprof[..])
+        .read_to_end(&mut profile)
+        .unwrap();
+    assert!(String::from_utf8_lossy(&profile).contains(&format!("damaged: {SIZE}")));
+}
+
+#[test]
+fn a_page_says_it_again() {
+    if !HAS_PAGE {
+        return;
+    }
+    let (folder, file) = folder_with("damaged.json.gz");
+    let page = folder.path().join("page.html").to_str().unwrap().to_owned();
+    assert_said(&["html", &file, "-o", &page], 1);
+    assert_said(&["info", &page], 1);
+}
+
+/// Nothing of a genuine file is said to be damaged.
+#[test]
+fn genuine_files_are_silent() {
+    for file in [
+        "torch-2.15.0/training.pickle",
+        "containers/stored.zip",
+        "legacy/torch_1_4.pickle",
+    ] {
+        assert!(fixtures().join(file).exists());
+        assert_eq!(stderr(&["stats", file]), "", "{file}");
+    }
+}
