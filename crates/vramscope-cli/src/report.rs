@@ -133,6 +133,17 @@ pub(crate) struct Damage {
     pub(crate) warning: Warning,
 }
 
+impl Damage {
+    /// All kinds of a file.
+    pub(crate) fn of<'a>(file: &str, damage: impl Iterator<Item = &'a Warning>) -> Vec<Self> {
+        let named = damage.map(|warning| Self {
+            file: file.to_owned(),
+            warning: warning.clone(),
+        });
+        named.collect()
+    }
+}
+
 impl Part {
     /// An empty part about one device.
     pub(crate) fn of(file: &str, device: DeviceIndex) -> Self {

@@ -73,12 +73,7 @@ impl Subject {
 
     /// What is damaged in the file.
     pub(crate) fn damage(&self) -> Vec<Damage> {
-        let damage = self.snapshot.warnings.damage().cloned();
-        let named = damage.map(|warning| Damage {
-            file: self.name.clone(),
-            warning,
-        });
-        named.collect()
+        Damage::of(&self.name, self.snapshot.warnings.damage())
     }
 
     /// The device with the highest peak among those asked for; the first of equals.

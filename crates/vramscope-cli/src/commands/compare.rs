@@ -64,7 +64,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let parts: Vec<_> = sides
         .devices
         .iter()
-        .map(|&device| sides.part(device))
+        .map(|&device| Part {
+            damage: [before.damage(), after.damage()].concat(),
+            ..sides.part(device)
+        })
         .collect();
     if parts.is_empty() {
         return Err(Failure::Input(format!(
@@ -154,7 +157,6 @@ impl<'a> Sides<'a> {
     fn part(&self, device: DeviceIndex) -> Part {
         let file = format!("{} → {}", self.before.name, self.after.name);
         let mut part = Part::of(&file, device);
-        part.damage = [self.before.damage(), self.after.damage()].concat();
         let mut rows = Vec::new();
         let mut sums = BTreeMap::<bool, StateSums>::new();
         for is_before in [true, false] {

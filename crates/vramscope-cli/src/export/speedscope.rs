@@ -20,7 +20,7 @@ struct File<'a> {
     #[serde(rename = "$schema")]
     schema: &'static str,
     exporter: &'static str,
-    name: &'a str,
+    name: String,
     #[serde(rename = "activeProfileIndex")]
     active_profile: usize,
     shared: Shared<'a>,
@@ -100,15 +100,10 @@ pub(super) fn write(subject: &Subject, asked: &Asked, out: &mut dyn Write) -> Re
         .iter()
         .map(|&group| frames.named(group))
         .collect();
-    let damage = damage_lines(subject);
-    let name = match damage.as_slice() {
-        [] => subject.name.clone(),
-        lines => format!("{} (damaged: {})", subject.name, lines.join("; ")),
-    };
     let file = File {
         schema: "https://www.speedscope.app/file-format-schema.json",
         exporter: WRITER,
-        name: &name,
+        name: name(subject),
         active_profile: 0,
         shared: Shared {
             frames: named
@@ -124,6 +119,15 @@ pub(super) fn write(subject: &Subject, asked: &Asked, out: &mut dyn Write) -> Re
     };
     write_json(out, &file)?;
     writeln!(out).map_err(failed)
+}
+
+/// The name of the file, with what is damaged in it.
+fn name(subject: &Subject) -> String {
+    let damage = damage_lines(subject);
+    match damage.as_slice() {
+        [] => subject.name.clone(),
+        lines => format!("{} (damaged: {})", subject.name, lines.join("; ")),
+    }
 }
 
 /// The frames that occur, numbered in order of first use.

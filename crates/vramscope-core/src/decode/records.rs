@@ -473,9 +473,10 @@ impl Machine {
         self.warn_at(kind, 1, None);
     }
 
-    /// Counts `times` oddities of the current record, or of a key below it.
+    /// Counts `times` oddities of the current record, or of a key below it, which may be of any length.
     pub(super) fn warn_at(&mut self, kind: WarningKind, times: u64, field: Option<&str>) {
         let path = if self.warnings.wants_place(&kind) {
+            let field = field.map(|field| &field[..field.floor_char_boundary(64)]);
             super::path::of(self, field)
         } else {
             String::new()

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 /// Places kept per kind.
 const PLACES_KEPT: usize = 3;
 
-/// Longest place that is taken from a file, in bytes.
-const LONGEST_PLACE: usize = 256;
+/// Longest place that is taken from a file, in bytes. Our own are paths of 64 levels at most, each of 64 characters.
+const LONGEST_PLACE: usize = 32 << 10;
 
 /// The largest size that is taken for possible: the address space of today's processors and GPUs.
 pub(crate) const LARGEST_BYTES: u64 = 1 << 48;

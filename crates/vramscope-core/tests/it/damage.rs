@@ -358,7 +358,7 @@ fn what_is_written_says_so() {
 /// `damage` in a file is outside input, too.
 #[test]
 fn what_a_file_says_of_itself_is_bounded() {
-    let place = "x".repeat(1000);
+    let place = "x".repeat(40_000);
     let text = format!(
         r#"{{"segments": [], "damage": [{{"kind": "freed_twice", "count": 3, "places": ["{place}", "a", "b", "c", "d"]}},
         {{"kind": "not_known_yet", "count": 1, "places": []}}, {{"kind": "unknown_key", "detail": "k", "count": 1, "places": []}}, 7]}}"#

@@ -7,7 +7,7 @@ use vramscope_core::analysis::report::facts::Fact;
 use vramscope_core::analysis::report::summary::{DeviceSummary, StateSummary, Summary};
 
 use super::{Info, PeakSites};
-use crate::report::{Cell, Column, Part, Rest, Table, column, sum};
+use crate::report::{Cell, Column, Damage, Part, Rest, Table, column, sum};
 
 /// Keys of a final state's figures: reserved, allocated, pending free, free, largest free block, rounding, segments, blocks.
 type StateKeys = [&'static str; 8];
@@ -45,6 +45,11 @@ pub(super) fn parts(info: &Info) -> Vec<Part> {
         fact_table(&mut part, &info.facts);
         part
     }));
+    let warnings = info.summary.warnings.iter();
+    let damage = Damage::of(&info.file, warnings.filter(|it| it.kind.is_damage()));
+    for part in &mut parts {
+        part.damage.clone_from(&damage);
+    }
     parts
 }
 
