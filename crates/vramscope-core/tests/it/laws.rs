@@ -92,7 +92,7 @@ fn check_lives(place: &str, table: &AllocationTable, event_count: u32) {
     }
 }
 
-/// Live bytes, added up the slow way, are what is claimed at every moment; the peak is the first highest.
+/// Live bytes, added up the slow way and saturating, are what is claimed at every moment; the peak is the first highest.
 fn check_totals(place: &str, history: &History) {
     let table = &history.allocations;
     let moments = history.active_bytes.len();
@@ -102,7 +102,7 @@ fn check_totals(place: &str, history: &History) {
     {
         let live = (0..table.len())
             .filter(|&row| history.is_live(AllocationId(row as u32), moment as u32));
-        let sum = live.fold(0_u64, |sum, row| sum.wrapping_add(table.bytes[row]));
+        let sum = live.fold(0_u64, |sum, row| sum.saturating_add(table.bytes[row]));
         assert_eq!(
             sum, history.active_bytes[moment],
             "{place}: moment {moment}"
