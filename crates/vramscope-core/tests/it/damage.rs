@@ -107,10 +107,8 @@ fn a_wrong_check_sum() {
     packed[check_sum] ^= 1;
     let zips = ["deflated.zip", "stored.zip", "json.zip"].map(|name| {
         let mut file = container(name);
-        let headers = (0..file.len()).filter(|&at| file[at..].starts_with(b"PK\x03\x04"));
-        let header = headers
-            .filter(|at| !file[at + 30..].starts_with(b"readme"))
-            .next();
+        let mut headers = (0..file.len()).filter(|&at| file[at..].starts_with(b"PK\x03\x04"));
+        let header = headers.find(|at| !file[at + 30..].starts_with(b"readme"));
         file[header.unwrap() + 14] ^= 1;
         file
     });
