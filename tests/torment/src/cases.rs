@@ -210,7 +210,7 @@ impl<'a> Case<'a> {
             }
         }
         if fault.is_none() {
-            fault = self.write()?;
+            fault = self.write(is_read)?;
         }
         fault
             .map(|(command, what)| {
@@ -236,8 +236,9 @@ impl<'a> Case<'a> {
         Ok((fault, ended.code() == Some(0)))
     }
 
-    /// Has a file written, and reads it again.
-    fn write(&mut self) -> Result<Option<(String, String)>> {
+    /// Has a file written, and reads it again if the case is a snapshot. Graphs can be written, too, but `info` knows
+    /// only snapshots.
+    fn write(&mut self, is_snapshot: bool) -> Result<Option<(String, String)>> {
         let (command, out, is_read_again) = *self.rng.pick(&WRITERS);
         let command = format!("{command} {out}");
         let (fault, is_written) = self.ask(&command)?;
@@ -247,7 +248,7 @@ impl<'a> Case<'a> {
             let stayed = || (command, "it failed and left its output".to_owned());
             return Ok(fault.or_else(|| is_there.then(stayed)));
         }
-        if !is_read_again {
+        if !(is_read_again && is_snapshot) {
             return Ok(None);
         }
         let again = self.child(&words("info FILE", out))?;
