@@ -52,23 +52,13 @@ impl Failure {
         Self::Io { doing, error, cure }
     }
 
-    /// The rank among the failures of one run, of which the gravest gives the exit code.
-    pub(crate) fn gravity(&self) -> u8 {
-        match self {
-            Self::ClosedPipe => 0,
-            Self::Decode { .. } | Self::Io { .. } | Self::Input(_) => 1,
-            Self::Usage(_) => 2,
-            Self::Broken(_) => 3,
-        }
-    }
-
-    /// The exit code of the whole program.
+    /// The exit code of the whole program. Of several failures in one run the highest counts.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_) => 2,
-            Self::Broken(_) => 3,
             Self::ClosedPipe => 0,
             Self::Decode { .. } | Self::Io { .. } | Self::Input(_) => 1,
+            Self::Usage(_) => 2,
+            Self::Broken(_) => 3,
         }
     }
 }

@@ -82,7 +82,7 @@ fn answer(
 /// they are reported only once.
 pub(crate) fn report_all(failures: impl IntoIterator<Item = Failure>) -> Result<(), Failure> {
     let mut failures: Vec<_> = failures.into_iter().collect();
-    failures.sort_by_key(Failure::gravity);
+    failures.sort_by_key(Failure::exit_code);
     failures.dedup_by(|one, other| matches!((one, other), (Failure::Usage(_), Failure::Usage(_))));
     let result = failures.pop();
     failures.iter().for_each(output::report);

@@ -1,6 +1,7 @@
 //! All writing to the terminal, except the bars of `progress`.
 
 mod harmless;
+pub(crate) mod wrap;
 
 use std::io::{self, IsTerminal, Write};
 

@@ -28,3 +28,11 @@ pub fn is_narrow() -> bool {
         .and_then(|width| width.as_f64())
         .is_some_and(|width_css| width_css < 900.0)
 }
+
+/// The address of the page's icon, which holds the whole picture.
+#[must_use]
+pub fn icon() -> Option<String> {
+    let document = web_sys::window()?.document()?;
+    let link = document.query_selector("link[rel=icon]").ok()??;
+    link.get_attribute("href")
+}

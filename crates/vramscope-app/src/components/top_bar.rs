@@ -11,6 +11,7 @@ use super::hooks::use_system_is_dark;
 use super::icons::{Glyph, Icon};
 use super::search::SearchBox;
 use super::share::ShareMenu;
+use crate::browser;
 use crate::engine::Session;
 use crate::protocol::{Axis, ColourBy};
 use crate::state::{Action, DeviceView, OpenFile, State, Tab, ThemeChoice, sentences};
@@ -45,7 +46,7 @@ pub(super) fn TopBar(props: &TopBarProps) -> Html {
     html! {
         <header class="topbar">
             <button type="button" class="brand" title="Start page" onclick={commands.on(Action::ShowStart)}>
-                <span class="mark" aria-hidden="true" /> { "vramscope" }
+                <img class="mark" src={browser::icon()} alt="" /> { "vramscope" }
             </button>
             <FileTabs tabs={state.tabs.clone()} current={state.current} />
             if let Some((file, view, session)) = searched(state, &commands) {

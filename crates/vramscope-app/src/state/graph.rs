@@ -276,18 +276,19 @@ mod tests {
     impl Page {
         fn with_graphs() -> Self {
             let mut page = Self(Rc::new(State::default()));
+            page.open();
+            page
+        }
+
+        fn open(&mut self) {
             let id = SessionId(1);
-            let name = "trace.log".to_owned();
-            page.act(Action::Open {
+            self.act(Action::Open {
                 id,
-                name,
+                name: "trace.log".to_owned(),
                 linked_host: None,
             });
-            page.act(Action::Reply(
-                id,
-                Box::new(Reply::OpenedGraphs(Box::new(file()))),
-            ));
-            page
+            let opened = Reply::OpenedGraphs(Box::new(file()));
+            self.act(Action::Reply(id, Box::new(opened)));
         }
 
         fn act(&mut self, action: Action) {
@@ -399,14 +400,7 @@ mod tests {
     fn graphs_leave_the_view_of_snapshots_as_it_is() {
         let mut page = Page(Rc::new(State::default()));
         page.act(Action::View(ViewKind::WhatIf));
-        let (id, name) = (SessionId(1), "trace.log".to_owned());
-        page.act(Action::Open {
-            id,
-            name,
-            linked_host: None,
-        });
-        let opened = Box::new(Reply::OpenedGraphs(Box::new(file())));
-        page.act(Action::Reply(id, opened));
+        page.open();
         assert_eq!(page.0.view, ViewKind::WhatIf);
     }
 
@@ -442,14 +436,7 @@ mod tests {
         // Before its file is open.
         let mut later = Page(Rc::new(State::default()));
         later.act(Action::Restore(Box::new(link)));
-        let (id, name) = (SessionId(1), "trace.log".to_owned());
-        later.act(Action::Open {
-            id,
-            name,
-            linked_host: None,
-        });
-        let opened = Reply::OpenedGraphs(Box::new(file()));
-        later.act(Action::Reply(id, Box::new(opened)));
+        later.open();
         assert_eq!(later.graphs().place, page.graphs().place);
     }
 

@@ -33,13 +33,23 @@ impl Page {
     /// With one file that has two devices, the second without times.
     fn with_file() -> Self {
         let mut page = Self(Rc::new(State::default()));
-        page.act(Action::Open {
-            id: SessionId(1),
-            name: "a.pickle".into(),
-            linked_host: None,
-        });
+        page.open(1, "a.pickle");
         page.reply(1, Reply::Opened(Box::new(opened())));
         page
+    }
+
+    /// Begins to open a file that the user chose.
+    fn open(&mut self, id: u32, name: &str) {
+        self.open_linked(id, name, None);
+    }
+
+    /// Begins to open a file that the page's address names, if there is a host.
+    fn open_linked(&mut self, id: u32, name: &str, host: Option<&str>) {
+        self.act(Action::Open {
+            id: SessionId(id),
+            name: name.to_owned(),
+            linked_host: host.map(str::to_owned),
+        });
     }
 
     fn act(&mut self, action: Action) {

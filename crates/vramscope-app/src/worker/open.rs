@@ -48,11 +48,9 @@ impl<'a> Reporter<'a> {
 
 /// Downloads and reads the file at `url`. Reports progress and outcome to the page.
 pub(super) async fn url(name: &str, url: &str, gate: &Gate, port: &Port) -> Option<File> {
+    let mut reporter = Reporter::new(port);
     // The size is reported at once, because the page may have to ask before anything is downloaded.
-    let mut reporter = Reporter {
-        port,
-        last_ms: f64::NEG_INFINITY,
-    };
+    reporter.last_ms = f64::NEG_INFINITY;
     let fetched = fetch::blob(url, gate, |done_bytes, total_bytes| {
         reporter.report(Progress {
             stage: Stage::Fetching,

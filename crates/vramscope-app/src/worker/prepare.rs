@@ -2,42 +2,32 @@
 //!
 //! It goes in steps too short to be noticed, and begins after the first picture.
 
-use super::document::Document;
+use super::document::{Device, Document};
 use super::views::{self, Caches};
 
 /// The most events for which to compute ahead. With more, memory is scarcer than time, so it is done on demand.
 const MOST_EVENTS: u32 = 4_000_000;
 
 /// The steps in order: those that take longest and are most likely needed come first.
-type Step = fn(&Document, &mut Caches);
+type Step = fn(Device<'_>, &mut Caches);
 
 const STEPS: [Step; 6] = [
-    |document, _| {
-        if let Some(device) = document.devices().next() {
-            let _sizes = device.block_sizes();
-        }
+    |device, _| {
+        let _sizes = device.block_sizes();
     },
-    |document, caches| views::prepare_overview(document, caches),
-    |document, _| {
-        if let Some(device) = document.devices().next() {
-            let _map = device.map();
-        }
+    views::prepare_overview,
+    |device, _| {
+        let _map = device.map();
     },
-    |document, _| {
-        if let Some(device) = document.devices().next() {
-            let _reserved = device.reserved();
-        }
+    |device, _| {
+        let _reserved = device.reserved();
     },
-    |document, _| {
-        if let Some(device) = document.devices().next() {
-            let _columns = (device.site_of(), device.stack_of(), device.context_of());
-            let _notes = device.notes();
-        }
+    |device, _| {
+        let _columns = (device.site_of(), device.stack_of(), device.context_of());
+        let _notes = device.notes();
     },
-    |document, _| {
-        if let Some(device) = document.devices().next() {
-            let _lines = (device.steps(), device.lanes());
-        }
+    |device, _| {
+        let _lines = (device.steps(), device.lanes());
     },
 ];
 
@@ -61,16 +51,16 @@ impl Preparation {
 
     /// Does the next step, if one is left.
     pub(super) fn step(&mut self, document: &Document, caches: &mut Caches) {
-        let events = document
-            .devices()
-            .next()
-            .map_or(0, |device| device.history.event_count);
-        if events > MOST_EVENTS {
-            self.done = STEPS.len();
+        if !self.is_waiting() {
+            return;
         }
-        if self.is_waiting() {
-            STEPS[self.done](document, caches);
-            self.done += 1;
+        let device = document.devices().next();
+        match device.filter(|device| device.history.event_count <= MOST_EVENTS) {
+            Some(device) => {
+                STEPS[self.done](device, caches);
+                self.done += 1;
+            }
+            None => self.done = STEPS.len(),
         }
     }
 }

@@ -13,7 +13,7 @@ mod what_if;
 
 use vramscope_core::analysis::report::file_details::file_details;
 
-use super::document::Document;
+use super::document::{Device, Document};
 use super::painter::Painter;
 use super::range::range_facts;
 use super::{answer, describe, reserved};
@@ -33,10 +33,8 @@ pub(super) struct Caches {
 }
 
 /// Computes the overview of the first device ahead of the question.
-pub(super) fn prepare_overview(document: &Document, caches: &mut Caches) {
-    if let Some(device) = document.devices().next() {
-        overview::prepare(device, &mut caches.overview);
-    }
+pub(super) fn prepare_overview(device: Device<'_>, caches: &mut Caches) {
+    overview::prepare(device, &mut caches.overview);
 }
 
 /// The answer with its attachment; `None` if there is no answer.

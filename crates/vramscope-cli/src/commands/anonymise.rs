@@ -9,6 +9,7 @@ use super::convert::{Change, Files};
 use crate::export::Asked;
 use crate::export::format::Choice;
 use crate::failure::Failure;
+use crate::output::wrap;
 
 /// Replace names by hashes, so that a snapshot can be shown to others
 #[derive(Args)]
@@ -33,6 +34,9 @@ Examples:
   vramscope anonymise snapshot.pickle --keep '/home/me/public-repo/*' --keep 'eval batch *' -o shared.pickle.zst
   vramscope anonymise snapshot.pickle --salt \"$SALT\" --to json | less    # look before you share it";
 
+/// The width of the help's lines, in characters.
+const WIDTH: usize = 115;
+
 const INTRODUCTION: &str = "\
 Replace names by hashes, so that a snapshot can be shown to others
 
@@ -48,7 +52,11 @@ fn long_about() -> String {
     let mut text = INTRODUCTION.to_owned();
     for rule in RULES {
         text.push('\n');
-        text.push_str(&wrapped(&format!("{}: {}", rule.name, rule.stays)));
+        text.push_str(&wrap::words(
+            &format!("{}: {}", rule.name, rule.stays),
+            WIDTH,
+        ));
+        text.push('\n');
         for (_, original, hidden) in rule.examples {
             // Writing to a text cannot fail.
             let _ = match original == hidden {
@@ -59,25 +67,6 @@ fn long_about() -> String {
     }
     text.truncate(text.trim_end().len());
     text
-}
-
-/// Words in lines of at most 115 characters.
-fn wrapped(text: &str) -> String {
-    const WIDTH: usize = 115;
-    let (mut lines, mut taken) = (String::new(), 0);
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        if taken > 0 && taken + 1 + length > WIDTH {
-            lines.push('\n');
-            taken = 0;
-        } else if taken > 0 {
-            lines.push(' ');
-            taken += 1;
-        }
-        lines.push_str(word);
-        taken += length;
-    }
-    lines + "\n"
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {

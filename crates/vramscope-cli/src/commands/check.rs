@@ -20,7 +20,8 @@ use crate::subject::{Device, Subject};
 ///
 /// Each budget is checked for each device of each file, even if another is broken. A budget is broken when its value
 /// is above its limit. One that cannot be measured in a file (no trace, no steps) is an error with exit code 1, never
-/// silently fine; a damaged file breaks a budget of its own, unless --allow-damage is given. A broken budget is explained by call sites (or by --group-by).
+/// silently fine; a damaged file breaks a budget of its own, unless --allow-damage is given. A broken budget is
+/// explained by call sites (or by --group-by).
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -187,7 +188,7 @@ impl Check {
         let mut unmeasured: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for &limit in &self.limits {
             // That a file is whole goes without saying.
-            if limit == Limit::NoDamage && device.subject.damage().is_empty() {
+            if limit == Limit::NoDamage && device.snapshot().warnings.damage().next().is_none() {
                 continue;
             }
             self.checked.fetch_add(1, Ordering::Relaxed);

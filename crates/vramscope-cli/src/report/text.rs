@@ -11,7 +11,7 @@ use vramscope_view::display;
 
 use super::{Cell, Fact, Part, Rest, Table, cut};
 use crate::arguments::Show;
-use crate::output::{printable, printable_line};
+use crate::output::{printable, printable_line, wrap};
 
 const HEADING: Style = Style::new().effects(Effects::BOLD);
 const FAINT: Style = Style::new().effects(Effects::DIMMED);
@@ -148,34 +148,8 @@ fn fit(lines: &mut [Vec<String>], headers: &[&str], width: Option<u16>) {
         return;
     }
     for cell in lines.iter_mut().filter_map(|line| line.get_mut(last)) {
-        *cell = wrapped(cell, room);
+        *cell = wrap::label(cell, room);
     }
-}
-
-/// Breaks lines after blanks, slashes and `::`, else anywhere.
-fn wrapped(text: &str, room: usize) -> String {
-    let (mut lines, mut taken) = (String::new(), 0);
-    let mut rest = text;
-    while !rest.is_empty() {
-        let ends = rest.match_indices([' ', '/', '\n']).map(|(at, _)| at + 1);
-        let colons = rest.match_indices("::").map(|(at, _)| at + 2);
-        let end = ends.take(1).chain(colons.take(1)).min();
-        let (mut piece, _) = rest.split_at(end.unwrap_or(rest.len()));
-        if taken > 0 && taken + piece.trim_end().chars().count() > room {
-            lines.push('\n');
-            taken = 0;
-        }
-        if let Some((cut, _)) = piece.char_indices().nth(room) {
-            piece = &piece[..cut];
-        }
-        taken = match piece.ends_with('\n') {
-            true => 0,
-            false => taken + piece.chars().count(),
-        };
-        lines.push_str(piece);
-        rest = &rest[piece.len()..];
-    }
-    lines
 }
 
 fn value(cell: &Cell, show: Show) -> String {

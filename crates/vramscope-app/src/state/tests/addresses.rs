@@ -20,11 +20,7 @@ fn an_address_brings_back_what_was_seen() {
     let mut later = Page(Rc::new(State::default()));
     later.act(Action::Restore(Box::new(Permalink::parse(&text).unwrap())));
     assert!(later.0.current.is_none() && later.0.wanted.is_some());
-    later.act(Action::Open {
-        id: SessionId(5),
-        name: "a.pickle".into(),
-        linked_host: None,
-    });
+    later.open(5, "a.pickle");
     later.reply(5, Reply::Opened(Box::new(opened())));
     assert!(later.0.wanted.is_none());
     page.act(Action::View(ViewKind::Timeline));
@@ -43,11 +39,7 @@ fn an_address_brings_back_what_was_seen() {
 #[test]
 fn the_same_file_opened_twice_is_told_apart() {
     let mut page = Page::with_file();
-    page.act(Action::Open {
-        id: SessionId(2),
-        name: "a.pickle".into(),
-        linked_host: None,
-    });
+    page.open(2, "a.pickle");
     page.reply(2, Reply::Opened(Box::new(opened())));
     page.act(Action::Pin(AllocationId(7)));
     let second = permalink(&page.0).unwrap();
@@ -97,11 +89,7 @@ fn an_address_of_another_file_waits_for_it() {
     page.act(Action::Close(SessionId(1)));
     page.act(Action::Restore(Box::new(link)));
     // The same name, but another size.
-    page.act(Action::Open {
-        id: SessionId(2),
-        name: "a.pickle".into(),
-        linked_host: None,
-    });
+    page.open(2, "a.pickle");
     let mut other = opened();
     other.file.file_bytes = 2;
     page.reply(2, Reply::Opened(Box::new(other)));

@@ -5,16 +5,8 @@ use super::*;
 #[test]
 fn a_file_is_opened_read_and_closed() {
     let mut page = Page(Rc::new(State::default()));
-    page.act(Action::Open {
-        id: SessionId(1),
-        name: "a".into(),
-        linked_host: None,
-    });
-    page.act(Action::Open {
-        id: SessionId(2),
-        name: "b".into(),
-        linked_host: None,
-    });
+    page.open(1, "a");
+    page.open(2, "b");
     assert_eq!(page.0.tab().unwrap().name, "b");
     page.reply(
         1,
@@ -50,11 +42,7 @@ fn a_file_is_opened_read_and_closed() {
 #[test]
 fn tabs_go_round() {
     let mut page = Page::with_file();
-    page.act(Action::Open {
-        id: SessionId(2),
-        name: "b".into(),
-        linked_host: None,
-    });
+    page.open(2, "b");
     page.act(Action::SwitchBy(1));
     assert_eq!(page.0.current, Some(SessionId(1)));
     page.act(Action::SwitchBy(-1));

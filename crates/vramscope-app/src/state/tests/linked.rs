@@ -4,14 +4,6 @@ use super::*;
 
 const GIB: u64 = 1 << 30;
 
-fn open(page: &mut Page, id: u32, host: Option<&str>) {
-    page.act(Action::Open {
-        id: SessionId(id),
-        name: "a".into(),
-        linked_host: host.map(str::to_owned),
-    });
-}
-
 fn progress(page: &mut Page, id: u32, done_bytes: u64, total_bytes: Option<u64>) {
     page.reply(
         id,
@@ -44,10 +36,10 @@ fn many_files_are_asked_for_before_any_is_opened() {
 #[test]
 fn large_files_are_asked_for_by_what_is_told_or_has_come() {
     let mut page = Page(Rc::new(State::default()));
-    open(&mut page, 1, Some("a.example"));
-    open(&mut page, 2, Some("a.example"));
+    page.open_linked(1, "a", Some("a.example"));
+    page.open_linked(2, "a", Some("a.example"));
     // A file that the user chose does not count.
-    open(&mut page, 3, None);
+    page.open(3, "a");
     progress(&mut page, 1, 1, Some(GIB));
     progress(&mut page, 2, GIB, None);
     progress(&mut page, 3, GIB, Some(8 * GIB));
@@ -70,7 +62,7 @@ fn large_files_are_asked_for_by_what_is_told_or_has_come() {
 #[test]
 fn what_is_downloaded_is_asked_about_no_more() {
     let mut page = Page(Rc::new(State::default()));
-    open(&mut page, 1, Some("a.example"));
+    page.open_linked(1, "a", Some("a.example"));
     progress(&mut page, 1, 0, Some(3 * GIB));
     assert!(page.0.question().is_some());
     page.reply(
@@ -82,7 +74,7 @@ fn what_is_downloaded_is_asked_about_no_more() {
         }),
     );
     assert_eq!(page.0.question(), None);
-    open(&mut page, 2, Some("b.example"));
+    page.open_linked(2, "a", Some("b.example"));
     assert!(page.0.question().is_some());
     page.act(Action::Close(SessionId(2)));
     assert_eq!(page.0.question(), None);

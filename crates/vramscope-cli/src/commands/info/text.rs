@@ -12,13 +12,13 @@ use vramscope_core::units::{Bytes, Count};
 
 use super::{Info, PeakSites};
 use crate::arguments::Show;
-use crate::output;
+use crate::output::{self, wrap};
 use crate::report::{self, Part};
 
 /// The width of labels, in characters.
 const LABEL: usize = 16;
-/// The width at which text is wrapped, in characters.
-const WIDTH: usize = 96;
+/// The longest wrapped line, in characters.
+const WIDTH: usize = 95;
 
 /// The whole text: all files, and their comparison.
 pub(super) fn render(infos: &[Info], ranks: Option<&Part>) -> String {
@@ -81,16 +81,10 @@ impl Page {
     /// Adds words, wrapped into lines that begin at the same column.
     fn paragraph(&mut self, first: &str, words: &str) {
         let indent = " ".repeat(first.len());
-        let mut line = first.to_owned();
-        for word in words.split_whitespace() {
-            if line.len() + word.len() >= WIDTH && line.len() > indent.len() {
-                self.push(line.trim_end());
-                line.clone_from(&indent);
-            }
-            line.push_str(word);
-            line.push(' ');
+        for (number, line) in wrap::words(words, WIDTH - first.len()).lines().enumerate() {
+            let start = if number == 0 { first } else { &indent };
+            self.push(format!("{start}{line}").trim_end());
         }
-        self.push(line.trim_end());
     }
 
     fn push(&mut self, line: &str) {

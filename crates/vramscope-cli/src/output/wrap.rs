@@ -1,0 +1,44 @@
+//! Texts broken into lines of a given width.
+
+use std::iter;
+
+/// Breaks a text between its words into lines of at most `room` characters; a longer word has a line to itself. White
+/// space in a row counts as one blank.
+pub(crate) fn words(text: &str, room: usize) -> String {
+    let words: Vec<_> = text.split_whitespace().collect();
+    filled(words.join(" ").split_inclusive(' '), room)
+}
+
+/// Breaks a text after blanks, slashes and `::`, else anywhere, into lines of at most `room` characters.
+pub(crate) fn label(text: &str, room: usize) -> String {
+    let mut rest = text;
+    let next = || {
+        let ends = rest.match_indices([' ', '/', '\n']).map(|(at, _)| at + 1);
+        let colons = rest.match_indices("::").map(|(at, _)| at + 2);
+        let end = ends.take(1).chain(colons.take(1)).min();
+        let end = end.unwrap_or(rest.len());
+        let cut = rest[..end].char_indices().nth(room);
+        let (piece, others) = rest.split_at(cut.map_or(end, |(at, _)| at));
+        rest = others;
+        (!piece.is_empty()).then_some(piece)
+    };
+    filled(iter::from_fn(next), room)
+}
+
+/// Puts as many pieces into each line as fit. The blanks at the end of a line take no room.
+fn filled<'a>(pieces: impl Iterator<Item = &'a str>, room: usize) -> String {
+    let (mut lines, mut taken) = (String::new(), 0);
+    for piece in pieces {
+        if taken > 0 && taken + piece.trim_end().chars().count() > room {
+            lines.truncate(lines.trim_end_matches(' ').len());
+            lines.push('\n');
+            taken = 0;
+        }
+        taken = match piece.ends_with('\n') {
+            true => 0,
+            false => taken + piece.chars().count(),
+        };
+        lines.push_str(piece);
+    }
+    lines
+}
