@@ -45,6 +45,7 @@ const ORDERS: [Order; 10] = [
             &["time"],
             &["code"],
             &["memory"],
+            &["roles"],
             &["recording"],
             &["search"],
             &["groups"],

@@ -12,6 +12,7 @@ use crate::analysis::memory::allocator_state::{
 use crate::analysis::memory::capacity::{Capacity, capacity};
 use crate::analysis::memory::segment_history::SegmentHistory;
 use crate::analysis::memory::streams_and_pools;
+use crate::analysis::roles::{Phases, RoleEvidence, RuleId, infer};
 use crate::analysis::time::annotations::NamedRange;
 use crate::analysis::time::history::History;
 use crate::analysis::time::lanes::{Lanes, Steps, steps};
@@ -31,6 +32,8 @@ pub(super) struct Prepared {
     stream_of: OnceCell<Vec<Option<i64>>>,
     pool_of: OnceCell<Vec<Option<PoolId>>>,
     notes: OnceCell<Vec<(AllocationId, StringId)>>,
+    rule_of: OnceCell<Vec<RuleId>>,
+    phases: OnceCell<Phases>,
     lanes: OnceCell<Lanes>,
     markers: OnceCell<Markers>,
     sums: OnceCell<RangeSums>,
@@ -188,6 +191,20 @@ impl<'a> Device<'a> {
         })
     }
 
+    /// The rule that tells the role of each allocation.
+    #[must_use]
+    pub fn rule_of(self) -> &'a [RuleId] {
+        self.prepared.rule_of.get_or_init(|| {
+            infer(RoleEvidence {
+                snapshot: self.snapshot(),
+                history: self.history,
+                phases: self.phases(),
+                signals: self.recording.signals(),
+                frees_tell: self.recording.frees_tell(),
+            })
+        })
+    }
+
     /// Allocations with the texts that `annotate` events attached to them, in the order of the events.
     #[must_use]
     pub fn notes(self) -> &'a [(AllocationId, StringId)] {
@@ -231,6 +248,21 @@ impl<'a> Device<'a> {
     pub fn lanes(self) -> &'a Lanes {
         let lanes = || Lanes::of(self.snapshot(), self.history);
         self.prepared.lanes.get_or_init(lanes)
+    }
+
+    /// The phases of the program, inferred from stacks; none if no stack tells any.
+    #[must_use]
+    pub fn phases(self) -> &'a Phases {
+        self.prepared.phases.get_or_init(|| {
+            let recording = self.recording;
+            Phases::of(
+                self.snapshot(),
+                self.history,
+                self.lanes(),
+                recording.signals(),
+                recording.frees_tell(),
+            )
+        })
     }
 
     /// The moments that a time axis marks.

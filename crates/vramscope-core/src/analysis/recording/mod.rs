@@ -14,9 +14,10 @@ use std::cmp::Reverse;
 pub use self::device::Device;
 use self::device::Prepared;
 use crate::Snapshot;
-use crate::analysis::code::call_sites::CallSites;
+use crate::analysis::code::call_sites::{CallSites, frees_carry_alloc_stacks};
 use crate::analysis::code::frames::FrameClasses;
 use crate::analysis::memory::settings::{Setting, settings};
+use crate::analysis::roles::StackSignals;
 use crate::analysis::time::annotations::{NamedRange, named_ranges};
 use crate::analysis::time::history::History;
 use crate::model::{DeviceIndex, Streams};
@@ -30,6 +31,8 @@ pub struct Recording {
     prepared: Vec<Prepared>,
     classes: OnceCell<FrameClasses>,
     call_sites: OnceCell<CallSites>,
+    signals: OnceCell<StackSignals>,
+    frees_tell: OnceCell<bool>,
     ranges: OnceCell<Vec<NamedRange>>,
     streams: OnceCell<Streams>,
 }
@@ -65,6 +68,8 @@ impl Recording {
             histories,
             classes: OnceCell::new(),
             call_sites: OnceCell::new(),
+            signals: OnceCell::new(),
+            frees_tell: OnceCell::new(),
             ranges: OnceCell::new(),
             streams: OnceCell::new(),
         }
@@ -92,6 +97,18 @@ impl Recording {
     pub fn call_sites(&self) -> &CallSites {
         let sites = || CallSites::of(&self.snapshot, self.classes(), &self.histories);
         self.call_sites.get_or_init(sites)
+    }
+
+    /// What the stacks tell about roles and phases.
+    pub(super) fn signals(&self) -> &StackSignals {
+        self.signals
+            .get_or_init(|| StackSignals::of(&self.snapshot))
+    }
+
+    /// Whether frees have stacks of their own, not those of the allocations.
+    pub(super) fn frees_tell(&self) -> bool {
+        let tell = || !frees_carry_alloc_stacks(&self.snapshot, &self.histories);
+        *self.frees_tell.get_or_init(tell)
     }
 
     /// The allocator's settings, in the order of the file.

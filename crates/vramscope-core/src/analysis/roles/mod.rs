@@ -1,0 +1,18 @@
+//! What memory is for: the role of each allocation, and the phases of the program that made it.
+//!
+//! The file rarely says it. So both are inferred, from the functions in stacks, from lifetimes, and from sizes that
+//! recur. Each role comes with the rule that gave it, a sentence, and a confidence; [`Role::Unknown`] is an answer.
+//!
+//! Belongs here: rules over stacks and lifetimes. Does not: groups and reports by role, which treat it as any other
+//! column.
+
+mod copies;
+mod infer;
+mod phases;
+mod rules;
+mod signals;
+
+pub use infer::{RoleEvidence, infer};
+pub use phases::{Phase, PhaseRange, Phases};
+pub use rules::{Confidence, Role, RoleRule, RuleId};
+pub use signals::StackSignals;

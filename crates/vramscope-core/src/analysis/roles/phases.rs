@@ -1,0 +1,370 @@
+//! The phases of a training or inference program, inferred from the stacks of its events: forward, backward,
+//! optimizer.
+//!
+//! Each event with a telling stack is in a phase. Neighbours of the same phase make a range. Where stacks are of
+//! Python only, the backward pass has none: its thread runs no Python. Then events without a stack after a forward
+//! pass are its events. Events without any stack are in the phase that the annotation around them names.
+
+use serde::{Deserialize, Serialize};
+
+use super::signals::{Signals, StackSignals};
+use crate::Snapshot;
+use crate::analysis::time::history::History;
+use crate::analysis::time::lanes::{LaneKind, LaneRange, Lanes};
+use crate::model::Action;
+
+/// A phase of a program.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Modules compute their outputs.
+    Forward,
+    /// Gradients are computed, and parts of the forward pass again with activation checkpointing.
+    Backward,
+    /// The optimizer changes the parameters.
+    Optimizer,
+}
+
+impl Phase {
+    /// All phases, in the order of a training step.
+    pub const ALL: [Self; 3] = [Self::Forward, Self::Backward, Self::Optimizer];
+
+    /// Its name in all outputs.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::Backward => "backward",
+            Self::Optimizer => "optimizer",
+        }
+    }
+}
+
+/// A run of events of one phase.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PhaseRange {
+    /// Their phase.
+    pub phase: Phase,
+    /// The moment before its first event.
+    pub from: u32,
+    /// The moment after its last event, greater than `from`.
+    pub to: u32,
+}
+
+/// A place among the phases: `2 i + 1` is in range `i`, `2 i` between it and the one before.
+pub(super) type Place = u32;
+
+/// The place of what never ends.
+pub(super) const NEVER_PLACE: Place = u32::MAX;
+
+/// The phases of a device in order of time, without overlaps.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Phases {
+    /// The ranges. Two neighbours of the same phase are both [`Phase::Forward`], with other code between them.
+    pub ranges: Vec<PhaseRange>,
+    /// For each phase, the number of its ranges before each range, and at last of all.
+    counts: [Vec<u32>; 3],
+}
+
+impl Phases {
+    /// Infers the phases of `history`'s device; one pass over its events. `frees_tell` is whether frees have stacks
+    /// of their own, not those of the allocations.
+    #[must_use]
+    pub fn of(
+        snapshot: &Snapshot,
+        history: &History,
+        lanes: &Lanes,
+        signals: &StackSignals,
+        frees_tell: bool,
+    ) -> Self {
+        let annotated = annotated(snapshot, lanes);
+        let mut annotated = annotated.iter().peekable();
+        let mut reader = Reader::new(snapshot, history, signals, frees_tell);
+        let mut ranges = Ranges::default();
+        for moment in 1..=history.event_count {
+            let hint = match reader.hint(moment) {
+                Hint::Unknown => {
+                    while annotated.next_if(|range| range.to < moment).is_some() {}
+                    let around = annotated.peek().filter(|range| range.from < moment);
+                    around.map_or(Hint::Unknown, |range| Hint::In(range.phase))
+                }
+                hint => hint,
+            };
+            ranges.add(moment, hint);
+        }
+        Self::with(ranges.done)
+    }
+
+    fn with(ranges: Vec<PhaseRange>) -> Self {
+        let counts = Phase::ALL.map(|phase| {
+            let mut count = 0;
+            let mut before = vec![0];
+            before.extend(ranges.iter().map(|range| {
+                count += u32::from(range.phase == phase);
+                count
+            }));
+            before
+        });
+        Self { ranges, counts }
+    }
+
+    /// The place of the event before a moment.
+    pub(super) fn place(&self, moment: u32) -> Place {
+        let at = self.ranges.partition_point(|range| range.to < moment);
+        let is_inside = self.ranges.get(at).is_some_and(|range| range.from < moment);
+        2 * at as Place + Place::from(is_inside)
+    }
+
+    /// The phase of a place; `None` between phases.
+    pub(super) fn phase(&self, place: Place) -> Option<Phase> {
+        let at = place.checked_sub(1).filter(|even| even % 2 == 0)? / 2;
+        self.ranges.get(at as usize).map(|range| range.phase)
+    }
+
+    /// Number of ranges of a phase between two places, both included.
+    pub(super) fn count(&self, phase: Phase, from: Place, to: Place) -> u32 {
+        let before = &self.counts[phase as usize];
+        let until = |place: Place| before[(place as usize).min(before.len() - 1)];
+        until(to / 2 + to % 2).saturating_sub(until(from / 2))
+    }
+
+    /// Whether the recording ends in this place, if it is a phase.
+    pub(super) fn is_last(&self, place: Place) -> bool {
+        place as usize + 1 == 2 * self.ranges.len()
+    }
+}
+
+/// What an event tells about its phase.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Hint {
+    /// It is in a phase.
+    In(Phase),
+    /// Code ran that belongs to no phase.
+    Outside,
+    /// A free of which is not known what freed it: taken to be in the phase before.
+    Same,
+    /// Nothing is known.
+    Unknown,
+}
+
+/// Reads hints event by event.
+struct Reader<'a> {
+    snapshot: &'a Snapshot,
+    signals: &'a StackSignals,
+    first_event: usize,
+    /// Whether frees have stacks of their own.
+    frees_tell: bool,
+    /// Whether the recorded allocations, and the frees, have stacks as a rule.
+    has_stacks: [bool; 2],
+    is_forward_done: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn new(
+        snapshot: &'a Snapshot,
+        history: &History,
+        signals: &'a StackSignals,
+        frees_tell: bool,
+    ) -> Self {
+        let first_event = history.first_event as usize;
+        let rows = first_event..first_event + history.event_count as usize;
+        let mut counts = [[0_u32; 2]; 2];
+        for row in rows {
+            if let Some(kind) = kind(snapshot.events.action[row]) {
+                counts[kind][usize::from(snapshot.events.stack[row].has_frames())] += 1;
+            }
+        }
+        Self {
+            snapshot,
+            signals,
+            first_event,
+            frees_tell,
+            has_stacks: counts.map(|[without, with]| with > without / 4),
+            is_forward_done: false,
+        }
+    }
+
+    fn hint(&mut self, moment: u32) -> Hint {
+        let row = self.first_event + moment as usize - 1;
+        let Some(kind) = kind(self.snapshot.events.action[row]) else {
+            return Hint::Unknown;
+        };
+        if kind == FREE && !self.frees_tell && self.has_stacks[ALLOC] {
+            return Hint::Same;
+        }
+        let stack = self.snapshot.events.stack[row];
+        if stack.has_frames() {
+            let phase = phase_of(self.signals.get(stack));
+            self.is_forward_done = match phase {
+                Some(Phase::Optimizer) => false,
+                Some(_) => true,
+                None => self.is_forward_done,
+            };
+            return phase.map_or(Hint::Outside, Hint::In);
+        }
+        if self.has_stacks[kind] && self.signals.is_python_only() && self.is_forward_done {
+            return Hint::In(Phase::Backward);
+        }
+        Hint::Unknown
+    }
+}
+
+const ALLOC: usize = 0;
+const FREE: usize = 1;
+
+/// [`ALLOC`] or [`FREE`]; `None` for other events.
+fn kind(action: Action) -> Option<usize> {
+    match action {
+        Action::Alloc => Some(ALLOC),
+        Action::FreeRequested | Action::FreeCompleted => Some(FREE),
+        _ => None,
+    }
+}
+
+/// The phase that a stack tells. An optimizer's step may call the other passes as its closure, and the backward pass
+/// repeats parts of the forward pass.
+pub(super) fn phase_of(signals: Signals) -> Option<Phase> {
+    if signals.has(Signals::BACKWARD) || signals.has(Signals::RECOMPUTE) {
+        Some(Phase::Backward)
+    } else if signals.has(Signals::FORWARD) {
+        Some(Phase::Forward)
+    } else if signals.has(Signals::STEP) {
+        Some(Phase::Optimizer)
+    } else {
+        None
+    }
+}
+
+/// Ranges that grow by one event after the other.
+#[derive(Default)]
+struct Ranges {
+    done: Vec<PhaseRange>,
+    /// Whether code ran since the last range that belongs to no phase.
+    is_interrupted: bool,
+}
+
+impl Ranges {
+    fn add(&mut self, moment: u32, hint: Hint) {
+        match (hint, self.done.last_mut()) {
+            (Hint::Same, Some(last)) if !self.is_interrupted => last.to = moment,
+            (Hint::Unknown | Hint::Same, _) => {}
+            (Hint::Outside, _) => self.is_interrupted = true,
+            // Other threads may interrupt a pass, but between two forward passes without a backward pass the program
+            // does something with the first one's outputs.
+            (Hint::In(phase), Some(last))
+                if last.phase == phase && !(self.is_interrupted && phase == Phase::Forward) =>
+            {
+                last.to = moment;
+                self.is_interrupted = false;
+            }
+            (Hint::In(phase), _) => {
+                let from = moment - 1;
+                self.done.push(PhaseRange {
+                    phase,
+                    from,
+                    to: moment,
+                });
+                self.is_interrupted = false;
+            }
+        }
+    }
+}
+
+/// Annotated ranges whose names tell a phase, the innermost of those that overlap, in order of time.
+fn annotated(snapshot: &Snapshot, lanes: &Lanes) -> Vec<PhaseRange> {
+    let lanes = lanes.of_kind(LaneKind::Annotations);
+    let ranges = lanes.flat_map(|lane| lane.rows.iter().flatten());
+    let named = |range: &LaneRange| {
+        let phase = named_phase(snapshot.strings.get(range.name))?;
+        let (from, to) = range.moments();
+        (from < to).then_some(PhaseRange { phase, from, to })
+    };
+    let mut found: Vec<PhaseRange> = ranges.filter_map(named).collect();
+    found.sort_by_key(|range| (range.from, range.to));
+    let mut apart: Vec<PhaseRange> = Vec::new();
+    for range in found {
+        if apart.last().is_none_or(|last| last.to <= range.from) {
+            apart.push(range);
+        }
+    }
+    apart
+}
+
+/// The phase that a name of the program tells.
+fn named_phase(name: &str) -> Option<Phase> {
+    const WORDS: [(&str, Phase); 6] = [
+        ("optimizer.step", Phase::Optimizer),
+        ("optimizer_step", Phase::Optimizer),
+        ("forward", Phase::Forward),
+        ("fwd", Phase::Forward),
+        ("backward", Phase::Backward),
+        ("bwd", Phase::Backward),
+    ];
+    if name.len() > 200 {
+        return None;
+    }
+    let lower = name.to_ascii_lowercase();
+    let mut phases = WORDS.iter().filter(|(word, _)| lower.contains(word));
+    let &(_, phase) = phases.next()?;
+    // "forward_backward" is both, so it tells nothing.
+    phases.all(|&(_, other)| other == phase).then_some(phase)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ranges() -> impl Strategy<Value = Vec<PhaseRange>> {
+        let range = (0_u32..3, 1_u32..3, 0_usize..3);
+        prop::collection::vec(range, 0..12).prop_map(|parts| {
+            let mut now = 0;
+            let parts = parts.into_iter();
+            let range = |(gap, length, phase): (u32, u32, usize)| {
+                let from = now + gap;
+                now = from + length;
+                PhaseRange {
+                    phase: Phase::ALL[phase],
+                    from,
+                    to: now,
+                }
+            };
+            parts.map(range).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn places_count_ranges_as_a_walk_does(ranges in ranges(), from in 1_u32..40, length in 0_u32..40) {
+            let phases = Phases::with(ranges.clone());
+            let at = |moment: u32| ranges.iter().find(|it| it.from < moment && moment <= it.to);
+            let (first, last) = (phases.place(from), phases.place(from + length));
+            prop_assert_eq!(phases.phase(first), at(from).map(|it| it.phase));
+            for phase in Phase::ALL {
+                let during = |it: &&PhaseRange| it.phase == phase && it.to >= from && it.from < from + length;
+                let slow = ranges.iter().filter(during).count() as u32;
+                prop_assert_eq!(phases.count(phase, first, last), slow);
+                let after = ranges.iter().filter(|it| it.phase == phase && it.to >= from).count();
+                prop_assert_eq!(phases.count(phase, first, NEVER_PLACE), after as u32);
+            }
+        }
+    }
+
+    #[test]
+    fn names_that_tell_a_phase() {
+        assert_eq!(
+            named_phase("Optimizer.step#AdamW.step"),
+            Some(Phase::Optimizer)
+        );
+        assert_eq!(named_phase("## Forward ##"), Some(Phase::Forward));
+        assert_eq!(named_phase("bwd_pass"), Some(Phase::Backward));
+        for name in [
+            "forward_backward",
+            "Optimizer.zero_grad#AdamW.zero_grad",
+            "step 3",
+            "",
+        ] {
+            assert_eq!(named_phase(name), None, "{name}");
+        }
+    }
+}

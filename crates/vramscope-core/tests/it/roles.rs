@@ -1,0 +1,242 @@
+//! Roles and phases: of small texts, of every file, and of real training runs.
+
+use std::collections::BTreeMap;
+
+use vramscope_core::analysis::recording::{Device, Recording};
+use vramscope_core::analysis::roles::{Confidence, Phase, Role};
+use vramscope_core::ids::AllocationId;
+use vramscope_synth::files::{all_files, real_files};
+use vramscope_synth::snapshot::Producer;
+use vramscope_synth::text;
+
+use crate::support::recorded;
+
+const MIB: u64 = 1 << 20;
+
+/// Bytes by role of what is live at the peak.
+fn peak(device: Device<'_>) -> BTreeMap<Role, u64> {
+    let history = device.history;
+    let mut bytes = BTreeMap::new();
+    for (row, rule) in device.rule_of().iter().enumerate() {
+        if history.is_live(AllocationId::from_index(row), history.peak_moment) {
+            *bytes.entry(rule.role()).or_default() += history.allocations.bytes[row];
+        }
+    }
+    bytes
+}
+
+fn with_text<T>(lines: &str, of: impl Fn(Device<'_>) -> T) -> T {
+    let bytes = text::pickle(lines, Producer::Python(2, 10)).unwrap();
+    let recording = Recording::of(vramscope_core::decode(&bytes[..]).unwrap());
+    of(recording.device(0).unwrap())
+}
+
+/// MiB and role of all allocations, in the order of birth.
+fn roles(device: Device<'_>) -> Vec<(u64, Role)> {
+    let sizes = device.history.allocations.bytes.iter();
+    let both = sizes.zip(device.rule_of());
+    both.map(|(&bytes, rule)| (bytes / MIB, rule.role()))
+        .collect()
+}
+
+const FORWARD: &str =
+    "train.py:10:<module> > site-packages/torch/nn/modules/module.py:1:_call_impl > m.py:3:forward";
+const BACKWARD: &str = "engine.cpp:0:torch::autograd::Engine::thread_main(x) > f.cpp:0:torch::autograd::generated::MmBackward0::apply(x)";
+const STEP: &str = "train.py:12:<module> > site-packages/torch/optim/optimizer.py:9:wrapper > site-packages/torch/optim/adam.py:7:step";
+
+/// A step: `w` and Adam's moments are older than the recording; 7 MiB lives in the forward pass only.
+fn step(backward: &str) -> String {
+    format!(
+        "unrecorded alloc w 3MiB
+unrecorded alloc m 3MiB
+unrecorded alloc v 3MiB
+alloc x 1MiB train.py:9:<module>
+alloc t 7MiB {FORWARD}
+alloc a 5MiB {FORWARD}
+free t {FORWARD}
+alloc loss 2MiB train.py:11:<module>
+alloc ga 4MiB {backward}
+alloc g 3MiB {backward}
+free a {backward}
+free ga {backward}
+free loss {backward}
+alloc s 3MiB {STEP}
+free s {STEP}
+free g train.py:13:<module> > site-packages/torch/optim/optimizer.py:1:zero_grad
+free x train.py:14:<module>
+alloc y 1MiB train.py:14:<module>
+alloc b 5MiB {FORWARD}"
+    )
+}
+
+const EXPECTED: [(u64, Role); 12] = [
+    (3, Role::Parameter),
+    (3, Role::OptimizerState),
+    (3, Role::OptimizerState),
+    (1, Role::Input),
+    (7, Role::Temporary),
+    (5, Role::Activation),
+    (2, Role::Activation),
+    (4, Role::Temporary),
+    (3, Role::Gradient),
+    (3, Role::Temporary),
+    (1, Role::Unknown),
+    (5, Role::Activation),
+];
+
+#[test]
+fn a_training_step() {
+    with_text(&step(BACKWARD), |device| {
+        let phases = device.phases().ranges.iter().map(|range| range.phase);
+        let expected = [
+            Phase::Forward,
+            Phase::Backward,
+            Phase::Optimizer,
+            Phase::Forward,
+        ];
+        assert_eq!(phases.collect::<Vec<_>>(), expected);
+        assert_eq!(roles(device), EXPECTED);
+    });
+}
+
+#[test]
+fn threads_without_python_have_empty_stacks() {
+    // As with `context="alloc"`, where frees have the stacks of their allocations.
+    let lines = step("");
+    let lines = lines.lines().map(|line| match line.strip_prefix("free ") {
+        Some(rest) => format!("free {}", rest.split(' ').next().unwrap_or_default()),
+        None => line.to_owned(),
+    });
+    let lines: Vec<_> = lines.collect();
+    with_text(&lines.join("\n"), |device| {
+        assert_eq!(roles(device), EXPECTED);
+    });
+}
+
+#[test]
+fn nothing_is_claimed_without_evidence() {
+    let lines = "unrecorded alloc w 3MiB\nalloc a 1MiB\nfree a\nalloc b 2MiB x.py:1:f";
+    with_text(lines, |device| {
+        assert!(device.phases().ranges.is_empty());
+        assert!(roles(device).iter().all(|&(_, role)| role == Role::Unknown));
+    });
+}
+
+#[test]
+fn a_category_in_the_file_comes_first() {
+    let event = |address: u32, category: &str| {
+        format!(
+            r#"{{"action": "alloc", "addr": {address}, "size": 512, "stream": 0, "category": "{category}",
+            "frames": [{{"name": "step", "filename": "torch/optim/adam.py", "line": 1}}]}}"#
+        )
+    };
+    let events = [event(512, "gradient"), event(1024, "unknown")].join(",");
+    let file = format!(r#"{{"segments": [], "device_traces": [[{events}]]}}"#);
+    let recording = Recording::of(vramscope_core::decode(file.as_bytes()).unwrap());
+    let rules = recording.device(0).unwrap().rule_of();
+    let found: Vec<_> = rules
+        .iter()
+        .map(|id| (id.role(), id.rule().confidence))
+        .collect();
+    let expected = [
+        (Role::Gradient, Confidence::Certain),
+        (Role::OptimizerState, Confidence::Likely),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn every_file_has_a_rule_per_allocation_and_phases_apart() {
+    for file in all_files() {
+        let recording = recorded(&file);
+        for device in recording.devices() {
+            assert_eq!(
+                device.rule_of().len(),
+                device.history.allocations.len(),
+                "{}",
+                file.name
+            );
+            let ranges = &device.phases().ranges;
+            let apart = ranges.windows(2).all(|pair| pair[0].to <= pair[1].from);
+            let whole = ranges
+                .iter()
+                .all(|range| range.from < range.to && range.to <= device.history.event_count);
+            assert!(apart && whole, "{}", file.name);
+        }
+    }
+}
+
+/// What is known of real files: the programs are those of one course, whose models and optimizers are public. In
+/// MiB at the peak.
+const REAL: [(&str, &[(Role, u64)]); 6] = [
+    (
+        "LINYUNLinYun",
+        &[
+            (Role::Parameter, 12_997),
+            (Role::Gradient, 12_995),
+            (Role::OptimizerState, 25_992),
+            (Role::Activation, 39),
+            (Role::Temporary, 12_996),
+        ],
+    ),
+    (
+        "aimetrics",
+        &[
+            (Role::Parameter, 12_996),
+            (Role::Gradient, 12_996),
+            (Role::OptimizerState, 25_992),
+            (Role::Activation, 10),
+            (Role::Temporary, 12_996),
+        ],
+    ),
+    (
+        "Wuyh11",
+        &[
+            (Role::Parameter, 1_615),
+            (Role::Gradient, 1_614),
+            (Role::OptimizerState, 3_229),
+            (Role::Temporary, 1_614),
+        ],
+    ),
+    (
+        "bolongcheng",
+        &[(Role::Parameter, 12_996), (Role::Activation, 24_574)],
+    ),
+    (
+        "notHanmin",
+        &[
+            (Role::Parameter, 7_622),
+            (Role::Gradient, 7_622),
+            (Role::OptimizerState, 15_245),
+            (Role::Activation, 11_195),
+        ],
+    ),
+    (
+        "LfieLike",
+        &[(Role::Parameter, 12_852), (Role::KvCache, 2_761)],
+    ),
+];
+
+#[test]
+fn real_training_runs() {
+    for file in real_files() {
+        let Some((_, expected)) = REAL.iter().find(|(owner, _)| file.name.starts_with(owner))
+        else {
+            continue;
+        };
+        let recording = recorded(&file);
+        let found = peak(recording.device(0).unwrap());
+        for (role, mib) in *expected {
+            let bytes = found.get(role).copied().unwrap_or(0);
+            let is_near = bytes.abs_diff(mib * MIB) <= mib * MIB / 100 + MIB;
+            assert!(
+                is_near,
+                "{}: {role:?} {} MiB, not {mib}",
+                file.name,
+                bytes / MIB
+            );
+        }
+        let unknown = found.get(&Role::Unknown).copied().unwrap_or(0);
+        assert!(unknown * 100 <= found.values().sum(), "{}", file.name);
+    }
+}
