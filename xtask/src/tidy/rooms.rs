@@ -179,7 +179,7 @@ const ORDERS: [Order; 10] = [
 ];
 
 /// Maximum number of modules in `core/src/analysis/mod.rs`: it declares rooms, not single analyses.
-const MOST_ANALYSIS_ROOMS: usize = 8;
+const MOST_ANALYSIS_ROOMS: usize = 9;
 
 /// Checks all orders, and the number of rooms for analyses.
 pub(super) fn check(sources: &[Source], findings: &mut Vec<String>) {
