@@ -4,7 +4,11 @@ mod files;
 mod ranks;
 mod schedule;
 
+use std::cell::RefCell;
+use std::io::{self, IsTerminal as _};
+use std::iter;
 use std::path::Path;
+use std::sync::Arc;
 
 use vramscope_core::analysis::compare::ranks::RankSummary;
 
@@ -15,6 +19,7 @@ pub(crate) use self::schedule::each;
 use crate::arguments::{Inputs, Show};
 use crate::failure::Failure;
 use crate::output;
+use crate::progress;
 use crate::report::{self, Part};
 use crate::subject::Subject;
 
@@ -27,32 +32,40 @@ pub(crate) trait Question: Sync {
     ///
     /// # Errors
     /// When the file lacks the data for an answer.
-    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure>;
+    fn parts(&self, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure>;
 }
 
-/// Asks every file, several at once, and prints the answers in the order of the files; after them, a
+/// Asks every file, several at once, and prints each answer when it comes, in the order of the files; after them, a
 /// comparison of the files. A file that cannot be read is reported, and the others are still answered.
 ///
 /// # Errors
 /// When a file cannot be read or answered, or the answer cannot be printed.
 pub(crate) fn ask<Q: Question>(question: &Q, inputs: &Inputs, show: Show) -> Result<(), Failure> {
     let files = files(&inputs.files)?;
-    let answers = each(&files, inputs.memory, |_, file| {
-        answer(question, file, inputs, files.len() > 1)
-    });
-    let (mut parts, mut summaries, mut failures) = (Vec::new(), Vec::new(), Vec::new());
-    for (answer, ranks) in answers {
-        summaries.extend(ranks);
-        match answer {
-            Ok(more) => parts.extend(more),
-            Err(failure) => failures.push(failure),
+    let answer = |_, file: &Path| answer(question, file, inputs, files.len() > 1);
+    let (summaries, failures) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
+    let printed = each(&files, inputs.memory, answer, |answers| {
+        let answers = answers.flat_map(|(answer, ranks)| {
+            summaries.borrow_mut().extend(ranks);
+            answer.unwrap_or_else(|failure| {
+                failures.borrow_mut().push(failure);
+                Vec::new()
+            })
+        });
+        let comparison = iter::once_with(|| ranks_part(&summaries.borrow()));
+        let mut parts = answers.chain(comparison.flatten()).peekable();
+        if parts.peek().is_none() && !failures.borrow().is_empty() {
+            return Ok(());
         }
-    }
-    parts.extend(ranks_part(&summaries));
-    if !parts.is_empty() || failures.is_empty() {
-        failures.extend(report::print(Q::COMMAND, &parts, show).err());
-    }
-    report_all(failures)
+        if io::stdout().is_terminal() {
+            progress::end();
+        }
+        let printed = report::print(Q::COMMAND, parts.by_ref(), show);
+        // Where nobody reads on, the exit code still tells of the other files.
+        parts.for_each(drop);
+        printed
+    });
+    report_all(failures.into_inner().into_iter().chain(printed.err()))
 }
 
 /// Answers for one file, and keeps a summary of each of its devices for the comparison.
@@ -63,7 +76,7 @@ fn answer(
     is_one_of_several: bool,
 ) -> (Result<Vec<Part>, Failure>, Vec<RankSummary>) {
     let subject = match Subject::load(file, inputs.device) {
-        Ok(subject) => subject,
+        Ok(subject) => Arc::new(subject),
         Err(failure) => return (Err(failure), Vec::new()),
     };
     let mut parts = question.parts(&subject);

@@ -16,10 +16,15 @@ use crate::progress;
 /// # Errors
 /// [`Failure::ClosedPipe`] when the reader has closed the pipe, else the error of writing.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = anstream::AutoStream::auto(io::stdout().lock());
-    stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
+    styled(|out| out.write_all(text.as_bytes()))
+}
+
+/// Like [`print`], for a text that `write` makes piece by piece.
+pub(crate) fn styled(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    let stdout = anstream::AutoStream::auto(io::stdout().lock());
+    let mut out = io::BufWriter::new(stdout);
+    write(&mut out)
+        .and_then(|()| out.flush())
         .map_err(unwritten)
 }
 

@@ -5,7 +5,7 @@
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output::printable;
 
@@ -18,6 +18,11 @@ static SCREEN: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 /// Hides the bars while `write` writes to standard error.
 pub(crate) fn suspend<T>(write: impl FnOnce() -> T) -> T {
     SCREEN.suspend(write)
+}
+
+/// Shows no bars from now on: what a command writes to the terminal would be drawn over.
+pub(crate) fn end() {
+    SCREEN.set_draw_target(ProgressDrawTarget::hidden());
 }
 
 /// The bar of a file that is being read; erased when dropped.

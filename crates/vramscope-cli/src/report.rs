@@ -1,15 +1,21 @@
 //! A command's answer: figures and tables, printed as text, JSON or CSV.
 //!
-//! All three forms come from the same cells, so they cannot disagree. Text rounds and aligns;
+//! Parts are written one after the other while they come, and rows while they are made. All three forms come from the
+//! same cells, so they cannot disagree. Text rounds and aligns;
 //! JSON and CSV have exact numbers under keys that carry their unit (`peak_bytes`, `start_us`).
 
 mod csv;
 mod json;
+mod rows;
 mod text;
+
+use std::io::{self, Write};
+use std::sync::Arc;
 
 use serde::Serialize;
 use vramscope_core::model::{DeviceIndex, Warning};
 
+pub(crate) use self::rows::{Lines, Rows};
 use crate::arguments::Show;
 use crate::failure::Failure;
 use crate::output;
@@ -21,13 +27,13 @@ pub(crate) const SCHEMA: u32 = 2;
 const TEXT_ROWS: usize = 20;
 
 /// One value. Its kind decides how it is printed.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone)]
 pub(crate) enum Cell {
     /// Unknown or missing.
     None,
     Text(String),
     /// Lines below each other, such as a stack: an array in JSON.
-    Lines(Vec<String>),
+    Lines(Arc<dyn Lines>),
     Bytes(u64),
     /// A signed difference of sizes.
     BytesChange(i64),
@@ -61,7 +67,6 @@ impl Cell {
 }
 
 /// One named figure of a part.
-#[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Fact {
     /// Its JSON key, with its unit: `peak_bytes`.
     pub(crate) key: &'static str,
@@ -86,14 +91,13 @@ pub(crate) struct Column {
 }
 
 /// Rows of cells, the most important first.
-#[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Table {
     /// Its JSON key: `call_sites`.
     pub(crate) key: &'static str,
     /// The heading in text; empty = no heading.
     pub(crate) title: String,
     pub(crate) columns: Vec<Column>,
-    pub(crate) rows: Vec<Vec<Cell>>,
+    pub(crate) rows: Box<dyn Rows>,
     /// Rows that only CSV prints, as it has no other table for them; text and JSON show them elsewhere.
     pub(crate) csv_rows: Vec<Vec<Cell>>,
     /// Rows that were never built, as the limit would hide them.
@@ -101,7 +105,7 @@ pub(crate) struct Table {
 }
 
 /// The rows that a limit hides.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone)]
 pub(crate) struct Rest {
     pub(crate) rows: usize,
     /// Their sums, in the columns that add up.
@@ -109,7 +113,7 @@ pub(crate) struct Rest {
 }
 
 /// The answer about one file, device or pair of them.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Part {
     /// The file, or the files, as the user named them.
     pub(crate) file: String,
@@ -182,13 +186,23 @@ impl Part {
         columns: &[Column],
         rows: Vec<Vec<Cell>>,
     ) {
-        let (title, columns) = (title.into(), columns.to_vec());
         debug_assert!(rows.iter().all(|row| row.len() == columns.len()));
+        self.long_table(key, title, columns, rows);
+    }
+
+    /// Adds a table whose rows may be made later.
+    pub(crate) fn long_table(
+        &mut self,
+        key: &'static str,
+        title: impl Into<String>,
+        columns: &[Column],
+        rows: impl Rows + 'static,
+    ) {
         self.tables.push(Table {
             key,
-            title,
-            columns,
-            rows,
+            title: title.into(),
+            columns: columns.to_vec(),
+            rows: Box::new(rows),
             csv_rows: Vec::new(),
             unmade: None,
         });
@@ -231,34 +245,46 @@ pub(crate) const fn sum(key: &'static str, header: &'static str) -> Column {
     }
 }
 
-/// Prints an answer in the form that the user asked for. `command` is its name in JSON.
-pub(crate) fn print(command: &str, parts: &[Part], show: Show) -> Result<(), Failure> {
+/// Prints an answer in the form that the user asked for, each part when it comes. `command` is its name in JSON.
+pub(crate) fn print(
+    command: &str,
+    parts: impl IntoIterator<Item = Part>,
+    show: Show,
+) -> Result<(), Failure> {
+    let parts = parts.into_iter();
     if show.json {
         output::stream(|out| json::write(out, command, parts, show))
     } else if show.csv {
         // CSV has no place for notes, but a reader who gets no rows should learn why.
-        let without = parts.iter().filter(|part| part.tables.is_empty());
-        for (part, note) in without.flat_map(|part| part.notes.iter().map(move |note| (part, note)))
-        {
-            output::note(&output::printable(&format!(
-                "note: {}: {note}\n",
-                part.file
-            )));
-        }
+        let parts = parts.inspect(|part| {
+            for note in part.notes.iter().filter(|_| part.tables.is_empty()) {
+                let note = format!("note: {}: {note}\n", part.file);
+                output::note(&output::printable(&note));
+            }
+        });
         output::stream(|out| csv::write(out, parts, show))
     } else {
-        output::print(&text(parts, show))
+        output::styled(|out| {
+            for (place, part) in parts.enumerate() {
+                if place > 0 {
+                    out.write_all(b"\n")?;
+                }
+                write_text(out, &part, show)?;
+            }
+            Ok(())
+        })
     }
 }
 
-/// The answer as text, with colours.
-pub(crate) fn text(parts: &[Part], show: Show) -> String {
-    text::render(parts, show, terminal_width())
+/// Writes a part as text, with colours.
+pub(crate) fn write_text(out: &mut dyn Write, part: &Part, show: Show) -> io::Result<()> {
+    text::write(out, part, show, terminal_width())
 }
 
 /// Columns of the terminal, if standard output is one.
-fn terminal_width() -> Option<u16> {
-    comfy_table::Table::new().width()
+fn terminal_width() -> Option<usize> {
+    let (_, columns) = console::Term::stdout().size_checked()?;
+    Some(columns.into())
 }
 
 /// The number of rows that will be shown, of `rows`.
@@ -273,49 +299,42 @@ pub(crate) fn rows_shown(rows: usize, show: Show) -> usize {
     }
 }
 
-/// Splits a table into the rows that are shown and the rest.
-fn cut(table: &Table, show: Show) -> (&[Vec<Cell>], Option<Rest>) {
+/// The number of rows that are shown, and the rest.
+fn cut(table: &Table, show: Show) -> (usize, Option<Rest>) {
+    let count = table.rows.count();
     if table.unmade.is_some() {
-        return (&table.rows, table.unmade.clone());
+        return (count, table.unmade.clone());
     }
-    let (shown, others) = table.rows.split_at(rows_shown(table.rows.len(), show));
-    if others.is_empty() {
-        return (shown, None);
+    let shown = rows_shown(count, show);
+    if shown == count {
+        return (count, None);
     }
-    let sums = table.columns.iter().enumerate().map(|(place, column)| {
-        let cells = others.iter().filter_map(|row| row.get(place));
-        if column.sums {
-            total(cells)
-        } else {
-            Cell::None
+    let mut sums = vec![Cell::None; table.columns.len()];
+    for row in table.rows.range(shown..count) {
+        for ((sum, cell), column) in sums.iter_mut().zip(&*row).zip(&table.columns) {
+            if column.sums {
+                add(sum, cell);
+            }
         }
-    });
-    let rest = Rest {
-        rows: others.len(),
-        sums: sums.collect(),
-    };
-    (shown, Some(rest))
+    }
+    let rows = count - shown;
+    (shown, Some(Rest { rows, sums }))
 }
 
-/// Adds up cells of one kind; saturates.
-fn total<'a>(cells: impl Iterator<Item = &'a Cell>) -> Cell {
-    cells.fold(Cell::None, |sum, cell| match (sum, cell) {
-        (Cell::None, cell) => cell.clone(),
-        (Cell::Bytes(sum), Cell::Bytes(more)) => Cell::Bytes(sum.saturating_add(*more)),
-        (Cell::BytesChange(sum), Cell::BytesChange(more)) => {
-            Cell::BytesChange(sum.saturating_add(*more))
+/// Adds a cell of the same kind; saturates.
+fn add(sum: &mut Cell, cell: &Cell) {
+    match (sum, cell) {
+        (sum @ Cell::None, cell) => *sum = cell.clone(),
+        (Cell::Bytes(sum), Cell::Bytes(more)) | (Cell::Number(sum), Cell::Number(more)) => {
+            *sum = sum.saturating_add(*more);
         }
-        (Cell::ByteUs(sum), Cell::ByteUs(more)) => Cell::ByteUs(sum.saturating_add(*more)),
-        (Cell::ByteEvents(sum), Cell::ByteEvents(more)) => {
-            Cell::ByteEvents(sum.saturating_add(*more))
-        }
-        (Cell::Number(sum), Cell::Number(more)) => Cell::Number(sum.saturating_add(*more)),
-        (Cell::NumberChange(sum), Cell::NumberChange(more)) => {
-            Cell::NumberChange(sum.saturating_add(*more))
-        }
-        (Cell::Share(sum), Cell::Share(more)) => Cell::Share(sum + more),
-        (sum, _) => sum,
-    })
+        (Cell::BytesChange(sum), Cell::BytesChange(more))
+        | (Cell::NumberChange(sum), Cell::NumberChange(more)) => *sum = sum.saturating_add(*more),
+        (Cell::ByteUs(sum), Cell::ByteUs(more))
+        | (Cell::ByteEvents(sum), Cell::ByteEvents(more)) => *sum = sum.saturating_add(*more),
+        (Cell::Share(sum), Cell::Share(more)) => *sum += more,
+        _ => {}
+    }
 }
 
 #[cfg(test)]

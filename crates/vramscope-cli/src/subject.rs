@@ -1,20 +1,25 @@
 //! One file under its name, and which of its devices were asked for.
 
+use std::borrow::Cow;
 use std::ops::Deref;
 use std::path::Path;
+use std::sync::Arc;
 
 use vramscope_core::Snapshot;
+use vramscope_core::analysis::code::call_sites::label;
+use vramscope_core::analysis::code::frames::Location;
 use vramscope_core::analysis::groups::grouping::GroupColumn;
 use vramscope_core::analysis::recording::{self, Recording};
 use vramscope_core::analysis::search::moment_name;
 use vramscope_core::analysis::time::lanes::LaneRange;
 use vramscope_core::analysis::time::selection::Moments;
+use vramscope_core::ids::StackId;
 use vramscope_core::model::DeviceIndex;
 
 use crate::arguments::Grouping;
 use crate::failure::Failure;
 use crate::input::{display_name, read};
-use crate::report::{Damage, Part};
+use crate::report::{Damage, Lines, Part};
 
 /// A file that a command is about.
 pub(crate) struct Subject {
@@ -181,5 +186,20 @@ impl Device<'_> {
         } else {
             Failure::Input(text)
         }
+    }
+}
+
+/// A stack of a file as lines, innermost frame first.
+pub(crate) struct Stack {
+    pub(crate) subject: Arc<Subject>,
+    pub(crate) id: StackId,
+}
+
+impl Lines for Stack {
+    fn lines(&self) -> Box<dyn Iterator<Item = Cow<'_, str>> + '_> {
+        let snapshot = &self.subject.snapshot;
+        let frames = snapshot.stacks.frames(self.id);
+        let place = |frame| label(&Location::of(snapshot, snapshot.frames.get(frame)));
+        Box::new(frames.map(move |frame| place(frame).into()))
     }
 }

@@ -1,6 +1,7 @@
 //! `vramscope annotations`: how annotated ranges and steps change live memory.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use vramscope_core::analysis::groups::group_changes::group_changes;
@@ -89,7 +90,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 impl Question for Options {
     const COMMAND: &'static str = "annotations";
 
-    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+    fn parts(&self, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
         let devices = subject.devices();
         Ok(devices.map(|device| self.about(&device)).collect())
     }

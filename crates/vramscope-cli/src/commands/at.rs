@@ -1,5 +1,7 @@
 //! `vramscope at`: the event at a moment, and the memory after it.
 
+use std::sync::Arc;
+
 use clap::Args;
 use vramscope_core::analysis::memory::allocator_state::{SegmentKind, segment_kinds};
 use vramscope_core::analysis::memory::gap::gap;
@@ -64,7 +66,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 impl Question for Options {
     const COMMAND: &'static str = "at";
 
-    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+    fn parts(&self, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
         subject.each_device(|device| {
             let moment = device.moment(&self.moment)?;
             let mut part = Part::of(&device.subject.name, device.index());

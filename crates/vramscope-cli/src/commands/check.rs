@@ -3,6 +3,7 @@
 mod measure;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
@@ -147,7 +148,7 @@ impl Check {
 impl Question for Check {
     const COMMAND: &'static str = "check";
 
-    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+    fn parts(&self, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
         let devices: Vec<_> = subject.devices().collect();
         // torch records a trace for every visible GPU: idle ones are skipped, unless all are idle.
         let is_used = |device: &&Device<'_>| {

@@ -75,7 +75,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             before.name, after.name
         )));
     }
-    report::print("compare", &parts, show)
+    report::print("compare", parts, show)
 }
 
 /// The identity of a segment: device, address and size.

@@ -164,10 +164,10 @@ impl Files {
             asked,
             table,
         };
-        let results = inputs::each(&files, self.inputs.memory, |place, file| {
-            self.one(file, &destinations[place], &task)
-        });
-        inputs::report_all(results.into_iter().filter_map(Result::err))
+        let write = |place: usize, file: &Path| self.one(file, &destinations[place], &task);
+        inputs::each(&files, self.inputs.memory, write, |results| {
+            inputs::report_all(results.filter_map(Result::err))
+        })
     }
 
     fn choice(&self, default: Option<Choice>) -> Result<Choice, Failure> {

@@ -71,7 +71,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         failures.extend(limit.and_then(|limit| limit.broken(&pair, &changes)));
     }
     if !parts.is_empty() {
-        failures.extend(report::print("diff", &parts, options.show).err());
+        failures.extend(report::print("diff", parts, options.show).err());
     }
     report_all(failures)
 }
@@ -79,7 +79,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 /// Reads the files (one file, or before and after in turn) and pairs their devices.
 fn read(options: &Options, files: &[PathBuf], to: &str, failures: &mut Vec<Failure>) -> Vec<Pair> {
     let files_per_pair = options.inputs.files.len();
-    let read = each(files, options.inputs.memory, |place, file| {
+    let read = |place: usize, file: &Path| {
         let subject = Subject::load(file, options.inputs.device)?;
         let moments: &[&str] = match place % 2 {
             _ if files_per_pair == 1 => &[&options.at, to],
@@ -89,7 +89,8 @@ fn read(options: &Options, files: &[PathBuf], to: &str, failures: &mut Vec<Failu
         let at = moments.iter();
         at.map(|moment| sides(&subject, moment, options.grouping))
             .collect::<Result<Vec<_>, Failure>>()
-    });
+    };
+    let read: Vec<_> = each(files, options.inputs.memory, read, |sides| sides.collect());
     let mut pairs = Vec::new();
     let mut read = read.into_iter();
     while read.len() > 0 {

@@ -1,22 +1,25 @@
 //! `vramscope find`: the allocations that match a filter in the page's filter language.
 
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
 use clap::{Args, ValueEnum};
-use vramscope_core::analysis::code::call_sites;
-use vramscope_core::analysis::code::frames::Location;
-use vramscope_core::analysis::groups::grouping::totals_of;
+use vramscope_core::analysis::groups::grouping::{GroupTotal, totals_of};
 use vramscope_core::analysis::report::allocations::{AllocationRow, Column as By, rows, sorted};
 use vramscope_core::analysis::search::filter::{
     Filter, FilterError, Matches, Pointed, keys, matches, totals,
 };
 use vramscope_core::ids::AllocationId;
+use vramscope_core::model::DeviceIndex;
 use vramscope_core::units::Count;
 use vramscope_view::display;
 
 use crate::arguments::{GroupWord, Grouping, Inputs, Show};
 use crate::failure::Failure;
 use crate::inputs::{Question, ask};
-use crate::report::{Cell, Column, Part, Rest, column, detail, rows_shown, sum};
-use crate::subject::{Device, Subject};
+use crate::report::{Cell, Column, Part, Rest, Rows, column, detail, rows_shown, sum};
+use crate::subject::{Device, Stack, Subject};
 
 /// List the allocations that match a filter, e.g. 'frame:attention size>100MiB live@peak'
 ///
@@ -152,15 +155,14 @@ struct Search<'a> {
 impl Question for Search<'_> {
     const COMMAND: &'static str = "find";
 
-    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
-        subject.each_device(|device| self.part(device))
+    fn parts(&self, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
+        subject.each_device(|device| self.part(subject, device))
     }
 }
 
 impl Search<'_> {
-    fn part(&self, device: &Device<'_>) -> Result<Part, Failure> {
+    fn part(&self, subject: &Arc<Subject>, device: &Device<'_>) -> Result<Part, Failure> {
         let options = self.options;
-        let subject = device.subject;
         let cursor = options.cursor.as_deref();
         let range = options.range.as_deref();
         let pointed = Pointed {
@@ -175,7 +177,7 @@ impl Search<'_> {
                 let depth = options.depth;
                 group_table(&mut part, device, Grouping { group_by, depth }, &found);
             }
-            None => self.table(&mut part, device, &found),
+            None => self.table(&mut part, subject, device, &found),
         }
         part.notes.extend(found.notes);
         if self.filter.uses_cursor() && cursor.is_none() {
@@ -221,8 +223,8 @@ impl Search<'_> {
         );
     }
 
-    /// Adds one row per allocation; only rows that are shown are built.
-    fn table(&self, part: &mut Part, device: &Device<'_>, found: &Matches) {
+    /// Adds one row per allocation.
+    fn table(&self, part: &mut Part, subject: &Arc<Subject>, device: &Device<'_>, found: &Matches) {
         let options = self.options;
         let (by, is_descending) = match options.sort {
             Sort::Bytes => (By::Size, true),
@@ -230,18 +232,16 @@ impl Search<'_> {
             Sort::Died => (By::Died, false),
             Sort::Lifetime => (By::Lifetime, true),
         };
-        let all = sorted(**device, by).shown(is_descending, Some(&found.set));
-        let (shown, others) = all.split_at(rows_shown(all.len(), options.show));
-        let has_times = device.has_times();
-        let columns = columns(has_times, options.stack);
-        let rows = rows(**device, shown);
-        let rows = rows.into_iter().map(|row| {
-            let stack = options.stack.then(|| stack(device, row.allocation));
-            let mut cells = cells(row);
-            cells.extend(stack.map(Cell::Lines));
-            cells
-        });
-        part.table("allocations", "", &columns, rows.collect());
+        let mut shown = sorted(**device, by).shown(is_descending, Some(&found.set));
+        let others = shown.split_off(rows_shown(shown.len(), options.show));
+        let columns = columns(device.has_times(), options.stack);
+        let listed = Listed {
+            subject: Arc::clone(subject),
+            device: device.index(),
+            shown,
+            has_stacks: options.stack,
+        };
+        part.long_table("allocations", "", &columns, listed);
         let Some(table) = part.tables.last_mut().filter(|_| !others.is_empty()) else {
             return;
         };
@@ -251,6 +251,39 @@ impl Search<'_> {
         sums[0] = Cell::Bytes(sizes.fold(0, |sum: u64, &bytes| sum.saturating_add(bytes)));
         let rows = others.len();
         table.unmade = Some(Rest { rows, sums });
+    }
+}
+
+/// The rows of a list of allocations.
+struct Listed {
+    subject: Arc<Subject>,
+    device: DeviceIndex,
+    /// Their numbers in the table of allocations.
+    shown: Vec<u32>,
+    has_stacks: bool,
+}
+
+impl Rows for Listed {
+    fn count(&self) -> usize {
+        self.shown.len()
+    }
+
+    fn range(&self, range: Range<usize>) -> Box<dyn Iterator<Item = Cow<'_, [Cell]>> + '_> {
+        let device = self.subject.device(self.device).into_iter();
+        let shown = self.shown[range].chunks(1);
+        let rows = device.flat_map(move |device| {
+            let rows = shown.clone().flat_map(move |row| rows(device, row));
+            rows.map(move |row| {
+                let (stack, _) = device.history.stack(device.snapshot(), row.allocation);
+                let mut cells = cells(row);
+                if self.has_stacks {
+                    let subject = Arc::clone(&self.subject);
+                    cells.push(Cell::Lines(Arc::new(Stack { subject, id: stack })));
+                }
+                cells.into()
+            })
+        });
+        Box::new(rows)
     }
 }
 
@@ -272,26 +305,17 @@ fn cells(row: AllocationRow) -> Vec<Cell> {
     ]
 }
 
-/// The frames of the allocation's stack, innermost first.
-fn stack(device: &Device<'_>, id: AllocationId) -> Vec<String> {
-    let snapshot = &device.subject.snapshot;
-    let (stack, _) = device.history.stack(snapshot, id);
-    let frames = snapshot.stacks.frames(stack);
-    let place = |frame| call_sites::label(&Location::of(snapshot, snapshot.frames.get(frame)));
-    frames.map(place).collect()
-}
-
 fn group_table(part: &mut Part, device: &Device<'_>, grouping: Grouping, found: &Matches) {
     let groups = device.groups(grouping);
     let ids = found.set.iter().map(AllocationId::from_index);
-    let rows = totals_of(device.history, &groups, ids);
-    let rows = rows.iter().map(|total| {
+    let totals = totals_of(device.history, &groups, ids);
+    let row = move |total: &GroupTotal| {
         vec![
             Cell::Bytes(total.bytes),
             Cell::Number(total.count),
             Cell::Bytes(total.largest_bytes),
             Cell::Text(groups.labels[total.group as usize].clone()),
         ]
-    });
-    part.table("groups", "", &GROUP_COLUMNS, rows.collect());
+    };
+    part.long_table("groups", "", &GROUP_COLUMNS, (totals, row));
 }

@@ -1,5 +1,7 @@
 //! `vramscope fragmentation`: free memory in pieces between blocks in use.
 
+use std::sync::Arc;
+
 use clap::Args;
 use vramscope_core::analysis::memory::allocator_state::AllocatorState;
 use vramscope_core::analysis::memory::gap::Arena;
@@ -59,7 +61,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 impl Question for Options {
     const COMMAND: &'static str = "fragmentation";
 
-    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+    fn parts(&self, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
         subject.each_device(|device| self.about(device))
     }
 }

@@ -151,7 +151,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         parts.push(part);
     }
     if !parts.is_empty() {
-        failures.extend(report::print("inductor", &parts, options.show).err());
+        failures.extend(report::print("inductor", parts, options.show).err());
     }
     report_all(failures)
 }

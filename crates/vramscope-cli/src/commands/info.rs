@@ -3,6 +3,8 @@
 mod parts;
 mod text;
 
+use std::path::Path;
+
 use clap::Args;
 use vramscope_core::analysis::groups::live_at::{TopSites, live_at, top_call_sites};
 use vramscope_core::analysis::report::facts::{Fact, facts};
@@ -57,7 +59,7 @@ struct PeakSites {
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let files = files(&options.inputs.files)?;
     let is_one = files.len() == 1;
-    let answers = each(&files, options.inputs.memory, |_, file| {
+    let answer = |_, file: &Path| {
         let subject = Subject::load(file, options.inputs.device)?;
         let ranks = if is_one {
             Vec::new()
@@ -65,28 +67,30 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             summaries(&subject)
         };
         Ok((gather(&subject), ranks))
-    });
+    };
     let (mut infos, mut ranks, mut failures) = (Vec::new(), Vec::new(), Vec::new());
-    for answer in answers {
-        match answer {
-            Ok((info, summaries)) => {
-                infos.push(info);
-                ranks.extend(summaries);
+    each(&files, options.inputs.memory, answer, |answers| {
+        for answer in answers {
+            match answer {
+                Ok((info, summaries)) => {
+                    infos.push(info);
+                    ranks.extend(summaries);
+                }
+                Err(failure) => failures.push(failure),
             }
-            Err(failure) => failures.push(failure),
         }
-    }
+    });
     if !infos.is_empty() {
         let ranks = ranks_part(&ranks);
         let printed = if options.json {
-            let parts: Vec<_> = infos.iter().flat_map(parts::parts).chain(ranks).collect();
+            let parts = infos.iter().flat_map(parts::parts).chain(ranks);
             let show = Show {
                 json: true,
                 ..Show::default()
             };
-            report::print("info", &parts, show)
+            report::print("info", parts, show)
         } else {
-            output::print(&text::render(&infos, ranks.as_ref()))
+            output::styled(|out| text::write(out, &infos, ranks.as_ref()))
         };
         failures.extend(printed.err());
     }

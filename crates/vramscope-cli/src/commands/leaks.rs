@@ -1,5 +1,7 @@
 //! `vramscope leaks`: memory that repeated steps, or a range, leave behind.
 
+use std::sync::Arc;
+
 use clap::Args;
 use vramscope_core::analysis::groups::group_changes::group_changes;
 use vramscope_core::analysis::groups::leaks::{GroupLeft, Leaks, leaks, whole_repetitions};
@@ -78,7 +80,7 @@ struct Repetitions {
 impl Question for Options {
     const COMMAND: &'static str = "leaks";
 
-    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+    fn parts(&self, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
         subject.each_device(|device| self.part(device))
     }
 }

@@ -1,5 +1,7 @@
 //! `vramscope oom`: the reasons why requests failed.
 
+use std::sync::Arc;
+
 use clap::Args;
 use vramscope_core::analysis::code::call_sites::label;
 use vramscope_core::analysis::code::frames::{FoldOptions, FoldedRow, Location, fold};
@@ -56,7 +58,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 impl Question for Options {
     const COMMAND: &'static str = "oom";
 
-    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+    fn parts(&self, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
         let devices = subject.devices();
         Ok(devices.flat_map(|device| self.about(&device)).collect())
     }

@@ -104,7 +104,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         failures.extend(written.err());
     }
     if destination != Some(Destination::Stdout) {
-        failures.extend(report::print("pack", &[part], options.show).err());
+        failures.extend(report::print("pack", [part], options.show).err());
     }
     let unfit = capacity.filter(|&capacity| packed.packing.height > capacity);
     failures.extend(

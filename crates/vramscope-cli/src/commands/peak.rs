@@ -1,5 +1,7 @@
 //! `vramscope peak`: the live memory at the highest moment.
 
+use std::sync::Arc;
+
 use clap::Args;
 use vramscope_core::analysis::groups::grouping::group_totals;
 use vramscope_core::analysis::report::overview::SegmentsKnown;
@@ -38,7 +40,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 impl Question for Options {
     const COMMAND: &'static str = "peak";
 
-    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+    fn parts(&self, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
         Ok(subject
             .devices()
             .map(|device| part(&device, self.grouping))

@@ -3,6 +3,7 @@
 mod export;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -82,7 +83,7 @@ struct Asked {
 impl Question for Asked {
     const COMMAND: &'static str = "plan";
 
-    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+    fn parts(&self, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
         subject.each_device(|device| self.about(device))
     }
 }

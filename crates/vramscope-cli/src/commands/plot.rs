@@ -133,11 +133,13 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         let picture = compare::draw(options, &files, &options.sheet(), format)?;
         return targets[0].write(&picture);
     }
-    let results = inputs::each(&files, options.inputs.memory, |place, file| {
+    let draw = |place: usize, file: &Path| {
         let target = &targets[place];
         target.write(&options.draw(file, target)?)
-    });
-    inputs::report_all(results.into_iter().filter_map(Result::err))
+    };
+    inputs::each(&files, options.inputs.memory, draw, |results| {
+        inputs::report_all(results.filter_map(Result::err))
+    })
 }
 
 impl Options {

@@ -1,5 +1,7 @@
 //! `vramscope range`: memory allocated, freed and retained between two moments.
 
+use std::sync::Arc;
+
 use clap::Args;
 use vramscope_core::analysis::groups::group_changes::{GroupChange, GroupChanges, group_changes};
 use vramscope_core::analysis::groups::grouping::GroupColumn;
@@ -53,7 +55,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 impl Question for Options {
     const COMMAND: &'static str = "range";
 
-    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+    fn parts(&self, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
         subject.each_device(|device| self.part(device))
     }
 }

@@ -2,6 +2,8 @@
 
 mod official;
 
+use std::sync::Arc;
+
 use clap::{Args, ValueEnum};
 use vramscope_core::analysis::memory::allocator_state::{SizeClass, StateSums};
 use vramscope_core::analysis::memory::capture::AllocatorKind;
@@ -62,7 +64,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 impl Question for Options {
     const COMMAND: &'static str = "stats";
 
-    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+    fn parts(&self, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
         let mut parts: Vec<_> = subject.devices().map(|device| self.part(&device)).collect();
         if parts.is_empty() {
             parts.push(Part {

@@ -1,5 +1,7 @@
 //! `vramscope top`: call sites ranked over the whole recording.
 
+use std::sync::Arc;
+
 use clap::{Args, ValueEnum};
 use vramscope_core::analysis::groups::group_lives::{GroupLife, GroupLives, LifeUnit, Rank};
 
@@ -77,7 +79,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 impl Question for Options {
     const COMMAND: &'static str = "top";
 
-    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+    fn parts(&self, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
         subject.each_device(|device| Ok(self.part(device)))
     }
 }
@@ -96,12 +98,16 @@ impl Options {
         part.fact("end_bytes", "at the end", active(history.event_count));
         let count = history.allocations.len() as u64;
         part.fact("allocations", "allocations", Cell::Number(count));
-        let rows = lives.groups.iter().map(|life| {
+        let GroupLives {
+            unit,
+            groups: ranked,
+        } = lives;
+        let row = move |life: &GroupLife| {
             let label = groups.labels[life.group as usize].clone();
-            row(life, lives.unit, label)
-        });
-        part.table("groups", "", &COLUMNS, rows.collect());
-        if lives.unit == LifeUnit::Events && count > 0 {
+            row(life, unit, label)
+        };
+        part.long_table("groups", "", &COLUMNS, (ranked, row));
+        if unit == LifeUnit::Events && count > 0 {
             part.notes
                 .push("The events have no times: lives are counted in events.".to_owned());
         }

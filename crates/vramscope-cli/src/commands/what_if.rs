@@ -1,5 +1,7 @@
 //! `vramscope what-if`: the memory that the allocator would have reserved with other settings.
 
+use std::sync::Arc;
+
 use clap::Args;
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_core::analysis::search::filter::ExactBytes;
@@ -55,7 +57,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 impl Question for Options {
     const COMMAND: &'static str = "what-if";
 
-    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+    fn parts(&self, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
         subject.each_device(|device| self.about(device))
     }
 }

@@ -1,12 +1,14 @@
 //! Reads many files at once, limited by cores and a memory budget.
 //!
 //! The memory that a file needs is estimated from its size before it is opened. The first file always starts, so
-//! a file beyond the budget is still read, but alone. Files start in order.
+//! a file beyond the budget is still read, but alone. Files start in order, and their results are taken in order: a
+//! result counts as its file's memory until it has been taken.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 
 use crate::arguments::Size;
@@ -22,12 +24,14 @@ const EXPANSION: u64 = 30;
 /// The first bytes of compressed files: gzip, zstd, zip.
 const COMPRESSED: [&[u8]; 3] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK"];
 
-/// Runs `work` for every file, with its index and path; returns the results in the order of the files.
-pub(crate) fn each<T: Send>(
+/// Runs `work` for every file, with its index and path, while `take` is given the results in the order of the files.
+/// Files stop being read when `take` returns.
+pub(crate) fn each<T: Send, R>(
     files: &[PathBuf],
     memory: Size,
     work: impl Fn(usize, &Path) -> T + Sync,
-) -> Vec<T> {
+    take: impl FnOnce(&mut dyn Iterator<Item = T>) -> R,
+) -> R {
     let costs: Vec<u64> = match files {
         // A single file needs no estimate.
         [_] => vec![0],
@@ -35,21 +39,58 @@ pub(crate) fn each<T: Send>(
     };
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let queue = Queue::new(&costs, memory);
-    let results: Mutex<Vec<Option<T>>> = Mutex::new(files.iter().map(|_| None).collect());
     let several = Several::new(files.len());
+    let (queue, work, several) = (&queue, &work, &several);
     thread::scope(|scope| {
+        let (sender, results) = mpsc::channel();
         for _ in 0..cores.min(files.len()) {
-            scope.spawn(|| {
+            let sender = sender.clone();
+            scope.spawn(move || {
                 while let Some(turn) = queue.next() {
                     let result = work(turn.index, &files[turn.index]);
-                    lock(&results)[turn.index] = Some(result);
                     several.one_done();
+                    if sender.send((turn, result)).is_err() {
+                        break;
+                    }
                 }
             });
         }
-    });
-    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.into_iter().flatten().collect()
+        drop(sender);
+        take(&mut InOrder {
+            results,
+            waiting: BTreeMap::new(),
+            next: 0,
+            taken: None,
+        })
+    })
+}
+
+/// The results in the order of the files, as soon as they are there.
+struct InOrder<'a, T> {
+    results: mpsc::Receiver<(Turn<'a>, T)>,
+    /// What came before its turn, by the file's index.
+    waiting: BTreeMap<usize, (Turn<'a>, T)>,
+    next: usize,
+    /// The turn of the result that was taken last, which ends when the next one is asked for.
+    taken: Option<Turn<'a>>,
+}
+
+impl<T> Iterator for InOrder<'_, T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        self.taken = None;
+        loop {
+            if let Some((turn, result)) = self.waiting.remove(&self.next) {
+                self.taken = Some(turn);
+                self.next += 1;
+                return Some(result);
+            }
+            // Fails when all threads have ended.
+            let (turn, result) = self.results.recv().ok()?;
+            self.waiting.insert(turn.index, (turn, result));
+        }
+    }
 }
 
 /// Estimates the memory for reading a file and answering for it, in bytes.
@@ -149,9 +190,15 @@ mod tests {
     #[test]
     fn results_come_in_the_order_of_the_files() {
         let files: Vec<PathBuf> = (0..50).map(|n| PathBuf::from(format!("no/{n}"))).collect();
-        let results = each(&files, Size(1), |place, file| (place, file.to_owned()));
+        let work = |place, file: &Path| (place, file.to_owned());
+        let results: Vec<_> = each(&files, Size(1), work, |results| results.collect());
         assert!(results.into_iter().eq(files.into_iter().enumerate()));
-        assert!(each(&[], Size(1), |place, _| place).is_empty());
+        assert!(each(
+            &[],
+            Size(1),
+            |place, _| place,
+            |results| results.next().is_none()
+        ));
     }
 
     /// Files in work never exceed the budget together, except a single one that is larger.

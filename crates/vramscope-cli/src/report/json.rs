@@ -1,48 +1,60 @@
 //! An answer as JSON; `json.md` describes it for users.
 //!
-//! Written while it is built: an answer may have a million rows.
+//! Written while it is built: an answer may have many parts of a million rows.
 #![doc = include_str!("../../json.md")]
 
+use std::borrow::Cow;
+use std::cell::RefCell;
 use std::io::{self, Write};
+use std::ops::Range;
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::{Cell, Column, Part, Rest, SCHEMA, cut};
+use super::{Cell, Column, Part, Rest, SCHEMA, Table, cut};
 use crate::arguments::Show;
 
 /// One indented JSON document with a final newline.
 pub(super) fn write(
     out: &mut dyn Write,
     command: &str,
-    parts: &[Part],
+    parts: impl Iterator<Item = Part>,
     show: Show,
 ) -> io::Result<()> {
     let document = Document {
         schema: SCHEMA,
         vramscope: env!("CARGO_PKG_VERSION"),
         command,
-        parts: parts.iter().map(|part| JsonPart { part, show }).collect(),
+        parts: InTurn(RefCell::new(parts.map(|part| JsonPart { part, show }))),
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     out.write_all(b"\n")
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct Document<'a, P> {
     schema: u32,
     vramscope: &'a str,
     command: &'a str,
-    parts: Vec<JsonPart<'a>>,
+    parts: P,
+}
+
+/// An array of what an iterator gives. It can be written once.
+struct InTurn<I>(RefCell<I>);
+
+impl<I: Iterator<Item: Serialize>> Serialize for InTurn<I> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(&mut *self.0.borrow_mut())
+    }
 }
 
 /// One part as an object.
-struct JsonPart<'a> {
-    part: &'a Part,
+struct JsonPart {
+    part: Part,
     show: Show,
 }
 
-impl Serialize for JsonPart<'_> {
+impl Serialize for JsonPart {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { part, show } = self;
         let mut object = serializer.serialize_map(None)?;
@@ -53,8 +65,9 @@ impl Serialize for JsonPart<'_> {
         }
         for table in &part.tables {
             let columns = table.columns.as_slice();
-            let (rows, rest) = cut(table, *show);
-            object.serialize_entry(table.key, &Rows { columns, rows })?;
+            let (shown, rest) = cut(table, *show);
+            let shown = 0..shown;
+            object.serialize_entry(table.key, &Shown { table, shown })?;
             if let Some(rest) = &rest {
                 let key = format!("{}_left_out", table.key);
                 object.serialize_entry(&key, &LeftOut { columns, rest })?;
@@ -70,27 +83,29 @@ impl Serialize for JsonPart<'_> {
     }
 }
 
-struct Rows<'a> {
-    columns: &'a [Column],
-    rows: &'a [Vec<Cell>],
+/// The rows of a table that are shown.
+struct Shown<'a> {
+    table: &'a Table,
+    shown: Range<usize>,
 }
 
-impl Serialize for Rows<'_> {
+impl Serialize for Shown<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let columns = self.columns;
-        serializer.collect_seq(self.rows.iter().map(|row| Row { columns, row }))
+        let columns = &self.table.columns;
+        let rows = self.table.rows.range(self.shown.clone());
+        serializer.collect_seq(rows.map(|row| Row { columns, row }))
     }
 }
 
 struct Row<'a> {
     columns: &'a [Column],
-    row: &'a [Cell],
+    row: Cow<'a, [Cell]>,
 }
 
 impl Serialize for Row<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let keys = self.columns.iter().map(|column| column.key);
-        serializer.collect_map(keys.zip(self.row))
+        serializer.collect_map(keys.zip(&*self.row))
     }
 }
 
@@ -118,7 +133,7 @@ impl Serialize for Cell {
         match self {
             Self::None => serializer.serialize_unit(),
             Self::Text(text) => serializer.serialize_str(text),
-            Self::Lines(lines) => serializer.collect_seq(lines),
+            Self::Lines(lines) => serializer.collect_seq(lines.lines()),
             Self::Bytes(number)
             | Self::Number(number)
             | Self::SpanUs(number)

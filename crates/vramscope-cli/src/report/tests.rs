@@ -1,5 +1,7 @@
 //! Tests of the three forms of one answer.
 
+use std::iter;
+
 use insta::assert_snapshot;
 
 use super::*;
@@ -11,7 +13,12 @@ const PLAIN: Show = Show {
     limit: Some(2),
 };
 
-fn answer() -> Vec<Part> {
+fn answer() -> Part {
+    answer_with(["a.py:1 f", "b, \"c\""])
+}
+
+/// The same with other labels in its first two rows.
+fn answer_with([first, second]: [&str; 2]) -> Part {
     let mut part = Part::of("a\u{1b}[2J.pickle", 0);
     part.fact_with("peak_bytes", "peak", Cell::Bytes(3 << 30), "after event 7");
     part.fact("end_bytes", "at the end", Cell::None);
@@ -27,32 +34,31 @@ fn answer() -> Vec<Part> {
         sum("share", "share"),
         column("call_site", "call site"),
     ];
-    let rows = vec![
-        row(50, "a.py:1 f"),
-        row(30, "b, \"c\""),
-        row(15, "c"),
-        row(5, "d"),
-    ];
+    let rows = vec![row(50, first), row(30, second), row(15, "c"), row(5, "d")];
     part.table("call_sites", "by call site", &columns, rows);
     part.notes.push("Something is missing.".to_owned());
-    vec![part]
+    part
 }
 
 #[test]
 fn as_text() {
-    let text = text::render(&answer(), PLAIN, None);
-    assert_snapshot!(anstream::adapter::strip_str(&text).to_string());
+    assert_snapshot!(text_of(&answer(), None));
 }
 
 #[test]
 fn as_json() {
-    let json = written(|out| json::write(out, "peak", &answer(), PLAIN));
+    let json = written(|out| json::write(out, "peak", iter::once(answer()), PLAIN));
     assert_snapshot!(json.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
 }
 
 #[test]
 fn as_csv() {
-    assert_snapshot!(written(|out| csv::write(out, &answer(), PLAIN)));
+    assert_snapshot!(written(|out| csv::write(out, iter::once(answer()), PLAIN)));
+}
+
+fn text_of(part: &Part, width: Option<usize>) -> String {
+    let text = written(|out| text::write(out, part, PLAIN, width));
+    anstream::adapter::strip_str(&text).to_string()
 }
 
 fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
@@ -63,16 +69,11 @@ fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
 
 #[test]
 fn in_a_narrow_terminal_only_the_labels_wrap() {
-    let mut parts = answer();
-    let labels = [
+    let part = answer_with([
         "transformer_engine/pytorch/module/layernorm_mlp.py:1234 forward",
         "a.py:1 forward < b.py:22 backward < c.py:333 step < d.py:4444 main",
-    ];
-    for (row, label) in parts[0].tables[0].rows.iter_mut().zip(labels) {
-        row[2] = Cell::Text(label.to_owned());
-    }
-    let text = text::render(&parts, PLAIN, Some(60));
-    let text = anstream::adapter::strip_str(&text).to_string();
+    ]);
+    let text = text_of(&part, Some(60));
     assert!(text.lines().skip(4).all(|line| line.chars().count() <= 60));
     assert_snapshot!(text);
 }
@@ -106,9 +107,8 @@ fn a_limit_is_never_exceeded() {
 
 #[test]
 fn a_label_without_end_is_cut() {
-    let mut parts = answer();
-    parts[0].tables[0].rows[0][2] = Cell::Text("é".repeat(1 << 20));
-    let text = text::render(&parts, PLAIN, None);
+    let part = answer_with([&"é".repeat(1 << 20), "b"]);
+    let text = text_of(&part, None);
     assert!(text.contains(&format!("{}…", "é".repeat(1000))));
     assert!(text.len() < 5000);
 }

@@ -3,13 +3,15 @@
 //! Headings are bold and secondary text is faint, through escape sequences that `output` removes where
 //! they would not show. Control characters from files are replaced cell by cell before that.
 
+use std::io::{self, Write};
+use std::iter;
+
 use anstyle::{Effects, Style};
-use comfy_table::CellAlignment;
-use comfy_table::presets::NOTHING;
+use console::measure_text_width;
 use vramscope_core::units::{Bytes, Count};
 use vramscope_view::display;
 
-use super::{Cell, Fact, Part, Rest, Table, cut};
+use super::{Cell, Column, Fact, Part, Rest, Table, cut};
 use crate::arguments::Show;
 use crate::output::{printable, printable_line, wrap};
 
@@ -20,35 +22,33 @@ const FAINT: Style = Style::new().effects(Effects::DIMMED);
 const LEAST_WIDTH: usize = 20;
 
 /// The longest label in characters; JSON and CSV have it whole. All rows of a table are as wide as the widest, so
-/// a label of a megabyte would fill the memory.
+/// a label of a megabyte would fill the disk.
 const LONGEST: usize = 1000;
 
-/// Renders all parts, with an empty line between them. `width`: the terminal's columns, if there is one.
-pub(super) fn render(parts: &[Part], show: Show, width: Option<u16>) -> String {
-    let texts: Vec<_> = parts
-        .iter()
-        .map(|part| part_text(part, show, width))
-        .collect();
-    texts.join("\n")
-}
-
-fn part_text(part: &Part, show: Show, width: Option<u16>) -> String {
-    let mut text = heading(&title(part));
-    facts(&mut text, &part.facts, show);
+/// Writes a part. `width`: the terminal's columns, if there is one.
+pub(super) fn write(
+    out: &mut dyn Write,
+    part: &Part,
+    show: Show,
+    width: Option<usize>,
+) -> io::Result<()> {
+    write_heading(out, &title(part))?;
+    write_facts(out, &part.facts, show)?;
     let is_shown = |table: &&Table| {
-        !table.rows.is_empty() && !table.columns.iter().all(|column| column.is_detail)
+        table.rows.count() > 0 && !table.columns.iter().all(|column| column.is_detail)
     };
     for table in part.tables.iter().filter(is_shown) {
-        text.push('\n');
+        out.write_all(b"\n")?;
         if !table.title.is_empty() {
-            text.push_str(&format!("  {}", heading(&table.title)));
+            out.write_all(b"  ")?;
+            write_heading(out, &table.title)?;
         }
-        table_text(&mut text, table, show, width);
+        write_table(out, table, show, width)?;
     }
     for note in &part.notes {
-        text.push_str(&format!("  {FAINT}{}{FAINT:#}\n", printable(note)));
+        writeln!(out, "  {FAINT}{}{FAINT:#}", printable(note))?;
     }
-    text
+    Ok(())
 }
 
 fn title(part: &Part) -> String {
@@ -58,109 +58,193 @@ fn title(part: &Part) -> String {
     }
 }
 
-fn heading(text: &str) -> String {
-    format!("{HEADING}{}{HEADING:#}\n", printable(text))
+fn write_heading(out: &mut dyn Write, text: &str) -> io::Result<()> {
+    writeln!(out, "{HEADING}{}{HEADING:#}", printable(text))
 }
 
-fn facts(text: &mut String, facts: &[Fact], show: Show) {
+fn write_facts(out: &mut dyn Write, facts: &[Fact], show: Show) -> io::Result<()> {
     let shown = facts
         .iter()
-        .filter(|fact| fact.cell != Cell::None && !fact.label.is_empty());
+        .filter(|fact| !matches!(fact.cell, Cell::None) && !fact.label.is_empty());
     let width = shown.clone().map(|fact| fact.label.chars().count()).max();
     let width = width.unwrap_or(0);
     for fact in shown {
         let value = match fact.cell {
             Cell::Bytes(bytes) if !show.bytes => display::bytes_exact(bytes),
-            _ => value(&fact.cell, show),
+            _ => lines(&fact.cell, show).collect::<Vec<_>>().join("\n"),
         };
         let remark = match fact.remark.as_str() {
             "" => String::new(),
             remark => format!("  {FAINT}{}{FAINT:#}", printable(remark)),
         };
-        text.push_str(&format!("  {:width$}  {value}{remark}\n", fact.label));
+        writeln!(out, "  {:width$}  {value}{remark}", fact.label)?;
     }
+    Ok(())
 }
 
-fn table_text(text: &mut String, table: &Table, show: Show, width: Option<u16>) {
-    let (rows, others) = cut(table, show);
-    // A column without any value is omitted.
-    let is_shown = |place: &usize| {
-        let mut cells = table.rows.iter().filter_map(|row| row.get(*place));
-        !table.columns[*place].is_detail && cells.any(|cell| *cell != Cell::None)
-    };
-    let places: Vec<usize> = (0..table.columns.len()).filter(is_shown).collect();
-    let cells = |row: &[Cell]| -> Vec<String> {
-        let cells = places.iter().filter_map(|&place| row.get(place));
-        cells.map(|cell| value(cell, show)).collect()
-    };
-    let mut lines: Vec<_> = rows.iter().map(|row| cells(row)).collect();
-    if let Some(Rest { rows, sums }) = others {
-        let mut cells = cells(&sums);
-        if let Some(last) = cells.last_mut() {
-            *last = format!("{} further", Count(rows as u64));
-        }
-        lines.push(cells);
+/// A column as it is shown.
+struct Shape {
+    /// Its index in the table.
+    place: usize,
+    header: &'static str,
+    /// In characters; texts of the last column may be wider.
+    width: usize,
+    /// Whether it has texts, which stand to the left.
+    is_text: bool,
+}
+
+fn write_table(
+    out: &mut dyn Write,
+    table: &Table,
+    show: Show,
+    width: Option<usize>,
+) -> io::Result<()> {
+    let (shown, rest) = cut(table, show);
+    let shapes = shapes(table, shown, rest.as_ref(), show);
+    let room = width.and_then(|width| room_of_last(&shapes, width));
+    let headers = shapes.iter().map(|shape| shape.header.to_owned());
+    write_line(out, &shapes, headers, FAINT)?;
+    for row in table.rows.range(0..shown) {
+        write_row(out, &shapes, &row, show, room)?;
     }
-    let headers: Vec<_> = places
-        .iter()
-        .map(|&place| table.columns[place].header)
+    let Some(Rest { rows, mut sums }) = rest else {
+        return Ok(());
+    };
+    if let Some(last) = shapes.last() {
+        sums[last.place] = further(rows);
+    }
+    write_row(out, &shapes, &sums, show, room)
+}
+
+fn further(rows: usize) -> Cell {
+    Cell::Text(format!("{} further", Count(rows as u64)))
+}
+
+/// Measures the columns. Those without any value are omitted.
+fn shapes(table: &Table, shown: usize, rest: Option<&Rest>, show: Show) -> Vec<Shape> {
+    let columns = table.columns.iter().enumerate();
+    let columns = columns.filter(|(_, column)| !column.is_detail);
+    let mut shapes: Vec<_> = columns
+        .map(|(place, &Column { header, .. })| Shape {
+            place,
+            header,
+            width: measure_text_width(header),
+            is_text: false,
+        })
         .collect();
-    fit(&mut lines, &headers, width);
-    let mut grid = comfy_table::Table::new();
-    grid.load_style(NOTHING).force_no_tty();
-    grid.set_header(headers.into_iter().map(|header| match header {
-        "" => String::new(),
-        header => format!("{FAINT}{header}{FAINT:#}"),
-    }));
-    grid.add_rows(lines);
-    for (column, &place) in grid.column_iter_mut().zip(&places) {
-        column.set_padding((if place == places[0] { 2 } else { 1 }, 1));
-        let is_text =
-            |row: &Vec<Cell>| matches!(row.get(place), Some(Cell::Text(_) | Cell::Lines(_)));
-        if !table.rows.iter().any(is_text) {
-            column.set_cell_alignment(CellAlignment::Right);
+    let mut has_value = vec![false; shapes.len()];
+    for (number, row) in table.rows.all().enumerate() {
+        for (index, shape) in shapes.iter_mut().enumerate() {
+            let cell = &row[shape.place];
+            let is_text = matches!(cell, Cell::Text(_) | Cell::Lines(_));
+            has_value[index] |= !matches!(cell, Cell::None);
+            shape.is_text |= is_text;
+            // Nothing stands behind a text in the last column, and a stack may have a million lines.
+            let is_last = index + 1 == has_value.len();
+            if number < shown && !(is_last && is_text) {
+                shape.widen(cell, show);
+            }
         }
     }
-    for line in grid.lines() {
-        text.push_str(line.trim_end());
-        text.push('\n');
+    let mut has_value = has_value.into_iter();
+    shapes.retain(|_| has_value.next() == Some(true));
+    if let (Some(rest), Some((last, others))) = (rest, shapes.split_last_mut()) {
+        last.widen(&further(rest.rows), show);
+        for shape in others {
+            shape.widen(&rest.sums[shape.place], show);
+        }
+    }
+    shapes
+}
+
+impl Shape {
+    fn widen(&mut self, cell: &Cell, show: Show) {
+        let widths = lines(cell, show).map(|line| measure_text_width(&line));
+        self.width = self.width.max(widths.max().unwrap_or(0));
     }
 }
 
-/// Wraps the last column, which has the long texts, at the terminal's edge, so that figures stay aligned
-/// and nothing is cut. In a file or a pipe each row stays one line.
-fn fit(lines: &mut [Vec<String>], headers: &[&str], width: Option<u16>) {
-    let (Some(width), Some(last)) = (width, headers.len().checked_sub(1)) else {
-        return;
-    };
-    let widest = |place: usize| {
-        let cells = lines.iter().filter_map(|line| line.get(place));
-        let widths = cells.map(|cell| cell.chars().count());
-        widths
-            .max()
-            .unwrap_or(0)
-            .max(headers[place].chars().count())
-    };
+/// The characters that the last column has. It has the long texts, and they are wrapped at the terminal's edge, so
+/// that figures stay aligned and nothing is cut. In a file or a pipe each row stays one line.
+fn room_of_last(shapes: &[Shape], width: usize) -> Option<usize> {
+    let (_, others) = shapes.split_last()?;
     // Two spaces before each column, one after the last.
-    let taken: usize = (0..last).map(|place| widest(place) + 2).sum();
-    let room = usize::from(width).saturating_sub(taken + 3);
-    if room < LEAST_WIDTH {
-        return;
-    }
-    for cell in lines.iter_mut().filter_map(|line| line.get_mut(last)) {
-        *cell = wrap::label(cell, room);
+    let taken: usize = others.iter().map(|shape| shape.width + 2).sum();
+    let room = width.saturating_sub(taken + 3);
+    (room >= LEAST_WIDTH).then_some(room)
+}
+
+/// Writes the lines of all cells beside each other.
+fn write_row(
+    out: &mut dyn Write,
+    shapes: &[Shape],
+    row: &[Cell],
+    show: Show,
+    room: Option<usize>,
+) -> io::Result<()> {
+    let last = shapes.len().saturating_sub(1);
+    let cells = shapes.iter().enumerate().map(|(index, shape)| {
+        let lines = lines(&row[shape.place], show);
+        let room = room.filter(|_| index == last);
+        let fit = move |line: String| match room {
+            Some(room) => wrap::label(&line, room)
+                .lines()
+                .map(str::to_owned)
+                .collect(),
+            None => vec![line],
+        };
+        lines.flat_map(fit).peekable()
+    });
+    let mut cells: Vec<_> = cells.collect();
+    loop {
+        let line = cells
+            .iter_mut()
+            .map(|lines| lines.next().unwrap_or_default());
+        write_line(out, shapes, line, Style::new())?;
+        if cells.iter_mut().all(|lines| lines.peek().is_none()) {
+            return Ok(());
+        }
     }
 }
 
+fn write_line(
+    out: &mut dyn Write,
+    shapes: &[Shape],
+    cells: impl Iterator<Item = String>,
+    style: Style,
+) -> io::Result<()> {
+    let mut line = String::from(" ");
+    for (shape, cell) in shapes.iter().zip(cells) {
+        let gap = " ".repeat(shape.width.saturating_sub(measure_text_width(&cell)));
+        let cell = match cell.is_empty() {
+            true => cell,
+            false => format!("{style}{cell}{style:#}"),
+        };
+        match shape.is_text {
+            true => line.extend([" ", &cell, &gap, " "]),
+            false => line.extend([" ", &gap, &cell, " "]),
+        }
+    }
+    writeln!(out, "{}", line.trim_end())
+}
+
+/// The lines of a cell; one for most.
+fn lines<'a>(cell: &'a Cell, show: Show) -> Box<dyn Iterator<Item = String> + 'a> {
+    let Cell::Lines(several) = cell else {
+        return Box::new(iter::once(value(cell, show)));
+    };
+    let mut lines = several.lines().peekable();
+    match lines.peek() {
+        None => Box::new(iter::once("none recorded".to_owned())),
+        Some(_) => Box::new(lines.map(|line| one_line(&line))),
+    }
+}
+
+/// A cell of one line.
 fn value(cell: &Cell, show: Show) -> String {
     match cell {
-        Cell::None => String::new(),
+        Cell::None | Cell::Lines(_) => String::new(),
         Cell::Text(text) => one_line(text),
-        Cell::Lines(lines) if lines.is_empty() => "none recorded".to_owned(),
-        Cell::Lines(lines) => {
-            let lines = lines.iter().map(|line| one_line(line));
-            lines.collect::<Vec<_>>().join("\n")
-        }
         Cell::Bytes(bytes) if show.bytes => display::count(*bytes),
         Cell::Bytes(bytes) => display::bytes(*bytes),
         Cell::BytesChange(change) => signed(*change, |size| match show.bytes {

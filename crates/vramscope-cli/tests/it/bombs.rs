@@ -1,25 +1,67 @@
-//! Small files that unpack to anything, opened by the program where it has little memory.
+//! Small files that unpack to anything, and small files whose answers are long, where the program has little memory.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use vramscope_synth::pickle::bombs;
+use vramscope_synth::pickle::{bombs, op, raw::Raw};
 
 /// Address space in KiB: what the program takes for itself, and what it allows a file.
 const ADDRESS_SPACE_KIB: u32 = 400 << 10;
 
 /// Runs `info` on a file within the address space.
 fn info(path: &Path) -> Output {
-    Command::new("sh")
+    limited(&["info"], path).output().unwrap()
+}
+
+/// The program with a file as its last argument, within the address space.
+fn limited(arguments: &[&str], path: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command
         .arg("-c")
         .arg(format!(
-            "ulimit -c 0; ulimit -v {ADDRESS_SPACE_KIB}; exec \"$0\" info \"$1\""
+            "ulimit -c 0; ulimit -v {ADDRESS_SPACE_KIB}; exec \"$0\" \"$@\""
         ))
         .arg(env!("CARGO_BIN_EXE_vramscope"))
+        .args(arguments)
         .arg(path)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
+        .stdin(Stdio::null());
+    command
+}
+
+/// A snapshot of allocations at different addresses, with one stack of equal frames, whose function has a long name.
+fn with_stacks(allocations: u32, frames: usize, name: &str) -> Vec<u8> {
+    let long = |pickle: Raw, text: &str| {
+        let pickle = pickle.op_u32(op::BINUNICODE, text.len() as u32);
+        pickle.bytes(text.as_bytes())
+    };
+    let mut frame = Raw::new().op(op::EMPTY_DICT).op(op::MARK);
+    frame = long(frame.text("name"), name);
+    frame = frame.text("filename").text("a.py").text("line").int1(1);
+    let mut pickle = Raw::proto(4).op(op::EMPTY_DICT).op(op::MARK);
+    pickle = pickle.text("segments").op(op::EMPTY_LIST);
+    pickle = pickle.text("device_traces").op(op::EMPTY_LIST);
+    pickle = pickle.op(op::MARK).op(op::EMPTY_LIST).op(op::MARK);
+    for event in 0..allocations {
+        pickle = pickle.op(op::EMPTY_DICT).op(op::MARK);
+        pickle = pickle.text("action").text("alloc").text("size").int1(7);
+        pickle = pickle.text("addr").op_u32(op::BININT, event << 8);
+        pickle = pickle.text("stream").int1(0).text("frames");
+        pickle = match event {
+            0 => {
+                pickle = pickle.op(op::EMPTY_LIST).op(op::MARK);
+                pickle = pickle.bytes(&frame.clone().op(op::SETITEMS).binput(0).cut());
+                pickle = pickle.bytes(&[op::BINGET, 0].repeat(frames - 1));
+                pickle.op(op::APPENDS).binput(1)
+            }
+            _ => pickle.binget(1),
+        };
+        pickle = pickle.op(op::SETITEMS);
+    }
+    pickle
+        .op(op::APPENDS)
+        .op(op::APPENDS)
+        .op(op::SETITEMS)
+        .stop()
 }
 
 /// Writes a zstd file by hand: a beginning, and a byte 131,072 times for each 4 bytes of the file.
@@ -94,5 +136,32 @@ fn compressed_bombs_are_said_to_need_unpacking_first() {
         let said = String::from_utf8(info(&path).stderr).unwrap();
         assert!(said.contains("the window of the zstd data"), "{said}");
         assert!(said.contains("decompress it first"), "{said}");
+    }
+}
+
+/// An answer is written while it is made: a stack of hundreds of megabytes, and rows that would take as much, in all
+/// forms.
+#[test]
+#[cfg_attr(
+    not(target_os = "linux"),
+    ignore = "only Linux limits the address space"
+)]
+fn long_answers_need_little_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.pickle");
+    let name = "f".repeat(900);
+    for (allocations, frames, least_bytes) in [(1, 300_000, 250 << 20), (100_000, 1, 90 << 20)] {
+        std::fs::write(&path, with_stacks(allocations, frames, &name)).unwrap();
+        for form in ["--bytes", "--json", "--csv"] {
+            let asked = ["find", "", "--stack", "--limit", "0", form];
+            let mut command = limited(&asked, &path);
+            let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+            let mut answer = child.stdout.take().unwrap();
+            let written = std::io::copy(&mut answer, &mut std::io::sink()).unwrap();
+            let status = child.wait().unwrap();
+            println!("{form}: {written} bytes");
+            assert!(status.success(), "{form}: {status}");
+            assert!(written > least_bytes, "{form}: {written}");
+        }
     }
 }

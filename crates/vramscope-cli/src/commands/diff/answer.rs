@@ -31,7 +31,7 @@ pub(super) fn part(pair: &Pair) -> (Part, Vec<SiteChange>) {
     if part
         .tables
         .first()
-        .is_some_and(|changes| changes.rows.is_empty())
+        .is_some_and(|changes| changes.rows.count() == 0)
     {
         part.notes.insert(
             0,
@@ -130,28 +130,27 @@ fn figure_table(part: &mut Part, before: &Figures, after: &Figures) {
         column("after", "after"),
         column("figure", ""),
     ];
+    let row = |change: Cell, [before, after]: [Cell; 2], figure: &str| {
+        vec![change, before, after, Cell::Text(figure.to_owned())]
+    };
     let bytes = |figure: &str, of: fn(&Figures) -> u64| {
         let (before, after) = (of(before), of(after));
         let change = Cell::BytesChange(delta(before, after));
-        vec![
-            change,
-            Cell::Bytes(before),
-            Cell::Bytes(after),
-            Cell::Text(figure.to_owned()),
-        ]
+        let cells = [Cell::Bytes(before), Cell::Bytes(after)];
+        (before != after).then(|| row(change, cells, figure))
     };
     let number = |figure: &str, of: fn(&Figures) -> u64| {
         let (before, after) = (of(before), of(after));
         let change = Cell::NumberChange(delta(before, after));
-        vec![
-            change,
-            Cell::Number(before),
-            Cell::Number(after),
-            Cell::Text(figure.to_owned()),
-        ]
+        let cells = [Cell::Number(before), Cell::Number(after)];
+        (before != after).then(|| row(change, cells, figure))
     };
-    let [start, end] = [before, after].map(|side| Cell::or_none(side.duration_us, Cell::SpanUs));
-    let mut rows = vec![
+    let durations = [before.duration_us, after.duration_us];
+    let duration = (durations[0] != durations[1]).then(|| {
+        let cells = durations.map(|us| Cell::or_none(us, Cell::SpanUs));
+        row(Cell::None, cells, "duration")
+    });
+    let rows = [
         number("event compared", |side| side.moment.into()),
         bytes("reserved then", |side| side.reserved_bytes),
         bytes("peak", |side| side.peak_active_bytes),
@@ -161,9 +160,9 @@ fn figure_table(part: &mut Part, before: &Figures, after: &Figures) {
         number("allocations", |side| side.allocations),
         number("segments made or mapped", |side| side.segment_allocs),
         number("segments freed or unmapped", |side| side.segment_frees),
-        vec![Cell::None, start, end, Cell::Text("duration".to_owned())],
+        duration,
     ];
-    rows.retain(|row| row[1] != row[2]);
+    let rows = rows.into_iter().flatten().collect();
     part.table("figures", "figures that differ", &COLUMNS, rows);
 }
 

@@ -1,5 +1,7 @@
 //! The answer of `info` as parts, for JSON: one about the file, then one per device.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 use vramscope_core::analysis::memory::capture::Capture;
@@ -61,7 +63,11 @@ fn file_part(info: &Info) -> Part {
     };
     let source = &summary.source;
     let containers = source.containers.iter().map(ToString::to_string);
-    figure(&mut part, "containers", Cell::Lines(containers.collect()));
+    figure(
+        &mut part,
+        "containers",
+        Cell::Lines(Arc::new(containers.collect::<Vec<_>>())),
+    );
     figure(&mut part, "file_bytes", Cell::Bytes(source.file_bytes));
     figure(
         &mut part,
@@ -111,7 +117,11 @@ fn capture_part(part: &mut Part, capture: &Capture) {
         column("other_samples", ""),
     ];
     figure(part, "capture_tool", text(&capture.tool));
-    figure(part, "program", Cell::Lines(capture.program.clone()));
+    figure(
+        part,
+        "program",
+        Cell::Lines(Arc::new(capture.program.clone())),
+    );
     let process = Some(capture.process).filter(|&process| process > 0);
     figure(part, "process", Cell::or_none(process, Cell::Number));
     figure(
@@ -243,7 +253,7 @@ fn site_table(peak: &PeakSites) -> Table {
             sum("allocations", ""),
             column("call_site", ""),
         ],
-        rows: rows.collect(),
+        rows: Box::new(rows.collect::<Vec<_>>()),
         csv_rows: Vec::new(),
         unmade,
     }
@@ -297,7 +307,7 @@ fn warning_table(part: &mut Part, summary: &Summary) {
             Cell::Number(warning.count),
             word("kind"),
             word("detail"),
-            Cell::Lines(warning.places.clone()),
+            Cell::Lines(Arc::new(warning.places.clone())),
         ]
     });
     part.table("warnings", "", &COLUMNS, rows.collect());

@@ -1,7 +1,7 @@
 //! The text of `info`: labels to the left, figures aligned, exact bytes beside the rounded ones.
 
 use std::fmt::Write as _;
-use std::slice;
+use std::io::{self, Write};
 use std::time::{Duration, UNIX_EPOCH};
 
 use vramscope_core::analysis::memory::capture::{Capture, Ended};
@@ -20,11 +20,17 @@ const LABEL: usize = 16;
 /// The longest wrapped line, in characters.
 const WIDTH: usize = 95;
 
-/// The whole text: all files, and their comparison.
-pub(super) fn render(infos: &[Info], ranks: Option<&Part>) -> String {
-    let mut texts: Vec<_> = infos.iter().map(file_text).collect();
-    texts.extend(ranks.map(|part| report::text(slice::from_ref(part), Show::default())));
-    texts.join("\n")
+/// Writes the whole text: all files, and their comparison.
+pub(super) fn write(out: &mut dyn Write, infos: &[Info], ranks: Option<&Part>) -> io::Result<()> {
+    for (place, info) in infos.iter().enumerate() {
+        let gap = if place > 0 { "\n" } else { "" };
+        write!(out, "{gap}{}", file_text(info))?;
+    }
+    if let Some(ranks) = ranks {
+        out.write_all(b"\n")?;
+        report::write_text(out, ranks, Show::default())?;
+    }
+    Ok(())
 }
 
 fn file_text(info: &Info) -> String {

@@ -1,7 +1,7 @@
 //! One device of a recording, and the results that several analyses of it share.
 
-use std::cell::OnceCell;
 use std::fmt;
+use std::sync::OnceLock;
 
 use super::Recording;
 use crate::Snapshot;
@@ -26,21 +26,21 @@ use crate::model::{Action, Context, DeviceIndex, PoolId};
 /// Results about one device, each computed on first use. Columns have one value per allocation.
 #[derive(Default)]
 pub(super) struct Prepared {
-    site_of: OnceCell<Vec<CallSiteId>>,
-    stack_of: OnceCell<Vec<StackId>>,
-    context_of: OnceCell<Vec<ContextId>>,
-    stream_of: OnceCell<Vec<Option<i64>>>,
-    pool_of: OnceCell<Vec<Option<PoolId>>>,
-    notes: OnceCell<Vec<(AllocationId, StringId)>>,
-    rule_of: OnceCell<Vec<RuleId>>,
-    phases: OnceCell<Phases>,
-    lanes: OnceCell<Lanes>,
-    markers: OnceCell<Markers>,
-    sums: OnceCell<RangeSums>,
-    steps: OnceCell<Option<Steps>>,
-    segments: OnceCell<SegmentHistory>,
-    replay: OnceCell<Replay>,
-    allocator: OnceCell<AllocatorIndex>,
+    site_of: OnceLock<Vec<CallSiteId>>,
+    stack_of: OnceLock<Vec<StackId>>,
+    context_of: OnceLock<Vec<ContextId>>,
+    stream_of: OnceLock<Vec<Option<i64>>>,
+    pool_of: OnceLock<Vec<Option<PoolId>>>,
+    notes: OnceLock<Vec<(AllocationId, StringId)>>,
+    rule_of: OnceLock<Vec<RuleId>>,
+    phases: OnceLock<Phases>,
+    lanes: OnceLock<Lanes>,
+    markers: OnceLock<Markers>,
+    sums: OnceLock<RangeSums>,
+    steps: OnceLock<Option<Steps>>,
+    segments: OnceLock<SegmentHistory>,
+    replay: OnceLock<Replay>,
+    allocator: OnceLock<AllocatorIndex>,
 }
 
 /// One device of a recording.

@@ -8,8 +8,8 @@ mod device;
 #[cfg(test)]
 mod tests;
 
-use std::cell::OnceCell;
 use std::cmp::Reverse;
+use std::sync::OnceLock;
 
 pub use self::device::Device;
 use self::device::Prepared;
@@ -29,12 +29,12 @@ pub struct Recording {
     /// One history per device, in the order of [`devices`](Self::devices).
     pub histories: Vec<History>,
     prepared: Vec<Prepared>,
-    classes: OnceCell<FrameClasses>,
-    call_sites: OnceCell<CallSites>,
-    signals: OnceCell<StackSignals>,
-    frees_tell: OnceCell<bool>,
-    ranges: OnceCell<Vec<NamedRange>>,
-    streams: OnceCell<Streams>,
+    classes: OnceLock<FrameClasses>,
+    call_sites: OnceLock<CallSites>,
+    signals: OnceLock<StackSignals>,
+    frees_tell: OnceLock<bool>,
+    ranges: OnceLock<Vec<NamedRange>>,
+    streams: OnceLock<Streams>,
 }
 
 impl Recording {
@@ -66,12 +66,12 @@ impl Recording {
             prepared: histories.iter().map(|_| Prepared::default()).collect(),
             snapshot,
             histories,
-            classes: OnceCell::new(),
-            call_sites: OnceCell::new(),
-            signals: OnceCell::new(),
-            frees_tell: OnceCell::new(),
-            ranges: OnceCell::new(),
-            streams: OnceCell::new(),
+            classes: OnceLock::new(),
+            call_sites: OnceLock::new(),
+            signals: OnceLock::new(),
+            frees_tell: OnceLock::new(),
+            ranges: OnceLock::new(),
+            streams: OnceLock::new(),
         }
     }
 
