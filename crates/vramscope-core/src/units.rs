@@ -55,6 +55,33 @@ impl fmt::Display for TorchBytes {
     }
 }
 
+/// A part of a whole that prints as `12.3 %`, rounded to the nearest tenth.
+///
+/// What is not nothing and not all never prints as such: `<0.1 %`, `99.9 %`. Of nothing, it is `0 %`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Percent {
+    /// The part, at most `whole`.
+    pub part: u64,
+    /// The whole.
+    pub whole: u64,
+}
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (part, whole) = (u128::from(self.part), u128::from(self.whole));
+        if part == 0 || whole == 0 {
+            return f.pad("0 %");
+        }
+        if part >= whole {
+            return f.pad("100 %");
+        }
+        match ((part * 2000 + whole) / (whole * 2)).min(999) {
+            0 => f.pad("<0.1 %"),
+            tenths => f.pad(&format!("{}.{} %", tenths / 10, tenths % 10)),
+        }
+    }
+}
+
 /// A count that prints with thousands separators: `1,234,567`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Count(pub u64);
@@ -103,6 +130,22 @@ mod tests {
             (u128::from(u64::MAX) * 2, "32.0EiB"),
         ] {
             assert_eq!(TorchBytes(bytes).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn only_nothing_and_all_print_as_such() {
+        for (part, whole, text) in [
+            (0, 5, "0 %"),
+            (1, 0, "0 %"),
+            (1, 1_000_000, "<0.1 %"),
+            (1, 3, "33.3 %"),
+            (2, 3, "66.7 %"),
+            (9_999, 10_000, "99.9 %"),
+            (5, 5, "100 %"),
+            (u64::MAX, u64::MAX, "100 %"),
+        ] {
+            assert_eq!(Percent { part, whole }.to_string(), text);
         }
     }
 

@@ -5,12 +5,14 @@
 //! of its peak from empty, and its agreement with the recording event by event from the recorded start. If the latter
 //! is too low, there is no comparison.
 
+mod conclusion;
 mod words;
 
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::conclusion::{add_conclusion, conclusion, is_worth_replaying};
 use super::problems::ArenaKey;
 use super::trust;
 pub use super::trust::ModelError;
@@ -63,6 +65,8 @@ pub struct WhatIf {
     pub verdict: Verdict,
     /// The verdict in a sentence or two; empty for the file's own settings.
     pub says: String,
+    /// Whether the torch that wrote the file seems to refuse one of these settings, because it is newer.
+    pub needs_newer_torch: bool,
     /// Further remarks on these settings, in sentences; mostly empty.
     pub remark: String,
 }
@@ -162,6 +166,7 @@ impl WhatIf {
             reserved_steps: Vec::new(),
             verdict: self.verdict,
             says: self.says.clone(),
+            needs_newer_torch: self.needs_newer_torch,
             remark: self.remark.clone(),
         }
     }
@@ -173,10 +178,11 @@ impl WhatIf {
     }
 
     /// Sort key of suggested settings: first those that serve all requests, then doubtful ones, then those that do
-    /// not; within each the lowest peak first.
+    /// not, then those that the recorded torch refuses; within each the lowest peak first.
     #[must_use]
     pub fn rank(&self) -> (u8, u64) {
         let fails = match self.verdict {
+            _ if self.needs_newer_torch => 3,
             Verdict::OutOfMemory => 2,
             Verdict::TooClose => 1,
             _ => 0,
@@ -229,6 +235,8 @@ impl WhatIf {
             let before = recorded.get(&arena.key).copied().unwrap_or(0);
             arena.change_bytes = delta(before, arena.peak_reserved_bytes);
         }
+        self.needs_newer_torch = baseline.settings.is_old()
+            && settings.large_segment_bytes != baseline.settings.large_segment_bytes;
         self.says = words::verdict(self, own, error);
         self.remark = words::remark(self, own, &baseline.settings, settings);
     }

@@ -4,7 +4,7 @@
 //! looks larger than it is. Counts have thousands separators. Times are offsets from the first
 //! event, or UTC, because files do not record a time zone.
 
-use vramscope_core::units::{Bytes, Count};
+use vramscope_core::units::{Bytes, Count, Percent};
 
 const SECOND_US: u64 = 1_000_000;
 
@@ -47,6 +47,12 @@ pub fn count_change(before: u64, after: u64) -> String {
 #[must_use]
 pub fn count(count: u64) -> String {
     Count(count).to_string()
+}
+
+/// A part of a whole: `12.3 %`.
+#[must_use]
+pub fn percent(part: u64, whole: u64) -> String {
+    Percent { part, whole }.to_string()
 }
 
 /// An event by its number, from 1: `event 12,345`.

@@ -61,21 +61,6 @@ pub fn weight_text(weight: Weight, sum: u64) -> String {
     }
 }
 
-/// A share as text: `12.3 %`, rounded down; `<0.1 %` for less, `0 %` for nothing.
-#[must_use]
-pub fn share_text(part: u64, whole: u64) -> String {
-    if part == 0 || whole == 0 {
-        return "0 %".to_owned();
-    }
-    // Rounded down as sizes are: 99.96 % is not all.
-    let thousandths = (u128::from(part) * 1000 / u128::from(whole)).min(1000);
-    match (thousandths / 10, thousandths % 10) {
-        (0, 0) => "<0.1 %".to_owned(),
-        (100, _) => "100 %".to_owned(),
-        (whole, tenth) => format!("{whole}.{tenth} %"),
-    }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -144,21 +129,6 @@ pub(crate) mod tests {
             tree.end[parent] = tree.end[parent].max(tree.end[node]);
         }
         tree
-    }
-
-    #[test]
-    fn shares_are_cut_off() {
-        for (part, whole, text) in [
-            (0, 5, "0 %"),
-            (1, 0, "0 %"),
-            (1, 1_000_000, "<0.1 %"),
-            (1, 3, "33.3 %"),
-            (9_999, 10_000, "99.9 %"),
-            (5, 5, "100 %"),
-            (u64::MAX, u64::MAX, "100 %"),
-        ] {
-            assert_eq!(share_text(part, whole), text);
-        }
     }
 
     #[test]

@@ -67,6 +67,7 @@ impl ViewKind {
             EvidenceOf::CallStacks => Self::Flame,
             EvidenceOf::Allocations => Self::Table,
             EvidenceOf::FileFacts => Self::Facts,
+            EvidenceOf::Replays => Self::WhatIf,
         }
     }
 

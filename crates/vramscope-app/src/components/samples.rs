@@ -54,7 +54,7 @@ const SAMPLES: [Sample; 4] = [
     Sample {
         file: "out-of-memory.pickle.gz",
         title: "Out of memory",
-        text: "Each step keeps a little more, until an allocation fails.",
+        text: "Enough is free, but in pieces: a request fails that other settings would serve.",
         bands: &[
             (0.0, 120.0, 0.0, 12.0),
             (10.0, 120.0, 12.0, 18.0),

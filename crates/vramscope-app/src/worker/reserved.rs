@@ -9,7 +9,7 @@ use vramscope_core::analysis::time::history::NEVER;
 use vramscope_core::analysis::time::lifetime::Lifetime;
 use vramscope_core::ids::EventId;
 use vramscope_core::model::SegmentKind;
-use vramscope_core::units::{Bytes, Count};
+use vramscope_core::units::{Bytes, Count, Percent};
 use vramscope_view::extent::edges;
 use vramscope_view::raster::Bands;
 
@@ -128,14 +128,17 @@ fn properties(
         .collect()
 }
 
-/// The allocations in a segment, e.g. `3, 12.0 MiB (60 % of it)`; `None` if nothing of it is mapped.
+/// The allocations in a segment, e.g. `3, 12.0 MiB (60.2 % of it)`; `None` if nothing of it is mapped.
 fn requested(inside: &SegmentContents) -> Option<String> {
     if inside.mapped_bytes == 0 {
         return None;
     }
-    let share = inside.requested_bytes as f64 / inside.mapped_bytes as f64 * 100.0;
+    let share = Percent {
+        part: inside.requested_bytes,
+        whole: inside.mapped_bytes,
+    };
     Some(format!(
-        "{}, {} ({share:.0} % of it)",
+        "{}, {} ({share} of it)",
         Count(inside.allocations),
         Bytes(inside.requested_bytes)
     ))

@@ -11,8 +11,10 @@ use vramscope_core::analysis::memory::settings::AllocatorConfig;
 use vramscope_core::analysis::report::findings::{FailedRequest, sized_place_label};
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_core::ids::{EventId, StackId};
+use vramscope_plan::what_if::baseline;
 
 use super::peak::{live_table, moment_facts};
+use super::what_if::conclude;
 use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
 use crate::hints::hints;
@@ -121,6 +123,13 @@ impl Options {
             "failed requests",
             Cell::Number(failures.count()),
         );
+        if failures.count() > 0
+            && let Ok(baseline) = baseline(**device)
+        {
+            let tried = baseline.suggestions.iter();
+            let tried = tried.flat_map(|changes| baseline.what_if(**device, changes));
+            conclude(&mut part, device, &baseline, &tried.collect::<Vec<_>>());
+        }
         failures_table(&mut part, &failures);
         retries(&mut part, &failures);
         notes(&mut part, &failures);

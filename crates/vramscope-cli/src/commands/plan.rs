@@ -12,7 +12,7 @@ use vramscope_plan::what_if::WhatIf;
 use vramscope_plan::{DevicePlan, Planner, Step, StepKind};
 
 use self::export::Export;
-use super::what_if::baseline_parts;
+use super::what_if::{baseline_parts, conclude};
 use crate::arguments::{Inputs, Show, parse_time};
 use crate::failure::Failure;
 use crate::inputs::{Question, ask};
@@ -265,6 +265,7 @@ fn settings(part: &mut Part, device: &Device<'_>, planner: &Planner) {
         .flat_map(|changes| baseline.what_if(**device, changes))
         .collect();
     rows.sort_by_key(WhatIf::rank);
+    conclude(part, device, baseline, &rows);
     baseline_parts(part, baseline, &rows);
     let device = rows.iter().map(|row| (row, None, row.peak_reserved_bytes));
     let arenas = rows.iter().flat_map(|row| {

@@ -6,7 +6,7 @@ use clap::Args;
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_core::analysis::search::filter::ExactBytes;
 use vramscope_plan::allocator_model::ModelSettings;
-use vramscope_plan::what_if::{Baseline, WhatIf, baseline};
+use vramscope_plan::what_if::{Baseline, WhatIf, baseline, conclusion};
 
 use crate::arguments::{Inputs, Show, Size, parse_size};
 use crate::failure::Failure;
@@ -89,6 +89,9 @@ impl Options {
         if self.set.is_empty() {
             rows.sort_by_key(WhatIf::rank);
         }
+        if self.set.is_empty() && self.capacity.is_none() {
+            conclude(&mut part, device, &baseline, &rows);
+        }
         baseline_parts(&mut part, &baseline, &rows);
         Ok(part)
     }
@@ -107,6 +110,14 @@ impl Options {
         let sets = sets.iter().filter(|changes| !changes.trim().is_empty());
         let limited = sets.map(|changes| format!("{capacity},{changes}"));
         std::iter::once(capacity.clone()).chain(limited).collect()
+    }
+}
+
+/// Adds what the replays with the suggested settings amount to.
+pub(super) fn conclude(part: &mut Part, device: &Device<'_>, baseline: &Baseline, rows: &[WhatIf]) {
+    if let Some(found) = conclusion(**device, baseline, rows) {
+        part.fact("conclusion", "conclusion", Cell::Text(found.title));
+        part.notes.push(found.seen);
     }
 }
 

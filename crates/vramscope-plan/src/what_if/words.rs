@@ -74,13 +74,10 @@ pub(super) fn remark(
         ""
     };
     let limit = limit_changed(recorded, settings);
-    let version = match settings.large_segment_bytes != recorded.large_segment_bytes
-        && recorded.is_old()
-    {
-        true => {
-            " large_segment_size_mb is new in torch of 2026; this file seems to be of an older one, which refuses it."
-        }
-        false => "",
+    let version = if row.needs_newer_torch {
+        " large_segment_size_mb is new in torch of 2026; this file seems to be of an older one, which refuses it."
+    } else {
+        ""
     };
     format!("{rescued}{also}{without}{limit}{version}")
         .trim_start()

@@ -14,7 +14,8 @@ use crate::protocol::views::flame::{
     About, Answer, FlameScene, NodeKey, Question, TrailStep, TreeAnswer, TreeKind, TreeQuestion,
 };
 use crate::state::Shared;
-use vramscope_view::flame::{FlameCell, Shape, share_text, weight_text};
+use vramscope_view::display;
+use vramscope_view::flame::{FlameCell, Shape, weight_text};
 
 #[derive(Properties, PartialEq)]
 pub(super) struct FlameChartProps {
@@ -157,7 +158,7 @@ fn head(props: &FlameChartProps, drawn: Option<&Drawn>) -> Html {
         _ => None,
     };
     let focus = focus.map(|(sums, above, last)| {
-        let share = share_text(sums.weight, answer.whole.weight);
+        let share = display::percent(sums.weight, answer.whole.weight);
         let words = format!("{}, {share}", weight_text(about.weight, sums.weight));
         in_focus(props, words, above.key, last)
     });

@@ -7,7 +7,7 @@ use crate::protocol::views::flame::{About, Answer, Weight};
 use crate::state::sentences;
 use vramscope_core::analysis::code::call_tree::Sums;
 use vramscope_view::display;
-use vramscope_view::flame::{FlameCell, share_text, weight_text};
+use vramscope_view::flame::{FlameCell, weight_text};
 
 /// The total of the selection, and how much of it the search matches.
 pub(super) fn whole(about: &About, answer: &Answer) -> Html {
@@ -37,7 +37,7 @@ fn matches(weight: Weight, sums: &Sums) -> String {
     format!(
         "matches: {}, {}",
         weight_text(weight, sums.matched),
-        share_text(sums.matched, sums.weight)
+        display::percent(sums.matched, sums.weight)
     )
 }
 
@@ -49,7 +49,7 @@ pub(super) fn of_cell(about: &About, answer: &Answer, cell: &FlameCell) -> Html 
         <>
             <p>
                 <strong>{ weight_text(weight, sums.weight) }</strong>
-                { format!(" · {} of all", share_text(sums.weight, answer.whole.weight)) }
+                { format!(" · {} of all", display::percent(sums.weight, answer.whole.weight)) }
             </p>
             <p class="muted">
                 if weight == Weight::Count { { display::bytes_exact(sums.bytes) } }

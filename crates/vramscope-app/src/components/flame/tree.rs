@@ -16,7 +16,7 @@ use crate::protocol::views::flame::{
 };
 use crate::state::Shared;
 use vramscope_view::display;
-use vramscope_view::flame::{share_text, weight_text};
+use vramscope_view::flame::weight_text;
 
 /// Indentation of a level, CSS px.
 const INDENT_PX: u32 = 12;
@@ -288,10 +288,10 @@ pub(super) fn numbers(
     html! {
         <>
             <span class="number" title={display::bytes_exact(total.bytes)}>{ short(total.weight) }</span>
-            <span class="number part">{ share_text(total.weight, whole) }</span>
+            <span class="number part">{ display::percent(total.weight, whole) }</span>
             <span class="number" title={display::bytes_exact(own.bytes)}>{ if own.count > 0 { short(own.weight) } else { String::new() } }</span>
             <span class="number count">{ other }</span>
-            if has_search { <span class="number matched">{ share_text(total.matched, total.weight) }</span> }
+            if has_search { <span class="number matched">{ display::percent(total.matched, total.weight) }</span> }
         </>
     }
 }

@@ -9,6 +9,7 @@ use yew::prelude::*;
 use super::rows::row_table;
 use super::{evidence, words};
 use crate::components::commands::{Commands, use_commands};
+use crate::components::copy_button::CopyButton;
 use crate::components::icons::{Glyph, Icon};
 use crate::protocol::ThemeName;
 use crate::state::choices::FlameChoices;
@@ -62,9 +63,15 @@ fn card(commands: &Commands, props: &CardsProps, card: &Finding) -> Html {
                 <ul class="try">{ for card.to_try.iter().map(|text| html! { <li>{ text }</li> }) }</ul>
             </details>
             { for card.tables.iter().filter(|table| !table.rows.is_empty()).map(|of| table(commands, of, is_open, props.theme)) }
+            { for card.evidence.iter().filter_map(|of| of.variable.clone()).map(variable) }
             <p class="evidence">{ for card.evidence.iter().map(|of| link(commands, &props.choices, of)) }</p>
         </article>
     }
+}
+
+/// An environment variable to copy.
+fn variable(variable: String) -> Html {
+    html! { <p class="conf"><code>{ &variable }</code><CopyButton text={variable} what="setting" /></p> }
 }
 
 fn figure(figure: &Figure) -> Html {

@@ -4,7 +4,7 @@ use vramscope_core::analysis::report::findings::Evidence;
 use vramscope_core::analysis::time::selection::Selection;
 use yew::Callback;
 
-use crate::state::choices::{FlameChoices, FlameWhat};
+use crate::state::choices::{FlameChoices, FlameWhat, SettingChanges, WhatIfChoices, WhatIfPanel};
 use crate::state::{Action, Chosen, ViewKind};
 
 /// The actions that show a piece of evidence. The view comes first, because the others apply to it.
@@ -28,6 +28,13 @@ fn actions(evidence: &Evidence, choices: &FlameChoices) -> Vec<Action> {
         actions.push(Action::Choose(Chosen::Flame(FlameChoices {
             what,
             ..choices.clone()
+        })));
+    }
+    if let Some(settings) = &evidence.settings {
+        actions.push(Action::Choose(Chosen::WhatIf(WhatIfChoices {
+            panel: WhatIfPanel::Settings,
+            step: None,
+            settings: SettingChanges::of(settings),
         })));
     }
     actions

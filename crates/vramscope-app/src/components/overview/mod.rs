@@ -17,12 +17,15 @@ use self::steps::StepsSection;
 use self::tiles::Tiles;
 use super::commands::use_commands;
 use super::facts_view::notes_list;
-use super::hooks::{use_answer, use_painted};
+use super::hooks::{use_answer, use_painted, use_rounds};
 use super::view_props::ViewProps;
 use crate::protocol::views::overview::OverviewOf;
+use crate::protocol::views::what_if;
 use crate::protocol::{Note, ThemeName};
 use crate::state::choices::FlameChoices;
+use vramscope_core::analysis::report::findings::Finding;
 use vramscope_core::analysis::report::overview::Overview;
+use vramscope_plan::what_if::add_conclusion;
 
 #[component]
 pub(super) fn OverviewView(props: &ViewProps) -> Html {
@@ -32,6 +35,8 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
     let answered = use_answer(&props.session, Some(question));
     let found = answered.and_then(|answered| answered.answer);
     use_painted("overview", found.clone());
+    let of_device = found.filter(|found| found.device == props.look.device);
+    let concluded = use_conclusion(props, of_device.is_some());
     // Notes on failures are left out, because each failure is also a finding.
     let notes = props.file.notes().map(|(_, note)| note);
     let notes: Vec<Note> = notes
@@ -52,8 +57,8 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
     }
     html! {
         <section ref={root} class="view overview" aria-label="Overview" tabindex="0" data-scrolls="">
-            if let Some(found) = found.filter(|found| found.device == props.look.device) {
-                <Found found={Overview::clone(&found)} choices={props.choices.flame.clone()} {notes} theme={props.look.theme} />
+            if let Some(found) = of_device {
+                <Found found={Overview::clone(&found)} {concluded} choices={props.choices.flame.clone()} {notes} theme={props.look.theme} />
             } else {
                 <p class="muted wait">{ "Looking through the recording…" }</p>
             }
@@ -61,9 +66,28 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
     }
 }
 
+/// What replays with other settings of the allocator amount to, computed after everything else.
+#[hook]
+fn use_conclusion(props: &ViewProps, is_idle: bool) -> Option<Finding> {
+    let device = props.look.device;
+    let answered = use_rounds(
+        &props.session,
+        |round| is_idle.then_some(what_if::Question::Conclude { device, round }),
+        |answer| matches!(answer, what_if::Answer::Concluded(concluded) if concluded.is_done),
+    );
+    match answered?.answer.as_deref() {
+        Some(what_if::Answer::Concluded(concluded)) if concluded.device == device => {
+            concluded.finding.clone()
+        }
+        _ => None,
+    }
+}
+
 #[derive(Properties, PartialEq)]
 struct FoundProps {
     found: Overview,
+    /// What replays amount to, once they have ended.
+    concluded: Option<Finding>,
     choices: FlameChoices,
     notes: Vec<Note>,
     /// The theme, for the colours of call sites.
@@ -75,12 +99,16 @@ struct FoundProps {
 fn Found(props: &FoundProps) -> Html {
     let commands = use_commands();
     let found = &props.found;
+    let mut findings = found.findings.clone();
+    if let Some(concluded) = &props.concluded {
+        add_conclusion(&mut findings, concluded.clone());
+    }
     html! {
         <div class="page">
             <Tiles found={found.clone()} />
-            <div class={classes!("columns", found.findings.is_empty().then_some("calm"))}>
+            <div class={classes!("columns", findings.is_empty().then_some("calm"))}>
                 <div class="column">
-                    <Cards findings={found.findings.clone()} choices={props.choices.clone()} theme={props.theme} has_trace={found.events > 1} />
+                    <Cards {findings} choices={props.choices.clone()} theme={props.theme} has_trace={found.events > 1} />
                     if !props.notes.is_empty() {
                         <section class="recording">
                             <h3>{ "About the recording" }</h3>

@@ -33,7 +33,7 @@ pub(in crate::components) fn row_table(
     let theme = Theme::of(theme);
     let row = |row: &FindingRow| {
         let count = format!("{} {}", display::count(row.count), table.counted);
-        let percent = whole.map(|whole| 100.0 * words::share(row.bytes, whole));
+        let percent = whole.map(|whole| display::percent(row.bytes, whole));
         let title = format!(
             "{} · {}, {count}",
             row.label,
@@ -46,7 +46,7 @@ pub(in crate::components) fn row_table(
                 <span class="grow label">{ label(commands, row) }</span>
                 if !row.remark.is_empty() { <span class="muted remark">{ &row.remark }</span> }
                 <span class="number muted">{ display::count(row.count) }{ " ×" }</span>
-                if let Some(percent) = percent { <span class="number muted percent">{ words::percent(percent) }</span> }
+                if let Some(percent) = percent { <span class="number muted percent">{ percent }</span> }
                 <span class="number bytes">{ display::bytes(row.bytes) }</span>
             </li>
         }

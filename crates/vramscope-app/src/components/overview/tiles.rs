@@ -103,7 +103,6 @@ fn reserved(commands: &Commands, found: &Overview, at: &GapAt) -> Tile {
 }
 
 fn gap(gap: &Gap) -> Tile {
-    let percent = 100.0 * words::share(gap.gap_bytes(), gap.reserved_bytes);
     Tile {
         name: "Idle at the peak",
         value: display::bytes(gap.gap_bytes()),
@@ -112,7 +111,7 @@ fn gap(gap: &Gap) -> Tile {
             sentences::exact_bytes(gap.gap_bytes())
         ),
         remark: html! {
-            format!("{} of {}", words::percent(percent), display::bytes(gap.reserved_bytes))
+            format!("{} of {}", display::percent(gap.gap_bytes(), gap.reserved_bytes), display::bytes(gap.reserved_bytes))
         },
     }
 }

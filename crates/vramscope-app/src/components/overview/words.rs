@@ -114,25 +114,3 @@ pub(super) fn since(start_us: Option<i64>, time_us: Option<i64>) -> Option<i64> 
     let (time, start) = time_us.zip(start_us)?;
     Some(time.saturating_sub(start))
 }
-
-/// `12.3 %`, `0.4 %`; whole numbers from 10 on.
-pub(in crate::components) fn percent(percent: f64) -> String {
-    if percent >= 9.95 {
-        format!("{percent:.0} %")
-    } else {
-        format!("{percent:.1} %")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn percentages() {
-        assert_eq!(
-            [percent(0.04), percent(9.96), percent(99.9)],
-            ["0.0 %", "10 %", "100 %"]
-        );
-    }
-}

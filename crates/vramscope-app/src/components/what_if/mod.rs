@@ -20,9 +20,8 @@ use self::packing::PackingPanel;
 use self::settings::SettingsPanel;
 use super::choice::Choice;
 use super::commands::use_commands;
-use super::hooks::{Answered, use_answer, use_painted};
+use super::hooks::{use_painted, use_rounds};
 use super::view_props::ViewProps;
-use crate::engine::Session;
 use crate::protocol::views::what_if::{Answer, Planned, Question, Stage};
 use crate::state::choices::{WhatIfChoices, WhatIfPanel};
 use crate::state::{Action, Chosen, Shared};
@@ -125,30 +124,6 @@ fn use_plan(props: &ViewProps, search_ms: u32) -> Option<PlannedRef> {
     let known = answered.and_then(|answered| answered.answer.map(PlannedRef));
     let of_device = |known: &PlannedRef| known.get().map(|planned| planned.plan.device);
     known.filter(|known| of_device(known) == Some(device))
-}
-
-/// Repeats a question with increasing numbers until the answer is complete; returns the latest
-/// answer.
-#[hook]
-fn use_rounds<Q, D>(session: &Session, question: Q, is_done: D) -> Option<Answered<Question>>
-where
-    Q: FnOnce(u32) -> Option<Question>,
-    D: FnOnce(&Answer) -> bool,
-{
-    let round = use_state_eq(|| 0_u32);
-    let question = question(*round);
-    let answered = use_answer(session, question.clone());
-    let newest = answered
-        .as_ref()
-        .filter(|answered| Some(&answered.question) == question.as_ref());
-    let answer = newest.and_then(|answered| answered.answer.as_deref());
-    let goes_on = answer.is_some_and(|answer| !is_done(answer));
-    use_effect_with((question, goes_on), move |(_, goes_on)| {
-        if *goes_on {
-            round.set(round.wrapping_add(1));
-        }
-    });
-    answered
 }
 
 #[derive(Properties, PartialEq)]

@@ -4,6 +4,7 @@
 //! on for a few ms, and other questions have their turn in between.
 
 use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::report::findings::Finding;
 use vramscope_core::model::DeviceIndex;
 use vramscope_plan::what_if::WhatIf;
 use vramscope_plan::{ArenaPlan, DevicePlan};
@@ -52,6 +53,12 @@ pub enum Question {
         /// Counts the questions, so that each is another one.
         round: u32,
     },
+    /// Replay the same if that may conclude something. Answered by [`Answer::Concluded`].
+    Conclude {
+        device: DeviceIndex,
+        /// Counts the questions, so that each is another one.
+        round: u32,
+    },
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -62,6 +69,7 @@ pub enum Answer {
     Arenas(ArenaRows),
     Replay(Box<Replayed>),
     Tries(Tries),
+    Concluded(Concluded),
 }
 
 /// A plan as far as it is known.
@@ -147,6 +155,16 @@ pub struct Tries {
     /// In order of suggestion, and the best first once all are replayed.
     pub rows: Vec<Try>,
     /// Whether the replay has ended.
+    pub is_done: bool,
+}
+
+/// What replays with other settings amount to.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Concluded {
+    pub device: DeviceIndex,
+    /// The finding; `None` if there is none, or not yet.
+    pub finding: Option<Finding>,
+    /// Whether the replays have ended.
     pub is_done: bool,
 }
 

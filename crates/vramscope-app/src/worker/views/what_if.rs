@@ -3,12 +3,15 @@
 mod replay;
 
 use vramscope_core::model::DeviceIndex;
+use vramscope_plan::what_if::{conclusion, is_worth_replaying};
 use vramscope_plan::{ArenaKey, DevicePlan, Planner, StepKind};
 use vramscope_view::map::{GroupMark, PackedGroup, PackedMap};
 
 use super::super::document::{Device, Document};
 use super::super::pace::Pace;
-use crate::protocol::views::what_if::{Answer, ArenaRows, Planned, Question, Replayed, Stage};
+use crate::protocol::views::what_if::{
+    Answer, ArenaRows, Concluded, Planned, Question, Replayed, Stage,
+};
 
 /// Time of work on one question, in ms. Other questions have their turn after it.
 const SLICE_MS: f64 = 24.0;
@@ -73,11 +76,7 @@ pub(super) fn answer(
             ..
         } => {
             let device = document.device(*device)?;
-            // Other settings are compared with the file's own, whose replay is part of the plan.
-            let work = work(device, &mut cache.works);
-            if work.stage(0.0) != Stage::Done {
-                work.go_on(device, 0.0);
-            }
+            let work = modelled(device, &mut cache.works);
             let replayed = match work.planner.baseline() {
                 Some(baseline) => {
                     let replays = &mut cache.replays;
@@ -99,7 +98,51 @@ pub(super) fn answer(
             let baseline = baseline.filter(|baseline| baseline.refusal.is_none())?;
             Answer::Tries(cache.replays.tries(device, baseline))
         }
+        Question::Conclude { device, .. } => {
+            let device = document.device(*device)?;
+            Answer::Concluded(concluded(device, cache))
+        }
     })
+}
+
+/// The work on the plan of a device, after a slice of work on its model. Other settings are compared with the file's
+/// own, whose replay is part of the plan.
+fn modelled<'a>(device: Device<'_>, works: &'a mut Vec<Work>) -> &'a mut Work {
+    let work = work(device, works);
+    if work.stage(0.0) != Stage::Done {
+        work.go_on(device, 0.0);
+    }
+    work
+}
+
+/// What replays with other settings amount to, after a slice of work on them.
+fn concluded(device: Device<'_>, cache: &mut Cache) -> Concluded {
+    let of = device.history.device;
+    let none = |is_done| Concluded {
+        device: of,
+        finding: None,
+        is_done,
+    };
+    if !is_worth_replaying(*device) {
+        return none(true);
+    }
+    let planner = &modelled(device, &mut cache.works).planner;
+    let Some(baseline) = planner.baseline() else {
+        return none(planner.plan().no_model.is_some());
+    };
+    if baseline.refusal.is_some() {
+        return none(true);
+    }
+    let tries = cache.replays.tries(device, baseline);
+    if !tries.is_done {
+        return none(false);
+    }
+    let tried = tries.rows.into_iter().filter_map(|row| row.outcome);
+    let tried: Vec<_> = tried.collect();
+    Concluded {
+        finding: conclusion(*device, baseline, &tried),
+        ..none(true)
+    }
 }
 
 fn work<'a>(device: Device<'_>, works: &'a mut Vec<Work>) -> &'a mut Work {

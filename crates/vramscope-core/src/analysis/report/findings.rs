@@ -38,7 +38,7 @@ pub use failed_request::{FailedRequest, FreePlace, Verdict};
 pub use words::{counted, place_label, sized_place_label};
 
 /// Findings about fewer bytes are left out.
-const SMALLEST_BYTES: u64 = 16 << 20;
+pub const SMALLEST_BYTES: u64 = 16 << 20;
 /// Maximum number of call sites or pools in a table.
 const ROWS: usize = 10;
 
@@ -80,6 +80,8 @@ pub enum FindingKind {
     Retries,
     /// A setting seems to have no effect.
     Setting,
+    /// What replays with other settings of the allocator amount to.
+    Replay,
     /// Records of a capture were dropped.
     RecordsLost,
     /// Others use much of the device.
@@ -104,6 +106,8 @@ pub enum EvidenceOf {
     Allocations,
     /// The file's settings and facts.
     FileFacts,
+    /// Replays with other settings of the allocator.
+    Replays,
 }
 
 /// A link to evidence: a view with a moment, a range, or a set of allocations.
@@ -121,6 +125,10 @@ pub struct Evidence {
     pub selection: Option<Selection>,
     /// The text of a filter; `None` to leave it.
     pub filter: Option<String>,
+    /// The allocator's settings to replay with, in the syntax of `PYTORCH_CUDA_ALLOC_CONF`; `None` to leave them.
+    pub settings: Option<String>,
+    /// The environment variable that sets those settings, to be copied.
+    pub variable: Option<String>,
 }
 
 impl Evidence {
@@ -132,6 +140,18 @@ impl Evidence {
             range: None,
             selection: None,
             filter: None,
+            settings: None,
+            variable: None,
+        }
+    }
+
+    /// The replay with changed settings of the allocator; empty for the recorded ones.
+    #[must_use]
+    pub fn replay(changes: impl Into<String>, variable: Option<String>) -> Self {
+        Self {
+            settings: Some(changes.into()),
+            variable,
+            ..Self::new("the replay", EvidenceOf::Replays)
         }
     }
 

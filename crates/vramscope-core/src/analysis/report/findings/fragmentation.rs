@@ -39,13 +39,13 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             Bytes(gap.scattered_bytes())
         ),
         seen: format!(
-            "{}{when}: {} of {} reserved ({}) were free in {}, in segments that are partly in use. The largest \
-             piece had {}.",
+            "{}{when}: {} of {} reserved ({}) were free in {}, in segments that are partly in use, beside the \
+             largest piece of {}.",
             at_moment(history, gap.moment),
-            Bytes(gap.partly_bytes),
+            Bytes(gap.scattered_bytes()),
             Bytes(gap.reserved_bytes),
-            percent(gap.partly_bytes, gap.reserved_bytes),
-            counted(gap.holes, "piece"),
+            percent(gap.scattered_bytes(), gap.reserved_bytes),
+            counted(gap.holes.saturating_sub(1), "piece"),
             Bytes(gap.largest_hole_bytes)
         ),
         figures: Vec::new(),

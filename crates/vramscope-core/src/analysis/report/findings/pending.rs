@@ -1,6 +1,6 @@
 //! Finding: freed memory cannot be reused yet, because other streams may still use it.
 
-use super::words::{at_moment, counted, percent};
+use super::words::{at_moment, counted, has_trace, percent};
 use super::{
     Evidence, EvidenceOf, Finding, FindingKind, Material, ROWS, Severity, is_share, site_table,
 };
@@ -60,7 +60,11 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         evidence: vec![
             Evidence::state(moment),
             Evidence::moment("the curve there", EvidenceOf::LiveMemory, moment),
-            Evidence::new("all that ever waited", EvidenceOf::Allocations).with_filter("pending>1ev"),
+            Evidence::new("all that ever waited", EvidenceOf::Allocations).with_filter(if has_trace(history) {
+                "pending>1ev"
+            } else {
+                "pending"
+            }),
         ],
     })
 }

@@ -6,7 +6,7 @@ use crate::analysis::memory::gap::Arena;
 use crate::analysis::time::history::History;
 use crate::analysis::time::selection::Moments;
 use crate::model::Streams;
-use crate::units::Count;
+use crate::units::{Count, Percent};
 
 /// A number with its noun: `1 block`, `2 blocks`.
 pub fn counted(number: u64, thing: &str) -> String {
@@ -38,17 +38,9 @@ pub(super) fn has_trace(history: &History) -> bool {
     history.event_count > 1
 }
 
-/// A share such as `12 %` or `0.4 %`; `0 %` if `whole` is 0.
-pub(super) fn percent(part: u64, whole: u64) -> String {
-    if whole == 0 {
-        return "0 %".to_owned();
-    }
-    let permille = u128::from(part) * 1000 / u128::from(whole);
-    match permille {
-        0 if part > 0 => "less than 0.1 %".to_owned(),
-        0..100 => format!("{}.{} %", permille / 10, permille % 10),
-        _ => format!("{} %", permille / 10),
-    }
+/// A share such as `12.3 %`.
+pub(super) fn percent(part: u64, whole: u64) -> Percent {
+    Percent { part, whole }
 }
 
 /// `default pool, stream 2`.

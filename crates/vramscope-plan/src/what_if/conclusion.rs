@@ -1,0 +1,228 @@
+//! What the replays with suggested settings amount to: one finding, or none.
+
+use super::{Baseline, Verdict, WhatIf};
+use vramscope_core::analysis::recording::Device;
+use vramscope_core::analysis::report::findings::{
+    Evidence, Finding, FindingKind, SMALLEST_BYTES, Severity, counted,
+};
+use vramscope_core::units::{Bytes, Percent};
+
+/// The least share of reserved memory, in percent, that must be idle for replays without a failed request.
+const LEAST_IDLE_PERCENT: u64 = 5;
+/// The least share of reserved memory, in percent, that settings must save to be advised.
+const LEAST_SAVED_PERCENT: u64 = 1;
+
+/// Whether replays with other settings may conclude something: a request failed, or 5 % of reserved memory was never
+/// active.
+#[must_use]
+pub fn is_worth_replaying(device: Device<'_>) -> bool {
+    let reserved = device.history.most_reserved_bytes();
+    let idle = idle_bytes(device);
+    !device.failed_requests().is_empty()
+        || (idle >= SMALLEST_BYTES && is_share(idle, LEAST_IDLE_PERCENT, reserved))
+}
+
+/// The finding that the replays amount to; `None` if they are refused, or were [not worth
+/// it](is_worth_replaying). `tried` are the replays with the baseline's suggestions, in any order.
+#[must_use]
+pub fn conclusion(device: Device<'_>, baseline: &Baseline, tried: &[WhatIf]) -> Option<Finding> {
+    if baseline.refusal.is_some() || tried.is_empty() || !is_worth_replaying(device) {
+        return None;
+    }
+    let case = Case {
+        device,
+        baseline,
+        tried: tried.len() as u64,
+    };
+    let serves = |row: &&WhatIf| row.rescued > baseline.own.rescued && row.rank().0 == 0;
+    let reserved = baseline.error.reserved_bytes;
+    let saves = |row: &&WhatIf| {
+        let saved = row.change_bytes.unsigned_abs();
+        row.verdict == Verdict::Less
+            && row.rank().0 == 0
+            && saved >= SMALLEST_BYTES
+            && is_share(saved, LEAST_SAVED_PERCENT, reserved)
+    };
+    Some(
+        if let Some(row) = best(tried.iter().filter(serves), reserved) {
+            case.serving(row)
+        } else if let Some(row) = best(tried.iter().filter(saves), reserved) {
+            case.saving(row)
+        } else {
+            case.nothing()
+        },
+    )
+}
+
+/// The simplest of the settings that save most: a further one must save another percent of reserved memory.
+fn best<'a>(
+    rows: impl Iterator<Item = &'a WhatIf> + Clone,
+    reserved_bytes: u64,
+) -> Option<&'a WhatIf> {
+    let least = rows.clone().map(|row| row.peak_reserved_bytes).min()?;
+    let enough = least.saturating_add(reserved_bytes / 100 * LEAST_SAVED_PERCENT);
+    let good = rows.filter(|row| row.peak_reserved_bytes <= enough);
+    good.min_by_key(|row| (row.changes.matches(',').count(), row.peak_reserved_bytes))
+}
+
+/// Adds the conclusion to other findings, sorted: after a failure that it explains, before what else wastes memory.
+pub fn add_conclusion(findings: &mut Vec<Finding>, conclusion: Finding) {
+    let is_before = |other: &Finding| {
+        other.severity < conclusion.severity || other.kind == FindingKind::OutOfMemory
+    };
+    let place = findings.partition_point(is_before);
+    findings.insert(place, conclusion);
+}
+
+/// Reserved bytes at the peak that no active memory ever needed.
+fn idle_bytes(device: Device<'_>) -> u64 {
+    let reserved = device.history.most_reserved_bytes();
+    reserved.saturating_sub(device.peak_bytes())
+}
+
+fn is_share(bytes: u64, percent: u64, whole: u64) -> bool {
+    u128::from(bytes) * 100 >= u128::from(whole) * u128::from(percent)
+}
+
+/// The data that all sentences share.
+struct Case<'a> {
+    device: Device<'a>,
+    baseline: &'a Baseline,
+    /// Number of replays.
+    tried: u64,
+}
+
+impl Case<'_> {
+    /// Settings with which a request that failed is served.
+    fn serving(&self, row: &WhatIf) -> Finding {
+        let limit = row.limit_bytes();
+        let limit = limit.map_or_else(String::new, |limit| format!(" of {}", Bytes(limit)));
+        let title = match self.device.failed_requests().len() {
+            1 => format!("Would be served with {}", row.changes),
+            _ => format!(
+                "{} would be served with {}",
+                counted(row.rescued, "failed request"),
+                row.changes
+            ),
+        };
+        Finding {
+            severity: Severity::Problem,
+            seen: format!(
+                "Replayed with these settings, the allocator serves {} and reserves {}{limit} at its peak. {}",
+                match row.rescued {
+                    1 => "the request that failed".to_owned(),
+                    more => format!("{more} requests that failed"),
+                },
+                Bytes(row.peak_reserved_bytes),
+                self.error()
+            ),
+            to_try: vec![SETTING.to_owned()],
+            evidence: vec![replay_of(row)],
+            ..self.finding(title)
+        }
+    }
+
+    /// Settings that need less memory.
+    fn saving(&self, row: &WhatIf) -> Finding {
+        let saved = row.change_bytes.unsigned_abs();
+        Finding {
+            bytes: saved,
+            severity: Severity::Warning,
+            seen: format!(
+                "{} Replayed from empty, {} are reserved at the peak instead of {}. {}",
+                self.idle(),
+                Bytes(row.peak_reserved_bytes),
+                Bytes(self.baseline.own.peak_reserved_bytes),
+                self.error()
+            ),
+            to_try: vec![SETTING.to_owned()],
+            evidence: vec![replay_of(row)],
+            ..self.finding(format!("{} less with {}", Bytes(saved), row.changes))
+        }
+    }
+
+    /// No settings help.
+    fn nothing(&self) -> Finding {
+        let failed = !self.device.failed_requests().is_empty();
+        let (title, advice) = if failed {
+            (
+                "No other setting of the allocator is sure to serve it",
+                "Less must be live at that moment: the call sites above say what it is.",
+            )
+        } else {
+            (
+                "No other setting of the allocator is sure to need less",
+                "What is idle was needed for requests of other sizes or at another time. Fewer different sizes, and what \
+                 lives long allocated first, leave less of it.",
+            )
+        };
+        Finding {
+            severity: Severity::Note,
+            seen: format!(
+                "{} {} replayed: none does better by more than the model may be wrong. {}",
+                self.idle(),
+                counted(self.tried, "setting"),
+                self.error()
+            ),
+            to_try: vec![advice.to_owned()],
+            evidence: vec![Evidence::replay("", None)],
+            ..self.finding(title.to_owned())
+        }
+    }
+
+    fn finding(&self, title: String) -> Finding {
+        Finding {
+            kind: FindingKind::Replay,
+            severity: Severity::Note,
+            bytes: idle_bytes(self.device),
+            title,
+            seen: String::new(),
+            figures: Vec::new(),
+            may_mean: "The recorded requests are given to a model of PyTorch's allocator, with the recorded settings and with others. \
+                       The program itself is taken as it was."
+                .to_owned(),
+            to_try: Vec::new(),
+            tables: Vec::new(),
+            evidence: Vec::new(),
+        }
+    }
+
+    /// How much of what was reserved was never active.
+    fn idle(&self) -> String {
+        let reserved = self.device.history.most_reserved_bytes();
+        let idle = idle_bytes(self.device);
+        let share = Percent {
+            part: idle,
+            whole: reserved,
+        };
+        format!(
+            "Of {} reserved, at most {} were active at once: {} ({share}) were idle.",
+            Bytes(reserved),
+            Bytes(self.device.peak_bytes()),
+            Bytes(idle)
+        )
+    }
+
+    /// How wrong the model may be.
+    fn error(&self) -> String {
+        match self.baseline.error.largest_bytes() {
+            0 => "The model is exact on this recording.".to_owned(),
+            bytes => format!(
+                "On this recording the model may be wrong by {}.",
+                Bytes(bytes)
+            ),
+        }
+    }
+}
+
+/// The advice beside the variable that is to be copied.
+const SETTING: &str =
+    "Set the variable before the program starts. Before torch 2.9 it is PYTORCH_CUDA_ALLOC_CONF.";
+
+fn replay_of(row: &WhatIf) -> Evidence {
+    let settings = &row.settings;
+    // Quoted, because brackets have a meaning in a shell.
+    let quote = if settings.contains('[') { "'" } else { "" };
+    let variable = format!("PYTORCH_ALLOC_CONF={quote}{settings}{quote}");
+    Evidence::replay(row.changes.clone(), Some(variable))
+}
