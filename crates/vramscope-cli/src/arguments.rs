@@ -118,6 +118,8 @@ pub(crate) enum GroupWord {
     File,
     /// Its Python module or C++ namespace
     Module,
+    /// The operator or autograd node that made it
+    Operator,
     /// The profiler's category: parameter, gradient, activation, ...
     Category,
     /// The memory pool it comes from
@@ -135,6 +137,7 @@ impl GroupWord {
             Self::Function => GroupBy::Function,
             Self::File => GroupBy::File,
             Self::Module => GroupBy::Module,
+            Self::Operator => GroupBy::Operator,
             Self::Category => GroupBy::Category,
             Self::Pool => GroupBy::Pool,
             Self::Stream => GroupBy::Stream,

@@ -33,6 +33,8 @@ pub enum ColourMode {
     /// The code that allocated it.
     #[default]
     CallSite,
+    /// The operator that made it.
+    Operator,
     /// Its size.
     Size,
     /// The stream it was allocated on.
@@ -51,6 +53,7 @@ impl ColourMode {
     pub fn word(self) -> &'static str {
         match self {
             Self::CallSite => "call site",
+            Self::Operator => "operator",
             Self::Size => "size",
             Self::Stream => "stream",
             Self::Pool => "pool",

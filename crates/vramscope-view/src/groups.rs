@@ -6,7 +6,8 @@ use crate::colour::{self, ColourColumn, ColourMode, Rgb, stable_hash};
 use crate::display;
 use crate::theme::Theme;
 use vramscope_core::analysis::code::call_sites::{CallSiteId, CallSites};
-use vramscope_core::analysis::groups::grouping::{GroupBy, GroupColumn};
+use vramscope_core::analysis::code::operators::{OperatorId, Operators};
+use vramscope_core::analysis::groups::grouping::{GroupBy, GroupColumn, NOT_RECORDED};
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::search::filter::{Filter, rows};
 use vramscope_core::analysis::time::history::History;
@@ -35,6 +36,7 @@ enum By {
     #[default]
     Segments,
     CallSite,
+    Operator,
     Size,
     Birth(BirthParts),
     /// Per group, its filter.
@@ -92,6 +94,9 @@ impl Groups {
         let column = |by| Self::of_column(theme, GroupColumn::of(device, by, 1));
         match mode {
             ColourMode::CallSite => Self::by_site(theme, device.call_sites(), device.site_of()),
+            ColourMode::Operator => {
+                Self::by_operator(theme, device.call_sites().operators(), device.operator_of())
+            }
             ColourMode::Size => Self::by_size(theme, &history.allocations.bytes),
             ColourMode::Age => Self::by_birth(theme, history, &history.allocations.born),
             ColourMode::Stream => column(GroupBy::Stream),
@@ -107,6 +112,8 @@ impl Groups {
         match &self.by {
             By::Segments => None,
             By::CallSite => Some(rows::of_call_site(self.labels.get(place)?)),
+            By::Operator if group == 0 => Some(rows::without_operator()),
+            By::Operator => Some(rows::of_operator(self.labels.get(place)?)),
             By::Size => {
                 let from_bytes = *SIZE_STEPS.get(place)?;
                 let below = place.checked_sub(1).map(|larger| SIZE_STEPS[larger]);
@@ -131,32 +138,43 @@ impl Groups {
         }
     }
 
-    /// Groups by call site, coloured by their labels.
-    fn by_site(theme: &Theme, sites: &CallSites, site_of: &[CallSiteId]) -> Self {
-        let labels: Vec<String> = sites
-            .sites()
-            .iter()
-            .map(|site| site.label.clone())
-            .collect();
-        let hash = |site: usize| (site > 0).then(|| stable_hash(&labels[site]));
+    /// Groups with a label each, coloured by it. Row 0 is for allocations without one.
+    fn by_label(
+        theme: &Theme,
+        by: By,
+        labels: Vec<String>,
+        row_of: impl Iterator<Item = u32> + Clone,
+    ) -> Self {
+        let hash = |row: usize| (row > 0).then(|| stable_hash(&labels[row]));
         let hashes: Vec<Option<u64>> = (0..labels.len()).map(hash).collect();
-        let colours = ColourColumn::by_hash(
-            theme,
-            site_of
-                .iter()
-                .map(|site| hashes.get(site.index()).copied().flatten()),
-        );
+        let hash_of = row_of
+            .clone()
+            .map(|row| hashes.get(row as usize).copied().flatten());
+        let colours = ColourColumn::by_hash(theme, hash_of);
         let rgb = hashes
             .iter()
             .map(|&hash| colour::site_colour(theme, hash))
             .collect();
         Self {
-            group_of: site_of.iter().map(|site| site.0).collect(),
+            group_of: row_of.collect(),
             labels,
             rgb,
             colours,
-            by: By::CallSite,
+            by,
         }
+    }
+
+    fn by_site(theme: &Theme, sites: &CallSites, site_of: &[CallSiteId]) -> Self {
+        let labels = sites.sites().iter().map(|site| site.label.clone());
+        let row_of = site_of.iter().map(|site| site.0);
+        Self::by_label(theme, By::CallSite, labels.collect(), row_of)
+    }
+
+    fn by_operator(theme: &Theme, operators: &Operators, operator_of: &[OperatorId]) -> Self {
+        let mut labels = operators.labels().to_vec();
+        labels[OperatorId::NONE.index()] = NOT_RECORDED.to_owned();
+        let row_of = operator_of.iter().map(|operator| operator.0);
+        Self::by_label(theme, By::Operator, labels, row_of)
     }
 
     /// Groups by a small number. The last label is for rows without one.
@@ -265,8 +283,9 @@ mod tests {
     use vramscope_core::analysis::search::filter::{Pointed, matches};
     use vramscope_synth::{snapshot::Producer, text};
 
-    const MODES: [ColourMode; 6] = [
+    const MODES: [ColourMode; 7] = [
         ColourMode::CallSite,
+        ColourMode::Operator,
         ColourMode::Size,
         ColourMode::Stream,
         ColourMode::Pool,

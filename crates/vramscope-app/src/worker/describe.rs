@@ -49,7 +49,10 @@ pub(super) fn preview(
         .unwrap_or(CallSiteId::NONE);
     let stream = known.stream.filter(|&stream| stream != 0);
     let pool = known.pool.filter(|pool| pool.is_private());
+    let operators = device.call_sites().operators();
+    let operator = operators.label(device.operator_of()[id.index()]);
     let remarks = [
+        Some(operator.to_owned()).filter(|operator| !operator.is_empty()),
         known.category.clone(),
         stream.map(|stream| document.streams().label(stream)),
         pool.map(|pool| pool.to_string()),

@@ -15,6 +15,7 @@ use vramscope_core::model::DeviceIndex;
 use vramscope_core::units::Count;
 use vramscope_view::display;
 
+use super::peak::operators;
 use crate::arguments::{GroupWord, Grouping, Inputs, Show};
 use crate::failure::Failure;
 use crate::inputs::{Question, ask};
@@ -81,10 +82,11 @@ enum Sort {
     Lifetime,
 }
 
-const GROUP_COLUMNS: [Column; 4] = [
+const GROUP_COLUMNS: [Column; 5] = [
     sum("bytes", "bytes"),
     sum("allocations", "allocations"),
     column("largest_bytes", "largest"),
+    column("operators", "operators"),
     column("group", ""),
 ];
 
@@ -106,6 +108,7 @@ fn columns(has_times: bool, has_stacks: bool) -> Vec<Column> {
         column("pool", "pool"),
         column("category", "category"),
         column("metadata", "metadata"),
+        column("operator", "operator"),
         text_or_detail(!has_stacks, "call_site", "call site"),
     ];
     columns.extend(has_stacks.then(|| column("stack", "stack")));
@@ -301,6 +304,10 @@ fn cells(row: AllocationRow) -> Vec<Cell> {
         Cell::or_none(row.pool, |pool| Cell::Text(pool.to_string())),
         Cell::or_none(row.category, Cell::Text),
         Cell::or_none(row.metadata, Cell::Text),
+        Cell::or_none(
+            Some(row.operator).filter(|text| !text.is_empty()),
+            Cell::Text,
+        ),
         Cell::Text(row.site),
     ]
 }
@@ -314,6 +321,7 @@ fn group_table(part: &mut Part, device: &Device<'_>, grouping: Grouping, found: 
             Cell::Bytes(total.bytes),
             Cell::Number(total.count),
             Cell::Bytes(total.largest_bytes),
+            operators(&groups, total.group),
             Cell::Text(groups.labels[total.group as usize].clone()),
         ]
     };

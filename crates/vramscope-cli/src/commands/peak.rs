@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clap::Args;
-use vramscope_core::analysis::groups::grouping::group_totals;
+use vramscope_core::analysis::groups::grouping::{GroupColumn, group_totals};
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_core::analysis::time::selection::Selection;
 use vramscope_core::units::Count;
@@ -97,13 +97,21 @@ pub(super) fn moment_facts(
     part.fact_with(time_key, "at (UTC)", at, since);
 }
 
+/// The operators of a group, as a cell.
+pub(super) fn operators(groups: &GroupColumn, group: u32) -> Cell {
+    Cell::or_none(groups.operators_of(group), |known| {
+        Cell::Text(known.to_owned())
+    })
+}
+
 /// Adds the table of live memory at a moment, by group.
 pub(super) fn live_table(part: &mut Part, device: &Device<'_>, grouping: Grouping, moment: u32) {
-    const COLUMNS: [Column; 5] = [
+    const COLUMNS: [Column; 6] = [
         sum("bytes", "bytes"),
         sum("share", "share"),
         sum("allocations", "allocations"),
         column("largest_bytes", "largest"),
+        column("operators", "operators"),
         column("group", ""),
     ];
     let groups = device.groups(grouping);
@@ -117,6 +125,7 @@ pub(super) fn live_table(part: &mut Part, device: &Device<'_>, grouping: Groupin
             Cell::Share(total.bytes as f64 / whole.max(1) as f64),
             Cell::Number(total.count),
             Cell::Bytes(total.largest_bytes),
+            operators(&groups, total.group),
             Cell::Text(groups.labels[total.group as usize].clone()),
         ]
     });

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use vramscope_core::analysis::groups::group_lives::{GroupLife, GroupLives, LifeUnit, Rank};
 
+use super::peak::operators;
 use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
 use crate::inputs::{Question, ask};
@@ -59,7 +60,7 @@ impl From<By> for Rank {
     }
 }
 
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [Column; 11] = [
     column("peak_bytes", "own peak"),
     sum("at_device_peak_bytes", "at peak"),
     sum("end_bytes", "at end"),
@@ -69,6 +70,7 @@ const COLUMNS: [Column; 10] = [
     column("mean_life_events", "lived (ev)"),
     sum("byte_us", "bytes × life"),
     sum("byte_events", "bytes × life"),
+    column("operators", "operators"),
     column("group", ""),
 ];
 
@@ -103,8 +105,10 @@ impl Options {
             groups: ranked,
         } = lives;
         let row = move |life: &GroupLife| {
-            let label = groups.labels[life.group as usize].clone();
-            row(life, unit, label)
+            let mut cells = row(life, unit);
+            cells.push(operators(&groups, life.group));
+            cells.push(Cell::Text(groups.labels[life.group as usize].clone()));
+            cells
         };
         part.long_table("groups", "", &COLUMNS, (ranked, row));
         if unit == LifeUnit::Events && count > 0 {
@@ -115,7 +119,8 @@ impl Options {
     }
 }
 
-fn row(life: &GroupLife, unit: LifeUnit, label: String) -> Vec<Cell> {
+/// All cells but those that name the group.
+fn row(life: &GroupLife, unit: LifeUnit) -> Vec<Cell> {
     let (lives, products) = match unit {
         LifeUnit::Us => (
             [Cell::SpanUs(life.mean_life()), Cell::None],
@@ -135,6 +140,5 @@ fn row(life: &GroupLife, unit: LifeUnit, label: String) -> Vec<Cell> {
     let mut row: Vec<Cell> = bytes.map(Cell::Bytes).to_vec();
     row.push(Cell::Number(life.count));
     row.extend(lives.into_iter().chain(products));
-    row.push(Cell::Text(label));
     row
 }

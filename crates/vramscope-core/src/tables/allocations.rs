@@ -12,7 +12,7 @@ use crate::analysis::time::lifetime::lifetime;
 use crate::ids::{AllocationId, EventId};
 
 /// The columns about an allocation, which the page's table has as well.
-pub(crate) const FIELDS: [Field; 26] = [
+pub(crate) const FIELDS: [Field; 27] = [
     field("allocation", Kind::Number),
     field("name", Kind::Text),
     field("address", Kind::Address),
@@ -35,6 +35,7 @@ pub(crate) const FIELDS: [Field; 26] = [
     field("user_metadata", Kind::Text),
     field("compile_context", Kind::Text),
     field("call_site", Kind::Text),
+    field("operator", Kind::Text),
     field("function", Kind::Text),
     field("file", Kind::Text),
     field("line", Kind::Number),
@@ -142,6 +143,7 @@ impl<'a> Rows<'a> {
         let (snapshot, sites) = (self.device.snapshot(), self.device.call_sites());
         let site = self.device.site_of().get(id.index());
         let site = site.map(|&site| sites.get(site));
+        let operator = self.device.operator_of().get(id.index());
         let frame = site.and_then(|site| site.frame);
         let location = frame.map(|frame| Location::of(snapshot, snapshot.frames.get(frame)));
         let line = location
@@ -150,6 +152,7 @@ impl<'a> Rows<'a> {
         let (stack, source) = self.device.history.stack(snapshot, id);
         row.extend([
             Value::text(site.map_or("", |site| site.label.as_str())),
+            Value::text(operator.map_or("", |&operator| sites.operators().label(operator))),
             Value::text(location.map_or("", |location| location.function)),
             Value::text(location.map_or("", |location| location.file)),
             Value::number(line),

@@ -29,6 +29,11 @@ impl Groups {
                     Self::by_segment(theme, segments)
                 }
             }
+            ColourMode::Operator => {
+                let operators = sites.operators();
+                let operator = |piece| operators.of_stack(segments.stack(snapshot, history, piece));
+                Self::by_operator(theme, operators, &pieces.map(operator).collect::<Vec<_>>())
+            }
             ColourMode::Size => {
                 let size = |piece| segments.segment_of(piece).extent_bytes;
                 Self::by_size(theme, &pieces.map(size).collect::<Vec<u64>>())

@@ -6,6 +6,7 @@ use super::life::life_rows;
 use super::stack::Stack;
 use crate::components::commands::use_commands;
 use crate::components::copy_button::CopyButton;
+use crate::components::site_label::site_label;
 use crate::protocol::Details;
 use crate::state::{Action, Navigation, Shared, sentences};
 use vramscope_view::display;
@@ -30,6 +31,8 @@ pub(super) fn Pinned(props: &PinnedProps) -> Html {
     html! {
         <>
             <p class="size">{ display::bytes(known.requested_bytes) }</p>
+            <p title={known.site.clone()}>{ site_label(&known.site) }</p>
+            if !known.operator.is_empty() { <p class="operator">{ &known.operator }</p> }
             <p class="muted">{ sentences::exact_bytes(known.requested_bytes) }</p>
             <div class="row id">
                 <span class="mono">{ &known.name }</span>

@@ -39,6 +39,12 @@ fn head(column: Column) -> (&'static str, &'static str, u32, bool) {
             true,
         ),
         Column::Site => ("Call site", "The innermost frame of user code", 280, false),
+        Column::Operator => (
+            "Operator",
+            "The operator or autograd node that made it",
+            200,
+            false,
+        ),
         Column::Born => ("Allocated", "By which event, or when", 112, true),
         Column::Died => (
             "Freed",
@@ -141,6 +147,7 @@ impl Cells {
                     .map(|block| block.saturating_sub(row.requested_bytes)),
             ),
             Column::Site => self.site(row),
+            Column::Operator => text(Some(&row.operator)),
             Column::Born if row.born == 0 => {
                 html! { <span class="number muted" title="Before the recording began">{ "before" }</span> }
             }

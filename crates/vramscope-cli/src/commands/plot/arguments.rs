@@ -74,6 +74,8 @@ pub(super) enum Colour {
     /// The call site
     #[default]
     Site,
+    /// The operator or autograd node that made it
+    Operator,
     /// The size
     Size,
     /// The stream it was allocated on
@@ -90,6 +92,7 @@ impl Colour {
     pub(super) fn mode(self) -> ColourMode {
         match self {
             Self::Site => ColourMode::CallSite,
+            Self::Operator => ColourMode::Operator,
             Self::Size => ColourMode::Size,
             Self::Stream => ColourMode::Stream,
             Self::Pool => ColourMode::Pool,

@@ -4,11 +4,13 @@
 //! the backward pass have no Python frames), it is the most telling frame. It is found once per
 //! distinct stack. Sites are numbered densely, so that allocations can be coloured and summed by them.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::frames::{FrameClass, FrameClasses, Location, is_python_source, is_torch_name};
+use super::operators::{OperatorId, Operators};
 use crate::Snapshot;
 use crate::analysis::time::history::{History, StackSource};
 use crate::ids::{AllocationId, FrameId, StackId};
@@ -53,6 +55,9 @@ pub struct CallSite {
     pub kind: CallSiteKind,
     /// A frame of the site.
     pub frame: Option<FrameId>,
+    /// The operators by which it allocates, those of the most bytes in the recording first: `mul`, or
+    /// `mul, exp and 3 others`. Empty if none is known.
+    pub operators: String,
 }
 
 /// The call sites of a snapshot.
@@ -63,6 +68,7 @@ pub struct CallSites {
     allocated: Vec<CallSiteId>,
     /// By stack: the site of its frees. Empty if frees carry the stack of the allocation.
     freed: Vec<CallSiteId>,
+    operators: Operators,
 }
 
 impl CallSites {
@@ -83,11 +89,14 @@ impl CallSites {
         } else {
             builder.sites_of_frees(&frames, histories)
         };
-        Self {
+        let mut found = Self {
             sites: builder.sites,
             allocated,
             freed,
-        }
+            operators: Operators::of(snapshot, classes),
+        };
+        found.name_operators(snapshot, histories);
+        found
     }
 
     /// All sites; row 0 is [`CallSiteId::NONE`].
@@ -139,12 +148,67 @@ impl CallSites {
         }
     }
 
+    /// The operators of all stacks.
+    #[must_use]
+    pub fn operators(&self) -> &Operators {
+        &self.operators
+    }
+
+    /// The operator that made an allocation; [`OperatorId::NONE`] if only the code that freed it is known.
+    #[must_use]
+    pub fn operator_of(
+        &self,
+        snapshot: &Snapshot,
+        history: &History,
+        id: AllocationId,
+    ) -> OperatorId {
+        match history.stack(snapshot, id) {
+            (_, StackSource::Free) if !self.freed.is_empty() => OperatorId::NONE,
+            (stack, _) => self.operators.of_stack(stack),
+        }
+    }
+
+    /// Says of each site by which operators it allocates.
+    fn name_operators(&mut self, snapshot: &Snapshot, histories: &[History]) {
+        let mut bytes_of: HashMap<(CallSiteId, OperatorId), u64> = HashMap::new();
+        for history in histories {
+            for (row, &bytes) in history.allocations.bytes.iter().enumerate() {
+                let id = AllocationId::from_index(row);
+                let operator = self.operator_of(snapshot, history, id);
+                if operator != OperatorId::NONE {
+                    let site = self.of_allocation(snapshot, history, id);
+                    let sum = bytes_of.entry((site, operator)).or_default();
+                    *sum = sum.saturating_add(bytes);
+                }
+            }
+        }
+        let mut ranked: Vec<_> = bytes_of.into_iter().collect();
+        ranked.sort_unstable_by_key(|&((site, operator), bytes)| (site, Reverse(bytes), operator));
+        for of_site in ranked.chunk_by(|a, b| a.0.0 == b.0.0) {
+            let labels = of_site
+                .iter()
+                .map(|&((_, operator), _)| self.operators.label(operator));
+            self.sites[of_site[0].0.0.index()].operators = enumeration(labels);
+        }
+    }
+
     /// The sites of all of a device's allocations, as a column.
     #[must_use]
     pub fn of_allocations(&self, snapshot: &Snapshot, history: &History) -> Vec<CallSiteId> {
         (0..history.allocations.len())
             .map(|row| self.of_allocation(snapshot, history, AllocationId::from_index(row)))
             .collect()
+    }
+}
+
+/// Names in a row: `mul`, `mul and exp`, `mul, exp and 3 others`.
+fn enumeration<'a>(mut names: impl ExactSizeIterator<Item = &'a str>) -> String {
+    match (names.next(), names.next(), names.len()) {
+        (Some(first), None, _) => first.to_owned(),
+        (Some(first), Some(second), 0) => format!("{first} and {second}"),
+        (Some(first), Some(second), 1) => format!("{first}, {second} and 1 other"),
+        (Some(first), Some(second), others) => format!("{first}, {second} and {others} others"),
+        (None, ..) => String::new(),
     }
 }
 
@@ -263,6 +327,7 @@ impl<'a> Builder<'a> {
             class: FrameClass::Runtime,
             kind: CallSiteKind::Unknown,
             frame: None,
+            operators: String::new(),
         };
         Self {
             snapshot,
@@ -298,6 +363,7 @@ impl<'a> Builder<'a> {
                 class,
                 kind,
                 frame: Some(frame),
+                operators: String::new(),
             });
         }
         self.by_frame.insert((frame, kind), id);

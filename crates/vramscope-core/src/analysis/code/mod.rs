@@ -7,4 +7,5 @@ pub mod call_sites;
 pub mod call_tree;
 pub mod frame_groups;
 pub mod frames;
+pub mod operators;
 pub mod tree_kind;

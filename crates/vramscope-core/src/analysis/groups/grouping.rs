@@ -1,4 +1,4 @@
-//! Groups the allocations of a device by place in the code, category, pool, stream or annotation.
+//! Groups the allocations of a device by place in the code, operator, category, pool, stream or annotation.
 //!
 //! By code, a group is a call site's frame. With a depth above 1 it includes callers: `a.py:3 f < b.py:9 g`.
 //! Labels come from [`frame_groups`](crate::analysis::code::frame_groups) and
@@ -15,6 +15,7 @@ use crate::analysis::code::call_sites::{CallSiteId, CallSiteKind, CallSites};
 use crate::analysis::code::frame_groups::{
     Fold, FrameGrouping, FrameGroups, GroupId, GroupOptions, GroupTable,
 };
+use crate::analysis::code::operators::OperatorId;
 use crate::analysis::memory::streams_and_pools::column;
 use crate::analysis::recording::Device;
 use crate::analysis::search::filter::{Filter, rows};
@@ -37,6 +38,8 @@ pub enum GroupBy {
     File,
     /// The call site's Python module or C++ namespace.
     Module,
+    /// The operator, see [`operators`](crate::analysis::code::operators).
+    Operator,
     /// The profiler's category.
     Category,
     /// The memory pool.
@@ -55,7 +58,7 @@ impl GroupBy {
             Self::Function => Some(FrameGrouping::Function),
             Self::File => Some(FrameGrouping::File),
             Self::Module => Some(FrameGrouping::Module),
-            Self::Category | Self::Pool | Self::Stream | Self::Annotation => None,
+            Self::Operator | Self::Category | Self::Pool | Self::Stream | Self::Annotation => None,
         }
     }
 }
@@ -65,9 +68,12 @@ impl GroupBy {
 pub struct GroupColumn {
     /// Label of each group.
     pub labels: Vec<String>,
-    /// For each group the filter that matches exactly its allocations. Only by category, pool and stream; else
-    /// empty.
+    /// For each group the filter that matches exactly its allocations. Only by operator, category, pool and
+    /// stream; else empty.
     pub filters: Vec<Filter>,
+    /// By call site with one frame per label, the operators of each group; else empty. See
+    /// [`CallSite::operators`](crate::analysis::code::call_sites::CallSite::operators).
+    pub operators: Vec<String>,
     /// Group of each allocation.
     pub of: Vec<u32>,
 }
@@ -77,11 +83,12 @@ pub const NOT_RECORDED: &str = "not recorded";
 
 impl GroupColumn {
     /// Groups all allocations. `depth` is the number of frames per label or, by annotation, of nested ranges;
-    /// at least 1. Ignored by category, pool and stream.
+    /// at least 1. Ignored by operator, category, pool and stream.
     #[must_use]
     pub fn of(device: Device<'_>, by: GroupBy, depth: usize) -> Self {
         let depth = depth.max(1);
         match (by, by.frames()) {
+            (GroupBy::Operator, _) => by_operator(device),
             (GroupBy::Category, _) => by_category(device),
             (GroupBy::Pool, _) => by_pool(device),
             (GroupBy::Stream, _) => by_stream(device),
@@ -96,6 +103,13 @@ impl GroupColumn {
     pub fn label(&self, id: AllocationId) -> &str {
         let group = self.of.get(id.index()).copied().unwrap_or(u32::MAX);
         self.labels.get(group as usize).map_or("", String::as_str)
+    }
+
+    /// The operators of a group; `None` where none is known.
+    #[must_use]
+    pub fn operators_of(&self, group: u32) -> Option<&str> {
+        let known = self.operators.get(group as usize)?;
+        Some(known.as_str()).filter(|operators| !operators.is_empty())
     }
 }
 
@@ -202,7 +216,18 @@ fn by_ordinal(
         of: of.collect(),
         labels,
         filters,
+        ..GroupColumn::default()
     }
+}
+
+/// Groups by operator, in the order of the operators' numbers.
+fn by_operator(device: Device<'_>) -> GroupColumn {
+    let labels = device.call_sites().operators().labels();
+    let rows = labels.iter().skip(1);
+    let rows = rows.map(|label| (label.clone(), rows::of_operator(label)));
+    let ordinal = |id: &OperatorId| id.0.checked_sub(1);
+    let of: Vec<_> = device.operator_of().iter().map(ordinal).collect();
+    by_ordinal(rows, rows::without_operator(), &of)
 }
 
 /// PyTorch's categories, in the order in which memory is usually stacked.
@@ -317,6 +342,7 @@ fn by_code(device: Device<'_>, grouping: FrameGrouping, depth: usize) -> GroupCo
     };
     let mut labels = Labels::default();
     let mut known: HashMap<(CallSiteId, StackId), u32> = HashMap::new();
+    let mut operators = Vec::new();
     let of = (0..history.allocations.len())
         .map(AllocationId::from_index)
         .map(|id| {
@@ -327,14 +353,20 @@ fn by_code(device: Device<'_>, grouping: FrameGrouping, depth: usize) -> GroupCo
             } else {
                 StackId::ABSENT
             };
-            *known
-                .entry((site, stack))
-                .or_insert_with(|| labels.number(namer.name(site, stack)))
+            *known.entry((site, stack)).or_insert_with(|| {
+                let number = labels.number(namer.name(site, stack));
+                if grouping == FrameGrouping::Line && depth == 1 {
+                    operators.resize(labels.labels.len(), String::new());
+                    operators[number as usize].clone_from(&sites.get(site).operators);
+                }
+                number
+            })
         });
     GroupColumn {
         of: of.collect(),
         labels: labels.labels,
         filters: Vec::new(),
+        operators,
     }
 }
 
@@ -431,7 +463,7 @@ fn by_annotation(device: Device<'_>, depth: usize) -> GroupColumn {
     GroupColumn {
         of: of.collect(),
         labels: labels.labels,
-        filters: Vec::new(),
+        ..GroupColumn::default()
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use super::Recording;
 use crate::Snapshot;
 use crate::analysis::code::call_sites::{CallSiteId, CallSites};
+use crate::analysis::code::operators::OperatorId;
 use crate::analysis::memory::allocator_state::{
     AllocatorIndex, AllocatorState, BlockSizes, FinalCheck, Replayed, Stepper, check_final,
 };
@@ -27,6 +28,7 @@ use crate::model::{Action, Context, DeviceIndex, PoolId};
 #[derive(Default)]
 pub(super) struct Prepared {
     site_of: OnceLock<Vec<CallSiteId>>,
+    operator_of: OnceLock<Vec<OperatorId>>,
     stack_of: OnceLock<Vec<StackId>>,
     context_of: OnceLock<Vec<ContextId>>,
     stream_of: OnceLock<Vec<Option<i64>>>,
@@ -140,6 +142,17 @@ impl<'a> Device<'a> {
             let sites = self.call_sites();
             sites.of_allocations(self.snapshot(), self.history)
         })
+    }
+
+    /// The operator that made each allocation, a row of the call sites'
+    /// [`operators`](CallSites::operators).
+    #[must_use]
+    pub fn operator_of(self) -> &'a [OperatorId] {
+        let sites = self.call_sites();
+        let operator = |id| sites.operator_of(self.snapshot(), self.history, id);
+        self.prepared
+            .operator_of
+            .get_or_init(|| self.allocations().map(operator).collect())
     }
 
     /// The stack of each allocation, see [`History::stack`].

@@ -33,6 +33,8 @@ pub enum Column {
     Rounding,
     /// The call site's label.
     Site,
+    /// The operator's label.
+    Operator,
     /// First moment at which it is live; 0 for allocations from before the recording.
     Born,
     /// First moment at which it is no longer live, for allocations that were freed.
@@ -75,6 +77,8 @@ pub struct AllocationRow {
     pub block_bytes: Option<u64>,
     /// Label of its call site, or of the code that freed it if only that is known.
     pub site: String,
+    /// Label of the operator that made it; empty if unknown.
+    pub operator: String,
     /// First moment at which it is live, which is also the number of its alloc event, counted from 1. 0 =
     /// before the recording.
     pub born: u32,
@@ -127,6 +131,14 @@ pub fn sorted(device: Device<'_>, column: Column) -> Permutation {
                 let site = device.site_of().get(row)?.index();
                 // Site 0 means that no stack was recorded.
                 ranks.get(site).copied().filter(|_| site > 0)
+            })
+        }
+        Column::Operator => {
+            let labels = device.call_sites().operators().labels();
+            let ranks = ranks(labels.len(), |operator| labels[operator].as_str());
+            by(&|row| {
+                let operator = device.operator_of().get(row)?.index();
+                ranks.get(operator).copied().filter(|_| operator > 0)
             })
         }
         Column::Born => by(&|row| Some(u64::from(table.born[row]))),
@@ -265,6 +277,13 @@ fn one(device: Device<'_>, id: AllocationId) -> AllocationRow {
         site: site.map_or_else(String::new, |&site| {
             device.call_sites().get(site).label.clone()
         }),
+        operator: {
+            let operator = device.operator_of().get(at);
+            let operators = device.call_sites().operators();
+            operator
+                .map_or("", |&operator| operators.label(operator))
+                .to_owned()
+        },
         born,
         died: (died != NEVER).then_some(died),
         born_us: since_start(born).filter(|_| born > 0),
@@ -300,15 +319,10 @@ pub fn columns_with_values(device: Device<'_>) -> Vec<Column> {
         let pools = device.pool_of();
         pools.iter().any(Option::is_some)
     };
-    let mut columns = vec![
-        Column::Order,
-        Column::Size,
-        Column::Site,
-        Column::Born,
-        Column::Died,
-        Column::Lifetime,
-        Column::Stream,
-    ];
+    let mut columns = vec![Column::Order, Column::Size, Column::Site];
+    let has_operators = device.call_sites().operators().labels().len() > 1;
+    columns.extend(has_operators.then_some(Column::Operator));
+    columns.extend([Column::Born, Column::Died, Column::Lifetime, Column::Stream]);
     columns.extend(has_pools().then_some(Column::Pool));
     columns.extend(any(|context| context.category).then_some(Column::Category));
     columns.extend(any(|context| context.user_metadata).then_some(Column::Metadata));

@@ -31,6 +31,10 @@ pub struct AllocationDetails {
     pub address: u64,
     /// Requested bytes.
     pub requested_bytes: u64,
+    /// Label of its call site, or of the code that freed it if only that is known.
+    pub site: String,
+    /// Label of the operator that made it; empty if unknown.
+    pub operator: String,
     /// Its block in the final state; `None` if it was freed.
     pub block: Option<BlockDetails>,
     /// Lower bound of the block's size in bytes: the request rounded up to 512 bytes. Of use if there is no
@@ -228,6 +232,7 @@ pub fn allocation_details(device: Device<'_>, id: AllocationId) -> Option<Alloca
     let segment = segment_at(snapshot, history.device, address);
     let text = |id: Option<StringId>| text_of(snapshot, id);
     let (stack, stack_source, frames_left_out) = stack_of(device, id);
+    let sites = device.call_sites();
 
     Some(AllocationDetails {
         name,
@@ -235,6 +240,11 @@ pub fn allocation_details(device: Device<'_>, id: AllocationId) -> Option<Alloca
         device: history.device,
         address,
         requested_bytes,
+        site: sites.get(device.site_of()[row]).label.clone(),
+        operator: sites
+            .operators()
+            .label(device.operator_of()[row])
+            .to_owned(),
         block: block_of(device, id, segment),
         block_bytes_at_least: requested_bytes
             .max(1)

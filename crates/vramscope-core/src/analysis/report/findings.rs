@@ -345,7 +345,7 @@ pub fn site_table(title: impl Into<String>, sites: &CallSites, top: &TopSites) -
             site: Some(total.site),
             bytes: total.bytes,
             count: total.count,
-            remark: String::new(),
+            remark: sites.get(total.site).operators.clone(),
         })
         .collect();
     if top.other_sites > 0 {

@@ -1,6 +1,6 @@
 //! Finding: requests failed.
 
-use super::words::at_site;
+use super::words::by_operator_at;
 use super::{
     Evidence, EvidenceOf, FailedRequest, Finding, FindingKind, Material, ROWS, Severity, site_table,
 };
@@ -24,7 +24,6 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         moment,
         &state,
     );
-    let site = material.device.call_sites().of_stack(failure.stack);
     let live = live_at(history, moment);
     let top = top_call_sites(history, material.device.site_of(), live, ROWS);
     let title = format!(
@@ -60,7 +59,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         seen: failure.seen(
             snapshot,
             failures.len() as u64,
-            &at_site(material.device.call_sites(), site),
+            &by_operator_at(material.device.call_sites(), failure.stack),
         ),
         figures: failure.figures(),
         may_mean: failure.may_mean(material.config),

@@ -5,6 +5,7 @@ use crate::analysis::memory::allocator_state::SizeClass;
 use crate::analysis::memory::gap::Arena;
 use crate::analysis::time::history::History;
 use crate::analysis::time::selection::Moments;
+use crate::ids::StackId;
 use crate::model::Streams;
 use crate::units::{Count, Percent};
 
@@ -66,6 +67,16 @@ pub(super) fn at_site(sites: &CallSites, site: CallSiteId) -> String {
         return String::new();
     }
     format!(" at {}", sites.get(site).label)
+}
+
+/// ` by addmm, at train.py:10 step`: the operator and the call site of a stack, as far as they are known.
+pub(super) fn by_operator_at(sites: &CallSites, stack: StackId) -> String {
+    let at = at_site(sites, sites.of_stack(stack));
+    match sites.operators().label(sites.operators().of_stack(stack)) {
+        "" => at,
+        operator if at.is_empty() => format!(" by {operator}"),
+        operator => format!(" by {operator},{at}"),
+    }
 }
 
 /// The text of a filter for allocations made between two moments and live at the end.

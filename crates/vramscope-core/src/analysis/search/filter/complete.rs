@@ -133,6 +133,7 @@ fn anywhere(part: &str, vocabulary: &Vocabulary) -> Vec<Candidate> {
     }
     let kinds = [
         (TextField::Site, &vocabulary.sites, false),
+        (TextField::Operator, &vocabulary.operators, true),
         (TextField::Function, &vocabulary.functions, true),
         (TextField::Category, &vocabulary.categories, true),
         (TextField::Annotation, &vocabulary.annotations, true),
@@ -190,6 +191,7 @@ fn values(key: Key, operator: Operator, part: &str, vocabulary: &Vocabulary) -> 
             found
         }
         KeyKind::Text(TextField::Site) => words(&vocabulary.sites),
+        KeyKind::Text(TextField::Operator) => words(&vocabulary.operators),
         KeyKind::Text(TextField::Metadata) => words(&vocabulary.metadata),
         KeyKind::Text(TextField::Category) => words(&vocabulary.categories),
         KeyKind::Text(TextField::Compile) => words(&vocabulary.compiled),

@@ -112,7 +112,7 @@ const fn key(
 }
 
 /// All keys but [`IN`], those used most first.
-pub const KEYS: [Key; 20] = [
+pub const KEYS: [Key; 21] = [
     key(
         "frame",
         &["stack"],
@@ -140,6 +140,13 @@ pub const KEYS: [Key; 20] = [
         KeyKind::Text(TextField::Site),
         "site:model.py",
         "the call site, as the colours show it",
+    ),
+    key(
+        "op",
+        &["operator"],
+        KeyKind::Text(TextField::Operator),
+        "op:softmax",
+        "the operator or autograd node that made it",
     ),
     key(
         "fn",

@@ -18,6 +18,22 @@ pub fn of_call_site(label: &str) -> Filter {
     text(TextField::Site, label, true).into()
 }
 
+/// Selects the allocations that an operator made, by its label.
+#[must_use]
+pub fn of_operator(label: &str) -> Filter {
+    text(TextField::Operator, label, true).into()
+}
+
+/// Selects the allocations without a known operator.
+#[must_use]
+pub fn without_operator() -> Filter {
+    not(Expression::Term(Term::Text(
+        TextField::Operator,
+        anything(),
+    )))
+    .into()
+}
+
 /// Selects the allocations of the stream with this number.
 #[must_use]
 pub fn of_stream(number: usize) -> Filter {
@@ -64,12 +80,11 @@ pub fn of_categories(categories: &[&str]) -> Filter {
 /// Selects the allocations without a category.
 #[must_use]
 pub fn without_category() -> Filter {
-    let any = Pattern {
-        text: "*".to_owned(),
-        is_literal: false,
-        is_whole: false,
-    };
-    not(Expression::Term(Term::Text(TextField::Category, any))).into()
+    not(Expression::Term(Term::Text(
+        TextField::Category,
+        anything(),
+    )))
+    .into()
 }
 
 /// Selects the allocations with a requested size of `from_bytes` or more, and below `below_bytes` if given.
@@ -153,6 +168,15 @@ pub fn of_frame(
 impl From<Expression> for Filter {
     fn from(expression: Expression) -> Self {
         Self { expression }
+    }
+}
+
+/// The pattern of any text.
+fn anything() -> Pattern {
+    Pattern {
+        text: "*".to_owned(),
+        is_literal: false,
+        is_whole: false,
     }
 }
 

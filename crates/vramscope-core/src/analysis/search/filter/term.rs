@@ -63,6 +63,8 @@ pub enum TextField {
     Function,
     /// In the label of the call site.
     Site,
+    /// In the label of the operator.
+    Operator,
     /// In metadata that the program or the allocator attached, and in texts of `annotate` events.
     Metadata,
     /// In the profiler's category.

@@ -201,6 +201,9 @@ fn slow_text(field: TextField, pattern: &Pattern, known: &Known<'_>) -> bool {
         || ((any || field == TextField::Frame)
             && details.forward_frames.iter().any(|text| found(text)))
         || ((any || field == TextField::Site) && found(known.site))
+        || ((any || field == TextField::Operator)
+            && !details.operator.is_empty()
+            && found(&details.operator))
         || texts(
             TextField::Metadata,
             &[&details.user_metadata, &details.internal_metadata],
@@ -766,12 +769,13 @@ mod table {
     };
     use crate::tables::{append_csv, csv_header};
 
-    const COLUMNS: [Column; 13] = [
+    const COLUMNS: [Column; 14] = [
         Column::Order,
         Column::Size,
         Column::Block,
         Column::Rounding,
         Column::Site,
+        Column::Operator,
         Column::Born,
         Column::Died,
         Column::Lifetime,
@@ -791,6 +795,9 @@ mod table {
             Column::Size => number(row.requested_bytes),
             Column::Block => number(row.block_bytes?),
             Column::Rounding => number(row.block_bytes?.saturating_sub(row.requested_bytes)),
+            Column::Operator => {
+                text(Some(row.operator.clone()).filter(|operator| !operator.is_empty()))
+            }
             Column::Site => text(Some(row.site.clone()).filter(|site| site != "no stack recorded")),
             Column::Born => number(u64::from(row.born)),
             Column::Died => number(u64::from(row.died?)),

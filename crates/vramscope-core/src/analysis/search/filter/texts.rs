@@ -40,9 +40,24 @@ pub(super) fn matching(device: Device<'_>, field: TextField, pattern: &Pattern) 
             site.is_some_and(|site| sites.contains(site.index()))
         }));
     }
+    if anywhere || field == TextField::Operator {
+        let mut matcher = Matcher::new(pattern);
+        let labels = device.call_sites().operators().labels();
+        // The first label is empty: no operator.
+        let operators =
+            BitSet::from_fn(labels.len(), |row| row > 0 && matcher.matches(&labels[row]));
+        let operator_of = device.operator_of();
+        found.union_with(&BitSet::from_fn(rows, |row| {
+            operators.contains(operator_of[row].index())
+        }));
+    }
     if !matches!(
         field,
-        TextField::Site | TextField::File | TextField::Function | TextField::Annotation
+        TextField::Site
+            | TextField::Operator
+            | TextField::File
+            | TextField::Function
+            | TextField::Annotation
     ) {
         found.union_with(&by_context(device, field, pattern));
     }

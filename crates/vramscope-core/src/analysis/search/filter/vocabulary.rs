@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use crate::analysis::code::frames::{FrameClass, Location, clip};
+use crate::analysis::code::operators::OperatorId;
 use crate::analysis::recording::Device;
 use crate::ids::{ContextId, FrameId, StringId};
 use crate::model::Streams;
@@ -32,6 +33,8 @@ pub struct Vocabulary {
     pub files: Vec<Word>,
     /// Labels of call sites.
     pub sites: Vec<Word>,
+    /// Labels of operators.
+    pub operators: Vec<Word>,
     /// The profiler's categories.
     pub categories: Vec<Word>,
     /// Metadata that the program attached to allocations.
@@ -65,12 +68,16 @@ impl Vocabulary {
                 .copied()
                 .filter(|site| site.index() > 0),
         );
+        let operators = device.operator_of().iter().copied();
+        let operators = counted(operators.filter(|&operator| operator != OperatorId::NONE));
+        let labels = device.call_sites().operators();
         let mut compiled = of_context(|context| context.compile_context);
         compiled.retain(|word| word.text != "N/A");
         Self {
             functions,
             files,
             sites: words(sites, |site| device.call_sites().get(site).label.clone()),
+            operators: words(operators, |operator| labels.label(operator).to_owned()),
             categories: of_context(|context| context.category),
             metadata: of_context(|context| context.user_metadata),
             compiled,
