@@ -202,6 +202,8 @@ fn details(allocation: u32) -> Answer {
     };
     Answer::Details(Box::new(Details {
         known: AllocationDetails {
+            site: String::new(),
+            operator: String::new(),
             device: 3,
             allocation: AllocationId(allocation),
             life: Life {
