@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 pub(crate) type Shape = (&'static str, fn(usize) -> String);
 
 /// All shapes, each as JSON, which is quickly written and read the same way as pickle behind the reader.
-pub(crate) const SHAPES: [Shape; 16] = [
+pub(crate) const SHAPES: [Shape; 17] = [
     ("live", |n| trace(n, |i| alloc(i, 512, 0))),
     ("alloc_and_free", |n| {
         trace(n, |_| both(&alloc(0, 512, 0), &free(0, 512)))
@@ -69,6 +69,16 @@ pub(crate) const SHAPES: [Shape; 16] = [
     }),
     ("blocks", |n| {
         format!(r#"{{"segments":[{}],"device_traces":[[]]}}"#, segment(0, n))
+    }),
+    // The allocator's model takes the block before, each time.
+    ("streams_in_segments", |n| {
+        let segments: Vec<String> = (0..n).map(segment_of_stream).collect();
+        let events: Vec<String> = (0..n).map(event_in_segment).collect();
+        format!(
+            r#"{{"segments":[{}],"device_traces":[[{}]]}}"#,
+            segments.join(","),
+            events.join(",")
+        )
     }),
     ("settings", |n| {
         let mut settings = String::new();
@@ -139,6 +149,31 @@ fn segment(place: usize, blocks: usize) -> String {
         blocks * 512,
         list.join(",")
     )
+}
+
+/// A segment of a stream of its own, of which the block in the middle is live.
+fn segment_of_stream(place: usize) -> String {
+    let start = address(place * 2);
+    let block = |offset: usize, bytes: usize, state: &str| {
+        let address = start + offset;
+        format!(
+            r#"{{"address":{address},"size":{bytes},"requested_size":{bytes},"state":"{state}","frames":[]}}"#
+        )
+    };
+    let blocks = [
+        block(0, 512, "inactive"),
+        block(512, 512, "active_allocated"),
+        block(1024, (2 << 20) - 1024, "inactive"),
+    ];
+    format!(
+        r#"{{"device":0,"address":{start},"total_size":2097152,"stream":{place},"segment_type":"small","segment_pool_id":[0,0],"is_expandable":false,"frames":[],"blocks":[{}]}}"#,
+        blocks.join(",")
+    )
+}
+
+fn event_in_segment(place: usize) -> String {
+    let address = address(place * 2) + 512;
+    format!(r#"{{"action":"alloc","addr":{address},"size":512,"stream":{place},"frames":[]}}"#)
 }
 
 #[cfg(test)]

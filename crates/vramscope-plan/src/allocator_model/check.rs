@@ -18,9 +18,11 @@ use vramscope_core::analysis::recording::Device;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::{Action, PoolId};
 
-/// The model takes over the recorded state this often at most; later events are not compared. Each time costs in
-/// proportion to the number of live blocks.
+/// The model takes over the recorded state this often at most; later events are not compared.
 const RESYNCHRONISED_AT_MOST: u64 = 1000;
+
+/// The same limit in blocks, of which each time takes over all: as many as a thousand times a genuine program has.
+const BLOCKS_TAKEN_OVER_AT_MOST: usize = 2_000_000;
 
 /// After taking over this often, the final state no longer counts as the model's own, because finding out which part is
 /// would cost as much again.
@@ -134,6 +136,8 @@ pub struct CheckRun {
     meant: Vec<Call>,
     check: Check,
     resynchronised: u64,
+    /// Blocks that were taken over, all times together.
+    blocks_taken_over: usize,
     taken_over: TakenOver,
     /// The next moment.
     moment: u32,
@@ -156,6 +160,7 @@ impl CheckRun {
             meant: Vec::new(),
             check: Check::default(),
             resynchronised: 0,
+            blocks_taken_over: 0,
             taken_over: TakenOver::default(),
             moment: 1,
         }
@@ -167,7 +172,9 @@ impl CheckRun {
         let last = device.history.event_count;
         while self.moment <= last {
             let (moment, before) = (self.moment, self.resynchronised);
-            if before >= RESYNCHRONISED_AT_MOST {
+            if before >= RESYNCHRONISED_AT_MOST
+                || self.blocks_taken_over >= BLOCKS_TAKEN_OVER_AT_MOST
+            {
                 self.check.events_left_out = u64::from(last - moment + 1);
                 self.resynchronise(device, last);
                 self.moment = last + 1;
@@ -344,6 +351,7 @@ impl CheckRun {
         self.resynchronised += 1;
         device.move_to(&mut self.stepper, moment);
         let recorded = Recorded::of(&self.settings, self.stepper.state(), self.blocks.len());
+        self.blocks_taken_over += recorded.allocator.blocks.len();
         match self.resynchronised {
             ..=COMPARED_AT_MOST => self.taken_over.add(&self.allocator, &recorded.allocator),
             _ => self.taken_over.is_all = true,

@@ -324,3 +324,46 @@ proptest! {
         replay_nonsense(&trace, start, bytes, is_expandable);
     }
 }
+
+/// Where model and recording differ at every request, the work is bounded by the blocks taken over, not by the number
+/// of differences.
+#[test]
+fn little_is_taken_over_where_there_are_many_blocks() {
+    const STREAMS: u64 = 3000;
+    let (mut segments, mut events) = (Vec::new(), Vec::new());
+    for stream in 0..STREAMS {
+        let start = (1 << 32) + (stream << 21);
+        // The recording took the block in the middle, the model takes the one before.
+        let (taken, last) = (start + 512, start + 1024);
+        let block = |address: u64, bytes: u64, state: &str| {
+            format!(
+                r#"{{"address":{address},"size":{bytes},"requested_size":{bytes},"state":"{state}","frames":[]}}"#
+            )
+        };
+        let blocks = [
+            block(start, 512, "inactive"),
+            block(taken, 512, "active_allocated"),
+            block(last, (2 << 20) - 1024, "inactive"),
+        ];
+        let blocks = blocks.join(",");
+        segments.push(format!(
+            r#"{{"device":0,"address":{start},"total_size":2097152,"stream":{stream},"segment_type":"small","segment_pool_id":[0,0],"is_expandable":false,"frames":[],"blocks":[{blocks}]}}"#
+        ));
+        events.push(format!(
+            r#"{{"action":"alloc","addr":{taken},"size":512,"stream":{stream},"frames":[]}}"#
+        ));
+    }
+    let (segments, events) = (segments.join(","), events.join(","));
+    let file = format!(r#"{{"segments":[{segments}],"device_traces":[[{events}]]}}"#);
+    let recording = Recording::of(vramscope_core::decode(file.as_bytes()).unwrap());
+    let settings = ModelSettings::of(&recording.snapshot);
+    let check = check(recording.device(0).unwrap(), &settings);
+    let differences = check.differences.values().sum::<u64>();
+    println!("{check:?}");
+    // Before the first allocation a segment is one block.
+    assert!(
+        (100..=2_000_000 / STREAMS).contains(&differences),
+        "{differences}"
+    );
+    assert!(check.events_left_out >= STREAMS - 2_000_000 / STREAMS);
+}
