@@ -7,10 +7,12 @@ use clap::Args;
 use vramscope_core::Snapshot;
 use vramscope_core::anonymise::{Anonymiser, Pattern, anonymise};
 use vramscope_core::cut::{Piece, cut};
+use vramscope_core::model::Source;
 use vramscope_core::tables::Table;
 
 use crate::arguments::Inputs;
 use crate::destination::{self, Destination, UnfinishedFolder};
+use crate::export::bounded::Bounded;
 use crate::export::format::{Choice, ChoiceParser, Content, FORMATS};
 use crate::export::{Asked, table_named};
 use crate::failure::Failure;
@@ -254,6 +256,7 @@ impl Files {
     fn one(&self, file: &Path, destination: &Destination, task: &Task<'_>) -> Result<(), Failure> {
         let Task { choice, change, .. } = *task;
         let mut snapshot = input::read(file)?;
+        let source = snapshot.source.clone();
         // Exports of analyses cover the chosen devices; a snapshot covers all devices.
         let is_whole =
             self.inputs.device.is_none() || !matches!(choice.format.content, Content::Snapshot(_));
@@ -267,19 +270,21 @@ impl Files {
         let name = change.name(file);
         match choice.format.content {
             Content::Snapshot(write) => {
-                write_file(destination, choice, |out| write(&snapshot, out))
+                write_file(destination, choice, &source, |out| write(&snapshot, out))
             }
             Content::Analysed(write) => {
                 let subject = Subject::of(name, snapshot, self.inputs.device)?;
-                write_file(destination, choice, |out| write(&subject, task.asked, out))
+                write_file(destination, choice, &source, |out| {
+                    write(&subject, task.asked, out)
+                })
             }
             Content::Tables(write) => {
                 let subject = Subject::of(name, snapshot, self.inputs.device)?;
                 match task.table {
-                    Some(table) => {
-                        write_file(destination, choice, |out| write(&subject, table, out))
-                    }
-                    None => write_tables(destination, choice, |table, out| {
+                    Some(table) => write_file(destination, choice, &source, |out| {
+                        write(&subject, table, out)
+                    }),
+                    None => write_tables(destination, choice, &source, |table, out| {
                         write(&subject, table, out)
                     }),
                 }
@@ -296,16 +301,20 @@ fn is_folder(output: &Path) -> bool {
 fn write_file(
     destination: &Destination,
     choice: Choice,
+    source: &Source,
     write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let is_text = choice.format.is_text && choice.packing.is_none();
-    destination.write(is_text, |out| choice.pack(out, write))
+    destination.write(is_text, |out| {
+        choice.pack(out, |out| write(&mut Bounded::new(out, source)))
+    })
 }
 
 /// Writes all tables into a folder.
 fn write_tables(
     destination: &Destination,
     choice: Choice,
+    source: &Source,
     write: impl Fn(Table, &mut dyn Write) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let Destination::Path(path) = destination else {
@@ -316,7 +325,7 @@ fn write_tables(
     let mut folder = UnfinishedFolder::create(path)?;
     for table in Table::ALL {
         folder.write(&choice.table_file(table), |out| {
-            choice.pack(out, |out| write(table, out))
+            choice.pack(out, |out| write(table, &mut Bounded::new(out, source)))
         })?;
     }
     folder.finish()

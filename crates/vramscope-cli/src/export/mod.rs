@@ -6,6 +6,7 @@
 //! Output is written while it is produced, and no format computes a number. `exports.md` beside the manifest
 //! describes each format for users.
 
+pub(crate) mod bounded;
 mod csv;
 mod folded;
 pub(crate) mod format;

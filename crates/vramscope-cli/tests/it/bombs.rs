@@ -139,7 +139,7 @@ fn compressed_bombs_are_said_to_need_unpacking_first() {
     }
 }
 
-/// An answer is written while it is made: a stack of hundreds of megabytes, and rows that would take as much, in all
+/// An answer is written while it is made: a stack of 130 megabytes, and rows that would take as much, in all
 /// forms.
 #[test]
 #[cfg_attr(
@@ -150,7 +150,7 @@ fn long_answers_need_little_memory() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("long.pickle");
     let name = "f".repeat(900);
-    for (allocations, frames, least_bytes) in [(1, 300_000, 250 << 20), (100_000, 1, 90 << 20)] {
+    for (allocations, frames, least_bytes) in [(1, 150_000, 125 << 20), (60_000, 1, 50 << 20)] {
         std::fs::write(&path, with_stacks(allocations, frames, &name)).unwrap();
         for form in ["--bytes", "--json", "--csv"] {
             let asked = ["find", "", "--stack", "--limit", "0", form];
@@ -162,6 +162,34 @@ fn long_answers_need_little_memory() {
             println!("{form}: {written} bytes");
             assert!(status.success(), "{form}: {status}");
             assert!(written > least_bytes, "{form}: {written}");
+        }
+    }
+}
+
+/// JSON writes out what a pickle shares; a little file that would become gigabytes is refused with advice.
+#[test]
+fn what_formats_repeat_is_bounded() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shared.pickle");
+    let output = folder.path().join("out");
+    // 30 GB as JSON, and 180 MB when its names are hashes.
+    std::fs::write(&path, with_stacks(300, 10_000, &"f".repeat(10_000))).unwrap();
+    for command in ["convert", "anonymise"] {
+        let to = |format: &str| {
+            let mut program = Command::new(env!("CARGO_BIN_EXE_vramscope"));
+            program.args([command, "--to", format, "-o"]);
+            program.arg(&output).arg(&path).output().unwrap()
+        };
+        let refused = to("json");
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(1), "{command}: {said}");
+        assert!(said.contains("more than 64.0 MiB"), "{command}: {said}");
+        assert!(said.contains("--to packed"), "{command}: {said}");
+        let left = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 1, "{command}");
+        for format in ["pickle", "packed"] {
+            assert!(to(format).status.success(), "{command} {format}");
+            std::fs::remove_file(&output).unwrap();
         }
     }
 }
