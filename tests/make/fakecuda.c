@@ -8,6 +8,7 @@
 //   FAKECUDA_TOTAL_MB   size of each device's memory (default 1024); larger allocations fail
 //   FAKECUDA_DEVICES    number of devices (default 2)
 //   FAKECUDA_DOWN       if set, addresses are counted down
+//   FAKECUDA_CAPABILITY compute capability without its point (default 90)
 //
 //   fakecuda_hold(1)    from now on no event completes: frees of other streams' blocks stay pending
 //   fakecuda_hold(0)    events complete at once again
@@ -26,6 +27,7 @@
 #define GRANULARITY (2ull << 20)
 #define BASE 0x7f2000000000ull
 #define DEVICE_SPAN (1ull << 36)
+#define SHARED_MEMORY (99 << 10)
 
 static int device_now = 0;
 static int holding = 0;
@@ -48,6 +50,11 @@ static int device_count(void) {
     const char *text = getenv("FAKECUDA_DEVICES");
     int count = text ? atoi(text) : 2;
     return count < 1 ? 1 : count > DEVICES_MAX ? DEVICES_MAX : count;
+}
+
+static int capability(void) {
+    const char *text = getenv("FAKECUDA_CAPABILITY");
+    return text ? atoi(text) : 90;
 }
 
 static unsigned long long reserve_addresses(int device, unsigned long long bytes) {
@@ -79,21 +86,28 @@ EXPORT cudaError_t cudaPeekAtLastError(void) { return cudaSuccess; }
 EXPORT cudaError_t cudaDeviceCanAccessPeer(int *can, int a, int b) { (void)a; (void)b; *can = 0; return cudaSuccess; }
 EXPORT cudaError_t cudaDeviceGetPCIBusId(char *text, int length, int device) { snprintf(text, length, "0000:%02x:00.0", device); return cudaSuccess; }
 EXPORT cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) { *least = 0; *greatest = -5; return cudaSuccess; }
-EXPORT cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device) { (void)attribute; (void)device; *value = 1; return cudaSuccess; }
+EXPORT cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device) {
+    (void)device;
+    *value = attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin ? SHARED_MEMORY : 1;
+    return cudaSuccess;
+}
 
 EXPORT cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device) {
     (void)device;
     memset(properties, 0, sizeof *properties);
     strcpy(properties->name, "Fake GPU");
     properties->totalGlobalMem = total_bytes();
-    properties->major = 9;
+    properties->major = capability() / 10;
+    properties->minor = capability() % 10;
     properties->warpSize = 32;
     properties->multiProcessorCount = 1;
     properties->maxThreadsPerBlock = 1024;
     properties->maxThreadsPerMultiProcessor = 2048;
     properties->sharedMemPerBlock = 48 << 10;
+    properties->sharedMemPerBlockOptin = properties->sharedMemPerMultiprocessor = SHARED_MEMORY;
     properties->regsPerMultiprocessor = 65536;
-    for (int i = 0; i < 3; i++) properties->maxGridSize[i] = properties->maxThreadsDim[i] = 1024;
+    for (int i = 0; i < 3; i++) properties->maxThreadsDim[i] = 1024;
+    for (int i = 0; i < 3; i++) properties->maxGridSize[i] = i ? 65535 : 2147483647;
     return cudaSuccess;
 }
 
@@ -133,17 +147,45 @@ EXPORT cudaError_t cudaFreeHost(void *pointer) { free(pointer); return cudaSucce
 EXPORT cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned flags) { (void)pointer; (void)bytes; (void)flags; return cudaSuccess; }
 EXPORT cudaError_t cudaHostUnregister(void *pointer) { (void)pointer; return cudaSuccess; }
 EXPORT cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags) { (void)flags; *device = host; return cudaSuccess; }
-EXPORT cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind) { (void)to; (void)from; (void)bytes; (void)kind; return cudaSuccess; }
-EXPORT cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) { (void)to; (void)from; (void)bytes; (void)kind; (void)stream; return cudaSuccess; }
+static int on_device(const void *pointer) {
+    unsigned long long address = (unsigned long long)pointer;
+    return address >= BASE && address < BASE + DEVICE_SPAN * 16 * DEVICES_MAX;
+}
+
+// Programs read a few small things back that they wrote themselves (DDP the order of its buckets), so the last small copies
+// to each device are kept. What kernels would have computed reads as zeros.
+#define LETTERS 64
+#define LETTER_BYTES 4096
+static struct { const void *address; size_t bytes; char text[LETTER_BYTES]; } letters[LETTERS];
+static unsigned letters_written = 0;
+
+static void copy(void *to, const void *from, size_t bytes) {
+    if (bytes > LETTER_BYTES || on_device(to) == on_device(from)) return;
+    int found = -1;
+    const void *address = on_device(to) ? to : from;
+    for (int i = 0; i < LETTERS; i++)
+        if (letters[i].address == address) found = i;
+    if (on_device(from)) {
+        memset(to, 0, bytes);
+        if (found >= 0 && bytes <= letters[found].bytes) memcpy(to, letters[found].text, bytes);
+        return;
+    }
+    if (found < 0) found = letters_written++ % LETTERS;
+    letters[found].address = to;
+    letters[found].bytes = bytes;
+    memcpy(letters[found].text, from, bytes);
+}
+
+EXPORT cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind) { (void)kind; copy(to, from, bytes); return cudaSuccess; }
+EXPORT cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) { (void)kind; (void)stream; copy(to, from, bytes); return cudaSuccess; }
 EXPORT cudaError_t cudaMemset(void *to, int value, size_t bytes) { (void)to; (void)value; (void)bytes; return cudaSuccess; }
 EXPORT cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream) { (void)to; (void)value; (void)bytes; (void)stream; return cudaSuccess; }
 
 EXPORT cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *pointer) {
     memset(attributes, 0, sizeof *attributes);
-    unsigned long long address = (unsigned long long)pointer;
-    int on_device = address >= BASE && address < BASE + DEVICE_SPAN * 16 * DEVICES_MAX;
-    attributes->type = on_device ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered;
-    attributes->device = on_device ? (int)((address - BASE) / (DEVICE_SPAN * 16)) : -1;
+    int device = on_device(pointer) ? (int)(((unsigned long long)pointer - BASE) / (DEVICE_SPAN * 16)) : -1;
+    attributes->type = device >= 0 ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered;
+    attributes->device = device;
     attributes->devicePointer = (void *)pointer;
     return cudaSuccess;
 }
@@ -283,6 +325,7 @@ EXPORT cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function, 
 // torch also looks up a few driver calls in libcuda.so.1: fakecuda.sh links this library under that name.
 EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active) { return drv_context_state(device, flags, active); }
 EXPORT CUresult cuGetErrorString(CUresult error, const char **text) { return drv_error_string(error, text); }
+EXPORT CUresult cuCtxGetCurrent(CUcontext *context) { *context = (CUcontext)1; return CUDA_SUCCESS; }
 EXPORT CUresult cuInit(unsigned flags) { (void)flags; return CUDA_SUCCESS; }
 EXPORT CUresult cuDeviceGet(CUdevice *device, int index) { *device = index; return CUDA_SUCCESS; }
 EXPORT CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) { return drv_attribute(value, attribute, device); }

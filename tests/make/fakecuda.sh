@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs record_gpu.py, or $SCRIPT beside it, over fakecuda.c, without a GPU.
+# Runs record_gpu.py, or $SCRIPT beside it, over fakecuda.c and fakelibraries.c, without a GPU.
 #
 #     PYTHON=/path/to/venv/bin/python sh tests/make/fakecuda.sh [record_gpu.py's arguments]
 #
@@ -14,7 +14,7 @@ trap 'rm -rf "$build"' EXIT
 packages=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
 headers=$(dirname "$(find "$packages/nvidia" -name cuda_runtime_api.h | head -n 1)")
 more=$(dirname "$(dirname "$(find "$packages/nvidia" -path '*/crt/host_defines.h' | head -n 1)")")
-gcc -shared -fPIC -O1 -o "$build/libfakecuda.so" "$here/fakecuda.c" -I"$headers" -I"$more"
+gcc -shared -fPIC -O1 -o "$build/libfakecuda.so" "$here/fakecuda.c" "$here/fakelibraries.c" -I"$headers" -I"$more"
 # torch opens these two by name for a few calls.
 ln -s libfakecuda.so "$build/libcuda.so.1"
 ln -s libfakecuda.so "$build/libnvidia-ml.so.1"

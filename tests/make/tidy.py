@@ -14,6 +14,7 @@ import sys
 _PLACES = [
     (re.compile(r".*?/site-packages/"), "/opt/venv/lib/python3/site-packages/"),
     (re.compile(r".*?/lib/python3\.\d+/(?!site-packages)"), "/usr/lib/python3/"),
+    (re.compile(r".*?/python-build[^/]*/Python-[^/]*/"), "/usr/src/python3/"),
     (re.compile(r"/(?:home|Users)/[^/]+/"), "/home/user/"),
     (re.compile(r"/root/"), "/home/user/"),
     (re.compile(r"/tmp/[^\s:]*/(?=[^/]+\.py)"), "/home/user/"),

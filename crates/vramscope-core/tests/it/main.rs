@@ -22,6 +22,7 @@ mod official;
 mod overview;
 mod random;
 mod real;
+mod role_truth;
 mod roles;
 mod second_opinion;
 mod sharing;

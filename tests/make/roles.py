@@ -1,0 +1,424 @@
+"""Records programs of role_programs.py and role_transformers.py together with what each of their allocations is for.
+
+    PYTHON=venv/bin/python SCRIPT=roles.py sh tests/make/fakecuda.sh [--only NAME...] [--out FOLDER]
+
+Writes NAME.pickle.zst, a snapshot as a user would take it, and NAME.csv.zst, the truth beside it, to
+tests/fixtures/roles/rules or tests/fixtures/roles/measured. Within each kind of program, in their order,
+the first, third, fifth ... go to `rules`, the others to `measured`. Whoever writes rules that tell the roles may look at
+`rules` only; what the rules are worth is what they do on `measured`.
+
+Each program runs twice, in processes of its own. The first run is recorded and nothing watches it. The second
+looks on (hooks of autograd and of modules, the stand-in libraries of fakelibraries.c) and writes down addresses. The
+allocator must do exactly the same in both, event by event, or the script stops.
+
+A row of the truth is `address,moment,bytes,role`: the allocation of so many requested bytes that lies at the address
+after `moment` events of the trace. What torch's users would call by either of two names has both: `gradient|communication`.
+
+| role | what |
+| --- | --- |
+| parameter | parameters and buffers of modules; the rank's shard of them |
+| gradient | what `.grad` holds, from its birth on |
+| optimizer_state | tensors in `optimizer.state` |
+| activation | what autograd saved for backward, checkpoints' inputs and what is computed again included |
+| input | batches and labels |
+| kv_cache | keys and values kept between generated tokens |
+| workspace | what cuBLAS and cuDNN were handed as such |
+| communication | what a collective sends or receives, and DDP's buckets |
+| temporary | all else that is born and freed within one phase; gradients of activations, too |
+| temporary, workspace | the same, freed again, where stacks show no library (`stacks="python"`) |
+| gradient, temporary | a parameter's gradient on its way to be added to `.grad`, or to a shard |
+| gradient, communication | gradients in buckets, and shards of gradients as they were received |
+| parameter, communication | parameters gathered from all ranks |
+| activation, parameter, temporary | autocast's copies of parameters |
+| activation, temporary | in training: kept by the program until backward but not saved, such as logits; without autograd: all |
+
+What fits none of these has no row, and no more than 2 % of the bytes at the peak may have none.
+"""
+
+import argparse
+import bisect
+import ctypes
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+import tempfile
+
+import tidy
+
+HERE = pathlib.Path(__file__).resolve().parent
+ENVIRONMENT = {"FAKECUDA_TOTAL_MB": "81920", "FAKECUDA_DEVICES": "1", "FAKECUDA_CAPABILITY": "80"}
+
+
+class Run:
+    """What a program says of itself while it runs. Nobody listens: this is the recorded run."""
+
+    watched = False
+
+    def __init__(self, stacks):
+        self.stacks = stacks
+
+    def record(self):
+        """From now on the allocator records."""
+        import torch
+
+        torch.cuda.memory._record_memory_history(max_entries=100_000, stacks=self.stacks)
+
+    def model(self, model, optimizer=None):
+        """Whose parameters, gradients and states are to be noted. They live until the end."""
+        self.kept = model, optimizer
+
+    def phase(self, name):
+        """What begins now: setup, forward, backward, optimizer or inference."""
+
+    def note(self, role, *tensors):
+        """What these tensors are for."""
+
+
+class Noted(Run):
+    """The same run, watched: `notes` are (address, events so far, role), `phases` (events so far, name)."""
+
+    watched = True
+
+    def __init__(self, stacks):
+        super().__init__(stacks)
+        self.notes, self.phases = set(), [(0, "setup")]
+        self.before = None
+        self.parameters, self.optimizers = [], []
+        self.parameter_places, self.half_shapes, self.hooked = set(), set(), set()
+        self.listen()
+
+    def counted(self):
+        """How many events the allocator has recorded since it exists, had it recorded all."""
+        import torch
+
+        stats = torch._C._cuda_memoryStats(0)
+        kinds = [("allocation", "allocated"), ("allocation", "freed"), ("active", "freed"), ("segment", "allocated"), ("segment", "freed")]
+        return sum(stats[what]["all"][which] for what, which in kinds)
+
+    def events(self):
+        return self.counted() - self.before
+
+    def record(self):
+        super().record()
+        self.before = self.counted()
+        self.sweep(True)
+
+    def note_address(self, role, address):
+        if self.before is not None:
+            self.notes.add((address, self.events(), role))
+
+    def note(self, role, *tensors):
+        for tensor in tensors:
+            tensor = getattr(tensor, "_local_tensor", tensor)
+            if tensor.device.type == "cuda" and tensor.untyped_storage().nbytes():
+                self.note_address(role, tensor.untyped_storage().data_ptr())
+
+    def model(self, model, optimizer=None):
+        super().model(model, optimizer)
+        self.parameters = [*model.parameters(), *model.buffers()]
+        self.optimizers = [optimizer] if optimizer else []
+        for parameter in self.parameters:
+            local = getattr(parameter, "_local_tensor", parameter)
+            self.half_shapes |= {tuple(local.shape), tuple(local.shape[::-1])}
+            self.watch_gradient(parameter)
+        for module in model.modules():
+            module.register_forward_pre_hook(self.before_forward)
+
+    def before_forward(self, module, _):
+        """What a module computes with: its parameters, or what was gathered for it."""
+        for parameter in module._parameters.values():
+            if parameter is not None and parameter.untyped_storage().data_ptr() not in self.parameter_places:
+                self.note("gathered", parameter)
+                self.watch_gradient(parameter)
+
+    def watch_gradient(self, parameter):
+        if parameter.requires_grad and parameter.is_leaf and id(parameter) not in self.hooked:
+            self.hooked.add(id(parameter))
+            parameter.register_hook(lambda gradient: self.note("contribution", gradient))
+            parameter.register_post_accumulate_grad_hook(lambda parameter: self.sweep_gradients([parameter]))
+
+    def sweep_gradients(self, parameters):
+        for parameter in parameters:
+            if parameter.grad is not None:
+                self.note("gradient" if any(parameter is mine for mine in self.parameters) else "contribution", parameter.grad)
+
+    def sweep(self, parameters):
+        if parameters:
+            self.note("parameter", *self.parameters)
+            self.parameter_places = {getattr(p, "_local_tensor", p).untyped_storage().data_ptr() for p in self.parameters}
+        self.sweep_gradients(self.parameters)
+        for optimizer in self.optimizers:
+            for state in optimizer.state.values():
+                self.note("optimizer_state", *(value for value in state.values() if hasattr(value, "untyped_storage")))
+
+    def phase(self, name):
+        # While forward or backward runs, a wrapped model's parameters may be the gathered ones.
+        self.sweep(name in ("forward", "setup", "inference"))
+        if self.before is not None:
+            self.phases.append((self.events(), name))
+
+    def saved(self, tensor):
+        is_copy = tensor.element_size() == 2 and tuple(tensor.shape) in self.half_shapes
+        self.note("copy" if is_copy else "saved", tensor)
+        return tensor
+
+    def listen(self):
+        """Hooks on autograd, on checkpoints and on the stand-in libraries."""
+        import torch
+        from torch.autograd.graph import saved_tensors_hooks
+        from torch.utils import checkpoint
+
+        plain = saved_tensors_hooks.__init__
+
+        def init(hooks, pack, unpack):
+            # Checkpoints drop what they are given here, and keep what they compute again.
+            dropped = isinstance(hooks, checkpoint._checkpoint_hook)
+            plain(hooks, pack if dropped else lambda tensor: pack(self.saved(tensor)), unpack)
+
+        saved_tensors_hooks.__init__ = init
+        saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor).__enter__()
+        listener = ctypes.CFUNCTYPE(None, ctypes.c_ulonglong)
+        self.listeners = [listener(lambda address: self.note_address("workspace", address)), listener(lambda address: self.note_address("communication", address))]
+        library = ctypes.CDLL(None)
+        library.fakecuda_on_workspace(self.listeners[0])
+        library.fakecuda_on_collective(self.listeners[1])
+        self.listen_to_gloo(torch.distributed)
+
+    def listen_to_gloo(self, distributed):
+        for name in ("all_gather_into_tensor", "reduce_scatter_tensor", "all_reduce", "broadcast"):
+            plain = getattr(distributed, name)
+
+            def noting(*arguments, plain=plain, **named):
+                self.note("communication", *(value for value in (*arguments, *named.values()) if hasattr(value, "untyped_storage")))
+                return plain(*arguments, **named)
+
+            setattr(distributed, name, noting)
+        distributed._all_gather_base = distributed.all_gather_into_tensor
+
+
+# ---- from notes to the truth --------------------------------------------------------------------
+
+
+class Allocation:
+    def __init__(self, address, bytes, born):
+        self.address, self.bytes, self.born, self.died = address, bytes, born, None
+        self.noted = set()
+
+
+def allocations_of(snapshot):
+    """All allocations of device 0; `born` and `died` are moments, 0 what was there when recording began."""
+    trace = snapshot["device_traces"][0]
+    live, done = {}, []
+    late = []
+    for moment, event in enumerate(trace, 1):
+        if event["action"] == "alloc":
+            live[event["addr"]] = Allocation(event["addr"], event["size"], moment)
+        elif event["action"] == "free_completed":
+            allocation = live.pop(event["addr"], None) or Allocation(event["addr"], event["size"], 0)
+            allocation.died = moment
+            done.append(allocation)
+    for segment in snapshot["segments"]:
+        for block in segment["blocks"]:
+            if block["state"].startswith("active") and block["address"] not in live:
+                late.append(Allocation(block["address"], block["requested_size"], 0))
+    return sorted([*done, *live.values(), *late], key=lambda one: (one.born, one.address))
+
+
+def assign(allocations, notes):
+    """Gives each note to the allocation that was live then and there."""
+    by_address = {}
+    for one in allocations:
+        by_address.setdefault(one.address, []).append(one)
+    addresses = sorted(by_address)
+    for address, moment, role in sorted(notes):
+        at = bisect.bisect_right(addresses, address) - 1
+        # Views into a buffer are noted by the buffer; only libraries are handed places within one.
+        while at >= 0:
+            fitting = [one for one in by_address[addresses[at]] if one.born <= moment and (one.died is None or moment < one.died)]
+            if fitting:
+                break
+            at -= 1
+        if at < 0 or not addresses[at] <= address < addresses[at] + max(fitting[0].bytes, 1):
+            sys.exit(f"nothing lies at {address:#x} after {moment} events, noted as {role}")
+        fitting[0].noted.add(role)
+
+
+def role_of(allocation, phases, stacks):
+    """The role, several joined by `|`, or None: see the head of this file."""
+    noted = allocation.noted
+    if "workspace" in noted and stacks == "python" and allocation.died is not None:
+        return "temporary|workspace"
+    for alone in ("parameter", "kv_cache", "workspace", "input", "optimizer_state"):
+        if alone in noted:
+            return alone
+    roles = noted & {"gradient", "communication"}
+    if "gathered" in noted:
+        roles |= {"parameter", "communication"}
+    if "contribution" in noted and "gradient" not in noted:
+        roles |= {"gradient", "temporary"}
+    if "copy" in noted and not roles:
+        roles = {"activation", "parameter", "temporary"}
+    if "saved" in noted and not roles:
+        roles = {"activation"}
+    if not roles and allocation.born:
+        roles = role_by_phase(allocation, phases)
+    return "|".join(sorted(roles)) or None
+
+
+def role_by_phase(allocation, phases):
+    # The event that bore it belongs to the phase that began before it.
+    at = bisect.bisect_right([start for start, _ in phases], allocation.born - 1) - 1
+    name, following = phases[at][1], phases[at + 1][0] if at + 1 < len(phases) else None
+    within = following is None or allocation.died is not None and allocation.died <= following
+    if name == "inference":
+        return {"activation", "temporary"}
+    if within and allocation.died is not None:
+        return {"temporary"}
+    return {"activation", "temporary"} if name == "forward" else set()
+
+
+def truth(snapshot, notes, phases, stacks):
+    """Every allocation with its role."""
+    allocations = allocations_of(snapshot)
+    assign(allocations, notes)
+    return [(one, role_of(one, phases, stacks)) for one in allocations]
+
+
+def peak_of(rows, events):
+    """Bytes by role at the moment of the highest sum, for the report."""
+    changes = [0] * (events + 2)
+    for one, _ in rows:
+        changes[one.born] += one.bytes
+        if one.died is not None:
+            changes[one.died] -= one.bytes
+    sums, now = [], 0
+    for change in changes:
+        now += change
+        sums.append(now)
+    peak = max(range(len(sums)), key=sums.__getitem__)
+    held = {}
+    for one, role in rows:
+        if one.born <= peak and (one.died is None or peak < one.died):
+            held[role or "(none)"] = held.get(role or "(none)", 0) + one.bytes
+    return peak, held
+
+
+# ---- running ------------------------------------------------------------------------------------
+
+
+def run_one(name, noted, out):
+    import random
+
+    import torch
+
+    torch.manual_seed(0)
+    random.seed(0)
+    torch.cuda.init()
+    program = programs()[name]
+    run = (Noted if noted else Run)(program.stacks)
+    kept = program.function(run)
+    found = run.events() if noted else None
+    snapshot = torch.cuda.memory._snapshot()
+    trace = [event for event in snapshot["device_traces"][0] if event["action"] != "snapshot"]
+    snapshot["device_traces"][0][:] = trace
+    if noted and found != len(trace):
+        sys.exit(f"{name}: counted {found} events, and the trace holds {len(trace)}")
+    tidy.hide_places(snapshot, str(HERE))
+    value = (snapshot, run.notes, run.phases) if noted else snapshot
+    out.write_bytes(pickle.dumps(value))
+    sys.stdout.flush()
+    os._exit(0 if kept is not False else 1)
+
+
+def sequence(snapshot):
+    """What the allocator did. What is freed at once (autocast's copies) goes in an order that differs from run to run."""
+    events, frees = [], []
+    for event in snapshot["device_traces"][0]:
+        known = (event["action"], event["addr"], event["size"], event["stream"])
+        if event["action"].startswith("free"):
+            frees.append(known)
+        else:
+            events += [*sorted(frees), known]
+            frees = []
+    return events + sorted(frees)
+
+
+def programs():
+    """All programs, in the order that divides them."""
+    import role_transformers  # registers its own after those of role_programs
+
+    return role_transformers.PROGRAMS
+
+
+def in_process(name, noted, scratch):
+    out = pathlib.Path(scratch) / ("noted" if noted else "recorded")
+    command = [sys.executable, __file__, "--run", name, "--to", str(out)] + ["--noted"] * noted
+    # Nobody reads the names in the stacks of the watched run, and the precise way to find them takes long.
+    symbols = "dladdr" if noted else programs()[name].symbols
+    environment = {**os.environ, **ENVIRONMENT, "TORCH_SYMBOLIZE_MODE": symbols}
+    child = subprocess.run(command, env=environment, cwd=scratch, timeout=300, capture_output=True, text=True, check=False)
+    if child.returncode != 0:
+        print(f"{name} ended with {child.returncode}:\n{child.stdout[-1000:]}{child.stderr[-3000:]}")
+        return None
+    return out.read_bytes()
+
+
+def make(name, half, folder):
+    import zstandard
+
+    with tempfile.TemporaryDirectory() as scratch:
+        data = in_process(name, False, scratch)
+        noted = data and in_process(name, True, scratch)
+    if not noted:
+        return
+    watched, notes, phases = pickle.loads(noted)
+    first, second = sequence(pickle.loads(data)), sequence(watched)
+    if first != second:
+        at = next((i for i, (one, other) in enumerate(zip(first, second)) if one != other), min(len(first), len(second)))
+        print(f"{name}: watching it changed event {at} of {len(first)}: {first[at : at + 1]} {second[at : at + 1]}")
+        print("\n".join(str(frame) for frame in watched["device_traces"][0][at]["frames"][:30]) if at < len(second) else "")
+        return
+    rows = truth(watched, notes, phases, programs()[name].stacks)
+    peak, held = peak_of(rows, len(first))
+    total = sum(held.values())
+    if held.get("(none)", 0) > total * 0.02:
+        missing = [(one.bytes, one.born, one.died) for one, role in rows if role is None and one.born <= peak and (one.died is None or peak < one.died)]
+        print(f"{name}: {held['(none)'] / total:.1%} of the peak has no role: {sorted(missing)[-5:]} {phases[-4:]}")
+        return
+    text = "address,moment,bytes,role\n" + "".join(f"{one.address:#x},{one.born},{one.bytes},{role}\n" for one, role in rows if role)
+    packed = zstandard.ZstdCompressor(level=19).compress(tidy.check_clean(data, name))
+    (folder / half).mkdir(parents=True, exist_ok=True)
+    (folder / half / f"{name}.pickle.zst").write_bytes(packed)
+    (folder / half / f"{name}.csv.zst").write_bytes(zstandard.ZstdCompressor(level=19).compress(text.encode()))
+    parts = ", ".join(f"{bytes / total:.1%} {role}" for role, bytes in sorted(held.items(), key=lambda item: -item[1]))
+    print(f"{half:8} {name}: {len(packed)} bytes, {len(first)} events, {len(rows)} rows, peak {total / 2**20:.0f} MiB after {peak}: {parts}", flush=True)
+
+
+def halves(programs):
+    """Which half each program is in: within its kind they take turns."""
+    seen, result = {}, {}
+    for name, program in programs.items():
+        count = seen[program.kind] = seen.get(program.kind, -1) + 1
+        result[name] = ("rules", "measured")[count % 2]
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=pathlib.Path, default=HERE.parent / "fixtures" / "roles")
+    parser.add_argument("--only", nargs="*")
+    parser.add_argument("--run", help=argparse.SUPPRESS)
+    parser.add_argument("--to", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("--noted", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.run:
+        run_one(options.run, options.noted, options.to)
+    for name, half in halves(programs()).items():
+        if not options.only or name in options.only:
+            make(name, half, options.out.resolve())
+
+
+if __name__ == "__main__":
+    main()
