@@ -26,9 +26,11 @@ await init({ module_or_path: module });
 const { place } = document.documentElement.dataset;
 if (place && !location.hash) history.replaceState(null, "", `#${place}`);
 const files = Array.from(document.querySelectorAll("script[data-file]"), (file) => new File([bytesOf(file)], file.dataset.file));
+// What the server was given: `vramscope view` names it here.
+const served = Array.from(document.querySelectorAll("link[rel=snapshot]"), (link) => link.href);
 // One download and one compilation serve the page and all its workers: they are made from what is here,
 // so that nothing is asked for after load and the page goes on when its server has gone.
-start_page(module, addressOf(`${asScript(glue)}\n${startWorker}`), files);
+start_page(module, addressOf(`${asScript(glue)}\n${startWorker}`), files, served);
 
 async function compile(response) {
   const type = response.headers.get("Content-Type");

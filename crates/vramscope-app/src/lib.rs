@@ -27,15 +27,22 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 /// Mounts the page. `module` is the compiled module for workers, `worker_url` the address of their
-/// script, and `files` are files embedded in the page, which are opened at the start.
+/// script. `files` are embedded in the page, `served` are the addresses of files that its server was given; both are
+/// opened at the start, with those that the page's address names.
 #[wasm_bindgen]
-pub fn start_page(module: JsValue, worker_url: String, files: Vec<web_sys::File>) {
+pub fn start_page(
+    module: JsValue,
+    worker_url: String,
+    files: Vec<web_sys::File>,
+    served: Vec<String>,
+) {
     let engine = engine::Engine::new(engine::Boot { module, worker_url });
     let files = engine::Source::files(files).into_iter();
-    let named = browser::url::sources()
+    let served = served.into_iter().map(engine::Source::Served);
+    let linked = browser::url::sources()
         .into_iter()
         .map(engine::Source::Linked);
-    let sources = files.chain(named).collect();
+    let sources = files.chain(served).chain(linked).collect();
     let props = components::AppProps { engine, sources };
     yew::Renderer::<components::App>::with_props(props).render();
 }

@@ -86,14 +86,17 @@ fn use_linked(
     sources: &[Source],
 ) -> Option<Html> {
     let commands = commands.clone();
+    let is_linked = |source: &Source| source.linked_host().is_some();
+    let (linked, own): (Vec<_>, Vec<_>) = sources.iter().cloned().partition(is_linked);
     {
         let commands = commands.clone();
-        use_effect_with(sources.to_vec(), move |sources| {
-            let hosts: Vec<_> = sources.iter().filter_map(Source::linked_host).collect();
-            if hosts.len() > UNASKED_FILES {
+        use_effect_with((own, linked.clone()), move |(own, linked)| {
+            commands.open.emit(own.clone());
+            if linked.len() > UNASKED_FILES {
+                let hosts = linked.iter().filter_map(Source::linked_host).collect();
                 commands.dispatch.emit(Action::Offer(hosts));
             } else {
-                commands.open.emit(sources.clone());
+                commands.open.emit(linked.clone());
             }
         });
     }
@@ -109,14 +112,13 @@ fn use_linked(
         });
     }
     let question = question?;
-    let sources = sources.to_vec();
     let on_answer = Callback::from(move |agreed: bool| match (holds, agreed) {
         (true, true) => commands.dispatch.emit(Action::AllowLarge),
         (true, false) => downloads.iter().for_each(|&id| commands.close.emit(id)),
         (false, agreed) => {
             commands.dispatch.emit(Action::Offer(Vec::new()));
             if agreed {
-                commands.open.emit(sources.clone());
+                commands.open.emit(linked.clone());
             }
         }
     });

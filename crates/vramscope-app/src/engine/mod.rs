@@ -38,6 +38,8 @@ pub enum Source {
     File(web_sys::File),
     /// The address of a sample. May be relative to the page.
     Sample(String),
+    /// The address of a file that the page's server was given, as `vramscope view` is.
+    Served(String),
     /// An address that the page's own address names with `?src=`. May be relative to the page.
     Linked(String),
 }
@@ -54,7 +56,7 @@ impl Source {
     pub fn name(&self) -> String {
         let name = match self {
             Self::File(file) => file.name(),
-            Self::Sample(url) | Self::Linked(url) => url::file_name(url),
+            Self::Sample(url) | Self::Served(url) | Self::Linked(url) => url::file_name(url),
         };
         bidi::escaped(&name).into_owned()
     }
@@ -64,7 +66,7 @@ impl Source {
     pub fn linked_host(&self) -> Option<String> {
         match self {
             Self::Linked(url) => Some(url::host(url)),
-            Self::File(_) | Self::Sample(_) => None,
+            Self::File(_) | Self::Sample(_) | Self::Served(_) => None,
         }
     }
 }
@@ -169,7 +171,7 @@ impl Engine {
         let name = source.name();
         match source {
             Source::File(file) => session.send_with(&Request::OpenBlob { name }, file),
-            Source::Sample(url) | Source::Linked(url) => {
+            Source::Sample(url) | Source::Served(url) | Source::Linked(url) => {
                 let url = url::absolute(url);
                 session.send(&Request::OpenUrl { name, url });
             }

@@ -59,7 +59,8 @@ impl Session {
             name: source.name(),
             url: match source {
                 Source::Sample(url) | Source::Linked(url) => Some(url.clone()),
-                Source::File(_) => None,
+                // The page opens it anyway.
+                Source::Served(_) | Source::File(_) => None,
             },
             port: RefCell::new(None),
             listener,

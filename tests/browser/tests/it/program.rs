@@ -1,5 +1,6 @@
 //! `vramscope view` serves the page that is built into it.
 
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -20,15 +21,21 @@ impl Drop for Program {
 }
 
 #[test]
-fn the_program_serves_its_page_with_the_file_loaded() {
+fn the_program_serves_its_page_and_opens_all_its_files_unasked() {
     let Some(program) = std::env::var_os("VRAMSCOPE_BIN").map(PathBuf::from) else {
         println!("skipped: VRAMSCOPE_BIN is not set; `cargo xtask test` sets it");
         return;
     };
+    let folder = tempfile::tempdir().unwrap();
+    // More than a link may open unasked.
+    for number in 0..9 {
+        let file = folder.path().join(format!("rank {number}.pickle"));
+        fs::copy(fixture("torch-2.8.0/training.pickle"), file).unwrap();
+    }
     let mut program = Program(
         Command::new(program)
             .args(["view", "--no-open"])
-            .arg(fixture("torch-2.8.0/training.pickle"))
+            .arg(folder.path())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap(),
@@ -47,7 +54,11 @@ fn the_program_serves_its_page_with_the_file_loaded() {
         "{}",
         mark.detail
     );
-    assert_eq!(page.text("[role=tab]").unwrap(), "training.pickle");
+    let names = "[...document.querySelectorAll('[role=tab]')].map(tab => tab.innerText).join()";
+    let expected: Vec<_> = (0..9)
+        .map(|number| format!("rank {number}.pickle"))
+        .collect();
+    assert_eq!(page.eval(names).unwrap(), expected.join(","));
     let complaints = page.complaints().unwrap();
     assert!(complaints.is_empty(), "{complaints:#?}");
     let origin = address.split('/').take(3).collect::<Vec<_>>().join("/");
@@ -58,4 +69,11 @@ fn the_program_serves_its_page_with_the_file_loaded() {
             request.url
         );
     }
+
+    // What somebody's link adds is asked for, although the same server has it.
+    let link = "&src=files/0/rank%200.pickle".repeat(9);
+    page.goto(&format!("{address}?{link}")).unwrap();
+    page.wait_for("!!document.querySelector('[role=alertdialog]')", PATIENCE)
+        .unwrap();
+    assert_eq!(page.eval(names).unwrap(), expected.join(","));
 }

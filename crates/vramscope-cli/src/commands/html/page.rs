@@ -13,14 +13,12 @@
 //! anything: only its own script may run, and what that makes (`blob:`).
 
 use std::fmt::Write as _;
-use std::io::Read as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use flate2::read::GzDecoder;
 use vramscope_view::address::FileKey;
 
-use crate::commands::view::assets::{Asset, Page};
+use crate::commands::view::assets::{Asset, Page, unexpected};
 use crate::commands::view::token;
 use crate::failure::Failure;
 
@@ -64,7 +62,7 @@ impl Embedded {
 /// When a part of the page that is built into this program is missing.
 pub(super) fn one_file(page: Page, files: &[Embedded], shown: &str) -> Result<String, Failure> {
     let nonce = token()?;
-    let index = text(find(page, "index.html")?)?;
+    let index = page.text("index.html")?;
     let mut html = String::new();
     for line in index.lines() {
         let tag = line.trim_start();
@@ -75,10 +73,10 @@ pub(super) fn one_file(page: Page, files: &[Embedded], shown: &str) -> Result<St
             html.push_str(line);
             html.push_str(&policy(&nonce));
         } else if tag.starts_with("<link rel=\"stylesheet\"") {
-            let style = text(find(page, address(tag)?)?)?;
+            let style = page.text(address(tag)?)?;
             let _ = write!(html, "<style>\n{style}</style>");
         } else if tag.starts_with("<script") {
-            let script = text(find(page, address(tag)?)?)?;
+            let script = page.text(address(tag)?)?;
             let _ = write!(
                 html,
                 "<script type=\"module\" nonce=\"{nonce}\">\n{script}</script>"
@@ -146,32 +144,12 @@ fn address(tag: &str) -> Result<&str, Failure> {
         .ok_or_else(|| unexpected(tag))
 }
 
-fn find(page: Page, name: &str) -> Result<&'static Asset, Failure> {
-    page.find(name).ok_or_else(|| unexpected(name))
-}
-
 /// Finds a file by its last path component: the folder's name is a hash of its content.
 fn find_part(page: Page, name: &str) -> Result<&'static Asset, Failure> {
     let mut assets = page.0.iter();
     assets
         .find(|asset| asset.name.rsplit('/').next() == Some(name))
         .ok_or_else(|| unexpected(name))
-}
-
-fn text(asset: &Asset) -> Result<String, Failure> {
-    let mut text = String::new();
-    let read = GzDecoder::new(asset.gzip).read_to_string(&mut text);
-    read.map(|_| text).map_err(Failure::io(format!(
-        "cannot unpack {} of the page in this program",
-        asset.name
-    )))
-}
-
-fn unexpected(what: &str) -> Failure {
-    Failure::Usage(format!(
-        "the page in this vramscope is not one that it can put into a file ({what} is not as expected): \
-         build both from the same sources, with `cargo xtask build`"
-    ))
 }
 
 #[cfg(test)]

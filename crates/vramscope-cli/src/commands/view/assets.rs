@@ -1,5 +1,9 @@
 //! The page that is built into this program.
 
+use std::io::Read as _;
+
+use flate2::read::GzDecoder;
+
 use crate::failure::Failure;
 
 /// One file of the page.
@@ -32,15 +36,33 @@ impl Page {
         ))
     }
 
-    /// Finds a file by its path below the page; a folder stands for its `index.html`.
+    /// Finds a file by its path below the page.
     pub(crate) fn find(self, path: &str) -> Option<&'static Asset> {
-        let wanted = if path.is_empty() { "index.html" } else { path };
-        let row = self
-            .0
-            .binary_search_by_key(&wanted, |asset| asset.name)
-            .ok()?;
-        self.0.get(row)
+        let row = self.0.binary_search_by_key(&path, |asset| asset.name);
+        self.0.get(row.ok()?)
     }
+
+    /// The text of a file by its path below the page.
+    ///
+    /// # Errors
+    /// When there is no such file, or it is no text.
+    pub(crate) fn text(self, path: &str) -> Result<String, Failure> {
+        let asset = self.find(path).ok_or_else(|| unexpected(path))?;
+        let mut text = String::new();
+        let read = GzDecoder::new(asset.gzip).read_to_string(&mut text);
+        read.map_err(Failure::io(format!(
+            "cannot unpack {path} of the page in this program"
+        )))?;
+        Ok(text)
+    }
+}
+
+/// The failure for a page that lacks something or has it in another form.
+pub(crate) fn unexpected(what: &str) -> Failure {
+    Failure::Usage(format!(
+        "the page in this vramscope is not one that it can use ({what} is not as expected): build both from the same \
+         sources, with `cargo xtask build`"
+    ))
 }
 
 /// The header `Content-Type` for a file's ending.

@@ -24,13 +24,12 @@ pub(crate) fn open(address: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// A page that leads to `address`, removed when dropped.
+/// A page that leads to `address`, removed when dropped. The server's address holds nothing that HTML would escape.
 fn redirect(address: &str) -> io::Result<Temporary> {
     // `tempfile` creates it with mode 0600.
     let mut name = tempfile::Builder::new();
     name.prefix("vramscope-").suffix(".html");
     let (mut file, path) = Temporary::create(&name, &env::temp_dir())?;
-    let address = escaped(address);
     write!(
         file,
         "<!doctype html>\n<meta charset=\"utf-8\">\n<title>vramscope</title>\n\
@@ -40,24 +39,15 @@ fn redirect(address: &str) -> io::Result<Temporary> {
     Ok(path)
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('"', "&quot;")
-        .replace('<', "&lt;")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_file_of_the_owners_leads_to_the_address() {
-        let file = redirect("http://127.0.0.1:1/secret/?src=a&src=b\"").unwrap();
+        let file = redirect("http://127.0.0.1:1/5ec2e7/").unwrap();
         let text = std::fs::read_to_string(&file).unwrap();
-        assert!(
-            text.contains("url=http://127.0.0.1:1/secret/?src=a&amp;src=b&quot;\""),
-            "{text}"
-        );
+        assert!(text.contains("url=http://127.0.0.1:1/5ec2e7/\""), "{text}");
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;

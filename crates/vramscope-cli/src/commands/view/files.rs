@@ -9,14 +9,12 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use crate::failure::Failure;
 use crate::input::{is_stdin, open_file};
 
-/// The characters that are left unencoded in a path or a query.
+/// The characters that are left unencoded in a path; none of them has a meaning in HTML.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
-/// The same, for a relative address in a query.
-const PLAIN_IN_QUERY: &AsciiSet = &PLAIN.remove(b'/');
 
 /// One file that the server offers.
 #[derive(Debug)]
@@ -39,7 +37,7 @@ pub(crate) type Stream<'a> = (Box<dyn Read + 'a>, u64);
 
 impl Served {
     /// The encoded path below the page: `files/0/snapshot.pickle`.
-    pub(crate) fn address(&self, index: usize) -> String {
+    fn address(&self, index: usize) -> String {
         format!("files/{index}/{}", utf8_percent_encode(&self.name, PLAIN))
     }
 
@@ -108,18 +106,12 @@ fn spool(mut input: impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The query that tells the page which files to load: `?src=files/0/a&src=files/1/b`.
-pub(crate) fn query(files: &[Served]) -> String {
-    let sources = files.iter().enumerate().map(|(index, file)| {
-        let address = file.address(index);
-        format!("src={}", utf8_percent_encode(&address, PLAIN_IN_QUERY))
-    });
-    let query = sources.collect::<Vec<_>>().join("&");
-    if query.is_empty() {
-        query
-    } else {
-        format!("?{query}")
-    }
+/// The elements in the page's head that name the files it opens. A page of nobody else can have them, so it opens these
+/// without a question, unlike what a link names (`?src=`).
+pub(crate) fn links(files: &[Served]) -> String {
+    let addresses = (0..).zip(files).map(|(index, file)| file.address(index));
+    let links = addresses.map(|address| format!("<link rel=\"snapshot\" href=\"{address}\">\n"));
+    links.collect()
 }
 
 #[cfg(test)]
@@ -134,15 +126,12 @@ mod tests {
     }
 
     #[test]
-    fn names_survive_two_decodings() {
-        assert_eq!(query(&[]), "");
+    fn names_stay_in_their_attribute() {
+        assert_eq!(links(&[]), "");
         assert_eq!(
-            query(&[served("a.pickle"), served("b.gz")]),
-            "?src=files/0/a.pickle&src=files/1/b.gz"
-        );
-        assert_eq!(
-            query(&[served("a b%&.p")]),
-            "?src=files/0/a%2520b%2525%2526.p"
+            links(&[served("a.pickle"), served("b%&\"><script>é.p")]),
+            "<link rel=\"snapshot\" href=\"files/0/a.pickle\">\n\
+             <link rel=\"snapshot\" href=\"files/1/b%25%26%22%3E%3Cscript%3E%C3%A9.p\">\n"
         );
     }
 }

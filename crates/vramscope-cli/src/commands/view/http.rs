@@ -94,9 +94,9 @@ pub(crate) struct Response<'a> {
     pub(crate) body: Box<dyn Read + 'a>,
 }
 
-impl Response<'_> {
-    /// An answer with a short text.
-    pub(crate) fn text(status: Status, text: &'static str) -> Self {
+impl<'a> Response<'a> {
+    /// An answer with a text.
+    pub(crate) fn text(status: Status, text: &'a str) -> Self {
         Self {
             status,
             content_type: "text/plain; charset=utf-8",

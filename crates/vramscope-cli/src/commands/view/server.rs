@@ -11,7 +11,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::assets::{Asset, Page, content_type};
+use super::assets::{Asset, Page, content_type, unexpected};
 use super::files::{self, Served};
 use super::http::{Request, Response, Status, parse, read_head, write_response};
 use crate::failure::Failure;
@@ -34,6 +34,8 @@ pub(crate) struct Server {
     port: u16,
     token: String,
     page: Page,
+    /// The page's `index.html`, which names the files.
+    index: String,
     files: Vec<Served>,
 }
 
@@ -41,7 +43,7 @@ impl Server {
     /// Binds the port; 0 = any free port.
     ///
     /// # Errors
-    /// When it is in use, or the system has no random numbers.
+    /// When it is in use, the page has no head, or the system has no random numbers.
     pub(crate) fn bind(port: u16, page: Page, files: Vec<Served>) -> Result<Self, Failure> {
         let doing = format!("cannot listen on 127.0.0.1:{port}");
         let listener =
@@ -51,6 +53,7 @@ impl Server {
             listener,
             port,
             token: token()?,
+            index: index(page, &files)?,
             page,
             files,
         })
@@ -60,14 +63,9 @@ impl Server {
         self.port
     }
 
-    /// The page's address, with the files to load.
+    /// The page's address.
     pub(crate) fn address(&self) -> String {
-        format!(
-            "http://127.0.0.1:{}/{}/{}",
-            self.port,
-            self.token,
-            files::query(&self.files)
-        )
+        format!("http://127.0.0.1:{}/{}/", self.port, self.token)
     }
 
     /// Answers requests until the process ends.
@@ -144,6 +142,12 @@ impl Server {
         if !is_same_secret(token, &self.token) {
             return None;
         }
+        if path.is_empty() || path == "index.html" {
+            return Some(Response {
+                content_type: content_type("index.html"),
+                ..Response::text(Status::Ok, &self.index)
+            });
+        }
         if let Some(asset) = self.page.find(path) {
             return Some(asset_response(asset, request.accepts_gzip));
         }
@@ -207,6 +211,15 @@ impl Drop for Place<'_> {
         *self.0.taken.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
         self.0.left.notify_one();
     }
+}
+
+/// The page's `index.html` with the files in its head.
+fn index(page: Page, files: &[Served]) -> Result<String, Failure> {
+    let html = page.text("index.html")?;
+    let (head, body) = html
+        .split_once("</head>")
+        .ok_or_else(|| unexpected("</head>"))?;
+    Ok(format!("{head}{}</head>{body}", files::links(files)))
 }
 
 fn asset_response(asset: &'static Asset, accepts_gzip: bool) -> Response<'static> {

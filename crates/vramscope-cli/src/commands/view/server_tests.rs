@@ -13,7 +13,8 @@ use super::assets::{Asset, Page};
 use super::files::prepare;
 use super::server::Server;
 
-const HTML: &str = "<!doctype html><title>test</title>";
+const HTML: &str = "<!doctype html><head><title>test</title></head>";
+const SCRIPT: &str = "start()";
 
 /// A server that runs until the test process ends.
 struct Running {
@@ -34,16 +35,13 @@ impl Answer {
 }
 
 fn start(files: &[PathBuf]) -> Running {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(HTML.as_bytes()).unwrap();
-    let gzip = encoder.finish().unwrap().leak();
-    let page = Page(
-        vec![Asset {
-            name: "index.html",
-            gzip,
-        }]
-        .leak(),
-    );
+    let asset = |name, text: &str| {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text.as_bytes()).unwrap();
+        let gzip = encoder.finish().unwrap().leak();
+        Asset { name, gzip }
+    };
+    let page = Page(vec![asset("index.html", HTML), asset("page.js", SCRIPT)].leak());
     let server = Server::bind(0, page, prepare(files).unwrap()).unwrap();
     let address = server.address();
     let running = Running {
@@ -110,15 +108,16 @@ fn compressed_for_those_who_understand_it() {
     let server = start(&[]);
     let answer = server.send(&format!(
         "GET {} HTTP/1.1\r\nHost: localhost:{}\r\nAccept-Encoding: gzip, br\r\n\r\n",
-        server.path("index.html"),
+        server.path("page.js"),
         server.port
     ));
     assert!(answer.head.contains("Content-Encoding: gzip\r\n"));
-    let mut html = String::new();
+    let mut script = String::new();
     flate2::read::GzDecoder::new(answer.body.as_slice())
-        .read_to_string(&mut html)
+        .read_to_string(&mut script)
         .unwrap();
-    assert_eq!(html, HTML);
+    assert_eq!(script, SCRIPT);
+    assert_eq!(server.get(&server.path("page.js")).body, SCRIPT.as_bytes());
 }
 
 #[test]
@@ -175,15 +174,17 @@ fn named_files_come_byte_for_byte_and_no_others() {
     std::fs::write(&named, &bytes).unwrap();
     std::fs::write(folder.path().join("secret"), "secret").unwrap();
     let server = start(&[named]);
-    assert!(
-        server
-            .address
-            .ends_with("/?src=files/0/my%2520run%2520%2525.pickle"),
-        "{}",
-        server.address
-    );
+    let own = "files/0/my%20run%20%25.pickle";
+    let link = format!("<link rel=\"snapshot\" href=\"{own}\">\n</head>");
+    for path in ["", "index.html", "?src=x"] {
+        let page = server.get(&server.path(path)).body;
+        assert_eq!(
+            String::from_utf8(page).unwrap(),
+            HTML.replace("</head>", &link)
+        );
+    }
 
-    let answer = server.get(&server.path("files/0/my%20run%20%25.pickle"));
+    let answer = server.get(&server.path(own));
     assert_eq!(answer.status(), "200");
     assert!(answer.head.contains("Content-Length: 300000\r\n"));
     assert!(answer.body == bytes, "the file arrived changed");
