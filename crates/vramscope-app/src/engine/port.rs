@@ -84,7 +84,8 @@ impl Port {
         self.worker
             .set_onmessage(Some(on_message.as_ref().unchecked_ref()));
         self.on_message.replace(Some(on_message));
-        let take_error = move |message: &str| take_error(trap(message), JsValue::NULL);
+        let take_error =
+            move |message: &str| take_error(Reply::Failed(Box::new(trap(message))), JsValue::NULL);
         self.errors.take.replace(Some(Box::new(take_error)));
         let early = self.errors.early.borrow_mut().take();
         if let Some(early) = early {
@@ -109,31 +110,18 @@ impl Drop for Port {
     }
 }
 
-/// The failure for a fault of this program.
+/// The reply for a fault of this program.
 pub(super) fn internal(what: &str) -> Reply {
-    Reply::Failed(Box::new(Failure {
-        message: format!("internal error: {what}"),
-        advice: "Please report this, if you may with the file. Other open files are not affected."
-            .into(),
-        is_internal: true,
-        ..Failure::default()
-    }))
+    Reply::Failed(Box::new(Failure::internal(what)))
 }
 
-/// The failure for a worker that stopped without a message. Panics send a message before they trap, so
+/// The failure of a worker that stopped without a message. Panics send a message before they trap, so
 /// any other trap means that memory ran out; all other errors are faults of this program.
-fn trap(message: &str) -> Reply {
-    if !is_memory(message) {
-        return internal(message);
+fn trap(message: &str) -> Failure {
+    match is_memory(message) {
+        true => Failure::no_memory(message),
+        false => Failure::internal(message),
     }
-    Reply::Failed(Box::new(Failure {
-        message: "the browser gave no more memory for this file".into(),
-        advice: format!(
-            "A page can use at most 4 GiB per file. Close other tabs and files, or read this file with \
-             the command line: `vramscope info FILE`. (The browser says: {message})"
-        ),
-        ..Failure::default()
-    }))
 }
 
 /// Whether the error's text says that the module ran out of memory, in the words of any browser.
@@ -159,9 +147,7 @@ mod tests {
             assert!(is_memory(message), "{message}");
         }
         assert!(!is_memory("Uncaught TypeError: x is not a function"));
-        let Reply::Failed(failure) = trap("Uncaught TypeError: x") else {
-            panic!()
-        };
-        assert!(failure.is_internal);
+        let internal = trap("Uncaught TypeError: x");
+        assert_eq!(internal.message, "internal error: Uncaught TypeError: x");
     }
 }

@@ -168,6 +168,31 @@ pub struct Failure {
     pub format: String,
     /// The first bytes of a file of unknown format; else empty.
     pub head: Vec<u8>,
-    /// Whether it is a fault of this program, not of the file.
-    pub is_internal: bool,
+}
+
+impl Failure {
+    /// A fault of this program, not of the file.
+    #[must_use]
+    pub fn internal(what: &str) -> Self {
+        Self {
+            message: format!("internal error: {what}"),
+            advice:
+                "Please report this, if you may with the file. Other open files are not affected."
+                    .into(),
+            ..Self::default()
+        }
+    }
+
+    /// A file that needs more memory than a page gets. `said` are the words in which that was told.
+    #[must_use]
+    pub fn no_memory(said: &str) -> Self {
+        Self {
+            message: "the browser gave no more memory for this file".into(),
+            advice: format!(
+                "A page can use at most 4 GiB per file. Close other tabs and files, or read this file with \
+                 the command line: `vramscope info FILE`. (The reason given: {said})"
+            ),
+            ..Self::default()
+        }
+    }
 }

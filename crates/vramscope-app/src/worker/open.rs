@@ -80,7 +80,6 @@ pub(super) fn blob(name: &str, blob: JsValue, port: &Port) -> Option<File> {
             return fail(
                 Failure {
                     message,
-                    is_internal: true,
                     ..Failure::default()
                 },
                 port,

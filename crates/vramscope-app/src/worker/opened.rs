@@ -173,7 +173,6 @@ pub(super) fn failure(error: &Error) -> Failure {
         path: error.path.clone(),
         format: format_text(&error.containers),
         head: error.head.clone(),
-        is_internal: false,
     }
 }
 

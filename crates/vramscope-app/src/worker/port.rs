@@ -69,12 +69,7 @@ impl Port {
             scope: self.scope.clone(),
         };
         let report = move |text: String| {
-            port.send(&Reply::Failed(Box::new(Failure {
-                message: format!("internal error: {text}"),
-                advice: "Please report this, if you may with the file. Other open files are not affected.".into(),
-                is_internal: true,
-                ..Failure::default()
-            })));
+            port.send(&Reply::Failed(Box::new(panicked(&text))));
         };
         REPORT.with(|slot| *slot.borrow_mut() = Some(Box::new(report)));
         std::panic::set_hook(Box::new(|info| {
@@ -84,6 +79,15 @@ impl Port {
                 }
             });
         }));
+    }
+}
+
+/// The failure of a panic. The standard library panics when a list would need more than half of the addresses, which on
+/// wasm32 are 2 GiB; if less is missing, it stops without a panic.
+fn panicked(text: &str) -> Failure {
+    match text.ends_with("capacity overflow") {
+        true => Failure::no_memory(text),
+        false => Failure::internal(text),
     }
 }
 
@@ -133,5 +137,21 @@ impl Ticks {
         if !self.inner.is_scheduled.replace(true) {
             let _ = self.inner.channel.port2().post_message(&JsValue::NULL);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    #[test]
+    fn a_list_too_large_is_no_fault_of_this_program() {
+        let panic = catch_unwind(|| Vec::<u64>::with_capacity(usize::MAX)).unwrap_err();
+        let text = panic.downcast_ref::<&str>().unwrap();
+        let message = |text: &str| panicked(text).message;
+        assert!(message(&format!("panicked at raw_vec/mod.rs:28:5:\n{text}")).contains("memory"));
+        assert!(message("index out of bounds").contains("internal"));
     }
 }

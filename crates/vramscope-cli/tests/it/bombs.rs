@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use vramscope_synth::pickle::{bombs, op, raw::Raw};
+use vramscope_synth::pickle::bombs::{self, zstd};
+use vramscope_synth::pickle::op;
+use vramscope_synth::pickle::raw::Raw;
 
 /// Address space in KiB: what the program takes for itself, and what it allows a file.
 const ADDRESS_SPACE_KIB: u32 = 400 << 10;
@@ -62,19 +64,6 @@ fn with_stacks(allocations: u32, frames: usize, name: &str) -> Vec<u8> {
         .op(op::APPENDS)
         .op(op::SETITEMS)
         .stop()
-}
-
-/// Writes a zstd file by hand: a beginning, and a byte 131,072 times for each 4 bytes of the file.
-fn zstd(beginning: &[u8], byte: u8, blocks: usize) -> Vec<u8> {
-    let mut file = b"\x28\xb5\x2f\xfd\x00\x38".to_vec();
-    let header = |bytes: usize, kind: usize| ((bytes << 3 | kind << 1) as u32).to_le_bytes();
-    file.extend(&header(beginning.len(), 0)[..3]);
-    file.extend(beginning);
-    for _ in 0..blocks {
-        file.extend(&header(128 << 10, 1)[..3]);
-        file.push(byte);
-    }
-    file
 }
 
 #[test]

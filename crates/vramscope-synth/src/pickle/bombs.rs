@@ -60,6 +60,20 @@ impl Bomb {
     }
 }
 
+/// A zstd file made by hand: a beginning, and a byte 131,072 times for each 4 bytes of the file.
+#[must_use]
+pub fn zstd(beginning: &[u8], byte: u8, blocks: usize) -> Vec<u8> {
+    let mut file = b"\x28\xb5\x2f\xfd\x00\x38".to_vec();
+    let header = |bytes: usize, kind: usize| ((bytes << 3 | kind << 1) as u32).to_le_bytes();
+    file.extend(&header(beginning.len(), 0)[..3]);
+    file.extend(beginning);
+    for _ in 0..blocks {
+        file.extend(&header(128 << 10, 1)[..3]);
+        file.push(byte);
+    }
+    file
+}
+
 /// A frame, which is the first record of genuine files, too.
 fn record() -> Raw {
     Raw::new()
