@@ -99,27 +99,29 @@ impl<'a> Input<'a> {
         Ok(&self.buffer[start..self.pos])
     }
 
-    /// Consumes a line and returns it without its newline; for protocol 0.
+    /// Consumes a line of at most `max` bytes and returns it without its newline; for protocol 0.
     pub(crate) fn take_line(&mut self, max: usize) -> Result<&[u8], ErrorKind> {
         let mut wanted = 256;
         loop {
             self.fill(wanted)?;
-            if let Some(length) = memchr::memchr(b'\n', &self.buffer[self.pos..self.end]) {
+            // How much is in the buffer depends on how the bytes come in, so that what follows must not be looked at.
+            let looked_at = self.end.min(self.pos.saturating_add(max).saturating_add(1));
+            if let Some(length) = memchr::memchr(b'\n', &self.buffer[self.pos..looked_at]) {
                 let start = self.pos;
                 self.pos += length + 1;
                 return Ok(&self.buffer[start..start + length]);
             }
             let available = self.end - self.pos;
-            if available < wanted {
-                return Err(self.short("in the middle of a line"));
-            }
             if available > max {
                 return Err(ErrorKind::Limit {
                     what: "the length of a string in bytes",
                     limit: max as u64,
                 });
             }
-            wanted = available * 2;
+            if available < wanted {
+                return Err(self.short("in the middle of a line"));
+            }
+            wanted = (available * 2).min(max.saturating_add(1));
         }
     }
 
@@ -211,5 +213,57 @@ fn read_error(error: &std::io::Error) -> ErrorKind {
     {
         Some(kind) => kind.clone(),
         None => ErrorKind::Read(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufReader, Read};
+
+    /// Gives so many bytes at a time.
+    struct Slow<'a>(&'a [u8], usize);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            let some = self.0.len().min(self.1).min(out.len());
+            let (now, rest) = self.0.split_at(some);
+            out[..some].copy_from_slice(now);
+            self.0 = rest;
+            Ok(some)
+        }
+    }
+
+    #[test]
+    fn a_line_is_the_same_however_its_bytes_come_in() {
+        const MAX: usize = 1000;
+        let tail = vec![b'x'; 3 * MAX];
+        for (length, is_ended) in [
+            (MAX, true),
+            (MAX + 1, true),
+            (MAX, false),
+            (MAX + 1, false),
+            (2 * MAX, false),
+        ] {
+            let mut bytes = tail[..length].to_vec();
+            if is_ended {
+                bytes.push(b'\n');
+                bytes.extend(&tail);
+            }
+            for step in [1, 3, 64, 255, 257, 600, 4 * MAX] {
+                let reader = BufReader::with_capacity(1, Slow(&bytes, step));
+                let mut input = Input::new(Box::new(reader));
+                let line = input.take_line(MAX).map(<[u8]>::len);
+                let expected = match (length, is_ended) {
+                    (MAX, true) => Ok(MAX),
+                    (MAX, false) => Err(ErrorKind::Truncated("in the middle of a line")),
+                    _ => Err(ErrorKind::Limit {
+                        what: "the length of a string in bytes",
+                        limit: MAX as u64,
+                    }),
+                };
+                assert_eq!(line, expected, "{length} bytes, {step} at a time");
+            }
+        }
     }
 }
