@@ -54,6 +54,7 @@ def gpt2_train(run):
     optimizer = torch.optim.AdamW(model.parameters(), lr=5e-5)
     schedule = get_linear_schedule_with_warmup(optimizer, 1, 10)
     run.model(model, optimizer)
+    cache_notes(run)
     for _ in range(3):
         run.phase("forward")
         tokens, _ = texts(run, 6, 256, 9_000)

@@ -29,6 +29,7 @@ after `moment` events of the trace. What torch's users would call by either of t
 | gradient, temporary | a parameter's gradient on its way to be added to `.grad`, or to a shard |
 | gradient, communication | gradients in buckets, and shards of gradients as they were received |
 | parameter, communication | parameters gathered from all ranks |
+| activation, kv_cache | a cache that a model fills while it is trained, too |
 | activation, parameter, temporary | autocast's copies of parameters |
 | activation, temporary | in training: kept by the program until backward but not saved, such as logits; without autograd: all |
 
@@ -250,6 +251,8 @@ def role_of(allocation, phases, stacks):
     noted = allocation.noted
     if "workspace" in noted and stacks == "python" and allocation.died is not None:
         return "temporary|workspace"
+    if {"kv_cache", "saved"} <= noted:
+        return "activation|kv_cache"
     for alone in ("parameter", "kv_cache", "workspace", "input", "optimizer_state"):
         if alone in noted:
             return alone
@@ -365,23 +368,34 @@ def in_process(name, noted, scratch):
     return out.read_bytes()
 
 
+def recorded_and_watched(name):
+    """The undisturbed run's pickle and what the watched run gave; None if they differ or one of them failed."""
+    # Gloo's own thread frees what it has sent, sooner or later.
+    for _ in range(5):
+        with tempfile.TemporaryDirectory() as scratch:
+            data = in_process(name, False, scratch)
+            noted = data and in_process(name, True, scratch)
+        if not noted:
+            return None
+        watched = pickle.loads(noted)
+        first, second = sequence(pickle.loads(data)), sequence(watched[0])
+        if first == second:
+            return data, watched
+        at = next((i for i, (one, other) in enumerate(zip(first, second)) if one != other), min(len(first), len(second)))
+        print(f"{name}: watching it changed event {at} of {len(first)}: {first[at : at + 1]} {second[at : at + 1]}")
+    return None
+
+
 def make(name, half, folder):
     import zstandard
 
-    with tempfile.TemporaryDirectory() as scratch:
-        data = in_process(name, False, scratch)
-        noted = data and in_process(name, True, scratch)
-    if not noted:
+    runs = recorded_and_watched(name)
+    if runs is None:
         return
-    watched, notes, phases = pickle.loads(noted)
-    first, second = sequence(pickle.loads(data)), sequence(watched)
-    if first != second:
-        at = next((i for i, (one, other) in enumerate(zip(first, second)) if one != other), min(len(first), len(second)))
-        print(f"{name}: watching it changed event {at} of {len(first)}: {first[at : at + 1]} {second[at : at + 1]}")
-        print("\n".join(str(frame) for frame in watched["device_traces"][0][at]["frames"][:30]) if at < len(second) else "")
-        return
+    data, (watched, notes, phases) = runs
+    events = len(watched["device_traces"][0])
     rows = truth(watched, notes, phases, programs()[name].stacks)
-    peak, held = peak_of(rows, len(first))
+    peak, held = peak_of(rows, events)
     total = sum(held.values())
     if held.get("(none)", 0) > total * 0.02:
         missing = [(one.bytes, one.born, one.died) for one, role in rows if role is None and one.born <= peak and (one.died is None or peak < one.died)]
@@ -393,7 +407,7 @@ def make(name, half, folder):
     (folder / half / f"{name}.pickle.zst").write_bytes(packed)
     (folder / half / f"{name}.csv.zst").write_bytes(zstandard.ZstdCompressor(level=19).compress(text.encode()))
     parts = ", ".join(f"{bytes / total:.1%} {role}" for role, bytes in sorted(held.items(), key=lambda item: -item[1]))
-    print(f"{half:8} {name}: {len(packed)} bytes, {len(first)} events, {len(rows)} rows, peak {total / 2**20:.0f} MiB after {peak}: {parts}", flush=True)
+    print(f"{half:8} {name}: {len(packed)} bytes, {events} events, {len(rows)} rows, peak {total / 2**20:.0f} MiB after {peak}: {parts}", flush=True)
 
 
 def halves(programs):

@@ -3,7 +3,7 @@
 //! `tests/make/roles.py` runs programs twice and writes, beside the snapshot of the undisturbed run, which allocation was
 //! what; its head says how that is known. Rules may be written by looking at `rules`; `measured` says what they are worth.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Read;
 
 use vramscope_core::Limits;
@@ -109,6 +109,31 @@ impl Program {
             *sum += bytes;
         }
         score
+    }
+
+    /// What is called wrongly at the peak: what it is, what it is called, and by which rule.
+    #[expect(clippy::print_stdout, reason = "for whoever writes the rules")]
+    fn print_mistakes(&self) {
+        let rules = self.recording.device(0).unwrap().rule_of();
+        let rows = self.row_of();
+        let mut mistakes: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+        for (allocation, bytes) in self.at_peak() {
+            let rule = rules[allocation.index()];
+            let row = rows[allocation.index()].filter(|row| !row.roles.contains(&rule.role()));
+            if let Some(row) = row {
+                let what = format!(
+                    "{:?} called {:?}: {}",
+                    row.roles,
+                    rule.role(),
+                    rule.rule().because
+                );
+                let sum = mistakes.entry(what).or_default();
+                *sum = (sum.0 + 1, sum.1 + bytes);
+            }
+        }
+        for (what, (count, bytes)) in mistakes {
+            println!("{}: {count} of {} KiB, {what}", self.name, bytes >> 10);
+        }
     }
 
     /// What our rules score.
@@ -248,6 +273,9 @@ fn the_documentation_has_the_table() {
 #[test]
 #[ignore = "the rules do not reach it yet, see docs/ROLES.md"]
 fn the_goals_are_met() {
+    for program in programs("rules") {
+        program.print_mistakes();
+    }
     for half in HALVES {
         let (scores, all) = measure(half);
         for (name, score) in scores {
