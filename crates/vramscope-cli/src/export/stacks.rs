@@ -4,7 +4,7 @@
 use vramscope_core::analysis::code::call_sites::short_function;
 use vramscope_core::analysis::code::call_tree::{Paths, StackSums, TreeOptions};
 use vramscope_core::analysis::code::frame_groups::{
-    FrameGroups, GroupId, GroupOptions, GroupTable,
+    Fold, FrameGroups, GroupId, GroupOptions, GroupTable,
 };
 use vramscope_core::analysis::code::frames::Location;
 use vramscope_core::analysis::time::selection::{Selection, Weight};
@@ -35,7 +35,11 @@ pub(super) struct NamedFrame<'a> {
 impl<'a> Frames<'a> {
     pub(super) fn of(subject: &'a Subject) -> Self {
         let mut table = GroupTable::default();
-        let (snapshot, options) = (&subject.snapshot, GroupOptions::default());
+        let snapshot = &subject.snapshot;
+        let options = GroupOptions {
+            fold: Fold::Runtime,
+            ..GroupOptions::default()
+        };
         let groups = FrameGroups::of(snapshot, subject.classes(), &options, &mut table);
         Self {
             subject,

@@ -35,6 +35,7 @@ pub fn scene(
             fill,
             lit: 1.0,
             smaller: rect.smaller,
+            joined: 1,
             sums: Sums::default(),
             own: Sums::default(),
             is_code: rect.smaller == 0 && rect.node != 0,

@@ -5,8 +5,20 @@ use crate::scene::CHARACTER_EM;
 /// Shorter texts are left out, because they say nothing.
 const LEAST_CHARACTERS: usize = 3;
 
-/// A label for a box of `width_px` with text of `font_px`: the whole label, else its function, else
-/// the start of the function with an ellipsis. Empty if there is no room.
+/// Like [`fit`], with a mark that the box stands for several and opens.
+#[must_use]
+pub(super) fn fit_opening(label: &str, width_px: f64, font_px: f64) -> String {
+    const MARK: &str = " ▸";
+    let mark_px = 2.0 * font_px * CHARACTER_EM;
+    match fit(label, width_px - mark_px, font_px) {
+        text if text.is_empty() => text,
+        text => text + MARK,
+    }
+}
+
+/// A label for a box of `width_px` with text of `font_px`: the whole label, else without its folder, else
+/// its `file:line` or, where it has no line, its function, else the start of that with an ellipsis. Empty if there is
+/// no room.
 #[must_use]
 pub fn fit(label: &str, width_px: f64, font_px: f64) -> String {
     let room = (width_px / (font_px * CHARACTER_EM)).max(0.0) as usize;
@@ -14,14 +26,28 @@ pub fn fit(label: &str, width_px: f64, font_px: f64) -> String {
     if is_short(label) {
         return label.to_owned();
     }
-    let function = function(label);
-    if is_short(function) {
-        return function.to_owned();
+    let telling = match file_line(label) {
+        Some((file, _)) if is_short(file) => return file.to_owned(),
+        Some((_, place)) => place,
+        None => function(label),
+    };
+    if is_short(telling) {
+        return telling.to_owned();
     }
     if room < LEAST_CHARACTERS {
         return String::new();
     }
-    function.chars().take(room - 1).chain(['…']).collect()
+    telling.chars().take(room - 1).chain(['…']).collect()
+}
+
+/// Without the folder, and of that the place: `llama.py:12 forward` and `llama.py:12` of
+/// `models/llama.py:12 forward`. `None` for labels without a line.
+fn file_line(label: &str) -> Option<(&str, &str)> {
+    let place = label.split(' ').next()?;
+    let (file, line) = place.rsplit_once(':')?;
+    let is_line = !line.is_empty() && line.bytes().all(|digit| digit.is_ascii_digit());
+    let start = file.rfind('/').map_or(0, |slash| slash + 1);
+    (is_line && start < file.len()).then(|| (&label[start..], &place[start..]))
 }
 
 /// The most telling part: `forward` of `models/llama.py:12 forward`, `mm::call` of
@@ -54,15 +80,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_lose_their_place_before_their_name() {
+    fn labels_lose_their_folder_then_their_function() {
         let label = "models/llama.py:12 forward";
         let width = |characters: usize| 10.0 * CHARACTER_EM * characters as f64 + 0.1;
         let fitted = |characters| fit(label, width(characters), 10.0);
         assert_eq!(fitted(26), label);
-        assert_eq!(fitted(25), "forward");
-        assert_eq!(fitted(7), "forward");
-        assert_eq!(fitted(5), "forw…");
+        assert_eq!(fitted(25), "llama.py:12 forward");
+        assert_eq!(fitted(18), "llama.py:12");
+        assert_eq!(fitted(5), "llam…");
         assert_eq!(fitted(2), "");
+        assert_eq!(fit_opening(label, width(14), 10.0), "llama.py:12 ▸");
+        assert_eq!(fit_opening(label, width(3), 10.0), "");
+        assert_eq!(fit("models/llama.py forward", width(9), 10.0), "forward");
         assert_eq!(fit("at::_ops::mm::call", width(9), 10.0), "mm::call");
         assert_eq!(fit("torch/nn/linear.py", width(9), 10.0), "linear.py");
         assert_eq!(fit("no stack recorded", width(9), 10.0), "no stack…");

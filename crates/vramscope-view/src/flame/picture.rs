@@ -1,6 +1,6 @@
 //! Draws a flame graph.
 
-use super::label::fit;
+use super::label::{fit, fit_opening};
 use super::scene::{FlameCell, FlameScene};
 use super::{ROW_CSS, Shape};
 use crate::colour::Rgb;
@@ -56,7 +56,12 @@ fn draw_cell(scene: &mut Scene, area: &Area, cell: &FlameCell, top_css: f64, sty
         let above = bottom - style.px(LIT_CSS);
         scene.rect(point(left, above), point(until, bottom), cell.fill);
     }
-    let text = fit(&cell.label, cell.width_px - 2.0 * PAD_CSS, FONT_CSS);
+    let room_css = cell.width_px - 2.0 * PAD_CSS;
+    let text = if cell.joined > 1 {
+        fit_opening(&cell.label, room_css, FONT_CSS)
+    } else {
+        fit(&cell.label, room_css, FONT_CSS)
+    };
     if text.is_empty() {
         return;
     }

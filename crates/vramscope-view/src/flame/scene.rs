@@ -1,7 +1,7 @@
 //! A flame graph for the page: boxes with label, colour and numbers.
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::code::call_tree::{CallTree, Sums};
+use vramscope_core::analysis::code::call_tree::{CallTree, Chains, Sums};
 use vramscope_core::analysis::code::frame_groups::{Group, GroupId, GroupTable};
 use vramscope_core::analysis::code::frames::FrameClass;
 
@@ -9,6 +9,7 @@ use super::keys::{NodeKey, NodeKeys};
 use super::layout::{FlameLayout, layout};
 use super::{ROW_CSS, Shape};
 use crate::colour::{Rgb, site_colour, stable_hash};
+use crate::display;
 use crate::theme::Theme;
 
 /// A box of a flame graph: a node, or several narrow siblings.
@@ -30,6 +31,8 @@ pub struct FlameCell {
     pub lit: f64,
     /// 0 for a node; otherwise the number of narrow siblings that the box stands for.
     pub smaller: u32,
+    /// Number of nodes in the box's chain, at least 1. With the focus on it, each has a box.
+    pub joined: u32,
     /// Total of the node or of the siblings.
     pub sums: Sums,
     /// The part of the total that is the node's own; 0 for several siblings.
@@ -52,17 +55,20 @@ pub struct FlameScene {
 }
 
 impl FlameScene {
-    /// The part of a tree that `focus` shows, `width_px` css px wide. `keys`, `table` and `fills`
-    /// must be those of the tree.
+    /// The part of a tree that `focus` shows, `width_px` css px wide, with [`Chains`] as one box each.
+    /// `keys`, `table` and `fills` must be those of the tree. `callers_below`: see [`Chains::of`].
     #[must_use]
     pub fn new(
-        tree: &CallTree,
+        (whole, callers_below): (&CallTree, bool),
         keys: &NodeKeys,
         table: &GroupTable,
         fills: &GroupColours,
         focus: u32,
         width_px: f64,
     ) -> Self {
+        let chains = Chains::of(whole, callers_below, focus);
+        let tree = &chains.tree;
+        let focus = chains.of_node.get(focus as usize).copied().unwrap_or(0);
         let FlameLayout {
             boxes,
             rows,
@@ -74,11 +80,17 @@ impl FlameScene {
             let id = tree.group[of.node as usize];
             let (label, fill) = if of.smaller > 0 {
                 (format!("{} smaller", of.smaller), fills.unknown)
+            } else if chains.is_trunk(of.node) {
+                (trunk_label(&chains, of.node), fills.get(id))
             } else {
                 (table.get(id).label.clone(), fills.get(id))
             };
             FlameCell {
-                key: keys.key(of.node),
+                key: keys.key(chains.named[of.node as usize]),
+                joined: match of.smaller {
+                    0 => chains.lengths[of.node as usize],
+                    _ => 1,
+                },
                 row: of.row,
                 x_px: of.x_px,
                 width_px: of.width_px,
@@ -172,6 +184,13 @@ pub enum Step {
     Down,
 }
 
+/// `34 callers of 99.4 %`.
+fn trunk_label(chains: &Chains, trunk: u32) -> String {
+    let totals = &chains.tree.total;
+    let share = display::percent(totals[trunk as usize].weight, totals[0].weight);
+    format!("{} callers of {share}", chains.lengths[trunk as usize])
+}
+
 fn lit(sums: &Sums) -> f64 {
     if sums.weight == 0 {
         return 1.0;
@@ -258,7 +277,7 @@ mod tests {
             let table = GroupTable::default();
             let keys = NodeKeys::of(&tree, &table);
             let fills = GroupColours::of(&table, &Theme::light(), |_| false);
-            let scene = FlameScene::new(&tree, &keys, &table, &fills, focus, 500.0);
+            let scene = FlameScene::new((&tree, false), &keys, &table, &fills, focus, 500.0);
             for shape in [Shape::Icicle, Shape::Flame] {
                 for (place, cell) in scene.cells.iter().enumerate() {
                     let y_px = (f64::from(shape.place(cell.row, scene.rows)) + 0.5) * ROW_CSS;

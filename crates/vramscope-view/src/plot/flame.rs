@@ -23,6 +23,8 @@ pub struct FlamePlot<'a> {
     pub keys: &'a NodeKeys,
     /// Colours of its nodes.
     pub colours: &'a GroupColours,
+    /// Whether a node's children are its callers.
+    pub callers_below: bool,
     /// The direction in which the tree grows.
     pub shape: Shape,
     /// Node that fills the width.
@@ -39,8 +41,9 @@ pub struct Layout {
 impl FlamePlot<'_> {
     fn scene(&self, width_px: u32, style: &Style<'_>) -> FlameScene {
         let width_css = f64::from(width_px) / style.pixel_ratio;
-        let (tree, table) = (self.tree, self.table);
-        FlameScene::new(tree, self.keys, table, self.colours, self.focus, width_css)
+        let tree = (self.tree, self.callers_below);
+        let (keys, table) = (self.keys, self.table);
+        FlameScene::new(tree, keys, table, self.colours, self.focus, width_css)
     }
 }
 

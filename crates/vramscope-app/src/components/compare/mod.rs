@@ -42,13 +42,6 @@ const GROUPINGS: [(FrameGrouping, &str); 5] = [
     (FrameGrouping::Package, "package"),
 ];
 
-/// The options for omitting frames from the flame graph, in the order of the list.
-const FOLDS: [(Fold, &str); 3] = [
-    (Fold::Runtime, "without runtime"),
-    (Fold::Library, "user's only"),
-    (Fold::Nothing, "all"),
-];
-
 #[component]
 pub(super) fn CompareView(props: &ViewProps) -> Html {
     let commands = use_commands();
@@ -331,13 +324,13 @@ fn groupings(props: &PanelBarProps) -> Html {
     html! { <Select label="Match by" {options} chosen={chosen.unwrap_or(0)} {on_choose} /> }
 }
 
-/// The drop-down list of [`FOLDS`].
+/// The drop-down list of the frames that are shown.
 fn folds(props: &PanelBarProps) -> Html {
-    let options: Vec<AttrValue> = FOLDS.iter().map(|(_, name)| (*name).into()).collect();
+    let options: Vec<AttrValue> = Fold::ALL.iter().map(|(_, name)| (*name).into()).collect();
     let fold = props.choices.naming.fold;
-    let chosen = FOLDS.iter().position(|(of, _)| *of == fold);
+    let chosen = Fold::ALL.iter().position(|(of, _)| *of == fold);
     let on_choose = changed(props, |choices, place| {
-        choices.naming.fold = FOLDS.get(place).map_or(Fold::Runtime, |(of, _)| *of);
+        choices.naming.fold = Fold::ALL.get(place).map_or(Fold::default(), |(of, _)| *of);
         choices.focus = None;
     });
     html! { <Select label="Frames" {options} chosen={chosen.unwrap_or(0)} {on_choose} /> }

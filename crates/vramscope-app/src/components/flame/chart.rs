@@ -215,6 +215,6 @@ pub(super) fn folded_button(
         });
     });
     html! {
-        <button type="button" class="outlined" title="Download as folded stacks, which other flame graph programs read" {onclick}>{ "Folded" }</button>
+        <button type="button" class="outlined" title="Download as folded stacks, which other flame graph programs read" {onclick}>{ "⤓ Folded stacks" }</button>
     }
 }

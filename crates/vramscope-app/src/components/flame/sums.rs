@@ -59,6 +59,7 @@ pub(super) fn of_cell(about: &About, answer: &Answer, cell: &FlameCell) -> Html 
                 <p>{ format!("{} too narrow to draw", sentences::count_of(u64::from(cell.smaller), "call", "calls")) }</p>
             } else {
                 <p>{ site_label(&cell.label) }</p>
+                if cell.joined > 1 { <p class="muted">{ format!("{} frames in one box; a click shows them", cell.joined) }</p> }
                 if cell.own.count > 0 && cell.own != *sums {
                     <p class="muted">{ format!("{} of it right here", weight_text(weight, cell.own.weight)) }</p>
                 }

@@ -26,11 +26,6 @@ const GROUPINGS: [(FrameGrouping, &str); 5] = [
     (FrameGrouping::Module, "module"),
     (FrameGrouping::Package, "package"),
 ];
-const FOLDS: [(Fold, &str); 3] = [
-    (Fold::Runtime, "runtime frames"),
-    (Fold::Library, "all but your code"),
-    (Fold::Nothing, "nothing"),
-];
 const FORMS: [(FlameForm, (&str, &str)); 4] = [
     (FlameForm::Icicle, ("icicle", "boxes hang from the callers")),
     (FlameForm::Flame, ("flame", "boxes stand on the callers")),
@@ -85,10 +80,10 @@ pub(super) fn Toolbar(props: &ToolbarProps) -> Html {
                     choices.focus = None;
                     choices.function.clear();
                 })} />
-            <Select label="fold" options={words(&FOLDS)} chosen={place(&FOLDS, choices.fold)}
-                on_choose={set(props, |choices, at| choices.fold = FOLDS[at].0)} />
+            <Select label="frames" options={words(&Fold::ALL)} chosen={place(&Fold::ALL, choices.fold)}
+                on_choose={set(props, |choices, at| choices.fold = Fold::ALL[at].0)} />
             <label class="patterns">
-                { "and" }
+                { "without" }
                 <input type="text" value={choices.patterns.clone()} onchange={on_patterns(props)} spellcheck="false"
                     placeholder="torch/nn/*, _call_impl"
                     title="Frames to leave out: parts of a function or file, or with * and ? all of it; separated by commas"

@@ -93,6 +93,7 @@ struct SelectedPaths {
 struct Tree {
     tree: CallTree,
     keys: NodeKeys,
+    callers_below: bool,
 }
 
 impl Cache {
@@ -169,7 +170,8 @@ impl Cache {
             patterns: FoldPatterns::parse(&about.patterns).unwrap_or_default(),
         };
         let classes = document.classes();
-        let of_frame = FrameGroups::of(&document.snapshot, classes, &options, &mut table);
+        let of_frame = FrameGroups::of(&document.snapshot, classes, &options, &mut table)
+            .with_operators(document.call_sites().operators(), &mut table);
         self.groups = Some(Groups {
             asked,
             table,
@@ -236,8 +238,12 @@ impl SelectedPaths {
             if self.trees.len() == KEPT_TREES {
                 self.trees.remove(0);
             }
-            self.trees
-                .push((kind.clone(), Rc::new(Tree { tree, keys })));
+            let made = Tree {
+                tree,
+                keys,
+                callers_below: kind.callers_below(),
+            };
+            self.trees.push((kind.clone(), Rc::new(made)));
         }
         // Both branches have put it last, as the most recently used.
         self.trees[self.trees.len() - 1].1.clone()
@@ -269,24 +275,19 @@ impl SelectedPaths {
 
 impl Tree {
     fn picture(&self, groups: &GroupLookup<'_>, focus: NodeKey, width_px: f64) -> TreeAnswer {
-        let Self { tree, keys } = self;
+        let Self { tree, keys, .. } = self;
         let focus = keys.node(focus).unwrap_or(0);
-        let mut trail = Vec::new();
-        let mut node = focus;
-        loop {
-            trail.push(TrailStep {
-                key: keys.key(node),
-                group: groups.listed(tree.group[node as usize]),
-            });
-            if node == 0 {
-                break;
-            }
-            node = tree.parent[node as usize];
-        }
-        trail.reverse();
+        let of = (tree, self.callers_below);
+        let scene = FlameScene::new(of, keys, groups.table, groups.colours, focus, width_px);
+        let above = scene.cells.iter().take_while(|cell| cell.is_above);
+        let above = above.filter_map(|cell| keys.node(cell.key));
+        let step = |node: u32| TrailStep {
+            key: keys.key(node),
+            group: groups.listed(tree.group[node as usize]),
+        };
         TreeAnswer::Picture {
-            scene: FlameScene::new(tree, keys, groups.table, groups.colours, focus, width_px),
-            trail,
+            trail: above.chain([focus]).map(step).collect(),
+            scene,
             focus: tree.total[focus as usize],
         }
     }
@@ -297,7 +298,7 @@ impl Tree {
         open: Option<&[NodeKey]>,
         (first, count): (u32, u32),
     ) -> TreeAnswer {
-        let Self { tree, keys } = self;
+        let Self { tree, keys, .. } = self;
         let open: HashSet<u32> = match open {
             Some(open) => open.iter().filter_map(|&key| keys.node(key)).collect(),
             None => heavy_path(tree).into_iter().collect(),

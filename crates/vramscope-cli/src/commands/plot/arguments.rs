@@ -141,15 +141,15 @@ impl Frames {
     }
 }
 
-/// The frames that are left out.
+/// The frames that are shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(super) enum Left {
-    /// No frames
+    /// All frames
     Nothing,
-    /// Frames that PyTorch's own viewers leave out
-    #[default]
+    /// All but the runtime: interpreter, dispatcher, allocator
     Runtime,
-    /// All frames but your own
+    /// Your code, and the operator that allocated
+    #[default]
     Library,
 }
 

@@ -6,6 +6,7 @@
 //! a tree ([`CallTree`]), stored as columns in depth-first order. Nothing recurses. Sizes that hostile stacks could
 //! blow up are limited, and cuts are reported ([`CallTree::cut_paths`]).
 
+mod chains;
 mod folded;
 mod functions;
 mod paths;
@@ -19,6 +20,7 @@ use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
 
 use super::frame_groups::GroupId;
+pub use chains::Chains;
 pub use folded::folded;
 pub use functions::{FunctionTotal, functions};
 pub use paths::Paths;
@@ -213,6 +215,11 @@ impl Builder {
     }
 
     fn finish(self) -> CallTree {
+        self.finish_in_order().0
+    }
+
+    /// The tree, and for each of its nodes its number in order of insertion.
+    fn finish_in_order(self) -> (CallTree, Vec<u32>) {
         let nodes = self.group.len();
         let mut total = self.own.clone();
         // A node comes after its parent.
@@ -246,7 +253,7 @@ impl Builder {
             let at = node as usize;
             waiting.extend_from_slice(&siblings[first[at]..first[at + 1]]);
         }
-        self.in_order(&order, &total)
+        (self.in_order(&order, &total), order)
     }
 
     fn in_order(&self, order: &[u32], total: &[Sums]) -> CallTree {

@@ -10,9 +10,12 @@
 pub(in crate::analysis) mod names;
 mod patterns;
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
-use super::frames::{FrameClass, FrameClasses, Location};
+use super::frames::{FrameClass, FrameClasses, Location, is_python_source};
+use super::operators::{OperatorId, Operators};
 use crate::Snapshot;
 use crate::ids::{FrameId, StackId};
 use crate::model::RowIndex;
@@ -35,28 +38,31 @@ pub enum FrameGrouping {
     Package,
 }
 
-/// The classes of frames that are left out.
+/// The frames that are shown.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fold {
-    /// No class.
+    /// All frames.
     Nothing,
-    /// The runtime, which PyTorch's own viewers leave out as well.
-    #[default]
+    /// All but the runtime: interpreter, dispatcher, allocator.
     Runtime,
-    /// All code but the user's own.
+    /// The user's own code, and below it the operator that allocated. A stack without the user's code shows
+    /// libraries' Python code instead.
+    #[default]
     Library,
 }
 
 impl Fold {
-    /// Whether frames of this class are left out.
-    #[must_use]
-    pub fn hides(self, class: FrameClass) -> bool {
-        match self {
-            Self::Nothing => false,
-            Self::Runtime => class == FrameClass::Runtime,
-            Self::Library => class != FrameClass::User,
-        }
+    /// All choices, those that show least first, each with what it shows.
+    pub const ALL: [(Self, &'static str); 3] = [
+        (Self::Library, "your code and operators"),
+        (Self::Runtime, "all but the runtime"),
+        (Self::Nothing, "all frames"),
+    ];
+
+    /// Whether no stack shows frames of this class.
+    fn hides(self, class: FrameClass) -> bool {
+        self != Self::Nothing && class == FrameClass::Runtime
     }
 }
 
@@ -65,7 +71,7 @@ impl Fold {
 pub struct GroupOptions {
     /// The property to group by.
     pub grouping: FrameGrouping,
-    /// The classes of frames to leave out.
+    /// The frames to show.
     pub fold: Fold,
     /// Patterns of frames to leave out.
     pub patterns: FoldPatterns,
@@ -194,11 +200,35 @@ impl GroupTable {
     }
 }
 
+/// How near to the user's code a frame is. Of a stack, [`Fold::Library`] shows the nearest that it has.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Nearness {
+    User,
+    Python,
+    Native,
+}
+
+impl Nearness {
+    fn of(class: FrameClass, location: &Location<'_>) -> Self {
+        match class {
+            FrameClass::User => Self::User,
+            _ if is_python_source(location.file) => Self::Python,
+            _ => Self::Native,
+        }
+    }
+}
+
 /// The group of every frame of a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FrameGroups {
     /// `None` = folded.
     of_frame: Vec<Option<GroupId>>,
+    /// By [`Fold::Library`], of each frame; else empty.
+    nearness: Vec<Nearness>,
+    /// By [`Fold::Library`], the group of each stack's operator; else empty.
+    of_stack: Vec<Option<GroupId>>,
+    /// By [`Fold::Library`], the operators that are groups; else empty.
+    operators: HashMap<GroupId, OperatorId>,
     /// Group → its first frame in the file; `None` where it has none there.
     first_frame: Vec<Option<FrameId>>,
 }
@@ -213,14 +243,18 @@ impl FrameGroups {
         table: &mut GroupTable,
     ) -> Self {
         let mut matches = patterns::Matches::new(snapshot, &options.patterns);
+        let mut nearness = Vec::new();
         let ids = (0..snapshot.frames.len()).map(FrameId::from_index);
         let of_frame: Vec<Option<GroupId>> = ids
             .map(|id| {
                 let (class, frame) = (classes.get(id), snapshot.frames.get(id));
+                let location = Location::of(snapshot, frame);
+                if options.fold == Fold::Library {
+                    nearness.push(Nearness::of(class, &location));
+                }
                 if options.fold.hides(class) || matches.hides(frame) {
                     return None;
                 }
-                let location = Location::of(snapshot, frame);
                 Some(table.intern(names::name(options.grouping, &location, class), class))
             })
             .collect();
@@ -233,7 +267,35 @@ impl FrameGroups {
         Self {
             of_frame,
             first_frame,
+            nearness,
+            ..Self::default()
         }
+    }
+
+    /// Adds the operators, whose names go into `table`, if they are shown.
+    #[must_use]
+    pub fn with_operators(mut self, operators: &Operators, table: &mut GroupTable) -> Self {
+        if self.nearness.is_empty() {
+            return self;
+        }
+        let mut group_of = vec![None];
+        for (row, label) in operators.labels().iter().enumerate().skip(1) {
+            let group = table.intern(label.clone(), FrameClass::Library);
+            group_of.push(Some(group));
+            self.operators.insert(group, OperatorId(row as u32));
+        }
+        self.first_frame.resize(table.groups.len(), None);
+        let of_stack = operators.of_stacks().iter();
+        self.of_stack = of_stack
+            .map(|operator| group_of[operator.index()])
+            .collect();
+        self
+    }
+
+    /// The operator that a group stands for; `None` if it stands for frames.
+    #[must_use]
+    pub fn operator(&self, group: GroupId) -> Option<OperatorId> {
+        self.operators.get(&group).copied()
     }
 
     /// The group of a frame; `None` if it is folded, or of another snapshot.
@@ -250,15 +312,37 @@ impl FrameGroups {
 
     /// Appends the groups of a stack to `path`, outermost first. Folded frames are left out, and equal neighbours
     /// (recursion, or frames of one file) occur once.
-    pub fn push_path(&self, snapshot: &Snapshot, stack: StackId, path: &mut Vec<GroupId>) {
+    pub fn push_frames(&self, snapshot: &Snapshot, stack: StackId, path: &mut Vec<GroupId>) {
         let start = path.len();
+        let shown = self.nearest(snapshot, stack);
         for frame in snapshot.stacks.frames(stack).rev() {
-            if let Some(group) = self.get(frame)
+            let is_near = self
+                .nearness
+                .get(frame.index())
+                .is_none_or(|&near| Some(near) == shown);
+            if let Some(group) = self.get(frame).filter(|_| is_near)
                 && path[start..].last() != Some(&group)
             {
                 path.push(group);
             }
         }
+    }
+
+    /// Appends the groups of an allocation's stack, and its operator if that is shown.
+    pub fn push_path(&self, snapshot: &Snapshot, stack: StackId, path: &mut Vec<GroupId>) {
+        self.push_frames(snapshot, stack, path);
+        path.extend(self.of_stack.get(stack.index()).copied().flatten());
+    }
+
+    /// The kind of frames that a stack shows by [`Fold::Library`].
+    fn nearest(&self, snapshot: &Snapshot, stack: StackId) -> Option<Nearness> {
+        let frames = snapshot.stacks.frames(stack);
+        let named = frames.filter(|&frame| self.get(frame).is_some());
+        let near = named.filter_map(|frame| self.nearness.get(frame.index()).copied());
+        let operator = self.of_stack.get(stack.index()).copied().flatten();
+        // C++ code says no more than the operator.
+        near.min()
+            .filter(|&near| near != Nearness::Native || operator.is_none())
     }
 }
 
@@ -318,6 +402,7 @@ mod tests {
         ] {
             let options = GroupOptions {
                 grouping,
+                fold: Fold::Runtime,
                 ..GroupOptions::default()
             };
             assert_eq!(path(&options), expected);
@@ -340,7 +425,12 @@ mod tests {
             ["run/train.py main", "run/model.py block"]
         );
         assert_eq!(with(Fold::Runtime, "torch/*, MAIN"), ["run/model.py block"]);
-        assert_eq!(with(Fold::Library, "/home/"), [""; 0]);
+        assert_eq!(
+            with(Fold::Library, "/home/"),
+            ["torch/nn/modules/linear.py forward"],
+            "without the user's code that of libraries"
+        );
+        assert_eq!(with(Fold::Library, "/home/, torch/*"), [""; 0]);
     }
 
     #[test]

@@ -84,6 +84,58 @@ const RUNTIME_PREFIXES: [&str; 18] = [
     "__rust_",
 ];
 
+/// Beginnings of names between an operator and its memory, and between the interpreter and an operator: dispatcher,
+/// allocator, empty tensors.
+const PLUMBING_PREFIXES: [&str; 34] = [
+    "c10::impl::",
+    "c10::Dispatcher",
+    "c10::KernelFunction",
+    "c10::BoxedKernel",
+    "c10::StorageImpl",
+    "c10::intrusive_ptr",
+    "c10::cuda::CUDACachingAllocator",
+    "c10::hip::HIPCachingAllocator",
+    "c10::CachingDeviceAllocator",
+    "c10_npu::NPUCachingAllocator",
+    "at::TensorIteratorBase::",
+    "at::TensorBase at::detail::_empty",
+    "at::detail::empty",
+    "at::detail::_empty",
+    "at::empty",
+    "at::native::empty",
+    "at::native::new_empty",
+    "at::native::resize_",
+    "at::_ops::empty",
+    "at::_ops::new_empty",
+    "at::_ops::resize_",
+    "at::autocast::WrapFunction_",
+    "at::(anonymous namespace)::create_out",
+    "at::(anonymous namespace)::structured_",
+    "at::(anonymous namespace)::wrapper_",
+    "at::(anonymous namespace)::(anonymous namespace)::wrapper_",
+    "torch::autograd::VariableType::",
+    "torch::ADInplaceOrView::",
+    "torch::autograd::Node::operator()",
+    "torch::autograd::Engine::thread_",
+    "torch::autograd::python::PythonEngine::thread_",
+    "std::_Function_handler",
+    "std::error_code::",
+    "_object* torch::autograd::TypeError_to_NotImplemented_",
+];
+
+/// Python functions of torch's that only call others, with the end of their file.
+const PYTHON_PLUMBING: [(&str, &str); 3] = [
+    ("_wrapped_call_impl", "torch/nn/modules/module.py"),
+    ("_call_impl", "torch/nn/modules/module.py"),
+    ("decorate_context", "torch/utils/_contextlib.py"),
+];
+
+/// Beginnings of C names in libraries for accelerators, in lower case. Other C functions without a file are the
+/// interpreter's, of which release builds have only the name.
+const ACCELERATOR_PREFIXES: [&str; 9] = [
+    "cu", "nccl", "nv", "hip", "roc", "miopen", "rccl", "acl", "hccl",
+];
+
 /// Parts of paths of installed Python code, in lower case with forward slashes.
 const LIBRARY_FOLDERS: [&str; 9] = [
     "/site-packages/",
@@ -162,7 +214,10 @@ fn classify_python(name: &str, filename: &str) -> FrameClass {
         || path.starts_with("<eval_with_key")
         || path.starts_with("<__array_function__")
         || (path == "<string>" && name.starts_with("__"));
-    if in_library || is_generated {
+    let is_plumbing = |&(function, file): &(&str, &str)| name == function && path.ends_with(file);
+    if PYTHON_PLUMBING.iter().any(is_plumbing) {
+        FrameClass::Runtime
+    } else if in_library || is_generated {
         FrameClass::Library
     } else {
         FrameClass::User
@@ -191,8 +246,10 @@ fn classify_native(name: &str, filename: &str) -> FrameClass {
             .iter()
             .any(|part| filename.contains(part))
         || starts_with_any(&RUNTIME_PREFIXES)
+        || starts_with_any(&PLUMBING_PREFIXES)
+        || (name.starts_with("at::_ops::") && name.contains("::redispatch"))
         || is_c_api
-        || name == "clone"
+        || is_c_function(name, filename)
     {
         return FrameClass::Runtime;
     }
@@ -227,6 +284,17 @@ fn classify_native(name: &str, filename: &str) -> FrameClass {
     } else {
         FrameClass::Library
     }
+}
+
+/// Whether it is a C function of the interpreter or the C library, such as `pymain_main` or `run_mod.llvm.919`.
+fn is_c_function(name: &str, filename: &str) -> bool {
+    let is_plain = !name.is_empty() && name != "??" && !name.contains(['(', '<', ':', ' ']);
+    let lower = clip(name, 16).to_ascii_lowercase();
+    let of_accelerator = ACCELERATOR_PREFIXES
+        .iter()
+        .any(|prefix| lower.starts_with(prefix));
+    let is_unknown = matches!(filename, "" | "??");
+    is_plain && is_unknown && !of_accelerator && !name.starts_with("THP")
 }
 
 /// Whether a C++ name belongs to PyTorch or to libraries that it contains.
@@ -432,11 +500,33 @@ mod tests {
             (
                 "_call_impl",
                 "D:\\Dev\\.venv\\Lib\\site-packages\\torch\\nn\\modules\\module.py",
-                Library,
+                Runtime,
             ),
             (
                 "_call_impl",
                 "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py",
+                Runtime,
+            ),
+            ("_call_impl", "/home/me/model.py", User),
+            ("pymain_main", "??", Runtime),
+            ("run_mod.llvm.9196888086361497952", "", Runtime),
+            ("__xmknodat", "??", Runtime),
+            ("cublasCreate_v2", "??", Library),
+            ("ncclAllReduce", "??", Library),
+            ("main", "/home/me/app.c", User),
+            (
+                "at::_ops::mul_Tensor::redispatch(c10::DispatchKeySet)",
+                "??",
+                Runtime,
+            ),
+            (
+                "at::(anonymous namespace)::wrapper_CUDA_mul_Tensor(at::Tensor const&)",
+                "RegisterCUDA_0.cpp",
+                Runtime,
+            ),
+            (
+                "torch::autograd::generated::MmBackward0::apply(int)",
+                "??",
                 Library,
             ),
             ("_run_code", "<frozen runpy>", Library),
@@ -468,7 +558,7 @@ mod tests {
                 "??",
                 Library,
             ),
-            ("torch::autograd::Engine::thread_main(...)", "??", Library),
+            ("torch::autograd::Engine::thread_main(...)", "??", Runtime),
             ("my_extension(at::Tensor)", "/home/me/ext/kernel.cu", User),
         ] {
             assert_eq!(classify(name, filename), class, "{name} in {filename}");

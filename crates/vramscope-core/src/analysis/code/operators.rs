@@ -90,6 +90,12 @@ impl Operators {
         self.labels.get(id.index()).map_or("", String::as_str)
     }
 
+    /// The operator of each stack.
+    #[must_use]
+    pub fn of_stacks(&self) -> &[OperatorId] {
+        &self.of_stack
+    }
+
     /// The operator that a stack's allocations were made by.
     #[must_use]
     pub fn of_stack(&self, stack: StackId) -> OperatorId {

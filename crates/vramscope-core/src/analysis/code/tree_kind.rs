@@ -23,6 +23,12 @@ pub enum TreeKind {
 }
 
 impl TreeKind {
+    /// Whether a node's children are its callers, not what it calls.
+    #[must_use]
+    pub fn callers_below(&self) -> bool {
+        matches!(self, Self::BottomUp | Self::Callers(_))
+    }
+
     /// The tree of these paths, whose groups are those of `table`.
     #[must_use]
     pub fn tree(&self, paths: &Paths, table: &GroupTable) -> CallTree {

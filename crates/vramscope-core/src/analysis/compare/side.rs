@@ -177,8 +177,10 @@ impl ProfileNames {
     pub fn of(recording: &Recording, options: &GroupOptions) -> Self {
         let mut table = GroupTable::default();
         let (snapshot, classes) = (&recording.snapshot, recording.classes());
+        let groups = FrameGroups::of(snapshot, classes, options, &mut table);
+        let operators = recording.call_sites().operators();
         Self {
-            groups: FrameGroups::of(snapshot, classes, options, &mut table),
+            groups: groups.with_operators(operators, &mut table),
             table,
             grouping: options.grouping,
             sites: site_names(recording, options.grouping),
@@ -441,7 +443,10 @@ impl<'a> Planter<'a> {
             path.push(GroupId::FREED_AT);
         }
         let names = self.names;
-        names.groups.push_path(self.snapshot, stack, &mut path);
+        match is_of_free {
+            true => names.groups.push_frames(self.snapshot, stack, &mut path),
+            false => names.groups.push_path(self.snapshot, stack, &mut path),
+        }
         if !stack.has_frames() {
             path.push(GroupId::NO_STACK);
         } else if path.iter().all(|group| *group == GroupId::FREED_AT) {

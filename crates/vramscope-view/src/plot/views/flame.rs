@@ -24,7 +24,7 @@ pub struct FlameView {
     pub weight: Weight,
     /// Property by which frames are merged.
     pub grouping: FrameGrouping,
-    /// Class of frames that are left out.
+    /// Frames that are shown.
     pub fold: Fold,
     /// Patterns of further frames to leave out, as text for [`FoldPatterns::parse`]; ignored if it cannot be
     /// read.
@@ -51,7 +51,8 @@ pub(super) fn file(
         fold: view.fold,
         patterns: FoldPatterns::parse(&view.patterns).unwrap_or_default(),
     };
-    let of_frame = FrameGroups::of(snapshot, recording.classes(), &options, &mut table);
+    let of_frame = FrameGroups::of(snapshot, recording.classes(), &options, &mut table)
+        .with_operators(device.call_sites().operators(), &mut table);
     let options = TreeOptions {
         selection: view.selection,
         weight: view.weight,
@@ -91,6 +92,7 @@ pub(super) fn file(
             table: &table,
             keys: &keys,
             colours: &colours,
+            callers_below: view.is_inverted,
             shape: view.shape,
             focus,
         },

@@ -33,7 +33,10 @@ impl Paths {
                 let start = paths.groups.len();
                 paths.groups.extend(about);
                 let frames = paths.groups.len();
-                groups.push_path(snapshot, stack, &mut paths.groups);
+                match about {
+                    None => groups.push_path(snapshot, stack, &mut paths.groups),
+                    Some(_) => groups.push_frames(snapshot, stack, &mut paths.groups),
+                }
                 if paths.groups.len() == frames {
                     paths.groups.push(GroupId::ALL_FOLDED);
                 }

@@ -118,6 +118,10 @@ pub fn of_group(
     grouping: FrameGrouping,
     group: GroupId,
 ) -> Option<Filter> {
+    let label = &table.get(group).label;
+    if groups.operator(group).is_some() {
+        return Some(of_operator(label));
+    }
     let frame = groups.frame_of(group).filter(|_| group.is_code())?;
     let location = Location::of(snapshot, snapshot.frames.get(frame));
     of_frame(grouping, &location, table.get(group).class)
