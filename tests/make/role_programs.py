@@ -470,7 +470,7 @@ def fsdp2_nccl(run):
     run.record()
     model = sharded_gpt()
     optimizer = torch.optim.AdamW(model.parameters())
-    run.model(model, optimizer)
+    run.model(model, optimizer, gathered=True)
     return train_gpt(run, model, optimizer, late=False)
 
 
@@ -482,7 +482,7 @@ def fsdp1_nccl_late(run):
     join("nccl", 2)
     model = FullyShardedDataParallel(GPT(layers=5, width=512, heads=8), auto_wrap_policy=ModuleWrapPolicy({Block}), device_id=0)
     optimizer = torch.optim.AdamW(model.parameters())
-    run.model(model, optimizer)
+    run.model(model, optimizer, gathered=True)
     return train_gpt(run, model, optimizer, late=True, steps=2)
 
 
@@ -491,7 +491,7 @@ def fsdp2_gloo_late(run):
     join("gloo", 1)
     model = sharded_gpt(reshard_after_forward=False)
     optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
-    run.model(model, optimizer)
+    run.model(model, optimizer, gathered=True)
     return train_gpt(run, model, optimizer, late=True, steps=2)
 
 
@@ -502,7 +502,7 @@ def fsdp2_bf16_late(run):
     join("nccl", 8)
     model = sharded_gpt(mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32))
     optimizer = torch.optim.AdamW(model.parameters(), fused=True)
-    run.model(model, optimizer)
+    run.model(model, optimizer, gathered=True)
     return train_gpt(run, model, optimizer, late=True, steps=2, batch=6)
 
 
@@ -640,3 +640,46 @@ def lora_bf16_late(run):
     optimizer = torch.optim.AdamW(trained, fused=True)
     run.model(model, optimizer)
     return train_gpt(run, model, optimizer, late=True, steps=2, batch=6)
+
+
+# ---- what is recorded in other ways -------------------------------------------------------------
+
+
+@program("ring", "python")
+def gpt_ring(run):
+    """More events than are kept: the trace begins within a step."""
+    run.record(newest=3_000)
+    model = GPT(layers=4, vocabulary=7000).cuda()
+    optimizer = torch.optim.AdamW(model.parameters())
+    run.model(model, optimizer)
+    return train_gpt(run, model, optimizer, late=False, steps=4)
+
+
+@program("ring", "all")
+def resnet_ring(run):
+    run.record(newest=1_120)
+    model = ResNet(200).cuda().to(memory_format=torch.channels_last)
+    optimizer = torch.optim.Adam(model.parameters(), foreach=True)
+    run.model(model, optimizer)
+    return train(run, 5, False, lambda: images(run, 12, 96, 200), lambda x, y: F.cross_entropy(model(x), y), optimizer)
+
+
+@program("compiled", "all")
+def gpt_aot(run):
+    """Forward and backward as graphs of torch.compile, whose operators run one by one."""
+    run.record()
+    model = GPT(layers=3, vocabulary=6000).cuda()
+    compiled = torch.compile(model, backend="aot_eager")
+    optimizer = torch.optim.AdamW(model.parameters(), fused=True)
+    run.model(model, optimizer)
+    return train_gpt(run, compiled, optimizer, late=False)
+
+
+@program("compiled", "python")
+def mlp_aot_late(run):
+    model = mlp(depth=5)
+    model.compile(backend="aot_eager")
+    model.cuda()
+    optimizer = torch.optim.AdamW(model.parameters())
+    run.model(model, optimizer)
+    return train(run, 3, True, lambda: vectors(run, 1500, 2048, 512), lambda x, y: F.mse_loss(model(x), y), optimizer)
