@@ -267,6 +267,15 @@ impl State {
         self.tabs.iter().find(|tab| tab.id == current)
     }
 
+    /// The title of the browser's tab: it names the file, so that several windows can be told apart.
+    #[must_use]
+    pub fn title(&self) -> String {
+        match self.tab() {
+            Some(tab) => format!("{} – vramscope", tab.name),
+            None => "vramscope".to_owned(),
+        }
+    }
+
     /// The snapshot that is shown, once it is read.
     #[must_use]
     pub fn file(&self) -> Option<&Rc<OpenFile>> {

@@ -8,6 +8,7 @@ fn a_file_is_opened_read_and_closed() {
     page.open(1, "a");
     page.open(2, "b");
     assert_eq!(page.0.tab().unwrap().name, "b");
+    assert_eq!(page.0.title(), "b – vramscope");
     page.reply(
         1,
         Reply::Progress(Progress {
@@ -35,6 +36,7 @@ fn a_file_is_opened_read_and_closed() {
     assert_eq!(page.0.current, Some(SessionId(1)));
     page.act(Action::Close(SessionId(1)));
     assert_eq!(page.0.current, None);
+    assert_eq!(page.0.title(), "vramscope");
     // What a closed file's worker still says is nobody's.
     page.reply(1, Reply::Ready);
 }
