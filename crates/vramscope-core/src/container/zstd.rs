@@ -21,8 +21,10 @@ pub(super) struct ZstdReader<'a> {
     /// The frame being read. Each has a new decoder: reusing one would reserve the whole window that
     /// a frame claims, however short the frame is.
     frame: Option<FrameDecoder>,
-    /// Bytes of the frame handed out, which its window may hold.
+    /// Bytes of the frame handed out, the last of which its window holds.
     frame_bytes: u64,
+    /// Size of the frame's window in bytes, at most.
+    most_window_bytes: u64,
     counters: Rc<Counters>,
 }
 
@@ -32,17 +34,17 @@ impl<'a> ZstdReader<'a> {
             source,
             frame: None,
             frame_bytes: 0,
+            most_window_bytes: 0,
             counters,
         }
     }
 
-    /// Counts the bytes of the current frame. Its window, of a size that the decoder keeps to itself, holds the last
-    /// of them.
+    /// Counts the bytes of the current frame.
     fn set_frame_bytes(&mut self, bytes: u64) {
         let window = &self.counters.window_bytes;
-        let others = window.get() - self.frame_bytes.min(MAX_WINDOW_BYTES);
+        let others = window.get() - self.frame_bytes.min(self.most_window_bytes);
         self.frame_bytes = bytes;
-        window.set(others + bytes.min(MAX_WINDOW_BYTES));
+        window.set(others + bytes.min(self.most_window_bytes));
     }
 
     /// Opens the next frame; `false` at the end. Data after the last frame is ignored.
@@ -65,6 +67,11 @@ impl<'a> ZstdReader<'a> {
                 }
             }
         }
+        let head = self
+            .source
+            .peek(6)
+            .map_err(|error| super::layer::kind_of(&error))?;
+        self.most_window_bytes = most_window_bytes(head);
         let mut frame = FrameDecoder::new();
         frame.set_max_window_size(MAX_WINDOW_BYTES);
         frame
@@ -112,6 +119,18 @@ impl<'a> ZstdReader<'a> {
             }
             _ => damaged(error),
         })
+    }
+}
+
+/// The size of a frame's window by its first 6 bytes (RFC 8878, 3.1.1.1), which the decoder keeps to itself.
+fn most_window_bytes(head: &[u8]) -> u64 {
+    match *head {
+        // Without the flag for a single segment, the window's size follows as exponent and mantissa.
+        [_, _, _, _, flags, size] if flags & 0x20 == 0 => {
+            let base = 1_u64 << (10 + (size >> 3));
+            (base + base / 8 * u64::from(size & 7)).min(MAX_WINDOW_BYTES)
+        }
+        _ => MAX_WINDOW_BYTES,
     }
 }
 
