@@ -50,7 +50,9 @@ pub fn App(props: &AppProps) -> Html {
     let theme = state.theme.resolve(use_system_is_dark());
     use_theme_attribute(state.theme);
     use_address(&state, !props.sources.is_empty());
-    use_effect_with(state.title(), |title| gloo::utils::document().set_title(title));
+    use_effect_with(state.title(), |title| {
+        gloo::utils::document().set_title(title)
+    });
     let editor = use_editor_setting();
     let ask = use_linked(&state, &commands, &props.sources);
     let on_pick = commands
