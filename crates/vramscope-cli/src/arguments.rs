@@ -122,6 +122,8 @@ pub(crate) enum GroupWord {
     Operator,
     /// The profiler's category: parameter, gradient, activation, ...
     Category,
+    /// What it is for, inferred: parameter, gradient, optimizer state, activation, ...
+    Role,
     /// The memory pool it comes from
     Pool,
     /// The stream it was allocated on
@@ -139,6 +141,7 @@ impl GroupWord {
             Self::Module => GroupBy::Module,
             Self::Operator => GroupBy::Operator,
             Self::Category => GroupBy::Category,
+            Self::Role => GroupBy::Role,
             Self::Pool => GroupBy::Pool,
             Self::Stream => GroupBy::Stream,
             Self::Annotation => GroupBy::Annotation,

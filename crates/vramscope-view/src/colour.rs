@@ -43,6 +43,8 @@ pub enum ColourMode {
     Pool,
     /// The profiler's category.
     Category,
+    /// What it is for, as inferred.
+    Role,
     /// The moment of its allocation.
     Age,
 }
@@ -58,6 +60,7 @@ impl ColourMode {
             Self::Stream => "stream",
             Self::Pool => "pool",
             Self::Category => "category",
+            Self::Role => "role (inferred)",
             Self::Age => "age",
         }
     }

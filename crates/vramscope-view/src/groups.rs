@@ -102,6 +102,7 @@ impl Groups {
             ColourMode::Stream => column(GroupBy::Stream),
             ColourMode::Pool => column(GroupBy::Pool),
             ColourMode::Category => column(GroupBy::Category),
+            ColourMode::Role => column(GroupBy::Role),
         }
     }
 
@@ -283,13 +284,14 @@ mod tests {
     use vramscope_core::analysis::search::filter::{Pointed, matches};
     use vramscope_synth::{snapshot::Producer, text};
 
-    const MODES: [ColourMode; 7] = [
+    const MODES: [ColourMode; 8] = [
         ColourMode::CallSite,
         ColourMode::Operator,
         ColourMode::Size,
         ColourMode::Stream,
         ColourMode::Pool,
         ColourMode::Category,
+        ColourMode::Role,
         ColourMode::Age,
     ];
 

@@ -28,7 +28,7 @@ pub(super) fn LegendList(props: &LegendListProps) -> Html {
         "Live at the peak"
     };
     let by = match props.of.colour_by {
-        ColourBy::Category if is_of_segments => "size of requests",
+        ColourBy::Category | ColourBy::Role if is_of_segments => "size of requests",
         mode => mode.word(),
     };
     let title = format!("{what}, by {by}");

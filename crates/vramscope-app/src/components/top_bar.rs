@@ -17,8 +17,9 @@ use crate::protocol::{Axis, ColourBy};
 use crate::state::{Action, DeviceView, OpenFile, State, Tab, ThemeChoice, sentences};
 
 /// The options of "Colour by", in the order of the list.
-const COLOURS: [ColourBy; 7] = [
+const COLOURS: [ColourBy; 8] = [
     ColourBy::CallSite,
+    ColourBy::Role,
     ColourBy::Operator,
     ColourBy::Size,
     ColourBy::Stream,

@@ -62,7 +62,7 @@ pub struct Preview {
     pub brief: AllocationBrief,
     /// Its call site, as `file:line function`; empty without a stack.
     pub user_frame: String,
-    /// Its category, and its stream and pool unless they are the default ones; may be empty.
+    /// Its category or else its role, and its stream and pool unless they are the default ones; may be empty.
     pub remarks: String,
 }
 
@@ -87,7 +87,7 @@ pub struct Details {
     pub known: AllocationDetails,
     /// Its extent in the pictures, for fitting the view to it.
     pub place: AllocationExtent,
-    /// Name and value of the properties that the file records, in order of display: stream, pool, category, metadata,
+    /// Name and value of its other properties, in order of display: stream, pool, category, role, metadata,
     /// compile context, annotations.
     pub properties: Vec<(String, String)>,
     /// The stack of the free; `None` if it was not recorded or is that of the allocation.

@@ -21,6 +21,7 @@ use crate::protocol::{
 use vramscope_core::analysis::report::details::{
     AllocationBrief, AllocationDetails, EventMark, Life,
 };
+use vramscope_core::analysis::roles::{Confidence, Role, RoleFinding};
 use vramscope_core::ids::EventId;
 
 const EVENTS: f64 = 1_000.0;
@@ -221,6 +222,11 @@ fn details(allocation: u32) -> Answer {
             stream_index: None,
             pool: None,
             category: None,
+            role: RoleFinding {
+                role: Role::Unknown,
+                confidence: Confidence::Guess,
+                because: String::new(),
+            },
             user_metadata: None,
             compile_context: None,
             internal_metadata: None,

@@ -6,6 +6,7 @@ use vramscope_core::analysis::report::details::{
     AllocationDetails, FrameDetails, StackOrigin, allocation_brief, allocation_details,
     frame_details,
 };
+use vramscope_core::analysis::roles::{Role, RoleFinding};
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::BlockState;
 use vramscope_core::units::Bytes;
@@ -49,11 +50,15 @@ pub(super) fn preview(
         .unwrap_or(CallSiteId::NONE);
     let stream = known.stream.filter(|&stream| stream != 0);
     let pool = known.pool.filter(|pool| pool.is_private());
+    let role = Some(known.role).filter(|&role| role != Role::Unknown);
     let operators = device.call_sites().operators();
     let operator = operators.label(device.operator_of()[id.index()]);
     let remarks = [
         Some(operator.to_owned()).filter(|operator| !operator.is_empty()),
-        known.category.clone(),
+        known
+            .category
+            .clone()
+            .or_else(|| Some(role?.label().to_owned())),
         stream.map(|stream| document.streams().label(stream)),
         pool.map(|pool| pool.to_string()),
     ];
@@ -99,7 +104,7 @@ pub(super) fn details(document: &Document, asked: &DetailsOf) -> Option<Details>
     })
 }
 
-/// Name and value of the properties that the file records, in order of display.
+/// Name and value of the other properties, in order of display.
 fn properties(document: &Document, known: &AllocationDetails) -> Vec<(String, String)> {
     let block = known.block.as_ref();
     let state = block.map(|block| match block.state {
@@ -122,6 +127,7 @@ fn properties(document: &Document, known: &AllocationDetails) -> Vec<(String, St
         ),
         ("Pool", known.pool.map(|pool| pool.to_string())),
         ("Category", known.category.clone()),
+        ("Role", Some(role(&known.role))),
         ("Range", texts(&known.ranges)),
         ("Compile context", known.compile_context.clone()),
         ("User metadata", known.user_metadata.clone()),
@@ -135,6 +141,19 @@ fn properties(document: &Document, known: &AllocationDetails) -> Vec<(String, St
     rows.into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), value?)))
         .collect()
+}
+
+/// A role with its evidence: `gradient (likely): Made by the backward pass, and kept after it.`
+fn role(found: &RoleFinding) -> String {
+    match found.role {
+        Role::Unknown => format!("unknown: {}", found.because),
+        role => format!(
+            "{} ({}): {}",
+            role.label(),
+            found.confidence.word(),
+            found.because
+        ),
+    }
 }
 
 /// The stack of the free; `None` if it was not recorded or is that of the allocation.

@@ -11,8 +11,8 @@ use vramscope_core::analysis::recording::Device;
 use vramscope_core::model::{PoolId, SegmentKind};
 
 impl Groups {
-    /// Groups the parts of a device's segments by `mode`. Segments have no profiler category, so
-    /// that mode tells segments for small requests from those for large requests.
+    /// Groups the parts of a device's segments by `mode`. Segments have no category and no role, so
+    /// those modes tell segments for small requests from those for large requests.
     #[must_use]
     pub fn of_segments(mode: ColourMode, theme: &Theme, device: Device<'_>) -> Self {
         let (snapshot, history) = (device.snapshot(), device.history);
@@ -54,7 +54,7 @@ impl Groups {
                 };
                 Self::by_number(theme, labels, pieces.map(number).collect())
             }
-            ColourMode::Category => {
+            ColourMode::Category | ColourMode::Role => {
                 let labels = ["for requests up to 1 MiB", "for larger requests"];
                 let number = |piece| match segments.segment_of(piece).kind? {
                     SegmentKind::Small => Some(0),

@@ -61,6 +61,12 @@ fn head(column: Column) -> (&'static str, &'static str, u32, bool) {
         ),
         Column::Pool => ("Pool", "Memory pool", 128, false),
         Column::Category => ("Category", "As the profiler tells it", 120, false),
+        Column::Role => (
+            "Role",
+            "What it is for, inferred from stacks, lifetimes and sizes",
+            112,
+            false,
+        ),
         Column::Metadata => ("Metadata", "The text the program had set", 160, false),
         Column::Address => (
             "Address",
@@ -166,6 +172,7 @@ impl Cells {
             ),
             Column::Pool => text(row.pool.map(pool).as_deref()),
             Column::Category => text(row.category.as_deref()),
+            Column::Role => text(Some(row.role.label())),
             Column::Metadata => text(row.metadata.as_deref()),
             Column::Address => {
                 let name = display::allocation_id(row.address, row.version);

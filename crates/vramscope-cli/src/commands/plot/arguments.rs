@@ -84,6 +84,8 @@ pub(super) enum Colour {
     Pool,
     /// The profiler's category; of segments, the sizes they serve
     Category,
+    /// What it is for, inferred; of segments, the sizes they serve
+    Role,
     /// The time of its allocation
     Age,
 }
@@ -97,6 +99,7 @@ impl Colour {
             Self::Stream => ColourMode::Stream,
             Self::Pool => ColourMode::Pool,
             Self::Category => ColourMode::Category,
+            Self::Role => ColourMode::Role,
             Self::Age => ColourMode::Age,
         }
     }

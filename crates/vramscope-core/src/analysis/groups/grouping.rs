@@ -1,4 +1,4 @@
-//! Groups the allocations of a device by place in the code, operator, category, pool, stream or annotation.
+//! Groups the allocations of a device by place in the code, operator, category, role, pool, stream or annotation.
 //!
 //! By code, a group is a call site's frame. With a depth above 1 it includes callers: `a.py:3 f < b.py:9 g`.
 //! Labels come from [`frame_groups`](crate::analysis::code::frame_groups) and
@@ -18,6 +18,7 @@ use crate::analysis::code::frame_groups::{
 use crate::analysis::code::operators::OperatorId;
 use crate::analysis::memory::streams_and_pools::column;
 use crate::analysis::recording::Device;
+use crate::analysis::roles::Role;
 use crate::analysis::search::filter::{Filter, rows};
 use crate::analysis::time::history::History;
 use crate::analysis::time::lanes::{LaneKind, LaneRange};
@@ -42,6 +43,8 @@ pub enum GroupBy {
     Operator,
     /// The profiler's category.
     Category,
+    /// What it is for, as inferred.
+    Role,
     /// The memory pool.
     Pool,
     /// The stream.
@@ -58,7 +61,12 @@ impl GroupBy {
             Self::Function => Some(FrameGrouping::Function),
             Self::File => Some(FrameGrouping::File),
             Self::Module => Some(FrameGrouping::Module),
-            Self::Operator | Self::Category | Self::Pool | Self::Stream | Self::Annotation => None,
+            Self::Operator
+            | Self::Category
+            | Self::Role
+            | Self::Pool
+            | Self::Stream
+            | Self::Annotation => None,
         }
     }
 }
@@ -68,7 +76,7 @@ impl GroupBy {
 pub struct GroupColumn {
     /// Label of each group.
     pub labels: Vec<String>,
-    /// For each group the filter that matches exactly its allocations. Only by operator, category, pool and
+    /// For each group the filter that matches exactly its allocations. Only by operator, category, role, pool and
     /// stream; else empty.
     pub filters: Vec<Filter>,
     /// By call site with one frame per label, the operators of each group; else empty. See
@@ -83,13 +91,14 @@ pub const NOT_RECORDED: &str = "not recorded";
 
 impl GroupColumn {
     /// Groups all allocations. `depth` is the number of frames per label or, by annotation, of nested ranges;
-    /// at least 1. Ignored by operator, category, pool and stream.
+    /// at least 1. Ignored by operator, category, role, pool and stream.
     #[must_use]
     pub fn of(device: Device<'_>, by: GroupBy, depth: usize) -> Self {
         let depth = depth.max(1);
         match (by, by.frames()) {
             (GroupBy::Operator, _) => by_operator(device),
             (GroupBy::Category, _) => by_category(device),
+            (GroupBy::Role, _) => by_role(device),
             (GroupBy::Pool, _) => by_pool(device),
             (GroupBy::Stream, _) => by_stream(device),
             (GroupBy::Annotation, _) => by_annotation(device, depth),
@@ -271,6 +280,17 @@ fn by_category(device: Device<'_>) -> GroupColumn {
         rows::without_category(),
         &of,
     )
+}
+
+/// Groups by role, in the order of [`Role::ALL`].
+fn by_role(device: Device<'_>) -> GroupColumn {
+    let of = device.rule_of().iter();
+    GroupColumn {
+        labels: Role::ALL.map(|role| role.label().to_owned()).into(),
+        filters: Role::ALL.map(rows::of_role).into(),
+        of: of.map(|rule| rule.role().ordinal() as u32).collect(),
+        ..GroupColumn::default()
+    }
 }
 
 /// Groups by memory pool, ascending.

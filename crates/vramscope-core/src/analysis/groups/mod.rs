@@ -1,4 +1,4 @@
-//! Sums over groups of allocations: by call site, category, pool, stream or annotation.
+//! Sums over groups of allocations: by call site, category, role, pool, stream or annotation.
 //!
 //! Belongs here: how allocations are grouped, and what each group holds, allocates, frees or leaks. Does not:
 //! comparisons of two snapshots or devices (`compare`).

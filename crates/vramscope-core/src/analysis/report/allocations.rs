@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::memory::streams_and_pools::context_of;
 use crate::analysis::recording::Device;
+use crate::analysis::roles::Role;
 use crate::analysis::time::history::NEVER;
 use crate::analysis::time::lifetime::{Lifetime, lifetime};
 use crate::bitset::BitSet;
@@ -47,6 +48,8 @@ pub enum Column {
     Pool,
     /// The profiler's category.
     Category,
+    /// What it is for, as inferred, in the order of [`Role::ALL`].
+    Role,
     /// The metadata that the program attached.
     Metadata,
     /// Start address.
@@ -98,6 +101,8 @@ pub struct AllocationRow {
     pub pool: Option<PoolId>,
     /// The profiler's category; `None` if it has none.
     pub category: Option<String>,
+    /// What it is for, as inferred.
+    pub role: Role,
     /// The metadata that the program attached, at most 4096 bytes; `None` if there is none.
     pub metadata: Option<String>,
 }
@@ -159,6 +164,10 @@ pub fn sorted(device: Device<'_>, column: Column) -> Permutation {
         }
         Column::Pool => by_pool(device),
         Column::Category => by_text(device, |context| context.category),
+        Column::Role => by(&|row| {
+            let role = device.rule_of().get(row)?.role();
+            (role != Role::Unknown).then_some(role.ordinal() as u64)
+        }),
         Column::Metadata => by_text(device, |context| context.user_metadata),
         Column::Address => by(&|row| Some(table.address[row])),
     }
@@ -292,6 +301,10 @@ fn one(device: Device<'_>, id: AllocationId) -> AllocationRow {
         stream: device.stream_of()[at].and_then(|stream| device.recording.streams().number(stream)),
         pool: device.pool_of()[at],
         category: text(context.and_then(|context| context.category)),
+        role: device
+            .rule_of()
+            .get(at)
+            .map_or(Role::Unknown, |rule| rule.role()),
         metadata: text(context.and_then(|context| context.user_metadata)),
     }
 }
@@ -325,6 +338,11 @@ pub fn columns_with_values(device: Device<'_>) -> Vec<Column> {
     columns.extend([Column::Born, Column::Died, Column::Lifetime, Column::Stream]);
     columns.extend(has_pools().then_some(Column::Pool));
     columns.extend(any(|context| context.category).then_some(Column::Category));
+    let known = device
+        .rule_of()
+        .iter()
+        .any(|rule| rule.role() != Role::Unknown);
+    columns.extend(known.then_some(Column::Role));
     columns.extend(any(|context| context.user_metadata).then_some(Column::Metadata));
     columns.push(Column::Address);
     if !device.history.final_blocks.is_empty() {

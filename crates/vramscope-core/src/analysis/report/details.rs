@@ -7,6 +7,7 @@ use crate::analysis::code::frames::{FrameClass, Location, clip};
 use crate::analysis::memory::allocator_rules::UNIT_BYTES;
 use crate::analysis::memory::streams_and_pools::{context_of, place_of, segment_at};
 use crate::analysis::recording::{Device, Recording};
+use crate::analysis::roles::{Role, RoleFinding};
 use crate::analysis::time::history::StackSource;
 use crate::analysis::time::lifetime::{Lifetime, lifetime};
 use crate::ids::{AllocationId, BlockId, EventId, FrameId, SegmentId, StringId};
@@ -50,6 +51,8 @@ pub struct AllocationDetails {
     pub pool: Option<PoolId>,
     /// The category from `_profile_to_snapshot`; `None` if it has none.
     pub category: Option<String>,
+    /// What it is for, as inferred, and why.
+    pub role: RoleFinding,
     /// The metadata that the program had set for its thread; `None` if there is none.
     pub user_metadata: Option<String>,
     /// The `torch.compile` region; `None` outside of any.
@@ -183,6 +186,8 @@ pub struct AllocationBrief {
     pub pool: Option<PoolId>,
     /// The category from `_profile_to_snapshot`; `None` if it has none.
     pub category: Option<String>,
+    /// What it is for, as inferred.
+    pub role: Role,
 }
 
 /// Details that need no search through events, contexts or frames, for use on every movement of the mouse.
@@ -210,6 +215,7 @@ pub fn allocation_brief(device: Device<'_>, id: AllocationId) -> Option<Allocati
         stream,
         pool,
         category: text_of(snapshot, context.and_then(|context| context.category)),
+        role: device.rule_of().get(row)?.role(),
     })
 }
 
@@ -226,6 +232,7 @@ pub fn allocation_details(device: Device<'_>, id: AllocationId) -> Option<Alloca
         stream,
         pool,
         category,
+        role: _,
     } = allocation_brief(device, id)?;
     let address = table.address[row];
     let context = context_of(snapshot, history, id);
@@ -255,6 +262,7 @@ pub fn allocation_details(device: Device<'_>, id: AllocationId) -> Option<Alloca
         stream_index: stream.and_then(|stream| device.recording.streams().number(stream)),
         pool,
         category,
+        role: device.rule_of().get(row)?.finding(),
         user_metadata: text(context.and_then(|context| context.user_metadata)),
         compile_context: text(context.and_then(|context| context.compile_context))
             .filter(|text| text != "N/A"),

@@ -14,5 +14,5 @@ mod signals;
 
 pub use infer::{RoleEvidence, infer};
 pub use phases::{Phase, PhaseRange, Phases};
-pub use rules::{Confidence, Role, RoleRule, RuleId};
+pub use rules::{Confidence, Role, RoleFinding, RoleRule, RuleId};
 pub use signals::StackSignals;

@@ -70,6 +70,22 @@ impl Role {
         }
     }
 
+    /// Its place in [`ALL`](Self::ALL).
+    #[must_use]
+    pub fn ordinal(self) -> usize {
+        self as usize
+    }
+
+    /// Its name in sentences and headings.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::OptimizerState => "optimizer state",
+            Self::KvCache => "KV cache",
+            role => role.word(),
+        }
+    }
+
     /// The role that a category of torch's profiler means; `None` if it means none.
     #[must_use]
     pub(super) fn of_category(category: &str) -> Option<Self> {
@@ -204,8 +220,19 @@ pub struct RoleRule {
     pub(super) holds: fn(&Life) -> bool,
 }
 
+/// The role of an allocation, and why.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RoleFinding {
+    /// The role.
+    pub role: Role,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// What was seen, as a sentence.
+    pub because: String,
+}
+
 /// The row of a rule in the table.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RuleId(u8);
 
 impl RuleId {
@@ -219,6 +246,17 @@ impl RuleId {
     #[must_use]
     pub fn role(self) -> Role {
         self.rule().role
+    }
+
+    /// What the rule says, for whoever does not have the table.
+    #[must_use]
+    pub fn finding(self) -> RoleFinding {
+        let rule = self.rule();
+        RoleFinding {
+            role: rule.role,
+            confidence: rule.confidence,
+            because: rule.because.to_owned(),
+        }
     }
 
     /// The first rule that holds. The last one always does.

@@ -200,7 +200,7 @@ impl Drawing<'_> {
         };
         let held = (0..segments.len() as u32).filter(is_held);
         let by = match mode {
-            ColourMode::Category => "size of requests",
+            ColourMode::Category | ColourMode::Role => "size of requests",
             // Without stacks, each segment has its own colour.
             ColourMode::CallSite if groups.group_of == segments.segment => "segment",
             _ => mode.word(),

@@ -112,7 +112,7 @@ const fn key(
 }
 
 /// All keys but [`IN`], those used most first.
-pub const KEYS: [Key; 21] = [
+pub const KEYS: [Key; 22] = [
     key(
         "frame",
         &["stack"],
@@ -182,6 +182,13 @@ pub const KEYS: [Key; 21] = [
         KeyKind::Text(TextField::Category),
         "category:gradient",
         "the profiler's category",
+    ),
+    key(
+        "role",
+        &["for"],
+        KeyKind::Text(TextField::Role),
+        "role:activation",
+        "what it is for, inferred: parameter, gradient, activation, ...",
     ),
     key(
         "annotation",

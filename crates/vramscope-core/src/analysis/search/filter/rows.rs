@@ -10,6 +10,7 @@ use crate::analysis::code::call_sites::{short_function, short_path};
 use crate::analysis::code::frame_groups::names::{namespaces, python_module, python_package};
 use crate::analysis::code::frame_groups::{FrameGrouping, FrameGroups, GroupId, GroupTable};
 use crate::analysis::code::frames::{FrameClass, Location, is_python_source, is_torch_name};
+use crate::analysis::roles::Role;
 use crate::model::PoolId;
 
 /// Selects the allocations of a call site. In the filter language a call site is named by its label.
@@ -85,6 +86,12 @@ pub fn without_category() -> Filter {
         anything(),
     )))
     .into()
+}
+
+/// Selects the allocations with this role.
+#[must_use]
+pub fn of_role(role: Role) -> Filter {
+    text(TextField::Role, role.word(), true).into()
 }
 
 /// Selects the allocations with a requested size of `from_bytes` or more, and below `below_bytes` if given.
@@ -303,6 +310,7 @@ mod tests {
                 r#"category=a_b | category="a b""#,
             ),
             (without_category(), "!category:*"),
+            (of_role(Role::KvCache), "role=kv_cache"),
             (of_size(1 << 30, None), "size>=1GiB"),
             (of_size(1 << 20, Some(64 << 20)), "size>=1MiB size<64MiB"),
             (of_size(0, Some(64 << 10)), "size<64KiB"),

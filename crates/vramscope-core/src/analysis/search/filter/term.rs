@@ -52,7 +52,7 @@ pub enum Term {
 /// Where a text is searched for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TextField {
-    /// In all of the other fields. A text that looks like an address also matches the address.
+    /// In all of the other fields but the inferred [`Role`](Self::Role). A text that looks like an address also matches the address.
     Anywhere,
     /// In frames of the stack: function, file, `file:line`, the FX node from which the code was generated; and
     /// in the stack of the forward pass.
@@ -69,6 +69,8 @@ pub enum TextField {
     Metadata,
     /// In the profiler's category.
     Category,
+    /// In the word for its inferred [`Role`](crate::analysis::roles::Role).
+    Role,
     /// In the `torch.compile` region.
     Compile,
     /// In names of annotated ranges that contain the alloc event.

@@ -7,6 +7,7 @@ use vramscope_synth::snapshot::{Producer, Snapshot as Synthetic, WriteOptions};
 use super::*;
 use crate::analysis::recording::{Device, Recording};
 use crate::analysis::report::details::{AllocationDetails, allocation_details};
+use crate::analysis::roles::Role;
 use crate::analysis::time::history::NEVER;
 use crate::ids::AllocationId;
 use crate::model::Action;
@@ -211,6 +212,7 @@ fn slow_text(field: TextField, pattern: &Pattern, known: &Known<'_>) -> bool {
         || ((any || field == TextField::Metadata)
             && details.annotations.iter().any(|text| found(text)))
         || texts(TextField::Category, &[&details.category])
+        || (field == TextField::Role && found(details.role.role.word()))
         || texts(TextField::Compile, &[&details.compile_context])
         || ((any || field == TextField::Annotation)
             && details.ranges.iter().any(|text| found(text)))
@@ -408,6 +410,7 @@ fn term() -> impl Strategy<Value = String> {
         Just("0x7f00"),
         Just("b7f0000000000_0"),
         Just("grad"),
+        Just("temporary"),
         Just("weight"),
         Just("é"),
         Just("e\u{202e}x"),
@@ -421,6 +424,7 @@ fn term() -> impl Strategy<Value = String> {
         Just("site:"),
         Just("meta:"),
         Just("category:"),
+        Just("role:"),
         Just("compile:"),
         Just("annotation:"),
         Just("frame="),
@@ -769,7 +773,7 @@ mod table {
     };
     use crate::tables::{append_csv, csv_header};
 
-    const COLUMNS: [Column; 14] = [
+    const COLUMNS: [Column; 15] = [
         Column::Order,
         Column::Size,
         Column::Block,
@@ -782,6 +786,7 @@ mod table {
         Column::Stream,
         Column::Pool,
         Column::Category,
+        Column::Role,
         Column::Metadata,
         Column::Address,
     ];
@@ -809,6 +814,7 @@ mod table {
             Column::Stream => number(u64::from(row.stream?)),
             Column::Pool => row.pool.map(|pool| (pool.0, format!("{:9}", pool.1))),
             Column::Category => text(row.category.clone()),
+            Column::Role => number(row.role.ordinal() as u64).filter(|_| row.role != Role::Unknown),
             Column::Metadata => text(row.metadata.clone()),
             Column::Address => number(row.address),
         }
@@ -865,6 +871,7 @@ mod table {
                     (row.category, row.metadata),
                     (details.category, details.user_metadata)
                 );
+                assert_eq!(row.role, details.role.role);
                 assert_eq!(
                     row.born_us,
                     details.life.alloc.and_then(|mark| mark.since_start_us)

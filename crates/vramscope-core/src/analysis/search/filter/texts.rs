@@ -10,6 +10,7 @@ use super::term::TextField;
 use crate::Snapshot;
 use crate::analysis::code::frames::{Location, clip};
 use crate::analysis::recording::Device;
+use crate::analysis::roles::Role;
 use crate::bitset::BitSet;
 use crate::ids::{ContextId, FrameId, StackId, StringId};
 use crate::model::{Context, LinesId};
@@ -20,6 +21,9 @@ const TEXT_LIMIT_BYTES: usize = 64 << 10;
 /// The allocations with a text in this field that matches the pattern.
 pub(super) fn matching(device: Device<'_>, field: TextField, pattern: &Pattern) -> BitSet {
     let rows = device.history.allocations.len();
+    if field == TextField::Role {
+        return by_role(device, pattern);
+    }
     let mut found = BitSet::new(rows);
     let anywhere = field == TextField::Anywhere;
     if matches!(
@@ -72,6 +76,14 @@ pub(super) fn matching(device: Device<'_>, field: TextField, pattern: &Pattern) 
         found.union_with(&by_address(device, address));
     }
     found
+}
+
+/// The allocations for whose role the word matches.
+fn by_role(device: Device<'_>, pattern: &Pattern) -> BitSet {
+    let mut matcher = Matcher::new(pattern);
+    let roles = Role::ALL.map(|role| matcher.matches(role.word()));
+    let rules = device.rule_of();
+    BitSet::from_fn(rules.len(), |row| roles[rules[row].role().ordinal()])
 }
 
 /// The allocations whose address meets the condition.

@@ -37,6 +37,8 @@ pub struct Vocabulary {
     pub operators: Vec<Word>,
     /// The profiler's categories.
     pub categories: Vec<Word>,
+    /// Inferred roles.
+    pub roles: Vec<Word>,
     /// Metadata that the program attached to allocations.
     pub metadata: Vec<Word>,
     /// `torch.compile` regions.
@@ -79,6 +81,10 @@ impl Vocabulary {
             sites: words(sites, |site| device.call_sites().get(site).label.clone()),
             operators: words(operators, |operator| labels.label(operator).to_owned()),
             categories: of_context(|context| context.category),
+            roles: words(
+                counted(device.rule_of().iter().map(|rule| rule.role())),
+                |role| role.word().to_owned(),
+            ),
             metadata: of_context(|context| context.user_metadata),
             compiled,
             annotations: annotations(device),
