@@ -153,14 +153,18 @@ impl Span {
     }
 }
 
-/// The candidates as spans, without those that begin within the one before.
+/// The candidates as spans, without those that begin within the one before. Where one begins at the time at which the
+/// other ends, the events of that time belong to the first.
 fn apart(candidates: &[Candidate]) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
-    for &Candidate { range, number } in candidates {
-        let overlaps = |last: &Span| range.from < last.range.to;
-        if !spans.last().is_some_and(overlaps) {
-            spans.push(Span { range, number });
+    for &Candidate { mut range, number } in candidates {
+        if let Some(Span { range: last, .. }) = spans.last() {
+            if range.start_us < last.end_us || range.to < last.to {
+                continue;
+            }
+            range.from = range.from.max(last.to);
         }
+        spans.push(Span { range, number });
     }
     spans
 }

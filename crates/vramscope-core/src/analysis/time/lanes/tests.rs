@@ -263,6 +263,24 @@ fn steps_by_their_best_names() {
     assert_eq!(steps_of(&[]), None);
 }
 
+#[test]
+fn steps_that_touch_at_one_time_are_all_found() {
+    let marks = [
+        ("START", "step 0", 5),
+        ("END", "step 0", 20),
+        ("START", "step 1", 20),
+        ("END", "step 1", 30),
+        ("START", "step 2", 30),
+        ("END", "step 2", 45),
+    ];
+    let found = steps_of(&marks).unwrap().steps;
+    let found: Vec<_> = found
+        .iter()
+        .map(|step| (step.number, step.moments))
+        .collect();
+    assert_eq!(found, [(0, (0, 2)), (1, (2, 4)), (2, (4, 6))]);
+}
+
 fn range(start_us: i64, length: i64) -> LaneRange {
     LaneRange {
         name: StringId(0),
