@@ -1,5 +1,7 @@
 //! Applies the rules to all allocations of a device.
 
+use std::collections::HashSet;
+
 use super::copies::{SizeCounts, copies};
 use super::phases::{NEVER_PLACE, Phase, Phases, Place};
 use super::rules::{Life, Role, RuleId, When, program};
@@ -28,7 +30,10 @@ pub struct RoleEvidence<'a> {
 /// which are sorted.
 #[must_use]
 pub fn infer(evidence: RoleEvidence<'_>) -> Vec<RuleId> {
-    let lives = evidence.lives();
+    let mut lives = evidence.lives();
+    if evidence.signals.hide_workspaces() {
+        mark_scratch(&mut lives);
+    }
     let mut rules: Vec<RuleId> = lives.iter().map(RuleId::of).collect();
     let gradients = evidence.gradients(&rules);
     let table = &evidence.history.allocations;
@@ -61,6 +66,15 @@ pub fn infer(evidence: RoleEvidence<'_>) -> Vec<RuleId> {
         });
     }
     rules
+}
+
+/// Marks what is freed at once and has a size that nothing else has that lives longer.
+fn mark_scratch(lives: &mut [Life]) {
+    let longer = lives.iter().filter(|life| !life.is_instant);
+    let sizes: HashSet<u64> = longer.map(|life| life.bytes).collect();
+    for life in lives {
+        life.is_scratch_sized = life.is_instant && !sizes.contains(&life.bytes);
+    }
 }
 
 impl RoleEvidence<'_> {
@@ -103,10 +117,12 @@ impl RoleEvidence<'_> {
             },
             died: if end == NEVER { When::Never } else { when(to) },
             is_short: from == to && end != NEVER,
+            is_instant: end == table.born[row] + 1,
             is_in_last: self.phases.is_last(from),
             passes,
             bytes: table.bytes[row],
             is_gradient_sized: false,
+            is_scratch_sized: false,
             copy: None,
             program,
         }
@@ -130,23 +146,20 @@ impl RoleEvidence<'_> {
         stack.map_or(Signals::NONE, |&stack| self.signals.get(stack))
     }
 
-    /// How many gradients have each size: of those that are live when the first step of the optimizer begins that
-    /// finds any, or else at the end.
+    /// How many gradients have each size: of those that are live when the first backward pass ends that makes any.
+    /// Nothing if the recording ends in it, because then some are missing.
     fn gradients(&self, rules: &[RuleId]) -> SizeCounts {
         let table = &self.history.allocations;
         let rows: Vec<usize> = (0..rules.len())
             .filter(|&row| rules[row].role() == Role::Gradient)
             .collect();
-        let steps = self
-            .phases
-            .ranges
-            .iter()
-            .filter(|range| range.phase == Phase::Optimizer);
         let first = rows.iter().map(|&row| table.born[row]).min().unwrap_or(0);
-        let mut at = steps.map(|range| range.from);
-        let at = at
-            .find(|&from| from >= first)
-            .unwrap_or(self.history.event_count);
+        let mut passes = self.phases.ranges.iter();
+        let pass = passes.find(|range| range.phase == Phase::Backward && range.to >= first);
+        let at = pass.map_or(first, |range| range.to);
+        if pass.is_some() && at == self.history.event_count {
+            return SizeCounts::new();
+        }
         let mut counts = SizeCounts::new();
         for row in rows {
             if self.history.is_live(AllocationId::from_index(row), at) {

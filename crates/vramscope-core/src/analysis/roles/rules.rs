@@ -148,6 +148,11 @@ pub(super) struct Life {
     pub died: When,
     /// Whether it died in the same range, or the same gap between ranges, in which it was born.
     pub is_short: bool,
+    /// Whether its free is the event after its birth.
+    pub is_instant: bool,
+    /// Whether it is freed at once, and nothing that lives longer has its size. Only looked for in programs with
+    /// convolutions whose stacks do not show what libraries of kernels do.
+    pub is_scratch_sized: bool,
     /// Whether it was born in the phase with which the recording ends.
     pub is_in_last: bool,
     /// Number of ranges of each phase from its birth to its death, both included.
@@ -293,7 +298,7 @@ const RECORDED: &str = "The file records its category.";
 const CUBLAS_WORKSPACE_BYTES: u64 = 8_519_680;
 
 /// All rules. Earlier ones win.
-static RULES: [RoleRule; 47] = [
+static RULES: [RoleRule; 48] = [
     // What the file records.
     rule(Parameter, Certain, RECORDED, |it| {
         it.recorded == Some(Parameter)
@@ -374,6 +379,16 @@ static RULES: [RoleRule; 47] = [
         Likely,
         "Made by the set-up of an optimizer, and kept.",
         |it| it.made_by(Signals::STATE) && !it.is_short && !it.made_by(Signals::FORWARD),
+    ),
+    rule(
+        Workspace,
+        Guess,
+        "Freed at once, and of a size that no other tensor has, as workspaces of convolutions are.",
+        |it| {
+            it.is_scratch_sized
+                && (it.made_by(Signals::CONVOLUTION)
+                    || it.made_in(Backward) && !it.made_by(Signals::PYTHON))
+        },
     ),
     // The backward pass.
     rule(

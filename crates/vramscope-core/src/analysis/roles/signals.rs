@@ -43,9 +43,11 @@ impl Signals {
     /// Gradients are dropped.
     pub(super) const ZERO_GRAD: Self = Self(1 << 13);
     /// Code of Python.
-    const PYTHON: Self = Self(1 << 14);
+    pub(super) const PYTHON: Self = Self(1 << 14);
     /// Code that is not of Python.
     const NATIVE: Self = Self(1 << 15);
+    /// A convolution.
+    pub(super) const CONVOLUTION: Self = Self(1 << 16);
 
     pub(super) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -114,6 +116,7 @@ const PYTHON: &[(Signals, &str, Functions)] = &[
         Named(&["_call_impl", "_wrapped_call_impl", "__call__"]),
     ),
     (Signals::FORWARD, "torch/nn/functional.py", All),
+    (Signals::CONVOLUTION, "torch/nn/modules/conv.py", All),
     (Signals::FORWARD, "", Named(&["forward", "training_step"])),
     (
         Signals::BUILD,
@@ -240,6 +243,8 @@ pub struct StackSignals {
     of: Vec<Signals>,
     /// Whether stacks hold Python's frames only, so that threads without Python have empty stacks.
     is_python_only: bool,
+    /// Whether there are convolutions.
+    has_convolutions: bool,
 }
 
 impl StackSignals {
@@ -267,11 +272,20 @@ impl StackSignals {
             .collect();
         let any = |signal| of_frame.iter().any(|signals| signals.has(signal));
         let is_python_only = any(Signals::PYTHON) && !any(Signals::NATIVE);
-        Self { of, is_python_only }
+        Self {
+            of,
+            is_python_only,
+            has_convolutions: any(Signals::CONVOLUTION),
+        }
     }
 
     pub(super) fn get(&self, stack: StackId) -> Signals {
         self.of.get(stack.index()).copied().unwrap_or_default()
+    }
+
+    /// Whether workspaces of convolutions look like any other memory.
+    pub(super) fn hide_workspaces(&self) -> bool {
+        self.is_python_only && self.has_convolutions
     }
 
     pub(super) fn is_python_only(&self) -> bool {
