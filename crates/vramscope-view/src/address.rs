@@ -92,8 +92,8 @@ pub struct Address<C = (), G = ()> {
     pub file: Option<FileKey>,
     /// The view.
     pub view: ViewKind,
-    /// What colours stand for.
-    pub colour_by: ColourMode,
+    /// What colours stand for; `None` = what tells most of the file.
+    pub colour_by: Option<ColourMode>,
     /// The text of the search box.
     pub search: String,
     /// Choices by view.
@@ -109,7 +109,7 @@ impl<C: Default, G> Default for Address<C, G> {
         Self {
             file: None,
             view: ViewKind::default(),
-            colour_by: ColourMode::default(),
+            colour_by: None,
             search: String::new(),
             choices: C::default(),
             place: DevicePlace::default(),
@@ -135,8 +135,8 @@ where
         }
         words.push(("view".to_owned(), self.view_name().to_owned()));
         words.extend(self.place_words());
-        if self.colour_by != ColourMode::default() {
-            words.push(("colour".to_owned(), word(&self.colour_by)));
+        if let Some(colour_by) = &self.colour_by {
+            words.push(("colour".to_owned(), word(colour_by)));
         }
         if !self.search.is_empty() {
             words.push(("q".to_owned(), self.search.clone()));
@@ -217,7 +217,7 @@ where
                 copy: number("copy").unwrap_or(0),
             }),
             view,
-            colour_by: get("colour").and_then(of_word).unwrap_or_default(),
+            colour_by: get("colour").and_then(of_word),
             search: get("q").unwrap_or_default().to_owned(),
             choices: choices_of(&words),
             graph,

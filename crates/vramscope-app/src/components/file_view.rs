@@ -79,7 +79,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         filter: state.search.filter(file.view()),
         packing: 0,
         axis: file.axis,
-        colour_by: state.colour_by,
+        colour_by: state.colours(),
         theme: props.theme,
     };
     use_questions(session, &look, file.view());

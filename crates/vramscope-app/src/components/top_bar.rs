@@ -58,7 +58,7 @@ pub(super) fn TopBar(props: &TopBarProps) -> Html {
                 <span class="grow" />
             }
             if let Some(file) = state.file() {
-                <FileChoices file={file.clone()} colour_by={state.colour_by} />
+                <FileChoices file={file.clone()} colour_by={state.colours()} />
                 <span class="divider" />
             }
             if let Some((tab, session)) = shared(state, &commands) {

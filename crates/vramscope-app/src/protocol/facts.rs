@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::line_facts::LineFacts;
 
-use super::{Axis, Bounds, Picture};
+use super::{Axis, Bounds, ColourBy, Picture};
 
 /// A stage of opening a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
@@ -88,6 +88,8 @@ pub struct DeviceFacts {
     pub packing_bytes: u64,
     pub lines: LineFacts,
     pub ooms: u64,
+    /// What colours stand for until the user chooses.
+    pub colour_by: ColourBy,
     /// Notes on this device, e.g. "recording began after 12 live allocations".
     pub notes: Vec<Note>,
 }

@@ -128,8 +128,8 @@ pub struct State {
     /// The view that is shown.
     pub view: ViewKind,
     pub theme: ThemeChoice,
-    /// The meaning of colours, the same in all files so that they compare.
-    pub colour_by: ColourBy,
+    /// The meaning of colours, the same in all files so that they compare; `None` until the user chooses one.
+    pub colour_by: Option<ColourBy>,
     pub search: Search,
     pub choices: Choices,
     /// Whether the details panel is unfolded.
@@ -157,7 +157,7 @@ impl Default for State {
             current: None,
             view: ViewKind::Timeline,
             theme: ThemeChoice::System,
-            colour_by: ColourBy::CallSite,
+            colour_by: None,
             search: Search::default(),
             choices: Choices::default(),
             details_open: true,
@@ -282,6 +282,16 @@ impl State {
         self.tab()?.ready()
     }
 
+    /// What colours stand for: what the user chose, or else what tells most of the shown file. Segments have no roles.
+    #[must_use]
+    pub fn colours(&self) -> ColourBy {
+        let of_file = || {
+            let facts = self.file()?.facts()?;
+            (self.view.picture() != Some(Picture::Segments)).then_some(facts.colour_by)
+        };
+        self.colour_by.or_else(of_file).unwrap_or_default()
+    }
+
     fn has_click(&self) -> bool {
         self.file()
             .and_then(|file| file.view())
@@ -313,7 +323,7 @@ impl State {
             Action::SwitchBy(steps) => self.switch_by(steps),
             Action::ShowStart => self.current = None,
             Action::View(view) => self.show(view),
-            Action::ColourBy(colour_by) => self.colour_by = colour_by,
+            Action::ColourBy(colour_by) => self.colour_by = Some(colour_by),
             Action::Search(text) => self.search.text = text,
             Action::NextMatch(is_forward) => {
                 self.search.next = (self.search.next.0 + 1, is_forward)

@@ -69,7 +69,7 @@ fn over_time(
     Some(OverTimeView {
         picture,
         axis: file.axis,
-        colour_by: state.colour_by,
+        colour_by: state.colours(),
         x: part((seen.x_min, seen.x_max), (whole.x_min, whole.x_max)),
         y_bytes: part(
             (seen.y_min_bytes, seen.y_max_bytes),
@@ -84,7 +84,7 @@ fn allocator(state: &State, facts: &DeviceFacts, device: &DeviceView) -> Option<
     let moment = device.cursor_moment().unwrap_or(facts.peak_moment);
     (state.choices.allocator.zoom <= 1.0).then_some(AllocatorView {
         moment: moment.min(facts.events),
-        colour_by: state.colour_by,
+        colour_by: state.colours(),
     })
 }
 

@@ -121,6 +121,7 @@ fn opened() -> Opened {
         map_bytes: 0,
         packing_bytes: 0,
         ooms: 0,
+        colour_by: ColourBy::CallSite,
         notes: vec![note("of the device")],
     };
     Opened {

@@ -2,13 +2,16 @@
 
 use vramscope_core::Error;
 use vramscope_core::analysis::report::facts::{Fact, FactKind, FactLevel, facts, warning_text};
+use vramscope_core::analysis::report::peak_roles::PeakRoles;
 use vramscope_core::model::{ContainerKind, Warning};
 use vramscope_core::units::Count;
 use vramscope_inductor::ReadError;
 use vramscope_view::line_facts::LineFacts;
 
 use super::document::{Device, Document};
-use crate::protocol::{Axes, Axis, DeviceFacts, Failure, FileFacts, Note, NoteLevel, Opened};
+use crate::protocol::{
+    Axes, Axis, ColourBy, DeviceFacts, Failure, FileFacts, Note, NoteLevel, Opened,
+};
 
 /// The facts about an open file.
 pub(super) fn opened(document: &Document, name: &str, file_bytes: u64, read_ms: f64) -> Opened {
@@ -67,6 +70,11 @@ fn device_facts(device: Device<'_>, notes: Vec<Note>) -> DeviceFacts {
         map_bytes: device.map_lanes().y_end() as u64,
         packing_bytes: 0,
         ooms: device.failed_requests().len() as u64,
+        colour_by: if PeakRoles::of(*device).tells_most() {
+            ColourBy::Role
+        } else {
+            ColourBy::CallSite
+        },
         notes,
     }
 }

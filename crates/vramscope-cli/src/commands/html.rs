@@ -218,7 +218,7 @@ pub(crate) struct ProfilePlotOptions {
 
 pub(crate) fn run_profile_plot(options: &ProfilePlotOptions) -> Result<(), Failure> {
     let by_category = Address {
-        colour_by: ColourMode::Category,
+        colour_by: Some(ColourMode::Category),
         ..showing(ViewKind::Timeline)
     };
     options.plot.write(by_category, |snapshot| {

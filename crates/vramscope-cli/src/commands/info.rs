@@ -8,6 +8,7 @@ use std::path::Path;
 use clap::Args;
 use vramscope_core::analysis::groups::live_at::{TopSites, live_at, top_call_sites};
 use vramscope_core::analysis::report::facts::{Fact, facts};
+use vramscope_core::analysis::report::peak_roles::PeakRoles;
 use vramscope_core::analysis::report::summary::{Summary, summary};
 use vramscope_core::model::DeviceIndex;
 
@@ -48,12 +49,13 @@ struct Info {
     peaks: Vec<PeakSites>,
 }
 
-/// The call sites of a device's peak.
+/// The call sites and the roles of a device's peak.
 struct PeakSites {
     device: DeviceIndex,
     sites: TopSites,
     /// The labels of `sites.sites`.
     labels: Vec<String>,
+    roles: PeakRoles,
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
@@ -117,6 +119,7 @@ fn gather(subject: &Subject) -> Info {
             device: summary.device,
             sites: top,
             labels,
+            roles: PeakRoles::of(*device),
         })
     });
     let peaks = peaks.collect();

@@ -106,6 +106,7 @@ fn Found(props: &FoundProps) -> Html {
     html! {
         <div class="page">
             <Tiles found={found.clone()} />
+            if let Some(sentence) = found.roles.sentence() { <p class="roles">{ sentence }</p> }
             <div class={classes!("columns", findings.is_empty().then_some("calm"))}>
                 <div class="column">
                     <Cards {findings} choices={props.choices.clone()} theme={props.theme} has_trace={found.events > 1} />

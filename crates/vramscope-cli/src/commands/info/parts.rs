@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use vramscope_core::analysis::memory::capture::Capture;
 use vramscope_core::analysis::report::facts::Fact;
+use vramscope_core::analysis::report::peak_roles::PeakRoles;
 use vramscope_core::analysis::report::summary::{DeviceSummary, StateSummary, Summary};
 
 use super::{Info, PeakSites};
@@ -43,6 +44,7 @@ pub(super) fn parts(info: &Info) -> Vec<Part> {
         let mut part = device_part(&info.file, device);
         if let Some(peak) = info.peaks.iter().find(|peak| peak.device == device.device) {
             part.tables.push(site_table(peak));
+            role_table(&mut part, &peak.roles);
         }
         fact_table(&mut part, &info.facts);
         part
@@ -257,6 +259,18 @@ fn site_table(peak: &PeakSites) -> Table {
         csv_rows: Vec::new(),
         unmade,
     }
+}
+
+fn role_table(part: &mut Part, roles: &PeakRoles) {
+    let rows = roles.rows.iter().map(|total| {
+        vec![
+            Cell::Bytes(total.bytes),
+            Cell::Number(total.count),
+            text(total.role.word()),
+        ]
+    });
+    let columns = [sum("bytes", ""), sum("allocations", ""), column("role", "")];
+    part.table("peak_roles", "", &columns, rows.collect());
 }
 
 /// Adds the facts about the part's device; without a device, those about the whole file.

@@ -294,6 +294,9 @@ fn site_lines(page: &mut Page, peak: &PeakSites) {
     if peak.sites.bytes == 0 {
         return;
     }
+    if let Some(sentence) = peak.roles.sentence() {
+        page.paragraph("  ", &sentence);
+    }
     page.push("  at the peak, by call site");
     let mut line = |bytes: u64, allocations: u64, label: &str| {
         let percent = bytes as f64 * 100.0 / peak.sites.bytes as f64;

@@ -15,4 +15,5 @@ pub mod host;
 pub mod named_moments;
 pub mod official_summary;
 pub mod overview;
+pub mod peak_roles;
 pub mod summary;

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::findings::{Finding, FindingTable, Material, findings, site_table};
+use super::peak_roles::PeakRoles;
 use crate::Snapshot;
 use crate::analysis::code::call_sites::CallSiteId;
 use crate::analysis::groups::live_at::{live_at, top_call_sites};
@@ -136,6 +137,8 @@ pub struct Overview {
     /// The reserved memory at the active peak, at the reserved peak, at the last failed request if there is
     /// one, and at the end.
     pub gaps: Vec<GapAt>,
+    /// What the active peak is made of.
+    pub roles: PeakRoles,
     /// The call sites with the most live bytes at the active peak, and the rest.
     pub peak_sites: FindingTable,
     /// Number of call sites that had live allocations at the active peak, not counting allocations without a
@@ -232,6 +235,7 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
             allocations: peak_sites.count,
         },
         gaps,
+        roles: PeakRoles::of(device),
         peak_sites: site_table(PEAK_SITES, device.call_sites(), &peak_sites),
         peak_site_count: peak_site_count(device),
         steps,

@@ -1,0 +1,138 @@
+//! What a device's peak is made of, by role.
+
+use serde::{Deserialize, Serialize};
+
+use crate::analysis::groups::grouping::{GroupBy, GroupColumn, group_totals};
+use crate::analysis::recording::Device;
+use crate::analysis::roles::{Confidence, Role};
+use crate::analysis::time::selection::Selection;
+use crate::ids::AllocationId;
+use crate::units::Bytes;
+
+/// The allocations of one role that are live at the peak.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RoleTotal {
+    /// The role.
+    pub role: Role,
+    /// Their requested bytes.
+    pub bytes: u64,
+    /// Their number.
+    pub count: u64,
+}
+
+/// The peak of active memory by role.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct PeakRoles {
+    /// The roles that occur, most bytes first, [`Role::Unknown`] last.
+    pub rows: Vec<RoleTotal>,
+    /// Requested bytes of all of them.
+    pub peak_bytes: u64,
+    /// Whether some role does not follow from the file's own words or from the code that made the memory.
+    pub is_inferred: bool,
+}
+
+impl PeakRoles {
+    /// Sums what is live at the device's peak.
+    #[must_use]
+    pub fn of(device: Device<'_>) -> Self {
+        let history = device.history;
+        let column = GroupColumn::of(device, GroupBy::Role, 1);
+        let live = Selection::LiveAt(history.peak_moment);
+        let mut rows: Vec<RoleTotal> = group_totals(history, &column, live)
+            .into_iter()
+            .map(|total| RoleTotal {
+                role: Role::ALL[total.group as usize],
+                bytes: total.bytes,
+                count: total.count,
+            })
+            .collect();
+        rows.sort_by_key(|row| row.role == Role::Unknown);
+        let is_sure = |id: AllocationId| {
+            device.rule_of()[id.index()].rule().confidence == Confidence::Certain
+        };
+        let mut live = live.allocations(history).into_iter();
+        let is_inferred = !live.all(is_sure);
+        Self {
+            rows,
+            peak_bytes: device.peak_bytes(),
+            is_inferred,
+        }
+    }
+
+    /// Whether the role of most of the bytes is known.
+    #[must_use]
+    pub fn tells_most(&self) -> bool {
+        let known = self.rows.iter().filter(|row| row.role != Role::Unknown);
+        let known: u128 = known.map(|row| u128::from(row.bytes)).sum();
+        known * 2 > u128::from(self.peak_bytes)
+    }
+
+    /// `At the peak, 51.0 GiB: 25.2 GiB optimizer state, 12.6 GiB parameters, …`; `None` if the role of most of the
+    /// bytes is unknown. Roles with less than 0.1 % are left out.
+    #[must_use]
+    pub fn sentence(&self) -> Option<String> {
+        if !self.tells_most() {
+            return None;
+        }
+        let is_shown = |row: &&RoleTotal| row.bytes.saturating_mul(1000) >= self.peak_bytes;
+        let shown = self.rows.iter().filter(is_shown);
+        let parts: Vec<String> = shown
+            .map(|row| format!("{} {}", Bytes(row.bytes), plural(row.role)))
+            .collect();
+        let how = if self.is_inferred {
+            " (inferred from stacks, lifetimes and sizes)"
+        } else {
+            ""
+        };
+        let parts = parts.join(", ");
+        Some(format!(
+            "At the peak, {}: {parts}{how}.",
+            Bytes(self.peak_bytes)
+        ))
+    }
+}
+
+/// What the allocations of a role are called.
+fn plural(role: Role) -> &'static str {
+    match role {
+        Role::Parameter => "parameters",
+        Role::Gradient => "gradients",
+        Role::OptimizerState => "optimizer state",
+        Role::Activation => "activations",
+        Role::KvCache => "KV cache",
+        Role::Input => "inputs",
+        Role::Communication => "communication buffers",
+        Role::Workspace => "workspaces",
+        Role::Temporary => "temporaries",
+        Role::Unknown => "of unknown role",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_where_most_is_known() {
+        let row = |role, bytes| RoleTotal {
+            role,
+            bytes,
+            count: 1,
+        };
+        let mut roles = PeakRoles {
+            rows: vec![
+                row(Role::OptimizerState, 2 << 30),
+                row(Role::Parameter, 1 << 30),
+                row(Role::Activation, 512),
+                row(Role::Unknown, 1 << 29),
+            ],
+            peak_bytes: (3 << 30) + (1 << 29) + 512,
+            is_inferred: true,
+        };
+        let expected = "At the peak, 3.50 GiB: 2.00 GiB optimizer state, 1.00 GiB parameters, 512 MiB of unknown role \
+                        (inferred from stacks, lifetimes and sizes).";
+        assert_eq!(roles.sentence().unwrap(), expected);
+        roles.rows.remove(0);
+        assert_eq!(roles.sentence(), None);
+    }
+}
