@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use super::rules::Role;
+use super::role::Role;
 use crate::analysis::time::history::AllocationTable;
 
 /// How many gradients have each size.

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use super::copies::{SizeCounts, copies};
 use super::phases::{NEVER_PLACE, Phase, Phases, Place};
-use super::rules::{Life, Role, RuleId, When, program};
+use super::role::Role;
+use super::rules::{Life, RuleId, When, program};
 use super::signals::{Signals, StackSignals};
 use crate::Snapshot;
 use crate::analysis::memory::streams_and_pools::column;

@@ -9,10 +9,12 @@
 mod copies;
 mod infer;
 mod phases;
+mod role;
 mod rules;
 mod signals;
 
 pub use infer::{RoleEvidence, infer};
 pub use phases::{Phase, PhaseRange, Phases};
-pub use rules::{Confidence, Role, RoleFinding, RoleRule, RuleId};
+pub use role::{Confidence, Role, RoleFinding};
+pub use rules::{RoleRule, RuleId};
 pub use signals::StackSignals;

@@ -4,123 +4,9 @@
 //! at last the sizes of what is older than the recording. Each row says in a sentence what was seen; where several
 //! explanations fit, no row claims one.
 
-use serde::{Deserialize, Serialize};
-
 use super::phases::{Phase, Phases};
+use super::role::{Confidence, Role, RoleFinding};
 use super::signals::Signals;
-
-/// What an allocation is for.
-#[derive(
-    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Weights and buffers of a model.
-    Parameter,
-    /// Gradients of parameters.
-    Gradient,
-    /// What the optimizer keeps between steps.
-    OptimizerState,
-    /// What the forward pass keeps for the backward pass, and outputs.
-    Activation,
-    /// Keys and values of earlier tokens.
-    KvCache,
-    /// Data that the model reads.
-    Input,
-    /// Buffers of collectives.
-    Communication,
-    /// Scratch memory of cuBLAS, cuDNN and the like.
-    Workspace,
-    /// Freed within the phase that made it.
-    Temporary,
-    /// The evidence is missing, or contradicts itself.
-    #[default]
-    Unknown,
-}
-
-impl Role {
-    /// All roles, in the order in which they are stacked and listed: what stays longest comes first.
-    pub const ALL: [Self; 10] = [
-        Self::Parameter,
-        Self::Gradient,
-        Self::OptimizerState,
-        Self::Activation,
-        Self::KvCache,
-        Self::Input,
-        Self::Communication,
-        Self::Workspace,
-        Self::Temporary,
-        Self::Unknown,
-    ];
-
-    /// Its name in all outputs and in searches.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Parameter => "parameter",
-            Self::Gradient => "gradient",
-            Self::OptimizerState => "optimizer_state",
-            Self::Activation => "activation",
-            Self::KvCache => "kv_cache",
-            Self::Input => "input",
-            Self::Communication => "communication",
-            Self::Workspace => "workspace",
-            Self::Temporary => "temporary",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    /// Its place in [`ALL`](Self::ALL).
-    #[must_use]
-    pub fn ordinal(self) -> usize {
-        self as usize
-    }
-
-    /// Its name in sentences and headings.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::OptimizerState => "optimizer state",
-            Self::KvCache => "KV cache",
-            role => role.word(),
-        }
-    }
-
-    /// The role that a category of torch's profiler means; `None` if it means none.
-    #[must_use]
-    pub(super) fn of_category(category: &str) -> Option<Self> {
-        match category {
-            // Gradients of activations, and what autograd needs meanwhile.
-            "autograd_detail" => Some(Self::Temporary),
-            "unknown" => None,
-            word => Self::ALL.into_iter().find(|role| role.word() == word),
-        }
-    }
-}
-
-/// How sure a role is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Confidence {
-    /// Other explanations are possible.
-    Guess,
-    /// Other explanations are unusual.
-    Likely,
-    /// The file says so, or the code that made it has no other purpose.
-    Certain,
-}
-
-impl Confidence {
-    /// Its name in all outputs.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Guess => "guess",
-            Self::Likely => "likely",
-            Self::Certain => "certain",
-        }
-    }
-}
 
 /// When something happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -225,17 +111,6 @@ pub struct RoleRule {
     pub(super) holds: fn(&Life) -> bool,
 }
 
-/// The role of an allocation, and why.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct RoleFinding {
-    /// The role.
-    pub role: Role,
-    /// How sure it is.
-    pub confidence: Confidence,
-    /// What was seen, as a sentence.
-    pub because: String,
-}
-
 /// The row of a rule in the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RuleId(u8);
@@ -298,7 +173,7 @@ const RECORDED: &str = "The file records its category.";
 const CUBLAS_WORKSPACE_BYTES: u64 = 8_519_680;
 
 /// All rules. Earlier ones win.
-static RULES: [RoleRule; 48] = [
+static RULES: [RoleRule; 49] = [
     // What the file records.
     rule(Parameter, Certain, RECORDED, |it| {
         it.recorded == Some(Parameter)
@@ -532,12 +407,22 @@ static RULES: [RoleRule; 48] = [
         |it| it.made_outside() && it.stays() && it.is_gradient_sized && it.passes(Forward) > 0,
     ),
     rule(
+        KvCache,
+        Guess,
+        "Made by a constructor, and used by several forward passes of a program without a backward pass.",
+        |it| {
+            it.made_outside()
+                && it.made_by(Signals::SETUP)
+                && !it.stays()
+                && !it.program_has(Backward)
+                && it.passes(Forward) > FEW_PASSES
+        },
+    ),
+    rule(
         Input,
         Likely,
         "Made before a forward pass, and freed after it.",
-        |it| {
-            it.made_outside() && it.passes(Forward) > 0 && it.passes(Optimizer) <= 1 && !it.stays()
-        },
+        |it| it.made_outside() && it.passes(Forward) > 0 && !it.stays() && is_for_one_step(it),
     ),
     rule(
         Temporary,
@@ -578,6 +463,18 @@ static RULES: [RoleRule; 48] = [
     ),
     rule(Unknown, Guess, "Nothing tells what it is for.", |_| true),
 ];
+
+/// Most forward passes that read one input of a program without a backward pass.
+const FEW_PASSES: u32 = 2;
+
+/// Whether it lives no longer than one step of training, or few forward passes without any.
+fn is_for_one_step(life: &Life) -> bool {
+    if life.program_has(Backward) {
+        life.passes(Optimizer) <= 1
+    } else {
+        life.passes(Forward) <= FEW_PASSES
+    }
+}
 
 /// Whether a part of the forward pass ran within the backward pass.
 fn recomputed(life: &Life) -> bool {

@@ -184,7 +184,16 @@ const PYTHON: &[(Signals, &str, Functions)] = &[
     (
         Signals::GATHER,
         "_fsdp_param.py",
-        Named(&["init_all_gather_outputs", "alloc_all_gather_outputs"]),
+        Named(&[
+            "init_all_gather_outputs",
+            "alloc_all_gather_outputs",
+            "alloc_storage",
+        ]),
+    ),
+    (
+        Signals::GATHER,
+        "_fsdp_param_group.py",
+        Named(&["wait_for_unshard"]),
     ),
     (Signals::INPUT, "torch/utils/data/", All),
     (Signals::INPUT, "accelerate/data_loader.py", All),

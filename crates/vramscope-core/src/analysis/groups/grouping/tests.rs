@@ -5,7 +5,7 @@ use crate::analysis::recording::Recording;
 use crate::decode;
 
 const FILE: &[u8] = include_bytes!("../../../../../../tests/fixtures/torch-2.15.0/training.pickle");
-const BY: [GroupBy; 10] = [
+const BY: [GroupBy; 9] = [
     GroupBy::CallSite,
     GroupBy::Function,
     GroupBy::File,

@@ -278,7 +278,7 @@ fn steps_that_touch_at_one_time_are_all_found() {
         .iter()
         .map(|step| (step.number, step.moments))
         .collect();
-    assert_eq!(found, [(0, (0, 2)), (1, (2, 4)), (2, (4, 6))]);
+    assert_eq!(found, [(0, (0, 2)), (1, (2, 4)), (2, (4, 5))]);
 }
 
 fn range(start_us: i64, length: i64) -> LaneRange {

@@ -1,0 +1,127 @@
+//! The roles, and how sure one is.
+
+use serde::{Deserialize, Serialize};
+
+/// What an allocation is for.
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Weights and buffers of a model.
+    Parameter,
+    /// Gradients of parameters.
+    Gradient,
+    /// What the optimizer keeps between steps.
+    OptimizerState,
+    /// What the forward pass keeps for the backward pass, and outputs.
+    Activation,
+    /// Keys and values of earlier tokens.
+    KvCache,
+    /// Data that the model reads.
+    Input,
+    /// Buffers of collectives.
+    Communication,
+    /// Scratch memory of cuBLAS, cuDNN and the like.
+    Workspace,
+    /// Freed within the phase that made it.
+    Temporary,
+    /// The evidence is missing, or contradicts itself.
+    #[default]
+    Unknown,
+}
+
+impl Role {
+    /// All roles, in the order in which they are stacked and listed: what stays longest comes first.
+    pub const ALL: [Self; 10] = [
+        Self::Parameter,
+        Self::Gradient,
+        Self::OptimizerState,
+        Self::Activation,
+        Self::KvCache,
+        Self::Input,
+        Self::Communication,
+        Self::Workspace,
+        Self::Temporary,
+        Self::Unknown,
+    ];
+
+    /// Its name in all outputs and in searches.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Parameter => "parameter",
+            Self::Gradient => "gradient",
+            Self::OptimizerState => "optimizer_state",
+            Self::Activation => "activation",
+            Self::KvCache => "kv_cache",
+            Self::Input => "input",
+            Self::Communication => "communication",
+            Self::Workspace => "workspace",
+            Self::Temporary => "temporary",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Its place in [`ALL`](Self::ALL).
+    #[must_use]
+    pub fn ordinal(self) -> usize {
+        self as usize
+    }
+
+    /// Its name in sentences and headings.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::OptimizerState => "optimizer state",
+            Self::KvCache => "KV cache",
+            role => role.word(),
+        }
+    }
+
+    /// The role that a category of torch's profiler means; `None` if it means none.
+    #[must_use]
+    pub(super) fn of_category(category: &str) -> Option<Self> {
+        match category {
+            // Gradients of activations, and what autograd needs meanwhile.
+            "autograd_detail" => Some(Self::Temporary),
+            "unknown" => None,
+            word => Self::ALL.into_iter().find(|role| role.word() == word),
+        }
+    }
+}
+
+/// How sure a role is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// Other explanations are possible.
+    Guess,
+    /// Other explanations are unusual.
+    Likely,
+    /// The file says so, or the code that made it has no other purpose.
+    Certain,
+}
+
+impl Confidence {
+    /// Its name in all outputs.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Guess => "guess",
+            Self::Likely => "likely",
+            Self::Certain => "certain",
+        }
+    }
+}
+
+/// The role of an allocation, and why.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RoleFinding {
+    /// The role.
+    pub role: Role,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// What was seen, as a sentence.
+    pub because: String,
+}
