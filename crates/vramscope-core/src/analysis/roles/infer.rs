@@ -78,6 +78,23 @@ fn mark_scratch(lives: &mut [Life]) {
     }
 }
 
+/// The first of some ascending moments at which most of the lives, as (born, died), are live; `None` of none.
+fn most_live(moments: &[u32], lives: impl Iterator<Item = (u32, u32)>) -> Option<u32> {
+    let mut changes = vec![0_i64; moments.len() + 1];
+    for (born, died) in lives {
+        changes[moments.partition_point(|&moment| moment < born)] += 1;
+        changes[moments.partition_point(|&moment| moment < died)] -= 1;
+    }
+    let mut live = 0;
+    let sums = changes.iter().map(|change| {
+        live += change;
+        live
+    });
+    let counted = moments.iter().zip(sums);
+    let most = counted.max_by_key(|&(&moment, live)| (live, std::cmp::Reverse(moment)));
+    most.map(|(&moment, _)| moment)
+}
+
 impl RoleEvidence<'_> {
     fn lives(&self) -> Vec<Life> {
         let strings = &self.snapshot.strings;
@@ -147,20 +164,25 @@ impl RoleEvidence<'_> {
         stack.map_or(Signals::NONE, |&stack| self.signals.get(stack))
     }
 
-    /// How many gradients have each size: of those that are live when the first backward pass ends that makes any.
-    /// Nothing if the recording ends in it, because then some are missing.
+    /// How many gradients have each size: of those that are live when a backward pass ends, the one with the most. A
+    /// pass in which the recording ends does not count, because some are missing. Without any other, those that are
+    /// older than the recording.
     fn gradients(&self, rules: &[RuleId]) -> SizeCounts {
         let table = &self.history.allocations;
         let rows: Vec<usize> = (0..rules.len())
             .filter(|&row| rules[row].role() == Role::Gradient)
             .collect();
-        let first = rows.iter().map(|&row| table.born[row]).min().unwrap_or(0);
-        let mut passes = self.phases.ranges.iter();
-        let pass = passes.find(|range| range.phase == Phase::Backward && range.to >= first);
-        let at = pass.map_or(first, |range| range.to);
-        if pass.is_some() && at == self.history.event_count {
-            return SizeCounts::new();
-        }
+        let passes = self.phases.ranges.iter();
+        let passes = passes.filter(|range| range.phase == Phase::Backward);
+        let ends: Vec<u32> = passes.map(|range| range.to).collect();
+        let is_whole = |end: &&u32| **end < self.history.event_count;
+        let whole: Vec<u32> = ends.iter().filter(is_whole).copied().collect();
+        let lives = rows.iter().map(|&row| (table.born[row], table.died[row]));
+        let at = match most_live(&whole, lives) {
+            Some(at) => at,
+            None if ends.is_empty() => 0,
+            None => return SizeCounts::new(),
+        };
         let mut counts = SizeCounts::new();
         for row in rows {
             if self.history.is_live(AllocationId::from_index(row), at) {
@@ -168,5 +190,18 @@ impl RoleEvidence<'_> {
             }
         }
         counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_moment_with_most_is_the_first_of_equals() {
+        let lives = [(1, 9), (3, 6), (4, 5), (8, NEVER)];
+        assert_eq!(most_live(&[2, 4, 5, 8], lives.into_iter()), Some(4));
+        assert_eq!(most_live(&[5, 8], lives.into_iter()), Some(5));
+        assert_eq!(most_live(&[], lives.into_iter()), None);
     }
 }
