@@ -1,5 +1,6 @@
 //! Stacks as they are shown: the user's frames, with those between them folded away.
 
+use vramscope_core::analysis::code::call_sites::short_function;
 use vramscope_core::analysis::code::frames::FrameClass;
 use vramscope_core::analysis::report::details::FrameDetails;
 
@@ -7,8 +8,13 @@ use vramscope_core::analysis::report::details::FrameDetails;
 pub enum StackRow {
     /// The frame of that number.
     Frame(usize),
-    /// A number of frames of PyTorch, other libraries and Python that are folded away.
-    Folded(usize),
+    /// Frames of PyTorch, other libraries and Python that are folded away.
+    Folded {
+        /// The number of the first.
+        first: usize,
+        /// How many there are.
+        count: usize,
+    },
 }
 
 /// The rows to show: all frames, or only the user's. A stack without frames of the user shows those of libraries, and
@@ -30,8 +36,11 @@ pub fn rows(frames: &[FrameDetails], show_all: bool) -> Vec<StackRow> {
     for (number, frame) in frames.iter().enumerate() {
         match (is_shown(frame), rows.last_mut()) {
             (true, _) => rows.push(StackRow::Frame(number)),
-            (false, Some(StackRow::Folded(count))) => *count += 1,
-            (false, _) => rows.push(StackRow::Folded(1)),
+            (false, Some(StackRow::Folded { count, .. })) => *count += 1,
+            (false, _) => rows.push(StackRow::Folded {
+                first: number,
+                count: 1,
+            }),
         }
     }
     rows
@@ -47,10 +56,16 @@ pub fn is_user(frame: &FrameDetails) -> bool {
 #[must_use]
 pub fn foldable(frames: &[FrameDetails]) -> usize {
     let folded = |row: &StackRow| match row {
-        StackRow::Folded(count) => *count,
+        StackRow::Folded { count, .. } => *count,
         StackRow::Frame(_) => 0,
     };
     rows(frames, false).iter().map(folded).sum()
+}
+
+/// The function; of C++ its name without arguments and template arguments.
+#[must_use]
+pub fn function(frame: &FrameDetails) -> String {
+    short_function(&frame.function)
 }
 
 /// `file:line`, or the known part of it.
@@ -127,13 +142,14 @@ mod tests {
     #[test]
     fn folds_runs_of_others_frames() {
         use StackRow::{Folded, Frame};
+        let folded = |first, count| Folded { first, count };
         assert_eq!(
             rows(&frames("rlulu"), false),
-            [Folded(2), Frame(2), Folded(1), Frame(4)]
+            [folded(0, 2), Frame(2), folded(3, 1), Frame(4)]
         );
         assert_eq!(
             rows(&frames("rlr"), false),
-            [Folded(1), Frame(1), Folded(1)]
+            [folded(0, 1), Frame(1), folded(2, 1)]
         );
         assert_eq!(rows(&frames("ru"), true), [Frame(0), Frame(1)]);
         assert_eq!(foldable(&frames("rruru")), 3);

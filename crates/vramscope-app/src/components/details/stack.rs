@@ -20,12 +20,18 @@ pub(super) struct StackProps {
 #[component]
 pub(super) fn Stack(props: &StackProps) -> Html {
     let shows_all = use_state_eq(|| false);
+    // The first frames of the folds that were opened.
+    let opened = use_state_eq(Vec::<usize>::new);
     let frames = &props.frames;
     // The first of the user's frames is the call site.
     let site = frames.iter().position(stacks::is_user);
     let toggle = {
         let shows_all = shows_all.clone();
-        Callback::from(move |_: MouseEvent| shows_all.set(!*shows_all))
+        let opened = opened.clone();
+        Callback::from(move |_: MouseEvent| {
+            shows_all.set(!*shows_all);
+            opened.set(Vec::new());
+        })
     };
     let foldable = stacks::foldable(frames);
     let word = if *shows_all {
@@ -36,13 +42,23 @@ pub(super) fn Stack(props: &StackProps) -> Html {
             sentences::count_of(frames.len() as u64, "frame", "frames")
         )
     };
+    let shown = |number: usize| frame(&frames[number], site == Some(number));
     let row = |row: StackRow| match row {
-        StackRow::Frame(number) => frame(&frames[number], site == Some(number)),
-        StackRow::Folded(count) => html! {
-            <li class="folded"><button type="button" onclick={toggle.clone()} title="Show all frames">
-                { sentences::count_of(count as u64, "library frame", "library frames") }
-            </button></li>
-        },
+        StackRow::Frame(number) => shown(number),
+        StackRow::Folded { first, count } if opened.contains(&first) => {
+            html! { <>{ for (first..first + count).map(shown) }</> }
+        }
+        StackRow::Folded { first, count } => {
+            let open = {
+                let opened = opened.clone();
+                move |_: MouseEvent| opened.set([&opened[..], &[first]].concat())
+            };
+            html! {
+                <li class="folded"><button type="button" onclick={open} title="Show these frames">
+                    { sentences::count_of(count as u64, "library frame", "library frames") }
+                </button></li>
+            }
+        }
     };
     html! {
         <section class="stack">
@@ -73,7 +89,7 @@ fn frame(frame: &FrameDetails, is_site: bool) -> Html {
     );
     html! {
         <li {class}>
-            <span class="function">{ &frame.function }</span>
+            <span class="function" title={frame.function.clone()}>{ stacks::function(frame) }</span>
             if !place.is_empty() {
                 <SourceLink class="place" file={frame.file.clone()} line={frame.line}>
                     <span class="muted"><bdi>{ folder }</bdi></span><span>{ file }</span>
