@@ -170,16 +170,25 @@ impl CallSites {
 
     /// Says of each site by which operators it allocates.
     fn name_operators(&mut self, snapshot: &Snapshot, histories: &[History]) {
-        let mut bytes_of: HashMap<(CallSiteId, OperatorId), u64> = HashMap::new();
+        let mut of_stack = vec![0_u64; self.allocated.len()];
         for history in histories {
             for (row, &bytes) in history.allocations.bytes.iter().enumerate() {
-                let id = AllocationId::from_index(row);
-                let operator = self.operator_of(snapshot, history, id);
-                if operator != OperatorId::NONE {
-                    let site = self.of_allocation(snapshot, history, id);
-                    let sum = bytes_of.entry((site, operator)).or_default();
+                let (stack, source) = history.stack(snapshot, AllocationId::from_index(row));
+                let is_of_free = source == StackSource::Free && !self.freed.is_empty();
+                if let Some(sum) = of_stack.get_mut(stack.index()).filter(|_| !is_of_free) {
                     *sum = sum.saturating_add(bytes);
                 }
+            }
+        }
+        let mut bytes_of: HashMap<(CallSiteId, OperatorId), u64> = HashMap::new();
+        for (row, bytes) in of_stack.into_iter().enumerate() {
+            let stack = StackId::from_index(row);
+            let operator = self.operators.of_stack(stack);
+            if operator != OperatorId::NONE && bytes > 0 {
+                let sum = bytes_of
+                    .entry((self.of_stack(stack), operator))
+                    .or_default();
+                *sum = sum.saturating_add(bytes);
             }
         }
         let mut ranked: Vec<_> = bytes_of.into_iter().collect();
@@ -587,6 +596,25 @@ mod tests {
                 "no stack recorded",
             ]
         );
+    }
+
+    #[test]
+    fn a_site_names_its_operators_by_bytes() {
+        const MUL: (&str, &str) = ("at::_ops::mul_Tensor::call(int)", "??");
+        const EXP: (&str, &str) = ("at::_ops::exp::call(int)", "??");
+        let traces = [
+            event("alloc", 1, &[MALLOC, MUL, INNER]),
+            event("alloc", 2, &[MALLOC, EXP, INNER]),
+            event("alloc", 3, &[MALLOC, EXP, INNER]),
+            event("alloc", 4, &[MALLOC, NODE, INNER]),
+        ];
+        let traces = traces.join(",");
+        let file = format!(r#"{{"segments": [], "device_traces": [[{traces}]]}}"#);
+        let snapshot = crate::decode(file.as_bytes()).unwrap();
+        let histories = [History::of(&snapshot, 0)];
+        let sites = CallSites::of(&snapshot, &FrameClasses::of(&snapshot), &histories);
+        let all: Vec<&str> = sites.sites().iter().map(|site| &*site.operators).collect();
+        assert_eq!(all, ["", "exp, mul and 1 other"]);
     }
 
     #[test]
