@@ -490,77 +490,95 @@ mod tests {
         }
     }
 
+    /// Name, file and class.
+    const SEEN: &[(&str, &str, FrameClass)] = &[
+        (
+            "forward",
+            "/root/KIVI/models/modeling_llama.py",
+            FrameClass::User,
+        ),
+        ("train_start", "/home/me/train.py", FrameClass::User),
+        ("forward", "D:\\Dev\\cs336\\model.py", FrameClass::User),
+        (
+            "_call_impl",
+            "D:\\Dev\\.venv\\Lib\\site-packages\\torch\\nn\\modules\\module.py",
+            FrameClass::Runtime,
+        ),
+        (
+            "_call_impl",
+            "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py",
+            FrameClass::Runtime,
+        ),
+        ("_call_impl", "/home/me/model.py", FrameClass::User),
+        ("pymain_main", "??", FrameClass::Runtime),
+        ("run_mod.llvm.9196888086361497952", "", FrameClass::Runtime),
+        ("__xmknodat", "??", FrameClass::Runtime),
+        ("cublasCreate_v2", "??", FrameClass::Library),
+        ("ncclAllReduce", "??", FrameClass::Library),
+        ("main", "/home/me/app.c", FrameClass::User),
+        (
+            "at::_ops::mul_Tensor::redispatch(c10::DispatchKeySet)",
+            "??",
+            FrameClass::Runtime,
+        ),
+        (
+            "at::(anonymous namespace)::wrapper_CUDA_mul_Tensor(at::Tensor const&)",
+            "RegisterCUDA_0.cpp",
+            FrameClass::Runtime,
+        ),
+        (
+            "torch::autograd::generated::MmBackward0::apply(int)",
+            "??",
+            FrameClass::Library,
+        ),
+        ("_run_code", "<frozen runpy>", FrameClass::Library),
+        ("<module>", "<string>", FrameClass::User),
+        ("__init__", "<string>", FrameClass::Library),
+        ("forward", "/tmp/ipykernel_123/456.py", FrameClass::User),
+        (
+            "torch/optim/adam.py(348): step",
+            "none",
+            FrameClass::Library,
+        ),
+        ("prof.py(4): step", "none", FrameClass::User),
+        (
+            "<built-in method randn of type object at 0x7f0cefebc100>",
+            "none",
+            FrameClass::Library,
+        ),
+        ("torch::unwind::unwind()", "??", FrameClass::Runtime),
+        (
+            "_PyEval_EvalFrameDefault",
+            "/tmp/Python-3.11.1/Python/ceval.c",
+            FrameClass::Runtime,
+        ),
+        ("_PyMem_SetupAllocators", "??", FrameClass::Runtime),
+        ("PyDescr_IsData", "??", FrameClass::Runtime),
+        (
+            "slot_tp_call",
+            "/usr/local/src/conda/python-3.12.3/Objects/typeobject.c",
+            FrameClass::Runtime,
+        ),
+        (
+            "at::_ops::mul_Tensor::call(at::Tensor const&)",
+            "??",
+            FrameClass::Library,
+        ),
+        (
+            "torch::autograd::Engine::thread_main(...)",
+            "??",
+            FrameClass::Runtime,
+        ),
+        (
+            "my_extension(at::Tensor)",
+            "/home/me/ext/kernel.cu",
+            FrameClass::User,
+        ),
+    ];
+
     #[test]
     fn classes_of_frames_seen_in_real_files() {
-        use FrameClass::{Library, Runtime, User};
-        for (name, filename, class) in [
-            ("forward", "/root/KIVI/models/modeling_llama.py", User),
-            ("train_start", "/home/me/train.py", User),
-            ("forward", "D:\\Dev\\cs336\\model.py", User),
-            (
-                "_call_impl",
-                "D:\\Dev\\.venv\\Lib\\site-packages\\torch\\nn\\modules\\module.py",
-                Runtime,
-            ),
-            (
-                "_call_impl",
-                "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py",
-                Runtime,
-            ),
-            ("_call_impl", "/home/me/model.py", User),
-            ("pymain_main", "??", Runtime),
-            ("run_mod.llvm.9196888086361497952", "", Runtime),
-            ("__xmknodat", "??", Runtime),
-            ("cublasCreate_v2", "??", Library),
-            ("ncclAllReduce", "??", Library),
-            ("main", "/home/me/app.c", User),
-            (
-                "at::_ops::mul_Tensor::redispatch(c10::DispatchKeySet)",
-                "??",
-                Runtime,
-            ),
-            (
-                "at::(anonymous namespace)::wrapper_CUDA_mul_Tensor(at::Tensor const&)",
-                "RegisterCUDA_0.cpp",
-                Runtime,
-            ),
-            (
-                "torch::autograd::generated::MmBackward0::apply(int)",
-                "??",
-                Library,
-            ),
-            ("_run_code", "<frozen runpy>", Library),
-            ("<module>", "<string>", User),
-            ("__init__", "<string>", Library),
-            ("forward", "/tmp/ipykernel_123/456.py", User),
-            ("torch/optim/adam.py(348): step", "none", Library),
-            ("prof.py(4): step", "none", User),
-            (
-                "<built-in method randn of type object at 0x7f0cefebc100>",
-                "none",
-                Library,
-            ),
-            ("torch::unwind::unwind()", "??", Runtime),
-            (
-                "_PyEval_EvalFrameDefault",
-                "/tmp/Python-3.11.1/Python/ceval.c",
-                Runtime,
-            ),
-            ("_PyMem_SetupAllocators", "??", Runtime),
-            ("PyDescr_IsData", "??", Runtime),
-            (
-                "slot_tp_call",
-                "/usr/local/src/conda/python-3.12.3/Objects/typeobject.c",
-                Runtime,
-            ),
-            (
-                "at::_ops::mul_Tensor::call(at::Tensor const&)",
-                "??",
-                Library,
-            ),
-            ("torch::autograd::Engine::thread_main(...)", "??", Runtime),
-            ("my_extension(at::Tensor)", "/home/me/ext/kernel.cu", User),
-        ] {
+        for &(name, filename, class) in SEEN {
             assert_eq!(classify(name, filename), class, "{name} in {filename}");
         }
     }

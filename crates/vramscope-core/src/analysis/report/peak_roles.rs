@@ -50,7 +50,7 @@ impl PeakRoles {
         let is_sure = |id: AllocationId| {
             device.rule_of()[id.index()].rule().confidence == Confidence::Certain
         };
-        let mut live = live.allocations(history).into_iter();
+        let mut live = live.allocations(history);
         let is_inferred = !live.all(is_sure);
         Self {
             rows,

@@ -84,7 +84,7 @@ impl Life {
 
     /// Whether it outlived the phase in which it was born.
     fn outlives(&self) -> bool {
-        !self.is_short && !(self.stays() && self.is_in_last)
+        !(self.is_short || self.stays() && self.is_in_last)
     }
 
     /// Whether its stack shows an optimizer's step that does not merely call other passes.

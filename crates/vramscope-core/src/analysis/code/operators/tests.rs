@@ -32,119 +32,122 @@ fn label_of(native: &[&str], python: &[(&str, &str)]) -> String {
 
 const MODEL: (&str, &str) = ("forward", "/home/me/model.py");
 
+/// Frames of C++, innermost first, and the label.
+const NAMED: &[(&[&str], &str)] = &[
+    (
+        &[
+            "c10::impl::wrap_kernel_functor_unboxed_<c10::impl::detail::WrapFunctionIntoFunctor_<int>>::call(int)",
+            "at::_ops::addmm::call(at::Tensor const&)",
+            "torch::autograd::THPVariable_addmm(_object*, _object*)",
+        ],
+        "addmm",
+    ),
+    (
+        &[
+            EMPTY,
+            "at::_ops::_softmax::redispatch(int)",
+            "at::_ops::softmax_int::call(at::Tensor const&)",
+            "at::_ops::_scaled_dot_product_attention_math::call(int)",
+            "at::_ops::scaled_dot_product_attention::call(int)",
+        ],
+        "softmax in scaled_dot_product_attention (math backend)",
+    ),
+    (
+        &[
+            EMPTY,
+            "at::_ops::empty_like::call(int)",
+            "at::native::_flash_attention_forward(int)",
+            "at::_ops::_scaled_dot_product_flash_attention::call(int)",
+            "at::_ops::scaled_dot_product_attention::call(int)",
+        ],
+        "scaled_dot_product_attention (flash backend)",
+    ),
+    (
+        &[
+            EMPTY,
+            "at::_ops::_to_copy::call(at::Tensor const&)",
+            "at::_ops::to_dtype::call(at::Tensor const&)",
+            "at::autocast::cached_cast(c10::ScalarType, at::Tensor const&)",
+            "at::_ops::einsum::call(int)",
+        ],
+        "to in einsum (autocast)",
+    ),
+    (
+        &[
+            "at::cuda::getNewWorkspace()",
+            "at::cuda::getCurrentCUDABlasHandle()",
+            "at::_ops::bmm::call(int)",
+            "at::_ops::einsum::call(int)",
+        ],
+        "cuBLAS workspace in einsum",
+    ),
+    (
+        &[
+            "at::native::resize_cuda_(int)",
+            "at::_ops::resize_::call(int)",
+            "at::native::where_self_out(int)",
+            "at::_ops::where_self::redispatch(int)",
+            "at::_ops::where_ScalarOther::call(int)",
+        ],
+        "where",
+    ),
+    (&["at::_ops::sum_dim_IntList::call(int)"], "sum"),
+    (
+        &[EMPTY, "torch::autograd::THPVariable_empty(_object*)"],
+        "empty",
+    ),
+    (&[EMPTY, "rms_norm(at::Tensor&, at::Tensor&)"], "rms_norm"),
+    (
+        &["op_api::npu_rotary_mul(at::Tensor const&)"],
+        "npu_rotary_mul",
+    ),
+    (
+        &[
+            "at::_ops::bmm::call(int)",
+            "torch::autograd::generated::BmmBackward0_apply_functional(int)",
+            "torch::autograd::generated::BmmBackward0::apply(std::vector<at::Tensor>&&)",
+            "torch::autograd::Engine::evaluate_function(int)",
+            "at::_ops::never_reached::call(int)",
+        ],
+        "BmmBackward0",
+    ),
+    (
+        &[
+            "at::_ops::mul_Tensor::call(int)",
+            "torch::autograd::generated::DivBackward0::apply(std::vector<at::Tensor>&&)",
+        ],
+        "mul in DivBackward0",
+    ),
+    (
+        &[
+            EMPTY,
+            "at::_ops::_to_copy::call(int)",
+            "torch::autograd::generated::ToCopyBackward0::apply(int)",
+        ],
+        "ToCopyBackward0",
+    ),
+    (
+        &[
+            EMPTY,
+            "at::_ops::new_empty_strided::call(int)",
+            "torch::autograd::AccumulateGrad::apply(std::vector<at::Tensor>&&)",
+        ],
+        "AccumulateGrad",
+    ),
+    (
+        &[
+            "at::_ops::sum_dim_IntList::call(int)",
+            "torch::autograd::InputMetadata::reduce_grad(at::Tensor&) const",
+            "torch::autograd::Engine::evaluate_function(int)",
+        ],
+        "sum in autograd engine",
+    ),
+    (&[], ""),
+];
+
 #[test]
 fn an_operator_is_named_by_what_made_the_bytes_and_what_was_called() {
-    for (native, label) in [
-        (
-            &[
-                "c10::impl::wrap_kernel_functor_unboxed_<c10::impl::detail::WrapFunctionIntoFunctor_<int>>::call(int)",
-                "at::_ops::addmm::call(at::Tensor const&)",
-                "torch::autograd::THPVariable_addmm(_object*, _object*)",
-            ][..],
-            "addmm",
-        ),
-        (
-            &[
-                EMPTY,
-                "at::_ops::_softmax::redispatch(int)",
-                "at::_ops::softmax_int::call(at::Tensor const&)",
-                "at::_ops::_scaled_dot_product_attention_math::call(int)",
-                "at::_ops::scaled_dot_product_attention::call(int)",
-            ],
-            "softmax in scaled_dot_product_attention (math backend)",
-        ),
-        (
-            &[
-                EMPTY,
-                "at::_ops::empty_like::call(int)",
-                "at::native::_flash_attention_forward(int)",
-                "at::_ops::_scaled_dot_product_flash_attention::call(int)",
-                "at::_ops::scaled_dot_product_attention::call(int)",
-            ],
-            "scaled_dot_product_attention (flash backend)",
-        ),
-        (
-            &[
-                EMPTY,
-                "at::_ops::_to_copy::call(at::Tensor const&)",
-                "at::_ops::to_dtype::call(at::Tensor const&)",
-                "at::autocast::cached_cast(c10::ScalarType, at::Tensor const&)",
-                "at::_ops::einsum::call(int)",
-            ],
-            "to in einsum (autocast)",
-        ),
-        (
-            &[
-                "at::cuda::getNewWorkspace()",
-                "at::cuda::getCurrentCUDABlasHandle()",
-                "at::_ops::bmm::call(int)",
-                "at::_ops::einsum::call(int)",
-            ],
-            "cuBLAS workspace in einsum",
-        ),
-        (
-            &[
-                "at::native::resize_cuda_(int)",
-                "at::_ops::resize_::call(int)",
-                "at::native::where_self_out(int)",
-                "at::_ops::where_self::redispatch(int)",
-                "at::_ops::where_ScalarOther::call(int)",
-            ],
-            "where",
-        ),
-        (&["at::_ops::sum_dim_IntList::call(int)"], "sum"),
-        (
-            &[EMPTY, "torch::autograd::THPVariable_empty(_object*)"],
-            "empty",
-        ),
-        (&[EMPTY, "rms_norm(at::Tensor&, at::Tensor&)"], "rms_norm"),
-        (
-            &["op_api::npu_rotary_mul(at::Tensor const&)"],
-            "npu_rotary_mul",
-        ),
-        (
-            &[
-                "at::_ops::bmm::call(int)",
-                "torch::autograd::generated::BmmBackward0_apply_functional(int)",
-                "torch::autograd::generated::BmmBackward0::apply(std::vector<at::Tensor>&&)",
-                "torch::autograd::Engine::evaluate_function(int)",
-                "at::_ops::never_reached::call(int)",
-            ],
-            "BmmBackward0",
-        ),
-        (
-            &[
-                "at::_ops::mul_Tensor::call(int)",
-                "torch::autograd::generated::DivBackward0::apply(std::vector<at::Tensor>&&)",
-            ],
-            "mul in DivBackward0",
-        ),
-        (
-            &[
-                EMPTY,
-                "at::_ops::_to_copy::call(int)",
-                "torch::autograd::generated::ToCopyBackward0::apply(int)",
-            ],
-            "ToCopyBackward0",
-        ),
-        (
-            &[
-                EMPTY,
-                "at::_ops::new_empty_strided::call(int)",
-                "torch::autograd::AccumulateGrad::apply(std::vector<at::Tensor>&&)",
-            ],
-            "AccumulateGrad",
-        ),
-        (
-            &[
-                "at::_ops::sum_dim_IntList::call(int)",
-                "torch::autograd::InputMetadata::reduce_grad(at::Tensor&) const",
-                "torch::autograd::Engine::evaluate_function(int)",
-            ],
-            "sum in autograd engine",
-        ),
-        (&[], ""),
-    ] {
+    for &(native, label) in NAMED {
         assert_eq!(label_of(native, &[MODEL]), label);
     }
 }
