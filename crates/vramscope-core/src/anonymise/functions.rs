@@ -9,6 +9,14 @@ pub(super) fn is_signature(name: &str) -> bool {
     name.contains("::") || name.contains(['(', '<', ' '])
 }
 
+/// What a compiler appends to the name of a copy of a function (`.isra.0`), and the name before it.
+fn split_clone(name: &str) -> Option<(&str, &str)> {
+    let (rest, number) = name.rsplit_once('.')?;
+    let (function, kind) = rest.rsplit_once('.')?;
+    let is_clone = public::is_clone(kind) && numbers::is_small(number);
+    (is_clone && !function.is_empty()).then(|| name.split_at(function.len()))
+}
+
 impl Anonymiser {
     /// A function whose file does not make it public. In the files of PyTorch (`is_torch`), names of public words
     /// stay.
@@ -40,20 +48,17 @@ impl Anonymiser {
     }
 
     /// A name with dots. `is_torch`: up to the first that is hashed, parts of public words stay.
-    fn parts(&self, name: &str, is_torch: bool) -> String {
-        let (mut is_torch, mut before) = (is_torch, "0");
+    fn parts(&self, name: &str, mut is_torch: bool) -> String {
+        let (name, clone) = split_clone(name).unwrap_or((name, ""));
         let parts = name.split('.').map(|part| {
-            // A number after a name (`f.isra.0`), not a group of numbers.
-            let is_number = numbers::is_small(part) && !numbers::has_digit(before);
-            before = part;
-            let stays = part.is_empty() || public::is_function(part) || is_number;
+            let stays = part.is_empty() || public::is_function(part);
             if stays || is_torch && words::are_all_public(part) {
                 return part.to_owned();
             }
             is_torch = false;
             self.tag("fn", part)
         });
-        parts.collect::<Vec<_>>().join(".")
+        parts.collect::<Vec<_>>().join(".") + clone
     }
 
     /// A word of C or C++ that stands in no public namespace. What its beginning tells about it stays.

@@ -39,7 +39,9 @@ impl Anonymiser {
         }
         let parts: Vec<&str> = path.split_inclusive(['/', '\\']).collect();
         let names: Vec<&str> = parts.iter().map(|part| name_of(part)).collect();
-        let (public_from, place) = public_from(&names).unwrap_or((names.len(), Place::Own));
+        let (public_from, place) = public_from(&names)
+            .filter(|&(from, _)| are_names(&names[from..]))
+            .unwrap_or((names.len(), Place::Own));
         let mut text = String::with_capacity(path.len());
         for (at, (part, name)) in parts.iter().zip(&names).enumerate() {
             let is_file = part.len() == name.len();
@@ -106,6 +108,21 @@ fn name_of(part: &str) -> &str {
     part.strip_suffix(['/', '\\']).unwrap_or(part)
 }
 
+/// Whether the parts of a path are names, as installed files have them: no dots or escapes (`%2e%2e`) that lead
+/// elsewhere, and no folder that is called like a file.
+fn are_names(parts: &[&str]) -> bool {
+    let is_name = |part: &&str| {
+        let has_name = part.chars().any(char::is_alphanumeric) && !part.contains('%');
+        has_name || matches!(*part, "" | ".")
+    };
+    let is_source = |part: &&str| {
+        let ending = part.rsplit_once('.').map(|(_, ending)| ending);
+        ending.is_some_and(public::is_ending)
+    };
+    let folders = parts.split_last().map_or(parts, |(_, folders)| folders);
+    parts.iter().all(is_name) && !folders.iter().any(is_source)
+}
+
 /// The index of the first public part of a path, and the place that it makes.
 fn public_from(names: &[&str]) -> Option<(usize, Place)> {
     if names.contains(&"..") {
@@ -119,7 +136,8 @@ fn public_from(names: &[&str]) -> Option<(usize, Place)> {
     // The last one counts, because an environment may lie in another one's folder. Installed packages lie below the
     // standard library, but do not belong to it.
     if let Some(site) = names.iter().rposition(|name| public::is_site(name)) {
-        return public::is_package(at(site + 1)).then_some((site, Place::Public));
+        let is_folder = names.len() > site + 2;
+        return public::is_package(at(site + 1), is_folder).then_some((site, Place::Public));
     }
     let is_library = |place: usize| {
         let (before, name) = (at(place), at(place + 1));
@@ -128,8 +146,9 @@ fn public_from(names: &[&str]) -> Option<(usize, Place)> {
     };
     if let Some(library) = (0..names.len()).rev().find(|&place| is_library(place)) {
         let is_standard = match at(library + 2) {
-            "lib-dynload" => public::is_standard(at(library + 3)) && names.len() == library + 4,
-            name => public::is_standard(name),
+            "lib-dynload" => names.len() == library + 4 && public::is_standard(at(library + 3)),
+            file if names.len() == library + 3 => public::is_standard(file),
+            folder => public::is_standard_package(folder),
         };
         return is_standard.then_some((library + 1, Place::Public));
     }

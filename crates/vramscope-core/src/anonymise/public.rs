@@ -18,10 +18,13 @@ const PACKAGES: &str = "\
     torchao torchaudio torchdata torchgen torchmetrics torchrec torchrl torchtext torchtitan torchtune \
     torch_npu torchvision tornado tqdm traitlets transformer_engine transformers triton trl uvicorn vllm xformers";
 
-/// Whether a folder or file in `site-packages` belongs to a public package.
-pub(super) fn is_package(component: &str) -> bool {
-    let name = component.strip_suffix(".py").unwrap_or(component);
-    is_in(PACKAGES, name)
+/// Whether a folder (or else a file) in `site-packages` belongs to a public package.
+pub(super) fn is_package(component: &str, is_folder: bool) -> bool {
+    // A module of one file has no folder.
+    match component.strip_suffix(".py") {
+        Some(module) => !is_folder && is_in(PACKAGES, module),
+        None => is_folder && component != "decorator" && is_in(PACKAGES, component),
+    }
 }
 
 /// Folders that exist on every machine.
@@ -125,7 +128,7 @@ const MODULES: &str = "\
     difflib dis distutils doctest dummy_threading email encodings ensurepip enum errno faulthandler fcntl filecmp \
     fileinput fnmatch formatter fractions ftplib functools gc genericpath getopt getpass gettext glob graphlib grp \
     gzip hashlib heapq hmac html http idlelib imaplib imghdr imp importlib inspect io ipaddress itertools json \
-    keyword lib-dynload lib2to3 linecache locale logging lzma macpath mailbox mailcap marshal math mimetypes mmap \
+    keyword lib2to3 linecache locale logging lzma macpath mailbox mailcap marshal math mimetypes mmap \
     modulefinder msilib msvcrt multiprocessing netrc nis nntplib nt ntpath nturl2path numbers opcode operator \
     optparse os ossaudiodev parser pathlib pdb pickle pickletools pipes pkgutil platform plistlib poplib posix \
     posixpath pprint profile pstats pty pwd py_compile pyclbr pydoc pydoc_data pyexpat queue quopri random re \
@@ -136,7 +139,16 @@ const MODULES: &str = "\
     turtle turtledemo types typing unicodedata unittest urllib uu uuid venv warnings wave weakref webbrowser winreg \
     winsound wsgiref xdrlib xml xmlrpc zipapp zipfile zipimport zlib zoneinfo";
 
-/// Whether a folder or file is one of the standard library's, such as `json`, `threading.py`,
+/// Whether a folder in that of the standard library is one of its packages, in any of these versions.
+pub(super) fn is_standard_package(folder: &str) -> bool {
+    const PACKAGES: &str = "\
+        _pyrepl asyncio collections compression concurrent ctypes curses dbm distutils email encodings ensurepip html \
+        http idlelib importlib json lib2to3 logging msilib multiprocessing pathlib pydoc_data re sqlite3 string \
+        sysconfig tkinter tomllib turtledemo unittest urllib venv wsgiref xml xmlrpc zipfile zoneinfo";
+    is_in(PACKAGES, folder)
+}
+
+/// Whether a file is one of the standard library's modules, such as `threading.py`,
 /// `_bisect.cpython-312-x86_64-linux-gnu.so`.
 pub(super) fn is_standard(component: &str) -> bool {
     const ENDINGS: [&str; 3] = [".py", ".pyc", ".so"];
@@ -154,7 +166,7 @@ pub(super) fn is_standard(component: &str) -> bool {
                 && PLATFORMS.contains(&platform)
         })
     };
-    is_in(MODULES, component) || stem.is_some_and(|stem| is_in(MODULES, stem) || is_binary(stem))
+    stem.is_some_and(|stem| is_in(MODULES, stem) || is_binary(stem))
 }
 
 /// Whether a frozen module is one of the standard library's.
@@ -244,6 +256,14 @@ pub(super) fn is_keyword(word: &str) -> bool {
         restrict short signed size_t static struct true typename uint16_t uint32_t uint64_t uint8_t unsigned \
         void volatile";
     is_in(WORDS, word)
+}
+
+/// Whether a compiler marks copies and parts of functions by a word, with a number after it.
+pub(super) fn is_clone(word: &str) -> bool {
+    is_in(
+        "clone cold constprop isra llvm localalias lto_priv part",
+        word,
+    )
 }
 
 /// Words of labels whose number is a step, a layer, a rank.

@@ -26,11 +26,11 @@ pub enum Kind {
 }
 
 /// All rules, in the order in which people should read them.
-pub const RULES: [Rule; 9] = [
+pub const RULES: [Rule; 10] = [
     Rule {
         name: "Packages",
         stays: "Files of well-known packages directly below site-packages or dist-packages, with all their functions. \
-                Paths with `..` never stay.",
+                Paths with `..`, with escapes such as `%2e` or with folders called like files never stay.",
         examples: &[
             (
                 Kind::File,
@@ -147,13 +147,21 @@ pub const RULES: [Rule; 9] = [
         name: "Numbers",
         stays: "Numbers that the format holds as numbers: lines, sizes, addresses, times, streams. In texts, numbers of up to 4 \
                 digits that stand alone, and of up to 7 after step, iteration, epoch, batch, layer or rank. Numbers joined to a \
-                word or to other numbers are hashed.",
+                word or to other numbers are hashed; only what a compiler appends to a function stays, with one number.",
         examples: &[
             (Kind::Label, "train_step 120000", "train_step 120000"),
             (Kind::Label, "port 8080", "* 8080"),
             (Kind::Label, "10.20.30.40", "*"),
             (Kind::Label, "4111 1111 1111 1111", "*"),
             (Kind::Label, "patient 12345", "* *"),
+            (Kind::Function, "acme.1985", "*.*"),
+            (Kind::Function, "acme.isra.0", "*.isra.0"),
         ],
+    },
+    Rule {
+        name: "Names of snapshots",
+        stays: "The names of the files that are read. Those that are written into a folder have the same names: rename files \
+                whose names nobody should see.",
+        examples: &[],
     },
 ];

@@ -75,6 +75,14 @@ fn own_paths_are_hashed_and_public_ones_kept() {
         ),
         ("/alice/pytorch/secret/x.py", "/*/pytorch/*/*.py"),
         ("torch/optim/adam.py", "torch/optim/adam.py"),
+        (
+            "/usr/lib/python3.12/json/./decoder.py",
+            "/usr/lib/python3.12/json/./decoder.py",
+        ),
+        (
+            "/opt/site-packages/decorator.py",
+            "/opt/site-packages/decorator.py",
+        ),
         ("./csu/../csu/libc-start.c", "./csu/../csu/libc-start.c"),
         (
             "/tmp/torchinductor_alice/ab/cab.py",
@@ -99,7 +107,8 @@ fn own_paths_are_hashed_and_public_ones_kept() {
 const OWN: &str = "/home/alice/train.py";
 
 /// Functions with their files, and what becomes of them.
-const FUNCTIONS: [(&str, &str, &str); 17] = [
+const FUNCTIONS: [(&str, &str, &str); 18] = [
+    ("attend.part.3", "/home/alice/k.c", "*.part.3"),
     ("attend", OWN, "*"),
     (
         "Model.attend.<locals>.<lambda>",
@@ -266,6 +275,17 @@ fn places_that_only_look_public_are_hashed() {
         "/b/Python-3.11/Objects/acme_secret.c",
         "/b/python-split_acme_secret/Objects/call.c",
         "conda-acme_secret/x.py",
+        "/usr/lib/python3.12/this/acme_secret.py",
+        "/usr/lib/python3.12/threading.py/acme_secret.py",
+        "/usr/lib/python3.12/_bisect.cpython-312.so/acme_secret.py",
+        "/opt/site-packages/torch.py/acme_secret.py",
+        "/opt/site-packages/decorator/acme_secret.py",
+        "/opt/site-packages/torch/nn.py/acme_secret.py",
+        "/opt/site-packages/torch/%2e%2e/acme_secret.py",
+        "/opt/site-packages/torch/%2E./acme_secret.py",
+        "/opt/site-packages/torch/.../acme_secret.py",
+        "/opt/site-packages/torch\\.. \\acme_secret.py",
+        "/usr/lib/python3.12/json/.../acme_secret.py",
         "<frozen acme_secret>",
         "<ipython-input-3-acme_secret>",
         "<eval_with_key>.acme_secret",
@@ -349,6 +369,13 @@ fn numbers_that_can_identify_are_hashed() {
         "step 12345678",
         "rank 10.20.30.40",
         "layer12345678",
+        "4111..1111..1111..1134",
+        "a.4111.b.1111.c.1111.d.1152",
+        "a.4111.isra.b.1111.part",
+        "john.1985",
+        ".isra.1985",
+        "isra.1985",
+        "a.isra.12345",
     ] {
         for got in [label(text), frame(text, "??"), frame(text, "/x/y.py")] {
             let digits = got
