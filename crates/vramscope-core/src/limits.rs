@@ -1,5 +1,8 @@
 //! Limits on the cost of a file. A file that exceeds them is refused.
 
+/// What opening a part of a container costs, in unwrapped bytes: a decoder takes as long as reading some kilobytes.
+pub(crate) const PART_BYTES: u64 = 4 << 10;
+
 /// Limits of reading, whatever a file claims.
 ///
 /// One rule holds for all that a file makes a reader hold or do: [`free_bytes`](Self::free_bytes) are free, and what
@@ -10,6 +13,9 @@
 /// | --- | --- | --- |
 /// | bytes after unwrapping | [`before_records`](Self::before_records) | [`per_byte`](Self::per_byte) |
 /// | heap bytes | [`before_records`](Self::before_records) | [`per_byte`](Self::per_byte), and [`per_unwrapped_byte`](Self::per_unwrapped_byte) |
+///
+/// Each member, frame, block and entry of a container costs 4 KiB of unwrapped bytes, and the files of an archive
+/// that are passed over cost theirs: together as many as the table allows after the first record.
 ///
 /// A genuine file of which this is not true opens after decompressing it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

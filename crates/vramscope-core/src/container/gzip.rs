@@ -1,9 +1,11 @@
 //! gzip: any number of members one after another.
 
 use std::io::{self, Read};
+use std::rc::Rc;
 
 use flate2::bufread::GzDecoder;
 
+use super::Counters;
 use super::layer::Layer;
 use crate::ErrorKind;
 
@@ -13,12 +15,14 @@ const PLACE: &str = "in the middle of gzip data";
 pub(super) struct GzipReader<'a> {
     /// `None` after the last member.
     member: Option<GzDecoder<Layer<'a>>>,
+    counters: Rc<Counters>,
 }
 
 impl<'a> GzipReader<'a> {
-    pub(super) fn new(source: Layer<'a>) -> Self {
+    pub(super) fn new(source: Layer<'a>, counters: Rc<Counters>) -> Self {
         Self {
             member: Some(GzDecoder::new(source)),
+            counters,
         }
     }
 
@@ -29,6 +33,7 @@ impl<'a> GzipReader<'a> {
         };
         let mut source = member.into_inner();
         if source.peek(2)? == [0x1f, 0x8b] {
+            self.counters.add_part().map_err(io::Error::other)?;
             self.member = Some(GzDecoder::new(source));
         } else {
             source.drain().map_err(io::Error::other)?;

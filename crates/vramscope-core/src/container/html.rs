@@ -88,7 +88,8 @@ impl Read for HtmlReader<'_> {
             && let Some(payload) = self.payload.take()
         {
             let mut rest = payload.into_inner();
-            self.counters.add_further_files(rest.count_further());
+            let counted = rest.count_further(&self.counters);
+            counted.map_err(io::Error::other)?;
             rest.source.drain().map_err(io::Error::other)?;
         }
         Ok(read)
@@ -159,17 +160,20 @@ impl Quoted<'_> {
         }
     }
 
-    /// The number of further files. Damage among them is ignored.
-    fn count_further(&mut self) -> u64 {
-        let mut count = 0;
+    /// Counts the further files. Damage among them is ignored.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`] if there are more than the file pays for.
+    fn count_further(&mut self, counters: &Counters) -> Result<(), ErrorKind> {
         while let Ok(true) = self.next_file() {
-            count += 1;
+            counters.add_part()?;
+            counters.add_further_files(1);
             self.ended = false;
             if io::copy(self, &mut io::sink()).is_err() {
                 break;
             }
         }
-        count
+        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read};
 use std::rc::Rc;
 
 use super::Counters;
-use crate::{ErrorKind, Limits};
+use crate::ErrorKind;
 
 /// Bytes of lookahead.
 pub(super) const LOOKAHEAD: usize = 64 << 10;
@@ -20,8 +20,8 @@ pub(super) struct Layer<'a> {
     end: usize,
     /// Bytes read so far.
     read_bytes: u64,
-    /// What limits them; `None` for the file itself.
-    limits: Option<(Limits, Rc<Counters>)>,
+    /// They limit them; `None` for the file itself.
+    counters: Option<Rc<Counters>>,
     at_eof: bool,
     /// Whether more bytes were requested than the data has.
     starved: bool,
@@ -37,7 +37,7 @@ impl<'a> Layer<'a> {
             pos: 0,
             end: 0,
             read_bytes: 0,
-            limits: None,
+            counters: None,
             at_eof: false,
             starved: false,
             failure: None,
@@ -45,13 +45,9 @@ impl<'a> Layer<'a> {
     }
 
     /// The contents of a container. Reading fails beyond the limit of unwrapped bytes.
-    pub(super) fn limited(
-        inner: Box<dyn Read + 'a>,
-        limits: Limits,
-        counters: Rc<Counters>,
-    ) -> Self {
+    pub(super) fn limited(inner: Box<dyn Read + 'a>, counters: Rc<Counters>) -> Self {
         Self {
-            limits: Some((limits, counters)),
+            counters: Some(counters),
             ..Self::new(inner)
         }
     }
@@ -95,8 +91,8 @@ impl<'a> Layer<'a> {
     /// Counts bytes that were read.
     fn count(&mut self, read: usize) -> Result<usize, ErrorKind> {
         self.read_bytes += read as u64;
-        if let Some((limits, counters)) = &self.limits {
-            let limit = limits.unwrapped_bytes(counters.file_bytes.get(), true);
+        if let Some(counters) = &self.counters {
+            let limit = counters.most_unwrapped_bytes();
             if self.read_bytes > limit {
                 let what = "the size after unwrapping in bytes";
                 return Err(ErrorKind::Limit { what, limit });
@@ -234,6 +230,7 @@ pub fn kind_of(error: &io::Error) -> ErrorKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Limits;
 
     /// One byte per read, every other read interrupted.
     struct Stutter<'a>(&'a [u8], bool);
@@ -271,8 +268,8 @@ mod tests {
             free_bytes: 100_000,
             ..Limits::default()
         };
-        let counters = Rc::new(Counters::default());
-        let mut layer = Layer::limited(Box::new(io::repeat(1)), limits, counters);
+        let counters = Rc::new(Counters::new(limits));
+        let mut layer = Layer::limited(Box::new(io::repeat(1)), counters);
         let error = io::copy(&mut layer, &mut io::sink()).unwrap_err();
         assert!(matches!(
             kind_of(&error),

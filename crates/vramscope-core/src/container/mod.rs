@@ -42,15 +42,53 @@ pub(crate) enum Encoding {
 /// Figures counted while the bytes stream through.
 #[derive(Default, Debug)]
 pub(crate) struct Counters {
+    limits: Limits,
     /// Bytes of the file read so far, containers included.
     pub(crate) file_bytes: Cell<u64>,
     /// Bytes that decompressors hold, at most.
     pub(crate) window_bytes: Cell<u64>,
     /// Number of further snapshots in the same zip or HTML. Complete once the input has been read to its end.
     pub(crate) further_files: Cell<u64>,
+    /// What the parts of all containers have cost, in unwrapped bytes.
+    work_bytes: Cell<u64>,
 }
 
 impl Counters {
+    fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            ..Self::default()
+        }
+    }
+
+    /// Most unwrapped bytes for what has been read of the file.
+    fn most_unwrapped_bytes(&self) -> u64 {
+        self.limits.unwrapped_bytes(self.file_bytes.get(), true)
+    }
+
+    /// Counts a member, frame, block or entry that is about to be opened.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`] if the file has not paid for it.
+    fn add_part(&self) -> Result<(), ErrorKind> {
+        self.add_work(limits::PART_BYTES)
+    }
+
+    /// Counts bytes that were unwrapped only to be passed over.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`] if the file has not paid for them.
+    fn add_work(&self, bytes: u64) -> Result<(), ErrorKind> {
+        let work = self.work_bytes.get().saturating_add(bytes);
+        self.work_bytes.set(work);
+        let limit = self.most_unwrapped_bytes();
+        if work > limit {
+            let what = "what the parts of its containers cost, in bytes";
+            return Err(ErrorKind::Limit { what, limit });
+        }
+        Ok(())
+    }
+
     /// How much has been read, at this offset in the unwrapped data.
     pub(crate) fn read(&self, unwrapped_bytes: u64, has_records: bool) -> limits::Read {
         limits::Read {
@@ -83,7 +121,7 @@ pub(crate) struct Unwrapped<'a> {
 /// If the file is damaged or not a snapshot. The error has the containers and the first bytes as far as they
 /// were read.
 pub(crate) fn unwrap<'a>(input: impl Read + 'a, limits: &Limits) -> Result<Unwrapped<'a>, Error> {
-    let counters = Rc::new(Counters::default());
+    let counters = Rc::new(Counters::new(*limits));
     let counting = CountingReader {
         inner: input,
         counters: Rc::clone(&counters),
@@ -107,7 +145,7 @@ pub(crate) fn unwrap<'a>(input: impl Read + 'a, limits: &Limits) -> Result<Unwra
             }
             Ok(Opened::Wrapping(kind, reader)) if containers.len() < limits.containers => {
                 containers.push(kind);
-                layer = Layer::limited(reader, *limits, Rc::clone(&counters));
+                layer = Layer::limited(reader, Rc::clone(&counters));
                 continue;
             }
             Ok(Opened::Wrapping(..)) => {
@@ -177,7 +215,7 @@ pub fn unpacked<'a>(
     input: impl Read + 'a,
     limits: &Limits,
 ) -> Result<Box<dyn BufRead + 'a>, ErrorKind> {
-    let counters = Rc::new(Counters::default());
+    let counters = Rc::new(Counters::new(*limits));
     let counting = CountingReader {
         inner: input,
         counters: Rc::clone(&counters),
@@ -186,11 +224,11 @@ pub fn unpacked<'a>(
     for _ in 0..=limits.containers {
         let head = layer.peek(HEAD).map_err(|error| kind_of(&error))?;
         let reader: Box<dyn Read + 'a> = match sniff(head) {
-            Ok(Format::Gzip) => Box::new(gzip::GzipReader::new(layer)),
+            Ok(Format::Gzip) => Box::new(gzip::GzipReader::new(layer, Rc::clone(&counters))),
             Ok(Format::Zstd) => Box::new(zstd::ZstdReader::new(layer, Rc::clone(&counters))),
             _ => return Ok(Box::new(layer)),
         };
-        layer = Layer::limited(reader, *limits, Rc::clone(&counters));
+        layer = Layer::limited(reader, Rc::clone(&counters));
     }
     Err(ErrorKind::Limit {
         what: "the number of wrappings in each other",
@@ -210,7 +248,8 @@ fn open<'a>(
 ) -> Result<Opened<'a>, ErrorKind> {
     Ok(match format {
         Format::Gzip => {
-            Opened::Wrapping(ContainerKind::Gzip, Box::new(gzip::GzipReader::new(layer)))
+            let reader = gzip::GzipReader::new(layer, Rc::clone(counters));
+            Opened::Wrapping(ContainerKind::Gzip, Box::new(reader))
         }
         Format::Zstd => {
             let reader = zstd::ZstdReader::new(layer, Rc::clone(counters));

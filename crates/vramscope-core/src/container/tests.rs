@@ -7,6 +7,7 @@ use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
+use super::layer::LOOKAHEAD;
 use super::*;
 use crate::error::Lookalike;
 
@@ -387,6 +388,55 @@ fn bombs_stop_at_the_limit() {
             ..
         }
     ));
+}
+
+/// Parts that hold nothing, which cost a decoder each, packed so that the file is small.
+#[test]
+fn parts_are_paid_for_with_bytes_of_the_file() {
+    let limits = Limits {
+        free_bytes: 1 << 20,
+        ..Limits::default()
+    };
+    let snapshot = b"\x80\x04}\x94.".as_slice();
+    let in_zip = one_in_zip(snapshot);
+    let (_, directory) = in_zip.split_at(in_zip.len() - 22);
+    let one = zip(Sizes::InHeader, &[("", b"a", false)]);
+    let tiny = one[..one.len() - 22].repeat(1000);
+    for hostile in [
+        gzip(b"").repeat(1000),
+        [gzip(snapshot), gzip(b"").repeat(1000)].concat(),
+        zstd(b"").repeat(1000),
+        [&b"\x28\xb5\x2f\xfd\0\x58"[..], &[0; 3000]].concat(),
+        [zstd(snapshot), b"\x50\x2a\x4d\x18\0\0\0\0".repeat(1000)].concat(),
+        [&tiny, directory].concat(),
+        own_html(&vec![snapshot; 1000]),
+    ] {
+        let file = gzip(&gzip(&hostile));
+        assert!(file.len() < 4096, "{}", file.len());
+        let read = unwrap(file.as_slice(), &limits).map_err(|error| error.kind);
+        let counters = read.as_ref().map(|read| Rc::clone(&read.counters)).ok();
+        let end = read.and_then(|mut read| {
+            io::copy(&mut read.input, &mut io::sink()).map_err(|error| kind_of(&error))
+        });
+        let start = &hostile[..hostile.len().min(40)];
+        assert!(
+            matches!(
+                end,
+                Err(ErrorKind::Limit {
+                    limit: 0x10_0000,
+                    ..
+                })
+            ),
+            "{end:?} {start:?}"
+        );
+        // It stopped at once.
+        let work = counters.map_or(0, |counters| counters.work_bytes.get());
+        assert!(work <= 0x10_0000 + LOOKAHEAD as u64, "{work} {start:?}");
+    }
+    // As many in a file that is not packed again.
+    let members = [gzip(snapshot), gzip(b"").repeat(1000)].concat();
+    let mut read = unwrap(members.as_slice(), &limits).unwrap();
+    assert_eq!(io::copy(&mut read.input, &mut io::sink()).unwrap(), 5);
 }
 
 #[test]

@@ -34,9 +34,9 @@ impl<'a> ZipReader<'a> {
     pub(super) fn open(mut source: Layer<'a>, counters: Rc<Counters>) -> Result<Self, ErrorKind> {
         let mut files = 0_u64;
         let mut refusal = None;
-        while let Some(entry) = Entry::next(&mut source)? {
+        while let Some(entry) = Entry::next(&mut source, &counters)? {
             if entry.is_noise() {
-                entry.skip(&mut source)?;
+                entry.skip(&mut source, &counters)?;
                 continue;
             }
             files += 1;
@@ -44,7 +44,7 @@ impl<'a> ZipReader<'a> {
                 Ok(body) => body,
                 Err(kind) => {
                     refusal.get_or_insert(kind);
-                    entry.skip(&mut source)?;
+                    entry.skip(&mut source, &counters)?;
                     continue;
                 }
             };
@@ -71,7 +71,8 @@ impl<'a> ZipReader<'a> {
             if let Some(failure) = failure {
                 return Err(failure);
             }
-            body.drain(&mut source)?;
+            counters.add_work(head.len() as u64)?;
+            body.drain(&mut source, &counters)?;
         }
         Err(match refusal {
             Some(kind @ (ErrorKind::NotASnapshot(_) | ErrorKind::Unsupported(_))) => kind,
@@ -82,13 +83,13 @@ impl<'a> ZipReader<'a> {
     /// Counts the further snapshots in the archive. Damage among them is ignored.
     fn count_further(&mut self) -> Result<(), ErrorKind> {
         let counters = Rc::clone(&self.counters);
-        while let Some(entry) = Entry::next(&mut self.source)? {
+        while let Some(entry) = Entry::next(&mut self.source, &counters)? {
             let Ok(mut body) = entry.open() else {
-                entry.skip(&mut self.source)?;
+                entry.skip(&mut self.source, &counters)?;
                 continue;
             };
             if entry.is_noise() {
-                entry.skip(&mut self.source)?;
+                entry.skip(&mut self.source, &counters)?;
                 continue;
             }
             let (head, failure) = read_head(&mut body, &mut self.source, HEAD);
@@ -97,7 +98,8 @@ impl<'a> ZipReader<'a> {
             if failure.is_some() {
                 break;
             }
-            body.drain(&mut self.source)?;
+            counters.add_work(head.len() as u64)?;
+            body.drain(&mut self.source, &counters)?;
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use std::io::BufRead;
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 use memchr::memmem;
 
+use super::Counters;
 use super::layer::{LOOKAHEAD, Layer, kind_of};
 use super::zip::available;
 use crate::ErrorKind;
@@ -35,7 +36,11 @@ pub(super) struct Entry {
 
 impl Entry {
     /// Reads the next local header; `None` at the archive's directory.
-    pub(super) fn next(source: &mut Layer<'_>) -> Result<Option<Self>, ErrorKind> {
+    pub(super) fn next(
+        source: &mut Layer<'_>,
+        counters: &Counters,
+    ) -> Result<Option<Self>, ErrorKind> {
+        counters.add_part()?;
         match source.peek(4).map_err(|error| kind_of(&error))? {
             b"PK\x03\x04" => Self::read(source).map(Some),
             [b'P', b'K', 1, 2] | [b'P', b'K', 5 | 6, 5..=8] => Ok(None),
@@ -104,7 +109,11 @@ impl Entry {
     }
 
     /// Skips the data.
-    pub(super) fn skip(&self, source: &mut Layer<'_>) -> Result<(), ErrorKind> {
+    pub(super) fn skip(
+        &self,
+        source: &mut Layer<'_>,
+        counters: &Counters,
+    ) -> Result<(), ErrorKind> {
         match (self.packed_bytes, self.open()) {
             (Some(packed), _) => {
                 source.skip(packed, PLACE)?;
@@ -113,7 +122,7 @@ impl Entry {
                 }
                 Ok(())
             }
-            (None, Ok(mut body)) => body.drain(source),
+            (None, Ok(mut body)) => body.drain(source, counters),
             (None, Err(kind)) => Err(kind),
         }
     }
@@ -195,10 +204,18 @@ impl Body {
     }
 
     /// Reads to the end.
-    pub(super) fn drain(&mut self, source: &mut Layer<'_>) -> Result<(), ErrorKind> {
+    pub(super) fn drain(
+        &mut self,
+        source: &mut Layer<'_>,
+        counters: &Counters,
+    ) -> Result<(), ErrorKind> {
         let mut scratch = vec![0; LOOKAHEAD];
-        while self.read(source, &mut scratch)? > 0 {}
-        Ok(())
+        loop {
+            match self.read(source, &mut scratch)? {
+                0 => return Ok(()),
+                read => counters.add_work(read as u64)?,
+            }
+        }
     }
 
     fn finish(&mut self, source: &mut Layer<'_>) -> Result<(), ErrorKind> {

@@ -56,6 +56,7 @@ impl<'a> ZstdReader<'a> {
                 .map_err(|error| super::layer::kind_of(&error))?;
             match head {
                 [0x50..=0x5f, 0x2a, 0x4d, 0x18] => {
+                    self.counters.add_part()?;
                     let [_, _, _, _, length @ ..] = self.source.take_bytes::<8>(PLACE)?;
                     self.source
                         .skip(u64::from(u32::from_le_bytes(length)), PLACE)?;
@@ -72,6 +73,7 @@ impl<'a> ZstdReader<'a> {
             .peek(6)
             .map_err(|error| super::layer::kind_of(&error))?;
         self.most_window_bytes = most_window_bytes(head);
+        self.counters.add_part()?;
         let mut frame = FrameDecoder::new();
         frame.set_max_window_size(MAX_WINDOW_BYTES);
         frame
@@ -101,6 +103,7 @@ impl<'a> ZstdReader<'a> {
                 self.set_frame_bytes(0);
                 continue;
             }
+            self.counters.add_part()?;
             let strategy = BlockDecodingStrategy::UptoBlocks(1);
             if let Err(error) = frame.decode_blocks(&mut self.source, strategy) {
                 return Err(self.explain(&error));
