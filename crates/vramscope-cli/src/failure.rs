@@ -4,6 +4,8 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::{self, Path};
 
+use crate::output::printable;
+
 /// A command that failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -27,6 +29,11 @@ pub(crate) enum Failure {
     Usage(String),
     /// The file was read, but breaks a limit that the user set.
     Broken(String),
+    /// A failure with lines below it, such as advice.
+    Explained {
+        failure: Box<Self>,
+        lines: Vec<String>,
+    },
     /// The reader of standard output closed it, as `head` does: no failure of the program, if there is no other.
     ClosedPipe,
 }
@@ -52,6 +59,18 @@ impl Failure {
         Self::Io { doing, error, cure }
     }
 
+    /// The same with lines below it. A line break inside a text stands for nothing: it may come from a file.
+    pub(crate) fn followed_by(self, lines: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let failure = Box::new(self);
+        let lines = lines.into_iter().map(Into::into).collect();
+        Self::Explained { failure, lines }
+    }
+
+    /// Whether the arguments are wrong.
+    pub(crate) fn is_usage(&self) -> bool {
+        self.exit_code() == 2
+    }
+
     /// The exit code of the whole program. Of several failures in one run the highest counts.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
@@ -59,20 +78,37 @@ impl Failure {
             Self::Decode { .. } | Self::Io { .. } | Self::Input(_) => 1,
             Self::Usage(_) => 2,
             Self::Broken(_) => 3,
+            Self::Explained { failure, .. } => failure.exit_code(),
         }
     }
 }
 
+/// The words for the user, through [`printable`] text by text: names in them come from files.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Decode { file, error } => write_decode_error(f, file, error),
-            Self::Io { doing, error, cure } if cure.is_empty() => write!(f, "{doing}: {error}"),
-            Self::Io { doing, error, cure } => write!(f, "{doing}: {error}\n  {cure}"),
-            Self::Input(text) | Self::Usage(text) | Self::Broken(text) => f.write_str(text),
+            Self::Io { doing, error, cure } => {
+                f.write_str(&printable(&format!("{doing}: {error}")))?;
+                let lines: &[_] = if cure.is_empty() { &[] } else { &[cure] };
+                write_below(f, lines)
+            }
+            Self::Input(text) | Self::Usage(text) | Self::Broken(text) => {
+                f.write_str(&printable(text))
+            }
+            Self::Explained { failure, lines } => {
+                write!(f, "{failure}")?;
+                write_below(f, lines)
+            }
             Self::ClosedPipe => f.write_str("standard output was closed"),
         }
     }
+}
+
+fn write_below(f: &mut fmt::Formatter<'_>, lines: &[impl AsRef<str>]) -> fmt::Result {
+    lines
+        .iter()
+        .try_for_each(|line| write!(f, "\n  {}", printable(line.as_ref())))
 }
 
 /// Advice for an error of writing or of running something.
@@ -109,17 +145,17 @@ fn write_decode_error(
     file: &str,
     error: &vramscope_core::Error,
 ) -> fmt::Result {
-    write!(f, "{file}: {error}")?;
+    f.write_str(&printable(&format!("{file}: {error}")))?;
     if matches!(error.kind, vramscope_core::ErrorKind::UnknownFormat) && !error.head.is_empty() {
         let head = &error.head[..error.head.len().min(16)];
         let hex: Vec<_> = head.iter().map(|byte| format!("{byte:02x}")).collect();
-        let text: String = head.iter().map(|&byte| printable(byte)).collect();
+        let text: String = head.iter().map(|&byte| graphic(byte)).collect();
         write!(f, "\n  It begins with {}  {text}", hex.join(" "))?;
     }
-    write!(f, "\n  {}", error.advice())
+    write_below(f, &[error.advice()])
 }
 
-fn printable(byte: u8) -> char {
+fn graphic(byte: u8) -> char {
     if byte.is_ascii_graphic() || byte == b' ' {
         char::from(byte)
     } else {

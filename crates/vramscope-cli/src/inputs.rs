@@ -96,7 +96,7 @@ fn answer(
 pub(crate) fn report_all(failures: impl IntoIterator<Item = Failure>) -> Result<(), Failure> {
     let mut failures: Vec<_> = failures.into_iter().collect();
     failures.sort_by_key(Failure::exit_code);
-    failures.dedup_by(|one, other| matches!((one, other), (Failure::Usage(_), Failure::Usage(_))));
+    failures.dedup_by(|one, other| one.is_usage() && other.is_usage());
     let result = failures.pop();
     failures.iter().for_each(output::report);
     result.map_or(Ok(()), Err)

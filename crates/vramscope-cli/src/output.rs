@@ -6,7 +6,7 @@ pub(crate) mod wrap;
 use std::io::{self, IsTerminal, Write};
 
 use self::harmless::Harmless;
-pub(crate) use self::harmless::{printable, printable_line};
+pub(crate) use self::harmless::{printable, printable_cell};
 use crate::failure::Failure;
 use crate::progress;
 
@@ -77,15 +77,15 @@ pub(crate) fn stream(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Re
     pipe(true, |out| write(out).map_err(unwritten))
 }
 
-/// Prints why a command failed. A closed pipe needs no words: its reader had all it wanted.
+/// Prints why a command failed; [`Failure`] keeps texts from files on their line. A closed pipe needs no words: its reader had all it wanted.
 pub(crate) fn report(failure: &Failure) {
     if matches!(failure, Failure::ClosedPipe) {
         return;
     }
-    note(&format!("error: {}\n", printable(&failure.to_string())));
+    note(&format!("error: {failure}\n"));
 }
 
-/// Prints what makes an answer doubtful.
+/// Prints what makes an answer doubtful, on one line.
 pub(crate) fn warn(text: &str) {
     note(&format!("warning: {}\n", printable(text)));
 }

@@ -258,8 +258,8 @@ pub(crate) fn print(
         // CSV has no place for notes, but a reader who gets no rows should learn why.
         let parts = parts.inspect(|part| {
             for note in part.notes.iter().filter(|_| part.tables.is_empty()) {
-                let note = format!("note: {}: {note}\n", part.file);
-                output::note(&output::printable(&note));
+                let note = format!("{}: {note}", part.file);
+                output::note(&format!("note: {}\n", output::printable(&note)));
             }
         });
         output::stream(|out| csv::write(out, parts, show))

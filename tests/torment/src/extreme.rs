@@ -9,7 +9,7 @@ const TEXTS: [&str; 10] = [
     "main.py",
     "<script>alert(1)</script>",
     "\u{1b}[31mred",
-    "a\nb\rc",
+    "a\n::error::b\rc",
     "\u{202e}gpj.exe",
     "=cmd|' /C calc'!A0",
     "../../../etc/passwd",

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
+use vramscope_core::bidi;
 
 use crate::child::Ended;
 
@@ -35,6 +36,9 @@ pub(crate) fn fault(words: &[String], ended: &Ended, folder: &Path) -> Option<St
     if ended.stderr.chars().any(is_control) {
         return Some("control characters in an error message".to_owned());
     }
+    if ended.stderr.lines().any(is_command) {
+        return Some("a command to a CI system in an error message".to_owned());
+    }
     leftover(folder).or_else(|| wrong_answer(words, ended, code))
 }
 
@@ -60,7 +64,12 @@ fn wrong_answer(words: &[String], ended: &Ended, code: i32) -> Option<String> {
     (is_text && text.chars().any(is_control)).then(|| "control characters in a text".to_owned())
 }
 
-/// Whether a terminal would take a character for an order.
+/// Whether a terminal would take a character for an order, or show the text around it in another order.
 fn is_control(character: char) -> bool {
-    character.is_control() && !matches!(character, '\n' | '\t')
+    bidi::is_control(character) || character.is_control() && !matches!(character, '\n' | '\t')
+}
+
+/// Whether a CI system would take a line for a command.
+fn is_command(line: &str) -> bool {
+    line.trim_start().starts_with("::")
 }

@@ -134,20 +134,21 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 
 /// Reads a filter; fails with the place of the mistake.
 pub(super) fn parse(text: &str) -> Result<Filter, Failure> {
-    Filter::parse(text).map_err(|error| Failure::Usage(at_fault(text, &error)))
+    Filter::parse(text).map_err(|error| at_fault(text, &error))
 }
 
-/// The filter with carets below the mistake.
-fn at_fault(text: &str, error: &FilterError) -> String {
+/// The failure for a wrong filter, with carets below the mistake.
+fn at_fault(text: &str, error: &FilterError) -> Failure {
     let width = |text: Option<&str>| text.map_or(0, |text| text.chars().count());
     let (before, wrong) = (text.get(..error.span.start), text.get(error.span.clone()));
     let (indent, carets) = (" ".repeat(width(before)), "^".repeat(width(wrong).max(1)));
     // A line break in the filter would separate the carets from the mistake.
     let text = text.replace(['\n', '\t'], " ");
-    format!(
-        "the filter cannot be read: {}\n  {text}\n  {indent}{carets}\n  `vramscope find --help` lists all terms.",
-        error.message
-    )
+    Failure::Usage(format!("the filter cannot be read: {}", error.message)).followed_by([
+        text,
+        indent + &carets,
+        "`vramscope find --help` lists all terms.".to_owned(),
+    ])
 }
 
 struct Search<'a> {

@@ -112,7 +112,7 @@ fn run(inputs: &Snapshots, drawing: &Drawing, level: Level) -> Result<(), Failur
 
 /// A file's name as a frame of the graph.
 fn path_label(name: &str) -> String {
-    printable(name).replace([';', '\n'], ":")
+    printable(name).replace(';', ":")
 }
 
 /// The place to which lines are written.

@@ -228,9 +228,11 @@ pub(crate) fn run_profile_plot(options: &ProfilePlotOptions) -> Result<(), Failu
         let name = display_name(&options.plot.file);
         Err(Failure::Input(format!(
             "{name} has no categories (parameter, gradient, activation, ...): these come from torch.profiler, by \
-             way of _profile_to_snapshot; `vramscope profile-plot --help` shows how.\n  For the timeline of this \
-             file, run: vramscope trace-plot {name}"
-        )))
+             way of _profile_to_snapshot; `vramscope profile-plot --help` shows how."
+        ))
+        .followed_by([format!(
+            "For the timeline of this file, run: vramscope trace-plot {name}"
+        )]))
     })
 }
 

@@ -222,11 +222,14 @@ fn answer<'a>(
     }
     if options.show.csv && !graphs.is_empty() {
         for note in &notes {
-            output::note(&output::printable(&format!("note: {name}: {note}\n")));
+            let note = output::printable(&format!("{name}: {note}"));
+            output::note(&format!("note: {note}\n"));
         }
     }
     if graphs.is_empty() {
-        return Err(Failure::Input(format!("{name}: {}", notes.join("\n  "))));
+        let mut notes = notes.into_iter();
+        let first = notes.next().unwrap_or_default();
+        return Err(Failure::Input(format!("{name}: {first}")).followed_by(notes));
     }
     Ok(AnsweredFile {
         name,
@@ -262,41 +265,32 @@ fn several(all: &[Chosen]) -> Failure {
     let mut seen = HashSet::new();
     let names = graphs.map(|graph| graph.name.clone());
     let names: Vec<String> = names.filter(|name| seen.insert(name.clone())).collect();
-    Failure::Usage(match &names[..] {
+    match &names[..] {
         [name] => {
             let files = all.iter().map(|chosen| display_name(&chosen.file));
             let files: Vec<String> = files.collect();
-            format!(
-                "--order shows one graph, and {} is in several files: name one of them{}",
-                output::printable(name),
-                listed(&files)
-            )
+            Failure::Usage(format!(
+                "--order shows one graph, and {name} is in several files: name one of them"
+            ))
+            .followed_by(listed(&files))
         }
-        _ => format!(
-            "--order shows one graph: choose it with --graph NAME{}",
-            listed(&names)
-        ),
-    })
+        _ => Failure::Usage("--order shows one graph: choose it with --graph NAME".to_owned())
+            .followed_by(listed(&names)),
+    }
 }
 
 fn none(options: &Options, names: &[String]) -> Failure {
     let name = options.graph.as_deref().unwrap_or_default();
-    Failure::Usage(format!(
-        "no graph has {} in its name{}",
-        output::printable(name),
-        listed(names)
-    ))
+    Failure::Usage(format!("no graph has {name} in its name")).followed_by(listed(names))
 }
 
-/// Names to choose from, as the end of a message.
-fn listed(names: &[String]) -> String {
+/// Names to choose from, as lines below a message.
+fn listed(names: &[String]) -> Vec<String> {
     const MOST: usize = 20;
-    let mut text = String::from("\n  There are:");
-    for name in names.iter().take(MOST) {
-        text.push_str(&format!("\n    {}", output::printable(name)));
-    }
+    let mut lines = vec!["There are:".to_owned()];
+    lines.extend(names.iter().take(MOST).map(|name| format!("- {name}")));
     if names.len() > MOST {
-        text.push_str(&format!("\n    and {} further", names.len() - MOST));
+        lines.push(format!("and {} further", names.len() - MOST));
     }
-    text
+    lines
 }

@@ -119,10 +119,9 @@ fn load(path: &Path, name: &str) -> Result<Table, Failure> {
         false => Box::new(open_file(path)?),
     };
     read(input).map_err(|error| {
-        Failure::Input(format!(
-            "{name}: {error}\n  A file of buffers is a CSV with the columns id,lower,upper,size; \
-             `vramscope pack --help` tells more."
-        ))
+        Failure::Input(format!("{name}: {error}")).followed_by([
+            "A file of buffers is a CSV with the columns id,lower,upper,size; `vramscope pack --help` tells more.",
+        ])
     })
 }
 

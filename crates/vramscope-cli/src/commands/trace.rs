@@ -18,7 +18,7 @@ use vramscope_core::units::TorchBytes;
 use crate::arguments::Snapshots;
 use crate::failure::Failure;
 use crate::one_by_one::one_by_one;
-use crate::output::{printable, printable_line, stream};
+use crate::output::{printable, printable_cell, stream};
 use crate::subject::{Device, Subject};
 
 /// Print the recorded events as a log that reads like a program
@@ -206,7 +206,7 @@ impl Log<'_> {
             Action::Annotate => format!("# annotate {name}: {}", self.note(event)),
             Action::Other(_) => {
                 let action = self.device.snapshot().action_name(step.id);
-                format!("# {} {name} {size}", printable_line(action))
+                format!("# {} {name} {size}", printable_cell(action))
             }
         }
     }
@@ -216,7 +216,7 @@ impl Log<'_> {
         let text = context
             .user_metadata
             .map(|id| self.device.snapshot().strings.get(id));
-        printable_line(text.unwrap_or(""))
+        printable_cell(text.unwrap_or(""))
     }
 
     /// The innermost frames of an event, without PyTorch's and Python's internals.
@@ -229,10 +229,10 @@ impl Log<'_> {
                 self.device.snapshot(),
                 self.device.snapshot().frames.get(id),
             );
-            let function = printable_line(location.function);
+            let function = printable_cell(location.function);
             match location.file {
                 "" => function,
-                file => format!("{}:{}:{function}", printable_line(file), location.line),
+                file => format!("{}:{}:{function}", printable_cell(file), location.line),
             }
         })
     }

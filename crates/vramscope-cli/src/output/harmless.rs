@@ -70,15 +70,22 @@ impl<W: Write> Write for Harmless<W> {
     }
 }
 
-/// A text in which nothing but line breaks can move the cursor or reorder what is shown: names in a file may hold
-/// any character, a terminal's escape sequences too.
+/// A text on one line, in which nothing can move the cursor or reorder what is shown. Names in a file may hold any
+/// character: a terminal's escape sequences, and line breaks with a command behind that CI systems obey.
 pub(crate) fn printable(text: &str) -> String {
-    harmless(text, &['\n'])
+    harmless(text, &['\n']).replace('\n', " ")
 }
 
-/// The same on one line, so that no text of a file looks like a line of the answer.
-pub(crate) fn printable_line(text: &str) -> String {
-    printable(text).replace('\n', " ")
+/// The longest name or cell of a text in characters; JSON and CSV have it whole. All rows of a table are as wide as
+/// the widest, so a name of a megabyte would fill the disk.
+const LONGEST: usize = 1000;
+
+/// Like [`printable`], cut to 1,000 characters with `…` at the end: for texts from a file inside an answer.
+pub(crate) fn printable_cell(text: &str) -> String {
+    let Some((end, _)) = text.char_indices().nth(LONGEST) else {
+        return printable(text);
+    };
+    printable(&text[..end]) + "…"
 }
 
 #[cfg(test)]
@@ -137,7 +144,14 @@ mod tests {
     fn escape_sequences_are_defused() {
         assert_eq!(
             printable("a\u{1b}[2Jb\nc\r\u{9b}31m"),
-            "a\u{fffd}[2Jb\nc\u{fffd}\u{fffd}31m"
+            "a\u{fffd}[2Jb c\u{fffd}\u{fffd}31m"
         );
+    }
+
+    #[test]
+    fn cells_are_cut() {
+        let long = "é\n".repeat(1000);
+        assert_eq!(printable_cell(&long), "é ".repeat(500) + "…");
+        assert_eq!(printable_cell(&long[..1500]), "é ".repeat(500));
     }
 }

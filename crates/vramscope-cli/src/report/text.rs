@@ -13,17 +13,13 @@ use vramscope_view::display;
 
 use super::{Cell, Column, Fact, Part, Rest, Table, cut};
 use crate::arguments::Show;
-use crate::output::{printable, printable_line, wrap};
+use crate::output::{printable, printable_cell, wrap};
 
 const HEADING: Style = Style::new().effects(Effects::BOLD);
 const FAINT: Style = Style::new().effects(Effects::DIMMED);
 
 /// The narrowest wrapped column, in characters. Below this the terminal may wrap rows as it likes.
 const LEAST_WIDTH: usize = 20;
-
-/// The longest label in characters; JSON and CSV have it whole. All rows of a table are as wide as the widest, so
-/// a label of a megabyte would fill the disk.
-const LONGEST: usize = 1000;
 
 /// Writes a part. `width`: the terminal's columns, if there is one.
 pub(super) fn write(
@@ -236,7 +232,7 @@ fn lines<'a>(cell: &'a Cell, show: Show) -> Box<dyn Iterator<Item = String> + 'a
     let mut lines = several.lines().peekable();
     match lines.peek() {
         None => Box::new(iter::once("none recorded".to_owned())),
-        Some(_) => Box::new(lines.map(|line| one_line(&line))),
+        Some(_) => Box::new(lines.map(|line| printable_cell(&line))),
     }
 }
 
@@ -244,7 +240,7 @@ fn lines<'a>(cell: &'a Cell, show: Show) -> Box<dyn Iterator<Item = String> + 'a
 fn value(cell: &Cell, show: Show) -> String {
     match cell {
         Cell::None | Cell::Lines(_) => String::new(),
-        Cell::Text(text) => one_line(text),
+        Cell::Text(text) => printable_cell(text),
         Cell::Bytes(bytes) if show.bytes => display::count(*bytes),
         Cell::Bytes(bytes) => display::bytes(*bytes),
         Cell::BytesChange(change) => signed(*change, |size| match show.bytes {
@@ -261,16 +257,8 @@ fn value(cell: &Cell, show: Show) -> String {
         Cell::SpanUs(span) => display::duration(i64::try_from(*span).unwrap_or(i64::MAX)),
         Cell::Address(address) => display::address(*address),
         Cell::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
-        Cell::Json(value) => one_line(&value.to_string()),
+        Cell::Json(value) => printable_cell(&value.to_string()),
     }
-}
-
-/// Puts a text from the file on one line and cuts it to [`LONGEST`].
-fn one_line(text: &str) -> String {
-    let Some((end, _)) = text.char_indices().nth(LONGEST) else {
-        return printable_line(text);
-    };
-    printable_line(&text[..end]) + "…"
 }
 
 fn signed(change: i64, size: impl Fn(u64) -> String) -> String {

@@ -180,3 +180,46 @@ fn genuine_files_are_silent() {
         assert_eq!(stderr(&["stats", file]), "", "{file}");
     }
 }
+
+/// A CI system takes such a line for a command.
+const COMMAND: &str = "::error title=pwned::all fine";
+
+#[test]
+fn no_text_of_a_file_begins_a_line_of_what_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let nested = "[".repeat(40) + &"]".repeat(40);
+    let key = format!(r"x\n{COMMAND}\n");
+    let trace = r#"{"action": "alloc", "addr": 512, "size": 500, "stream": 0}"#;
+    let sound = format!(r#"{{"segments": [], "device_traces": [[{trace}]], "{key}": {nested}}}"#);
+    let broken = format!(r#"{{"segments": [], "device_traces": [[]], "{key}": {{"{key}": tru"#);
+    let graph = format!(r#"{{"kind": "{key}"}}"#);
+    let name = folder.path().join(format!("a\n{COMMAND}\nb.json"));
+    let path = name.to_str().unwrap();
+    for text in [&sound, &broken, &graph] {
+        fs::write(&name, text).unwrap();
+        for arguments in [
+            &["info", path][..],
+            &["check", path, "--max-peak", "1"],
+            &["range", "nothing", path],
+            &["peak", path, "--csv"],
+            &["peak", path, "--device", "7"],
+            &["inductor", path],
+            &["trace", path, path],
+            &["diff", path, path],
+            &["pack", path],
+            &["convert", path, "-o", path],
+        ] {
+            let mut output = vramscope(arguments);
+            if arguments.contains(&"--csv") {
+                output.stdout.clear();
+            }
+            let said = transcript(&output);
+            let mut lines = said.lines().map(str::trim_start);
+            assert!(!lines.any(|line| line.starts_with("::")), "{said}");
+        }
+    }
+    let missing = format!("no\n{COMMAND}\n/such.pickle");
+    let said = stderr(&["info", &missing]);
+    assert!(said.contains("There is no folder"), "{said}");
+    assert!(!said.contains("\n::"), "{said}");
+}

@@ -45,10 +45,10 @@ impl Growth {
             // From 0 bytes any growth is infinite.
             (Self::Share(_), None) => after > 0,
         };
-        is_broken.then(|| Failure::Broken(self.message(pair, changes)))
+        is_broken.then(|| self.failure(pair, changes))
     }
 
-    fn message(self, pair: &Pair, changes: &[SiteChange]) -> String {
+    fn failure(self, pair: &Pair, changes: &[SiteChange]) -> Failure {
         let [before, after] = [&pair.before, &pair.after].map(|side| side.figures.active_bytes);
         let allowed = match self {
             Self::Share(share) => format!("{} %", share * 100.0),
@@ -56,7 +56,7 @@ impl Growth {
         };
         let part = relative_change(before, after)
             .map_or(String::new(), |share| format!(" ({:.1} %)", share * 100.0));
-        let mut text = format!(
+        let text = format!(
             "{}, device {}: grew by {}{part} from {} to {}, allowed is {allowed}",
             pair.after.file,
             pair.after.device,
@@ -65,12 +65,11 @@ impl Growth {
             Bytes(after)
         );
         let grown = changes.iter().filter(|site| site.change.bytes_delta() > 0);
-        for site in grown.take(GROUPS) {
+        let lines = grown.take(GROUPS).map(|site| {
             let by = Bytes(site.change.bytes_delta().unsigned_abs());
-            let label = site.label.replace('\n', " ");
-            text.push_str(&format!("\n  +{by}  {label}"));
-        }
-        text
+            format!("+{by}  {}", site.label)
+        });
+        Failure::Broken(text).followed_by(lines)
     }
 }
 

@@ -35,10 +35,9 @@ pub(super) fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         search.look_into(path, 0)?;
         if search.left == 0 {
             let folder = path.display();
-            let warning = format!(
-                "warning: {folder} has more than {MOST_FILES} files, and the others are not looked into: name the folder with the graphs\n"
-            );
-            output::note(&output::printable(&warning));
+            output::warn(&format!(
+                "{folder} has more than {MOST_FILES} files, and the others are not looked into: name the folder with the graphs"
+            ));
         }
         if search.files.is_empty() {
             return Err(Failure::Input(format!(
@@ -79,8 +78,7 @@ impl FolderSearch {
                 if depth < DEEPEST
                     && let Err(failure) = self.look_into(&path, depth + 1)
                 {
-                    let warning = format!("warning: {failure}\n");
-                    output::note(&output::printable(&warning));
+                    output::note(&format!("warning: {failure}\n"));
                 }
             } else if holds_graphs(&path) {
                 self.files.push(path);
@@ -119,6 +117,6 @@ pub(in crate::commands) fn read(path: &Path) -> Result<Export, Failure> {
     };
     result.map_err(|error| {
         let file = display_name(path);
-        Failure::Input(format!("{file}: {error}\n  {}", error.advice()))
+        Failure::Input(format!("{file}: {error}")).followed_by([error.advice()])
     })
 }

@@ -94,7 +94,7 @@ impl Page {
     }
 
     fn push(&mut self, line: &str) {
-        self.text.push_str(&output::printable_line(line));
+        self.text.push_str(&output::printable_cell(line));
         self.text.push('\n');
     }
 }

@@ -17,9 +17,10 @@ pub(super) fn run(inputs: &Snapshots) -> Result<(), Failure> {
     one_by_one(inputs, |subject, _| {
         let summary = official_summary(&subject.snapshot).map_err(|error| {
             Failure::Input(format!(
-                "{}: torch's stats fail on this file: {error}\n  Without --format torch there is a table.",
+                "{}: torch's stats fail on this file: {error}",
                 subject.name
             ))
+            .followed_by(["Without --format torch there is a table."])
         })?;
         stream(|out| write(out, &summary))
     })
