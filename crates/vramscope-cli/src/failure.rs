@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::{self, Path};
 
-use crate::output::printable;
+use crate::harmless::printable;
 
 /// A command that failed.
 #[derive(Debug)]

@@ -11,6 +11,7 @@ mod commands;
 mod destination;
 mod export;
 mod failure;
+mod harmless;
 mod help;
 mod hints;
 mod input;

@@ -1,13 +1,11 @@
 //! All writing to the terminal, except the bars of `progress`.
 
-mod harmless;
 pub(crate) mod wrap;
 
 use std::io::{self, IsTerminal, Write};
 
-use self::harmless::Harmless;
-pub(crate) use self::harmless::{printable, printable_cell};
 use crate::failure::Failure;
+use crate::harmless::{Harmless, printable};
 use crate::progress;
 
 /// Prints a text. Colours are removed where nobody would see them: in a file, a pipe, or with `NO_COLOR`

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::output::printable;
+use crate::harmless::printable;
 
 /// How long work runs before a bar appears.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -18,6 +18,7 @@ use vramscope_core::model::{DeviceIndex, Warning};
 pub(crate) use self::rows::{Lines, Rows};
 use crate::arguments::Show;
 use crate::failure::Failure;
+use crate::harmless::printable;
 use crate::output;
 
 /// The version of the JSON layout. It rises when a key is removed or changes its meaning.
@@ -259,7 +260,7 @@ pub(crate) fn print(
         let parts = parts.inspect(|part| {
             for note in part.notes.iter().filter(|_| part.tables.is_empty()) {
                 let note = format!("{}: {note}", part.file);
-                output::note(&format!("note: {}\n", output::printable(&note)));
+                output::note(&format!("note: {}\n", printable(&note)));
             }
         });
         output::stream(|out| csv::write(out, parts, show))

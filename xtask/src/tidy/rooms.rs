@@ -90,6 +90,7 @@ const ORDERS: [Order; 10] = [
     Order {
         folder: "crates/vramscope-cli/src",
         floors: &[
+            &["harmless"],
             &["failure", "help", "hints", "temporary"],
             &["output", "progress"],
             &["input", "interruption"],

@@ -12,9 +12,10 @@ use super::stats::Format;
 use crate::arguments::Snapshots;
 use crate::destination::{self, Destination, Unfinished};
 use crate::failure::Failure;
+use crate::harmless::printable;
 use crate::inputs;
 use crate::one_by_one::one_by_one;
-use crate::output::{self, printable, unwritten};
+use crate::output::{self, unwritten};
 use crate::subject::Subject;
 
 /// Draw a flame graph of every segment: what is in it, by call stack

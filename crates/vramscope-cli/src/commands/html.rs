@@ -28,6 +28,7 @@ use super::view::assets::PAGE;
 use crate::arguments::parse_view;
 use crate::destination::{self, Destination};
 use crate::failure::Failure;
+use crate::harmless::printable;
 use crate::input::{display_name, is_stdin, read};
 use crate::inputs;
 use crate::output::{self, unwritten};
@@ -322,7 +323,7 @@ impl Report {
         let whole = html.len() as u64;
         output::note(&format!(
             "{}: {}, of which {} are data (read: {}) and {} the viewer\n",
-            output::printable(&self.output.name()),
+            printable(&self.output.name()),
             Bytes(whole),
             Bytes(data),
             Bytes(self.read_bytes),

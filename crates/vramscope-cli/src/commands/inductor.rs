@@ -12,6 +12,7 @@ use vramscope_inductor::{Export, Graph, Method, NamedGraph, Plan, Search, Settin
 
 use crate::arguments::{Show, Size, parse_size, parse_time};
 use crate::failure::Failure;
+use crate::harmless::printable;
 use crate::input::display_name;
 use crate::inputs::report_all;
 use crate::output;
@@ -222,7 +223,7 @@ fn answer<'a>(
     }
     if options.show.csv && !graphs.is_empty() {
         for note in &notes {
-            let note = output::printable(&format!("{name}: {note}"));
+            let note = printable(&format!("{name}: {note}"));
             output::note(&format!("note: {note}\n"));
         }
     }

@@ -17,8 +17,9 @@ use vramscope_core::units::TorchBytes;
 
 use crate::arguments::Snapshots;
 use crate::failure::Failure;
+use crate::harmless::{printable, printable_cell};
 use crate::one_by_one::one_by_one;
-use crate::output::{printable, printable_cell, stream};
+use crate::output::stream;
 use crate::subject::{Device, Subject};
 
 /// Print the recorded events as a log that reads like a program

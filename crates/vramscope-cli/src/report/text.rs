@@ -13,7 +13,8 @@ use vramscope_view::display;
 
 use super::{Cell, Column, Fact, Part, Rest, Table, cut};
 use crate::arguments::Show;
-use crate::output::{printable, printable_cell, wrap};
+use crate::harmless::{printable, printable_cell};
+use crate::output::wrap;
 
 const HEADING: Style = Style::new().effects(Effects::BOLD);
 const FAINT: Style = Style::new().effects(Effects::DIMMED);

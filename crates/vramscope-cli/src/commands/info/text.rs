@@ -12,7 +12,8 @@ use vramscope_core::units::{Bytes, Count};
 
 use super::{Info, PeakSites};
 use crate::arguments::Show;
-use crate::output::{self, wrap};
+use crate::harmless::printable_cell;
+use crate::output::wrap;
 use crate::report::{self, Part};
 
 /// The width of labels, in characters.
@@ -94,7 +95,7 @@ impl Page {
     }
 
     fn push(&mut self, line: &str) {
-        self.text.push_str(&output::printable_cell(line));
+        self.text.push_str(&printable_cell(line));
         self.text.push('\n');
     }
 }

@@ -7,14 +7,14 @@ use vramscope_core::bidi;
 
 /// Replaces control characters other than line breaks and tabs, and invalid UTF-8, by U+FFFD: old terminals
 /// take single bytes as control characters. Bidirectional controls become escapes, which JSON reads back.
-pub(super) struct Harmless<W> {
+pub(crate) struct Harmless<W> {
     out: W,
     /// The start of a character that continues in the next write; at most three bytes.
     tail: Vec<u8>,
 }
 
 impl<W: Write> Harmless<W> {
-    pub(super) fn new(out: W) -> Self {
+    pub(crate) fn new(out: W) -> Self {
         let tail = Vec::new();
         Self { out, tail }
     }
