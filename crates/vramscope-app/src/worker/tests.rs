@@ -278,7 +278,10 @@ fn damage_is_noted_as_such() {
     let of_level = |level| facts.notes.iter().filter(move |note| note.level == level);
     let damage: Vec<_> = of_level(NoteLevel::Damage).collect();
     assert_eq!(damage.len(), 1, "{:?}", facts.notes);
-    assert_eq!(damage[0].text, "A size is negative or beyond 2^48 bytes.");
+    assert_eq!(
+        damage[0].text,
+        "A size is negative, beyond 2^48 bytes or too large for its place."
+    );
     assert_eq!(damage[0].places, ["device_traces[0][0]"]);
     let mut remarks = of_level(NoteLevel::Warning);
     assert!(remarks.any(|note| note.text.contains("news at the top level")));

@@ -10,7 +10,7 @@ use crate::html::HAS_PAGE;
 use crate::program::{fixtures, transcript, vramscope, vramscope_reading};
 
 const CHECK_SUM: &str = "1 x the check sum does not match";
-const SIZE: &str = "1 x a size is negative or beyond 2^48 bytes (e.g. device_traces[0][1])";
+const SIZE: &str = "1 x a size is negative, beyond 2^48 bytes or too large for its place (e.g. device_traces[0][1])";
 
 /// A file of two allocations, one of them of -5 bytes, whose check sum is wrong.
 fn damaged() -> Vec<u8> {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use foldhash::fast::RandomState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::Snapshot;
 use crate::model::{
@@ -18,6 +18,7 @@ pub(crate) fn check(snapshot: &mut Snapshot) {
     check_times(snapshot, &mut found);
     check_sizes(snapshot, &mut found);
     check_frees(snapshot, &mut found);
+    check_segment_frees(snapshot, &mut found);
     // A packed snapshot has some of them already.
     snapshot.warnings.merge(found.into_list());
 }
@@ -110,13 +111,19 @@ fn check_sizes(snapshot: &Snapshot, found: &mut Warnings) {
     ];
     for (table, segments) in tables {
         for (index, segment) in segments.rows.iter().enumerate() {
-            if !segment_sizes(segment).all(is_possible) {
+            let is_placed = has_room(segment.address, segment.total_size);
+            if !is_placed || !segment_sizes(segment).all(is_possible) {
                 found.add(WarningKind::ImpossibleSize, || format!("{table}[{index}]"));
             }
             let blocks = segment.blocks.start as usize..segment.blocks.end as usize;
             let blocks = snapshot.blocks.rows.get(blocks).unwrap_or_default();
             for (block_index, block) in blocks.iter().enumerate() {
-                if !block_sizes(snapshot, block).all(is_possible) {
+                let is_placed = has_room(block.address, block.size);
+                // A block that is not in use keeps what was last requested, perhaps of a larger one.
+                let is_large_enough = !block.state.is_active()
+                    || snapshot.blocks.requested_bytes(block) <= block.size;
+                let are_possible = block_sizes(snapshot, block).all(is_possible);
+                if !is_placed || !is_large_enough || !are_possible {
                     let place = || format!("{table}[{index}].blocks[{block_index}]");
                     found.add(WarningKind::ImpossibleSize, place);
                 }
@@ -131,6 +138,11 @@ fn check_sizes(snapshot: &Snapshot, found: &mut Warnings) {
 
 fn is_possible(bytes: u64) -> bool {
     bytes <= LARGEST_BYTES
+}
+
+/// Whether so many bytes fit between an address and the end of all addresses.
+fn has_room(address: u64, bytes: u64) -> bool {
+    address.checked_add(bytes.saturating_sub(1)).is_some()
 }
 
 fn segment_sizes(segment: &Segment) -> impl Iterator<Item = u64> {
@@ -151,13 +163,16 @@ fn block_sizes(snapshot: &Snapshot, block: &Block) -> impl Iterator<Item = u64> 
 fn check_event_sizes(snapshot: &Snapshot, rows: &Range<u32>, trace: &str, found: &mut Warnings) {
     let events = &snapshot.events;
     for row in rows.clone() {
-        let bytes = match events.action[row as usize] {
+        let (addr, size) = (events.addr[row as usize], events.size[row as usize]);
+        let are_possible = match events.action[row as usize] {
             // A program may ask for any size; what the device has free is in place of the address.
-            Action::Oom => events.addr[row as usize],
+            Action::Oom => is_possible(addr),
             Action::Other(_) => continue,
-            _ => events.size[row as usize],
+            // No memory is at the address of a snapshot.
+            Action::Snapshot => is_possible(size),
+            _ => is_possible(size) && has_room(addr, size),
         };
-        if !is_possible(bytes) {
+        if !are_possible {
             let place = || format!("{trace}[{}]", row - rows.start);
             found.add(WarningKind::ImpossibleSize, place);
         }
@@ -194,6 +209,32 @@ fn check_frees(snapshot: &Snapshot, found: &mut Warnings) {
             if before.is_some_and(is_twice) {
                 let place = || format!("device_traces[{device}][{}]", row - rows.start);
                 found.add(WarningKind::FreedTwice, place);
+            }
+        }
+    }
+}
+
+/// Checks that no segment is freed again without a `segment_alloc` in between.
+fn check_segment_frees(snapshot: &Snapshot, found: &mut Warnings) {
+    let events = &snapshot.events;
+    for (device, rows) in snapshot.traces.iter().enumerate() {
+        let actions = &events.action[rows.start as usize..rows.end as usize];
+        // As with allocs: `skip_actions` may have left them out.
+        if !actions.contains(&Action::SegmentAlloc) {
+            continue;
+        }
+        let mut freed: HashSet<u64, RandomState> = HashSet::default();
+        for (row, action) in rows.clone().zip(actions) {
+            let addr = events.addr[row as usize];
+            match action {
+                Action::SegmentAlloc => {
+                    freed.remove(&addr);
+                }
+                Action::SegmentFree if !freed.insert(addr) => {
+                    let place = || format!("device_traces[{device}][{}]", row - rows.start);
+                    found.add(WarningKind::FreedTwice, place);
+                }
+                _ => {}
             }
         }
     }

@@ -42,9 +42,10 @@ pub enum WarningKind {
     DamagedEnd,
     /// A container's check sum is not that of its content: some of what was read is not what was written.
     CheckSumWrong,
-    /// A size below 0, which is read as one beyond 2^63, or beyond 2^48. Sums with it saturate.
+    /// A size below 0, which is read as one beyond 2^63, or beyond 2^48; memory beyond the last address; or an active
+    /// block smaller than what was requested. Sums saturate.
     ImpossibleSize,
-    /// An address is freed again although nothing was allocated there in between.
+    /// An address or segment is freed again although nothing was allocated there in between.
     FreedTwice,
     /// Values of settings, metadata or unknown keys that are not kept: too many, nested too deeply, or not plain data.
     ValuesLeftOut,

@@ -140,6 +140,9 @@ fn impossible_sizes() {
         // A program may ask for anything.
         ("oom", 5, 1 << 60),
         ("oom", 1 << 49, 1),
+        // Up to the last address, and one further.
+        ("free_completed", u64::MAX - 7, 8),
+        ("free_completed", u64::MAX - 6, 8),
     ];
     let places = [
         "device_traces[0][0]",
@@ -147,13 +150,46 @@ fn impossible_sizes() {
         "device_traces[0][3]",
     ];
     let found = only(&read(&trace(&events)), WarningKind::ImpossibleSize);
-    assert_eq!(found, (4, places.map(str::to_owned).to_vec()));
+    assert_eq!(found, (5, places.map(str::to_owned).to_vec()));
 
     let state = r#"{"segments": [{"device": 0, "address": 512, "total_size": -5, "blocks": [
         {"address": 512, "size": -5, "requested_size": 3, "state": "active_allocated"}]}]}"#;
     let places = ["segments[0]", "segments[0].blocks[0]"];
     let found = only(&read(state), WarningKind::ImpossibleSize);
     assert_eq!(found, (2, places.map(str::to_owned).to_vec()));
+
+    let blocks = |address: u64, requested: u64, state: &str| {
+        let active = if state == "inactive" { 0 } else { requested };
+        read(&format!(
+            r#"{{"segments": [{{"device": 0, "address": {address}, "total_size": 512, "requested_size": {active},
+            "blocks": [{{"address": {address}, "size": 512, "requested_size": {requested}, "state": "{state}"}}]}}]}}"#
+        ))
+    };
+    assert_eq!(damage(&blocks(512, 512, "active_allocated")), []);
+    assert_eq!(damage(&blocks(512, 513, "inactive")), []);
+    assert_eq!(damage(&blocks(u64::MAX - 511, 1, "inactive")), []);
+    let too_large = blocks(512, 513, "active_allocated");
+    let found = only(&too_large, WarningKind::ImpossibleSize);
+    assert_eq!(found, (1, vec!["segments[0].blocks[0]".to_owned()]));
+    let wrapped = blocks(u64::MAX - 510, 1, "inactive");
+    let found = only(&wrapped, WarningKind::ImpossibleSize);
+    assert_eq!(found, (2, places.map(str::to_owned).to_vec()));
+}
+
+#[test]
+fn doubled_frees_of_segments() {
+    let [alloc, free] = ["segment_alloc", "segment_free"];
+    let found = |actions: &[&'static str]| {
+        let events = actions.iter().map(|&action| (action, 1, 8));
+        let events: Vec<_> = [(alloc, 9, 8)].into_iter().chain(events).collect();
+        damage(&read(&trace(&events)))
+    };
+    assert_eq!(found(&[free, alloc, free, alloc]), []);
+    assert_eq!(found(&["segment_unmap", "segment_unmap"]), []);
+    let place = vec!["device_traces[0][2]".to_owned()];
+    assert_eq!(found(&[free, free]), [(WarningKind::FreedTwice, 1, place)]);
+    // Where no `segment_alloc` was recorded, nothing can be told.
+    assert_eq!(damage(&read(&trace(&[(free, 1, 8); 3]))), []);
 }
 
 #[test]

@@ -362,7 +362,9 @@ pub fn warning_text(kind: &WarningKind) -> String {
         WarningKind::CheckSumWrong => {
             "the check sum does not match: some of what was read is not what was written"
         }
-        WarningKind::ImpossibleSize => "a size is negative or beyond 2^48 bytes",
+        WarningKind::ImpossibleSize => {
+            "a size is negative, beyond 2^48 bytes or too large for its place"
+        }
         WarningKind::FreedTwice => "an address is freed again with no allocation in between",
         WarningKind::ValuesLeftOut => {
             "values are left out: too many, nested too deeply, or not plain data"
