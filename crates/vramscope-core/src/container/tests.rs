@@ -10,6 +10,7 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use super::layer::LOOKAHEAD;
 use super::*;
 use crate::error::Lookalike;
+use crate::model::WarningKind;
 
 /// Starts like a pickle and is long enough to need several reads.
 fn pickle() -> Vec<u8> {
@@ -399,9 +400,10 @@ fn parts_are_paid_for_with_bytes_of_the_file() {
     };
     let snapshot = b"\x80\x04}\x94.".as_slice();
     let in_zip = one_in_zip(snapshot);
-    let (_, directory) = in_zip.split_at(in_zip.len() - 22);
+    let (entries, directory) = in_zip.split_at(in_zip.len() - 22);
     let one = zip(Sizes::InHeader, &[("", b"a", false)]);
     let tiny = one[..one.len() - 22].repeat(1000);
+    let zeros = zip(Sizes::InHeader, &[("", &vec![0; 2 << 20], true)]);
     for hostile in [
         gzip(b"").repeat(1000),
         [gzip(snapshot), gzip(b"").repeat(1000)].concat(),
@@ -409,6 +411,8 @@ fn parts_are_paid_for_with_bytes_of_the_file() {
         [&b"\x28\xb5\x2f\xfd\0\x58"[..], &[0; 3000]].concat(),
         [zstd(snapshot), b"\x50\x2a\x4d\x18\0\0\0\0".repeat(1000)].concat(),
         [&tiny, directory].concat(),
+        [entries, &tiny, directory].concat(),
+        [entries, &zeros].concat(),
         own_html(&vec![snapshot; 1000]),
     ] {
         let file = gzip(&gzip(&hostile));
@@ -479,9 +483,49 @@ fn a_damaged_end_costs_nothing() {
     for wrapped in [gzip(snapshot), one_in_zip(snapshot)] {
         for cut in 1..6 {
             let decoded = crate::decode(&wrapped[..wrapped.len() - cut]).unwrap();
-            let is_warned = !decoded.warnings.is_empty();
-            // What is cut off an archive's directory is never missed.
-            assert_eq!(is_warned, wrapped.starts_with(b"\x1f"), "{cut}");
+            assert_eq!(warned(&decoded), [WarningKind::DamagedEnd], "{cut}");
+        }
+    }
+}
+
+fn warned(snapshot: &crate::Snapshot) -> Vec<WarningKind> {
+    let warnings = snapshot.warnings.list().iter();
+    warnings.map(|warning| warning.kind.clone()).collect()
+}
+
+#[test]
+fn damage_behind_the_snapshot_of_an_archive_is_a_warning() {
+    let snapshot = b"\x80\x04}\x94(\x8c\x08segments\x94]\x94\x8c\x0ddevice_traces\x94]\x94u.";
+    let notes = [7; 500];
+    for sizes in [Sizes::InHeader, Sizes::InDescriptor, Sizes::Zip64] {
+        let files: [(&str, &[u8], bool); 3] = [
+            ("snapshot.pickle", snapshot, true),
+            ("notes.bin", &notes, false),
+            ("more.bin", &notes, true),
+        ];
+        let whole = zip(sizes, &files);
+        let start = zip(sizes, &files[..1]).len() - 22;
+        let second = start + 30 + "notes.bin".len() + 40;
+        for sound in [whole.clone(), [&whole[..], &[0; 100]].concat()] {
+            assert_eq!(warned(&crate::decode(&sound[..]).unwrap()), []);
+        }
+        for cut in [start, start + 2, second, whole.len() - 22, whole.len() - 1] {
+            let decoded = crate::decode(&whole[..cut]).unwrap();
+            assert_eq!(
+                warned(&decoded),
+                [WarningKind::DamagedEnd],
+                "{sizes:?} {cut}"
+            );
+        }
+        for at in [start, second] {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 1;
+            let decoded = crate::decode(&flipped[..]).unwrap();
+            assert_eq!(
+                warned(&decoded),
+                [WarningKind::DamagedEnd],
+                "{sizes:?} {at}"
+            );
         }
     }
 }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use super::Counters;
 use super::layer::{LOOKAHEAD, Layer, kind_of};
 use super::sniff::{HEAD, sniff_member};
-use super::zip_entry::{Body, Entry};
+use super::zip_entry::{Body, Entry, damaged, skip_directory};
 use crate::ErrorKind;
 use crate::error::Lookalike;
 
@@ -80,8 +80,20 @@ impl<'a> ZipReader<'a> {
         })
     }
 
-    /// Counts the further snapshots in the archive. Damage among them is ignored.
+    /// Counts the further snapshots in the archive, up to a file whose end only an unknown compression tells.
+    ///
+    /// # Errors
+    /// If what follows the first snapshot is damaged, cut off or beyond the limits.
     fn count_further(&mut self) -> Result<(), ErrorKind> {
+        match self.read_further() {
+            Err(ErrorKind::Unsupported(_)) => Ok(()),
+            // A wrong check sum would be taken for that of the snapshot, which is sound.
+            Err(ErrorKind::CheckSum(_)) => Err(damaged("a file behind the snapshot has changed")),
+            read => read,
+        }
+    }
+
+    fn read_further(&mut self) -> Result<(), ErrorKind> {
         let counters = Rc::clone(&self.counters);
         while let Some(entry) = Entry::next(&mut self.source, &counters)? {
             let Ok(mut body) = entry.open() else {
@@ -95,13 +107,13 @@ impl<'a> ZipReader<'a> {
             let (head, failure) = read_head(&mut body, &mut self.source, HEAD);
             let is_snapshot = sniff_member(&entry.name, &head).is_ok();
             counters.add_further_files(u64::from(is_snapshot));
-            if failure.is_some() {
-                break;
+            if let Some(failure) = failure {
+                return Err(failure);
             }
             counters.add_work(head.len() as u64)?;
             body.drain(&mut self.source, &counters)?;
         }
-        Ok(())
+        skip_directory(&mut self.source)
     }
 }
 
@@ -123,9 +135,9 @@ impl Read for ZipReader<'_> {
             .map_err(io::Error::other)?;
         if read == 0 {
             self.ended = true;
-            // Damage after the snapshot is no reason to lose it.
-            let _count_so_far_is_kept = self.count_further();
+            let counted = self.count_further();
             self.source.drain().map_err(io::Error::other)?;
+            counted.map_err(io::Error::other)?;
         }
         Ok(read)
     }

@@ -128,6 +128,35 @@ impl Entry {
     }
 }
 
+/// Skips the archive's directory and the record that ends it. An unknown record ends it as well.
+///
+/// # Errors
+/// [`ErrorKind::Truncated`] if the data ends before.
+pub(super) fn skip_directory(source: &mut Layer<'_>) -> Result<(), ErrorKind> {
+    let u16_at = |bytes: &[u8], at: usize| u64::from(bytes[at]) | u64::from(bytes[at + 1]) << 8;
+    loop {
+        let head = source.peek(4).map_err(|error| kind_of(&error))?;
+        match *head {
+            [b'P', b'K', 1, 2] => {
+                let file = source.take_bytes::<46>(PLACE)?;
+                let texts = [28, 30, 32].map(|at| u16_at(&file, at));
+                source.skip(texts.iter().sum(), PLACE)?;
+            }
+            [b'P', b'K', 6, 6] => {
+                let [_, _, _, _, bytes @ ..] = source.take_bytes::<12>(PLACE)?;
+                source.skip(u64::from_le_bytes(bytes), PLACE)?;
+            }
+            [b'P', b'K', 6, 7] => source.skip(20, PLACE)?,
+            [b'P', b'K', 5, 6] => {
+                let end = source.take_bytes::<22>(PLACE)?;
+                return source.skip(u16_at(&end, 20), PLACE);
+            }
+            [_, _, _, _] => return Ok(()),
+            _ => return Err(ErrorKind::Truncated(PLACE)),
+        }
+    }
+}
+
 /// Reads `count` bytes. A count of 16 bits never exceeds the lookahead of a layer.
 fn read_bytes(source: &mut Layer<'_>, count: u16) -> Result<Vec<u8>, ErrorKind> {
     let count = usize::from(count);
@@ -343,6 +372,6 @@ fn read_descriptor(source: &mut Layer<'_>) -> Result<u32, ErrorKind> {
     }
 }
 
-fn damaged(what: &str) -> ErrorKind {
+pub(super) fn damaged(what: &str) -> ErrorKind {
     ErrorKind::Malformed(format!("the zip archive is damaged: {what}"))
 }
