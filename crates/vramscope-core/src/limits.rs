@@ -14,6 +14,9 @@ pub(crate) const PART_BYTES: u64 = 4 << 10;
 /// | bytes after unwrapping | [`before_records`](Self::before_records) | [`per_byte`](Self::per_byte) |
 /// | heap bytes | [`before_records`](Self::before_records) | [`per_byte`](Self::per_byte), and [`per_unwrapped_byte`](Self::per_unwrapped_byte) |
 ///
+/// Only the innermost data is held to `before_records`. What is around it, such as an archive inside gzip with other
+/// files before the snapshot, may unwrap to `per_byte` from the start.
+///
 /// Each member, frame, block and entry of a container costs 4 KiB of unwrapped bytes, and the files of an archive
 /// that are passed over cost theirs: together as many as the table allows after the first record.
 ///
