@@ -52,6 +52,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     words.extend(options.case.map(|case| format!("--case={case}")));
     words.extend(options.growth.then(|| "--growth".to_owned()));
     let counted = target_dir().join("torment-runs");
+    // An attack that is cut short writes no count, and an earlier one's must not be added again.
+    if counted.exists() {
+        std::fs::remove_file(&counted)?;
+    }
     words.push(format!("--count={}", counted.display()));
     let result = attack(&program, &words);
     let runs = std::fs::read_to_string(&counted).unwrap_or_default();

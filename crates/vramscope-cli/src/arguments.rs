@@ -76,8 +76,14 @@ pub(crate) struct Show {
     #[arg(long)]
     pub(crate) bytes: bool,
     /// Rows per table, 0 for all; JSON and CSV have all if not given
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) limit: Option<usize>,
+}
+
+/// Parses a number of rows, for clap's `value_parser`.
+fn parse_count(text: &str) -> Result<usize, &'static str> {
+    text.parse()
+        .map_err(|_error| "write a whole number in digits alone, such as 20")
 }
 
 /// The ways to name moments and ranges, for the help of commands that take them.

@@ -207,7 +207,7 @@ impl Files {
             let names = Table::ALL.map(Table::name).join(", ");
             return Err(Failure::Usage(format!(
                 "{name} could be any of several tables; say which with --table, or name a folder with --to {} \
-                 -o FOLDER for all: {names}",
+                 -o FOLDER/ for all: {names}",
                 choice.format.name
             )));
         }
@@ -319,7 +319,7 @@ fn write_tables(
 ) -> Result<(), Failure> {
     let Destination::Path(path) = destination else {
         let text =
-            "these are several tables; name a folder with -o FOLDER, or one of them with --table";
+            "these are several tables; name a folder with -o FOLDER/, or one of them with --table";
         return Err(Failure::Usage(text.to_owned()));
     };
     let mut folder = UnfinishedFolder::create(path)?;

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use super::Value;
 use super::allocations::{FIELDS, Rows};
 use crate::analysis::recording::Device;
+use crate::bidi;
 use crate::ids::AllocationId;
 
 /// The first line. Events are numbered from 1 as on the page; times are microseconds since the Unix epoch; an
@@ -46,11 +47,26 @@ fn append_line(values: &[Value<'_>], out: &mut String) {
 /// spreadsheets take for the mark of a text. Plain numbers stay as they are.
 #[must_use]
 pub fn csv_text(text: &str) -> Cow<'_, str> {
-    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    // Spreadsheets may drop what nobody sees, and read full-width signs as the plain ones.
+    let seen = text.trim_start_matches(is_unseen);
+    let is_formula = seen.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
+        || text.starts_with(['\t', '\r', '\n']);
     match is_formula && text.parse::<f64>().is_err() {
         true => format!("'{text}").into(),
         false => text.into(),
     }
+}
+
+/// Whether a character takes no room where it is shown: white space, controls, zero-width characters and marks of
+/// direction or of byte order.
+fn is_unseen(character: char) -> bool {
+    character.is_whitespace()
+        || character.is_control()
+        || bidi::is_control(character)
+        || matches!(
+            character,
+            '\u{ad}' | '\u{180e}' | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2064}' | '\u{feff}'
+        )
 }
 
 fn append_text(text: &str, out: &mut String) {
@@ -84,6 +100,17 @@ mod tests {
             "\r=1",
             "-",
             "--1",
+            "\n=1",
+            "＝1+1",
+            "＋1",
+            "－f",
+            "＠SUM(A1)",
+            "\0=1",
+            "\u{feff}=1",
+            "\u{200b}\u{2060}@f",
+            "\u{202e}+f",
+            " =1",
+            "\u{a0}\u{1b}=1",
         ];
         for text in formulas {
             assert_eq!(csv_text(text), format!("'{text}"));

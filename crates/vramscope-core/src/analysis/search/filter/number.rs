@@ -49,6 +49,8 @@ const SIZE: Instead = "a size such as 512, 20KiB, 100MiB or 1.5GiB";
 const LENGTH: Instead = "a length such as 5ms, 2.5s or, in events, 1000ev";
 const WHEN: Instead = "an event's number, a time such as 2.5s, or peak, end, start, cursor";
 const TOO_LARGE: Instead = "a smaller number: this one has more than 64 bits";
+const NO_COMMA: Instead =
+    "1.5GiB, 1500GiB or 1_500GiB: before a unit, a comma may mean a decimal point";
 const SEPARATORS: Instead = "a number with a point before its decimals, and commas only before groups of three digits, as in 1.5 or 1,024";
 
 /// Whether a word is a unit of size, ignoring case.
@@ -64,7 +66,8 @@ pub(super) fn is_time_unit(word: &str) -> bool {
 }
 
 /// Parses a size such as `1.5GiB`, `100 MB` or `512` into bytes. A number without a unit counts bytes; `k`,
-/// `m`, `g` and `t` are powers of 1024.
+/// `m`, `g` and `t` are powers of 1024. Commas
+/// may group only whole bytes: in `1,500GiB` half of the world sees a decimal point.
 ///
 /// # Errors
 /// If the text is not a size: what to write instead, as the end of a sentence.
@@ -72,12 +75,16 @@ pub fn bytes(text: &str) -> Result<u64, &'static str> {
     let (number, unit) = split(text, SIZE)?;
     let factor = BYTE_UNITS.iter().find(|(name, _)| *name == unit);
     let &(_, factor) = factor.ok_or(SIZE)?;
+    if factor > 1 && text.contains(',') {
+        return Err(NO_COMMA);
+    }
     number.times(factor)
 }
 
-/// Parses a plain decimal number such as `12.5` or `1,000`; `None` for any other text.
+/// Parses a plain decimal number such as `12.5` or `1_000`; `None` for any other text.
 #[must_use]
 pub fn decimal(text: &str) -> Option<f64> {
+    let text = Some(text).filter(|text| !text.contains(','))?;
     let (number, unit) = split(text, "").ok()?;
     let power = 10_f64.powi(number.decimals.cast_signed());
     unit.is_empty().then(|| number.digits as f64 / power)
@@ -275,7 +282,7 @@ mod tests {
         for text in ["5.", ".5", "5.GiB", "1 000", "1..5"] {
             assert_eq!(bytes(text), Err(SIZE), "{text}");
         }
-        for (text, expected) in [("1,536KiB", 1536 << 10), ("1_000_000", 1_000_000)] {
+        for (text, expected) in [("1_536KiB", 1536 << 10), ("1_000_000", 1_000_000)] {
             assert_eq!(bytes(text), Ok(expected), "{text}");
         }
         for text in [
@@ -294,6 +301,9 @@ mod tests {
         ] {
             assert_eq!(bytes(text), Err(SEPARATORS), "{text}");
         }
+        for text in ["1,500GiB", "1,536 k", "1,000MB"] {
+            assert_eq!(bytes(text), Err(NO_COMMA), "{text}");
+        }
         assert_eq!(bytes("99999999999GiB"), Err(TOO_LARGE));
         assert_eq!(bytes("99999999999999999999999"), Err(TOO_LARGE));
     }
@@ -311,7 +321,7 @@ mod tests {
         assert_eq!(when("12,34"), Err(SEPARATORS));
         assert_eq!(length("1,5ms"), Err(SEPARATORS));
         assert_eq!(decimal("12.5"), Some(12.5));
-        for text in ["5.", "1,5", "1e3", "5 s", "inf", "-1", ""] {
+        for text in ["5.", "1,5", "1,500", "1e3", "5 s", "inf", "-1", ""] {
             assert_eq!(decimal(text), None, "{text}");
         }
         assert_eq!(integer("0x10"), Some(16));
