@@ -8,6 +8,8 @@
 mod spaces;
 
 use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::recording::Device;
+use vramscope_core::analysis::report::peak_roles::PeakRoles;
 
 pub(crate) use self::spaces::linear12;
 pub use self::spaces::{Rgb, linear, oklch, srgb8};
@@ -50,6 +52,17 @@ pub enum ColourMode {
 }
 
 impl ColourMode {
+    /// What the colours of a device's pictures mean unless the user chooses: roles, if those of most of its peak are
+    /// known. Segments have none.
+    #[must_use]
+    pub fn usual(device: Device<'_>) -> Self {
+        if PeakRoles::of(device).tells_most() {
+            Self::Role
+        } else {
+            Self::CallSite
+        }
+    }
+
     /// The word in a legend's title.
     #[must_use]
     pub fn word(self) -> &'static str {

@@ -2,7 +2,6 @@
 
 use vramscope_core::Error;
 use vramscope_core::analysis::report::facts::{Fact, FactKind, FactLevel, facts, warning_text};
-use vramscope_core::analysis::report::peak_roles::PeakRoles;
 use vramscope_core::model::{ContainerKind, Warning};
 use vramscope_core::units::Count;
 use vramscope_inductor::ReadError;
@@ -70,11 +69,7 @@ fn device_facts(device: Device<'_>, notes: Vec<Note>) -> DeviceFacts {
         map_bytes: device.map_lanes().y_end() as u64,
         packing_bytes: 0,
         ooms: device.failed_requests().len() as u64,
-        colour_by: if PeakRoles::of(*device).tells_most() {
-            ColourBy::Role
-        } else {
-            ColourBy::CallSite
-        },
+        colour_by: ColourBy::usual(*device),
         notes,
     }
 }

@@ -79,7 +79,7 @@ pub(crate) struct Options {
     /// Unit of the x axis [default: event]
     #[arg(long, value_enum)]
     axis: Option<Axis>,
-    /// Meaning of the colours [default: site]
+    /// Meaning of the colours [default: role where most are known, else site]
     #[arg(long, visible_alias = "color", value_enum)]
     colour: Option<Colour>,
     /// Dim allocations that do not match a filter (see `vramscope find`); its words cursor and range mean --at and --range

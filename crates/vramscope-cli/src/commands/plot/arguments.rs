@@ -69,10 +69,9 @@ impl Surroundings {
 }
 
 /// The meaning of the colours.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum Colour {
     /// The call site
-    #[default]
     Site,
     /// The operator or autograd node that made it
     Operator,

@@ -3,6 +3,7 @@
 use vramscope_core::analysis::search::filter::parse_decimal;
 use vramscope_core::analysis::time::selection::Selection;
 use vramscope_view::axes::XUnit;
+use vramscope_view::colour::ColourMode;
 use vramscope_view::flame::NodeKey;
 use vramscope_view::plot::views::{AllocatorView, FlameView, LinesOver, OverTimeView, View};
 use vramscope_view::raster::Bands;
@@ -18,7 +19,7 @@ pub(super) fn view(options: &Options, device: &Device<'_>) -> Result<View, Failu
     Ok(match options.view {
         ViewKind::Allocator => View::Allocator(AllocatorView {
             moment: device.moment(options.at.as_deref().unwrap_or("peak"))?,
-            colour_by: options.colour.unwrap_or_default().mode(),
+            colour_by: colours(options, device, None),
         }),
         ViewKind::Flame => View::Flame(flame(options, device)?),
         view => View::OverTime(over_time(
@@ -27,6 +28,15 @@ pub(super) fn view(options: &Options, device: &Device<'_>) -> Result<View, Failu
             device,
         )?),
     })
+}
+
+/// What the colours mean: what the user chose, or else what the page would.
+fn colours(options: &Options, device: &Device<'_>, picture: Option<Picture>) -> ColourMode {
+    match options.colour {
+        Some(chosen) => chosen.mode(),
+        None if picture == Some(Picture::Segments) => ColourMode::CallSite,
+        None => ColourMode::usual(**device),
+    }
 }
 
 fn over_time(
@@ -45,7 +55,7 @@ fn over_time(
     Ok(OverTimeView {
         picture,
         axis,
-        colour_by: options.colour.unwrap_or_default().mode(),
+        colour_by: colours(options, device, Some(picture)),
         x: range
             .map(|range| on_axis(range, device, axis))
             .transpose()?,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use vramscope_core::decode;
-use vramscope_plan::what_if::{Verdict, WhatIf};
+use vramscope_plan::what_if::WhatIf;
 
 use super::*;
 use crate::protocol::views::what_if::Try;
@@ -158,20 +158,12 @@ fn tries(
         }
     });
     let done = rounds.find(|tries| tries.is_done).unwrap();
-    let peaks: Vec<(Verdict, u64)> = done
+    let outcomes: Vec<&WhatIf> = done
         .rows
         .iter()
-        .map(|row| {
-            row.outcome
-                .as_ref()
-                .map(|of| (of.verdict, of.peak_reserved_bytes))
-                .unwrap_or_default()
-        })
+        .filter_map(|row| row.outcome.as_ref())
         .collect();
-    let served = peaks
-        .iter()
-        .filter(|(verdict, _)| !matches!(verdict, Verdict::OutOfMemory | Verdict::TooClose));
-    assert!(served.is_sorted_by_key(|(_, peak)| *peak), "{path:?}");
+    assert!(outcomes.is_sorted_by_key(|of| of.rank()), "{path:?}");
     let is_it = |row: &&Try| row.changes == "expandable_segments:True";
     let row = done.rows.iter().find(is_it);
     assert_eq!(
