@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::code::call_sites::{frees_carry_alloc_stacks, label};
-use vramscope_core::analysis::code::frame_groups::{FrameGrouping, GroupOptions};
+use vramscope_core::analysis::code::frame_groups::{Fold, FrameGrouping, GroupOptions};
 use vramscope_core::analysis::code::frames::{FrameClass, Location};
 use vramscope_core::analysis::compare::changes::{Change, Comparison, compare, tally};
 use vramscope_core::analysis::compare::side::{
@@ -42,6 +42,7 @@ impl Read {
     fn names(&self, grouping: FrameGrouping) -> ProfileNames {
         let options = GroupOptions {
             grouping,
+            fold: Fold::Runtime,
             ..GroupOptions::default()
         };
         ProfileNames::of(&self.0, &options)
