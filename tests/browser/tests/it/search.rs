@@ -124,7 +124,7 @@ fn the_table_lists_sorts_and_pins() {
     let count = "document.querySelectorAll('.vrow').length";
     let rows = open.page.eval(count).unwrap();
     assert!(rows.as_u64() < Some(100), "{rows} rows exist at once");
-    open.page.click_on(".vrow").unwrap();
+    open.page.click_on(".vrow > :first-child").unwrap();
     wait_for_text(&mut open, ".details", "Pinned allocation");
     let (found, _) = expected("size>1MiB");
     search(&mut open, "size>1MiB");
