@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// A number of bytes that prints as `512 B`, `1.50 KiB`, `31.2 GiB`.
 ///
-/// The digits are truncated, never rounded up, so that a printed peak is never larger than the real
-/// one: 1023.99 MiB prints as `1023 MiB`.
+/// It is rounded to the nearest, half up, as people round, to three significant digits. What would be
+/// 1024 of a unit is `1.00` of the next.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
 )]
@@ -18,23 +18,63 @@ const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.to_digits(Self::DIGITS))
+    }
+}
+
+impl Bytes {
+    /// The significant digits of a size that stands alone.
+    const DIGITS: usize = 3;
+
+    /// The significant digits beyond which a reader wants the exact bytes.
+    const MOST_DIGITS: usize = 6;
+
+    /// How many significant digits, 3 to 6, let different sizes print differently where that many do.
+    ///
+    /// For sizes that are read beside each other: 21.68 GiB active of 21.72 GiB reserved.
+    pub fn digits_apart(sizes: &[u64]) -> usize {
+        let mut sizes = sizes.to_vec();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let differ = |digits: &usize| {
+            // Rounding keeps the order, so equal texts are neighbours.
+            let texts: Vec<_> = sizes.iter().map(|&size| Self(size).to_digits(*digits)).collect();
+            texts.windows(2).all(|pair| pair[0] != pair[1])
+        };
+        (Self::DIGITS..Self::MOST_DIGITS)
+            .find(differ)
+            .unwrap_or(Self::MOST_DIGITS)
+    }
+
+    /// The size as text with this many significant digits, at least those before its point.
+    pub fn to_digits(self, digits: usize) -> String {
         // Each unit is ten bits; the highest set bit tells which one to use.
         let unit = (63 - (self.0 | 1).leading_zeros() as usize) / 10;
-        let name = UNITS[unit];
-        let text = if unit == 0 {
-            format!("{} {name}", self.0)
-        } else {
-            let shift = 10 * unit;
-            let whole = self.0 >> shift;
-            // Below 2^10 × 1000, so the product cannot overflow.
-            let fraction = u128::from(self.0 & ((1 << shift) - 1));
-            match whole {
-                0..10 => format!("{whole}.{:02} {name}", (fraction * 100) >> shift),
-                10..100 => format!("{whole}.{} {name}", (fraction * 10) >> shift),
-                _ => format!("{whole} {name}"),
-            }
+        let in_unit = |unit: usize, decimals: usize| {
+            let scaled = u128::from(self.0) * 10_u128.pow(decimals as u32);
+            // Half of the unit is added, so that cutting off rounds half up. Of bytes there are no halves.
+            (scaled + (1 << (10 * unit) >> 1)) >> (10 * unit)
         };
-        f.pad(&text)
+        if unit == 0 {
+            return format!("{} B", self.0);
+        }
+        let (unit, whole) = match in_unit(unit, 0) {
+            1024.. if unit + 1 < UNITS.len() => (unit + 1, 1),
+            _ => (unit, self.0 >> (10 * unit)),
+        };
+        let mut decimals = digits.saturating_sub(whole.to_string().len());
+        let mut number = in_unit(unit, decimals);
+        // 9.996 rounds to 10.0, which has one decimal less.
+        if decimals > 0 && number.to_string().len() > digits {
+            decimals -= 1;
+            number = in_unit(unit, decimals);
+        }
+        let name = UNITS[unit];
+        let one = 10_u128.pow(decimals as u32);
+        match decimals {
+            0 => format!("{number} {name}"),
+            _ => format!("{}.{:0decimals$} {name}", number / one, number % one),
+        }
     }
 }
 
@@ -112,11 +152,48 @@ mod tests {
             (1024, "1.00 KiB"),
             (1536, "1.50 KiB"),
             (10 << 20, "10.0 MiB"),
-            ((1 << 30) - 1, "1023 MiB"),
-            (33_554_432_000, "31.2 GiB"),
-            (u64::MAX, "15.9 EiB"),
+            (1535, "1.50 KiB"),
+            ((10 << 20) - 1, "10.0 MiB"),
+            ((100 << 20) - 1, "100 MiB"),
+            ((1023 << 20) + 1, "1023 MiB"),
+            ((1 << 30) - 1, "1.00 GiB"),
+            (33_554_432_000, "31.3 GiB"),
+            (u64::MAX, "16.0 EiB"),
         ] {
             assert_eq!(Bytes(bytes).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn sizes_beside_each_other_print_differently() {
+        let (gib, mib) = (1_u64 << 30, 1_u64 << 20);
+        let texts = |sizes: &[u64]| -> Vec<_> {
+            let digits = Bytes::digits_apart(sizes);
+            sizes.iter().map(|&s| Bytes(s).to_digits(digits)).collect()
+        };
+        assert_eq!(texts(&[gib, 2 * gib]), ["1.00 GiB", "2.00 GiB"]);
+        let close = [22 * gib - 290 * mib, 22 * gib - 330 * mib, 22 * gib];
+        assert_eq!(texts(&close), ["21.72 GiB", "21.68 GiB", "22.00 GiB"]);
+        // Equal sizes need no digits, and sizes too close for any are given up.
+        assert_eq!(texts(&[gib, gib]), ["1.00 GiB", "1.00 GiB"]);
+        assert_eq!(texts(&[gib, gib + 1]), ["1.00000 GiB", "1.00000 GiB"]);
+    }
+
+    #[test]
+    fn more_digits_never_lose_the_order() {
+        for shift in 0..64 {
+            for off in -2..=2_i64 {
+                let size = (1_u64 << shift).saturating_add_signed(off);
+                for digits in 1..=8 {
+                    let text = Bytes(size).to_digits(digits);
+                    let (number, name) = text.split_once(' ').unwrap();
+                    let unit = UNITS.iter().position(|unit| *unit == name).unwrap();
+                    let number: f64 = number.parse().unwrap();
+                    let error = (number * 1024_f64.powi(unit as i32) - size as f64).abs();
+                    let least = size as f64 * 0.5001 / 10_f64.powi(digits as i32 - 1);
+                    assert!(error <= least.max(0.6), "{size}: {text}");
+                }
+            }
         }
     }
 
