@@ -11,11 +11,11 @@ pub(crate) const PART_BYTES: u64 = 4 << 10;
 ///
 /// | per byte of the file read so far | until its first record | then |
 /// | --- | --- | --- |
-/// | bytes after unwrapping | [`before_records`](Self::before_records) | [`per_byte`](Self::per_byte) |
-/// | heap bytes | [`before_records`](Self::before_records) | [`per_byte`](Self::per_byte), and [`per_unwrapped_byte`](Self::per_unwrapped_byte) |
+/// | bytes after unwrapping | [`before_records`](Self::before_records) | [`unwrapped_per_byte`](Self::unwrapped_per_byte) |
+/// | heap bytes | [`before_records`](Self::before_records) | [`heap_per_byte`](Self::heap_per_byte), and [`heap_per_unwrapped_byte`](Self::heap_per_unwrapped_byte) |
 ///
 /// Only the innermost data is held to `before_records`. What is around it, such as an archive inside gzip with other
-/// files before the snapshot, may unwrap to `per_byte` from the start.
+/// files before the snapshot, may unwrap to `unwrapped_per_byte` from the start.
 ///
 /// Each member, frame, block and entry of a container costs 4 KiB of unwrapped bytes, and the files of an archive
 /// that are passed over cost theirs: together as many as the table allows after the first record.
@@ -27,10 +27,12 @@ pub struct Limits {
     pub free_bytes: u64,
     /// See the table. Records come after a few kilobytes in genuine files.
     pub before_records: u64,
-    /// See the table. Snapshots shrink to a tenth or a fiftieth with gzip and zstd.
-    pub per_byte: u64,
-    /// Heap bytes per byte after unwrapping. Pickles need 1 to 2, packed snapshots up to 10.
-    pub per_unwrapped_byte: u64,
+    /// See the table. Pickles shrink to a tenth or a fiftieth; JSON, which repeats every stack, to a 570th with zstd.
+    pub unwrapped_per_byte: u64,
+    /// See the table.
+    pub heap_per_byte: u64,
+    /// See the table. Pickles need 1 to 2, packed snapshots up to 10.
+    pub heap_per_unwrapped_byte: u64,
     /// Deepest nesting of lists and dicts. Genuine files need 8.
     pub depth: usize,
     /// Longest single string or number in bytes.
@@ -44,8 +46,9 @@ impl Default for Limits {
         Self {
             free_bytes: 64 << 20,
             before_records: 2,
-            per_byte: 256,
-            per_unwrapped_byte: 16,
+            unwrapped_per_byte: 1024,
+            heap_per_byte: 256,
+            heap_per_unwrapped_byte: 16,
             depth: 64,
             string_bytes: 4 << 20,
             containers: 4,
@@ -67,19 +70,23 @@ pub(crate) struct Read {
 impl Limits {
     /// Most bytes after unwrapping, if `file_bytes` have been read of the file itself.
     pub(crate) fn unwrapped_bytes(&self, file_bytes: u64, has_records: bool) -> u64 {
-        let factor = if has_records {
-            self.per_byte
-        } else {
-            self.before_records
-        };
-        file_bytes.saturating_mul(factor).max(self.free_bytes)
+        self.paid_for(file_bytes, has_records, self.unwrapped_per_byte)
     }
 
     /// Most heap bytes, after this much has been read.
     pub(crate) fn heap_bytes(&self, read: &Read) -> u64 {
-        let by_contents = read.unwrapped_bytes.saturating_mul(self.per_unwrapped_byte);
-        self.unwrapped_bytes(read.file_bytes, read.has_records)
+        let by_contents = (read.unwrapped_bytes).saturating_mul(self.heap_per_unwrapped_byte);
+        self.paid_for(read.file_bytes, read.has_records, self.heap_per_byte)
             .min(by_contents)
             .max(self.free_bytes)
+    }
+
+    fn paid_for(&self, file_bytes: u64, has_records: bool, per_byte: u64) -> u64 {
+        let factor = if has_records {
+            per_byte
+        } else {
+            self.before_records
+        };
+        file_bytes.saturating_mul(factor).max(self.free_bytes)
     }
 }

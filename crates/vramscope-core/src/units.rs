@@ -38,7 +38,10 @@ impl Bytes {
         sizes.dedup();
         let differ = |digits: &usize| {
             // Rounding keeps the order, so equal texts are neighbours.
-            let texts: Vec<_> = sizes.iter().map(|&size| Self(size).to_digits(*digits)).collect();
+            let texts: Vec<_> = sizes
+                .iter()
+                .map(|&size| Self(size).to_digits(*digits))
+                .collect();
             texts.windows(2).all(|pair| pair[0] != pair[1])
         };
         (Self::DIGITS..Self::MOST_DIGITS)

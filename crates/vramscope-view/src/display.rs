@@ -170,7 +170,7 @@ mod tests {
     fn sizes() {
         assert_eq!(
             bytes_exact(33_554_432_000),
-            "31.2 GiB (33,554,432,000 bytes)"
+            "31.3 GiB (33,554,432,000 bytes)"
         );
         assert_eq!(bytes_exact(512), "512 B");
         assert_eq!(bytes_change(0, 2_621_440), "+2.50 MiB");

@@ -377,7 +377,7 @@ fn bombs_stop_at_the_limit() {
     let bomb = gzip(&[b"\x80\x04".to_vec(), vec![b'N'; 4 << 20]].concat());
     let limits = Limits {
         free_bytes: 1 << 20,
-        per_byte: 1,
+        unwrapped_per_byte: 1,
         ..Limits::default()
     };
     let mut unwrapped = unwrap(bomb.as_slice(), &limits).unwrap();
