@@ -160,7 +160,7 @@ fn named_item(snapshot: &Snapshot, row: &[LaneRange], item: Item) -> Option<Name
     let is_one_name =
         item.count <= COMPARED_NAMES && ranges.iter().all(|range| range.name == from.name);
     let name = if is_one_name {
-        snapshot.strings.get(from.name)
+        from.name.text(&snapshot.strings)
     } else {
         ""
     };

@@ -19,6 +19,7 @@ pub fn lane_name(lane: &LaneFacts) -> &str {
         LaneKind::Internal => "torch",
         LaneKind::UserMetadata => "metadata",
         LaneKind::CompileContext => "compile",
+        LaneKind::Inferred => "inferred",
     }
 }
 
@@ -32,6 +33,9 @@ pub fn lane_meaning(lane: &LaneFacts) -> String {
         }
         LaneKind::UserMetadata => "user_metadata of the events; threads take turns",
         LaneKind::CompileContext => "Regions of torch.compile, as the events name them",
+        LaneKind::Inferred => {
+            "Phases inferred from stacks: the file has no annotations that name them"
+        }
     };
     if lane.name.is_empty() {
         meaning.to_owned()
@@ -166,6 +170,8 @@ pub fn capacity(capacity: &Capacity) -> String {
 pub fn steps(marks: &StepMarks) -> Option<String> {
     let by = match marks.by? {
         StepsBy::Optimizer => "by the ends of",
+        StepsBy::InferredOptimizer | StepsBy::InferredBackward => "inferred from each",
+        StepsBy::InferredRepetition => "inferred from",
         StepsBy::Profiler | StepsBy::Numbered | StepsBy::NumberedMetadata | StepsBy::Repeated => {
             "named"
         }

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use vramscope_core::analysis::groups::group_changes::group_changes;
 use vramscope_core::analysis::search::filter::{Matcher, Pattern};
 use vramscope_core::analysis::time::annotation_totals::{RangeUse, name_uses, range_uses};
-use vramscope_core::analysis::time::lanes::{LaneKind, StepsBy, WARM_UP};
+use vramscope_core::analysis::time::lanes::{Lane, LaneKind, StepsBy, WARM_UP};
 
 use super::range;
 use crate::arguments::{GroupWord, Grouping, Inputs, Show};
@@ -20,9 +20,10 @@ use crate::subject::{Device, Subject};
 /// Show how annotated ranges and training steps change memory
 ///
 /// For each name: the highest live memory in any range of that name, and what its ranges allocated, freed and left
-/// behind (net). Ranges are nested, so names do not add up. If the program names its training steps (or ends them
-/// with an optimizer step), a second table has a row per step; growth is live memory at its end minus that at the end
-/// of the step before.
+/// behind (net). Ranges are nested, so names do not add up. Where no annotation names the forward pass, the backward
+/// pass or the optimizer, they are inferred from stacks. If the program names its training steps, or stacks show where
+/// they end, a second table has a row per step; growth is live memory at its end minus that at the end of the step
+/// before.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -66,6 +67,8 @@ enum Kind {
     UserMetadata,
     /// Regions of torch.compile
     CompileContext,
+    /// Forward, backward and optimizer, as stacks tell where no annotation does
+    Inferred,
 }
 
 impl Kind {
@@ -75,6 +78,7 @@ impl Kind {
             LaneKind::Internal => Self::Internal,
             LaneKind::UserMetadata => Self::UserMetadata,
             LaneKind::CompileContext => Self::CompileContext,
+            LaneKind::Inferred => Self::Inferred,
         }
     }
 }
@@ -138,7 +142,7 @@ impl Options {
                 // There are few names but many ranges.
                 is_kind
                     && matcher.as_mut().is_none_or(|matcher| {
-                        let matches = || matcher.matches(strings.get(range.name));
+                        let matches = || matcher.matches(range.name.text(strings));
                         *known.entry(range.name).or_insert_with(matches)
                     })
             },
@@ -148,11 +152,14 @@ impl Options {
     /// Notes on ranges that are left out, and on how to record missing ones.
     fn notes(&self, part: &mut Part, device: &Device<'_>, shown: usize) {
         let lanes = device.lanes();
-        let recorded: usize = lanes.lanes.iter().map(|lane| lane.len()).sum();
+        let is_recorded = |lane: &&Lane| lane.kind != LaneKind::Inferred;
+        let recorded = lanes.lanes.iter().filter(is_recorded);
+        let recorded: usize = recorded.map(|lane| lane.len()).sum();
         let mut note = |text: String| part.notes.push(text);
         if recorded == 0 {
             note(hints(&device.subject.snapshot).annotations.to_owned());
-        } else if shown == 0 {
+        }
+        if recorded > 0 && shown == 0 {
             note(format!(
                 "None of the {recorded} ranges of this device is of the kind and name asked for."
             ));
@@ -180,7 +187,7 @@ impl Options {
         }
         if recorded > 0 && device.steps().is_none() {
             note(
-                "No range is named like a training step (step, iteration, batch, epoch, or an optimizer's step)."
+                "No range is named like a training step (step, iteration, batch, epoch, or an optimizer's step), and stacks show none."
                     .to_owned(),
             );
         }
@@ -217,7 +224,7 @@ fn names_table(part: &mut Part, device: &Device<'_>, ranges: &[RangeUse]) {
             Cell::Number(name.allocations),
             Cell::or_none(name.mean_duration_us(), Cell::SpanUs),
             word(name.kind),
-            Cell::Text(strings.get(name.name).to_owned()),
+            Cell::Text(name.name.text(strings).to_owned()),
         ]
     });
     part.table("names", "", &COLUMNS, rows.collect());
@@ -259,7 +266,7 @@ fn ranges_table(part: &mut Part, device: &Device<'_>, ranges: &[RangeUse]) {
             Cell::Flag(!range.is_open_start && !range.is_open_end),
             word(one.kind),
             Cell::or_none(thread(one), Cell::Text),
-            Cell::Text(strings.get(range.name).to_owned()),
+            Cell::Text(range.name.text(strings).to_owned()),
         ]
     });
     // Only captures have threads.
@@ -288,6 +295,10 @@ fn steps_facts(part: &mut Part, device: &Device<'_>) {
         StepsBy::Numbered | StepsBy::NumberedMetadata => "by their numbers",
         StepsBy::Repeated => "by their name",
         StepsBy::Optimizer => "each ends with an optimizer step",
+        StepsBy::InferredOptimizer | StepsBy::InferredBackward => {
+            "inferred from stacks: each ends with one"
+        }
+        StepsBy::InferredRepetition => "inferred from stacks: each begins with the same code",
     };
     let count = Cell::Number(steps.steps.len() as u64);
     part.fact_with(

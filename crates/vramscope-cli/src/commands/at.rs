@@ -227,7 +227,7 @@ fn around_table(part: &mut Part, device: &Device<'_>, moment: u32) {
             Cell::Number(range.from.into()),
             Cell::Number(range.to.into()),
             Cell::Text(kind.word().to_owned()),
-            Cell::Text(strings.get(range.name).to_owned()),
+            Cell::Text(range.name.text(strings).to_owned()),
         ]
     });
     part.table(

@@ -94,7 +94,7 @@ impl Options {
             Some(name) => (Some(called(device, name)?), String::new()),
             None => match steps_of(device) {
                 Some(steps) => (Some(steps), String::new()),
-                None => (None, "no annotation looks like a step".to_owned()),
+                None => (None, "no annotation looks like a step, and stacks show none".to_owned()),
             },
         };
         let found = found.map(|found| (found.steps.len(), self.without_warm_up(found)));
@@ -195,12 +195,16 @@ impl Options {
     }
 }
 
-/// The steps that the program itself names.
+/// The steps that the program itself names, or else those that stacks show.
 fn steps_of(device: &Device<'_>) -> Option<Repetitions> {
     let steps = device.steps()?;
     let whole = steps.steps.iter().filter(|step| step.is_whole);
     Some(Repetitions {
-        name: steps.pattern.clone(),
+        name: if steps.by.is_inferred() {
+            format!("{}, inferred from stacks", steps.pattern)
+        } else {
+            steps.pattern.clone()
+        },
         steps: whole.map(|step| (step.number, step.moments)).collect(),
     })
 }

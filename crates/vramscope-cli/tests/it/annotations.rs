@@ -44,6 +44,11 @@ fn as_csv() {
 
 #[test]
 fn none_recorded() {
+    assert_snapshot!(annotations(&["torch-2.15.0/no_stacks.pickle"]));
+}
+
+#[test]
+fn inferred_from_stacks() {
     assert_snapshot!(annotations(&["torch-2.15.0/training.pickle"]));
 }
 

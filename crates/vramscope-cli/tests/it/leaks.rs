@@ -72,7 +72,7 @@ fn steps_that_leave_nothing() {
 
 #[test]
 fn without_steps_what_stayed() {
-    assert_snapshot!(leaks(&["torch-2.15.0/training.pickle"]));
+    assert_snapshot!(leaks(&["torch-2.15.0/no_stacks.pickle"]));
 }
 
 #[test]

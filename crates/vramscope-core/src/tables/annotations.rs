@@ -42,7 +42,7 @@ pub(super) fn rows<E>(device: Device<'_>, write: &mut Write<'_, E>) -> Result<()
                     Value::text(source),
                     thread.map_or(Value::None, Value::text),
                     Value::Number(depth),
-                    Value::string(snapshot, Some(range.name)),
+                    Value::text(range.name.text(&snapshot.strings)),
                     Value::time(Some(range.start_us)),
                     Value::time(Some(range.end_us)),
                     Value::number(has_times.then_some(duration)),

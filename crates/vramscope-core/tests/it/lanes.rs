@@ -2,6 +2,8 @@
 
 use vramscope_core::analysis::memory::private_pools::private_pools;
 use vramscope_core::analysis::memory::segment_history::SegmentHistory;
+use vramscope_core::analysis::report::findings::FindingKind;
+use vramscope_core::analysis::report::overview::overview;
 use vramscope_core::analysis::time::annotations::named_ranges;
 use vramscope_core::analysis::time::history::History;
 use vramscope_core::analysis::time::lanes::{LaneKind, Lanes, StepsBy, steps};
@@ -157,6 +159,36 @@ fn steps_of_files_with_optimizer_annotations() {
             let found = found.unwrap();
             assert_eq!(found.by, StepsBy::Optimizer, "{}", file.name);
             assert_eq!(found.pattern, "Optimizer.step#AdamW.step");
+        }
+    }
+}
+
+/// Three steps with neither annotations nor times, whose line 11 keeps what it makes. The second device's program does not.
+#[test]
+fn a_leak_without_annotations_is_found() {
+    for file in real_files() {
+        if !file.name.starts_with("codeasier") {
+            continue;
+        }
+        let recording = recorded(&file);
+        for device in recording.devices() {
+            let found = overview(device, 10).findings;
+            let growth = found
+                .iter()
+                .find(|finding| finding.kind == FindingKind::Growth);
+            let title = growth.map(|finding| finding.title.as_str());
+            let leak = "Live memory grows by 40.0 MiB per step, at test/memory_leaks_demo.py:11 train_one_step";
+            assert_eq!(
+                title,
+                (device.index() == 0).then_some(leak),
+                "{}",
+                file.name
+            );
+            let steps = device.steps().unwrap();
+            assert_eq!(steps.by, StepsBy::InferredOptimizer);
+            assert_eq!(steps.steps.len(), 4);
+            let lanes = device.lanes().of_kind(LaneKind::Inferred);
+            assert_eq!(lanes.map(|lane| lane.len()).sum::<usize>(), 9);
         }
     }
 }

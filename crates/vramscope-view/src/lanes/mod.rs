@@ -113,7 +113,7 @@ fn px(view: &Viewport, x: f64) -> f64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use vramscope_core::ids::StringId;
+    use vramscope_core::analysis::time::lanes::RangeName;
 
     fn ranges(cuts: &[(u32, u32)]) -> Vec<LaneRange> {
         let mut at = 0;
@@ -122,7 +122,7 @@ mod tests {
                 let from = at + gap;
                 at = from + length;
                 LaneRange {
-                    name: StringId(0),
+                    name: RangeName::Step,
                     from,
                     to: at,
                     start_us: i64::from(from) * 3,

@@ -89,6 +89,12 @@ pub(super) fn steps_by(by: StepsBy, pattern: &str) -> String {
         StepsBy::NumberedMetadata => format!("Recognised by user metadata such as “{pattern}”."),
         StepsBy::Repeated => format!("Recognised by the annotation “{pattern}”, which repeats."),
         StepsBy::Optimizer => format!("Each lasts from one end of “{pattern}” to the next."),
+        StepsBy::InferredOptimizer | StepsBy::InferredBackward => {
+            format!("Inferred from stacks: each ends with one {pattern}.")
+        }
+        StepsBy::InferredRepetition => {
+            "Inferred from stacks: each begins with the same code.".to_owned()
+        }
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) fn write(
                 "is_open_start": range.is_open_start,
                 "is_open_end": range.is_open_end,
             });
-            let name = device.subject.snapshot.strings.get(range.name);
+            let name = range.name.text(&device.subject.snapshot.strings);
             trace.slice(name, thread, (start, end.abs_diff(start)), arguments)?;
         }
         thread += tracks.ends.len() as u32;

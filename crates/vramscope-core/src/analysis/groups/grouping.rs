@@ -21,7 +21,7 @@ use crate::analysis::recording::Device;
 use crate::analysis::roles::Role;
 use crate::analysis::search::filter::{Filter, rows};
 use crate::analysis::time::history::History;
-use crate::analysis::time::lanes::{LaneKind, LaneRange};
+use crate::analysis::time::lanes::{LaneKind, LaneRange, RangeName};
 use crate::analysis::time::selection::Selection;
 use crate::ids::{AllocationId, StackId};
 use crate::model::{Context, PoolId};
@@ -452,7 +452,7 @@ fn by_annotation(device: Device<'_>, depth: usize) -> GroupColumn {
     let mut labels = Labels::default();
     let before = labels.number("before the recording".to_owned());
     let outside = labels.number("outside all annotations".to_owned());
-    let mut known: HashMap<Vec<usize>, u32> = HashMap::new();
+    let mut known: HashMap<Vec<RangeName>, u32> = HashMap::new();
     let of = history.allocations.born.iter().map(|&born| {
         if born == 0 {
             return before;
@@ -471,11 +471,11 @@ fn by_annotation(device: Device<'_>, depth: usize) -> GroupColumn {
         if path.is_empty() {
             return outside;
         }
-        let key = path.iter().map(|range| range.name.index()).collect();
+        let key = path.iter().map(|range| range.name).collect();
         *known.entry(key).or_insert_with(|| {
             let names: Vec<_> = path
                 .iter()
-                .map(|range| snapshot.strings.get(range.name))
+                .map(|range| range.name.text(&snapshot.strings))
                 .collect();
             labels.number(names.join(" < "))
         })

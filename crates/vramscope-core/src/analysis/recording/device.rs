@@ -13,10 +13,10 @@ use crate::analysis::memory::allocator_state::{
 use crate::analysis::memory::capacity::{Capacity, capacity};
 use crate::analysis::memory::segment_history::SegmentHistory;
 use crate::analysis::memory::streams_and_pools;
-use crate::analysis::roles::{Phases, RoleEvidence, RuleId, infer};
+use crate::analysis::roles::{Phases, RoleEvidence, RuleId, infer, repetitions};
 use crate::analysis::time::annotations::NamedRange;
 use crate::analysis::time::history::History;
-use crate::analysis::time::lanes::{Lanes, Steps, steps};
+use crate::analysis::time::lanes::{Lanes, Steps, repeated_steps, steps};
 use crate::analysis::time::markers::{MarkerKind, Markers};
 use crate::analysis::time::range_totals::RangeSums;
 use crate::analysis::time::replay::Replay;
@@ -35,14 +35,19 @@ pub(super) struct Prepared {
     pool_of: OnceLock<Vec<Option<PoolId>>>,
     notes: OnceLock<Vec<(AllocationId, StringId)>>,
     rule_of: OnceLock<Vec<RuleId>>,
-    phases: OnceLock<Phases>,
-    lanes: OnceLock<Lanes>,
+    told: OnceLock<Told>,
     markers: OnceLock<Markers>,
     sums: OnceLock<RangeSums>,
     steps: OnceLock<Option<Steps>>,
     segments: OnceLock<SegmentHistory>,
     replay: OnceLock<Replay>,
     allocator: OnceLock<AllocatorIndex>,
+}
+
+/// What ranges tell. The inferred ones are those that the recorded ones leave open.
+struct Told {
+    lanes: Lanes,
+    phases: Phases,
 }
 
 /// One device of a recording.
@@ -256,25 +261,31 @@ impl<'a> Device<'a> {
         ranges.filter(move |range| i64::from(range.device) == here)
     }
 
-    /// The annotated ranges, arranged in lanes.
+    /// The annotated and the inferred ranges, arranged in lanes.
     #[must_use]
     pub fn lanes(self) -> &'a Lanes {
-        let lanes = || Lanes::of(self.snapshot(), self.history);
-        self.prepared.lanes.get_or_init(lanes)
+        &self.told().lanes
     }
 
     /// The phases of the program, inferred from stacks; none if no stack tells any.
     #[must_use]
     pub fn phases(self) -> &'a Phases {
-        self.prepared.phases.get_or_init(|| {
-            let recording = self.recording;
-            Phases::of(
+        &self.told().phases
+    }
+
+    fn told(self) -> &'a Told {
+        self.prepared.told.get_or_init(|| {
+            let (recording, history) = (self.recording, self.history);
+            let recorded = Lanes::of(self.snapshot(), history);
+            let phases = Phases::of(
                 self.snapshot(),
-                self.history,
-                self.lanes(),
+                history,
+                &recorded,
                 recording.signals(),
                 recording.frees_tell(),
-            )
+            );
+            let lanes = recorded.with_phases(history, phases.unnamed());
+            Told { lanes, phases }
         })
     }
 
@@ -297,10 +308,16 @@ impl<'a> Device<'a> {
         trace_steps(self.snapshot(), self.history)
     }
 
-    /// The training steps; `None` if no annotated ranges look like steps.
+    /// The training steps; `None` if no range looks like a step and no code repeats.
     #[must_use]
     pub fn steps(self) -> Option<&'a Steps> {
-        let found = || steps(self.snapshot(), self.history, self.lanes(), self.sums());
+        let repeated = || {
+            let signals = self.recording.signals();
+            let begins = repetitions(self.snapshot(), self.history, signals);
+            repeated_steps(self.history, self.sums(), &begins)
+        };
+        let found =
+            || steps(self.snapshot(), self.history, self.lanes(), self.sums()).or_else(repeated);
         self.prepared.steps.get_or_init(found).as_ref()
     }
 }

@@ -35,20 +35,20 @@ pub struct NamedMoment {
 #[must_use]
 pub fn named_moments(device: Device<'_>) -> NamedMoments {
     let strings = &device.snapshot().strings;
-    let end_of = |(moment, name)| NamedMoment {
+    let end_of = |moment, name: &str| NamedMoment {
         moment,
-        name: format!("end of {}", short(strings.get(name))),
+        name: format!("end of {}", short(name)),
     };
     let mut found: Vec<NamedMoment> = match device.steps() {
         Some(steps) => (steps.steps.iter())
-            .map(|step| end_of((step.moments.1, step.name)))
+            .map(|step| end_of(step.moments.1, &step.title(strings)))
             .collect(),
         None => {
             let kinds = [LaneKind::Annotations, LaneKind::UserMetadata].into_iter();
             let lanes = kinds.flat_map(|kind| device.lanes().of_kind(kind));
             let outermost = lanes.filter_map(|lane| lane.rows.first()).flatten();
             outermost
-                .map(|range| end_of((range.to, range.name)))
+                .map(|range| end_of(range.to, range.name.text(strings)))
                 .collect()
         }
     };

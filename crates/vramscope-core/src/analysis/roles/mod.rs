@@ -9,12 +9,14 @@
 mod copies;
 mod infer;
 mod phases;
+mod repetition;
 mod role;
 mod rules;
 mod signals;
 
 pub use infer::{RoleEvidence, infer};
 pub use phases::{Phase, PhaseRange, Phases};
+pub use repetition::repetitions;
 pub use role::{Confidence, Role, RoleFinding};
 pub use rules::{RoleRule, RuleId};
 pub use signals::StackSignals;

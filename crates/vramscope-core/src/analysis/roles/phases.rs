@@ -5,51 +5,12 @@
 //! Python only, the backward pass has none: its thread runs no Python. Then events without a stack after a forward
 //! pass are its events. Events without any stack are in the phase that the annotation around them names.
 
-use serde::{Deserialize, Serialize};
-
 use super::signals::{Signals, StackSignals};
 use crate::Snapshot;
 use crate::analysis::time::history::History;
 use crate::analysis::time::lanes::{LaneKind, LaneRange, Lanes};
+pub use crate::analysis::time::phase::{Phase, PhaseRange};
 use crate::model::Action;
-
-/// A phase of a program.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Phase {
-    /// Modules compute their outputs.
-    Forward,
-    /// Gradients are computed, and parts of the forward pass again with activation checkpointing.
-    Backward,
-    /// The optimizer changes the parameters.
-    Optimizer,
-}
-
-impl Phase {
-    /// All phases, in the order of a training step.
-    pub const ALL: [Self; 3] = [Self::Forward, Self::Backward, Self::Optimizer];
-
-    /// Its name in all outputs.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Forward => "forward",
-            Self::Backward => "backward",
-            Self::Optimizer => "optimizer",
-        }
-    }
-}
-
-/// A run of events of one phase.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct PhaseRange {
-    /// Their phase.
-    pub phase: Phase,
-    /// The moment before its first event.
-    pub from: u32,
-    /// The moment after its last event, greater than `from`.
-    pub to: u32,
-}
 
 /// A place among the phases: `2 i + 1` is in range `i`, `2 i` between it and the one before.
 pub(super) type Place = u32;
@@ -64,6 +25,8 @@ pub struct Phases {
     pub ranges: Vec<PhaseRange>,
     /// For each phase, the number of its ranges before each range, and at last of all.
     counts: [Vec<u32>; 3],
+    /// For each phase, whether annotations name it.
+    is_named: [bool; 3],
 }
 
 impl Phases {
@@ -78,9 +41,13 @@ impl Phases {
         frees_tell: bool,
     ) -> Self {
         let annotated = annotated(snapshot, lanes);
+        let is_named = Phase::ALL.map(|phase| annotated.iter().any(|range| range.phase == phase));
         let mut annotated = annotated.iter().peekable();
         let mut reader = Reader::new(snapshot, history, signals, frees_tell);
-        let mut ranges = Ranges::default();
+        let mut ranges = Ranges {
+            is_without_modules: !signals.show(Phase::Forward),
+            ..Ranges::default()
+        };
         for moment in 1..=history.event_count {
             let hint = match reader.hint(moment) {
                 Hint::Unknown => {
@@ -92,7 +59,14 @@ impl Phases {
             };
             ranges.add(moment, hint);
         }
-        Self::with(ranges.done)
+        let phases = Self::with(ranges.done);
+        Self { is_named, ..phases }
+    }
+
+    /// The ranges of phases that no annotation names.
+    pub fn unnamed(&self) -> impl Iterator<Item = PhaseRange> {
+        let ranges = self.ranges.iter().copied();
+        ranges.filter(|range| !self.is_named[range.phase as usize])
     }
 
     fn with(ranges: Vec<PhaseRange>) -> Self {
@@ -105,7 +79,11 @@ impl Phases {
             }));
             before
         });
-        Self { ranges, counts }
+        Self {
+            ranges,
+            counts,
+            is_named: [false; 3],
+        }
     }
 
     /// The place of the event before a moment.
@@ -241,19 +219,30 @@ struct Ranges {
     done: Vec<PhaseRange>,
     /// Whether code ran since the last range that belongs to no phase.
     is_interrupted: bool,
+    /// Whether no stack shows a forward pass.
+    is_without_modules: bool,
 }
 
 impl Ranges {
+    /// Whether other code between two events of a phase divides it. Other threads may interrupt a pass, but between two
+    /// forward passes without a backward pass the program does something with the first one's outputs. A forward pass that
+    /// runs no modules is other code, too.
+    fn splits(&self, phase: Phase) -> bool {
+        match phase {
+            Phase::Forward => true,
+            Phase::Backward => self.is_without_modules,
+            Phase::Optimizer => false,
+        }
+    }
+
     fn add(&mut self, moment: u32, hint: Hint) {
+        let is_divided =
+            self.is_interrupted && matches!(hint, Hint::In(phase) if self.splits(phase));
         match (hint, self.done.last_mut()) {
             (Hint::Same, Some(last)) if !self.is_interrupted => last.to = moment,
             (Hint::Unknown | Hint::Same, _) => {}
             (Hint::Outside, _) => self.is_interrupted = true,
-            // Other threads may interrupt a pass, but between two forward passes without a backward pass the program
-            // does something with the first one's outputs.
-            (Hint::In(phase), Some(last))
-                if last.phase == phase && !(self.is_interrupted && phase == Phase::Forward) =>
-            {
+            (Hint::In(phase), Some(last)) if last.phase == phase && !is_divided => {
                 last.to = moment;
                 self.is_interrupted = false;
             }
@@ -275,7 +264,7 @@ fn annotated(snapshot: &Snapshot, lanes: &Lanes) -> Vec<PhaseRange> {
     let lanes = lanes.of_kind(LaneKind::Annotations);
     let ranges = lanes.flat_map(|lane| lane.rows.iter().flatten());
     let named = |range: &LaneRange| {
-        let phase = named_phase(snapshot.strings.get(range.name))?;
+        let phase = named_phase(range.name.text(&snapshot.strings))?;
         let (from, to) = range.moments();
         (from < to).then_some(PhaseRange { phase, from, to })
     };

@@ -3,6 +3,7 @@
 //! Only the table knows names. A signal says what code was running, not what the memory is for: that follows from
 //! signals and lifetimes together, in [`rules`](super::rules).
 
+use super::phases::{Phase, phase_of};
 use crate::Snapshot;
 use crate::analysis::code::frames::{clip, is_python_source};
 use crate::ids::StackId;
@@ -290,6 +291,13 @@ impl StackSignals {
 
     pub(super) fn get(&self, stack: StackId) -> Signals {
         self.of.get(stack.index()).copied().unwrap_or_default()
+    }
+
+    /// Whether some stack tells a phase.
+    pub(super) fn show(&self, phase: Phase) -> bool {
+        self.of
+            .iter()
+            .any(|&signals| phase_of(signals) == Some(phase))
     }
 
     /// Whether workspaces of convolutions look like any other memory.

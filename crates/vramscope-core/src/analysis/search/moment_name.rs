@@ -306,7 +306,7 @@ fn ranges_named(pattern: &Pattern, device: Device<'_>) -> Vec<LaneRange> {
     let is_it = |range: &&LaneRange| {
         *known
             .entry(range.name)
-            .or_insert_with(|| matcher.matches(device.snapshot().strings.get(range.name)))
+            .or_insert_with(|| matcher.matches(range.name.text(&device.snapshot().strings)))
     };
     all(device).filter(is_it).copied().collect()
 }

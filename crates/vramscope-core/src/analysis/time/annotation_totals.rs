@@ -8,9 +8,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::history::History;
-use super::lanes::{LaneKind, LaneRange, Lanes};
+use super::lanes::{LaneKind, LaneRange, Lanes, RangeName};
 use super::range_totals::{RangeSums, RangeTotals};
-use crate::ids::StringId;
 use crate::model::NO_TIME;
 
 /// A range and its totals.
@@ -71,7 +70,7 @@ pub fn range_uses(
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NameUse {
     /// Their name.
-    pub name: StringId,
+    pub name: RangeName,
     /// Their kind.
     pub kind: LaneKind,
     /// Number of ranges.
@@ -145,7 +144,7 @@ impl NameUse {
 /// Totals by name and kind: the highest peak first, then the largest rise.
 #[must_use]
 pub fn name_uses(ranges: &[RangeUse]) -> Vec<NameUse> {
-    let mut names: BTreeMap<(LaneKind, StringId), NameUse> = BTreeMap::new();
+    let mut names: BTreeMap<(LaneKind, RangeName), NameUse> = BTreeMap::new();
     for one in ranges {
         let key = (one.kind, one.range.name);
         names

@@ -1,5 +1,5 @@
 //! Named ranges of a device's recording, as lanes with rows: annotations, the
-//! user's metadata, regions of `torch.compile`.
+//! user's metadata, regions of `torch.compile`, and the phases that were inferred.
 //!
 //! Annotations have times. They have a thread only in captures of vramscope-capture; then each thread, and each NVTX
 //! domain in it, has a lane of its own. The other two texts are part of every event, so a run of equal texts
@@ -8,18 +8,21 @@
 //! [`range_totals`](super::range_totals) tells what they cost in memory.
 
 mod growth;
+mod name;
 mod rows;
 mod steps;
 mod threads;
 
 pub use growth::{StepGrowth, WARM_UP};
-pub use steps::{Step, Steps, StepsBy, steps};
+pub use name::RangeName;
+pub use steps::{Step, Steps, StepsBy, repeated_steps, steps};
 pub use threads::thread_names;
 
 use serde::{Deserialize, Serialize};
 
 use super::annotations::{NamedRange, named_ranges};
 use super::history::History;
+use super::phase::PhaseRange;
 use super::selection::Moments;
 use crate::Snapshot;
 use crate::ids::{EventId, StringId};
@@ -37,6 +40,8 @@ pub enum LaneKind {
     UserMetadata,
     /// `compile_context` of the events.
     CompileContext,
+    /// Phases that follow from stacks, where no annotation names them.
+    Inferred,
 }
 
 impl LaneKind {
@@ -48,12 +53,14 @@ impl LaneKind {
             Self::Internal => "internal",
             Self::UserMetadata => "user_metadata",
             Self::CompileContext => "compile_context",
+            Self::Inferred => "inferred",
         }
     }
 
     /// All kinds, in the order in which they are shown.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Annotations,
+        Self::Inferred,
         Self::UserMetadata,
         Self::CompileContext,
         Self::Internal,
@@ -64,7 +71,7 @@ impl LaneKind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LaneRange {
     /// Its name.
-    pub name: StringId,
+    pub name: RangeName,
     /// The moment before its first event.
     pub from: u32,
     /// The moment after its last event; equal to `from` if it contains no event.
@@ -145,7 +152,7 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// The lanes of `history`'s device. An annotation without a device belongs to every device.
+    /// The recorded lanes of `history`'s device. An annotation without a device belongs to every device.
     #[must_use]
     pub fn of(snapshot: &Snapshot, history: &History) -> Self {
         let mut lanes = Self::default();
@@ -165,12 +172,40 @@ impl Lanes {
                 LaneKind::Internal => of_threads(&internal),
                 LaneKind::UserMetadata => row_of(runs(snapshot, history, metadata)),
                 LaneKind::CompileContext => row_of(runs(snapshot, history, region)),
+                LaneKind::Inferred => Vec::new(),
             };
             let new = found.into_iter();
             let new = new.map(|(name, rows)| Lane { kind, name, rows });
             lanes.lanes.extend(new);
         }
         lanes
+    }
+
+    /// The same with a lane of inferred phases, which must be in order of time.
+    #[must_use]
+    pub fn with_phases(
+        mut self,
+        history: &History,
+        phases: impl Iterator<Item = PhaseRange>,
+    ) -> Self {
+        let range = |phase: PhaseRange| LaneRange {
+            name: RangeName::Phase(phase.phase),
+            from: phase.from,
+            to: phase.to,
+            start_us: time_of(history, phase.from + 1),
+            end_us: time_of(history, phase.to),
+            is_open_start: phase.from == 0,
+            is_open_end: phase.to == history.event_count,
+        };
+        let kind = LaneKind::Inferred;
+        let mut above = self.lanes.iter();
+        let above = above.rposition(|lane| lane.kind == LaneKind::Annotations);
+        let new = row_of(phases.map(range).collect());
+        for (name, rows) in new {
+            let place = above.map_or(0, |last| last + 1);
+            self.lanes.insert(place, Lane { kind, name, rows });
+        }
+        self
     }
 
     /// The lanes of a kind with at least one range. There is at most one unless threads or domains are known.
@@ -244,7 +279,7 @@ fn place(history: &History, range: &NamedRange) -> Placement {
     let from = event_times.partition_point(|&time| time < start_us) as u32;
     let to = event_times.partition_point(|&time| time <= end_us) as u32;
     Placement::Inside(LaneRange {
-        name: range.name,
+        name: RangeName::Recorded(range.name),
         from,
         to,
         start_us,
@@ -323,12 +358,12 @@ fn runs(
         let text = texts.get(context.index()).copied().flatten();
         let time_us = time_of(history, moment);
         match (text, ranges.last_mut()) {
-            (Some(name), Some(range)) if current == Some(name) => {
+            (Some(_), Some(range)) if current == text => {
                 range.to = moment;
                 range.end_us = time_us;
             }
             (Some(name), _) => ranges.push(LaneRange {
-                name,
+                name: RangeName::Recorded(name),
                 from: moment - 1,
                 to: moment,
                 start_us: time_us,

@@ -1,14 +1,21 @@
-//! Finding: active memory grows from step to step. Only for recordings with named steps.
+//! Finding: active memory grows from step to step. Many steps show it by their totals, few by call sites of which every
+//! step keeps something.
+
+use std::collections::HashMap;
 
 use super::words::{counted, percent, stayed_filter};
 use super::{
     Evidence, EvidenceOf, Finding, FindingKind, FindingRow, FindingTable, Material, ROWS, Severity,
+    is_notable, is_share,
 };
 use crate::analysis::code::call_sites::CallSiteId;
+use crate::analysis::code::frames::clip;
 use crate::analysis::groups::live_at::live_at;
 use crate::analysis::memory::capture::AllocatorKind;
-use crate::analysis::time::lanes::WARM_UP;
-use crate::analysis::time::selection::Selection;
+use crate::analysis::report::summary::saturating_sum;
+use crate::analysis::time::history::NEVER;
+use crate::analysis::time::lanes::{Steps, StepsBy, WARM_UP};
+use crate::analysis::time::selection::{Moments, Selection};
 use crate::units::Bytes;
 
 /// Minimum number of steps after the first [`WARM_UP`] ones.
@@ -16,9 +23,20 @@ const ENOUGH: usize = 4;
 /// Minimum share of the steps with growth.
 const RISING_PERCENT: usize = 80;
 const SMALLEST_GROWTH_BYTES: u64 = 1 << 20;
+/// Minimum number of steps of which a call site keeps something.
+const FEW: usize = 3;
+/// Minimum share of that in what is live at the end.
+const LEAST_PERCENT: u64 = 1;
+/// A call site with at least this share of the growth is named in the title.
+const MAIN_PERCENT: u64 = 60;
 
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let steps = material.device.steps()?;
+    of_trend(material, steps).or_else(|| of_sites(material, steps))
+}
+
+/// Growth that the totals of many steps show.
+fn of_trend(material: Material<'_>, steps: &Steps) -> Option<Finding> {
     let settled = steps.settled();
     if settled.len() < ENOUGH {
         return None;
@@ -28,41 +46,117 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let growth = trend(&live)?;
     let intervals = (settled.len() - 1) as u64;
     let moments = (first.moments.1, last.moments.1);
-    let name = material.device.snapshot().strings.get(first.name);
+    let name = first.title(&material.device.snapshot().strings);
     let rising = live.windows(2).filter(|pair| pair[1] > pair[0]).count() as u64;
-    Some(Finding {
+    let table = grown_sites(material, moments);
+    let at = match table.rows.first() {
+        Some(row) if is_share(row.bytes, MAIN_PERCENT, growth) => {
+            format!(", most of it at {}", row.label)
+        }
+        _ => String::new(),
+    };
+    let seen = format!(
+        "At the end of {rising} of {} more was live than at the end of the one before: from {} (after {}) to {}, \
+         {} more. The first {WARM_UP} steps are left out.{}",
+        counted(intervals, "step"),
+        Bytes(live[0]),
+        clip(&name, 80),
+        Bytes(live[live.len() - 1]),
+        percent(growth, live[0]),
+        how_told(steps)
+    );
+    let title = format!(
+        "Live memory grows by {} per step{at}",
+        Bytes(growth / intervals)
+    );
+    Some(finding(material, growth, moments, [title, seen], table))
+}
+
+/// Growth of few steps: call sites of which every step keeps as much as the one before it.
+fn of_sites(material: Material<'_>, steps: &Steps) -> Option<Finding> {
+    let history = material.device.history;
+    let kept = kept_sites(material, steps);
+    let (total, per_step) = kept.iter().fold((0_u64, 0_u64), |(total, per_step), site| {
+        (
+            total.saturating_add(site.bytes),
+            per_step.saturating_add(site.per_step_bytes),
+        )
+    });
+    let live = history.active_bytes.last().copied().unwrap_or(0);
+    if !is_notable(total, LEAST_PERCENT, live) {
+        return None;
+    }
+    let sites = material.device.call_sites();
+    let label = |site: CallSiteId| &sites.get(site).label;
+    let main = kept.first()?;
+    let others = match kept.len() as u64 - 1 {
+        0 => String::new(),
+        others => format!(" and {}", counted(others, "other call site")),
+    };
+    let title = format!(
+        "Live memory grows by {} per step, at {}{others}",
+        Bytes(per_step),
+        label(main.site)
+    );
+    let seen = format!(
+        "What {} made in each of {} is still live at the end: {} in all.{}",
+        clip(label(main.site), 80),
+        counted(main.steps, "step"),
+        Bytes(total),
+        how_told(steps)
+    );
+    let rows = kept.iter().take(ROWS).map(|kept| FindingRow {
+        label: label(kept.site).clone(),
+        site: Some(kept.site),
+        bytes: kept.bytes,
+        count: kept.count,
+        remark: format!("{} per step", Bytes(kept.per_step_bytes)),
+    });
+    let table = FindingTable {
+        title: "Call sites of which each step keeps something".to_owned(),
+        counted: "allocations".to_owned(),
+        rows: rows.collect(),
+    };
+    let begin = steps.steps.get(main.first_step)?.moments.0;
+    let moments = (begin, history.event_count);
+    Some(finding(material, total, moments, [title, seen], table))
+}
+
+/// How inferred steps were found, as a sentence.
+fn how_told(steps: &Steps) -> &'static str {
+    match steps.by {
+        StepsBy::InferredOptimizer => {
+            " The steps are inferred: each ends where stacks show the optimizer."
+        }
+        StepsBy::InferredBackward => {
+            " The steps are inferred: each ends where stacks show the backward pass."
+        }
+        StepsBy::InferredRepetition => " The steps are inferred: the same code repeats.",
+        _ => "",
+    }
+}
+
+fn finding(
+    material: Material<'_>,
+    bytes: u64,
+    moments: Moments,
+    [title, seen]: [String; 2],
+    table: FindingTable,
+) -> Finding {
+    let (may_mean, to_try) = advice(material.config.allocator);
+    Finding {
         kind: FindingKind::Growth,
         severity: Severity::Problem,
-        bytes: growth,
-        title: format!("Live memory grows by {} per step", Bytes(growth / intervals)),
-        seen: format!(
-            "At the end of {rising} of {} more was live than at the end of the one before: from {} (after {}) to {}, \
-             {} more. The first {WARM_UP} steps are left out.",
-            counted(intervals, "step"),
-            Bytes(live[0]),
-            crate::analysis::code::frames::clip(name, 80),
-            Bytes(live[live.len() - 1]),
-            percent(growth, live[0])
-        ),
+        bytes,
+        title,
+        seen,
         figures: Vec::new(),
-        may_mean: match material.config.allocator {
-            AllocatorKind::Torch => "Something keeps a reference from each step: a list of losses or outputs with their \
-                   graph, a cache, state that grows with the sequence. Caches that fill up to a limit look the same while \
-                   they fill.",
-            AllocatorKind::Driver => "Something keeps a buffer from each step: a list of results, a cache, state that grows \
-                   with the sequence, a buffer that is never dropped. Caches that fill up to a limit look the same while \
-                   they fill.",
-        }
-        .to_owned(),
+        may_mean: may_mean.to_owned(),
         to_try: vec![
             "Look at the call sites that grew, and at who holds what they make.".to_owned(),
-            match material.config.allocator {
-                AllocatorKind::Torch => "Keep loss.item() or loss.detach() instead of loss; clear lists between steps.",
-                AllocatorKind::Driver => "Copy to the host what is kept of a step, and drop its buffers; reuse buffers from step to step.",
-            }
-            .to_owned(),
+            to_try.to_owned(),
         ],
-        tables: vec![grown_sites(material, moments)],
+        tables: vec![table],
         evidence: vec![
             Evidence::range("stacks of what stayed", EvidenceOf::CallStacks, moments)
                 .with_selection(Selection::RetainedFrom(moments)),
@@ -70,6 +164,87 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
                 .with_filter(stayed_filter(moments)),
             Evidence::range("the steps", EvidenceOf::LiveMemory, moments),
         ],
+    }
+}
+
+/// What growth may mean, and what to try.
+fn advice(allocator: AllocatorKind) -> (&'static str, &'static str) {
+    match allocator {
+        AllocatorKind::Torch => (
+            "Something keeps a reference from each step: a list of losses or outputs with their graph, a cache, state that \
+             grows with the sequence. Caches that fill up to a limit look the same while they fill.",
+            "Keep loss.item() or loss.detach() instead of loss; clear lists between steps.",
+        ),
+        AllocatorKind::Driver => (
+            "Something keeps a buffer from each step: a list of results, a cache, state that grows with the sequence, a \
+             buffer that is never dropped. Caches that fill up to a limit look the same while they fill.",
+            "Copy to the host what is kept of a step, and drop its buffers; reuse buffers from step to step.",
+        ),
+    }
+}
+
+/// What steps made at one call site and nothing frees.
+#[derive(Debug, PartialEq, Eq)]
+struct KeptSite {
+    site: CallSiteId,
+    bytes: u64,
+    count: u64,
+    /// The least of any step.
+    per_step_bytes: u64,
+    /// The first step that kept something, by its place.
+    first_step: usize,
+    /// Number of steps from there to the last one that kept something.
+    steps: u64,
+}
+
+/// The call sites of which all steps keep something, at least [`FEW`], most bytes first. Rarely are the first steps and
+/// the last one recorded as a whole, so the first [`WARM_UP`] and what follows the last whole one may lack.
+fn kept_sites(material: Material<'_>, steps: &Steps) -> Vec<KeptSite> {
+    let table = &material.device.history.allocations;
+    let site_of = material.device.site_of();
+    let mut found: HashMap<CallSiteId, Vec<(usize, u64)>> = HashMap::new();
+    let kept = (0..table.len()).filter(|&row| table.died[row] == NEVER && table.born[row] > 0);
+    for row in kept {
+        let born = table.born[row];
+        let step = steps.steps.partition_point(|step| step.moments.1 < born);
+        let is_inside = steps
+            .steps
+            .get(step)
+            .is_some_and(|step| step.moments.0 < born);
+        let site = site_of.get(row).copied().unwrap_or(CallSiteId::NONE);
+        if is_inside && site != CallSiteId::NONE {
+            found
+                .entry(site)
+                .or_default()
+                .push((step, table.bytes[row]));
+        }
+    }
+    let last_whole = steps.steps.iter().rposition(|step| step.is_whole);
+    let mut kept: Vec<KeptSite> = found
+        .into_iter()
+        .filter_map(|(site, rows)| kept_site(site, &rows, last_whole?))
+        .collect();
+    kept.sort_by_key(|kept| (std::cmp::Reverse(kept.bytes), kept.site));
+    kept
+}
+
+/// `rows` are the steps and bytes of what a call site made that nothing frees, in order of the steps.
+fn kept_site(site: CallSiteId, rows: &[(usize, u64)], last_whole: usize) -> Option<KeptSite> {
+    let by_step: Vec<u64> = rows
+        .chunk_by(|a, b| a.0 == b.0)
+        .map(|of_step| saturating_sum(of_step.iter().map(|row| row.1)))
+        .collect();
+    let (first_step, last) = (rows.first()?.0, rows.last()?.0);
+    let is_in_all = by_step.len() == last - first_step + 1;
+    let lasts = first_step <= WARM_UP && last >= last_whole && by_step.len() >= FEW;
+    let per_step_bytes = *by_step.iter().min()?;
+    (is_in_all && lasts && per_step_bytes >= SMALLEST_GROWTH_BYTES).then(|| KeptSite {
+        site,
+        bytes: saturating_sum(by_step.iter().copied()),
+        count: rows.len() as u64,
+        per_step_bytes,
+        first_step,
+        steps: by_step.len() as u64,
     })
 }
 
@@ -126,7 +301,29 @@ fn grown_sites(material: Material<'_>, (from, to): (u32, u32)) -> FindingTable {
 
 #[cfg(test)]
 mod tests {
-    use super::trend;
+    use super::{KeptSite, kept_site, trend};
+    use crate::analysis::code::call_sites::CallSiteId;
+
+    #[test]
+    fn every_step_must_keep_something() {
+        let mib = 1 << 20;
+        let kept = |rows: &[(usize, u64)]| kept_site(CallSiteId(7), rows, 2);
+        let expected = KeptSite {
+            site: CallSiteId(7),
+            bytes: 130 * mib,
+            count: 4,
+            per_step_bytes: 40 * mib,
+            first_step: 0,
+            steps: 3,
+        };
+        let rows = [(0, 40 * mib), (1, 40 * mib), (1, 10 * mib), (2, 40 * mib)];
+        assert_eq!(kept(&rows), Some(expected));
+        assert_eq!(kept(&rows[1..]), None, "too few");
+        assert_eq!(kept(&[(0, mib), (1, mib), (3, mib)]), None, "not in all");
+        assert_eq!(kept_site(CallSiteId(7), &rows, 3), None, "not in the last");
+        assert_eq!(kept(&[(0, mib), (1, 9), (2, mib)]), None, "hardly anything");
+        assert_eq!(kept(&[]), None);
+    }
 
     #[test]
     fn a_trend_rises_for_good() {

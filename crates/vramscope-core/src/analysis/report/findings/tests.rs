@@ -104,6 +104,44 @@ fn a_healthy_run_has_no_findings() {
     assert_eq!(found.ooms, 0);
 }
 
+/// Three training steps as stacks show them; `kept` of each is never freed.
+fn unnamed_steps(kept: &str) -> String {
+    const FORWARD: &str = "torch/nn/modules/module.py:1:_call_impl > m.py:3:forward";
+    const BACKWARD: &str = "engine.cpp:0:torch::autograd::Engine::thread_main(x)";
+    const STEP: &str = "train.py:12:step > torch/optim/adam.py:7:step";
+    let mut story = "alloc w 400MiB model.py:1:init\n".to_owned();
+    for step in 0..3 {
+        story += &format!(
+            "alloc k{step} 40MiB train.py:11:step\nalloc a{step} 100MiB train.py:10:step > {FORWARD}\nalloc g{step} 90MiB {BACKWARD}\nfree a{step} {BACKWARD}\n\
+             alloc t{step} 9MiB {STEP}\nfree t{step} {STEP}\nfree g{step} train.py:13:step > torch/optim/optimizer.py:1:zero_grad\n{kept}"
+        )
+        .replace('$', &step.to_string());
+    }
+    story + "alloc x 1MiB end.py:1:end"
+}
+
+#[test]
+fn three_unnamed_steps_show_a_leak() {
+    let found = of_story(&unnamed_steps(""));
+    let growth = get(&found, FindingKind::Growth);
+    assert_eq!(
+        growth.title,
+        "Live memory grows by 40.0 MiB per step, at train.py:11 step"
+    );
+    assert_eq!(growth.bytes, 120 << 20);
+    assert!(
+        growth.seen.contains("3 steps") && growth.seen.contains("inferred"),
+        "{}",
+        growth.seen
+    );
+    let found = of_story(&unnamed_steps("free k$\n"));
+    assert!(
+        !kinds(&found).contains(&FindingKind::Growth),
+        "{:#?}",
+        found.findings
+    );
+}
+
 #[test]
 fn a_list_that_is_never_cleared_grows() {
     let mut story = "alloc w 400MiB model.py:1:init\nwait 10us\n".to_owned();

@@ -37,7 +37,7 @@ fn annotations_by_name_place_and_edge() {
         let Some(any) = all(device).next() else {
             panic!("the fixture has annotations");
         };
-        let name = device.snapshot().strings.get(any.name).to_owned();
+        let name = any.name.text(&device.snapshot().strings).to_owned();
         let named = ranges_named(
             &Pattern {
                 text: name.clone(),

@@ -1,20 +1,22 @@
-//! Finds the steps of a training run among the named ranges.
+//! Finds the steps of a training run among the named and the inferred ranges.
 //!
-//! Only names tell, so the result includes the evidence. The profiler's own steps are the best evidence, then ranges
+//! The result includes the evidence. The profiler's own steps are the best evidence, then ranges
 //! named step, iteration, batch or epoch with a number, then repeated ranges with such a name but without a number. If
-//! there are none of these, each optimizer step ends a step.
+//! there are none of these, each optimizer step ends a step: the annotated ones, or else those that stacks show. An
+//! optimizer that allocates nothing is not seen; then each backward pass ends a step.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{LaneKind, LaneRange, Lanes};
+use super::{LaneKind, LaneRange, Lanes, RangeName};
 use crate::Snapshot;
 use crate::analysis::time::history::History;
+use crate::analysis::time::phase::Phase;
 use crate::analysis::time::range_totals::{RangeSums, RangeTotals};
 use crate::analysis::time::selection::Moments;
 use crate::ids::StringId;
-use crate::model::NO_TIME;
+use crate::model::{NO_TIME, StringTable};
 
 /// The evidence by which steps were found.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -30,13 +32,27 @@ pub enum StepsBy {
     Repeated,
     /// Each step ends with an optimizer step.
     Optimizer,
+    /// Each step ends with a step of the optimizer, as stacks tell.
+    InferredOptimizer,
+    /// Each step ends with a backward pass, as stacks tell.
+    InferredBackward,
+    /// Each step begins with the same code, and the code after it repeats.
+    InferredRepetition,
+}
+
+impl StepsBy {
+    /// Whether the program names neither its steps nor its optimizer.
+    #[must_use]
+    pub fn is_inferred(self) -> bool {
+        self >= Self::InferredOptimizer
+    }
 }
 
 /// One step.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Step {
     /// The name given by the program. For steps found by the optimizer, the name of the optimizer step.
-    pub name: StringId,
+    pub name: RangeName,
     /// The number in its name, or else its index.
     pub number: u64,
     /// The state before its first event and after its last one.
@@ -49,6 +65,17 @@ pub struct Step {
     pub is_whole: bool,
     /// Totals of the live bytes during it.
     pub totals: RangeTotals,
+}
+
+impl Step {
+    /// Its name; of a step without one, its number.
+    #[must_use]
+    pub fn title(&self, strings: &StringTable) -> String {
+        match self.name {
+            RangeName::Step => format!("step {}", self.number),
+            name => name.text(strings).to_owned(),
+        }
+    }
 }
 
 /// The steps of one device in order of time, without overlaps.
@@ -73,23 +100,23 @@ pub fn steps(
 ) -> Option<Steps> {
     let mut groups: BTreeMap<Key, Vec<Candidate>> = BTreeMap::new();
     let mut names = Names::new(snapshot);
-    for kind in [LaneKind::Annotations, LaneKind::UserMetadata] {
+    for kind in [
+        LaneKind::Annotations,
+        LaneKind::UserMetadata,
+        LaneKind::Inferred,
+    ] {
         for (lane, row, range) in ranges_of(lanes, kind) {
-            let Some(found) = names.read(range.name) else {
+            let Some((by, rank, number, pattern)) = names.evidence(kind, range.name) else {
                 continue;
             };
-            if let Some(by) = found.by(kind) {
-                let key = (by, found.rank, row, found.pattern.clone(), lane);
-                let number = found.number;
-                let candidate = Candidate {
-                    range: *range,
-                    number,
-                };
-                groups.entry(key).or_default().push(candidate);
-            }
+            let key = (by, rank, row, pattern.to_owned(), lane);
+            let range = *range;
+            let candidate = Candidate { range, number };
+            groups.entry(key).or_default().push(candidate);
         }
     }
-    groups.retain(|key, ranges| key.0 != StepsBy::Repeated || ranges.len() > 1);
+    let needs_several = |by: StepsBy| by == StepsBy::Repeated || by.is_inferred();
+    groups.retain(|key, ranges| !needs_several(key.0) || ranges.len() > 1);
     let best = groups.keys().map(|key| (key.0, key.1, key.2)).next()?;
     // Of several equally good names, the one with most ranges wins.
     let (key, candidates) = groups
@@ -98,7 +125,9 @@ pub fn steps(
         .rev()
         .max_by_key(|(_, ranges)| ranges.len())?;
     let spans = match key.0 {
-        StepsBy::Optimizer => between_ends(history, &candidates),
+        StepsBy::Optimizer | StepsBy::InferredOptimizer | StepsBy::InferredBackward => {
+            between_ends(history, &candidates)
+        }
         StepsBy::NumberedMetadata => joined(&candidates),
         _ => apart(&candidates),
     };
@@ -108,6 +137,39 @@ pub fn steps(
         by: key.0,
         pattern: key.3,
         steps: steps.collect(),
+    })
+}
+
+/// Steps that begin where a program repeats itself, from the moment before each; `None` of none. The last one lasts to the
+/// end.
+#[must_use]
+pub fn repeated_steps(history: &History, sums: &RangeSums, begins: &[u32]) -> Option<Steps> {
+    let ends = begins.iter().skip(1).map(|&next| (next, false));
+    let ends = ends.chain([(history.event_count, true)]);
+    let time = |moment: u32| history.moment_start_us.get(moment as usize).copied();
+    let spans = begins
+        .iter()
+        .zip(ends)
+        .map(|(&from, (to, is_open_end))| Span {
+            range: LaneRange {
+                name: RangeName::Step,
+                from,
+                to,
+                start_us: time(from + 1).unwrap_or(NO_TIME),
+                end_us: time(to).unwrap_or(NO_TIME),
+                is_open_start: false,
+                is_open_end,
+            },
+            number: None,
+        });
+    let steps = (0..).zip(spans);
+    let steps: Vec<Step> = steps
+        .map(|(place, span)| span.step(place, history, sums))
+        .collect();
+    (!steps.is_empty()).then(|| Steps {
+        by: StepsBy::InferredRepetition,
+        pattern: "repeated code".to_owned(),
+        steps,
     })
 }
 
@@ -195,7 +257,13 @@ fn between_ends(history: &History, candidates: &[Candidate]) -> Vec<Span> {
         if range.to < from {
             continue;
         }
+        // An inferred phase ends a step, but is not its name.
+        let range_name = match range.name {
+            RangeName::Phase(_) => RangeName::Step,
+            name => name,
+        };
         let range = LaneRange {
+            name: range_name,
             from,
             start_us,
             is_open_start,
@@ -248,6 +316,27 @@ impl<'a> Names<'a> {
     fn new(snapshot: &'a Snapshot) -> Self {
         let read = BTreeMap::new();
         Self { snapshot, read }
+    }
+
+    /// What the name of a range tells: the evidence, the rank of the word, the number, and the name with `#` for it.
+    fn evidence(
+        &mut self,
+        kind: LaneKind,
+        name: RangeName,
+    ) -> Option<(StepsBy, usize, Option<u64>, &str)> {
+        match name {
+            RangeName::Recorded(name) => {
+                let found = self.read(name)?;
+                Some((found.by(kind)?, found.rank, found.number, &found.pattern))
+            }
+            RangeName::Phase(Phase::Optimizer) => {
+                Some((StepsBy::InferredOptimizer, 0, None, "optimizer step"))
+            }
+            RangeName::Phase(Phase::Backward) => {
+                Some((StepsBy::InferredBackward, 0, None, "backward pass"))
+            }
+            RangeName::Phase(Phase::Forward) | RangeName::Step => None,
+        }
     }
 
     fn read(&mut self, name: StringId) -> Option<&Reading> {

@@ -46,7 +46,7 @@ fn shown(snapshot: &Snapshot, lanes: &Lanes, kind: LaneKind) -> Vec<(String, usi
     let mut all = Vec::new();
     for (row, ranges) in rows.iter().enumerate() {
         for range in ranges {
-            let name = snapshot.strings.get(range.name).to_owned();
+            let name = range.name.text(&snapshot.strings).to_owned();
             all.push((name, row, range.from, range.to));
         }
     }
@@ -169,7 +169,7 @@ fn threads_and_domains_have_lanes_of_their_own() {
     assert_eq!(&names[..3], ["main", "8", "NCCL · main"]);
     let rows = |lane: usize| -> Vec<Vec<_>> {
         let rows = lanes.lanes[lane].rows.iter();
-        let name = |range: &LaneRange| snapshot.strings.get(range.name);
+        let name = |range: &LaneRange| range.name.text(&snapshot.strings);
         rows.map(|row| row.iter().map(name).collect()).collect()
     };
     assert_eq!(rows(0), [["step"], ["copy"]]);
@@ -283,7 +283,7 @@ fn steps_that_touch_at_one_time_are_all_found() {
 
 fn range(start_us: i64, length: i64) -> LaneRange {
     LaneRange {
-        name: StringId(0),
+        name: RangeName::Step,
         from: 0,
         to: 0,
         start_us,

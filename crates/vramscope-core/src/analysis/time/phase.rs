@@ -1,0 +1,41 @@
+//! The phases of a training or inference program. The file rarely names them: `roles` infers them.
+
+use serde::{Deserialize, Serialize};
+
+/// A phase of a program.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Modules compute their outputs.
+    Forward,
+    /// Gradients are computed, and parts of the forward pass again with activation checkpointing.
+    Backward,
+    /// The optimizer changes the parameters.
+    Optimizer,
+}
+
+impl Phase {
+    /// All phases, in the order of a training step.
+    pub const ALL: [Self; 3] = [Self::Forward, Self::Backward, Self::Optimizer];
+
+    /// Its name in all outputs.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::Backward => "backward",
+            Self::Optimizer => "optimizer",
+        }
+    }
+}
+
+/// A run of events of one phase.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PhaseRange {
+    /// Their phase.
+    pub phase: Phase,
+    /// The moment before its first event.
+    pub from: u32,
+    /// The moment after its last event, greater than `from`.
+    pub to: u32,
+}
