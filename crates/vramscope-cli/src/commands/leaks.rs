@@ -94,7 +94,10 @@ impl Options {
             Some(name) => (Some(called(device, name)?), String::new()),
             None => match steps_of(device) {
                 Some(steps) => (Some(steps), String::new()),
-                None => (None, "no annotation looks like a step, and stacks show none".to_owned()),
+                None => (
+                    None,
+                    "no annotation looks like a step, and stacks show none".to_owned(),
+                ),
             },
         };
         let found = found.map(|found| (found.steps.len(), self.without_warm_up(found)));
