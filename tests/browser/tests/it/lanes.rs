@@ -28,7 +28,7 @@ fn nth_range(snapshot: &Snapshot, lanes: &Lanes, name: &str, n: usize) -> (usize
     let lane = lanes.of_kind(LaneKind::Annotations).next().unwrap();
     let rows = lane.rows.iter().enumerate();
     let mut ranges = rows.flat_map(|(row, ranges)| ranges.iter().map(move |range| (row, *range)));
-    let is_called = |range: &LaneRange| snapshot.strings.get(range.name) == name;
+    let is_called = |range: &LaneRange| range.name.text(&snapshot.strings) == name;
     ranges
         .find_map({
             let mut left = n;

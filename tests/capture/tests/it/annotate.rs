@@ -59,7 +59,7 @@ fn around_allocations(snapshot: &Snapshot) -> Vec<String> {
     let names = |moment| {
         let names = lanes
             .around(moment)
-            .map(|(_, range)| snapshot.strings.get(range.name));
+            .map(|(_, range)| range.name.text(&snapshot.strings));
         names.collect::<Vec<_>>().join(" > ")
     };
     allocs.map(names).collect()
