@@ -156,7 +156,7 @@ impl Options {
         held(&mut part, failure);
         let why = failure.verdict().words().to_owned();
         part.fact("why", "why", Cell::Text(why));
-        let explanation = failure.may_mean(&failures.config);
+        let explanation = failure.may_mean();
         part.fact("explanation", "", Cell::Text(explanation));
         live_table(&mut part, device, self.grouping, failure.moment);
         if let Some(table) = part.tables.last_mut() {

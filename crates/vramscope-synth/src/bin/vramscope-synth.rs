@@ -106,9 +106,11 @@ fn main() -> io::Result<()> {
         }
         Command::Scenario { name, seed, target } => {
             let known = scenario::ALL.into_iter().find(|(known, _)| *known == name);
-            let (_, make) =
-                known.ok_or_else(|| io::Error::other(format!("no scenario is called {name:?}")))?;
-            save(&make(seed), &target)?;
+            let made = known.map(|(_, make)| make(seed));
+            let made = made.or_else(|| scenario::failure(&name));
+            let made =
+                made.ok_or_else(|| io::Error::other(format!("no scenario is called {name:?}")))?;
+            save(&made, &target)?;
         }
         Command::Samples { dir } => list(&samples::write_all(&dir)?),
         Command::Fixtures { dir } => list(&fixtures::write_all(&dir)?),

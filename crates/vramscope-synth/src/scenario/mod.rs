@@ -4,6 +4,7 @@
 
 mod annotated;
 mod expandable;
+mod failures;
 mod fragmented;
 mod host;
 mod multi_device;
@@ -14,6 +15,7 @@ mod torture;
 
 pub use annotated::annotated;
 pub use expandable::expandable;
+pub use failures::{FAILURES, failure};
 pub use fragmented::fragmented;
 pub use host::host;
 pub use multi_device::multi_device;

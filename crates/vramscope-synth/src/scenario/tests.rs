@@ -28,6 +28,16 @@ fn every_scenario_is_small_and_consistent() {
 }
 
 #[test]
+fn every_failure_is_told() {
+    for (name, _) in FAILURES {
+        let snapshot = failure(name).unwrap();
+        assert_eq!(actions(&snapshot, &Action::Oom), 1, "{name}");
+        let bytes = snapshot.to_pickle(&WriteOptions::new(Producer::Python(2, 15)));
+        crate::check::assert_consistent(&bytes, name);
+    }
+}
+
+#[test]
 fn the_oom_is_the_last_thing_that_happens() {
     let snapshot = oom(1);
     assert_eq!(

@@ -34,7 +34,7 @@ use crate::analysis::recording::Device;
 use crate::analysis::search::filter::{Filter, rows};
 use crate::analysis::time::selection::{Moments, Selection};
 
-pub use failed_request::{FailedRequest, FreePlace, Verdict};
+pub use failed_request::{FailedRequest, FreePlace, Verdict, WaitedBlock};
 pub use words::{counted, place_label, sized_place_label};
 
 /// Findings about fewer bytes are left out.

@@ -1,5 +1,6 @@
 //! A failed request in figures and in text (`words`): its size, what was free, and why it could not be served.
 
+mod waited;
 mod words;
 
 use std::collections::HashMap;
@@ -15,24 +16,38 @@ use crate::analysis::memory::capacity::stated;
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::memory::gap::{Arena, Gap, gap};
 use crate::analysis::memory::releases::Releases;
+use crate::analysis::memory::settings::AllocatorConfig;
 use crate::analysis::recording::Device;
 use crate::ids::{EventId, StackId};
 use crate::model::Streams;
 use crate::units::Bytes;
 
+pub use waited::WaitedBlock;
+
 /// The driver maps memory in pages of this size.
 const PAGE_BYTES: u64 = 2 << 20;
+
+/// Others matter if they hold at least this part of the device: a tenth.
+const OTHERS_PART: u64 = 10;
+/// The part of the device that a program's own context and libraries may take: a twentieth.
+const CONTEXT_PART: u64 = 20;
 
 /// Why a request failed: the first of these that applies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The device reported enough free memory for the segment.
+    /// The device reported enough free memory for the segment, and the settings limit the process to a share of it.
+    Limit,
+    /// The device reported enough free memory for the segment: CUDA was not even asked, or another process was quicker.
     DeviceHadEnough,
     /// The file has no reliable segments, so free blocks are unknown.
     Unknown,
+    /// A block of the request's own arena was large enough, but waited for another stream until it was too late.
+    Waited,
     /// A free block of the request's own arena and size class was large enough, if its derived size is right.
     OwnBlockFits,
+    /// The request's own private pool had segments in which nothing was live, and with them CUDA had had enough.
+    PoolNotEmptied,
     /// A free block of another pool, stream or size class was large enough.
     OtherBlockFits,
     /// The free blocks of its own arena and size class were large enough together.
@@ -43,6 +58,8 @@ pub enum Verdict {
     PiecesAndDeviceSuffice,
     /// All free memory together was enough.
     AllFreeSuffices,
+    /// It was not, but without what others had taken of the device it would have been.
+    Others,
     /// All free memory together was not enough.
     Short,
 }
@@ -52,7 +69,11 @@ impl Verdict {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Self::DeviceHadEnough => "a limit, or another process",
+            Self::Limit => "the limit of the process",
+            Self::DeviceHadEnough => "refused without need: a limit?",
+            Self::Waited => "a block waited for a stream",
+            Self::PoolNotEmptied => "its pool kept empty segments",
+            Self::Others => "held by others",
             Self::SegmentTooLarge => "no room for a segment",
             Self::Unknown => "not known",
             Self::OwnBlockFits => "a free block was not used",
@@ -65,7 +86,7 @@ impl Verdict {
 }
 
 /// A failed request in figures.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct FailedRequest {
     /// The moment after its `oom` event.
     pub moment: u32,
@@ -104,6 +125,12 @@ pub struct FailedRequest {
     pub kind: AllocatorKind,
     /// Capacity of the device in bytes; `None` if unknown.
     pub device_bytes: Option<u64>,
+    /// The most bytes that this process is known to have had, or could have had, at any moment.
+    pub earlier_bytes: u64,
+    /// The share of the device that the settings grant this process, if below 1.
+    pub granted_share: Option<f64>,
+    /// A block that was large enough, but waited for another stream.
+    pub waited: Option<WaitedBlock>,
 }
 
 impl FailedRequest {
@@ -147,7 +174,24 @@ impl FailedRequest {
             has_state: has_segments,
             kind,
             device_bytes: stated(snapshot, history.device),
+            earlier_bytes: device
+                .capacity()
+                .map_or(0, |capacity| capacity.bytes)
+                .max(history.most_reserved_bytes()),
+            granted_share: AllocatorConfig::of(snapshot)
+                .memory_fraction
+                .filter(|&share| share < 1.0),
+            waited: None,
         };
+        if has_segments && kind == AllocatorKind::Torch {
+            let is_own = |place: u32| {
+                let segment = &state.segments[place as usize];
+                let arena = state.groups.get(segment.group as usize).map(Arena::of);
+                failure.is_own(arena, segment.size_class)
+            };
+            let fitting = waited::fitting(state, is_own, event.size);
+            failure.waited = waited::waited(device, moment, fitting);
+        }
         for segment in &state.segments {
             let own = failure.is_own(
                 state.groups.get(segment.group as usize).map(Arena::of),
@@ -193,11 +237,18 @@ impl FailedRequest {
         let wanted = self.requested_bytes;
         let device = self.device_free_bytes;
         if device >= self.segment_bytes {
-            Verdict::DeviceHadEnough
+            match self.granted_share {
+                Some(_) => Verdict::Limit,
+                None => Verdict::DeviceHadEnough,
+            }
         } else if !self.has_state {
             Verdict::Unknown
+        } else if self.waited.is_some() {
+            Verdict::Waited
         } else if self.own_largest_bytes >= wanted {
             Verdict::OwnBlockFits
+        } else if self.pool_could_give_back() {
+            Verdict::PoolNotEmptied
         } else if self.other_fitting > 0 {
             Verdict::OtherBlockFits
         } else if self.own_free_bytes >= wanted {
@@ -208,8 +259,45 @@ impl FailedRequest {
             Verdict::PiecesAndDeviceSuffice
         } else if self.all_free_bytes() >= wanted {
             Verdict::AllFreeSuffices
+        } else if self.others_suffice() {
+            Verdict::Others
         } else {
             Verdict::Short
+        }
+    }
+
+    /// Whether empty segments of the request's private pool and the device together had enough. Those of the default pool
+    /// are given back before a request fails.
+    fn pool_could_give_back(&self) -> bool {
+        let both = self.gap.empty_bytes.saturating_add(self.device_free_bytes);
+        let is_private = self.kind == AllocatorKind::Torch && self.arena.pool.is_private();
+        is_private && self.gap.empty_bytes > 0 && both >= self.segment_bytes
+    }
+
+    /// Whether others hold a good part of the device, and the request would have been served without them.
+    fn others_suffice(&self) -> bool {
+        let others = match self.others_bytes() {
+            // Every program's context, modules and libraries take some.
+            Some(bytes) if bytes >= self.device_bytes.unwrap_or(0) / OTHERS_PART => {
+                bytes.saturating_sub(self.device_bytes.unwrap_or(0) / CONTEXT_PART)
+            }
+            Some(_) => 0,
+            None => self.taken_bytes(),
+        };
+        others > 0 && self.all_free_bytes().saturating_add(others) >= self.requested_bytes
+    }
+
+    /// Bytes of the device that this process once had, or could have had, and that others hold now.
+    #[must_use]
+    pub fn taken_bytes(&self) -> u64 {
+        let now = self
+            .gap
+            .reserved_bytes
+            .saturating_add(self.device_free_bytes);
+        if self.has_state {
+            self.earlier_bytes.saturating_sub(now)
+        } else {
+            0
         }
     }
 

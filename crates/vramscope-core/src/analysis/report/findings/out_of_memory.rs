@@ -62,7 +62,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             &by_operator_at(material.device.call_sites(), failure.stack),
         ),
         figures: failure.figures(),
-        may_mean: failure.may_mean(material.config),
+        may_mean: failure.may_mean(),
         to_try: failure.to_try(material.config),
         tables: [live_table].into_iter().chain(free_table).collect(),
         evidence,

@@ -306,6 +306,42 @@ fn an_oom_without_segments_is_not_explained_by_blocks() {
     );
 }
 
+/// Each cause has words of its own, and its scenario has no other cause.
+#[test]
+fn failures_are_told_apart() {
+    let words = [
+        ("oom-waited", "pytorch#189504", "served from it at event"),
+        (
+            "oom-limited",
+            "per_process_memory_fraction grants this process 0.5",
+            "refused without asking CUDA",
+        ),
+        (
+            "oom-others",
+            "Others took 2.92 GiB of the device",
+            "would have been served",
+        ),
+        ("oom-pool", "pytorch#159674", "kept 600 MiB"),
+    ];
+    for (name, _, second) in words {
+        let bytes = scenario::failure(name)
+            .unwrap()
+            .to_pickle(&WriteOptions::new(Producer::Python(2, 15)));
+        let found = overviews(&decode(&bytes[..]).unwrap()).swap_remove(0);
+        let oom = get(&found, FindingKind::OutOfMemory);
+        for other in words {
+            let is_own = other.0 == name;
+            assert_eq!(
+                oom.may_mean.contains(other.1),
+                is_own,
+                "{name}: {}",
+                oom.may_mean
+            );
+        }
+        assert!(oom.may_mean.contains(second), "{name}: {}", oom.may_mean);
+    }
+}
+
 #[test]
 fn frees_that_wait() {
     let found = of_story(

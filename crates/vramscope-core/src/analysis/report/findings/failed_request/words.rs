@@ -137,18 +137,30 @@ impl FailedRequest {
 
     /// Why the request may have failed.
     #[must_use]
-    pub fn may_mean(&self, config: &AllocatorConfig) -> String {
+    pub fn may_mean(&self) -> String {
         if self.kind == AllocatorKind::Driver {
-            return driver_may_mean(self.verdict()).to_owned();
+            return match self.verdict() {
+                Verdict::Others => self.others_mean(),
+                verdict => driver_may_mean(verdict).to_owned(),
+            };
         }
         let text = match self.verdict() {
-            Verdict::DeviceHadEnough if config.memory_fraction.is_some_and(|share| share < 1.0) => {
-                "The device had enough, but the settings limit this process: per_process_memory_fraction is below 1."
-            }
+            Verdict::Limit => return self.limit_means(),
             Verdict::DeviceHadEnough => {
-                "Something other than the device's memory refused the request: a limit set by \
-                 set_per_process_memory_fraction(), or another process that took memory at that instant."
+                "The device had enough, so CUDA was most likely not even asked. PyTorch refuses by itself beyond a limit that \
+                 set_per_process_memory_fraction() set, and with throw_on_cudamalloc_oom. Or another process held the memory \
+                 at that instant."
             }
+            Verdict::Waited => return self.waited_means(),
+            Verdict::PoolNotEmptied => {
+                return format!(
+                    "The {} kept {} in segments in which nothing was live. The default pool gives such segments back to CUDA \
+                     and tries again; a private pool does not (pytorch#159674). With them, CUDA had had enough.",
+                    self.arena.pool,
+                    Bytes(self.gap.empty_bytes)
+                );
+            }
+            Verdict::Others => return self.others_mean(),
             Verdict::SegmentTooLarge => {
                 return format!(
                     "The device had enough for the request, but PyTorch takes memory from CUDA in segments: for such \
@@ -186,6 +198,54 @@ impl FailedRequest {
         text.to_owned()
     }
 
+    fn limit_means(&self) -> String {
+        let share = self.granted_share.unwrap_or(1.0);
+        let of = match self.device_bytes {
+            Some(device) => format!(
+                ", which is {} of the device's {}",
+                Bytes((device as f64 * share) as u64),
+                Bytes(device)
+            ),
+            None => String::new(),
+        };
+        format!(
+            "The device had enough, but per_process_memory_fraction grants this process {share} of it{of}. PyTorch held {} and \
+             refused without asking CUDA.",
+            Bytes(self.gap.reserved_bytes)
+        )
+    }
+
+    fn waited_means(&self) -> String {
+        let block = self.waited.map_or(0, |block| block.bytes);
+        let served = match self.waited.and_then(|block| block.served) {
+            Some(moment) => format!(
+                " The same request was served from it at event {}, without new memory from CUDA.",
+                Count(moment.into())
+            ),
+            None => String::new(),
+        };
+        format!(
+            "A block of {} had been freed, but waited for an event of another stream. PyTorch waits for such blocks before it \
+             gives up, but then asks CUDA instead of looking at them again (pytorch#189504).{served}",
+            Bytes(block)
+        )
+    }
+
+    fn others_mean(&self) -> String {
+        match self.others_bytes() {
+            Some(bytes) => format!(
+                "Others held {} of the device: without them the request would have been served.",
+                Bytes(bytes)
+            ),
+            None => format!(
+                "Others took {} of the device: earlier, this process had or could have had {}. With that, the request would \
+                 have been served.",
+                Bytes(self.taken_bytes()),
+                Bytes(self.earlier_bytes)
+            ),
+        }
+    }
+
     /// What to try, a sentence each.
     #[must_use]
     pub fn to_try(&self, config: &AllocatorConfig) -> Vec<String> {
@@ -194,8 +254,21 @@ impl FailedRequest {
         }
         let verdict = self.verdict();
         let mut list: Vec<&str> = Vec::new();
-        if verdict == Verdict::DeviceHadEnough {
-            list.push("Look for set_per_process_memory_fraction() or per_process_memory_fraction, and at nvidia-smi.");
+        match verdict {
+            Verdict::DeviceHadEnough => list.push(
+                "Look for set_per_process_memory_fraction(), per_process_memory_fraction and throw_on_cudamalloc_oom, and at nvidia-smi.",
+            ),
+            Verdict::Limit => list.push("Raise per_process_memory_fraction, or take less."),
+            Verdict::Waited => list.push(
+                "Catch torch.OutOfMemoryError and try the request once more; or free such tensors earlier, use fewer \
+                 streams, or wait (torch.cuda.synchronize()) before large requests.",
+            ),
+            Verdict::PoolNotEmptied => list.push(
+                "Drop what the pool keeps before large requests: delete the MemPool when nothing of it is live, reserve its largest size first, \
+                 or use it for sizes that recur.",
+            ),
+            Verdict::Others => list.push("See who else is on the device: nvidia-smi lists processes and what each holds."),
+            _ => {}
         }
         let expandable = config.expandable_segments == Some(true);
         let is_scattered = matches!(
@@ -208,7 +281,12 @@ impl FailedRequest {
         if matches!(verdict, Verdict::OtherBlockFits | Verdict::AllFreeSuffices) {
             list.push("Allocate on fewer streams, share one pool between graphs, or free the other pool first.");
         }
-        list.push("Look through what was live then: what the loop still holds from before, saved activations, optimizer state.");
+        if !matches!(
+            verdict,
+            Verdict::Waited | Verdict::PoolNotEmptied | Verdict::Limit
+        ) {
+            list.push("Look through what was live then: what the loop still holds from before, saved activations, optimizer state.");
+        }
         if matches!(verdict, Verdict::Short | Verdict::SegmentTooLarge) {
             list.push("A smaller batch or sequence, activation checkpointing, or sharding.");
         }
@@ -219,7 +297,7 @@ impl FailedRequest {
     fn driver_to_try(&self) -> Vec<String> {
         let verdict = self.verdict();
         let mut list: Vec<&str> = Vec::new();
-        if verdict == Verdict::DeviceHadEnough {
+        if matches!(verdict, Verdict::DeviceHadEnough | Verdict::Limit) {
             list.push("Look for a limit of the pool (maxSize in cuMemPoolCreate), and at nvidia-smi for other processes.");
         }
         if verdict == Verdict::OwnBlockFits {
@@ -283,7 +361,12 @@ fn driver_may_mean(verdict: Verdict) -> &'static str {
         Verdict::AllFreeSuffices => {
             "Free memory is spread over several memory pools; no one of them has enough."
         }
-        Verdict::Short => {
+        // Others are told with their figures; the rest is only told of PyTorch's allocator.
+        Verdict::Others
+        | Verdict::Limit
+        | Verdict::Waited
+        | Verdict::PoolNotEmptied
+        | Verdict::Short => {
             "No other arrangement of memory would have helped: less must be live at that moment, or others must hold less."
         }
     }
