@@ -10,7 +10,7 @@ use crate::analysis::recording::{Device, Recording};
 use crate::analysis::roles::{Role, RoleFinding};
 use crate::analysis::time::history::StackSource;
 use crate::analysis::time::lifetime::{Lifetime, lifetime};
-use crate::ids::{AllocationId, BlockId, EventId, FrameId, SegmentId, StringId};
+use crate::ids::{AllocationId, BlockId, EventId, FrameId, SegmentId, StackId, StringId};
 use crate::model::{Action, BlockState, DeviceIndex, NO_TIME, PoolId, Segment};
 
 /// Limits for damaged or hostile files, whose details could otherwise be larger than the file. Real stacks have
@@ -277,7 +277,7 @@ pub fn allocation_details(device: Device<'_>, id: AllocationId) -> Option<Alloca
     })
 }
 
-fn text_of(snapshot: &Snapshot, id: Option<StringId>) -> Option<String> {
+pub(super) fn text_of(snapshot: &Snapshot, id: Option<StringId>) -> Option<String> {
     let text = clipped(snapshot, id?);
     (!text.is_empty()).then_some(text)
 }
@@ -359,16 +359,18 @@ fn stack_of(device: Device<'_>, id: AllocationId) -> (Vec<FrameDetails>, Option<
         StackSource::Block => StackOrigin::Block,
         StackSource::Free => StackOrigin::Free,
     };
-    let frames = snapshot.stacks.frames(stack);
+    let (frames, left_out) = stack_details(device.recording, stack);
+    (frames, stack.has_frames().then_some(origin), left_out)
+}
+
+/// The frames of a stack, innermost first, at most 4096; and the number of outermost ones that are left out.
+#[must_use]
+pub fn stack_details(recording: &Recording, stack: StackId) -> (Vec<FrameDetails>, u64) {
+    let frames = recording.snapshot.stacks.frames(stack);
     let left_out = frames.len().saturating_sub(FRAMES_LIMIT) as u64;
-    let frames = frames
-        .take(FRAMES_LIMIT)
-        .map(|frame| frame_details(device.recording, frame));
-    (
-        frames.collect(),
-        stack.has_frames().then_some(origin),
-        left_out,
-    )
+    let frames = frames.take(FRAMES_LIMIT);
+    let frames = frames.map(|frame| frame_details(recording, frame));
+    (frames.collect(), left_out)
 }
 
 /// A frame's details.

@@ -45,6 +45,25 @@ pub struct EventRow {
     pub reserved_change_bytes: i64,
 }
 
+impl EventRow {
+    /// What such an event means, in a few words; empty if the action says it.
+    #[must_use]
+    pub fn meaning(&self) -> &'static str {
+        match self.action {
+            Action::Alloc => "a block was handed out",
+            Action::FreeRequested => "the program gave it up; other streams may still use it",
+            Action::FreeCompleted => "the block is free",
+            Action::SegmentAlloc => "memory came from CUDA",
+            Action::SegmentFree => "memory went back to CUDA",
+            Action::SegmentMap => "an expandable segment grew",
+            Action::SegmentUnmap => "an expandable segment shrank",
+            Action::Snapshot => "a snapshot was taken",
+            Action::Oom => "a request failed",
+            _ => "",
+        }
+    }
+}
+
 /// The rows of a range of events, cut at the end of the trace.
 #[must_use]
 pub fn event_rows(device: Device<'_>, window: Range<u32>) -> Vec<EventRow> {

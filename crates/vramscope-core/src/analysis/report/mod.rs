@@ -6,6 +6,7 @@
 pub mod allocations;
 pub mod block_stacks;
 pub mod details;
+pub mod event_details;
 pub mod event_rows;
 pub mod facts;
 pub mod file_details;
