@@ -27,8 +27,8 @@ pub use vramscope_view::views::Picture;
 
 pub use ask::{Answer, Ask, Extra, Question, Slot};
 pub use details::{
-    AllocationExtent, Composition, Details, DetailsOf, MomentFacts, MomentOf, PlacedMoment,
-    Preview, RangeFacts, RangeOf,
+    AllocationExtent, Composition, Details, DetailsOf, EventAnswer, EventOf, MOST_LISTED,
+    MomentFacts, MomentOf, PlacedMoment, Preview, PreviewsOf, RangeFacts, RangeOf,
 };
 pub use facts::{
     Axes, DeviceFacts, Failure, FileFacts, Note, NoteLevel, Opened, Progress, Stage, UNASKED_BYTES,

@@ -63,6 +63,35 @@ pub struct FileKey {
     pub copy: u32,
 }
 
+/// What the details are about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pinned {
+    /// An allocation.
+    Allocation(AllocationId),
+    /// The event that leads to the cursor's moment.
+    Event,
+}
+
+impl Pinned {
+    /// The word for the event. Allocations are told by their number.
+    const EVENT: &str = "event";
+
+    fn word(self) -> String {
+        match self {
+            Self::Allocation(id) => id.0.to_string(),
+            Self::Event => Self::EVENT.to_owned(),
+        }
+    }
+
+    fn of_word(word: &str) -> Option<Self> {
+        if word == Self::EVENT {
+            return Some(Self::Event);
+        }
+        let number = word.parse().ok()?;
+        Some(Self::Allocation(AllocationId(number)))
+    }
+}
+
 /// The visible state of one device.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct DevicePlace {
@@ -80,8 +109,8 @@ pub struct DevicePlace {
     pub range: Option<Span>,
     /// The cursor's moment; `None` without a cursor.
     pub cursor: Option<u32>,
-    /// The pinned allocation; `None` if none is pinned.
-    pub pinned: Option<AllocationId>,
+    /// What is pinned; `None` if nothing is.
+    pub pinned: Option<Pinned>,
 }
 
 /// The visible state of the page. `C` are the choices of all views, `G` is the state of a file of
@@ -184,7 +213,7 @@ where
             ("y", y_bytes.map(span_text)),
             ("range", range.map(span_text)),
             ("at", cursor.map(|moment| moment.to_string())),
-            ("pin", pinned.map(|id| id.0.to_string())),
+            ("pin", pinned.map(Pinned::word)),
         ];
         let words = words.into_iter();
         words.filter_map(|(key, value)| Some((key.to_owned(), value?)))
@@ -232,7 +261,7 @@ where
                 y_bytes: get("y").and_then(span),
                 range: get("range").and_then(span),
                 cursor: number("at"),
-                pinned: number("pin").map(AllocationId),
+                pinned: get("pin").and_then(Pinned::of_word),
             },
         })
     }
@@ -360,7 +389,7 @@ mod tests {
                 x: Some((12.5, 900.0)),
                 range: Some((20.0, 30.0)),
                 cursor: Some(7),
-                pinned: Some(AllocationId(99)),
+                pinned: Some(Pinned::Allocation(AllocationId(99))),
                 ..DevicePlace::default()
             },
             ..Address::default()
@@ -376,6 +405,17 @@ mod tests {
              &at=7&pin=99&q=frame:attention%20size%3E100MiB%20%26%20%22a%3Db%22&v=1"
         );
         assert_eq!(Address::parse(&format!("#{text}")), Some(address()));
+    }
+
+    #[test]
+    fn an_event_is_pinned_by_a_word() {
+        let mut address = address();
+        address.place.pinned = Some(Pinned::Event);
+        let text = address.to_text();
+        assert!(text.contains("&at=7&pin=event&"), "{text}");
+        assert_eq!(Address::parse(&text), Some(address));
+        let pinned = |text: &str| <Address>::parse(text).unwrap().place.pinned;
+        assert_eq!(pinned("file=a~1&pin=nothing&v=1"), None);
     }
 
     #[test]
@@ -439,7 +479,7 @@ mod tests {
                     y_bytes: y.map(span),
                     range: x.map(span),
                     cursor,
-                    pinned: pinned.map(AllocationId),
+                    pinned: pinned.map(|id| Pinned::Allocation(AllocationId(id))),
                     ..DevicePlace::default()
                 },
                 ..<Address>::default()

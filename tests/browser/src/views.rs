@@ -160,7 +160,6 @@ fn steps(page: &mut Page) -> Result<Value> {
 /// Measures flame graphs of the live memory at moments all over the timeline.
 fn flames(page: &mut Page, (x_px, y_px): (f64, f64)) -> Result<Value> {
     let mut times = Vec::new();
-    choose_cursor_flame(page)?;
     for step in 0..STEPS {
         show(page, 1)?;
         // A click above all bands chooses a moment and pins nothing.
@@ -170,13 +169,6 @@ fn flames(page: &mut Page, (x_px, y_px): (f64, f64)) -> Result<Value> {
         times.extend(show(page, 5)?);
     }
     Ok(summary(&mut times))
-}
-
-/// Switches the flame graph to the cursor's moment, by the page's address.
-fn choose_cursor_flame(page: &mut Page) -> Result<()> {
-    page.pause(Duration::from_secs(1))?;
-    page.eval("location.hash = location.hash.replace(/&flame\\.what=[^&]*/, '').replace(/&v=1$/, '&flame.what=cursor&v=1'); null")?;
-    page.pause(Duration::from_millis(500))
 }
 
 /// Measures the time from typing into the search box to its summary of the matches.

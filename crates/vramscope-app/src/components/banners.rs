@@ -43,7 +43,7 @@ pub(super) fn Banners(props: &BannersProps) -> Html {
         let dispatch = commands.dispatch.clone();
         Callback::from(move |_: MouseEvent| {
             dispatch.emit(Action::View(ViewKind::Timeline));
-            dispatch.emit(Action::Navigate(Navigation::Oom(moment)));
+            dispatch.emit(Action::Navigate(Navigation::Event(moment)));
         })
     };
     let further = notes.len().saturating_sub(SHOWN);

@@ -88,6 +88,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
             <main class="workspace"><Rail view={ViewKind::Facts} /><FactsView session={session.clone()} file={file.clone()} theme={props.theme} /></main>
         };
     };
+    let places = state.places().unwrap_or_default();
     let given = ViewProps {
         session: session.clone(),
         id: props.id,
@@ -97,6 +98,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
             .bounds()
             .unwrap_or_else(|| facts.bounds(file.picture, file.axis)),
         view: view.clone(),
+        places,
         search: state.search.clone(),
         choices: state.choices.clone(),
         box_mode: state.box_mode,
@@ -123,7 +125,8 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
             <main class="workspace">
                 <Rail view={state.view} />
                 { center }
-                <DetailsPanel session={session.clone()} {look} facts={facts.clone()} view={view.clone()} lanes={state.view.picture().map(|_| state.choices.lanes)}
+                <DetailsPanel session={session.clone()} {look} facts={facts.clone()} view={view.clone()} {places}
+                    shown={state.view} lanes={state.choices.lanes} compare={state.choices.compare.clone()}
                     search={state.search.text.clone()}
                     is_open={state.details_open} width_px={state.details_width_px} />
             </main>
@@ -152,7 +155,7 @@ fn use_questions(session: &Session, look: &Look, view: Option<&DeviceView>) {
     use_known(session, range(selected_before), false);
     let visible_before = view.and_then(|view| view.came_from);
     use_known(session, range(visible_before), false);
-    let pinned = view.and_then(|view| view.pinned);
+    let pinned = view.and_then(DeviceView::pinned);
     let details = pinned.map(|allocation| DetailsOf { device, allocation });
     let is_known = view.is_some_and(|view| view.details.is_some());
     use_known(session, details, is_known);

@@ -1,17 +1,18 @@
-//! The legend: what colours stand for, with the bytes of each at the peak.
+//! The legend: what colours stand for, with the bytes of each among what is selected.
 
 use yew::prelude::*;
 
 use super::commands::{Commands, use_commands};
 use super::site_label::site_label;
-use crate::protocol::{ColourBy, LegendEntry, LegendOf, Picture};
+use crate::protocol::LegendEntry;
 use crate::state::{Action, Shared, sentences};
 use vramscope_view::display;
 
 #[derive(Properties, PartialEq)]
 pub(super) struct LegendListProps {
-    /// The legend's question.
-    pub(super) of: LegendOf,
+    pub(super) title: AttrValue,
+    /// Whether it is about pieces of segments.
+    pub(super) is_of_segments: bool,
     pub(super) legend: Shared<Vec<LegendEntry>>,
     /// The search text: the row with the same term is marked.
     pub(super) search: AttrValue,
@@ -21,20 +22,10 @@ pub(super) struct LegendListProps {
 #[component]
 pub(super) fn LegendList(props: &LegendListProps) -> Html {
     let commands = use_commands();
-    let is_of_segments = props.of.picture == Picture::Segments;
-    let what = if is_of_segments {
-        "Reserved at the peak"
-    } else {
-        "Live at the peak"
-    };
-    let by = match props.of.colour_by {
-        ColourBy::Category | ColourBy::Role if is_of_segments => "size of requests",
-        mode => mode.word(),
-    };
-    let title = format!("{what}, by {by}");
     html! {
         <section class="legend">
-            <h3>{ title }</h3>
+            <h3>{ props.title.clone() }</h3>
+            if props.legend.is_empty() { <p class="muted">{ "Nothing." }</p> }
             <ul>{ for props.legend.iter().map(|row| entry(row, props, &commands)) }</ul>
         </section>
     }
@@ -42,20 +33,12 @@ pub(super) fn LegendList(props: &LegendListProps) -> Html {
 
 fn entry(entry: &LegendEntry, props: &LegendListProps, commands: &Commands) -> Html {
     let [r, g, b] = entry.rgb;
-    let is_of_segments = props.of.picture == Picture::Segments;
-    let count = sentences::count_of(
-        u64::from(entry.allocations),
-        if is_of_segments {
-            "piece of a segment at the peak"
-        } else {
-            "allocation at the peak"
-        },
-        if is_of_segments {
-            "pieces of segments at the peak"
-        } else {
-            "allocations at the peak"
-        },
-    );
+    let (one, several) = if props.is_of_segments {
+        ("piece of a segment", "pieces of segments")
+    } else {
+        ("allocation", "allocations")
+    };
+    let count = sentences::count_of(u64::from(entry.allocations), one, several);
     let title = format!("{} · {count}", entry.label);
     let content = html! {
         <>

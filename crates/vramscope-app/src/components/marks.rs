@@ -2,10 +2,11 @@
 
 use yew::prelude::*;
 
+use super::commands::use_commands;
 use crate::canvas::PlotArea;
 use crate::protocol::Minimap;
 use crate::state::gesture::{DragKind, Point};
-use crate::state::{Region, Shared, sentences};
+use crate::state::{Action, Region, Shared, sentences};
 
 /// The most marks of failed allocations. A job that retries can fail thousands of times, and more
 /// marks would only cover each other.
@@ -29,6 +30,7 @@ pub(super) struct MarksProps {
 /// Cursor, range and failed allocations.
 #[component]
 pub(super) fn Marks(props: &MarksProps) -> Html {
+    let commands = use_commands();
     let area = &props.area;
     let (left, top) = area.to_css((0.0, 0.0));
     let size = area.size_px();
@@ -58,7 +60,13 @@ pub(super) fn Marks(props: &MarksProps) -> Html {
         let x = x_css(mark.x);
         // Moved to the left at the end of a recording, where there is no room on the right.
         let class = classes!("oom", (x + LABEL_CSS > right).then_some("last"));
-        html! { <div {class} style={format!("left:{x}px;top:{top}px")} title={sentences::oom(mark)}>{ "OOM" }</div> }
+        let onclick = commands.on(Action::ChooseEvent(mark.moment));
+        // Else the picture below would take the press for its own.
+        let onpointerdown = Callback::from(|event: PointerEvent| event.stop_propagation());
+        html! {
+            <button type="button" {class} style={format!("left:{x}px;top:{top}px")} title={sentences::oom(mark)}
+                {onpointerdown} {onclick}>{ "OOM" }</button>
+        }
     });
     html! { <>{ range }{ cursor }{ for ooms }</> }
 }

@@ -6,6 +6,7 @@ use yew::prelude::*;
 
 use crate::engine::{Session, SessionId};
 use crate::protocol::{Bounds, Look};
+use crate::state::selected::Places;
 use crate::state::{Choices, DeviceView, OpenFile, Search, Tab};
 
 /// The properties of every view of a device.
@@ -22,6 +23,8 @@ pub(super) struct ViewProps {
     pub(super) bounds: Bounds,
     /// The state of the device's views: visible part, cursor, range, pinned item.
     pub(super) view: DeviceView,
+    /// What is selected, and the moments that views refer to.
+    pub(super) places: Places,
     pub(super) search: Search,
     /// The choices of each view.
     pub(super) choices: Choices,

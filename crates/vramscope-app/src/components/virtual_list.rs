@@ -42,9 +42,12 @@ pub(super) struct VirtualListProps {
     /// Called with the range of rendered rows, which exceeds the visible ones.
     #[prop_or_default]
     pub(super) on_window: Callback<Range<u32>>,
-    /// Called when a row is clicked or reached with keys.
+    /// Called when a row is reached with keys.
     #[prop_or_default]
     pub(super) on_active: Callback<u32>,
+    /// Called when a row is clicked; by default as if it were reached with keys.
+    #[prop_or_default]
+    pub(super) on_click: Option<Callback<u32>>,
     /// Called when a row is double-clicked, or Enter is pressed on it.
     #[prop_or_default]
     pub(super) on_open: Callback<u32>,
@@ -135,11 +138,12 @@ fn one_row(props: &VirtualListProps, row: u32) -> Html {
         .as_ref()
         .map(|classes| classes.emit(row))
         .unwrap_or_default();
+    let on_click = props.on_click.as_ref().unwrap_or(&props.on_active);
     let classes = classes!("vrow", is_active.then_some("active"), more);
     html! {
         <div key={row} id={row_id(props, row)} class={classes} role="option" aria-selected={is_active.to_string()}
             style={format!("height:{}px", props.row_px)}
-            onclick={props.on_active.reform(move |_| row)} ondblclick={props.on_open.reform(move |_| row)}>
+            onclick={on_click.reform(move |_| row)} ondblclick={props.on_open.reform(move |_| row)}>
             { props.row.emit(row) }
         </div>
     }

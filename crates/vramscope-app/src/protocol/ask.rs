@@ -7,8 +7,9 @@ use super::views::{
     allocator, compare, export, filter, flame, graph, lanes, overview, segments, table, what_if,
 };
 use super::{
-    Details, DetailsOf, DrawRequest, DrawnFrame, Hit, HitOf, LegendEntry, LegendOf, Minimap,
-    MinimapOf, MomentOf, OutlineColumns, OutlineOf, PlacedMoment, RangeFacts, RangeOf,
+    Details, DetailsOf, DrawRequest, DrawnFrame, EventAnswer, EventOf, Hit, HitOf, LegendEntry,
+    LegendOf, Minimap, MinimapOf, MomentOf, OutlineColumns, OutlineOf, PlacedMoment, Preview,
+    PreviewsOf, RangeFacts, RangeOf,
 };
 
 /// An asker. Of several waiting questions of one asker only the newest is answered.
@@ -94,6 +95,9 @@ questions! {
     Range(RangeOf => RangeFacts);
     /// An allocation.
     Details(DetailsOf => Details);
+    /// Allocations in short.
+    Previews(PreviewsOf => Vec<Preview>);
+    Event(EventOf => EventAnswer);
     /// A device at a glance.
     Overview(overview::OverviewOf => overview::Overview);
     /// The file as a whole.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::groups::live_at::TopSites;
 use vramscope_core::analysis::report::details::{AllocationBrief, AllocationDetails, FrameDetails};
+use vramscope_core::analysis::report::event_details::EventDetails;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 pub use vramscope_view::extent::AllocationExtent;
@@ -53,6 +54,9 @@ pub struct RangeFacts {
     /// Number of those allocations that are live after the range.
     pub surviving: u32,
     pub surviving_bytes: u64,
+    /// Number of allocations that are freed in the range, whenever they were allocated.
+    pub freed: u32,
+    pub freed_bytes: u64,
 }
 
 /// An allocation in three lines.
@@ -72,6 +76,34 @@ pub struct Composition {
     pub top: TopSites,
     /// `file:line function` of each site of `top`; empty for allocations without a stack.
     pub frames: Vec<String>,
+    /// The largest of the allocations, the largest first; at most [`MOST_LISTED`].
+    pub largest: Vec<AllocationId>,
+}
+
+/// The most allocations of a group that are listed.
+pub const MOST_LISTED: usize = 50;
+
+/// Asks for allocations in three lines each.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PreviewsOf {
+    pub device: DeviceIndex,
+    /// At most [`MOST_LISTED`].
+    pub allocations: Vec<AllocationId>,
+}
+
+/// Asks for the event that leads to a moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct EventOf {
+    pub device: DeviceIndex,
+    pub moment: u32,
+}
+
+/// An event in full.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct EventAnswer {
+    pub known: EventDetails,
+    /// Name and value of its other properties, in order of display: stream, pool, metadata, compile context.
+    pub properties: Vec<(String, String)>,
 }
 
 /// Asks for an allocation in full.

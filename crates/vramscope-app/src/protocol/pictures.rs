@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::report::details::Life;
+use vramscope_core::analysis::time::selection::Selection;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::minimap;
@@ -174,6 +175,9 @@ pub struct LegendOf {
     pub picture: Picture,
     pub colour_by: ColourBy,
     pub theme: ThemeName,
+    /// What is summed: allocations or, in the segment timeline, pieces of segments. `None` for those at the peak of
+    /// active or, there, of reserved memory.
+    pub selection: Option<Selection>,
     /// The most entries to list: those with the most bytes, the largest first.
     pub entries: u32,
 }
@@ -184,9 +188,9 @@ pub struct LegendEntry {
     /// sRGB.
     pub rgb: [u8; 3],
     pub label: String,
-    /// Bytes with this colour that are live at the peak.
+    /// Selected bytes with this colour.
     pub bytes: u64,
-    /// Number of allocations with this colour that are live at the peak.
+    /// Number of selected allocations with this colour.
     pub allocations: u32,
     /// The filter that finds the allocations with this colour; `None` for segments.
     pub search: Option<String>,

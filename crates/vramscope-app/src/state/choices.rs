@@ -9,19 +9,29 @@ mod what_if;
 
 use serde::{Deserialize, Serialize};
 
+use super::selected::OfRange;
+
 pub use allocator::AllocatorChoices;
 pub use compare::{
     CompareChoices, ComparePanel, FileChoice, RecordingChoice, SideChoice, SideWhat, Which,
 };
-pub use flame::{FlameChoices, FlameForm, FlamePlaces, FlameWhat};
+pub use flame::{FlameChoices, FlameForm, FlameWhat};
 pub use lanes::LanesChoices;
 pub use table::TableChoices;
 pub use what_if::{FIELDS, Field, SettingChanges, WhatIfChoices, WhatIfPanel};
+
+/// The choice of what a selected range stands for in all views.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RangeChoices {
+    pub of: OfRange,
+}
 
 /// The choices in all views.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Choices {
+    pub range: RangeChoices,
     pub lanes: LanesChoices,
     pub allocator: AllocatorChoices,
     pub flame: FlameChoices,
@@ -33,6 +43,7 @@ pub struct Choices {
 /// All choices of one view after a change.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Chosen {
+    Range(RangeChoices),
     Lanes(LanesChoices),
     Allocator(AllocatorChoices),
     Flame(FlameChoices),
@@ -44,6 +55,7 @@ pub enum Chosen {
 impl Choices {
     pub(super) fn take(&mut self, chosen: Chosen) {
         match chosen {
+            Chosen::Range(choices) => self.range = choices,
             Chosen::Lanes(choices) => self.lanes = choices,
             Chosen::Allocator(choices) => self.allocator = choices,
             Chosen::Flame(choices) => self.flame = choices,

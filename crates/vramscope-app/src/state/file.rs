@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use vramscope_core::model::DeviceIndex;
-use vramscope_view::address::DevicePlace;
+use vramscope_view::address::{DevicePlace, Pinned};
 
 use super::graph::OpenGraphs;
 use super::view::DeviceView;
@@ -268,13 +268,27 @@ impl OpenFile {
         let Some((facts, bounds)) = self.facts().cloned().zip(self.bounds()) else {
             return;
         };
+        let is_known = |pinned: &Pinned| match pinned {
+            Pinned::Allocation(id) => id.0 < facts.allocations,
+            Pinned::Event => true,
+        };
         let place = DevicePlace {
             cursor: place.cursor.map(|moment| moment.min(facts.events)),
-            pinned: place.pinned.filter(|id| id.0 < facts.allocations),
+            pinned: place.pinned.filter(is_known),
             ..place.clone()
         };
         if let Some(view) = self.view_mut() {
             view.restore(&place, &bounds);
+        }
+    }
+
+    pub(super) fn choose_event(&mut self, moment: u32) {
+        let Some((facts, bounds)) = self.facts().zip(self.bounds()) else {
+            return;
+        };
+        let moment = moment.min(facts.events);
+        if let Some(view) = self.view_mut() {
+            view.choose_event(moment, &bounds);
         }
     }
 

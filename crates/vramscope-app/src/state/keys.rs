@@ -70,13 +70,16 @@ pub const HELP: &[(&str, &[HelpLine])] = &[
             ),
             (
                 &["click"],
-                "pin it: everything known about it, with its stack",
+                "pin it, or what shares the pixel: everything known, with its stack",
             ),
             (
                 &["double click"],
-                "fit the view to it; F does so for the pinned one",
+                "fit the view to it, or go closer; F does so for the pinned one",
             ),
-            (&["[", "]"], "previous and next event of the pinned one"),
+            (
+                &["[", "]"],
+                "previous and next event of the pinned one; of all, if an event is pinned",
+            ),
             (
                 &[",", "."],
                 "pin the allocation below or above, at the cursor or the peak",
@@ -92,13 +95,13 @@ pub const HELP: &[(&str, &[HelpLine])] = &[
         "Select",
         &[
             (
-                &["Alt drag"],
-                "select a range; the status bar says what it holds",
+                &["Shift drag", "Alt drag"],
+                "select a range: legend, flame graph, table and comparison are about it",
             ),
             (&["M"], "then drag: measure bytes, and events or time"),
             (
                 &["lanes above"],
-                "click: show a named range; with Alt select it; marks: go to their moment",
+                "click: show a named range; with Shift or Alt select it; marks: pin their event",
             ),
             (
                 &["strip above"],
@@ -126,6 +129,7 @@ pub const HELP: &[(&str, &[HelpLine])] = &[
         &[
             (&["↑", "↓"], "one event back or on; Page Up and Down many"),
             (&["Home", "End"], "the beginning and the end"),
+            (&["click", "Enter"], "on an event: pin it, with its stack"),
             (
                 &["+", "-", "Ctrl wheel"],
                 "closer and farther; 0 shows all of it",

@@ -19,8 +19,10 @@ pub mod lane_words;
 pub mod linked;
 mod navigation;
 pub mod permalink;
+mod pin;
 pub mod saved;
 pub mod search_box;
+pub mod selected;
 pub mod sentences;
 mod shared;
 pub mod sides;
@@ -35,13 +37,15 @@ use std::rc::Rc;
 use vramscope_core::analysis::time::selection::Moments;
 use yew::Reducible;
 
-pub use choices::{Choices, Chosen, LanesChoices};
+pub use choices::{Choices, Chosen, LanesChoices, RangeChoices};
 pub use file::{OpenFile, Phase, Tab};
 pub use graph::{GraphAction, GraphPlace, KnownOrder, OpenGraphs};
 pub use navigation::{Navigation, Region};
 pub use permalink::{Permalink, permalink};
+pub use pin::{Pin, PinnedGroup, PinnedSegment};
+use selected::Places;
 pub use shared::Shared;
-pub use view::{Click, Cursor, DeviceView, Hovered, PinnedSegment, StackStep};
+pub use view::{Click, Cursor, DeviceView, Hovered, StackStep};
 pub use vramscope_view::views::ViewKind;
 
 use crate::engine::SessionId;
@@ -234,6 +238,10 @@ pub enum Action {
     Click(Picture, (f64, f64)),
     /// An allocation is pinned.
     Pin(AllocationId),
+    /// The event that leads to this moment is pinned; the picture follows only if it shows another place.
+    ChooseEvent(u32),
+    /// Several allocations are pinned, which share a pixel of no picture over the x axis.
+    PinGroup(PinnedGroup),
     /// The topmost of help, box zoom, pin and selection is cleared.
     LetGo,
     /// The next drag zooms to a box, or no longer does.
@@ -282,6 +290,13 @@ impl State {
         self.tab()?.ready()
     }
 
+    /// The moments of the shown device that views refer to, and what is selected.
+    #[must_use]
+    pub fn places(&self) -> Option<Places> {
+        let (facts, view) = self.file().and_then(|file| file.facts().zip(file.view()))?;
+        Some(Places::of(facts, view, self.choices.range.of))
+    }
+
     /// What colours stand for: what the user chose, or else what tells most of the shown file. Segments have no roles.
     #[must_use]
     pub fn colours(&self) -> ColourBy {
@@ -301,7 +316,7 @@ impl State {
     fn has_pin(&self) -> bool {
         self.file()
             .and_then(|file| file.view())
-            .is_some_and(|view| view.pinned_thing().is_some())
+            .is_some_and(|view| view.pin.is_some())
     }
 
     fn apply(&mut self, action: Action) {
@@ -351,6 +366,7 @@ impl State {
                 self.box_mode = false;
                 self.edit_file(|file| file.navigate(navigation));
                 self.edit_graphs(|graphs| graphs.navigate(navigation));
+                self.details_open |= matches!(navigation, Navigation::Event(_));
             }
             Action::Select(range) => self.edit_view(|view| view.select(range)),
             Action::SelectBetween(from, to) => self.edit_view(|view| view.select_between(from, to)),
@@ -359,6 +375,14 @@ impl State {
                 self.edit_file(|file| file.click(picture, at_px));
                 self.edit_graphs(|graphs| graphs.click(at_px));
                 // A click asks for details, so the panel opens if it was folded away.
+                self.details_open |= self.has_pin();
+            }
+            Action::ChooseEvent(moment) => {
+                self.edit_file(|file| file.choose_event(moment));
+                self.details_open |= self.has_pin();
+            }
+            Action::PinGroup(group) => {
+                self.edit_view(|view| view.pin_group(group));
                 self.details_open |= self.has_pin();
             }
             Action::Pin(allocation) => self.edit_view(|view| view.pin(allocation)),

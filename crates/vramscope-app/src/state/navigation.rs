@@ -79,9 +79,9 @@ pub enum Navigation {
     FitPinned,
     /// Goes to the peak.
     Peak,
-    /// Goes to a failed allocation, by its moment.
-    Oom(u32),
-    /// Goes to the next (`true`) or previous event of the pinned allocation.
+    /// Goes to an event, by the moment after it, and pins it.
+    Event(u32),
+    /// Goes to the next (`true`) or previous event of the pinned allocation; with an event pinned, to the one beside it.
     Step(bool),
 }
 
@@ -99,7 +99,7 @@ impl Navigation {
                 let y_bytes = (unit.bytes_at(a.1), unit.bytes_at(b.1));
                 unit.fit_box(x, y_bytes, bounds)
             }
-            Self::FitPinned | Self::Peak | Self::Oom(_) | Self::Step(_) => unit,
+            Self::FitPinned | Self::Peak | Self::Event(_) | Self::Step(_) => unit,
         };
         visible(&changed)
     }
@@ -129,6 +129,11 @@ pub(super) fn whole(bounds: &Bounds) -> Region {
 /// A part by its ends in x and in y, clamped to the bounds.
 pub(super) fn of_box(x: (f64, f64), y_bytes: (f64, f64), bounds: &Bounds) -> Region {
     visible(&Viewport::fit_all(bounds, 1, 1).fit_box(x, y_bytes, bounds))
+}
+
+/// A part `factor` times closer around a place, fractions of its size.
+pub(super) fn closer(region: Region, factor: f64, at: (f64, f64), bounds: &Bounds) -> Region {
+    visible(&region.unit().zoomed(factor, factor, at, bounds))
 }
 
 /// A part around `x` with all heights, as wide as now but at most an eighth of the whole.

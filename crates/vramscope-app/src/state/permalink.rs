@@ -5,7 +5,7 @@ use std::rc::Rc;
 use vramscope_view::address::{Address, DevicePlace, FileKey, Span, rounded};
 use yew::Reducible;
 
-use super::{Action, Choices, GraphPlace, OpenFile, State, Tab};
+use super::{Action, Choices, GraphPlace, OpenFile, Pin, State, Tab};
 
 /// The place that the page's address tells.
 pub type Permalink = Address<Choices, GraphPlace>;
@@ -155,7 +155,7 @@ fn place_of(file: &OpenFile) -> DevicePlace {
     place.y_bytes = (!is_whole(y_bytes, bounds.y_end_bytes)).then(|| rounded(y_bytes));
     place.range = view.range.map(rounded);
     place.cursor = view.cursor_moment();
-    place.pinned = view.pinned;
+    place.pinned = view.pin.as_ref().and_then(Pin::address);
     place
 }
 
@@ -166,6 +166,7 @@ mod tests {
     use super::*;
     use crate::protocol::views::graph::OrderName;
     use crate::state::ViewKind;
+    use vramscope_view::address::Pinned;
 
     fn link() -> Permalink {
         Permalink {
@@ -179,7 +180,7 @@ mod tests {
             place: DevicePlace {
                 x: Some((12.5, 900.0)),
                 cursor: Some(7),
-                pinned: Some(AllocationId(99)),
+                pinned: Some(Pinned::Allocation(AllocationId(99))),
                 ..DevicePlace::default()
             },
             ..Permalink::default()

@@ -4,7 +4,7 @@ use vramscope_view::flame::{NodeKey, Shape};
 use vramscope_view::plot::views::{AllocatorView, FlameView, OverTimeView, Sheet, View};
 use vramscope_view::views::{Picture, ViewKind};
 
-use super::choices::{ComparePanel, FlameForm, FlamePlaces};
+use super::choices::{ComparePanel, FlameForm};
 use super::sides::{Side, host, side};
 use super::{DeviceView, OpenFile, State, navigation};
 use crate::engine::SessionId;
@@ -38,7 +38,7 @@ impl Saved {
                 View::OverTime(over_time(state, (file, facts, device), picture)?)
             }
             ViewKind::Allocator => View::Allocator(allocator(state, facts, device)?),
-            ViewKind::Flame => View::Flame(flame(state, facts, device)?),
+            ViewKind::Flame => View::Flame(flame(state)?),
             ViewKind::Compare => return comparison(state, tab.id, sheet),
             ViewKind::Overview | ViewKind::Table | ViewKind::WhatIf | ViewKind::Facts => {
                 return None;
@@ -56,7 +56,7 @@ impl Saved {
 
 /// Whether the page draws something over a picture of memory that the user chose there: an outline or a range.
 fn has_marks(device: &DeviceView) -> bool {
-    device.pinned.is_some() || device.pinned_segment.is_some() || device.range.is_some()
+    device.pinned_thing().is_some() || device.range.is_some()
 }
 
 fn over_time(
@@ -88,7 +88,7 @@ fn allocator(state: &State, facts: &DeviceFacts, device: &DeviceView) -> Option<
     })
 }
 
-fn flame(state: &State, facts: &DeviceFacts, device: &DeviceView) -> Option<FlameView> {
+fn flame(state: &State) -> Option<FlameView> {
     let choices = &state.choices.flame;
     let shape = match choices.form {
         FlameForm::Icicle => Shape::Icicle,
@@ -96,7 +96,7 @@ fn flame(state: &State, facts: &DeviceFacts, device: &DeviceView) -> Option<Flam
         FlameForm::Tree | FlameForm::Sandwich => return None,
     };
     Some(FlameView {
-        selection: FlamePlaces::of(facts, device).selection(choices.what),
+        selection: choices.what.selection(&state.places()?),
         weight: choices.weight,
         grouping: choices.grouping,
         fold: choices.fold,

@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use vramscope_core::analysis::time::selection::{Moments, Selection};
+use vramscope_core::analysis::time::selection::Selection;
 use vramscope_core::model::DeviceIndex;
-use vramscope_view::display;
 
 use super::choices::{FileChoice, SideChoice, SideWhat};
+use super::selected::{OfRange, Places};
 use super::{OpenFile, Tab};
 use crate::engine::SessionId;
 
@@ -30,6 +30,8 @@ pub struct Side {
     pub has_times: bool,
     /// The choice in words.
     pub words: String,
+    /// The moments that choices refer to.
+    pub places: Places,
 }
 
 /// The open file of a choice; `None` if it is not open, or not read yet.
@@ -68,13 +70,8 @@ pub fn side(choice: &SideChoice, tabs: &[Rc<Tab>], current: SessionId) -> Option
         Some(device) => devices.iter().position(|facts| facts.device == device)?,
     };
     let (facts, view) = (devices.get(place)?, file.views.get(place)?);
-    let places = Places {
-        cursor: view.cursor_moment(),
-        range: view.moments(),
-        peak: facts.peak_moment,
-        end: facts.events,
-    };
-    let selection = places.selection(choice.what);
+    let places = Places::of(facts, view, OfRange::default());
+    let selection = selection(choice.what, &places);
     Some(Side {
         id: tab.id,
         name: tab.name.clone(),
@@ -84,7 +81,8 @@ pub fn side(choice: &SideChoice, tabs: &[Rc<Tab>], current: SessionId) -> Option
         moment: last_moment(selection, facts.events),
         events: facts.events,
         has_times: facts.axes.time.is_some(),
-        words: places.words(choice.what),
+        words: places.words(selection),
+        places,
     })
 }
 
@@ -108,64 +106,34 @@ fn last_moment(selection: Selection, end: u32) -> u32 {
     }
 }
 
-/// The moments of a recording that [`SideWhat`] refers to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Places {
-    cursor: Option<u32>,
-    range: Option<Moments>,
-    peak: u32,
-    end: u32,
-}
-
-impl Places {
-    fn selection(&self, what: SideWhat) -> Selection {
-        let range = self.range.unwrap_or((0, self.end));
-        Selection::LiveAt(match what {
-            SideWhat::Start => 0,
-            SideWhat::Peak => self.peak,
-            SideWhat::End => self.end,
-            SideWhat::Cursor => self.cursor.unwrap_or(self.end),
-            SideWhat::RangeStart => range.0,
-            SideWhat::RangeEnd => range.1,
-            SideWhat::Event(moment) => moment.min(self.end),
-            SideWhat::Allocated => return Selection::AllocatedIn(range),
-            SideWhat::Retained => return Selection::RetainedFrom(range),
-        })
-    }
-
-    fn words(&self, what: SideWhat) -> String {
-        let range = match self.range {
-            Some(_) => "in the range",
-            None => "in the whole recording",
-        };
-        match what {
-            SideWhat::Allocated => format!("allocated {range}"),
-            SideWhat::Retained => format!("allocated {range} and not freed in it"),
-            SideWhat::Event(moment) => {
-                format!(
-                    "live after {}",
-                    display::event(u64::from(moment.min(self.end)))
-                )
-            }
-            what => word(what).to_owned(),
-        }
-    }
+/// The allocations of a choice.
+fn selection(what: SideWhat, places: &Places) -> Selection {
+    let (first, last) = places.ends();
+    Selection::LiveAt(match what {
+        SideWhat::Start => 0,
+        SideWhat::Peak => places.peak,
+        SideWhat::End => places.end,
+        SideWhat::SelectedFirst => first,
+        SideWhat::SelectedLast => last,
+        SideWhat::Event(moment) => moment.min(places.end),
+        SideWhat::Allocated => return Selection::AllocatedIn(places.range_or_all()),
+        SideWhat::Retained => return Selection::RetainedFrom(places.range_or_all()),
+    })
 }
 
 /// The name of a choice in the list.
 #[must_use]
-pub fn word(what: SideWhat) -> &'static str {
-    match what {
-        SideWhat::Start => "live at the start",
-        SideWhat::Peak => "live at the peak",
-        SideWhat::End => "live at the end",
-        SideWhat::Cursor => "live at the cursor",
-        SideWhat::RangeStart => "live where the range begins",
-        SideWhat::RangeEnd => "live where the range ends",
-        SideWhat::Event(_) => "live after event …",
-        SideWhat::Allocated => "allocated in the range",
-        SideWhat::Retained => "retained from the range",
-    }
+pub fn word(what: SideWhat, places: &Places) -> String {
+    let selected = match (what, places.range) {
+        (SideWhat::Event(_), _) => return "live after event …".to_owned(),
+        (SideWhat::SelectedFirst, Some(_)) => "live where the range begins",
+        (SideWhat::SelectedLast, Some(_)) => "live where the range ends",
+        (SideWhat::SelectedFirst | SideWhat::SelectedLast, None) => {
+            return format!("selected: {}", places.words(selection(what, places)));
+        }
+        _ => return places.words(selection(what, places)),
+    };
+    selected.to_owned()
 }
 
 /// A device of an open file, to pick from.
@@ -262,9 +230,8 @@ mod tests {
             (SideWhat::Start, live(0), live(0)),
             (SideWhat::Peak, live(7), live(7)),
             (SideWhat::End, live(20), live(20)),
-            (SideWhat::Cursor, live(20), live(3)),
-            (SideWhat::RangeStart, live(0), live(4)),
-            (SideWhat::RangeEnd, live(20), live(9)),
+            (SideWhat::SelectedFirst, live(0), live(4)),
+            (SideWhat::SelectedLast, live(7), live(9)),
             (SideWhat::Event(99), live(20), live(20)),
             (
                 SideWhat::Allocated,
@@ -277,8 +244,8 @@ mod tests {
                 Selection::RetainedFrom((4, 9)),
             ),
         ] {
-            assert_eq!(none.selection(what), without);
-            assert_eq!(some.selection(what), with);
+            assert_eq!(selection(what, &none), without);
+            assert_eq!(selection(what, &some), with);
         }
     }
 }

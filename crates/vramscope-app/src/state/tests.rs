@@ -177,7 +177,7 @@ impl Page {
     }
 
     fn pinned(&self) -> Option<u32> {
-        self.view().pinned.map(|allocation| allocation.0)
+        self.view().pinned().map(|allocation| allocation.0)
     }
 }
 

@@ -2,16 +2,17 @@
 
 use super::Shared;
 use super::navigation::{self, Navigation, Region};
+use super::pin::{Pin, PinnedGroup, PinnedSegment};
 use crate::protocol::{
     Answer, Axis, Bounds, Details, DeviceFacts, DrawRequest, Hit, HitOn, MomentFacts, Picture,
-    RangeFacts, SegmentPreview, Thing,
+    RangeFacts, Thing,
 };
 use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::ids::AllocationId;
-use vramscope_view::address::DevicePlace;
+use vramscope_view::address::{DevicePlace, Pinned};
 use vramscope_view::axes::events_between;
 
-/// The magnification of a click on a pixel that several allocations share.
+/// The magnification of a double click on a pixel that several allocations share.
 const CLOSER: f64 = 8.0;
 
 /// The thing under the pointer.
@@ -85,30 +86,6 @@ pub struct StackStep {
     pub moment: u32,
 }
 
-/// A segment that was clicked.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct PinnedSegment {
-    pub piece: u32,
-    /// Its left and right edge, in the unit of its axis.
-    x: (f64, f64),
-    y: (f64, f64),
-    /// The picture and the axis of its place.
-    picture: Picture,
-    axis: Axis,
-}
-
-impl PinnedSegment {
-    fn of(preview: &SegmentPreview, draw: &DrawRequest) -> Self {
-        Self {
-            piece: preview.piece,
-            x: preview.x,
-            y: preview.y,
-            picture: draw.look.picture,
-            axis: draw.look.axis,
-        }
-    }
-}
-
 #[derive(Clone, PartialEq, Debug)]
 pub struct DeviceView {
     /// The visible part, in the unit of the axis.
@@ -119,9 +96,7 @@ pub struct DeviceView {
     pub range: Option<(f64, f64)>,
     /// What is under the pointer.
     pub hovered: Option<Hovered>,
-    pub pinned: Option<AllocationId>,
-    /// The pinned segment; never together with an allocation.
-    pub pinned_segment: Option<PinnedSegment>,
+    pub pin: Option<Pin>,
     /// The pinned allocation in full; `None` until the worker tells it.
     pub details: Option<Shared<Details>>,
     /// The axis of `region`, `cursor` and `range`.
@@ -147,6 +122,7 @@ pub struct DeviceView {
     /// The way to show the cursor once its place is known; `None` = not at all.
     reveal: Option<Reveal>,
     peak_moment: u32,
+    last_moment: u32,
 }
 
 impl DeviceView {
@@ -156,8 +132,7 @@ impl DeviceView {
             cursor: None,
             range: None,
             hovered: None,
-            pinned: None,
-            pinned_segment: None,
+            pin: None,
             details: None,
             axis: Axis::Events,
             came_from: None,
@@ -171,6 +146,7 @@ impl DeviceView {
             wants_fit: false,
             reveal: None,
             peak_moment: facts.peak_moment,
+            last_moment: facts.events,
         }
     }
 
@@ -242,10 +218,10 @@ impl DeviceView {
             self.cursor = place.cursor.map(|moment| Cursor::at(moment, self.axis));
         }
         match place.pinned {
-            Some(allocation) => self.pin(allocation),
-            None => (self.pinned, self.details) = (None, None),
+            Some(Pinned::Allocation(allocation)) => self.pin(allocation),
+            Some(Pinned::Event) => self.set_pin(self.cursor.map(|_| Pin::Event)),
+            None => self.set_pin(None),
         }
-        self.pinned_segment = None;
         self.hide();
     }
 
@@ -266,7 +242,7 @@ impl DeviceView {
         self.go_to_moment(moment, bounds);
         self.stack_step = Some(StackStep {
             up,
-            from: self.pinned,
+            from: self.pinned(),
             moment,
         });
     }
@@ -335,38 +311,73 @@ impl DeviceView {
     fn go(&mut self, navigation: Navigation, axis: Axis, bounds: &Bounds) {
         match navigation {
             Navigation::Peak => self.jump(self.peak_moment, bounds),
-            Navigation::Oom(moment) => self.jump(moment, bounds),
+            Navigation::Event(moment) => {
+                self.jump(moment, bounds);
+                self.set_pin(Some(Pin::Event));
+            }
             Navigation::Step(forward) => self.step(forward, bounds),
-            Navigation::FitPinned => match &self.details {
-                Some(details) => {
-                    let shown = (axis, self.picture);
-                    self.region = navigation::fitted(self.region, &details.place, shown, bounds);
-                }
-                None => {
-                    self.fit_segment(bounds);
-                    self.wants_fit = self.pinned.is_some();
-                }
-            },
+            Navigation::FitPinned => self.fit_pin(axis, bounds),
             navigation => self.region = navigation.apply(self.region, bounds),
         }
     }
 
-    /// Fits the view to the pinned segment if this is the picture that it was pinned in.
-    fn fit_segment(&mut self, bounds: &Bounds) {
-        let here = |pin: &PinnedSegment| (pin.picture, pin.axis) == (self.picture, self.axis);
-        if let Some(pin) = self.pinned_segment.filter(here) {
-            self.region = navigation::fitted_to(self.region, pin.x, pin.y, bounds);
+    /// Fits the view to what is pinned, as far as this picture shows it; once that is known, if it is not yet.
+    fn fit_pin(&mut self, axis: Axis, bounds: &Bounds) {
+        let here = (self.picture, self.axis);
+        self.region = match (&self.pin, &self.details) {
+            (Some(Pin::Allocation(_)), Some(details)) => {
+                let shown = (axis, self.picture);
+                navigation::fitted(self.region, &details.place, shown, bounds)
+            }
+            (Some(Pin::Segment(pin)), _) if (pin.picture, pin.axis) == here => {
+                navigation::fitted_to(self.region, pin.x, pin.y, bounds)
+            }
+            (
+                Some(Pin::Group(PinnedGroup {
+                    place: Some(place), ..
+                })),
+                _,
+            ) if self.picture.shows(place.picture) && place.axis == self.axis => {
+                navigation::closer(place.region, CLOSER, place.at, bounds)
+            }
+            _ => self.region,
+        };
+        let is_awaited = self.clicked.is_some() || self.pinned().is_some();
+        self.wants_fit = is_awaited && self.details.is_none();
+    }
+
+    /// The pinned allocation.
+    #[must_use]
+    pub fn pinned(&self) -> Option<AllocationId> {
+        match self.pin {
+            Some(Pin::Allocation(allocation)) => Some(allocation),
+            _ => None,
         }
     }
 
+    /// The moment whose event is pinned.
     #[must_use]
-    pub fn pinned_thing(&self) -> Option<Thing> {
-        let allocation = self.pinned.map(Thing::Allocation);
-        allocation.or_else(|| self.pinned_segment.map(|pin| Thing::Segment(pin.piece)))
+    pub fn pinned_event(&self) -> Option<u32> {
+        let moment = self.cursor_moment()?;
+        (self.pin == Some(Pin::Event)).then_some(moment)
     }
 
-    /// Goes to the next or previous event of the pinned allocation.
+    /// What is pinned in pictures.
+    #[must_use]
+    pub fn pinned_thing(&self) -> Option<Thing> {
+        self.pin.as_ref().and_then(Pin::thing)
+    }
+
+    /// Goes to the next or previous event of the pinned allocation; with an event pinned, to the one beside it.
     fn step(&mut self, forward: bool, bounds: &Bounds) {
+        if let Some(moment) = self.pinned_event() {
+            let beside = if forward {
+                moment.saturating_add(1)
+            } else {
+                moment.saturating_sub(1)
+            };
+            return self.go_to_moment(beside.clamp(1, self.last_moment.max(1)), bounds);
+        }
         let Some(details) = &self.details else { return };
         let events = navigation::events_of(&details.known.life);
         let from = self.cursor_moment();
@@ -381,6 +392,12 @@ impl DeviceView {
         if let Some(moment) = next {
             self.jump(moment, bounds);
         }
+    }
+
+    /// Puts the cursor on a moment and pins the event that leads to it. The picture moves only if it does not show it.
+    pub(super) fn choose_event(&mut self, moment: u32, bounds: &Bounds) {
+        self.go_to_moment(moment, bounds);
+        self.set_pin(Some(Pin::Event));
     }
 
     /// Brings a moment to the middle and puts the cursor there.
@@ -467,10 +484,10 @@ impl DeviceView {
         }
     }
 
-    /// Pins the thing that was hit, clears the pin if there is none, and zooms in if there are several.
+    /// Pins what was hit, and clears the pin if that is nothing.
     fn act_on_hit(&mut self, hit: &Hit, bounds: &Bounds) {
-        self.clicked = None;
-        if let (Some(facts), false) = (hit.moment, matches!(hit.on, HitOn::Several(_))) {
+        let clicked = self.clicked.take();
+        if let Some(facts) = hit.moment {
             // The clicked moment becomes that of all views.
             self.cursor = Some(Cursor {
                 moment: facts.moment,
@@ -478,24 +495,20 @@ impl DeviceView {
                 facts: Some(facts),
             });
         }
+        let wants_fit = std::mem::take(&mut self.wants_fit);
         match &hit.on {
             HitOn::One(preview) => self.pin(preview.allocation),
-            HitOn::Segment(preview) => self.pin_segment(PinnedSegment::of(preview, &hit.draw)),
-            HitOn::Free { segment, .. } => self.pin_segment(PinnedSegment::of(segment, &hit.draw)),
-            HitOn::Nothing | HitOn::Unmapped { .. } => {
-                self.pinned = None;
-                self.pinned_segment = None;
-                self.details = None;
+            HitOn::Segment(segment) | HitOn::Free { segment, .. } => {
+                self.set_pin(Some(Pin::Segment(PinnedSegment::of(segment, &hit.draw))));
             }
             HitOn::Several(_) => {
-                let viewport = &hit.draw.viewport;
-                let at = (
-                    hit.at_px.0 / f64::from(viewport.width_px),
-                    hit.at_px.1 / f64::from(viewport.height_px),
-                );
-                let factor = (CLOSER, CLOSER);
-                self.navigate(Navigation::Zoom { factor, at }, self.axis, bounds);
+                let region = clicked.map_or(self.region, |click| click.region);
+                self.set_pin(PinnedGroup::of_hit(hit, region).map(Pin::Group));
             }
+            HitOn::Nothing | HitOn::Unmapped { .. } => self.set_pin(None),
+        }
+        if wants_fit {
+            self.navigate(Navigation::FitPinned, self.axis, bounds);
         }
     }
 
@@ -525,26 +538,26 @@ impl DeviceView {
     }
 
     pub(super) fn pin(&mut self, allocation: AllocationId) {
-        if self.pinned != Some(allocation) {
-            self.pinned = Some(allocation);
-            self.details = None;
-        }
-        self.pinned_segment = None;
-        self.wants_fit = false;
+        self.set_pin(Some(Pin::Allocation(allocation)));
     }
 
-    fn pin_segment(&mut self, segment: PinnedSegment) {
-        self.pinned_segment = Some(segment);
-        self.pinned = None;
-        self.details = None;
+    /// Pins several allocations that share a pixel of no picture over the x axis.
+    pub(super) fn pin_group(&mut self, group: PinnedGroup) {
+        self.set_pin(Some(Pin::Group(group)));
+    }
+
+    fn set_pin(&mut self, pin: Option<Pin>) {
+        if self.pin != pin {
+            self.pin = pin;
+            self.details = None;
+        }
         self.wants_fit = false;
     }
 
     /// Clears the pin, or else the cursor, or else the selection.
     pub(super) fn let_go(&mut self) {
-        let segment = self.pinned_segment.take();
-        if self.pinned.take().is_some() || segment.is_some() {
-            self.details = None;
+        if self.pin.is_some() {
+            self.set_pin(None);
             self.cursor = None;
         } else if self.cursor.take().is_none() {
             self.select(None);
@@ -555,7 +568,7 @@ impl DeviceView {
     pub(super) fn take(&mut self, answer: Answer, bounds: &Bounds) {
         match answer {
             Answer::Hit(hit) => self.take_hit(*hit, bounds),
-            Answer::Details(details) if self.pinned == Some(details.known.allocation) => {
+            Answer::Details(details) if self.pinned() == Some(details.known.allocation) => {
                 self.details = Some(Shared::new(*details));
                 if std::mem::take(&mut self.wants_fit) {
                     self.navigate(Navigation::FitPinned, self.axis, bounds);

@@ -1,6 +1,6 @@
 //! The colours of bands, and their meaning.
 
-use vramscope_core::analysis::groups::live_at::live_at;
+use vramscope_core::analysis::time::selection::Selection;
 use vramscope_view::groups::Groups;
 use vramscope_view::theme::Theme;
 
@@ -36,7 +36,7 @@ impl Colours {
             .1
     }
 
-    /// The meaning of a look's colours, with the bytes live at the peak; the largest first.
+    /// The meaning of a look's colours, with the selected bytes; the largest first.
     pub(super) fn legend(
         &mut self,
         document: &Document,
@@ -53,18 +53,21 @@ impl Colours {
         let history = device.history;
         let (groups, totals) = if look.picture == Picture::Segments {
             let segments = device.segments();
-            let peak = device.reserved().index.peak_moment();
-            let is_held = |&piece: &u32| {
+            let peak = Selection::LiveAt(device.reserved().index.peak_moment());
+            let selection = asked.selection.unwrap_or(peak);
+            let is_selected = |&piece: &u32| {
                 let piece = piece as usize;
-                segments.born[piece] <= peak && peak < segments.died[piece]
+                selection.holds(segments.born[piece], segments.died[piece])
             };
-            let held = (0..segments.len() as u32).filter(is_held);
+            let pieces = (0..segments.len() as u32).filter(is_selected);
             let groups = self.of_segments(device, look);
-            (groups, groups.totals(&segments.bytes, held))
+            (groups, groups.totals(&segments.bytes, pieces))
         } else {
-            let live = live_at(history, history.peak_moment).map(|id| id.0);
+            let peak = Selection::LiveAt(history.peak_moment);
+            let selection = asked.selection.unwrap_or(peak);
+            let rows = selection.allocations(history).map(|id| id.0);
             let groups = self.of(device, look);
-            (groups, groups.totals(&history.allocations.bytes, live))
+            (groups, groups.totals(&history.allocations.bytes, rows))
         };
         let entry = |total: &vramscope_view::groups::GroupTotal| {
             let group = total.group as usize;

@@ -1,11 +1,14 @@
 //! Moments and allocations in the words and figures that the page shows.
 
+use std::cmp::Reverse;
+
 use vramscope_core::analysis::code::call_sites::CallSiteId;
 use vramscope_core::analysis::groups::live_at::{SiteTotal, top_call_sites};
 use vramscope_core::analysis::report::details::{
     AllocationDetails, FrameDetails, StackOrigin, allocation_brief, allocation_details,
-    frame_details,
+    stack_details,
 };
+use vramscope_core::analysis::report::event_details::event_details;
 use vramscope_core::analysis::roles::{Role, RoleFinding};
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::BlockState;
@@ -13,8 +16,8 @@ use vramscope_core::units::Bytes;
 
 use super::document::{Device, Document};
 use crate::protocol::{
-    AllocationExtent, Axis, Composition, Details, DetailsOf, MomentFacts, MomentOf, PlacedMoment,
-    Preview,
+    AllocationExtent, Axis, Composition, Details, DetailsOf, EventAnswer, EventOf, MOST_LISTED,
+    MomentFacts, MomentOf, PlacedMoment, Preview, PreviewsOf,
 };
 
 /// A moment and its place on the axis.
@@ -81,15 +84,64 @@ pub(super) fn composition(
     ids: impl IntoIterator<Item = AllocationId>,
     limit: usize,
 ) -> Composition {
-    let top = top_call_sites(device.history, device.site_of(), ids, limit);
+    let mut largest: Vec<AllocationId> = ids.into_iter().collect();
+    let top = top_call_sites(
+        device.history,
+        device.site_of(),
+        largest.iter().copied(),
+        limit,
+    );
+    let bytes = &device.history.allocations.bytes;
+    let rank = |id: &AllocationId| (Reverse(bytes[id.index()]), id.0);
+    if largest.len() > MOST_LISTED {
+        largest.select_nth_unstable_by_key(MOST_LISTED, rank);
+        largest.truncate(MOST_LISTED);
+    }
+    largest.sort_unstable_by_key(rank);
     let frame = |total: &SiteTotal| match total.site.index() {
         0 => String::new(),
         _ => document.call_sites().get(total.site).label.clone(),
     };
     Composition {
         frames: top.sites.iter().map(frame).collect(),
+        largest,
         top,
     }
+}
+
+/// Allocations in three lines each; `None` if the file has no such device. Unknown ones are left out.
+pub(super) fn previews(document: &Document, asked: &PreviewsOf) -> Option<Vec<Preview>> {
+    let device = document.device(asked.device)?;
+    let known = asked.allocations.iter().take(MOST_LISTED);
+    Some(
+        known
+            .filter_map(|&id| preview(document, device, id))
+            .collect(),
+    )
+}
+
+/// An event in full; `None` if the file has no such.
+pub(super) fn event(document: &Document, asked: &EventOf) -> Option<EventAnswer> {
+    let device = document.device(asked.device)?;
+    let known = event_details(*device, asked.moment)?;
+    let rows = [
+        ("Stream", Some(document.streams().label(known.row.stream))),
+        ("Pool", known.pool.map(|pool| pool.to_string())),
+        ("Compile context", known.compile_context.clone()),
+        ("User metadata", known.user_metadata.clone()),
+        ("Internal metadata", known.internal_metadata.clone()),
+    ];
+    Some(EventAnswer {
+        properties: named(rows),
+        known,
+    })
+}
+
+/// The rows that have a value.
+fn named<const ROWS: usize>(rows: [(&str, Option<String>); ROWS]) -> Vec<(String, String)> {
+    rows.into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+        .collect()
 }
 
 /// An allocation in full; `None` if the file has no such.
@@ -138,9 +190,7 @@ fn properties(document: &Document, known: &AllocationDetails) -> Vec<(String, St
             Some(Bytes(known.active_bytes_after).to_string()),
         ),
     ];
-    rows.into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
-        .collect()
+    named(rows)
 }
 
 /// A role with its evidence: `gradient (likely): Made by the backward pass, and kept after it.`
@@ -173,6 +223,5 @@ fn free_stack(
     if stack == own || !stack.has_frames() || known.stack_source == Some(StackOrigin::Free) {
         return None;
     }
-    let frames = snapshot.stacks.frames(stack);
-    Some(frames.map(|frame| frame_details(document, frame)).collect())
+    Some(stack_details(document, stack).0)
 }

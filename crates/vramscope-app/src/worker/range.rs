@@ -2,6 +2,7 @@
 
 use super::document::Document;
 use crate::protocol::{Axis, RangeFacts, RangeOf};
+use vramscope_core::analysis::time::selection::Selection;
 
 /// The facts of a range; `None` if it lies outside of the recording, or there is no such device.
 pub(super) fn range_facts(document: &Document, asked: &RangeOf) -> Option<RangeFacts> {
@@ -39,6 +40,13 @@ pub(super) fn range_facts(document: &Document, asked: &RangeOf) -> Option<RangeF
             facts.surviving_bytes = facts.surviving_bytes.saturating_add(table.bytes[row]);
         }
     }
+    let moments = facts.moments;
+    let lives = table.born.iter().zip(&table.died).zip(&table.bytes);
+    let freed = lives.filter(|((born, died), _)| Selection::FreedIn(moments).holds(**born, **died));
+    for (_, &bytes) in freed {
+        facts.freed += 1;
+        facts.freed_bytes = facts.freed_bytes.saturating_add(bytes);
+    }
     Some(facts)
 }
 
@@ -46,6 +54,7 @@ pub(super) fn range_facts(document: &Document, asked: &RangeOf) -> Option<RangeF
 mod tests {
     use super::*;
     use vramscope_core::analysis::recording::Recording;
+    use vramscope_core::analysis::time::history::NEVER;
 
     const FIXTURE: &[u8] =
         include_bytes!("../../../../tests/fixtures/synth/torch-2.10-py-p4.pickle");
@@ -91,6 +100,10 @@ mod tests {
                 whole.surviving <= whole.allocated
                     && whole.surviving_bytes <= whole.allocated_bytes
             );
+
+            let lives = &device.history.allocations;
+            let freed = lives.died.iter().filter(|&&died| died != NEVER).count();
+            assert_eq!(whole.freed as usize, freed);
 
             let middle = device
                 .bands(axis)

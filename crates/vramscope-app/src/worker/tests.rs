@@ -134,6 +134,7 @@ fn ask_all(document: &Document, painter: &mut Painter, look: &Look, path: &Path)
         picture: look.picture,
         colour_by: look.colour_by,
         theme: look.theme,
+        selection: None,
         entries: 5,
     };
     let Some(legend) = ask(question, document, painter) else {

@@ -54,6 +54,8 @@ pub(super) fn answer(
         Question::Moment(of) => alone(of, describe::placed_moment(document, of)),
         Question::Range(of) => alone(of, range_facts(document, of)),
         Question::Details(of) => alone(of, describe::details(document, of)),
+        Question::Previews(of) => alone(of, describe::previews(document, of)),
+        Question::Event(of) => alone(of, describe::event(document, of)),
         Question::Compare(of) => with_extra(of, compare::answer(of, document, &mut caches.compare)),
         Question::Filter(of) => alone(of, filter::answer(of, document, &mut caches.filter)),
         Question::Lanes(of) => alone(of, lanes::answer(of, document, &mut caches.lanes)),

@@ -18,6 +18,7 @@ mod overview;
 mod program;
 mod refusals;
 mod search;
+mod selection;
 mod share;
 mod sources;
 mod timeline;

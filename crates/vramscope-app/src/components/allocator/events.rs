@@ -86,12 +86,13 @@ pub(super) fn Events(props: &EventsProps) -> Html {
         })
     };
     let on_active = commands.dispatch.reform(Action::Moment);
+    let on_choose = commands.dispatch.reform(Action::ChooseEvent);
     html! {
         <div class="state-events">
             <Jumps session={props.session.clone()} look={props.look.clone()} moment={props.moment} last={props.last}
                 has_search={props.has_search} ooms={props.ooms} pinned={props.pinned.clone()} />
             <VirtualList label="Events" rows={props.last.saturating_add(1)} row_px={ROW_PX} {row} {row_classes}
-                active={Some(props.moment)} {on_window} {on_active} takes_focus=true />
+                active={Some(props.moment)} {on_window} {on_active} on_click={on_choose.clone()} on_open={on_choose} takes_focus=true />
         </div>
     }
 }

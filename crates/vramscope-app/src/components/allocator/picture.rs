@@ -21,7 +21,7 @@ use crate::protocol::views::allocator::{
     Answer, DrawState, Drawn, Outline, Question, RectCss, Tip, TipOn, Window,
 };
 use crate::state::choices::AllocatorChoices;
-use crate::state::{Action, Shared};
+use crate::state::{Action, PinnedGroup, Shared};
 use vramscope_core::ids::AllocationId;
 
 /// Zoom factor of a click where several blocks share the pixel.
@@ -93,7 +93,8 @@ pub(super) fn StatePicture(props: &StatePictureProps) -> Html {
     use_wheel_zoom(&scroller, zoom.clone());
     let onscroll = on_scroll(&scroller, top.setter());
     let (onpointermove, onpointerleave) = on_pointer(&scroller, at.setter());
-    let onclick = on_click(tip_now, &commands.dispatch, &zoom, &scroller);
+    let onclick = on_click(tip_now, &commands.dispatch);
+    let ondblclick = on_double_click(tip_now, &zoom, &scroller);
     let drawn = shown.as_ref().and_then(DrawnPicture::drawn);
     let box_css = area.map_or((0.0, 0.0), |area| (area.box_width_css, area.box_height_css));
     let height_css = drawn.map_or(0.0, |drawn| drawn.height_css).max(box_css.1);
@@ -109,7 +110,7 @@ pub(super) fn StatePicture(props: &StatePictureProps) -> Html {
                 <div class="state-scroll" ref={scroller} tabindex="0" role="img" aria-label={drawn.map(described)}
                     data-moment={drawn.map(|drawn| drawn.moment.to_string())}
                     data-reserved={drawn.map(|drawn| drawn.total.reserved_bytes.to_string())}
-                    {onscroll} {onpointermove} {onpointerleave} {onclick}>
+                    {onscroll} {onpointermove} {onpointerleave} {onclick} {ondblclick}>
                     <div class="state-content" style={format!("height:{height_css}px")}>
                         <canvas ref={canvas} style={format!("height:{}px", box_css.1)} />
                         if let Some(drawn) = drawn {
@@ -229,28 +230,34 @@ fn place(scroller: &NodeRef, event: &MouseEvent) -> Option<(f64, f64)> {
     ))
 }
 
-/// Pins the clicked block; zooms in where several blocks share the pixel.
-fn on_click(
-    tip: Option<&Tip>,
-    dispatch: &Callback<Action>,
-    zoom: &Callback<(f64, f64)>,
-    scroller: &NodeRef,
-) -> Callback<MouseEvent> {
+/// Pins the clicked block, or the blocks that share the pixel.
+fn on_click(tip: Option<&Tip>, dispatch: &Callback<Action>) -> Callback<MouseEvent> {
     match tip.map(|tip| &tip.on) {
         Some(TipOn::Block { preview, .. }) => {
             let id = preview.allocation;
             dispatch.reform(move |_| Action::Pin(id))
         }
-        Some(TipOn::Several { .. }) => {
-            let (zoom, scroller) = (zoom.clone(), scroller.clone());
-            Callback::from(move |event: MouseEvent| {
-                if let Some((_, y_css)) = place(&scroller, &event) {
-                    zoom.emit((CLOSER, y_css));
-                }
-            })
+        Some(TipOn::Several { composition, .. }) if composition.top.count > 0 => {
+            let group = PinnedGroup::of(composition.clone());
+            dispatch.reform(move |_| Action::PinGroup(group.clone()))
         }
         _ => Callback::noop(),
     }
+}
+
+/// Goes closer where several blocks share the pixel.
+fn on_double_click(
+    tip: Option<&Tip>,
+    zoom: &Callback<(f64, f64)>,
+    scroller: &NodeRef,
+) -> Callback<MouseEvent> {
+    let is_shared = tip.is_some_and(|tip| matches!(tip.on, TipOn::Several { .. }));
+    let (zoom, scroller) = (zoom.clone(), scroller.clone());
+    Callback::from(move |event: MouseEvent| {
+        if let Some((_, y_css)) = place(&scroller, &event).filter(|_| is_shared) {
+            zoom.emit((CLOSER, y_css));
+        }
+    })
 }
 
 fn outline(outline: &Outline, class: &'static str) -> Html {

@@ -165,12 +165,12 @@ fn MomentPicker(props: &MomentPickerProps) -> Html {
     let named_place = moments
         .iter()
         .position(|&moment| is_event && moment == side.moment);
-    let option = |of: &SideWhat| html! { <option selected={what == *of}>{ word(*of) }</option> };
+    let option = |of: &SideWhat| html! { <option selected={what == *of}>{ word(*of, &side.places) }</option> };
     html! {
         <>
             <select class="what" aria-label="What of it" onchange={on_what(props, moments)}>
                 { for SideWhat::NAMED.iter().map(option) }
-                <option selected={is_event && named_place.is_none()}>{ word(SideWhat::Event(0)) }</option>
+                <option selected={is_event && named_place.is_none()}>{ word(SideWhat::Event(0), &side.places) }</option>
                 if let Some(named) = named.filter(|named| !named.moments.is_empty()) {
                     <optgroup label="Named moments">
                         { for named.moments.iter().enumerate().map(|(place, of)| html! {

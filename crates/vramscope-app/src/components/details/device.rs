@@ -1,58 +1,42 @@
-//! The details panel while nothing is pinned: the device's numbers and the legend.
+//! The details panel while nothing is pinned: the device's numbers, and the lines over the picture.
 
 use yew::prelude::*;
 
-use crate::components::hooks::use_answer;
+use crate::components::commands::use_commands;
 use crate::components::lanes::LineControls;
-use crate::components::legend::LegendList;
-use crate::engine::Session;
-use crate::protocol::{DeviceFacts, LegendEntry, LegendOf, Look};
-use crate::state::{LanesChoices, Shared, sentences};
-
-/// The most entries of the legend; more than fit on a screen would not be read.
-const ENTRIES: u32 = 40;
+use crate::protocol::{DeviceFacts, Picture};
+use crate::state::{Action, LanesChoices, sentences};
+use vramscope_view::display;
 
 #[derive(Properties, PartialEq)]
 pub(super) struct DeviceSummaryProps {
-    pub(super) session: Session,
-    pub(super) look: Look,
+    pub(super) picture: Picture,
     pub(super) facts: DeviceFacts,
     /// The choices of lines over the picture; `None` if the view has no picture.
     pub(super) lanes: Option<LanesChoices>,
-    pub(super) search: AttrValue,
+    /// The cursor's moment.
+    pub(super) cursor: Option<u32>,
 }
 
-/// The device's numbers and the legend.
+/// The device's numbers.
 #[component]
 pub(super) fn DeviceSummary(props: &DeviceSummaryProps) -> Html {
-    let legend = use_legend(&props.session, &props.look);
+    let commands = use_commands();
+    let event = props.cursor.filter(|&moment| moment > 0).map(|moment| {
+        let onclick = commands.on(Action::ChooseEvent(moment));
+        let word = sentences::capital(&display::event(u64::from(moment)));
+        html! { <button type="button" class="outlined" title="What happened there, with its stack" {onclick}>{ word }</button> }
+    });
     html! {
         <>
             <p class="muted">{ "Hover to see what is there, click to pin it." }</p>
             <dl class="rows">
                 { for sentences::device_rows(&props.facts).into_iter().map(|(name, value)| html! { <><dt>{ name }</dt><dd>{ value }</dd></> }) }
+                if let Some(event) = event { <dt>{ "Cursor" }</dt><dd>{ event }</dd> }
             </dl>
             if let Some(choices) = props.lanes {
-                <LineControls facts={props.facts.clone()} picture={props.look.picture} {choices} />
-            }
-            if let Some((of, legend)) = legend {
-                <LegendList {of} {legend} search={props.search.clone()} />
+                <LineControls facts={props.facts.clone()} picture={props.picture} {choices} />
             }
         </>
     }
-}
-
-/// The legend. It does not depend on axis or search.
-#[hook]
-fn use_legend(session: &Session, look: &Look) -> Option<(LegendOf, Shared<Vec<LegendEntry>>)> {
-    let question = LegendOf {
-        device: look.device,
-        picture: look.picture,
-        colour_by: look.colour_by,
-        theme: look.theme,
-        entries: ENTRIES,
-    };
-    let answered = use_answer(session, Some(question.clone()))?;
-    let legend = answered.answer.filter(|_| answered.question == question)?;
-    Some((question, legend))
 }

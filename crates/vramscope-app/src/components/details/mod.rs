@@ -1,8 +1,13 @@
-//! The panel on the right: details of what is pinned, else of the device.
+//! The panel on the right: details of what is pinned, else of the selected range, else of the device; and below the
+//! legend, whose sums are those of what is selected.
 
 mod device;
+mod event;
+mod group;
+mod legend;
 mod life;
 mod pinned;
+mod range;
 mod resizer;
 mod segment;
 mod stack;
@@ -13,9 +18,15 @@ use super::commands::use_commands;
 use super::icons::{Glyph, Icon};
 use crate::engine::Session;
 use crate::protocol::{DeviceFacts, Look};
-use crate::state::{Action, DeviceView, LanesChoices};
+use crate::state::choices::CompareChoices;
+use crate::state::selected::Places;
+use crate::state::{Action, DeviceView, LanesChoices, Pin, ViewKind};
 use device::DeviceSummary;
+use event::EventPanel;
+use group::GroupPanel;
+use legend::Legend;
 use pinned::Pinned;
+use range::RangePanel;
 use resizer::Resizer;
 use segment::SegmentPanel;
 
@@ -25,8 +36,12 @@ pub(super) struct DetailsPanelProps {
     pub(super) look: Look,
     pub(super) facts: DeviceFacts,
     pub(super) view: DeviceView,
-    /// The choices of lines over the picture; `None` if the view has no picture.
-    pub(super) lanes: Option<LanesChoices>,
+    /// What is selected.
+    pub(super) places: Places,
+    /// The view of the page.
+    pub(super) shown: ViewKind,
+    pub(super) lanes: LanesChoices,
+    pub(super) compare: CompareChoices,
     /// The search text.
     pub(super) search: AttrValue,
     pub(super) is_open: bool,
@@ -37,35 +52,17 @@ pub(super) struct DetailsPanelProps {
 #[component]
 pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
     let commands = use_commands();
-    let view = &props.view;
     if !props.is_open {
         return html! {
             <button type="button" class="unfold" title="Details (I)" aria-label="Unfold the details"
                 aria-expanded="false" onclick={commands.on(Action::Details(true))}><Glyph icon={Icon::Chevron} /></button>
         };
     }
-    let (title, content) = match (&view.pinned, &view.details) {
-        (Some(_), Some(details)) => (
-            "Pinned allocation",
-            html! { <Pinned key={details.known.name.clone()} details={details.clone()} /> },
-        ),
-        (Some(_), None) => ("Pinned allocation", html! { <p class="muted">{ "…" }</p> }),
-        (None, _) if view.pinned_segment.is_some() => {
-            let segment = view.pinned_segment.iter().map(|segment| html! {
-                <SegmentPanel session={props.session.clone()} device={props.look.device} piece={segment.piece}
-                    moment={view.cursor_moment()} />
-            });
-            ("Pinned segment", html! { <>{ for segment }</> })
-        }
-        (None, _) => (
-            "Device",
-            html! {
-                <DeviceSummary session={props.session.clone()} look={props.look.clone()} facts={props.facts.clone()}
-                    lanes={props.lanes} search={props.search.clone()} />
-            },
-        ),
+    let is_pinned = props.view.pin.is_some();
+    let (title, content) = match &props.view.pin {
+        Some(pin) => pinned(props, pin),
+        None => unpinned(props),
     };
-    let is_pinned = view.pinned_thing().is_some();
     html! {
         <aside class={classes!("details", is_pinned.then_some("pinned"))} aria-label="Details"
             style={format!("width:{}px", props.width_px)}>
@@ -80,7 +77,55 @@ pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
                 <button type="button" class="square fold" title="Fold away (I)" aria-label="Fold the details away"
                     aria-expanded="true" onclick={commands.on(Action::Details(false))}><Glyph icon={Icon::Chevron} /></button>
             </div>
-            <div class="scroll">{ content }</div>
+            <div class="scroll">
+                { content }
+                <Legend session={props.session.clone()} look={props.look.clone()} places={props.places} search={props.search.clone()} />
+            </div>
         </aside>
     }
+}
+
+/// The title and the details of what is pinned.
+fn pinned(props: &DetailsPanelProps, pin: &Pin) -> (&'static str, Html) {
+    let (session, device) = (props.session.clone(), props.look.device);
+    let cursor = props.view.cursor_moment();
+    match pin {
+        Pin::Allocation(_) => {
+            let details = match &props.view.details {
+                Some(details) => {
+                    html! { <Pinned key={details.known.name.clone()} details={details.clone()} /> }
+                }
+                None => html! { <p class="muted">{ "…" }</p> },
+            };
+            ("Pinned allocation", details)
+        }
+        Pin::Segment(segment) => (
+            "Pinned segment",
+            html! { <SegmentPanel {session} {device} piece={segment.piece} moment={cursor} /> },
+        ),
+        Pin::Event => (
+            "Pinned event",
+            html! { <EventPanel {session} {device} moment={cursor.unwrap_or(0)} view={props.shown} /> },
+        ),
+        Pin::Group(group) => (
+            "Pinned group",
+            html! { <GroupPanel {session} {device} group={group.clone()} /> },
+        ),
+    }
+}
+
+/// The title and the details while nothing is pinned.
+fn unpinned(props: &DetailsPanelProps) -> (&'static str, Html) {
+    let has_picture = props.shown.picture().is_some();
+    if let Some(facts) = props.view.selection {
+        let range = html! {
+            <RangePanel {facts} of_range={props.places.of_range} compare={props.compare.clone()} {has_picture} />
+        };
+        return ("Range", range);
+    }
+    let device = html! {
+        <DeviceSummary picture={props.look.picture} facts={props.facts.clone()} lanes={has_picture.then_some(props.lanes)}
+            cursor={props.places.cursor} />
+    };
+    ("Device", device)
 }

@@ -14,6 +14,9 @@ pub(super) struct StackProps {
     pub(super) title: AttrValue,
     /// Innermost frame first; empty if no stack was recorded.
     pub(super) frames: Vec<FrameDetails>,
+    /// The sentence in place of a missing stack.
+    #[prop_or(sentences::NO_STACK)]
+    pub(super) nothing: &'static str,
 }
 
 /// The stack with its title and buttons.
@@ -71,7 +74,7 @@ pub(super) fn Stack(props: &StackProps) -> Html {
                 if !frames.is_empty() { <CopyButton text={stacks::text(frames)} what="the stack" /> }
             </div>
             if frames.is_empty() {
-                <p class="muted">{ sentences::NO_STACK }</p>
+                <p class="muted">{ props.nothing }</p>
             } else {
                 <ol>{ for stacks::rows(frames, *shows_all).into_iter().map(row) }</ol>
             }

@@ -12,7 +12,7 @@ use yew::prelude::*;
 use super::commands::use_commands;
 use super::view_props::ViewProps;
 use crate::protocol::views::flame::{About, TreeKind};
-use crate::state::choices::{FlameChoices, FlameForm, FlamePlaces};
+use crate::state::choices::{FlameChoices, FlameForm};
 use crate::state::{Action, Chosen};
 use chart::FlameChart;
 use sandwich::Sandwich;
@@ -26,10 +26,7 @@ use vramscope_view::flame::{FlameCell, NodeKey, Shape};
 pub(super) fn FlameView(props: &ViewProps) -> Html {
     let commands = use_commands();
     let choices = &props.choices.flame;
-    let facts = props.file.facts();
-    let places = facts.map(|facts| FlamePlaces::of(facts, &props.view));
-    let places = places.unwrap_or_default();
-    let about = about(props, places.selection(choices.what));
+    let about = about(props, choices.what.selection(&props.places));
     let choose = commands
         .dispatch
         .reform(|choices| Action::Choose(Chosen::Flame(choices)));
@@ -73,7 +70,7 @@ pub(super) fn FlameView(props: &ViewProps) -> Html {
     };
     html! {
         <section class="view flame" aria-label="Flame graph">
-            <Toolbar choices={choices.clone()} {places} {choose} />
+            <Toolbar choices={choices.clone()} places={props.places} {choose} />
             { body }
         </section>
     }

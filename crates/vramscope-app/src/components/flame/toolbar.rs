@@ -5,11 +5,12 @@ use yew::prelude::*;
 
 use crate::components::choice::{Choice, Select};
 use crate::protocol::views::flame::{Fold, FrameGrouping, Weight};
-use crate::state::choices::{FlameChoices, FlameForm, FlamePlaces, FlameWhat};
+use crate::state::choices::{FlameChoices, FlameForm, FlameWhat};
+use crate::state::selected::Places;
 
 const WHATS: [FlameWhat; 5] = [
+    FlameWhat::Selected,
     FlameWhat::Peak,
-    FlameWhat::Cursor,
     FlameWhat::End,
     FlameWhat::Allocated,
     FlameWhat::Retained,
@@ -39,7 +40,7 @@ const FORMS: [(FlameForm, (&str, &str)); 4] = [
 #[derive(Properties, PartialEq)]
 pub(super) struct ToolbarProps {
     pub(super) choices: FlameChoices,
-    pub(super) places: FlamePlaces,
+    pub(super) places: Places,
     /// Called with changed choices.
     pub(super) choose: Callback<FlameChoices>,
 }
@@ -69,7 +70,7 @@ pub(super) fn Toolbar(props: &ToolbarProps) -> Html {
                         choices.focus = None;
                     })} />
             }
-            <Select label="of" options={WHATS.map(|what| AttrValue::from(props.places.word(what))).to_vec()}
+            <Select label="of" options={WHATS.map(|what| AttrValue::from(what.word(&props.places))).to_vec()}
                 chosen={WHATS.iter().position(|&what| what == choices.what).unwrap_or(0)}
                 on_choose={set(props, |choices, at| choices.what = WHATS[at])} />
             <Select label="in" options={words(&WEIGHTS)} chosen={place(&WEIGHTS, choices.weight)}

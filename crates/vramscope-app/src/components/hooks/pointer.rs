@@ -99,7 +99,7 @@ impl Hand {
         let Some(at) = place(event).filter(|_| event.button() == 0) else {
             return;
         };
-        let plain = if event.alt_key() {
+        let plain = if event.alt_key() || event.shift_key() {
             DragKind::Range
         } else {
             DragKind::Pan

@@ -170,7 +170,7 @@ fn on_click(
         if let (Some(target), Some(decorations)) = (
             target,
             decorations.as_ref().and_then(SharedDecorations::get),
-        ) && let Some(action) = action(target, decorations, event.alt_key())
+        ) && let Some(action) = action(target, decorations, event.alt_key() || event.shift_key())
         {
             dispatch.emit(action);
         }
@@ -208,9 +208,9 @@ fn target(
     )
 }
 
-/// The action of a click: shows a range, or with Alt selects it; goes to a mark, or zooms to
+/// The action of a click: shows a range, or with Alt or Shift selects it; pins a mark's event, or zooms to
 /// several.
-fn action(target: Target, decorations: &Decorations, alt: bool) -> Option<Action> {
+fn action(target: Target, decorations: &Decorations, selects: bool) -> Option<Action> {
     match target {
         Target::Item(place) => {
             let item = decorations
@@ -220,7 +220,7 @@ fn action(target: Target, decorations: &Decorations, alt: bool) -> Option<Action
                 .get(place.row)?
                 .get(place.item)?;
             let (from, to) = item.item.x;
-            Some(if alt {
+            Some(if selects {
                 Action::SelectMoments(item.moments)
             } else {
                 Action::Navigate(Navigation::ShowX(from, to))
@@ -229,7 +229,7 @@ fn action(target: Target, decorations: &Decorations, alt: bool) -> Option<Action
         Target::Mark(place) => {
             let mark = decorations.marks.get(place)?;
             Some(if mark.count == 1 {
-                Action::Moment(mark.moment)
+                Action::ChooseEvent(mark.moment)
             } else {
                 let air = (mark.x_last - mark.x) * 0.1;
                 Action::Navigate(Navigation::ShowX(mark.x - air, mark.x_last + air))

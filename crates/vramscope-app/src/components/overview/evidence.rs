@@ -5,7 +5,8 @@ use vramscope_core::analysis::time::selection::Selection;
 use yew::Callback;
 
 use crate::state::choices::{FlameChoices, FlameWhat, SettingChanges, WhatIfChoices, WhatIfPanel};
-use crate::state::{Action, Chosen, ViewKind};
+use crate::state::selected::OfRange;
+use crate::state::{Action, Chosen, RangeChoices, ViewKind};
 
 /// The actions that show a piece of evidence. The view comes first, because the others apply to it.
 fn actions(evidence: &Evidence, choices: &FlameChoices) -> Vec<Action> {
@@ -13,18 +14,28 @@ fn actions(evidence: &Evidence, choices: &FlameChoices) -> Vec<Action> {
     if let Some(filter) = &evidence.filter {
         actions.push(Action::Search(filter.clone()));
     }
-    if let Some(range) = evidence.range {
-        actions.push(Action::SelectMoments(range));
+    match (evidence.range, evidence.moment) {
+        (Some(range), _) => actions.push(Action::SelectMoments(range)),
+        // A range goes before the cursor.
+        (None, Some(_)) => actions.push(Action::Select(None)),
+        (None, None) => {}
     }
     if let Some(moment) = evidence.moment {
         actions.push(Action::Moment(moment));
     }
-    let what = evidence.selection.map(|selection| match selection {
-        Selection::LiveAt(_) => FlameWhat::Cursor,
-        Selection::RetainedFrom(_) => FlameWhat::Retained,
-        Selection::All | Selection::AllocatedIn(_) | Selection::FreedIn(_) => FlameWhat::Allocated,
-    });
-    if let Some(what) = what {
+    if let Some(selection) = evidence.selection {
+        let of = match selection {
+            Selection::RetainedFrom(_) => OfRange::Held,
+            Selection::FreedIn(_) => OfRange::Freed,
+            Selection::All | Selection::LiveAt(_) | Selection::AllocatedIn(_) => OfRange::Allocated,
+        };
+        let is_selected = evidence.range.is_some() || evidence.moment.is_some();
+        let what = match selection {
+            _ if is_selected => FlameWhat::Selected,
+            Selection::RetainedFrom(_) => FlameWhat::Retained,
+            _ => FlameWhat::Allocated,
+        };
+        actions.push(Action::Choose(Chosen::Range(RangeChoices { of })));
         actions.push(Action::Choose(Chosen::Flame(FlameChoices {
             what,
             ..choices.clone()

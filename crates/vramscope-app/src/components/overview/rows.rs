@@ -11,9 +11,9 @@ use super::words;
 use crate::components::commands::Commands;
 use crate::components::site_label::site_label;
 use crate::protocol::ThemeName;
-use crate::state::{Action, sentences};
+use crate::state::{Action, ViewKind, sentences};
 
-/// A table of rows. A click on a call site searches for it. `whole` is the number of bytes that
+/// A table of rows. A click on a call site shows it in the flame graph. `whole` is the number of bytes that
 /// counts as 100 %.
 pub(in crate::components) fn row_table(
     commands: &Commands,
@@ -71,8 +71,12 @@ fn label(commands: &Commands, row: &FindingRow) -> Html {
     let Some(filter) = row.filter() else {
         return site_label(&row.label);
     };
-    let search = commands.on(Action::Search(filter.to_string()));
+    let (dispatch, search) = (commands.dispatch.clone(), filter.to_string());
+    let onclick = Callback::from(move |_: MouseEvent| {
+        dispatch.emit(Action::Search(search.clone()));
+        dispatch.emit(Action::View(ViewKind::Flame));
+    });
     html! {
-        <button type="button" class="bare" title={format!("Search for {}", row.label)} onclick={search}>{ site_label(&row.label) }</button>
+        <button type="button" class="bare" title={format!("Its call paths in the flame graph: {}", row.label)} {onclick}>{ site_label(&row.label) }</button>
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn use_next(
         Some(Question::Next {
             device,
             filter: filter.clone()?,
-            from: view.pinned,
+            from: view.pinned(),
             moment: view.cursor_moment(),
             is_forward,
             press,

@@ -73,7 +73,7 @@ pub(crate) fn SearchBox(props: &SearchBoxProps) -> Html {
     let toggle_guide = toggle_guide(&draft);
     let clear = write.reform(|_: MouseEvent| (String::new(), 0));
     let is_searching = search.is_on();
-    let pinned = next.filter(|next| props.view.pinned == Some(next.allocation));
+    let pinned = next.filter(|next| props.view.pinned() == Some(next.allocation));
     let shows_panel = draft.is_focused;
     html! {
         <search class={classes!("search", error.is_some().then_some("wrong"))} {onfocusin} {onfocusout}>

@@ -17,7 +17,7 @@ use super::hooks::{use_answer, use_painted};
 use super::view_props::ViewProps;
 use super::virtual_list::VirtualList;
 use crate::protocol::views::filter::FilterText;
-use crate::protocol::views::table::{Answer, Question, TableOrder, TableWindow};
+use crate::protocol::views::table::{Answer, Question, Selection, TableOrder, TableWindow};
 use crate::state::choices::TableChoices;
 use crate::state::{Action, Chosen, Navigation, Shared, ViewKind, sentences};
 use cells::{Cells, heads};
@@ -53,6 +53,7 @@ pub(super) fn TableView(props: &ViewProps) -> Html {
     let order = TableOrder {
         device: props.look.device,
         filter: props.look.filter.clone(),
+        selection: choices.selection(&props.places),
         column: choices.column,
         is_descending: choices.is_descending,
     };
@@ -61,7 +62,7 @@ pub(super) fn TableView(props: &ViewProps) -> Html {
         order: order.clone(),
         first: seen.start,
         count: seen.end - seen.start,
-        locate: props.view.pinned,
+        locate: props.view.pinned(),
         moment: props.view.cursor_moment(),
     };
     let answered = use_answer(&props.session, Some(question));
@@ -91,13 +92,14 @@ pub(super) fn TableView(props: &ViewProps) -> Html {
     let (template, width_px) = cells.layout();
     let header = heads(&cells, choices, sort(&commands, choices));
     let row = row(&window, cells);
-    let row_classes = row_classes(&window, props.view.pinned);
+    let row_classes = row_classes(&window, props.view.pinned());
     let on_open = open(&commands, window.clone());
     let style = format!("--table-width:{width_px}px;--columns:{template}");
     html! {
         <section class="view table" aria-label="Allocations" {style}>
             <div class="table-bar">
                 <p class="sums">{ shown.map(|shown| sums(props, shown)) }</p>
+                { limits(&commands, props) }
                 <CsvButton session={props.session.clone()} order={order.clone()} name={props.file.opened.file.name.clone()} />
             </div>
             <div class="table-rows">
@@ -136,10 +138,34 @@ fn row_classes(window: &Option<Window>, pinned: Option<AllocationId>) -> Callbac
 }
 
 fn empty(props: &ViewProps) -> &'static str {
-    if props.look.filter.is_none() {
-        "This device has no allocations."
-    } else {
-        "Nothing matches the search."
+    let is_all = props.choices.table.selection(&props.places) == Selection::All;
+    match (props.look.filter.is_none(), is_all) {
+        (true, true) => "This device has no allocations.",
+        (false, true) => "Nothing matches the search.",
+        (true, false) => "No allocation is selected.",
+        (false, false) => "Nothing that is selected matches the search.",
+    }
+}
+
+/// What the list is limited to, with the way to all allocations and back; empty if nothing is selected.
+fn limits(commands: &Commands, props: &ViewProps) -> Html {
+    let Some(chosen) = props.places.chosen() else {
+        return Html::default();
+    };
+    let choices = &props.choices.table;
+    let is_limited = choices.selection(&props.places) != Selection::All;
+    let words = props.places.words(chosen);
+    let onclick = commands.on(Action::Choose(Chosen::Table(TableChoices {
+        only_selected: Some(!is_limited),
+        ..choices.clone()
+    })));
+    html! {
+        <p class={classes!("limits", is_limited.then_some("on"))}>
+            if is_limited { <span>{ &words }</span> }
+            <button type="button" class="plain" {onclick}>
+                { if is_limited { "Show all".to_owned() } else { format!("Only those {words}") } }
+            </button>
+        </p>
     }
 }
 

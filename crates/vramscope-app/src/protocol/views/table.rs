@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::report::allocations::{AllocationRow, Column};
 use vramscope_core::analysis::search::filter::Totals;
+pub use vramscope_core::analysis::time::selection::Selection;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 
@@ -14,6 +15,8 @@ pub struct TableOrder {
     pub device: DeviceIndex,
     /// The filter that its allocations match; `None` = all.
     pub filter: Option<FilterText>,
+    /// The allocations to list, of those that match.
+    pub selection: Selection,
     pub column: Column,
     /// Whether the largest come first.
     pub is_descending: bool,

@@ -39,8 +39,8 @@ impl Default for CompareChoices {
             ..SideChoice::default()
         };
         Self {
-            before: side(SideWhat::Start),
-            after: side(SideWhat::Peak),
+            before: side(SideWhat::SelectedFirst),
+            after: side(SideWhat::SelectedLast),
             naming: Naming::default(),
             panel: ComparePanel::default(),
             order: SiteOrder::default(),
@@ -54,6 +54,17 @@ impl Default for CompareChoices {
 }
 
 impl CompareChoices {
+    /// The choices with the ends of what is selected in the shown recording.
+    #[must_use]
+    pub fn of_selection(&self) -> Self {
+        let Self { before, after, .. } = Self::default();
+        Self {
+            before,
+            after,
+            ..self.clone()
+        }
+    }
+
     /// The choices with both sides swapped.
     #[must_use]
     pub fn swapped(&self) -> Self {
@@ -118,9 +129,13 @@ impl CompareChoices {
         let mut choices = choices.with_side(which, SideChoice { file, device, what });
         let of = |side: &SideChoice| (side.file.clone(), side.device);
         if of(&choices.before) != of(&choices.after) {
-            // The start is compared with a later moment of the same recording. Two recordings are compared at their peaks.
+            // The start is compared with a later moment of the same recording. Two recordings are compared at their peaks,
+            // as what is selected in one says nothing of the other.
             for side in [&mut choices.before, &mut choices.after] {
-                if side.what == SideWhat::Start {
+                if matches!(
+                    side.what,
+                    SideWhat::Start | SideWhat::SelectedFirst | SideWhat::SelectedLast
+                ) {
                     side.what = SideWhat::Peak;
                 }
             }
@@ -181,12 +196,12 @@ pub enum SideWhat {
     Peak,
     /// Live at the end.
     End,
-    /// Live at the cursor; without one, at the end.
-    Cursor,
     /// Live at the begin of the selected range; without one, at the start.
-    RangeStart,
-    /// Live at the end of the selected range; without one, at the end.
-    RangeEnd,
+    #[serde(alias = "range_start")]
+    SelectedFirst,
+    /// Live at the end of the selected range; without one, at the cursor, else at the peak.
+    #[serde(alias = "range_end", alias = "cursor")]
+    SelectedLast,
     /// Live after this number of events.
     Event(u32),
     /// Allocated in the selected range; without one, in the whole recording.
@@ -197,13 +212,12 @@ pub enum SideWhat {
 
 impl SideWhat {
     /// The choices without a number, in the order of the list.
-    pub const NAMED: [Self; 8] = [
+    pub const NAMED: [Self; 7] = [
+        Self::SelectedFirst,
+        Self::SelectedLast,
         Self::Start,
-        Self::Cursor,
         Self::Peak,
         Self::End,
-        Self::RangeStart,
-        Self::RangeEnd,
         Self::Allocated,
         Self::Retained,
     ];
@@ -236,7 +250,7 @@ mod tests {
         );
         // The same recording on both sides: the start is worth comparing.
         let same = choices.with_recording(Which::After, shown.clone(), &shown);
-        assert_eq!(same.before.what, SideWhat::Start);
+        assert_eq!(same.before.what, SideWhat::SelectedFirst);
         assert_eq!(same.swapped().swapped(), same);
     }
 }

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::report::allocations::Column;
+use vramscope_core::analysis::time::selection::Selection;
+
+use crate::state::selected::Places;
 
 /// The choices in the table of allocations, kept in the address.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -10,6 +13,9 @@ pub struct TableChoices {
     pub column: Column,
     /// Whether the largest come first.
     pub is_descending: bool,
+    /// Whether only what is selected is listed; `None` = if that is a range. A cursor moves with every match and event
+    /// that the user goes to, and a list should not change under the hand.
+    pub only_selected: Option<bool>,
 }
 
 impl Default for TableChoices {
@@ -18,6 +24,7 @@ impl Default for TableChoices {
         Self {
             column: Column::Size,
             is_descending: true,
+            only_selected: None,
         }
     }
 }
@@ -38,13 +45,49 @@ impl TableChoices {
         Self {
             column,
             is_descending,
+            ..self.clone()
         }
+    }
+
+    /// The allocations to list: what is selected, or all.
+    #[must_use]
+    pub fn selection(&self, places: &Places) -> Selection {
+        let is_limited = self.only_selected.unwrap_or(places.range.is_some());
+        let chosen = places.chosen().filter(|_| is_limited);
+        chosen.unwrap_or(Selection::All)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_table_lists_what_is_selected_or_all() {
+        let none = Places::default();
+        let cursor = Places {
+            cursor: Some(3),
+            ..none
+        };
+        let range = Places {
+            range: Some((4, 9)),
+            ..cursor
+        };
+        let of = |only_selected, places| {
+            let choices = TableChoices {
+                only_selected,
+                ..TableChoices::default()
+            };
+            choices.selection(places)
+        };
+        for only_selected in [None, Some(true), Some(false)] {
+            assert_eq!(of(only_selected, &none), Selection::All);
+        }
+        assert_eq!(of(None, &cursor), Selection::All);
+        assert_eq!(of(Some(true), &cursor), Selection::LiveAt(3));
+        assert_eq!(of(None, &range), Selection::AllocatedIn((4, 9)));
+        assert_eq!(of(Some(false), &range), Selection::All);
+    }
 
     #[test]
     fn a_second_click_turns_the_order() {

@@ -29,11 +29,21 @@ fn an_address_brings_back_what_was_seen() {
     page.act(Action::Restore(Box::new(link)));
     for page in [&page, &later] {
         assert_eq!(permalink(&page.0).unwrap().to_text(), text);
-        assert_eq!(page.view().pinned, Some(AllocationId(7)));
+        assert_eq!(page.view().pinned(), Some(AllocationId(7)));
         assert_eq!(page.view().cursor_moment(), Some(321));
         assert_eq!(page.x(), (1e6, 2e6));
         assert_eq!(page.0.search.text, "size>1MiB");
     }
+}
+
+#[test]
+fn a_pinned_event_is_told_and_brought_back() {
+    let mut page = Page::with_file();
+    page.act(Action::ChooseEvent(321));
+    let link = permalink(&page.0).unwrap();
+    page.key("Escape");
+    page.act(Action::Restore(Box::new(link)));
+    assert_eq!(page.view().pinned_event(), Some(321));
 }
 
 #[test]
@@ -93,7 +103,7 @@ fn an_address_of_another_file_waits_for_it() {
     let mut other = opened();
     other.file.file_bytes = 2;
     page.reply(2, Reply::Opened(Box::new(other)));
-    assert!(page.0.wanted.is_some() && page.view().pinned.is_none());
+    assert!(page.0.wanted.is_some() && page.view().pinned().is_none());
     page.act(Action::Restore(Box::default()));
     assert!(page.0.current.is_none() && page.0.wanted.is_none());
 }
@@ -106,5 +116,5 @@ fn an_address_that_fits_no_file_is_cut_to_what_there_is() {
     assert_eq!(page.file().device, 0);
     assert_eq!(page.x(), (0.0, 5e6));
     assert_eq!(page.view().cursor_moment(), Some(999));
-    assert_eq!(page.view().pinned, None);
+    assert_eq!(page.view().pinned(), None);
 }

@@ -38,7 +38,7 @@ fn the_peak_comes_to_the_middle() {
 #[test]
 fn the_way_to_a_failed_allocation() {
     let mut page = Page::with_file();
-    page.go(Navigation::Oom(700));
+    page.go(Navigation::Event(700));
     assert_eq!(page.view().cursor_x(), Some(700.0));
     assert!((page.view().region.x_min..page.view().region.x_max).contains(&700.0));
 }

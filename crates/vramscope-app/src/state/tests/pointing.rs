@@ -1,6 +1,8 @@
 //! Hovering, pinning and selecting.
 
 use super::*;
+use crate::state::selected::OfRange;
+use vramscope_core::analysis::time::selection::Selection;
 
 #[test]
 fn a_click_pins_what_is_hovered() {
@@ -8,7 +10,7 @@ fn a_click_pins_what_is_hovered() {
     page.act(Action::Details(false));
     page.hover(one(7));
     page.click();
-    assert_eq!(page.view().pinned, Some(AllocationId(7)));
+    assert_eq!(page.view().pinned(), Some(AllocationId(7)));
     assert!(page.0.details_open);
     page.answer(details(8));
     assert!(page.view().details.is_none(), "of another allocation");
@@ -16,7 +18,7 @@ fn a_click_pins_what_is_hovered() {
     assert!(page.view().details.is_some());
     page.hover(HitOn::Nothing);
     page.click();
-    assert_eq!(page.view().pinned, None);
+    assert_eq!(page.view().pinned(), None);
 }
 
 #[test]
@@ -38,17 +40,82 @@ fn a_tap_pins_what_it_turns_out_to_be_on() {
 }
 
 #[test]
-fn a_click_on_a_shared_pixel_goes_closer() {
+fn a_click_on_a_shared_pixel_pins_all_and_a_second_one_goes_closer() {
     let mut page = Page::with_file();
+    page.act(Action::Details(false));
     let before = page.view().region;
     page.hover(HitOn::Several(crate::protocol::Composition::default()));
     page.click();
+    assert!(matches!(page.view().pin, Some(Pin::Group(_))));
+    assert!(page.0.details_open);
+    assert_eq!((page.view().region, page.pinned()), (before, None));
+    page.go(Navigation::FitPinned);
     let after = page.view().region;
     assert!(after.x_max - after.x_min < (before.x_max - before.x_min) / 2.0);
     assert!(
         after.y_max_bytes - after.y_min_bytes < (before.y_max_bytes - before.y_min_bytes) / 2.0
     );
-    assert_eq!(page.pinned(), None);
+    page.key("Escape");
+    assert_eq!(page.view().pin, None);
+}
+
+#[test]
+fn a_double_click_may_come_before_the_answer_to_the_first() {
+    let mut page = Page::with_file();
+    let before = page.view().region;
+    page.click();
+    page.go(Navigation::FitPinned);
+    page.hover(HitOn::Several(crate::protocol::Composition::default()));
+    assert!(page.view().region.x_max - page.view().region.x_min < before.x_max / 2.0);
+    page.go(Navigation::FitAll);
+    page.hover(one(7));
+    page.click();
+    page.go(Navigation::FitPinned);
+    page.answer(details(7));
+    assert_eq!(page.pinned(), Some(7));
+    assert!(page.view().region.x_max < before.x_max / 2.0);
+}
+
+#[test]
+fn a_chosen_event_is_pinned_and_follows_the_cursor() {
+    let mut page = Page::with_file();
+    page.act(Action::Details(false));
+    page.act(Action::ChooseEvent(400));
+    assert!(page.0.details_open);
+    assert_eq!(page.view().pinned_event(), Some(400));
+    page.go(Navigation::Step(true));
+    assert_eq!(page.view().pinned_event(), Some(401));
+    page.act(Action::Moment(12));
+    assert_eq!(page.view().pinned_event(), Some(12));
+    page.act(Action::Pin(AllocationId(7)));
+    assert_eq!((page.view().pinned_event(), page.pinned()), (None, Some(7)));
+    page.act(Action::ChooseEvent(5_000));
+    assert_eq!(page.view().pinned_event(), Some(999), "the last there is");
+    page.go(Navigation::Step(true));
+    assert_eq!(page.view().pinned_event(), Some(999));
+    page.key("Escape");
+    assert_eq!((page.view().pin.clone(), page.view().cursor), (None, None));
+}
+
+#[test]
+fn what_is_selected_is_the_range_else_the_cursor_else_the_peak() {
+    let mut page = Page::with_file();
+    let selected = |page: &Page| page.0.places().unwrap().selected();
+    assert_eq!(selected(&page), Selection::LiveAt(600));
+    page.act(Action::Moment(321));
+    assert_eq!(selected(&page), Selection::LiveAt(321));
+    page.act(Action::Select(Some((10.0, 20.0))));
+    page.answer(Answer::Range(Box::new(RangeFacts {
+        device: 3,
+        x: (10.0, 20.0),
+        moments: (10, 20),
+        ..RangeFacts::default()
+    })));
+    assert_eq!(selected(&page), Selection::AllocatedIn((10, 20)));
+    page.act(Action::Choose(Chosen::Range(RangeChoices {
+        of: OfRange::Held,
+    })));
+    assert_eq!(selected(&page), Selection::RetainedFrom((10, 20)));
 }
 
 #[test]
@@ -94,9 +161,9 @@ fn escape_lets_go_of_one_thing_at_a_time() {
     page.key("Escape");
     assert!(!page.0.help_open && page.0.box_mode);
     page.key("Escape");
-    assert!(!page.0.box_mode && page.view().pinned.is_some());
+    assert!(!page.0.box_mode && page.view().pinned().is_some());
     page.key("Escape");
-    assert!(page.view().pinned.is_none() && page.view().range.is_some());
+    assert!(page.view().pinned().is_none() && page.view().range.is_some());
     page.key("Escape");
     assert!(page.view().range.is_none());
 }

@@ -2,10 +2,13 @@
 //!
 //! Keeps the sorted columns and the rows of the last table, so that scrolling only fills a window.
 
+use std::rc::Rc;
+
 use vramscope_core::analysis::report::allocations::{
     Column, Permutations, columns_with_values, place_of, rows,
 };
 use vramscope_core::analysis::search::filter::{Totals, totals};
+use vramscope_core::bitset::BitSet;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 use vramscope_core::tables::{append_csv, csv_header};
@@ -13,7 +16,7 @@ use vramscope_core::tables::{append_csv, csv_header};
 use super::super::document::{Device, Document};
 use crate::protocol::Extra;
 use crate::protocol::views::table::{
-    Answer, MOST_CSV_ROWS, MOST_ROWS, Question, TableOrder, TableWindow,
+    Answer, MOST_CSV_ROWS, MOST_ROWS, Question, Selection, TableOrder, TableWindow,
 };
 
 /// The data kept from one question to the next.
@@ -28,6 +31,8 @@ pub(super) struct Cache {
 struct TableRows {
     order: TableOrder,
     rows: Vec<u32>,
+    /// The allocations in it; `None` = all.
+    set: Option<Rc<BitSet>>,
     totals: Option<(u32, Totals)>,
 }
 
@@ -87,7 +92,6 @@ impl Cache {
             _ => columns_with_values(*device),
         };
         self.columns = Some((order.device, columns.clone()));
-        let set = document.matches(device, order.filter.as_ref());
         let table = self.table(document, device, order)?;
         let history = device.history;
         let moment = moment
@@ -95,7 +99,7 @@ impl Cache {
             .min(history.event_count);
         let totals = match table.totals {
             Some((at, totals)) if at == moment => totals,
-            _ => totals(history, set.as_deref(), moment),
+            _ => totals(history, table.set.as_deref(), moment),
         };
         table.totals = Some((moment, totals));
         Some(TableWindow {
@@ -124,16 +128,31 @@ impl Cache {
             let (_, permutations) = self
                 .sorted
                 .insert(sorted.unwrap_or_else(|| (order.device, Permutations::default())));
-            let set = document.matches(device, order.filter.as_ref());
+            let set = listed(document, device, order);
             let column = permutations.get(*device, order.column);
             self.table = Some(TableRows {
                 order: order.clone(),
                 rows: column.shown(order.is_descending, set.as_deref()),
+                set,
                 totals: None,
             });
         }
         self.table.as_mut()
     }
+}
+
+/// The allocations that a table lists: those that are selected and match; `None` = all.
+fn listed(document: &Document, device: Device<'_>, order: &TableOrder) -> Option<Rc<BitSet>> {
+    let matches = document.matches(device, order.filter.as_ref());
+    if order.selection == Selection::All {
+        return matches;
+    }
+    let lives = &device.history.allocations;
+    let is_listed = |row: usize| {
+        let is_match = matches.as_ref().is_none_or(|set| set.contains(row));
+        is_match && order.selection.holds(lives.born[row], lives.died[row])
+    };
+    Some(Rc::new(BitSet::from_fn(lives.born.len(), is_listed)))
 }
 
 /// At most `count` rows from the `first` on.

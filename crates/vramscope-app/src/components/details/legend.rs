@@ -1,0 +1,61 @@
+//! The meaning of the colours, with the sums of what is selected.
+
+use vramscope_core::analysis::time::selection::Selection;
+use yew::prelude::*;
+
+use crate::components::hooks::use_answer;
+use crate::components::legend::LegendList;
+use crate::engine::Session;
+use crate::protocol::{ColourBy, LegendOf, Look, Picture};
+use crate::state::selected::Places;
+use crate::state::sentences;
+
+/// The most entries; more than fit on a screen would not be read.
+const ENTRIES: u32 = 40;
+
+#[derive(Properties, PartialEq)]
+pub(super) struct LegendProps {
+    pub(super) session: Session,
+    pub(super) look: Look,
+    pub(super) places: Places,
+    pub(super) search: AttrValue,
+}
+
+/// The legend of the shown picture. It does not depend on axis or search. After a change of the selection the last one
+/// stays, under its own title, until the next arrives.
+#[component]
+pub(super) fn Legend(props: &LegendProps) -> Html {
+    let (look, places) = (&props.look, props.places);
+    let question = LegendOf {
+        device: look.device,
+        picture: look.picture,
+        colour_by: look.colour_by,
+        theme: look.theme,
+        selection: places.chosen(),
+        entries: ENTRIES,
+    };
+    let answered = use_answer(&props.session, Some(question.clone()));
+    let shown = answered.and_then(|answered| {
+        let of = answered.question;
+        let is_current = LegendOf {
+            selection: question.selection,
+            ..of.clone()
+        } == question;
+        Some((of, answered.answer.filter(|_| is_current)?))
+    });
+    let Some((of, legend)) = shown else {
+        return Html::default();
+    };
+    let is_of_segments = of.picture == Picture::Segments;
+    let what = match (is_of_segments, of.selection) {
+        (true, None) => "Reserved at the peak".to_owned(),
+        (true, Some(selection)) => places.words_of_segments(selection),
+        (false, selection) => places.words(selection.unwrap_or(Selection::LiveAt(places.peak))),
+    };
+    let by = match of.colour_by {
+        ColourBy::Category | ColourBy::Role if is_of_segments => "size of requests",
+        mode => mode.word(),
+    };
+    let title = format!("{}, by {by}", sentences::capital(&what));
+    html! { <LegendList {title} {is_of_segments} {legend} search={props.search.clone()} /> }
+}

@@ -1,0 +1,301 @@
+//! What is selected and pinned, and that all views follow it: checked against core's numbers.
+
+use vramscope_browser_tests::Modifiers;
+use vramscope_core::analysis::recording::Recording;
+use vramscope_core::analysis::time::selection::{Moments, Selection};
+use vramscope_view::display;
+
+use crate::PATIENCE;
+use crate::open::{Open, fixture, open, open_fixture};
+
+const FILE: &str = "synth/scenario-annotated.pickle";
+const OOM: &str = "torch-2.15.0/oom_observer.pickle";
+
+fn recording(name: &str) -> Recording {
+    let bytes = std::fs::read(fixture(name)).unwrap();
+    Recording::of(vramscope_core::decode(&bytes[..]).unwrap())
+}
+
+/// Number and bytes of the selected allocations of the first device.
+fn sums(recording: &Recording, selection: Selection) -> (u64, u64) {
+    let history = recording.device(0).unwrap().history;
+    let selected = selection.allocations(history);
+    selected.fold((0, 0), |(count, bytes), id| {
+        (count + 1, bytes + history.allocations.bytes[id.index()])
+    })
+}
+
+fn wait(open: &mut Open, until: &str) {
+    if open.page.wait_for(until, PATIENCE).is_err() {
+        let details = open.page.text(".details");
+        panic!("never {until}; details: {details:?}");
+    }
+}
+
+fn wait_for_text(open: &mut Open, selector: &str, text: &str) {
+    wait(
+        open,
+        &format!("document.querySelector('{selector}')?.innerText.includes({text:?})"),
+    );
+}
+
+/// Waits until the legend has this title, and the numbers of its rows' allocations this sum.
+fn wait_for_legend(open: &mut Open, title: &str, count: u64) {
+    let legend = format!(
+        "document.querySelector('.legend h3')?.innerText.startsWith({title:?}) && \
+         [...document.querySelectorAll('.legend li')].map(row => row.title || row.firstElementChild.title) \
+         .map(text => +/ · ([\\d,]+) allocation/.exec(text)[1].replaceAll(',', '')).reduce((sum, of) => sum + of, 0) === {count}"
+    );
+    wait(open, &legend);
+}
+
+/// Goes to a view by its key.
+fn go(open: &mut Open, key: &str, view: &str) {
+    open.page.key(key, Modifiers::NONE).unwrap();
+    wait(
+        open,
+        &format!("!!document.querySelector('.rail [data-view={view}][aria-current]')"),
+    );
+}
+
+/// Waits until the chosen option of the flame graph's list of selections has this text.
+fn wait_for_flame(open: &mut Open, text: &str) {
+    let chosen = format!(
+        "[...document.querySelectorAll('.flame-tools option')].some(of => of.selected && of.textContent === {text:?})"
+    );
+    wait(open, &chosen);
+}
+
+fn wait_for_flame_bytes(open: &mut Open, bytes: u64) {
+    wait_for_text(open, ".flame-head strong", &display::bytes(bytes));
+}
+
+#[test]
+fn all_views_follow_the_cursor() {
+    let read = recording(FILE);
+    let peak = read.device(0).unwrap().history.peak_moment;
+    let mut open = open_fixture(FILE);
+    let at_peak = sums(&read, Selection::LiveAt(peak));
+    wait_for_legend(&mut open, "Live at the peak", at_peak.0);
+
+    go(&mut open, "5", "allocator");
+    wait(&mut open, "!!document.querySelector('.state-events .vrow')");
+    open.page.key("Home", Modifiers::NONE).unwrap();
+    open.page.key("PageDown", Modifiers::NONE).unwrap();
+    let number = "+document.querySelector('.state-number input').value.replaceAll(',', '')";
+    wait(&mut open, &format!("{number} > 0"));
+    let moment = open.page.eval(number).unwrap().as_u64().unwrap() as u32;
+    let here = sums(&read, Selection::LiveAt(moment));
+    assert_ne!(here, at_peak);
+    let title = format!("Live at {}", display::event(u64::from(moment)));
+    wait_for_legend(&mut open, &title, here.0);
+
+    go(&mut open, "6", "flame");
+    let words = format!("selected: live at {}", display::event(u64::from(moment)));
+    wait_for_flame(&mut open, &words);
+    wait_for_flame_bytes(&mut open, here.1);
+
+    // The table lists all, and on demand what is live there.
+    go(&mut open, "7", "table");
+    open.page.click_on(".table-bar .limits button").unwrap();
+    let listed = format!("{} allocations", display::count(here.0));
+    wait_for_text(&mut open, ".table-bar .sums", &listed);
+
+    open.page.key("Escape", Modifiers::NONE).unwrap();
+    wait_for_legend(&mut open, "Live at the peak", at_peak.0);
+    open.check_quiet();
+}
+
+/// The selected range, as the panel says it.
+fn range(open: &mut Open) -> Moments {
+    wait(open, "!!document.querySelector('.selected-range b')");
+    let text = open.page.text(".selected-range b").unwrap();
+    let number = |text: &str| text.replace(',', "").parse::<u32>().unwrap();
+    let (first, last) = text
+        .strip_prefix("event ")
+        .unwrap()
+        .split_once(" to ")
+        .unwrap();
+    (number(first) - 1, number(last))
+}
+
+#[test]
+fn all_views_follow_a_range() {
+    let read = recording(FILE);
+    let mut open = open_fixture(FILE);
+    let (from, to) = (open.point(0.3, 0.3), open.point(0.5, 0.3));
+    open.page.drag(from, to, 5, Modifiers::SHIFT).unwrap();
+    let moments = range(&mut open);
+    let allocated = sums(&read, Selection::AllocatedIn(moments));
+    wait_for_legend(&mut open, "Allocated in the range", allocated.0);
+
+    // The panel's three figures, of which the third is chosen.
+    let freed = sums(&read, Selection::FreedIn(moments));
+    let held = sums(&read, Selection::RetainedFrom(moments));
+    for (place, (count, bytes)) in [allocated, held, freed].into_iter().enumerate() {
+        let row = format!(".selected-range li:nth-child({})", place + 1);
+        wait_for_text(&mut open, &row, &display::count(count));
+        wait_for_text(&mut open, &row, &display::bytes(bytes));
+    }
+    open.page
+        .click_on(".selected-range li:nth-child(3) button")
+        .unwrap();
+    wait_for_legend(&mut open, "Freed in the range", freed.0);
+    go(&mut open, "6", "flame");
+    wait_for_flame(&mut open, "selected: freed in the range");
+    wait_for_flame_bytes(&mut open, freed.1);
+    go(&mut open, "7", "table");
+    wait_for_text(&mut open, ".table-bar .limits", "freed in the range");
+    let listed = format!("{} allocation", display::count(freed.0));
+    wait_for_text(&mut open, ".table-bar .sums", &listed);
+    open.page.click_on(".table-bar .limits button").unwrap();
+    let all = read.device(0).unwrap().history.allocations.bytes.len() as u64;
+    let all = format!("{} allocations", display::count(all));
+    wait_for_text(&mut open, ".table-bar .sums", &all);
+
+    // The comparison is of the range's ends.
+    open.page
+        .click_on(".selected-range .tools button:nth-child(2)")
+        .unwrap();
+    let event = |side: &str, moment: u32| {
+        let value = display::count(u64::from(moment));
+        format!("document.querySelector('.compare .side.{side} .event input')?.value === {value:?}")
+    };
+    wait(&mut open, &event("a", moments.0));
+    wait(&mut open, &event("b", moments.1));
+    go(&mut open, "2", "timeline");
+    open.repainted(|page| {
+        page.click_on(".selected-range .tools button:nth-child(1)")
+            .unwrap()
+    });
+    assert!(open.shown_part() < 0.3, "zoomed to {}", open.shown_part());
+    open.page.key("Escape", Modifiers::NONE).unwrap();
+    wait(&mut open, "!document.querySelector('.selected-range')");
+    open.check_quiet();
+}
+
+#[test]
+fn a_failed_request_is_pinned_with_its_stack() {
+    let mut open = open_fixture(OOM);
+    // The whole stack of the request, with the user's frames in bold.
+    let is_pinned = "document.querySelector('.details h2')?.innerText === 'Pinned event' && \
+        !!document.querySelector('.details .stack li.user')";
+    for label in [".stage .oom", ".banner button:nth-of-type(2)"] {
+        open.page.click_on(label).unwrap();
+        wait(&mut open, is_pinned);
+        for text in [
+            "oom",
+            "11.7 MiB",
+            "8.00 MiB",
+            "record_gpu.py:355",
+            "12,284,928 bytes",
+        ] {
+            wait_for_text(&mut open, ".details", text);
+        }
+        open.page.key("Escape", Modifiers::NONE).unwrap();
+        wait(&mut open, &format!("!({is_pinned})"));
+    }
+    open.check_quiet();
+}
+
+#[test]
+fn a_chosen_event_leads_to_the_others_of_its_allocation() {
+    let read = recording(FILE);
+    let history = read.device(0).unwrap().history;
+    let mut open = open_fixture(FILE);
+    go(&mut open, "5", "allocator");
+    wait(&mut open, "!!document.querySelector('.state-events .vrow')");
+    open.page.key("Home", Modifiers::NONE).unwrap();
+    // The first allocation that is freed later.
+    let row = (0..history.allocations.born.len())
+        .find(|&row| {
+            history.allocations.born[row] > 0
+                && history.allocations.died[row] <= history.event_count
+        })
+        .unwrap();
+    let lives = &history.allocations;
+    let (born, died) = (lives.born[row], lives.died[row]);
+    let typed = format!(
+        "(() => {{ const input = document.querySelector('.state-number input'); input.value = '{born}'; \
+         input.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()"
+    );
+    open.page.eval(&typed).unwrap();
+    wait(
+        &mut open,
+        "!!document.querySelector('.state-events .vrow.active')",
+    );
+    open.page.click_on(".state-events .vrow.active").unwrap();
+    wait_for_text(&mut open, ".details h2", "Pinned event");
+    let name = display::allocation_id(lives.address[row], lives.version[row]);
+    wait_for_text(&mut open, ".details .of-allocation", &name);
+    wait_for_text(&mut open, ".details", &display::bytes(lives.bytes[row]));
+    // By a link to the event that freed it, then to the allocation itself.
+    let freed = display::event(u64::from(died));
+    wait_for_text(&mut open, ".details .of-allocation", &freed);
+    open.page
+        .click_on(".details .of-allocation dd .plain")
+        .unwrap();
+    wait(
+        &mut open,
+        &format!("location.hash.includes('pin=event') && !location.hash.includes('&at={born}&')"),
+    );
+    open.page
+        .click_on(".details .of-allocation h3 + button")
+        .unwrap();
+    wait_for_text(&mut open, ".details h2", "Pinned allocation");
+    wait_for_text(&mut open, ".details .id", &name);
+    open.check_quiet();
+}
+
+#[test]
+fn bands_that_share_a_pixel_are_pinned_together() {
+    let mut open = open("");
+    open.page.click_on(".sample").unwrap();
+    open.painted();
+    // Somewhere in the picture bands are thinner than a pixel.
+    let mut shared = None;
+    'places: for across in [0.5, 0.6, 0.7, 0.4, 0.3] {
+        for down in (2..98).step_by(2) {
+            let at = open.point(across, f64::from(down) / 100.0);
+            open.page.mouse_move(at.0, at.1).unwrap();
+            open.page
+                .pause(std::time::Duration::from_millis(40))
+                .unwrap();
+            let tip = "document.querySelector('.tooltip')?.innerText ?? ''";
+            let tip = open.page.eval(tip).unwrap();
+            if tip.as_str().unwrap_or("").contains("share this pixel") {
+                shared = Some(at);
+                break 'places;
+            }
+        }
+    }
+    let at = shared.expect("a pixel that bands share");
+    open.page.click(at.0, at.1, 1).unwrap();
+    wait_for_text(&mut open, ".details h2", "Pinned group");
+    wait(
+        &mut open,
+        "!!document.querySelector('.details .group-list button')",
+    );
+    assert!(open.shown_part() > 0.99, "a click moves nothing");
+    // One of them can be pinned alone.
+    open.page.click_on(".details .group-list button").unwrap();
+    wait_for_text(&mut open, ".details h2", "Pinned allocation");
+    open.repainted(|page| page.click(at.0, at.1, 2).unwrap());
+    wait(&mut open, "!!document.querySelector('.brush')");
+    assert!(open.shown_part() < 0.5, "a double click goes closer");
+    open.check_quiet();
+}
+
+#[test]
+fn a_call_site_of_the_overview_leads_to_its_call_paths() {
+    let mut open = open_fixture(FILE);
+    go(&mut open, "1", "overview");
+    wait(&mut open, "!!document.querySelector('.sites .rows button')");
+    open.page.click_on(".sites .rows button").unwrap();
+    wait(
+        &mut open,
+        "!!document.querySelector('.rail [data-view=flame][aria-current]')",
+    );
+    wait(&mut open, "document.querySelector('#search').value !== ''");
+    open.check_quiet();
+}
