@@ -344,8 +344,6 @@ impl State {
                 self.search.next = (self.search.next.0 + 1, is_forward)
             }
             Action::Choose(chosen) => self.choices.take(chosen),
-            Action::StepInStack(up) => self.edit_file(|file| file.step_in_stack(up)),
-            Action::SteppedInStack(to) => self.stepped_in_stack(to),
             Action::Moment(moment) => self.edit_file(|file| file.go_to_moment(moment)),
             Action::SelectMoments(moments) => self.edit_view(|view| view.select_moments(moments)),
             Action::Restore(link) => self.restore(*link),
@@ -377,6 +375,20 @@ impl State {
                 // A click asks for details, so the panel opens if it was folded away.
                 self.details_open |= self.has_pin();
             }
+            Action::Packed(device, bytes) => self.edit_file(|file| file.packed(device, bytes)),
+            Action::DismissNote(note) => self.edit_file(|file| file.dismiss_note(note)),
+            Action::RestoreNotes => self.edit_file(OpenFile::restore_notes),
+            Action::Graph(action) => self.edit_graphs(|graphs| graphs.act(action)),
+            pin => self.apply_pin(pin),
+        }
+    }
+
+    /// The actions that pin something without a click in a picture.
+    fn apply_pin(&mut self, action: Action) {
+        match action {
+            Action::Pin(allocation) => self.edit_view(|view| view.pin(allocation)),
+            Action::StepInStack(up) => self.edit_file(|file| file.step_in_stack(up)),
+            Action::SteppedInStack(to) => self.stepped_in_stack(to),
             Action::ChooseEvent(moment) => {
                 self.edit_file(|file| file.choose_event(moment));
                 self.details_open |= self.has_pin();
@@ -385,11 +397,7 @@ impl State {
                 self.edit_view(|view| view.pin_group(group));
                 self.details_open |= self.has_pin();
             }
-            Action::Pin(allocation) => self.edit_view(|view| view.pin(allocation)),
-            Action::Packed(device, bytes) => self.edit_file(|file| file.packed(device, bytes)),
-            Action::DismissNote(note) => self.edit_file(|file| file.dismiss_note(note)),
-            Action::RestoreNotes => self.edit_file(OpenFile::restore_notes),
-            Action::Graph(action) => self.edit_graphs(|graphs| graphs.act(action)),
+            _ => {}
         }
     }
 

@@ -50,13 +50,7 @@ impl Window {
 pub(super) fn TableView(props: &ViewProps) -> Html {
     let commands = use_commands();
     let choices = &props.choices.table;
-    let order = TableOrder {
-        device: props.look.device,
-        filter: props.look.filter.clone(),
-        selection: choices.selection(&props.places),
-        column: choices.column,
-        is_descending: choices.is_descending,
-    };
+    let order = order(props);
     let seen = use_state_eq(|| 0..PIECE);
     let question = Question::Rows {
         order: order.clone(),
@@ -67,8 +61,8 @@ pub(super) fn TableView(props: &ViewProps) -> Html {
     };
     let answered = use_answer(&props.session, Some(question));
     let located = answered.as_ref().map(|answered| match &answered.question {
-        Question::Rows { locate, order, .. } => (*locate, order.filter.clone()),
-        Question::Csv { order, .. } => (None, order.filter.clone()),
+        Question::Rows { locate, order, .. } => (*locate, order.filter.clone(), order.selection),
+        Question::Csv { order, .. } => (None, order.filter.clone(), order.selection),
     });
     // In another device, the same rows are other allocations.
     let window = answered
@@ -110,6 +104,18 @@ pub(super) fn TableView(props: &ViewProps) -> Html {
                 }
             </div>
         </section>
+    }
+}
+
+/// What the table lists, and how.
+fn order(props: &ViewProps) -> TableOrder {
+    let choices = &props.choices.table;
+    TableOrder {
+        device: props.look.device,
+        filter: props.look.filter.clone(),
+        selection: choices.selection(&props.places),
+        column: choices.column,
+        is_descending: choices.is_descending,
     }
 }
 
@@ -239,7 +245,7 @@ impl ActiveRow {
 #[hook]
 fn use_active_row(
     order: &TableOrder,
-    located: Option<(Option<AllocationId>, Option<FilterText>)>,
+    located: Option<(Option<AllocationId>, Option<FilterText>, Selection)>,
     window: Option<&Window>,
     commands: &Commands,
 ) -> ActiveRow {
