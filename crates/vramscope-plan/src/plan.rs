@@ -142,7 +142,7 @@ impl StepKind {
     pub fn bar_label(self) -> &'static str {
         match self {
             Self::Requested => "requested at once",
-            Self::Rounding => "with rounding",
+            Self::Rounding => "requests rounded up",
             Self::Separation => "each pool and stream by itself",
             Self::Placement => "best packing",
             Self::Caching => "allocator model",

@@ -41,7 +41,7 @@ Examples:
 
 const SEGMENT_COLUMNS: [Column; 9] = [
     sum("reserved_bytes", "reserved"),
-    sum("allocated_bytes", "in use"),
+    sum("allocated_bytes", "allocated"),
     sum("pending_bytes", "pending"),
     sum("free_bytes", "free"),
     column("largest_free_bytes", "largest free"),

@@ -353,7 +353,12 @@ fn held(part: &mut Part, failure: &FailedRequest) {
         AllocatorKind::Driver => ("held", "free in that"),
     };
     part.fact("reserved_bytes", held, known(gap.reserved_bytes));
-    part.fact("in_use_bytes", "in use", known(gap.in_use_bytes));
+    part.fact_with(
+        "requested_bytes",
+        "requested",
+        known(gap.requested_bytes),
+        "by what was allocated and not freed",
+    );
     part.fact_with(
         "pending_bytes",
         "pending free",

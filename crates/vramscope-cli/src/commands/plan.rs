@@ -24,7 +24,7 @@ use crate::subject::{Device, Subject};
 /// From ideal to real, step by step; each step says what it adds, what that consists of, and what can be done:
 ///
 ///   requested at once    the most bytes that the program asked for and held at one moment
-///   with rounding        the same, requests rounded up to blocks
+///   requests rounded up  the same, each rounded up as the allocator does
 ///   each by itself       pools and streams do not share memory, and peak at different moments
 ///   best packing         placed as well as can be with all lives known, without moving anything
 ///   allocator model      PyTorch's allocator, replayed with the file's own settings, from empty, and from what

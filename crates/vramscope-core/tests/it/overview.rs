@@ -90,7 +90,7 @@ fn check_parts(
     active_bytes: u64,
 ) {
     let parts = [
-        gap.in_use_bytes,
+        gap.requested_bytes,
         gap.pending_bytes,
         gap.rounding_bytes,
         gap.partly_bytes,
@@ -103,12 +103,12 @@ fn check_parts(
         gap.reserved_bytes,
         "{name}: {gap:?}"
     );
-    let live = gap.in_use_bytes + gap.pending_bytes + gap.outside_bytes;
+    let live = gap.requested_bytes + gap.pending_bytes + gap.outside_bytes;
     assert_eq!(live, active_bytes, "{name}: {gap:?}");
     if history.mismatches == vramscope_core::analysis::time::history::Mismatches::default()
         && gap.outside_bytes == 0
     {
-        assert!(gap.in_use_bytes <= gap.reserved_bytes);
+        assert!(gap.requested_bytes <= gap.reserved_bytes);
     }
 }
 

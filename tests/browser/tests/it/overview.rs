@@ -52,7 +52,7 @@ fn an_oom_is_explained_and_leads_to_its_moment() {
     let table = open.page.text(".gap table").unwrap();
     let gap = &found.gaps[0].gap;
     for bytes in [
-        gap.in_use_bytes,
+        gap.requested_bytes,
         gap.rounding_bytes,
         gap.partly_bytes,
         gap.reserved_bytes,

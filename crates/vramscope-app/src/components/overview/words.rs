@@ -11,7 +11,7 @@ use crate::state::sentences;
 /// The name and the explanation of a part.
 pub(super) fn part(kind: GapPart) -> (&'static str, &'static str) {
     match kind {
-        GapPart::InUse => ("in use", "requested by the program and not freed"),
+        GapPart::Requested => ("requested", "requested by the program and not freed"),
         GapPart::Pending => (
             "pending free",
             "freed by the program, but other streams may still be using it",
@@ -42,7 +42,7 @@ pub(super) fn part(kind: GapPart) -> (&'static str, &'static str) {
 /// The style class of a part's colour.
 pub(super) fn part_class(kind: GapPart) -> &'static str {
     match kind {
-        GapPart::InUse => "in-use",
+        GapPart::Requested => "requested",
         GapPart::Pending => "pending",
         GapPart::Rounding => "rounding",
         GapPart::Partly => "partly",

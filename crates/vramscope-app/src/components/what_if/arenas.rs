@@ -41,7 +41,7 @@ pub(super) fn ArenasPanel(props: &ArenasPanelProps) -> Html {
                     <th scope="col">{ "pool and stream" }</th>
                     <th scope="col">{ "buffers" }</th>
                     <th scope="col" title="The most requested bytes that were live at once">{ "requested" }</th>
-                    <th scope="col" title="The same including rounding; no packing needs less">{ "with rounding" }</th>
+                    <th scope="col" title="The same, each request rounded up; no packing needs less">{ "rounded up" }</th>
                     <th scope="col">{ "best packing" }</th>
                     <th scope="col" title="How far the packing may be from the lowest">{ "at most above the lowest" }</th>
                     <th scope="col" title="What torch.compile's memory planner would need for the same buffers">{ "inductor's pools" }</th>

@@ -1,7 +1,7 @@
 //! Sums over the final state in the file, by pool, stream and size class. A request can only be served from
 //! segments of its own pool, stream and size class.
 //!
-//! The file's values are not checked. [`allocator_state`](super::allocator_state) computes the state at any
+//! The file's sizes are taken as they are. [`allocator_state`](super::allocator_state) computes the state at any
 //! moment.
 
 use std::cmp::Reverse;
@@ -20,8 +20,7 @@ pub struct SegmentGroup {
     pub stream: i64,
     /// The size of the requests they serve; `None` if the file does not say.
     pub size_class: Option<SizeClass>,
-    /// The sums over these segments. If blocks do not cover their segment, reserved is more than active plus
-    /// free.
+    /// The sums over these segments.
     pub sums: StateSums,
 }
 
@@ -56,7 +55,8 @@ pub fn own_segments(snapshot: &Snapshot, device: DeviceIndex) -> impl Iterator<I
     rows.filter(move |segment| u32::try_from(segment.device) == Ok(device))
 }
 
-/// The sums over one segment's blocks. An unknown block state counts as free.
+/// The sums over one segment's blocks. What no active block covers is free, in as few pieces as can be: so it is for the
+/// allocator, which joins free neighbours, and so the sums add up whatever a file says.
 #[must_use]
 pub fn segment_sums(snapshot: &Snapshot, segment: &Segment) -> StateSums {
     let mut sums = StateSums {
@@ -64,27 +64,43 @@ pub fn segment_sums(snapshot: &Snapshot, segment: &Segment) -> StateSums {
         segments: 1,
         ..StateSums::default()
     };
+    let mut covered = Vec::new();
     for block in segment.block_ids().map(|id| snapshot.blocks.get(id)) {
         let (bytes, blocks) = match block.state {
             BlockState::ActiveAllocated => (&mut sums.allocated_bytes, &mut sums.allocated_blocks),
             BlockState::ActivePendingFree => (&mut sums.pending_bytes, &mut sums.pending_blocks),
             BlockState::Inactive | BlockState::Other(_) => {
-                sums.largest_free_bytes = sums.largest_free_bytes.max(block.size);
-                (&mut sums.free_bytes, &mut sums.free_blocks)
+                sums.free_blocks += 1;
+                continue;
             }
         };
         *bytes = bytes.saturating_add(block.size);
         *blocks += 1;
-        if block.state.is_active() {
-            let requested = snapshot.blocks.requested_bytes(block);
-            sums.requested_bytes = sums.requested_bytes.saturating_add(requested);
-        }
+        let requested = snapshot.blocks.requested_bytes(block);
+        sums.requested_bytes = sums.requested_bytes.saturating_add(requested);
+        covered.push((block.address, block.address.saturating_add(block.size)));
     }
+    (sums.free_bytes, sums.largest_free_bytes) = free(segment, covered);
     if sums.allocated_blocks + sums.pending_blocks == 0 {
         sums.empty_segments = 1;
         sums.empty_bytes = segment.total_size;
     }
     sums
+}
+
+/// The bytes of a segment outside these ranges of addresses: of all pieces, and of the largest.
+fn free(segment: &Segment, mut covered: Vec<(u64, u64)>) -> (u64, u64) {
+    covered.sort_unstable();
+    let segment_end = segment.address.saturating_add(segment.total_size);
+    covered.push((segment_end, segment_end));
+    let (mut bytes, mut largest, mut place) = (0, 0, segment.address);
+    for (start, end) in covered {
+        let piece = start.min(segment_end).saturating_sub(place);
+        bytes += piece;
+        largest = piece.max(largest);
+        place = place.max(end);
+    }
+    (bytes, largest)
 }
 
 /// Divides a segment into `cells` equal parts, and returns for each the share that active blocks cover, 0 to 1.
@@ -153,7 +169,7 @@ mod tests {
             ),
             (4096, 1024, 1024, 2048)
         );
-        assert_eq!((sums.rounding_bytes(), sums.largest_free_bytes), (47, 1536));
+        assert_eq!((sums.rounding_bytes(), sums.largest_free_bytes), (47, 2048));
         assert_eq!(groups[1].sums.empty_bytes, 512);
         assert_eq!(
             fill(&snapshot, &snapshot.segments.rows[0], 3),

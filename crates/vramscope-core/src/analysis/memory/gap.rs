@@ -42,7 +42,7 @@ pub struct Gap {
     /// Bytes of all segments: the sum of the parts.
     pub reserved_bytes: u64,
     /// Part: requested bytes of allocated blocks.
-    pub in_use_bytes: u64,
+    pub requested_bytes: u64,
     /// Part: requested bytes of blocks pending free.
     pub pending_bytes: u64,
     /// Part: bytes by which active blocks are larger than their requests.
@@ -74,8 +74,8 @@ pub struct Gap {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GapPart {
-    /// [`Gap::in_use_bytes`].
-    InUse,
+    /// [`Gap::requested_bytes`].
+    Requested,
     /// [`Gap::pending_bytes`].
     Pending,
     /// [`Gap::rounding_bytes`].
@@ -95,7 +95,7 @@ impl Gap {
     #[must_use]
     pub fn parts(&self) -> [(GapPart, u64); 7] {
         [
-            (GapPart::InUse, self.in_use_bytes),
+            (GapPart::Requested, self.requested_bytes),
             (GapPart::Pending, self.pending_bytes),
             (GapPart::Rounding, self.rounding_bytes),
             (GapPart::Partly, self.partly_bytes),
@@ -109,7 +109,7 @@ impl Gap {
     #[must_use]
     pub fn gap_bytes(&self) -> u64 {
         self.reserved_bytes
-            .saturating_sub(self.in_use_bytes.saturating_add(self.pending_bytes))
+            .saturating_sub(self.requested_bytes.saturating_add(self.pending_bytes))
     }
 
     /// Free bytes in partly used segments of the own arena, except the largest block: what fragmentation
@@ -122,7 +122,7 @@ impl Gap {
     /// Whether at most 1 % of the live bytes lie outside the segments, so that the parts can be trusted.
     #[must_use]
     pub fn is_trusted(&self) -> bool {
-        let inside = self.in_use_bytes.saturating_add(self.pending_bytes);
+        let inside = self.requested_bytes.saturating_add(self.pending_bytes);
         self.outside_bytes <= inside / 100
     }
 
@@ -161,7 +161,7 @@ pub fn gap(state: &AllocatorState, own: Option<Arena>) -> Gap {
         for block in &segment.blocks {
             // Blocks do not overlap, and none is smaller than its request, so the parts add up.
             match block.usage {
-                BlockUse::Allocated => add(&mut gap.in_use_bytes, block.requested_bytes),
+                BlockUse::Allocated => add(&mut gap.requested_bytes, block.requested_bytes),
                 BlockUse::PendingFree => add(&mut gap.pending_bytes, block.requested_bytes),
                 BlockUse::Free => {}
             }

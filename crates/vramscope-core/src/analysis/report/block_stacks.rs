@@ -8,7 +8,7 @@
 
 use crate::Snapshot;
 use crate::analysis::code::frames::{FrameClass, FrameClasses, Location, is_hidden_by_torch};
-use crate::analysis::memory::final_state::segment_sums;
+use crate::analysis::report::summary::saturating_sum;
 use crate::bidi;
 use crate::ids::{FrameId, StackId};
 use crate::model::{Block, BlockState, ContainerKind, Segment};
@@ -209,9 +209,9 @@ pub fn lines<'a, E>(
             add(Kind::Requested { is_pending, stack }, requested);
             add(Kind::Rounding { is_pending }, block.size - requested);
         }
-        let sums = segment_sums(snapshot, segment);
-        let covered = sums.active_bytes().saturating_add(sums.free_bytes);
-        add(Kind::Uncovered, segment.total_size.saturating_sub(covered));
+        let blocks = segment.block_ids().map(|id| snapshot.blocks.get(id).size);
+        let uncovered = segment.total_size.saturating_sub(saturating_sum(blocks));
+        add(Kind::Uncovered, uncovered);
     }
     for (place, sums) in rows {
         for (kind, bytes) in sums {

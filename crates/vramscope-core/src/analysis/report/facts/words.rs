@@ -239,7 +239,7 @@ fn of_contradictions(kind: FactKind) -> Words {
             reserved_bytes,
         } => Words::of(
             format!(
-                "{} were in use at the peak, but only {} held from CUDA.",
+                "{} were active at the peak, but only {} held from CUDA.",
                 Bytes(active_bytes),
                 Bytes(reserved_bytes)
             ),

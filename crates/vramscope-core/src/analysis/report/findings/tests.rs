@@ -27,7 +27,7 @@ fn check_laws(found: &Overview, history: &History) {
     for at in &found.gaps {
         let gap = &at.gap;
         let parts = [
-            gap.in_use_bytes,
+            gap.requested_bytes,
             gap.pending_bytes,
             gap.rounding_bytes,
             gap.partly_bytes,
@@ -36,7 +36,7 @@ fn check_laws(found: &Overview, history: &History) {
             gap.other_streams_bytes,
         ];
         assert_eq!(parts.iter().sum::<u64>(), gap.reserved_bytes, "{at:?}");
-        let live = gap.in_use_bytes + gap.pending_bytes + gap.outside_bytes;
+        let live = gap.requested_bytes + gap.pending_bytes + gap.outside_bytes;
         assert_eq!(live, at.active_bytes, "{at:?}");
         assert!(gap.largest_free_bytes <= gap.largest_free_anywhere_bytes);
     }

@@ -1,0 +1,228 @@
+//! One word, one figure: what `docs/GLOSSARY.md` names is the same in every command, on every fixture and on every real
+//! snapshot there is.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::program::{all_snapshots, vramscope};
+
+/// The answers of some commands about one device.
+struct Answers {
+    by_command: BTreeMap<&'static str, Value>,
+    place: String,
+    /// What was said in different ways.
+    contradictions: RefCell<Vec<String>>,
+}
+
+impl Answers {
+    /// What a command says under a key; `None` if it says nothing.
+    fn one(&self, command: &str, key: &str) -> Option<i64> {
+        self.by_command.get(command)?[key].as_i64()
+    }
+
+    /// The sum of a column of a command's table.
+    fn sum(&self, command: &str, table: &str, key: &str) -> Option<i64> {
+        let rows = self.by_command.get(command)?[table].as_array()?;
+        Some(rows.iter().filter_map(|row| row[key].as_i64()).sum())
+    }
+
+    /// Checks that all who say something say the same, and returns it.
+    fn same(&self, word: &str, said: &[(&str, Option<i64>)]) -> Option<i64> {
+        let said: Vec<_> = said
+            .iter()
+            .filter_map(|(who, bytes)| Some((who, (*bytes)?)))
+            .collect();
+        if said.iter().any(|(_, bytes)| *bytes != said[0].1) {
+            let place = &self.place;
+            let contradiction = format!("{place}: {word}: {said:?}");
+            self.contradictions.borrow_mut().push(contradiction);
+        }
+        said.first().map(|(_, bytes)| *bytes)
+    }
+
+    fn check(&self) {
+        let one = |command, key| (command, self.one(command, key));
+        let sum = |command, table, key| (command, self.sum(command, table, key));
+        let with_rest = |table: &str, rest: &str| {
+            let rest = self.by_command["info"][rest]["bytes"].as_i64();
+            (
+                "info",
+                (self.sum("info", table, "bytes")).map(|sum| sum + rest.unwrap_or(0)),
+            )
+        };
+        self.same(
+            "the peak's active bytes",
+            &[
+                one("info", "peak_bytes"),
+                one("peak", "peak_bytes"),
+                one("at peak", "active_bytes"),
+                one("find live@peak", "bytes"),
+                one("range all", "peak_bytes"),
+                sum("top", "groups", "at_device_peak_bytes"),
+                with_rest("peak_call_sites", "peak_call_sites_left_out"),
+                with_rest("peak_roles", "peak_roles_left_out"),
+                (
+                    "plan",
+                    self.by_command["plan"]["steps"][0]["bytes"].as_i64(),
+                ),
+            ],
+        );
+        self.same(
+            "most reserved",
+            &[
+                one("info", "reserved_max_bytes"),
+                one("plan", "reserved_bytes"),
+                one("what-if", "reserved_bytes"),
+            ],
+        );
+        self.same(
+            "the error of the model",
+            &[
+                one("plan", "from_empty_error_bytes"),
+                one("what-if", "from_empty_error_bytes"),
+            ],
+        );
+        for (at, fragmentation, others) in [
+            ("at peak", "fragmentation --at peak", &["peak"][..]),
+            ("at end", "fragmentation --at end", &["info", "stats"]),
+        ] {
+            let also = |key: &'static str| others.iter().map(move |&command| one(command, key));
+            let all = |word: &str, key: &'static str, mut said: Vec<_>| {
+                said.extend(also(key));
+                self.same(word, &said)
+            };
+            let reserved = all(
+                "reserved",
+                "reserved_bytes",
+                vec![
+                    one(at, "reserved_bytes"),
+                    sum(at, "segments", "reserved_bytes"),
+                    one(fragmentation, "reserved_bytes"),
+                ],
+            );
+            let free = all(
+                "free",
+                "free_bytes",
+                vec![
+                    one(at, "free_bytes"),
+                    sum(at, "segments", "free_bytes"),
+                    one(fragmentation, "free_bytes"),
+                ],
+            );
+            all(
+                "largest free",
+                "largest_free_bytes",
+                vec![
+                    one(at, "largest_free_bytes"),
+                    one(fragmentation, "largest_free_bytes"),
+                ],
+            );
+            all(
+                "rounding",
+                "rounding_bytes",
+                vec![
+                    sum(at, "segments", "rounding_bytes"),
+                    one(fragmentation, "rounding_bytes"),
+                ],
+            );
+            let allocated = all(
+                "allocated",
+                "allocated_bytes",
+                vec![sum(at, "segments", "allocated_bytes")],
+            );
+            let pending = all(
+                "pending free",
+                "pending_bytes",
+                vec![sum(at, "segments", "pending_bytes")],
+            );
+            let plus = |a: Option<i64>, b: Option<i64>| Some(a? + b?);
+            let in_use = self.same(
+                "in use",
+                &[
+                    one(fragmentation, "in_use_bytes"),
+                    ("at", plus(allocated, pending)),
+                ],
+            );
+            self.same(
+                "free, by parts",
+                &[
+                    ("free", free),
+                    (
+                        "returnable and stuck",
+                        plus(
+                            self.one(fragmentation, "returnable_bytes"),
+                            self.one(fragmentation, "stuck_bytes"),
+                        ),
+                    ),
+                ],
+            );
+            self.same(
+                "reserved, by parts",
+                &[
+                    ("reserved", reserved),
+                    ("in use and free", plus(in_use, free)),
+                ],
+            );
+        }
+    }
+}
+
+/// The answers about each device of a file.
+fn answers(file: &Path) -> Vec<Answers> {
+    const COMMANDS: [&str; 12] = [
+        "info",
+        "stats",
+        "peak",
+        "top",
+        "plan",
+        "what-if",
+        "at peak",
+        "at end",
+        "find live@peak",
+        "range all",
+        "fragmentation --at peak",
+        "fragmentation --at end",
+    ];
+    let mut devices: BTreeMap<i64, BTreeMap<&'static str, Value>> = BTreeMap::new();
+    for command in COMMANDS {
+        let mut words: Vec<_> = command.split(' ').collect();
+        if command == "plan" {
+            words.extend(["--time", "0.1s"]);
+        }
+        words.extend([file.to_str().unwrap(), "--json"]);
+        let output = vramscope(&words);
+        // A file without a trace has no answer to some questions.
+        let Ok(answer) = serde_json::from_slice::<Value>(&output.stdout) else {
+            continue;
+        };
+        for part in answer["parts"].as_array().into_iter().flatten() {
+            if let Some(device) = part["device"].as_i64() {
+                let all = devices.entry(device).or_default();
+                all.insert(command, part.clone());
+            }
+        }
+    }
+    let named = |(device, by_command): (i64, _)| Answers {
+        by_command,
+        contradictions: RefCell::default(),
+        place: format!("{}, device {device}", file.display()),
+    };
+    devices.into_iter().map(named).collect()
+}
+
+#[test]
+fn every_command_says_the_same() {
+    let devices: Vec<_> = (all_snapshots().iter())
+        .flat_map(|file| answers(file))
+        .collect();
+    assert!(devices.len() > 50, "{} devices", devices.len());
+    devices.iter().for_each(Answers::check);
+    let contradictions = devices
+        .into_iter()
+        .flat_map(|device| device.contradictions.into_inner());
+    let contradictions: Vec<_> = contradictions.collect();
+    assert!(contradictions.is_empty(), "{}", contradictions.join("\n"));
+}
