@@ -9,7 +9,7 @@ use traces::Trace;
 use vramscope_core::analysis::groups::live_at::live_at;
 use vramscope_core::analysis::recording::Recording;
 use vramscope_view::bitset::BitSet;
-use vramscope_view::colour::{ColourColumn, ColourMode, site_colour};
+use vramscope_view::colour::{ColourColumn, ColourMode, Leaders};
 use vramscope_view::groups::{GroupTotal, Groups};
 use vramscope_view::plot::{Legend, LegendLine, OverTime, Plot, PlotStyle, Stack};
 use vramscope_view::raster::{Bands, TimelineIndex};
@@ -67,7 +67,7 @@ fn draw(
     let legend: Vec<LegendLine> = [101, 150, 900, 501, 303, 707, 910, 120]
         .into_iter()
         .map(|site| LegendLine {
-            rgb: site_colour(theme, Some(hash(site))),
+            rgb: Leaders::default().colour(theme, Some(hash(site))),
             label: format!("models/transformer.py:{site} forward"),
             bytes: Some((site << 22) + site),
         })
@@ -121,7 +121,7 @@ fn draw_snapshot(folder: &Path, number: usize, file: &Path) -> Outcome {
         let bands = Bands::of(history, dark);
         let index = TimelineIndex::new(&bands);
         let mode = ColourMode::CallSite;
-        let groups = Groups::of(mode, &theme, device);
+        let groups = Groups::of(mode, &theme, &Leaders::of_sites(device.recording), device);
         let live = live_at(history, index.peak_moment()).map(|id| id.0);
         let totals = groups.totals(&history.allocations.bytes, live);
         let line = |total: &GroupTotal| LegendLine {

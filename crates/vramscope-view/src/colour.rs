@@ -1,28 +1,49 @@
-//! Colours of the data: a ring of hues of equal lightness and chroma.
+//! Colours of the data: a few distinct ones for what matters, and a ring of paler hues for the rest.
 //!
-//! A call site's colour comes from a hash of its text, never from ids, so the same code has the
-//! same colour in every view, file and run. Hues are equally spaced in OKLCH and turned so that no
-//! two coincide for the common kinds of colour blindness. Small steps of lightness tell neighbours
-//! of one colour apart.
+//! Roles have the distinct colours in a fixed order. Of call sites and operators the largest have them
+//! ([`Leaders`]), and the others a hue of the ring. A text's colour comes from a hash of it, never from ids, so that the
+//! same code has the same colour in every view and in most files. Small steps of lightness tell neighbours of one colour
+//! apart.
 
+mod leaders;
 mod spaces;
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::report::peak_roles::PeakRoles;
+use vramscope_core::analysis::roles::Role;
 
+pub use self::leaders::Leaders;
 pub(crate) use self::spaces::linear12;
 pub use self::spaces::{Rgb, linear, oklch, srgb8};
 use crate::theme::Theme;
 
+/// The distinct colours: offset from the theme's lightness, OKLCH chroma, and hue in degrees. A search has put them as
+/// far apart as it could, and from grey, for people with and without each kind of colour blindness. They are in the
+/// order of [`Role::ALL`], so that what often lies side by side differs most.
+const DISTINCT: [(f64, f64, f64); 9] = [
+    // Parameters blue, gradients green, optimizer state purple, activations amber.
+    (-0.021, 0.135, 269.0),
+    (-0.113, 0.135, 159.0),
+    (-0.127, 0.158, 315.0),
+    (0.099, 0.151, 67.0),
+    // KV cache lilac, inputs light green, communication olive, workspaces rust, temporaries pink.
+    (0.100, 0.150, 316.0),
+    (0.122, 0.170, 159.0),
+    (-0.025, 0.144, 108.0),
+    (-0.134, 0.163, 44.0),
+    (-0.021, 0.156, 355.0),
+];
 /// Hues on the ring.
-pub const HUES: usize = 8;
+const HUES: usize = 8;
 /// OKLCH chroma of the ring.
-const CHROMA: f64 = 0.125;
+const CHROMA: f64 = 0.08;
 /// The first hue of the ring, in degrees; chosen by the test on colour blindness.
 const FIRST_HUE: f64 = 33.0;
-/// Offsets from the theme's lightness; a call site's hash chooses one.
+/// Offsets of the ring from the theme's lightness; a text's hash chooses one.
 const TIERS: [f64; 4] = [0.0, -0.07, 0.06, -0.13];
+/// The palette's entry of unknown, after the distinct colours and the ring.
+const UNKNOWN: usize = DISTINCT.len() + HUES * TIERS.len();
 /// Neighbours of one colour are alternately this much lighter and darker.
 const STEP: f64 = 0.018;
 /// Number of colours of a scale.
@@ -53,13 +74,15 @@ pub enum ColourMode {
 
 impl ColourMode {
     /// What the colours of a device's pictures mean unless the user chooses: roles, if those of most of its peak are
-    /// known. Segments have none.
+    /// known; else the code, or sizes where the file has no stacks.
     #[must_use]
     pub fn usual(device: Device<'_>) -> Self {
         if PeakRoles::of(device).tells_most() {
             Self::Role
-        } else {
+        } else if device.call_sites().sites().len() > 1 {
             Self::CallSite
+        } else {
+            Self::Size
         }
     }
 
@@ -89,41 +112,47 @@ pub struct ColourColumn {
 }
 
 impl ColourColumn {
-    /// Colours by the stable hash of a text (see [`stable_hash`]); `None` has the colour of
+    /// Colours by texts. `row_of`: per allocation, its row among the texts' hashes; `None` there has the colour of
+    /// unknown.
+    #[must_use]
+    pub fn by_text(
+        theme: &Theme,
+        leaders: &Leaders,
+        hashes: &[Option<u64>],
+        row_of: impl IntoIterator<Item = u32>,
+    ) -> Self {
+        let entry = |hash: &Option<u64>| hash.map_or(UNKNOWN, |hash| leaders.entry(hash));
+        let entries: Vec<usize> = hashes.iter().map(entry).collect();
+        let entry = |row: u32| entries.get(row as usize).copied().unwrap_or(UNKNOWN);
+        Self::of_entries(theme, row_of.into_iter().map(entry))
+    }
+
+    /// Colours by the stable hash of a text (see [`stable_hash`]) alone; `None` has the colour of
     /// unknown.
     #[must_use]
     pub fn by_hash(theme: &Theme, hashes: impl IntoIterator<Item = Option<u64>>) -> Self {
-        // Whether a colour was used an odd number of times decides between its two steps.
-        let mut used = [0_u8; HUES * TIERS.len() + 1];
-        let index = hashes
-            .into_iter()
-            .map(|hash| {
-                let entry = hash.map_or(HUES * TIERS.len(), ring_entry);
-                used[entry] ^= 1;
-                (entry * 2) as u8 + used[entry]
-            })
-            .collect();
-        Self {
-            palette: ring_palette(theme),
-            index,
-        }
+        let entry = |hash: Option<u64>| hash.map_or(UNKNOWN, ring_entry);
+        Self::of_entries(theme, hashes.into_iter().map(entry))
     }
 
-    /// Colours by a small number (stream, pool, category: 0, 1, 2, …); close numbers have distant
-    /// colours, and `None` has the colour of unknown.
+    /// Colours by a small number (stream, pool, role: 0, 1, 2, …); `None` has the colour of unknown.
     #[must_use]
     pub fn by_ordinal(theme: &Theme, ordinals: impl IntoIterator<Item = Option<u32>>) -> Self {
-        let mut used = [0_u8; HUES * TIERS.len() + 1];
-        let index = ordinals
-            .into_iter()
-            .map(|ordinal| {
-                let entry = ordinal.map_or(HUES * TIERS.len(), ordinal_entry);
+        let entry = |ordinal: Option<u32>| ordinal.map_or(UNKNOWN, ordinal_entry);
+        Self::of_entries(theme, ordinals.into_iter().map(entry))
+    }
+
+    fn of_entries(theme: &Theme, entries: impl Iterator<Item = usize>) -> Self {
+        // Whether a colour was used an odd number of times decides between its two steps.
+        let mut used = [0_u8; UNKNOWN + 1];
+        let index = entries
+            .map(|entry| {
                 used[entry] ^= 1;
                 (entry * 2) as u8 + used[entry]
             })
             .collect();
         Self {
-            palette: ring_palette(theme),
+            palette: palette(theme),
             index,
         }
     }
@@ -167,20 +196,25 @@ impl ColourColumn {
     }
 }
 
-/// The ring's colour of a text's hash, without the step that tells neighbours apart; for legends,
-/// flame graphs and tables. `None` has the colour of unknown.
-#[must_use]
-pub fn site_colour(theme: &Theme, hash: Option<u64>) -> Rgb {
-    match hash {
-        Some(hash) => ring_colour(theme, ring_entry(hash), 0.0),
-        None => theme.unknown,
-    }
-}
-
-/// The ring's colour of a small number, without the step that tells neighbours apart.
+/// The colour of a small number, without the step that tells neighbours apart.
 #[must_use]
 pub fn ordinal_colour(theme: &Theme, ordinal: u32) -> Rgb {
-    ring_colour(theme, ordinal_entry(ordinal), 0.0)
+    entry_colour(theme, ordinal_entry(ordinal), 0.0)
+}
+
+/// One of the distinct colours, chosen by a hash; for the names of lanes, which are few.
+#[must_use]
+pub fn distinct_colour(theme: &Theme, hash: u64) -> Rgb {
+    entry_colour(theme, (hash % DISTINCT.len() as u64) as usize, 0.0)
+}
+
+/// The colour of a role, the same in every picture.
+#[must_use]
+pub fn role_colour(theme: &Theme, role: Role) -> Rgb {
+    match role {
+        Role::Unknown => theme.unknown,
+        role => ordinal_colour(theme, role.ordinal() as u32),
+    }
 }
 
 /// A hash of `text` that is the same in every version, build and run: FNV-1a with a final mix.
@@ -205,34 +239,40 @@ pub fn stable_hash_of<'a>(parts: impl IntoIterator<Item = &'a str>) -> u64 {
 }
 
 fn ring_entry(hash: u64) -> usize {
-    (hash % (HUES * TIERS.len()) as u64) as usize
+    DISTINCT.len() + (hash % (HUES * TIERS.len()) as u64) as usize
 }
 
-/// Close numbers are three hues apart. All hues are used, because 3 and 8 have no common factor.
+/// The distinct colours first. On the ring, close numbers are three hues apart; all hues are used, because 3 and 8 have
+/// no common factor.
 fn ordinal_entry(ordinal: u32) -> usize {
-    let (hue, tier) = (
-        ordinal as usize * 3 % HUES,
-        ordinal as usize / HUES % TIERS.len(),
-    );
-    tier * HUES + hue
+    let ordinal = ordinal as usize;
+    let Some(on_ring) = ordinal.checked_sub(DISTINCT.len()) else {
+        return ordinal;
+    };
+    let (hue, tier) = (on_ring * 3 % HUES, on_ring / HUES % TIERS.len());
+    DISTINCT.len() + tier * HUES + hue
 }
 
-/// The colour of a ring entry: hue by the remainder, tier by the quotient.
-fn ring_colour(theme: &Theme, entry: usize, step: f64) -> Rgb {
-    let hue = FIRST_HUE + (entry % HUES) as f64 * 360.0 / HUES as f64;
+/// The colour of a palette's entry; on the ring, hue by the remainder and tier by the quotient.
+fn entry_colour(theme: &Theme, entry: usize, step: f64) -> Rgb {
+    if let Some((lightness, chroma, hue)) = DISTINCT.get(entry) {
+        return oklch(theme.ring_lightness + lightness + step, *chroma, *hue);
+    }
+    let on_ring = entry - DISTINCT.len();
+    let hue = FIRST_HUE + (on_ring % HUES) as f64 * 360.0 / HUES as f64;
     oklch(
-        theme.ring_lightness + TIERS[entry / HUES % TIERS.len()] + step,
+        theme.ring_lightness + TIERS[on_ring / HUES % TIERS.len()] + step,
         CHROMA,
         hue,
     )
 }
 
-/// All ring colours in their two steps, then the two of unknown.
-fn ring_palette(theme: &Theme) -> Vec<Rgb> {
-    let mut palette = Vec::with_capacity((HUES * TIERS.len() + 1) * 2);
-    for entry in 0..HUES * TIERS.len() {
-        palette.push(ring_colour(theme, entry, -STEP));
-        palette.push(ring_colour(theme, entry, STEP));
+/// All colours in their two steps, unknown last.
+fn palette(theme: &Theme) -> Vec<Rgb> {
+    let mut palette = Vec::with_capacity((UNKNOWN + 1) * 2);
+    for entry in 0..UNKNOWN {
+        palette.push(entry_colour(theme, entry, -STEP));
+        palette.push(entry_colour(theme, entry, STEP));
     }
     palette.push(theme.unknown);
     palette.push(theme.unknown.map(|v| v.saturating_add(10)));

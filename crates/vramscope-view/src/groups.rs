@@ -2,13 +2,14 @@
 
 mod segments;
 
-use crate::colour::{self, ColourColumn, ColourMode, Rgb, stable_hash};
+use crate::colour::{self, ColourColumn, ColourMode, Leaders, Rgb, stable_hash};
 use crate::display;
 use crate::theme::Theme;
 use vramscope_core::analysis::code::call_sites::{CallSiteId, CallSites};
 use vramscope_core::analysis::code::operators::{OperatorId, Operators};
 use vramscope_core::analysis::groups::grouping::{GroupBy, GroupColumn, NOT_RECORDED};
 use vramscope_core::analysis::recording::Device;
+use vramscope_core::analysis::roles::Role;
 use vramscope_core::analysis::search::filter::{Filter, rows};
 use vramscope_core::analysis::time::history::History;
 
@@ -87,22 +88,33 @@ pub struct GroupTotal {
 }
 
 impl Groups {
-    /// Groups a device's allocations by `mode`.
+    /// Groups a device's allocations by `mode`. `leaders` are those of the recording's call sites.
     #[must_use]
-    pub fn of(mode: ColourMode, theme: &Theme, device: Device<'_>) -> Self {
+    pub fn of(mode: ColourMode, theme: &Theme, leaders: &Leaders, device: Device<'_>) -> Self {
         let history = device.history;
-        let column = |by| Self::of_column(theme, GroupColumn::of(device, by, 1));
+        let column = |by| Self::of_column(theme, GroupColumn::of(device, by, 1), by_order);
+        let by_role = |by| Self::of_column(theme, GroupColumn::of(device, by, 1), by_role);
         match mode {
-            ColourMode::CallSite => Self::by_site(theme, device.call_sites(), device.site_of()),
+            ColourMode::CallSite => {
+                Self::by_site(theme, leaders, device.call_sites(), device.site_of())
+            }
             ColourMode::Operator => {
-                Self::by_operator(theme, device.call_sites().operators(), device.operator_of())
+                let operators = device.call_sites().operators();
+                let of = device.operator_of();
+                let hashes: Vec<u64> = operators
+                    .labels()
+                    .iter()
+                    .map(|label| stable_hash(label))
+                    .collect();
+                let leaders = Leaders::of(history, of.iter().map(|operator| operator.0), &hashes);
+                Self::by_operator(theme, &leaders, operators, of)
             }
             ColourMode::Size => Self::by_size(theme, &history.allocations.bytes),
             ColourMode::Age => Self::by_birth(theme, history, &history.allocations.born),
             ColourMode::Stream => column(GroupBy::Stream),
             ColourMode::Pool => column(GroupBy::Pool),
-            ColourMode::Category => column(GroupBy::Category),
-            ColourMode::Role => column(GroupBy::Role),
+            ColourMode::Category => by_role(GroupBy::Category),
+            ColourMode::Role => by_role(GroupBy::Role),
         }
     }
 
@@ -129,70 +141,73 @@ impl Groups {
     }
 
     /// Groups from a column of core. Its last group holds allocations without a recorded value.
-    fn of_column(theme: &Theme, column: GroupColumn) -> Self {
-        let unknown = column.labels.len().saturating_sub(1) as u32;
-        let ordinals = column.of.iter();
-        let ordinals = ordinals.map(|&group| (group < unknown).then_some(group));
+    fn of_column(theme: &Theme, column: GroupColumn, hue: fn(u32, &str) -> Option<u32>) -> Self {
         Self {
             by: By::Column(column.filters),
-            ..Self::by_ordinal(theme, column.labels, ordinals.collect())
+            ..Self::by_number(theme, column.labels, column.of, hue)
         }
     }
 
     /// Groups with a label each, coloured by it. Row 0 is for allocations without one.
     fn by_label(
         theme: &Theme,
+        leaders: &Leaders,
         by: By,
         labels: Vec<String>,
         row_of: impl Iterator<Item = u32> + Clone,
     ) -> Self {
         let hash = |row: usize| (row > 0).then(|| stable_hash(&labels[row]));
         let hashes: Vec<Option<u64>> = (0..labels.len()).map(hash).collect();
-        let hash_of = row_of
-            .clone()
-            .map(|row| hashes.get(row as usize).copied().flatten());
-        let colours = ColourColumn::by_hash(theme, hash_of);
-        let rgb = hashes
-            .iter()
-            .map(|&hash| colour::site_colour(theme, hash))
-            .collect();
+        let rgb = hashes.iter().map(|&hash| leaders.colour(theme, hash));
         Self {
+            rgb: rgb.collect(),
+            colours: ColourColumn::by_text(theme, leaders, &hashes, row_of.clone()),
             group_of: row_of.collect(),
             labels,
-            rgb,
-            colours,
             by,
         }
     }
 
-    fn by_site(theme: &Theme, sites: &CallSites, site_of: &[CallSiteId]) -> Self {
+    fn by_site(
+        theme: &Theme,
+        leaders: &Leaders,
+        sites: &CallSites,
+        site_of: &[CallSiteId],
+    ) -> Self {
         let labels = sites.sites().iter().map(|site| site.label.clone());
         let row_of = site_of.iter().map(|site| site.0);
-        Self::by_label(theme, By::CallSite, labels.collect(), row_of)
+        Self::by_label(theme, leaders, By::CallSite, labels.collect(), row_of)
     }
 
-    fn by_operator(theme: &Theme, operators: &Operators, operator_of: &[OperatorId]) -> Self {
+    fn by_operator(
+        theme: &Theme,
+        leaders: &Leaders,
+        operators: &Operators,
+        operator_of: &[OperatorId],
+    ) -> Self {
         let mut labels = operators.labels().to_vec();
         labels[OperatorId::NONE.index()] = NOT_RECORDED.to_owned();
         let row_of = operator_of.iter().map(|operator| operator.0);
-        Self::by_label(theme, By::Operator, labels, row_of)
+        Self::by_label(theme, leaders, By::Operator, labels, row_of)
     }
 
-    /// Groups by a small number. The last label is for rows without one.
-    fn by_ordinal(theme: &Theme, labels: Vec<String>, ordinals: Vec<Option<u32>>) -> Self {
-        let unknown = labels.len().saturating_sub(1) as u32;
-        let mut rgb: Vec<Rgb> = (0..unknown)
-            .map(|ordinal| colour::ordinal_colour(theme, ordinal))
-            .collect();
-        rgb.push(theme.unknown);
+    /// Numbered groups. The last is for rows without a number. `hue` chooses a group's colour by its number and label.
+    fn by_number(
+        theme: &Theme,
+        labels: Vec<String>,
+        group_of: Vec<u32>,
+        hue: fn(u32, &str) -> Option<u32>,
+    ) -> Self {
+        let known = labels.split_last().map_or(&[][..], |(_, known)| known);
+        let hues = (0..).zip(known).map(|(number, label)| hue(number, label));
+        let hues: Vec<Option<u32>> = hues.chain([None]).collect();
+        let rgb = hues.iter().map(|hue| hue_colour(theme, *hue));
+        let hue_of = |&group: &u32| hues.get(group as usize).copied().flatten();
         Self {
-            group_of: ordinals
-                .iter()
-                .map(|ordinal| ordinal.unwrap_or(unknown))
-                .collect(),
+            rgb: rgb.collect(),
+            colours: ColourColumn::by_ordinal(theme, group_of.iter().map(hue_of)),
+            group_of,
             labels,
-            rgb,
-            colours: ColourColumn::by_ordinal(theme, ordinals),
             by: By::Segments,
         }
     }
@@ -276,6 +291,23 @@ impl Groups {
     }
 }
 
+fn hue_colour(theme: &Theme, hue: Option<u32>) -> Rgb {
+    hue.map_or(theme.unknown, |hue| colour::ordinal_colour(theme, hue))
+}
+
+fn by_order(number: u32, _: &str) -> Option<u32> {
+    Some(number)
+}
+
+/// Roles, and categories of the same name, have the roles' colours; other categories have those after them.
+fn by_role(number: u32, label: &str) -> Option<u32> {
+    match Role::ALL.into_iter().find(|role| role.label() == label) {
+        Some(Role::Unknown) => None,
+        Some(role) => Some(role.ordinal() as u32),
+        None => Some(Role::ALL.len() as u32 + number),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,7 +328,8 @@ mod tests {
     ];
 
     fn groups_of(mode: ColourMode, device: Device<'_>) -> Groups {
-        Groups::of(mode, &Theme::light(), device)
+        let leaders = Leaders::of_sites(device.recording);
+        Groups::of(mode, &Theme::light(), &leaders, device)
     }
 
     fn groups(mode: ColourMode) -> (Groups, Vec<u64>) {

@@ -16,6 +16,7 @@ use self::settings::settings_section;
 use super::commands::use_commands;
 use super::hooks::{use_answer, use_painted};
 use super::icons::{Glyph, Icon};
+use super::site_label::SiteColours;
 use crate::engine::Session;
 use crate::protocol::views::overview::FileDetailsOf;
 use crate::protocol::{DeviceFacts, Note, NoteLevel, ThemeName};
@@ -80,7 +81,7 @@ pub(super) fn FactsView(props: &FactsViewProps) -> Html {
                 if let Some(details) = details {
                     { captured_section(details) }
                     { settings_section(details) }
-                    { host_section(&commands, details, props.theme) }
+                    { host_section(&commands, details, &SiteColours::of(&props.file, props.theme)) }
                     { counts_section(details) }
                 }
             </div>

@@ -1,9 +1,38 @@
-//! A call site on one line. If space is short, its folder and its function are cut, while
+//! A call site on one line, and its colour. If space is short, its folder and its function are cut, while
 //! `file:line` stays. If only the free was recorded, "freed at" precedes it.
 
+use vramscope_view::colour::{Leaders, Rgb, stable_hash};
+use vramscope_view::theme::Theme;
 use yew::prelude::*;
 
-use crate::state::{sentences, stacks};
+use crate::protocol::ThemeName;
+use crate::state::{OpenFile, sentences, stacks};
+
+/// The colours of a file's call sites, the same in all views.
+#[derive(Clone, PartialEq)]
+pub(super) struct SiteColours {
+    pub(super) theme: Theme,
+    leaders: Leaders,
+}
+
+impl SiteColours {
+    pub(super) fn of(file: &OpenFile, theme: ThemeName) -> Self {
+        Self {
+            theme: Theme::of(theme),
+            leaders: file.opened.leaders.clone(),
+        }
+    }
+
+    /// The style of a call site's swatch; that of an unknown one without a label.
+    pub(super) fn swatch(&self, label: Option<&str>) -> String {
+        background(self.leaders.colour(&self.theme, label.map(stable_hash)))
+    }
+}
+
+/// The style of a swatch.
+pub(super) fn background([r, g, b]: Rgb) -> String {
+    format!("background:rgb({r},{g},{b})")
+}
 
 /// The label of a call site. Other labels stay as they are.
 pub(super) fn site_label(label: &str) -> Html {

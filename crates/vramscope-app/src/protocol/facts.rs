@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::model::DeviceIndex;
+use vramscope_view::colour::Leaders;
 use vramscope_view::line_facts::LineFacts;
 
 use super::{Axis, Bounds, ColourBy, Picture};
@@ -39,6 +40,8 @@ pub struct Opened {
     pub devices: Vec<DeviceFacts>,
     /// Notes on the whole file: truncated history, missing stacks, damage.
     pub notes: Vec<Note>,
+    /// The call sites with the distinct colours.
+    pub leaders: Leaders,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

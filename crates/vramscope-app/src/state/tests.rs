@@ -138,6 +138,7 @@ fn opened() -> Opened {
             read_ms: 1.0,
         },
         devices: vec![device(3, Some(5e6)), device(0, None)],
+        leaders: vramscope_view::colour::Leaders::default(),
         notes: vec![note("of the file")],
     }
 }

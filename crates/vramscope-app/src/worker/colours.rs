@@ -18,7 +18,8 @@ impl Colours {
     pub(super) fn of(&mut self, device: Device<'_>, look: &Look) -> &Groups {
         let look = colouring(look);
         let known = self.known.take().filter(|(known, _)| *known == look);
-        let groups = || Groups::of(look.colour_by, &Theme::of(look.theme), *device);
+        let theme = Theme::of(look.theme);
+        let groups = || Groups::of(look.colour_by, &theme, device.leaders(), *device);
         &self
             .known
             .insert(known.unwrap_or_else(|| (look.clone(), groups())))
@@ -29,7 +30,8 @@ impl Colours {
     pub(super) fn of_segments(&mut self, device: Device<'_>, look: &Look) -> &Groups {
         let look = colouring(look);
         let known = self.of_segments.take().filter(|(known, _)| *known == look);
-        let groups = || Groups::of_segments(look.colour_by, &Theme::of(look.theme), *device);
+        let theme = Theme::of(look.theme);
+        let groups = || Groups::of_segments(look.colour_by, &theme, device.leaders(), *device);
         &self
             .of_segments
             .insert(known.unwrap_or_else(|| (look.clone(), groups())))

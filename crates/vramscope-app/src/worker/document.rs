@@ -9,6 +9,7 @@ use vramscope_core::analysis::recording::{self, Recording};
 use vramscope_core::bitset::BitSet;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
+use vramscope_view::colour::Leaders;
 use vramscope_view::map::{self, MemoryMap, PackedMap};
 use vramscope_view::raster::{Bands, TimelineIndex};
 use vramscope_view::segment_bands::SegmentBands;
@@ -22,6 +23,7 @@ use crate::protocol::views::filter::FilterText;
 pub(super) struct Document {
     recording: Recording,
     pictures: Vec<Pictures>,
+    leaders: OnceCell<Leaders>,
     pub(super) filters: Filters,
 }
 
@@ -40,6 +42,7 @@ struct Pictures {
 pub(super) struct Device<'a> {
     device: recording::Device<'a>,
     pictures: &'a Pictures,
+    leaders: &'a OnceCell<Leaders>,
 }
 
 impl Deref for Document {
@@ -69,6 +72,7 @@ impl Document {
         Self {
             recording,
             pictures,
+            leaders: OnceCell::new(),
             filters: Filters::default(),
         }
     }
@@ -92,7 +96,17 @@ impl Document {
     /// All devices, the one with the highest peak first.
     pub(super) fn devices(&self) -> impl Iterator<Item = Device<'_>> {
         let both = self.recording.devices().zip(&self.pictures);
-        both.map(|(device, pictures)| Device { device, pictures })
+        both.map(|(device, pictures)| Device {
+            device,
+            pictures,
+            leaders: &self.leaders,
+        })
+    }
+
+    /// The call sites with the distinct colours.
+    pub(super) fn leaders(&self) -> &Leaders {
+        let leaders = || Leaders::of_sites(&self.recording);
+        self.leaders.get_or_init(leaders)
     }
 
     /// A device; `None` if the file has no such.
@@ -105,6 +119,12 @@ impl<'a> Device<'a> {
     /// The timeline's bands; those by events if there are no times.
     pub(super) fn bands(self, axis: Axis) -> Bands<'a> {
         Bands::of(self.history, axis == Axis::Time)
+    }
+
+    /// The call sites with the distinct colours.
+    pub(super) fn leaders(self) -> &'a Leaders {
+        let leaders = || Leaders::of_sites(self.recording);
+        self.leaders.get_or_init(leaders)
     }
 
     /// The timeline's index, which is the same for both axes.

@@ -42,6 +42,7 @@ pub(super) fn opened(document: &Document, name: &str, file_bytes: u64, read_ms: 
         },
         devices: devices.collect(),
         notes,
+        leaders: document.leaders().clone(),
     }
 }
 

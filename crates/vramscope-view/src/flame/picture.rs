@@ -100,12 +100,14 @@ fn ink(ground: Rgb, theme: &Theme) -> Rgb {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::colour::site_colour;
+    use crate::colour::{Leaders, ordinal_colour};
 
     #[test]
     fn text_is_legible_on_every_box() {
         for theme in [Theme::light(), Theme::dark()] {
-            let fills = (0..64).map(|hash| site_colour(&theme, Some(hash)));
+            let leaders = Leaders::default();
+            let fills = (0..64).map(|hash| leaders.colour(&theme, Some(hash)));
+            let fills = fills.chain((0..9).map(|number| ordinal_colour(&theme, number)));
             for fill in fills.chain([theme.unknown]) {
                 for ground in [fill, theme.dim(fill)] {
                     let ratio = contrast(ink(ground, &theme), ground);

@@ -8,7 +8,7 @@ use vramscope_core::analysis::code::frames::FrameClass;
 use super::keys::{NodeKey, NodeKeys};
 use super::layout::{FlameLayout, layout};
 use super::{ROW_CSS, Shape};
-use crate::colour::{Rgb, site_colour, stable_hash};
+use crate::colour::{Leaders, Rgb, stable_hash};
 use crate::display;
 use crate::theme::Theme;
 
@@ -210,11 +210,16 @@ impl GroupColours {
     /// Libraries' frames are paler, because they are most of a stack and matter least. Frames of
     /// the runtime, and groups that are not code, are grey.
     #[must_use]
-    pub fn of(table: &GroupTable, theme: &Theme, is_call_site: impl Fn(&str) -> bool) -> Self {
+    pub fn of(
+        table: &GroupTable,
+        theme: &Theme,
+        leaders: &Leaders,
+        is_call_site: impl Fn(&str) -> bool,
+    ) -> Self {
         let fill = |(row, group): (usize, &Group)| {
             let id = GroupId(row as u32);
             let is_known = id.is_code() && group.class != FrameClass::Runtime;
-            let own = site_colour(theme, is_known.then(|| stable_hash(&group.label)));
+            let own = leaders.colour(theme, is_known.then(|| stable_hash(&group.label)));
             match group.class {
                 FrameClass::Library if !is_call_site(&group.label) => pale(theme, own),
                 _ => own,
@@ -257,16 +262,17 @@ mod tests {
         let classes = FrameClasses::of(&snapshot);
         let _ = FrameGroups::of(&snapshot, &classes, &GroupOptions::default(), &mut table);
         let theme = Theme::light();
-        let colour = |label: &str| site_colour(&theme, Some(stable_hash(label)));
+        let leaders = Leaders::default();
+        let colour = |label: &str| leaders.colour(&theme, Some(stable_hash(label)));
         let (library, user) = ("torch/f.py:5 mm", "run/train.py:2 main");
         let of = |label: &str, sites: &[&str]| {
-            GroupColours::of(&table, &theme, |label| sites.contains(&label))
+            GroupColours::of(&table, &theme, &leaders, |label| sites.contains(&label))
                 .get(table.find(label).unwrap())
         };
         assert_eq!(of(user, &[]), colour(user));
         assert_eq!(of(library, &[library]), colour(library));
         assert_eq!(of(library, &[]), pale(&theme, colour(library)));
-        let none = GroupColours::of(&table, &theme, |_| false);
+        let none = GroupColours::of(&table, &theme, &leaders, |_| false);
         assert_eq!(none.get(GroupId::NO_STACK), theme.unknown);
     }
     use proptest::prelude::*;
@@ -276,7 +282,7 @@ mod tests {
         fn every_box_is_hit_in_its_middle_and_reached_by_keys(tree in trees(), focus in 0..60_u32) {
             let table = GroupTable::default();
             let keys = NodeKeys::of(&tree, &table);
-            let fills = GroupColours::of(&table, &Theme::light(), |_| false);
+            let fills = GroupColours::of(&table, &Theme::light(), &Leaders::default(), |_| false);
             let scene = FlameScene::new((&tree, false), &keys, &table, &fills, focus, 500.0);
             for shape in [Shape::Icicle, Shape::Flame] {
                 for (place, cell) in scene.cells.iter().enumerate() {

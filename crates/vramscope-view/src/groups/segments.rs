@@ -1,20 +1,24 @@
 //! The groups that a colour mode divides the segments of the segment timeline into.
 
-use super::{By, Groups};
-use crate::colour::{ColourColumn, ColourMode, site_colour, stable_hash};
-use crate::display;
+use super::{By, Groups, by_order};
+use crate::colour::{ColourMode, Leaders};
 use crate::theme::Theme;
 use vramscope_core::analysis::code::call_sites::CallSiteId;
 use vramscope_core::analysis::groups::grouping::{NOT_RECORDED, pools};
-use vramscope_core::analysis::memory::segment_history::SegmentHistory;
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::model::{PoolId, SegmentKind};
 
 impl Groups {
     /// Groups the parts of a device's segments by `mode`. Segments have no category and no role, so
-    /// those modes tell segments for small requests from those for large requests.
+    /// those modes tell segments for small requests from those for large requests. `leaders` are those of the
+    /// recording's call sites.
     #[must_use]
-    pub fn of_segments(mode: ColourMode, theme: &Theme, device: Device<'_>) -> Self {
+    pub fn of_segments(
+        mode: ColourMode,
+        theme: &Theme,
+        leaders: &Leaders,
+        device: Device<'_>,
+    ) -> Self {
         let (snapshot, history) = (device.snapshot(), device.history);
         let (segments, sites) = (device.segments(), device.call_sites());
         let pieces = 0..segments.len();
@@ -22,17 +26,17 @@ impl Groups {
             ColourMode::CallSite => {
                 let site = |piece| sites.of_stack(segments.stack(snapshot, history, piece));
                 let sites_of: Vec<CallSiteId> = pieces.map(site).collect();
-                if sites_of.iter().any(|&site| site != CallSiteId::NONE) {
-                    Self::by_site(theme, sites, &sites_of)
-                } else {
-                    // No segment has a stack, so each gets its own colour.
-                    Self::by_segment(theme, segments)
-                }
+                Self::by_site(theme, leaders, sites, &sites_of)
             }
             ColourMode::Operator => {
                 let operators = sites.operators();
                 let operator = |piece| operators.of_stack(segments.stack(snapshot, history, piece));
-                Self::by_operator(theme, operators, &pieces.map(operator).collect::<Vec<_>>())
+                Self::by_operator(
+                    theme,
+                    leaders,
+                    operators,
+                    &pieces.map(operator).collect::<Vec<_>>(),
+                )
             }
             ColourMode::Size => {
                 let size = |piece| segments.segment_of(piece).extent_bytes;
@@ -43,7 +47,7 @@ impl Groups {
                 let streams = device.recording.streams();
                 let numbers = streams.numbers();
                 let number = |piece| numbers.get(&segments.segment_of(piece).stream).copied();
-                Self::by_number(theme, streams.labels(), pieces.map(number).collect())
+                Self::by_ordinal(theme, streams.labels(), pieces.map(number))
             }
             ColourMode::Pool => {
                 let pools = pools(snapshot);
@@ -52,7 +56,7 @@ impl Groups {
                     let pool = segments.segment_of(piece).pool?;
                     pools.binary_search(&pool).ok().map(|at| at as u32)
                 };
-                Self::by_number(theme, labels, pieces.map(number).collect())
+                Self::by_ordinal(theme, labels, pieces.map(number))
             }
             ColourMode::Category | ColourMode::Role => {
                 let labels = ["for requests up to 1 MiB", "for larger requests"];
@@ -62,7 +66,7 @@ impl Groups {
                     SegmentKind::Other(_) => None,
                 };
                 let labels = labels.map(str::to_owned);
-                Self::by_number(theme, labels, pieces.map(number).collect())
+                Self::by_ordinal(theme, labels, pieces.map(number))
             }
         };
         Self {
@@ -71,35 +75,18 @@ impl Groups {
         }
     }
 
-    fn by_number(
+    fn by_ordinal(
         theme: &Theme,
         labels: impl IntoIterator<Item = String>,
-        numbers: Vec<Option<u32>>,
+        ordinals: impl Iterator<Item = Option<u32>>,
     ) -> Self {
-        let labels = labels.into_iter().chain([NOT_RECORDED.to_owned()]);
-        Self::by_ordinal(theme, labels.collect(), numbers)
-    }
-}
-
-impl Groups {
-    fn by_segment(theme: &Theme, segments: &SegmentHistory) -> Self {
-        let all = segments.segments.iter();
-        let labels: Vec<String> = all
-            .map(|segment| format!("segment {}", display::address(segment.address)))
+        let labels: Vec<String> = labels
+            .into_iter()
+            .chain([NOT_RECORDED.to_owned()])
             .collect();
-        let hashes: Vec<u64> = labels.iter().map(|label| stable_hash(label)).collect();
-        let of_pieces = segments.segment.iter();
-        let hash = |&segment: &u32| hashes.get(segment as usize).copied();
-        Self {
-            group_of: segments.segment.clone(),
-            colours: ColourColumn::by_hash(theme, of_pieces.map(hash)),
-            rgb: hashes
-                .iter()
-                .map(|&hash| site_colour(theme, Some(hash)))
-                .collect(),
-            labels,
-            by: By::Segments,
-        }
+        let unknown = labels.len() as u32 - 1;
+        let group_of = ordinals.map(|ordinal| ordinal.unwrap_or(unknown));
+        Self::by_number(theme, labels, group_of.collect(), by_order)
     }
 }
 
@@ -126,7 +113,7 @@ mod tests {
         ];
         for (mode, label) in labels {
             let theme = Theme::light();
-            let groups = Groups::of_segments(mode, &theme, device);
+            let groups = Groups::of_segments(mode, &theme, &Leaders::default(), device);
             assert_eq!(groups.group_of.len(), 2);
             assert_eq!(groups.colours.index.len(), 2);
             let first = &groups.labels[groups.group_of[0] as usize];

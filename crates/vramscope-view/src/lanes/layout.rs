@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Item, LEAST_CSS};
-use crate::colour::{Rgb, site_colour, stable_hash};
+use crate::colour::{Rgb, distinct_colour, stable_hash};
 use crate::theme::Theme;
 use crate::viewport::Viewport;
 
@@ -160,7 +160,7 @@ pub fn elided(label: &str, width_css: f64) -> Option<String> {
 #[must_use]
 pub fn lane_fill(theme: &Theme, name: &str) -> (Rgb, Rgb) {
     let pattern: String = name.chars().filter(|c| !c.is_ascii_digit()).collect();
-    let full = site_colour(theme, Some(stable_hash(&pattern)));
+    let full = distinct_colour(theme, stable_hash(&pattern));
     let pale = std::array::from_fn(|c| {
         let (ground, ink) = (u32::from(theme.background[c]), u32::from(full[c]));
         ((ground * 68 + ink * 32) / 100) as u8

@@ -124,7 +124,12 @@ fn the_table_lists_sorts_and_pins() {
     let count = "document.querySelectorAll('.vrow').length";
     let rows = open.page.eval(count).unwrap();
     assert!(rows.as_u64() < Some(100), "{rows} rows exist at once");
-    open.page.click_on(".vrow > :first-child").unwrap();
+    // A click anywhere on a row pins its allocation: a row has no more columns than the view shows.
+    open.page.set_viewport(1500, 900, 1.0).unwrap();
+    let is_within =
+        "(list => list.scrollWidth === list.clientWidth)(document.querySelector('.vlist'))";
+    open.page.wait_for(is_within, PATIENCE).unwrap();
+    open.page.click_on(".vrow").unwrap();
     wait_for_text(&mut open, ".details", "Pinned allocation");
     let (found, _) = expected("size>1MiB");
     search(&mut open, "size>1MiB");

@@ -5,12 +5,16 @@ use yew::prelude::*;
 
 use crate::components::commands::Commands;
 use crate::components::overview::rows::row_table;
-use crate::protocol::ThemeName;
+use crate::components::site_label::SiteColours;
 use crate::protocol::views::overview::FileDetails;
 use crate::state::sentences;
 
 /// The section; empty if no host memory was recorded.
-pub(super) fn host_section(commands: &Commands, details: &FileDetails, theme: ThemeName) -> Html {
+pub(super) fn host_section(
+    commands: &Commands,
+    details: &FileDetails,
+    colours: &SiteColours,
+) -> Html {
     let Some(host) = &details.host else {
         return Html::default();
     };
@@ -40,7 +44,7 @@ pub(super) fn host_section(commands: &Commands, details: &FileDetails, theme: Th
             </dl>
             if !host.sites.rows.is_empty() {
                 <h4>{ &host.sites.title }</h4>
-                { row_table(commands, &host.sites, Some(memory.active_bytes), theme) }
+                { row_table(commands, &host.sites, Some(memory.active_bytes), colours) }
                 if memory.other_bytes > 0 {
                     <p class="muted">{ format!("{} of further call sites", display::bytes(memory.other_bytes)) }</p>
                 }

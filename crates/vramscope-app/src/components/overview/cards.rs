@@ -11,14 +11,14 @@ use super::{evidence, words};
 use crate::components::commands::{Commands, use_commands};
 use crate::components::copy_button::CopyButton;
 use crate::components::icons::{Glyph, Icon};
-use crate::protocol::ThemeName;
+use crate::components::site_label::SiteColours;
 use crate::state::choices::FlameChoices;
 use crate::state::{ViewKind, sentences};
 
 #[derive(Properties, PartialEq)]
 pub(super) struct CardsProps {
     pub(super) findings: Vec<Finding>,
-    pub(super) theme: ThemeName,
+    pub(super) colours: SiteColours,
     /// The flame graph's choices, which a link to evidence changes.
     pub(super) choices: FlameChoices,
     pub(super) has_trace: bool,
@@ -62,7 +62,7 @@ fn card(commands: &Commands, props: &CardsProps, card: &Finding) -> Html {
                 <p>{ &card.may_mean }</p>
                 <ul class="try">{ for card.to_try.iter().map(|text| html! { <li>{ text }</li> }) }</ul>
             </details>
-            { for card.tables.iter().filter(|table| !table.rows.is_empty()).map(|of| table(commands, of, is_open, props.theme)) }
+            { for card.tables.iter().filter(|table| !table.rows.is_empty()).map(|of| table(commands, of, is_open, &props.colours)) }
             { for card.evidence.iter().filter_map(|of| of.variable.clone()).map(variable) }
             <p class="evidence">{ for card.evidence.iter().map(|of| link(commands, &props.choices, of)) }</p>
         </article>
@@ -83,11 +83,11 @@ fn figure(figure: &Figure) -> Html {
     }
 }
 
-fn table(commands: &Commands, table: &FindingTable, is_open: bool, theme: ThemeName) -> Html {
+fn table(commands: &Commands, table: &FindingTable, is_open: bool, colours: &SiteColours) -> Html {
     html! {
         <details open={is_open && table.rows.len() <= 12}>
             <summary>{ &table.title }</summary>
-            { row_table(commands, table, None, theme) }
+            { row_table(commands, table, None, colours) }
         </details>
     }
 }

@@ -88,7 +88,7 @@ fn table(bars: &[Bar]) -> Html {
         }
     };
     let first = &first.at.gap;
-    let row = |(place, (kind, bytes)): (usize, (GapPart, u64))| {
+    let row = |(place, (kind, _)): (usize, (GapPart, u64))| {
         let of = |bar: &Bar| bar.at.gap.parts()[place].1;
         let is_anywhere = bars.iter().any(|bar| of(bar) > 0);
         let (name, meaning) = words::part(kind);
@@ -97,7 +97,6 @@ fn table(bars: &[Bar]) -> Html {
                 <tr>
                     <th scope="row" title={meaning}><i class={classes!("part", words::part_class(kind))} />{ name }</th>
                     { for bars.iter().map(|bar| cell(of(bar))) }
-                    <td class="exact muted">{ display::count(bytes) }{ " B" }</td>
                 </tr>
             }
         }
@@ -108,19 +107,16 @@ fn table(bars: &[Bar]) -> Html {
             <thead><tr>
                 <th scope="col" />
                 { for bars.iter().map(|bar| html! { <th scope="col">{ words::occasions(bar) }</th> }) }
-                <th scope="col" class="exact">{ "first, in bytes" }</th>
             </tr></thead>
             <tbody>
                 { for first.parts().into_iter().enumerate().map(row) }
                 <tr class="sum">
                     <th scope="row">{ "reserved" }</th>
                     { for bars.iter().map(|bar| cell(bar.at.gap.reserved_bytes)) }
-                    <td class="exact muted">{ display::count(first.reserved_bytes) }{ " B" }</td>
                 </tr>
                 <tr>
                     <th scope="row" title="A larger request needs new memory from CUDA">{ "largest free block" }</th>
                     { for bars.iter().map(|bar| cell(bar.at.gap.largest_free_bytes)) }
-                    <td class="exact muted">{ display::count(first.largest_free_bytes) }{ " B" }</td>
                 </tr>
                 if has_outside {
                     <tr>
@@ -128,7 +124,6 @@ fn table(bars: &[Bar]) -> Html {
                             { "live outside of segments" }
                         </th>
                         { for bars.iter().map(|bar| cell(bar.at.gap.outside_bytes)) }
-                        <td class="exact muted">{ display::count(first.outside_bytes) }{ " B" }</td>
                     </tr>
                 }
             </tbody>

@@ -3,6 +3,7 @@
 mod cards;
 mod evidence;
 mod gap;
+mod roles;
 pub(super) mod rows;
 mod steps;
 mod tiles;
@@ -12,16 +13,18 @@ use yew::prelude::*;
 
 use self::cards::Cards;
 use self::gap::GapSection;
+use self::roles::Roles;
 use self::rows::row_table;
 use self::steps::StepsSection;
 use self::tiles::Tiles;
 use super::commands::use_commands;
 use super::facts_view::notes_list;
 use super::hooks::{use_answer, use_painted, use_rounds};
+use super::site_label::SiteColours;
 use super::view_props::ViewProps;
+use crate::protocol::Note;
 use crate::protocol::views::overview::OverviewOf;
 use crate::protocol::views::what_if;
-use crate::protocol::{Note, ThemeName};
 use crate::state::choices::FlameChoices;
 use vramscope_core::analysis::report::findings::Finding;
 use vramscope_core::analysis::report::overview::Overview;
@@ -58,7 +61,7 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
     html! {
         <section ref={root} class="view overview" aria-label="Overview" tabindex="0" data-scrolls="">
             if let Some(found) = of_device {
-                <Found found={Overview::clone(&found)} {concluded} choices={props.choices.flame.clone()} {notes} theme={props.look.theme} />
+                <Found found={Overview::clone(&found)} {concluded} choices={props.choices.flame.clone()} {notes} colours={SiteColours::of(&props.file, props.look.theme)} />
             } else {
                 <p class="muted wait">{ "Looking through the recording…" }</p>
             }
@@ -90,8 +93,7 @@ struct FoundProps {
     concluded: Option<Finding>,
     choices: FlameChoices,
     notes: Vec<Note>,
-    /// The theme, for the colours of call sites.
-    theme: ThemeName,
+    colours: SiteColours,
 }
 
 /// The content, once the overview is computed.
@@ -106,10 +108,12 @@ fn Found(props: &FoundProps) -> Html {
     html! {
         <div class="page">
             <Tiles found={found.clone()} />
-            if let Some(sentence) = found.roles.sentence() { <p class="roles">{ sentence }</p> }
+            if let Some(sentence) = found.roles.sentence() {
+                <Roles {sentence} roles={found.roles.clone()} theme={props.colours.theme} />
+            }
             <div class={classes!("columns", findings.is_empty().then_some("calm"))}>
                 <div class="column">
-                    <Cards {findings} choices={props.choices.clone()} theme={props.theme} has_trace={found.events > 1} />
+                    <Cards {findings} choices={props.choices.clone()} colours={props.colours.clone()} has_trace={found.events > 1} />
                     if !props.notes.is_empty() {
                         <section class="recording">
                             <h3>{ "About the recording" }</h3>
@@ -122,7 +126,7 @@ fn Found(props: &FoundProps) -> Html {
                     if !found.peak_sites.rows.is_empty() {
                         <section class="sites">
                             <h3>{ &found.peak_sites.title }</h3>
-                            { row_table(&commands, &found.peak_sites, Some(found.peak.active_bytes), props.theme) }
+                            { row_table(&commands, &found.peak_sites, Some(found.peak.active_bytes), &props.colours) }
                         </section>
                     }
                 </div>

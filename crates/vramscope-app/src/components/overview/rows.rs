@@ -2,15 +2,12 @@
 
 use vramscope_core::analysis::code::call_sites::CallSiteId;
 use vramscope_core::analysis::report::findings::{FindingRow, FindingTable};
-use vramscope_view::colour::{site_colour, stable_hash};
 use vramscope_view::display;
-use vramscope_view::theme::Theme;
 use yew::prelude::*;
 
 use super::words;
 use crate::components::commands::Commands;
-use crate::components::site_label::site_label;
-use crate::protocol::ThemeName;
+use crate::components::site_label::{SiteColours, site_label};
 use crate::state::{Action, ViewKind, sentences};
 
 /// A table of rows. A click on a call site shows it in the flame graph. `whole` is the number of bytes that
@@ -19,7 +16,7 @@ pub(in crate::components) fn row_table(
     commands: &Commands,
     table: &FindingTable,
     whole: Option<u64>,
-    theme: ThemeName,
+    colours: &SiteColours,
 ) -> Html {
     // The remainder of a whole may exceed every row, so it does not set the bars' scale.
     let measured = |row: &&FindingRow| whole.is_none() || row.site.is_some();
@@ -30,7 +27,6 @@ pub(in crate::components) fn row_table(
         .map(|row| row.bytes)
         .max();
     let largest = largest.unwrap_or(0);
-    let theme = Theme::of(theme);
     let row = |row: &FindingRow| {
         let count = format!("{} {}", display::count(row.count), table.counted);
         let percent = whole.map(|whole| display::percent(row.bytes, whole));
@@ -42,7 +38,7 @@ pub(in crate::components) fn row_table(
         html! {
             <li {title}>
                 <span class="fill" style={format!("width:{:.3}%", words::share(row.bytes, largest) * 100.0)} />
-                { swatch(row, &theme) }
+                { swatch(row, colours) }
                 <span class="grow label">{ label(commands, row) }</span>
                 if !row.remark.is_empty() { <span class="muted remark">{ &row.remark }</span> }
                 <span class="number muted">{ display::count(row.count) }{ " ×" }</span>
@@ -55,11 +51,10 @@ pub(in crate::components) fn row_table(
 }
 
 /// The colour of a call site, as in all views.
-fn swatch(row: &FindingRow, theme: &Theme) -> Html {
+fn swatch(row: &FindingRow, colours: &SiteColours) -> Html {
     let style = row.site.map(|site| {
-        let hash = (site != CallSiteId::NONE).then(|| stable_hash(&row.label));
-        let [r, g, b] = site_colour(theme, hash);
-        format!("background:rgb({r},{g},{b})")
+        let known = Some(row.label.as_str()).filter(|_| site != CallSiteId::NONE);
+        colours.swatch(known)
     });
     html! { <span class="swatch" {style} aria-hidden="true" /> }
 }

@@ -52,11 +52,11 @@ pub(super) fn part_class(kind: GapPart) -> &'static str {
     }
 }
 
-/// `Peak of active memory, end`.
+/// `Peak active, end`.
 pub(super) fn occasions(bar: &Bar) -> String {
     let word = |occasion: &Occasion| match occasion {
-        Occasion::Peak => "peak of active memory",
-        Occasion::ReservedPeak => "most reserved",
+        Occasion::Peak => "peak active",
+        Occasion::ReservedPeak => "peak reserved",
         Occasion::OutOfMemory => "out of memory",
         Occasion::End => "end",
     };

@@ -4,74 +4,70 @@ use yew::prelude::*;
 
 use vramscope_core::analysis::report::allocations::{AllocationRow, Column};
 use vramscope_core::model::PoolId;
-use vramscope_view::colour::{site_colour, stable_hash};
 use vramscope_view::display;
-use vramscope_view::theme::Theme;
 
-use super::super::site_label::site_label;
+use super::super::site_label::{SiteColours, site_label};
 use crate::protocol::Axis;
 use crate::state::choices::TableChoices;
+
+/// The gap between columns, as in the style sheet.
+const GAP_PX: u32 = 10;
 
 /// Which columns are shown, and how.
 #[derive(Clone)]
 pub(super) struct Cells {
     pub(super) columns: Vec<Column>,
-    pub(super) theme: Theme,
+    pub(super) colours: SiteColours,
     pub(super) axis: Axis,
+    /// Number of allocations of the device.
+    pub(super) allocations: u32,
+    pub(super) has_times: bool,
 }
 
-/// A column's heading, its explanation, its width in px, and whether it holds numbers. The call
-/// site has the remaining width.
-fn head(column: Column) -> (&'static str, &'static str, u32, bool) {
+/// A column's heading, its explanation, and whether it holds numbers.
+fn head(column: Column) -> (&'static str, &'static str, bool) {
     match column {
-        Column::Order => ("#", "Number in order of birth", 72, true),
-        Column::Size => ("Size", "Bytes the program asked for", 84, true),
+        Column::Order => ("#", "Number in order of birth", true),
+        Column::Size => ("Size", "Bytes the program asked for", true),
         Column::Block => (
             "Block",
             "Bytes of its block at the end, where it has one",
-            84,
             true,
         ),
         Column::Rounding => (
             "Rounding",
             "Bytes of its block beyond the requested ones",
-            84,
             true,
         ),
-        Column::Site => ("Call site", "The innermost frame of user code", 280, false),
+        Column::Site => ("Call site", "The innermost frame of user code", false),
         Column::Operator => (
             "Operator",
             "The operator or autograd node that made it",
-            200,
             false,
         ),
-        Column::Born => ("Allocated", "By which event, or when", 112, true),
+        Column::Born => ("Allocated", "By which event, or when", true),
         Column::Died => (
             "Freed",
             "The event, or time, at which its memory became free",
-            112,
             true,
         ),
-        Column::Lifetime => ("Lifetime", "As far as recorded", 104, true),
+        Column::Lifetime => ("Lifetime", "As far as recorded", true),
         Column::Stream => (
             "Stream",
             "Streams in order of first appearance; 0 is the default one",
-            56,
             true,
         ),
-        Column::Pool => ("Pool", "Memory pool", 128, false),
-        Column::Category => ("Category", "As the profiler tells it", 120, false),
+        Column::Pool => ("Pool", "Memory pool", false),
+        Column::Category => ("Category", "As the profiler tells it", false),
         Column::Role => (
             "Role",
             "What it is for, inferred from stacks, lifetimes and sizes",
-            112,
             false,
         ),
-        Column::Metadata => ("Metadata", "The text the program had set", 160, false),
+        Column::Metadata => ("Metadata", "The text the program had set", false),
         Column::Address => (
             "Address",
             "Start address, and how often it was used before",
-            156,
             false,
         ),
     }
@@ -80,7 +76,7 @@ fn head(column: Column) -> (&'static str, &'static str, u32, bool) {
 /// The headings. A click sorts.
 pub(super) fn heads(cells: &Cells, choices: &TableChoices, on_sort: Callback<Column>) -> Html {
     let one = |&column: &Column| {
-        let (name, help, _, is_number) = head(column);
+        let (name, help, is_number) = head(column);
         let sort = (column == choices.column).then_some(if choices.is_descending {
             "descending"
         } else {
@@ -104,19 +100,37 @@ pub(super) fn heads(cells: &Cells, choices: &TableChoices, on_sort: Callback<Col
 impl Cells {
     /// The columns of the CSS grid, and their least total width in px.
     pub(super) fn layout(&self) -> (String, u32) {
-        let gap_px = 12;
-        let widths: Vec<u32> = self.columns.iter().map(|&column| head(column).2).collect();
-        let template = self
-            .columns
-            .iter()
-            .zip(&widths)
-            .map(|(&column, width)| match column {
-                Column::Site => format!("minmax({width}px,1fr)"),
-                _ => format!("{width}px"),
-            });
-        let template: Vec<String> = template.collect();
-        let gaps = gap_px * widths.len().saturating_sub(1) as u32;
-        (template.join(" "), widths.iter().sum::<u32>() + gaps + 24)
+        let widths = self.columns.iter().map(|&column| self.width(column));
+        let template = widths.clone().map(|(least_px, share)| match share {
+            0 => format!("{least_px}px"),
+            share => format!("minmax({least_px}px,{share}fr)"),
+        });
+        let least_px: u32 = widths.map(|(least_px, _)| least_px + GAP_PX).sum();
+        (
+            template.collect::<Vec<_>>().join(" "),
+            least_px + 2 * GAP_PX,
+        )
+    }
+
+    /// A column's least width in px, and its share of the remaining width. Columns with a share hold texts, which may
+    /// be cut; the values of the others fit.
+    fn width(&self, column: Column) -> (u32, u32) {
+        match column {
+            Column::Order => {
+                let digits = display::count(self.allocations.into()).len();
+                ((digits as u32 * 8).max(32), 0)
+            }
+            Column::Lifetime if !self.has_times => (124, 0),
+            Column::Size | Column::Block | Column::Rounding | Column::Lifetime => (72, 0),
+            Column::Site => (150, 6),
+            Column::Operator => (110, 4),
+            Column::Born | Column::Died => (80, 0),
+            Column::Stream => (52, 0),
+            Column::Pool => (104, 1),
+            Column::Category | Column::Role => (104, 0),
+            Column::Metadata => (104, 2),
+            Column::Address => (112, 0),
+        }
     }
 
     pub(super) fn row(&self, row: &AllocationRow) -> Html {
@@ -182,11 +196,10 @@ impl Cells {
     }
 
     fn site(&self, row: &AllocationRow) -> Html {
-        let hash = (row.site != NO_SITE).then(|| stable_hash(&row.site));
-        let [r, g, b] = site_colour(&self.theme, hash);
+        let known = Some(row.site.as_str()).filter(|&site| site != NO_SITE);
         html! {
             <span class="site" title={row.site.clone()}>
-                <span class="swatch" style={format!("background:rgb({r},{g},{b})")} aria-hidden="true" />
+                <span class="swatch" style={self.colours.swatch(known)} aria-hidden="true" />
                 { site_label(&row.site) }
             </span>
         }

@@ -128,7 +128,7 @@ pub(super) fn answer(
                 kept,
                 (*order, *changed_only),
                 (*first, *rows),
-                *theme,
+                (*theme, document.leaders()),
             ))
         }
         Question::Flame { comparison, .. } => {

@@ -194,7 +194,12 @@ impl Cache {
         let sites = document.call_sites().sites();
         let sites: HashSet<&str> = sites.iter().map(|site| site.label.as_str()).collect();
         let is_call_site = |label: &str| sites.contains(label);
-        let colours = GroupColours::of(&groups.table, &Theme::of(theme), is_call_site);
+        let colours = GroupColours::of(
+            &groups.table,
+            &Theme::of(theme),
+            document.leaders(),
+            is_call_site,
+        );
         groups.colours = Some((theme, colours));
     }
 

@@ -319,7 +319,8 @@ pub fn place_of(shown: &[u32], allocation: AllocationId) -> Option<u32> {
     u32::try_from(place).ok()
 }
 
-/// The columns that have a value in some row, in the order of display.
+/// The columns that tell allocations apart, in the order of display: those with a value in some row, and streams and
+/// pools where there is more than one.
 #[must_use]
 pub fn columns_with_values(device: Device<'_>) -> Vec<Column> {
     let contexts = device.snapshot().contexts.rows();
@@ -328,27 +329,30 @@ pub fn columns_with_values(device: Device<'_>) -> Vec<Column> {
             .iter()
             .any(|context| text(context).is_some_and(|id| id != StringId(0)))
     };
-    let has_pools = || {
-        let pools = device.pool_of();
-        pools.iter().any(Option::is_some)
-    };
     let mut columns = vec![Column::Order, Column::Size, Column::Site];
     let has_operators = device.call_sites().operators().labels().len() > 1;
     columns.extend(has_operators.then_some(Column::Operator));
-    columns.extend([Column::Born, Column::Died, Column::Lifetime, Column::Stream]);
-    columns.extend(has_pools().then_some(Column::Pool));
+    let mut roles = device.rule_of().iter();
+    let has_roles = roles.any(|rule| rule.role() != Role::Unknown);
+    columns.extend(has_roles.then_some(Column::Role));
+    columns.extend([Column::Born, Column::Died, Column::Lifetime]);
+    columns.extend(differ(device.stream_of()).then_some(Column::Stream));
+    columns.extend(differ(device.pool_of()).then_some(Column::Pool));
     columns.extend(any(|context| context.category).then_some(Column::Category));
-    let known = device
-        .rule_of()
-        .iter()
-        .any(|rule| rule.role() != Role::Unknown);
-    columns.extend(known.then_some(Column::Role));
     columns.extend(any(|context| context.user_metadata).then_some(Column::Metadata));
     columns.push(Column::Address);
     if !device.history.final_blocks.is_empty() {
         columns.extend([Column::Block, Column::Rounding]);
     }
     columns
+}
+
+/// Whether two of the known values differ.
+fn differ<T: PartialEq>(values: &[Option<T>]) -> bool {
+    let mut known = values.iter().flatten();
+    known
+        .next()
+        .is_some_and(|first| known.any(|other| other != first))
 }
 
 /// The permutations used last, at most 4 of them. Each takes 4 bytes per allocation.

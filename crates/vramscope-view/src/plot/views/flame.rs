@@ -11,6 +11,7 @@ use vramscope_core::analysis::time::selection::{Selection, Weight};
 use vramscope_core::units::{Bytes, Count};
 
 use super::{Format, Sheet, Subject, selection_words};
+use crate::colour::Leaders;
 use crate::flame::{GroupColours, NodeKey, NodeKeys, Shape, weight_text};
 use crate::plot::{FlamePlot, Legend, Plot, PlotError};
 use crate::theme::Theme;
@@ -68,9 +69,9 @@ pub(super) fn file(
     };
     let sites = device.call_sites().sites().iter();
     let sites: HashSet<&str> = sites.map(|site| site.label.as_str()).collect();
-    let colours = GroupColours::of(&table, &Theme::of(sheet.theme), |label| {
-        sites.contains(label)
-    });
+    let leaders = Leaders::of_sites(recording);
+    let theme = Theme::of(sheet.theme);
+    let colours = GroupColours::of(&table, &theme, &leaders, |label| sites.contains(label));
     let keys = NodeKeys::of(&tree, &table);
     let focus = keys.node(view.focus).unwrap_or(0);
     let mut subtitle = subtitle(view, subject, &paths);

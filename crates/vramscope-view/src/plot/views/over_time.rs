@@ -9,7 +9,7 @@ use vramscope_core::units::{Bytes, Count};
 
 use super::{Format, Sheet, Subject, legend_lines, moment_words};
 use crate::axes::XUnit;
-use crate::colour::ColourMode;
+use crate::colour::{ColourMode, Leaders};
 use crate::decorations::Sources;
 use crate::groups::Groups;
 use crate::map::{Lanes, MemoryMap};
@@ -193,7 +193,12 @@ impl Drawing<'_> {
         let bands = columns.bands(segments, *self.bands);
         let peak = self.highest(&bands, &columns.index);
         let mode = self.view.colour_by;
-        let groups = Groups::of_segments(mode, &self.theme, device);
+        let groups = Groups::of_segments(
+            mode,
+            &self.theme,
+            &Leaders::of_sites(device.recording),
+            device,
+        );
         let is_held = |&piece: &u32| {
             let piece = piece as usize;
             segments.born[piece] <= peak && peak < segments.died[piece]
@@ -201,8 +206,6 @@ impl Drawing<'_> {
         let held = (0..segments.len() as u32).filter(is_held);
         let by = match mode {
             ColourMode::Category | ColourMode::Role => "size of requests",
-            // Without stacks, each segment has its own colour.
-            ColourMode::CallSite if groups.group_of == segments.segment => "segment",
             _ => mode.word(),
         };
         let peak_bytes = bands.total_bytes.get(peak as usize).copied().unwrap_or(0);
@@ -231,7 +234,8 @@ impl Drawing<'_> {
     }
 
     fn groups(&self) -> Groups {
-        Groups::of(self.view.colour_by, &self.theme, self.device)
+        let leaders = Leaders::of_sites(self.device.recording);
+        Groups::of(self.view.colour_by, &self.theme, &leaders, self.device)
     }
 
     /// The moment in the shown range with the most live bytes.

@@ -3,7 +3,7 @@
 use vramscope_core::analysis::compare::changes::SiteChange;
 use vramscope_core::analysis::compare::site_order::ordered;
 use vramscope_core::analysis::groups::turnover::Turnover;
-use vramscope_view::colour::{site_colour, stable_hash};
+use vramscope_view::colour::{Leaders, stable_hash};
 use vramscope_view::theme::Theme;
 
 use super::Kept;
@@ -18,7 +18,7 @@ pub(super) fn rows(
     kept: &mut Kept,
     wanted: (SiteOrder, bool),
     (first, rows): (u32, u32),
-    theme: ThemeName,
+    (theme, leaders): (ThemeName, &Leaders),
 ) -> SiteRows {
     if kept
         .sorted
@@ -46,7 +46,7 @@ pub(super) fn rows(
         SiteRow {
             label: site.label.clone(),
             search: kept.filters.get(&site.label).cloned(),
-            colour: site_colour(&theme, Some(stable_hash(&site.label))),
+            colour: leaders.colour(&theme, Some(stable_hash(&site.label))),
             change: site.change,
             turnover: turnover(kept, site),
             bar: if largest == 0 {
