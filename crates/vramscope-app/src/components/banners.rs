@@ -9,8 +9,8 @@ use super::icons::{Glyph, Icon};
 use crate::protocol::{Note, NoteLevel};
 use crate::state::{Action, Navigation, OpenFile, ViewKind};
 
-/// The most banners at once; the facts view shows all notes.
-const SHOWN: usize = 2;
+/// The most banners at once: more would take too much of the views' height. The facts view shows all notes.
+const SHOWN: usize = 1;
 
 /// Banners are for damage, and for notes that affect views or tell why the program failed. Other oddities of
 /// single records are listed in the facts view only.
@@ -53,7 +53,7 @@ pub(super) fn Banners(props: &BannersProps) -> Html {
             <div class="banner" key={*number}>
                 <Glyph icon={Icon::Warning} />
                 // The advice on a failed allocation is in the facts view only.
-                <p><b>{ &note.text }</b> { " " } if note.moment.is_none() { <span>{ &note.advice }</span> }</p>
+                <p title={format!("{}\n{}", note.text, note.advice)}><b>{ &note.text }</b> { " " } if note.moment.is_none() { <span>{ &note.advice }</span> }</p>
                 if let Some(moment) = note.moment {
                     <button type="button" class="plain" onclick={commands.on(Action::View(ViewKind::Overview))}>{ "Explain" }</button>
                     <button type="button" class="plain" onclick={go(moment)}>{ "Go there" }</button>

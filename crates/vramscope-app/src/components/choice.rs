@@ -61,8 +61,8 @@ pub(super) fn Select(props: &SelectProps) -> Html {
         html! { <option selected={place == props.chosen}>{ text.clone() }</option> }
     };
     html! {
-        <label>
-            { props.label.clone() }
+        <label title={props.label.clone()}>
+            <span>{ props.label.clone() }</span>
             <select {onchange}>{ for props.options.iter().enumerate().map(option) }</select>
         </label>
     }

@@ -97,17 +97,18 @@ fn place(tab: &Tab) -> Option<Html> {
             );
         }
         None => {
-            parts.push(sentences::count_of(
-                u64::from(facts.events),
-                "event",
-                "events",
-            ));
+            parts.push(if facts.has_trace {
+                sentences::count_of(u64::from(facts.events), "event", "events")
+            } else {
+                "no events recorded".to_owned()
+            });
             parts.push(sentences::count_of(
                 u64::from(facts.allocations),
                 "allocation",
                 "allocations",
             ));
-            parts.push(format!("peak {}", display::bytes(facts.peak_bytes)));
+            let peak = if facts.has_trace { "peak" } else { "active" };
+            parts.push(format!("{peak} {}", display::bytes(facts.peak_bytes)));
         }
     }
     let selection = view.selection.as_ref().map(|facts| {

@@ -72,6 +72,8 @@ pub struct DeviceFacts {
     pub device: DeviceIndex,
     /// Number of recorded events.
     pub events: u32,
+    /// Whether the file has more than the final state.
+    pub has_trace: bool,
     /// Number of allocations, those from before the recording included.
     pub allocations: u32,
     /// Highest sum of live bytes.

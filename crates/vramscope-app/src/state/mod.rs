@@ -402,12 +402,19 @@ impl State {
     }
 
     fn take(&mut self, id: SessionId, reply: Reply) {
-        let is_snapshot = matches!(reply, Reply::Opened(_));
-        let has_opened = is_snapshot || matches!(reply, Reply::OpenedGraphs(_));
+        // A timeline of a single moment would show nothing.
+        let first_view = match &reply {
+            Reply::Opened(opened) if opened.devices.iter().any(|facts| facts.has_trace) => {
+                Some(ViewKind::Timeline)
+            }
+            Reply::Opened(_) => Some(ViewKind::Overview),
+            _ => None,
+        };
+        let has_opened = first_view.is_some() || matches!(reply, Reply::OpenedGraphs(_));
         self.edit_tab(id, |tab| tab.take(reply));
         // Graphs have a view of their own. The view of snapshots stays for when one is shown again.
-        if is_snapshot && self.current == Some(id) {
-            self.view = ViewKind::Timeline;
+        if let Some(view) = first_view.filter(|_| self.current == Some(id)) {
+            self.view = view;
         }
         if has_opened {
             self.number_copies(id);

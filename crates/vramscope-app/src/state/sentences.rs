@@ -42,8 +42,9 @@ pub fn site(frame: &str) -> &str {
 /// A device in the selector.
 #[must_use]
 pub fn device(facts: &DeviceFacts) -> String {
+    let peak = if facts.has_trace { "peak " } else { "" };
     format!(
-        "{} · peak {}",
+        "{} · {peak}{}",
         device_name(facts.device),
         display::bytes(facts.peak_bytes)
     )
@@ -272,6 +273,15 @@ pub fn fx_node(fx: &FxDetails) -> String {
 /// A device's numbers: rows of name and value.
 #[must_use]
 pub fn device_rows(facts: &DeviceFacts) -> Vec<(&'static str, String)> {
+    let allocations = ("Allocations", display::count(u64::from(facts.allocations)));
+    if !facts.has_trace {
+        return vec![
+            ("Active", display::bytes(facts.peak_bytes)),
+            ("Reserved", display::bytes(facts.peak_reserved_bytes)),
+            ("Known", "at the dump only".to_owned()),
+            allocations,
+        ];
+    }
     let mut rows = vec![
         ("Peak active", display::bytes(facts.peak_bytes)),
         (
@@ -283,7 +293,7 @@ pub fn device_rows(facts: &DeviceFacts) -> Vec<(&'static str, String)> {
         ),
         ("Peak reserved", display::bytes(facts.peak_reserved_bytes)),
         ("Active at the end", display::bytes(facts.final_bytes)),
-        ("Allocations", display::count(u64::from(facts.allocations))),
+        allocations,
     ];
     if let Some((from, to)) = facts.time_span_us {
         rows.push(("Recorded for", display::duration(to - from)));

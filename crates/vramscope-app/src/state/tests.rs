@@ -108,6 +108,7 @@ fn opened() -> Opened {
         lines: vramscope_view::line_facts::LineFacts::default(),
         device,
         events: 999,
+        has_trace: true,
         allocations: 50,
         peak_bytes: PEAK,
         peak_moment: 600,

@@ -52,6 +52,7 @@ fn device_facts(device: Device<'_>, notes: Vec<Note>) -> DeviceFacts {
     DeviceFacts {
         device: history.device,
         events: history.event_count,
+        has_trace: history.has_trace(),
         allocations: history.allocations.len() as u32,
         peak_bytes: device.peak_bytes(),
         peak_moment: history.peak_moment,

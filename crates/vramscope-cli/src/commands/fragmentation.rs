@@ -273,7 +273,7 @@ fn over_time_table(part: &mut Part, device: &Device<'_>, rows: &[FragmentationAt
         column("stuck_share", "of reserved"),
         column("largest_free_bytes", "largest piece"),
     ];
-    if device.history.event_count <= 1 {
+    if !device.history.has_trace() {
         return;
     }
     let rows = rows.iter().map(|at| {

@@ -291,7 +291,7 @@ fn notes(part: &mut Part, failures: &Failures<'_>) {
     if !failures.looked_at.is_empty() {
         return;
     }
-    if history.event_count <= 1 {
+    if !history.has_trace() {
         note(
             "This file has no trace, so it cannot show failed requests. `vramscope peak` tells what was live when it was \
              written.",

@@ -29,6 +29,8 @@ pub(super) fn AllocatorView(props: &ViewProps) -> Html {
     let commands = use_commands();
     let facts = props.file.facts();
     let (peak, last) = facts.map_or((0, 0), |facts| (facts.peak_moment, facts.events));
+    // Without a trace there is one moment, and nothing to step through.
+    let has_trace = facts.is_some_and(|facts| facts.has_trace);
     let capacity_bytes = facts.and_then(|facts| props.choices.lanes.known_capacity(facts));
     let moment = props.view.cursor_moment().unwrap_or(peak).min(last);
     let keys = Keys {
@@ -48,12 +50,14 @@ pub(super) fn AllocatorView(props: &ViewProps) -> Html {
     };
     html! {
         <section class="view allocator" aria-label="Allocator" {onkeydown}>
-            <Scrubber session={props.session.clone()} look={props.look.clone()} bounds={props.bounds}
-                {capacity_bytes} cursor_x={props.view.cursor_x()} />
-            <div class="state-panes">
-                <Events session={props.session.clone()} look={props.look.clone()} {moment} {last}
+            if has_trace {
+                <Scrubber session={props.session.clone()} look={props.look.clone()} bounds={props.bounds}
+                    {capacity_bytes} cursor_x={props.view.cursor_x()} />
+            }
+            <div class={classes!("state-panes", (!has_trace).then_some("state-only"))}>
+                if has_trace { <Events session={props.session.clone()} look={props.look.clone()} {moment} {last}
                     has_search={props.look.filter.is_some()} ooms={facts.map_or(0, |facts| facts.ooms)}
-                    pinned={props.view.details.clone()} />
+                    pinned={props.view.details.clone()} /> }
                 <StatePicture session={props.session.clone()} look={props.look.clone()} {moment}
                     pinned={props.view.pinned()} choices={props.choices.allocator.clone()}
                     choose={choose(&commands)} />

@@ -15,6 +15,8 @@ pub(super) struct GapSectionProps {
     /// Start of the recording, µs since the Unix epoch.
     pub(super) start_us: Option<i64>,
     pub(super) segments: SegmentsKnown,
+    /// Whether the file has more than the final state.
+    pub(super) has_trace: bool,
 }
 
 /// The section with bars and table.
@@ -28,7 +30,7 @@ pub(super) fn GapSection(props: &GapSectionProps) -> Html {
             if let Some(remark) = remark { <p class="muted">{ remark }</p> }
             if !props.bars.is_empty() {
                 { for props.bars.iter().map(|of| bar(&commands, props, of)) }
-                { table(&props.bars) }
+                { table(props) }
             }
         </section>
     }
@@ -55,28 +57,38 @@ fn bar(commands: &Commands, props: &GapSectionProps, bar: &Bar) -> Html {
     let parts = gap.parts().into_iter().filter(|(_, bytes)| *bytes > 0);
     html! {
         <div class="bar" data-moment={gap.moment.to_string()}>
-            <button type="button" class="plain" title="Show all segments and blocks then" onclick={go}>{ words::occasions(bar) }</button>
-            <span class="muted">{ words::place(gap.moment, words::since(props.start_us, at.time_us)) }</span>
+            <button type="button" class="plain" title="Show all segments and blocks then" onclick={go}>{ occasions(props, bar) }</button>
+            <span class="muted">if props.has_trace { { words::place(gap.moment, words::since(props.start_us, at.time_us)) } }</span>
             <span class="number" title={sentences::exact_bytes(gap.reserved_bytes)}>{ display::bytes(gap.reserved_bytes) }</span>
-            <div class="parts" role="img" aria-label={description(bar)}>{ for parts.map(part) }</div>
+            <div class="parts" role="img" aria-label={description(props, bar)}>{ for parts.map(part) }</div>
         </div>
     }
 }
 
-fn description(bar: &Bar) -> String {
+/// What is special about a bar's moment.
+fn occasions(props: &GapSectionProps, bar: &Bar) -> String {
+    if props.has_trace {
+        words::occasions(bar)
+    } else {
+        "At the dump".to_owned()
+    }
+}
+
+fn description(props: &GapSectionProps, bar: &Bar) -> String {
     let parts = bar.at.gap.parts().into_iter();
     let parts = parts
         .filter(|(_, bytes)| *bytes > 0)
         .map(|(kind, bytes)| format!("{} {}", display::bytes(bytes), words::part(kind).0));
     format!(
         "{}: {}",
-        words::occasions(bar),
+        occasions(props, bar),
         parts.collect::<Vec<_>>().join(", ")
     )
 }
 
 /// A table with parts as rows and moments as columns.
-fn table(bars: &[Bar]) -> Html {
+fn table(props: &GapSectionProps) -> Html {
+    let bars = &props.bars;
     let Some(first) = bars.first() else {
         return Html::default();
     };
@@ -106,7 +118,7 @@ fn table(bars: &[Bar]) -> Html {
         <div class="wide"><table>
             <thead><tr>
                 <th scope="col" />
-                { for bars.iter().map(|bar| html! { <th scope="col">{ words::occasions(bar) }</th> }) }
+                { for bars.iter().map(|bar| html! { <th scope="col">{ occasions(props, bar) }</th> }) }
             </tr></thead>
             <tbody>
                 { for first.parts().into_iter().enumerate().map(row) }

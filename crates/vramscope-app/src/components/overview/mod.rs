@@ -113,7 +113,7 @@ fn Found(props: &FoundProps) -> Html {
             }
             <div class={classes!("columns", findings.is_empty().then_some("calm"))}>
                 <div class="column">
-                    <Cards {findings} choices={props.choices.clone()} colours={props.colours.clone()} has_trace={found.events > 1} />
+                    <Cards {findings} choices={props.choices.clone()} colours={props.colours.clone()} has_trace={found.has_trace} />
                     if !props.notes.is_empty() {
                         <section class="recording">
                             <h3>{ "About the recording" }</h3>
@@ -122,7 +122,7 @@ fn Found(props: &FoundProps) -> Html {
                     }
                 </div>
                 <div class="column">
-                    <GapSection bars={found.bars()} start_us={found.start_us} segments={found.segments} />
+                    <GapSection bars={found.bars()} start_us={found.start_us} segments={found.segments} has_trace={found.has_trace} />
                     if !found.peak_sites.rows.is_empty() {
                         <section class="sites">
                             <h3>{ &found.peak_sites.title }</h3>

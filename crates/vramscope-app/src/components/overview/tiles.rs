@@ -37,11 +37,13 @@ pub(super) fn Tiles(props: &TilesProps) -> Html {
     let mut tiles = vec![peak(&commands, found)];
     tiles.extend(at(Occasion::ReservedPeak).map(|at| reserved(&commands, found, at)));
     if let Some(at) = at(Occasion::Peak) {
-        tiles.push(gap(&at.gap));
+        tiles.push(gap(found, &at.gap));
         tiles.push(largest(found, &at.gap));
     }
-    tiles.push(cuda(found));
-    tiles.push(trouble(found));
+    if found.has_trace {
+        tiles.push(cuda(found));
+        tiles.push(trouble(found));
+    }
     html! { <dl class="tiles">{ for tiles.into_iter().map(tile) }</dl> }
 }
 
@@ -54,6 +56,15 @@ fn tile(tile: Tile) -> Html {
                 <span class="muted">{ tile.remark }</span>
             </dd>
         </div>
+    }
+}
+
+/// The moment of a figure, as a link; there is none but the dump without a trace.
+fn when(commands: &Commands, found: &Overview, at: u32, time_us: Option<i64>) -> Html {
+    if found.has_trace {
+        moment(commands, at, words::since(found.start_us, time_us))
+    } else {
+        html! { "at the dump" }
     }
 }
 
@@ -83,28 +94,43 @@ fn peak(commands: &Commands, found: &Overview) -> Tile {
         ),
     };
     Tile {
-        name: "Peak active",
+        name: if found.has_trace {
+            "Peak active"
+        } else {
+            "Active"
+        },
         value: display::bytes(peak.active_bytes),
         exact: sentences::exact_bytes(peak.active_bytes),
-        remark: html! { <>{ moment(commands, peak.moment, words::since(found.start_us, peak.time_us)) }<br />{ allocations }{ from }</> },
+        remark: html! { <>{ when(commands, found, peak.moment, peak.time_us) }<br />{ allocations }{ from }</> },
     }
 }
 
 fn reserved(commands: &Commands, found: &Overview, at: &GapAt) -> Tile {
     let gap = &at.gap;
     Tile {
-        name: "Peak reserved",
+        name: if found.has_trace {
+            "Peak reserved"
+        } else {
+            "Reserved"
+        },
         value: display::bytes(gap.reserved_bytes),
         exact: sentences::exact_bytes(gap.reserved_bytes),
         remark: html! {
-            <>{ moment(commands, gap.moment, words::since(found.start_us, at.time_us)) }<br />{ format!("{} active then", display::bytes(at.active_bytes)) }</>
+            <>
+                { when(commands, found, gap.moment, at.time_us) }<br />
+                if found.has_trace { { format!("{} active then", display::bytes(at.active_bytes)) } }
+            </>
         },
     }
 }
 
-fn gap(gap: &Gap) -> Tile {
+fn gap(found: &Overview, gap: &Gap) -> Tile {
     Tile {
-        name: "Idle at the peak",
+        name: if found.has_trace {
+            "Idle at the peak"
+        } else {
+            "Idle"
+        },
         value: display::bytes(gap.gap_bytes()),
         exact: format!(
             "{}: reserved, but not requested and live",
@@ -119,7 +145,11 @@ fn gap(gap: &Gap) -> Tile {
 fn largest(found: &Overview, gap: &Gap) -> Tile {
     let own = gap.own.map(|own| place_label(&found.streams, own));
     Tile {
-        name: "Largest free then",
+        name: if found.has_trace {
+            "Largest free then"
+        } else {
+            "Largest free"
+        },
         value: display::bytes(gap.largest_free_bytes),
         exact: format!(
             "{}, in the {}",
@@ -156,23 +186,17 @@ fn cuda(found: &Overview) -> Tile {
             display::bytes(calls.malloc_bytes.saturating_add(calls.map_bytes)),
             display::bytes(calls.free_bytes.saturating_add(calls.unmap_bytes))
         ),
-        remark: html! { if found.events > 1 { { maps } } else { { "no trace" } } },
+        remark: html! { maps },
     }
 }
 
 fn trouble(found: &Overview) -> Tile {
     let retries = found.releases.for_request.runs;
-    let has_trace = found.events > 1;
     Tile {
         name: "Failed requests",
-        value: if has_trace {
-            display::count(found.ooms)
-        } else {
-            "unknown".to_owned()
-        },
+        value: display::count(found.ooms),
         exact: String::new(),
         remark: html! { match retries {
-            _ if !has_trace => "no trace".to_owned(),
             _ if found.allocator == AllocatorKind::Driver => "by the driver".to_owned(),
             0 => "no retry seen".to_owned(),
             retries => sentences::count_of(retries, "retry with the cache emptied", "retries with the cache emptied"),

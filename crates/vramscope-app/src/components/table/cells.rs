@@ -121,15 +121,16 @@ impl Cells {
                 ((digits as u32 * 8).max(32), 0)
             }
             Column::Lifetime if !self.has_times => (124, 0),
-            Column::Size | Column::Block | Column::Rounding | Column::Lifetime => (72, 0),
-            Column::Site => (150, 6),
-            Column::Operator => (110, 4),
-            Column::Born | Column::Died => (80, 0),
+            Column::Size | Column::Block | Column::Rounding | Column::Lifetime => (68, 0),
+            Column::Site => (140, 6),
+            Column::Operator => (100, 4),
+            Column::Born | Column::Died if self.axis == Axis::Events => (70, 0),
+            Column::Born | Column::Died => (86, 0),
             Column::Stream => (52, 0),
             Column::Pool => (104, 1),
-            Column::Category | Column::Role => (104, 0),
+            Column::Category | Column::Role => (100, 0),
             Column::Metadata => (104, 2),
-            Column::Address => (112, 0),
+            Column::Address => (106, 0),
         }
     }
 

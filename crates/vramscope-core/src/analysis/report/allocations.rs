@@ -335,7 +335,9 @@ pub fn columns_with_values(device: Device<'_>) -> Vec<Column> {
     let mut roles = device.rule_of().iter();
     let has_roles = roles.any(|rule| rule.role() != Role::Unknown);
     columns.extend(has_roles.then_some(Column::Role));
-    columns.extend([Column::Born, Column::Died, Column::Lifetime]);
+    if device.history.has_trace() {
+        columns.extend([Column::Born, Column::Died, Column::Lifetime]);
+    }
     columns.extend(differ(device.stream_of()).then_some(Column::Stream));
     columns.extend(differ(device.pool_of()).then_some(Column::Pool));
     columns.extend(any(|context| context.category).then_some(Column::Category));

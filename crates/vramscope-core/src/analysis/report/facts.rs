@@ -349,7 +349,7 @@ fn no_stacks(device: Device<'_>) -> Option<FactKind> {
     let (mut without, mut before_recording) = (0, 0);
     for row in (0..table.len()).filter(is_without) {
         without += 1;
-        before_recording += u64::from(table.born[row] == 0 && history.event_count > 1);
+        before_recording += u64::from(table.born[row] == 0 && history.has_trace());
     }
     let of = table.len() as u64;
     (without > 0).then_some(FactKind::NoStacks {

@@ -126,6 +126,8 @@ pub struct Overview {
     pub device: DeviceIndex,
     /// Number of recorded events.
     pub events: u32,
+    /// Whether the file has more than the final state.
+    pub has_trace: bool,
     /// The allocator whose allocations the file contains.
     pub allocator: AllocatorKind,
     /// The streams of the file.
@@ -191,8 +193,9 @@ impl Overview {
     }
 }
 
-/// Title of the table of call sites at the peak.
+/// Titles of the table of call sites at the peak, with a trace and without one.
 const PEAK_SITES: &str = "What held the peak, by call site";
+const STATE_SITES: &str = "What was live at the dump, by call site";
 
 /// Computes the overview of a device; `limit`: maximum number of call sites.
 #[must_use]
@@ -225,6 +228,7 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
     Overview {
         device: history.device,
         events: history.event_count,
+        has_trace: history.has_trace(),
         allocator: AllocatorKind::of(device.snapshot()),
         streams: device.recording.streams().clone(),
         start_us: value_at(&history.moment_start_us, 0),
@@ -236,7 +240,15 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
         },
         gaps,
         roles: PeakRoles::of(device),
-        peak_sites: site_table(PEAK_SITES, device.call_sites(), &peak_sites),
+        peak_sites: site_table(
+            if history.has_trace() {
+                PEAK_SITES
+            } else {
+                STATE_SITES
+            },
+            device.call_sites(),
+            &peak_sites,
+        ),
         peak_site_count: peak_site_count(device),
         steps,
         steps_left_out,

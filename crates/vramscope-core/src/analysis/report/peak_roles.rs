@@ -27,6 +27,8 @@ pub struct PeakRoles {
     pub rows: Vec<RoleTotal>,
     /// Requested bytes of all of them.
     pub peak_bytes: u64,
+    /// Whether the file has more than the final state, which else stands for the peak.
+    pub has_trace: bool,
     /// Whether some role does not follow from the file's own words or from the code that made the memory.
     pub is_inferred: bool,
 }
@@ -55,6 +57,7 @@ impl PeakRoles {
         Self {
             rows,
             peak_bytes: device.peak_bytes(),
+            has_trace: history.has_trace(),
             is_inferred,
         }
     }
@@ -85,8 +88,9 @@ impl PeakRoles {
             ""
         };
         let parts = parts.join(", ");
+        let moment = if self.has_trace { "peak" } else { "dump" };
         Some(format!(
-            "At the peak, {}: {parts}{how}.",
+            "At the {moment}, {}: {parts}{how}.",
             Bytes(self.peak_bytes)
         ))
     }
@@ -127,11 +131,19 @@ mod tests {
                 row(Role::Unknown, 1 << 29),
             ],
             peak_bytes: (3 << 30) + (1 << 29) + 512,
+            has_trace: true,
             is_inferred: true,
         };
         let expected = "At the peak, 3.50 GiB: 2.00 GiB optimizer state, 1.00 GiB parameters, 512 MiB of unknown role \
                         (inferred from stacks, lifetimes and sizes).";
         assert_eq!(roles.sentence().unwrap(), expected);
+        roles.has_trace = false;
+        assert!(
+            roles
+                .sentence()
+                .unwrap()
+                .starts_with("At the dump, 3.50 GiB: ")
+        );
         roles.rows.remove(0);
         assert_eq!(roles.sentence(), None);
     }

@@ -127,6 +127,13 @@ impl History {
         history
     }
 
+    /// Whether the file has more than the final state. A trace with a single event was recorded with
+    /// `enabled="state"`.
+    #[must_use]
+    pub fn has_trace(&self) -> bool {
+        self.event_count > 1
+    }
+
     /// Requested bytes of all live allocations at a moment; 0 beyond the last one.
     #[must_use]
     pub fn active_bytes_at(&self, moment: u32) -> u64 {

@@ -33,10 +33,9 @@ pub(super) fn at_peak(history: &History) -> &'static str {
     }
 }
 
-/// Whether the file has more than the final state. A trace with a single event was recorded with
-/// `enabled="state"`.
+/// See [`History::has_trace`].
 pub(super) fn has_trace(history: &History) -> bool {
-    history.event_count > 1
+    history.has_trace()
 }
 
 /// A share such as `12.3 %`.
