@@ -7,6 +7,7 @@ use vramscope_core::model::PoolId;
 use vramscope_view::display;
 
 use super::super::site_label::{SiteColours, site_label};
+use super::super::view_props::ViewProps;
 use crate::protocol::Axis;
 use crate::state::choices::TableChoices;
 
@@ -16,12 +17,12 @@ const GAP_PX: u32 = 10;
 /// Which columns are shown, and how.
 #[derive(Clone)]
 pub(super) struct Cells {
-    pub(super) columns: Vec<Column>,
-    pub(super) colours: SiteColours,
-    pub(super) axis: Axis,
+    columns: Vec<Column>,
+    colours: SiteColours,
+    axis: Axis,
     /// Number of allocations of the device.
-    pub(super) allocations: u32,
-    pub(super) has_times: bool,
+    allocations: u32,
+    has_times: bool,
 }
 
 /// A column's heading, its explanation, and whether it holds numbers.
@@ -98,6 +99,17 @@ pub(super) fn heads(cells: &Cells, choices: &TableChoices, on_sort: Callback<Col
 }
 
 impl Cells {
+    pub(super) fn of(props: &ViewProps, columns: Vec<Column>) -> Self {
+        let facts = props.file.facts();
+        Self {
+            columns,
+            colours: SiteColours::of(&props.file, props.look.theme),
+            axis: props.look.axis,
+            allocations: facts.map_or(0, |facts| facts.allocations),
+            has_times: facts.is_some_and(|facts| facts.time_span_us.is_some()),
+        }
+    }
+
     /// The columns of the CSS grid, and their least total width in px.
     pub(super) fn layout(&self) -> (String, u32) {
         let widths = self.columns.iter().map(|&column| self.width(column));

@@ -13,7 +13,6 @@ use vramscope_view::display;
 
 use super::commands::{Commands, use_commands};
 use super::hooks::{use_answer, use_painted};
-use super::site_label::SiteColours;
 use super::view_props::ViewProps;
 use super::virtual_list::VirtualList;
 use crate::protocol::views::filter::FilterText;
@@ -78,14 +77,7 @@ pub(super) fn TableView(props: &ViewProps) -> Html {
     let shown = window.as_ref().and_then(Window::get);
     let rows = shown.map_or(0, |shown| shown.all_rows);
     let columns = shown.map(|shown| shown.columns.clone());
-    let facts = props.file.facts();
-    let cells = Cells {
-        columns: columns.unwrap_or_default(),
-        colours: SiteColours::of(&props.file, props.look.theme),
-        axis: props.look.axis,
-        allocations: facts.map_or(0, |facts| facts.allocations),
-        has_times: facts.is_some_and(|facts| facts.time_span_us.is_some()),
-    };
+    let cells = Cells::of(props, columns.unwrap_or_default());
     let (template, width_px) = cells.layout();
     let header = heads(&cells, choices, sort(&commands, choices));
     let row = row(&window, cells);

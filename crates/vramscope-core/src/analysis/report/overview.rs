@@ -193,9 +193,14 @@ impl Overview {
     }
 }
 
-/// Titles of the table of call sites at the peak, with a trace and without one.
-const PEAK_SITES: &str = "What held the peak, by call site";
-const STATE_SITES: &str = "What was live at the dump, by call site";
+/// The title of the table of call sites at the peak.
+fn sites_title(history: &History) -> &'static str {
+    if history.has_trace() {
+        "What held the peak, by call site"
+    } else {
+        "What was live at the dump, by call site"
+    }
+}
 
 /// Computes the overview of a device; `limit`: maximum number of call sites.
 #[must_use]
@@ -240,15 +245,7 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
         },
         gaps,
         roles: PeakRoles::of(device),
-        peak_sites: site_table(
-            if history.has_trace() {
-                PEAK_SITES
-            } else {
-                STATE_SITES
-            },
-            device.call_sites(),
-            &peak_sites,
-        ),
+        peak_sites: site_table(sites_title(history), device.call_sites(), &peak_sites),
         peak_site_count: peak_site_count(device),
         steps,
         steps_left_out,
