@@ -7,7 +7,7 @@ use vramscope_view::address::{DevicePlace, Pinned};
 
 use super::graph::OpenGraphs;
 use super::view::DeviceView;
-use super::{LanesChoices, Navigation, Shared};
+use super::{LanesChoices, Navigation, Shared, ViewKind};
 use crate::engine::SessionId;
 use crate::protocol::{
     Answer, Axis, Bounds, DeviceFacts, Failure, Note, Opened, Picture, Progress, Reply,
@@ -58,6 +58,19 @@ pub struct OpenFile {
     pub lanes: LanesChoices,
     /// Numbers of the notes (see [`OpenFile::notes`]) that the user has closed, for all devices together.
     dismissed: Vec<(usize, usize)>,
+}
+
+/// The view in which a snapshot opens, if one has just been read. A timeline of a single moment would show nothing.
+pub(super) fn first_view(reply: &Reply) -> Option<ViewKind> {
+    let Reply::Opened(opened) = reply else {
+        return None;
+    };
+    let has_trace = opened.devices.iter().any(|facts| facts.has_trace);
+    Some(if has_trace {
+        ViewKind::Timeline
+    } else {
+        ViewKind::Overview
+    })
 }
 
 impl Tab {

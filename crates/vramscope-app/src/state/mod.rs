@@ -402,14 +402,7 @@ impl State {
     }
 
     fn take(&mut self, id: SessionId, reply: Reply) {
-        // A timeline of a single moment would show nothing.
-        let first_view = match &reply {
-            Reply::Opened(opened) if opened.devices.iter().any(|facts| facts.has_trace) => {
-                Some(ViewKind::Timeline)
-            }
-            Reply::Opened(_) => Some(ViewKind::Overview),
-            _ => None,
-        };
+        let first_view = file::first_view(&reply);
         let has_opened = first_view.is_some() || matches!(reply, Reply::OpenedGraphs(_));
         self.edit_tab(id, |tab| tab.take(reply));
         // Graphs have a view of their own. The view of snapshots stays for when one is shown again.
