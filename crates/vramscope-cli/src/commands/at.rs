@@ -5,12 +5,12 @@ use std::sync::Arc;
 use clap::Args;
 use vramscope_core::analysis::memory::allocator_state::{SegmentKind, segment_kinds};
 use vramscope_core::analysis::memory::gap::gap;
-use vramscope_core::analysis::report::event_rows::{EventRow, event_rows};
+use vramscope_core::analysis::report::event_details::event_details;
 use vramscope_core::analysis::report::overview::SegmentsKnown;
-use vramscope_core::model::Action;
 use vramscope_view::display;
 
 use super::peak::{live_table, moment_facts};
+use super::stack::stack_table;
 use crate::arguments::{Grouping, Inputs, MOMENTS, Show};
 use crate::failure::Failure;
 use crate::inputs::{Question, ask};
@@ -28,6 +28,9 @@ pub(crate) struct Options {
     inputs: Inputs,
     #[command(flatten)]
     grouping: Grouping,
+    /// Frames of the event's stack, 0 for all
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    frames: usize,
     #[command(flatten)]
     show: Show,
 }
@@ -72,6 +75,7 @@ impl Question for Options {
             let mut part = Part::of(&device.subject.name, device.index());
             moment_facts(&mut part, device, moment, ["moment", "time_us"]);
             event_facts(&mut part, device, moment);
+            self.event_stack(&mut part, device, moment);
             state(&mut part, device, self.grouping, moment);
             around_table(&mut part, device, moment);
             Ok(part)
@@ -79,21 +83,36 @@ impl Question for Options {
     }
 }
 
+impl Options {
+    /// Adds the stack of the event that leads to the moment.
+    fn event_stack(&self, part: &mut Part, device: &Device<'_>, moment: u32) {
+        const COLUMNS: [Column; 1] = [column(
+            "frame",
+            "where the event came from, innermost first",
+        )];
+        let Some(number) = moment.checked_sub(1) else {
+            return;
+        };
+        let events = &device.subject.snapshot.events;
+        let event = (device.history.first_event + number) as usize;
+        if let Some(&stack) = events.stack.get(event) {
+            stack_table(part, device, COLUMNS, (stack, self.frames));
+        }
+    }
+}
+
 /// Adds the event that leads to the moment.
 fn event_facts(part: &mut Part, device: &Device<'_>, moment: u32) {
     let subject = device.subject;
-    let Some(number) = moment.checked_sub(1) else {
+    let Some(known) = event_details(**device, moment) else {
         return;
     };
-    let rows = event_rows(**device, number..moment);
-    let Some(row) = rows.first() else {
-        return;
-    };
+    let row = &known.row;
     part.fact_with(
         "event_action",
         "event",
         Cell::Text(row.word.clone()),
-        what_it_is(row),
+        row.meaning(),
     );
     part.fact("event_bytes", "size", Cell::Bytes(row.bytes));
     part.fact(
@@ -114,27 +133,17 @@ fn event_facts(part: &mut Part, device: &Device<'_>, moment: u32) {
     );
     let stream = subject.streams().label(row.stream);
     part.fact("event_stream", "stream", Cell::Text(stream));
-    let site = subject.call_sites().get(row.site).label.clone();
-    part.fact("event_call_site", "call site", Cell::Text(site));
+    part.fact("event_call_site", "call site", Cell::Text(known.site));
+    let operator = Some(known.operator).filter(|operator| !operator.is_empty());
+    part.fact(
+        "event_operator",
+        "operator",
+        Cell::or_none(operator, Cell::Text),
+    );
     let changes = [row.active_change_bytes, row.reserved_change_bytes];
     let [active, reserved] = changes.map(Cell::BytesChange);
     part.fact("active_change_bytes", "", active);
     part.fact("reserved_change_bytes", "", reserved);
-}
-
-fn what_it_is(row: &EventRow) -> &'static str {
-    match row.action {
-        Action::Alloc => "a block was handed out",
-        Action::FreeRequested => "the program gave it up; other streams may still use it",
-        Action::FreeCompleted => "the block is free",
-        Action::SegmentAlloc => "memory came from CUDA",
-        Action::SegmentFree => "memory went back to CUDA",
-        Action::SegmentMap => "an expandable segment grew",
-        Action::SegmentUnmap => "an expandable segment shrank",
-        Action::Snapshot => "a snapshot was taken",
-        Action::Oom => "a request failed",
-        _ => "",
-    }
 }
 
 /// The change of a sum by the moment's event, in words; empty if it did not change.

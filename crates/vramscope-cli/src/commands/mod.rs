@@ -23,6 +23,7 @@ pub(crate) mod peak;
 pub(crate) mod plan;
 pub(crate) mod plot;
 pub(crate) mod range;
+mod stack;
 pub(crate) mod stats;
 pub(crate) mod top;
 pub(crate) mod trace;

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 
 use clap::Args;
-use vramscope_core::analysis::code::call_sites::label;
-use vramscope_core::analysis::code::frames::{FoldOptions, FoldedRow, Location, fold};
 use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::memory::releases::{ReleaseCause, Releases, releases};
 use vramscope_core::analysis::memory::settings::AllocatorConfig;
@@ -14,6 +12,7 @@ use vramscope_core::ids::{EventId, StackId};
 use vramscope_plan::what_if::baseline;
 
 use super::peak::{live_table, moment_facts};
+use super::stack::stack_table;
 use super::what_if::conclude;
 use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
@@ -49,6 +48,12 @@ Examples:
   vramscope oom snapshot.pickle
   vramscope oom snapshot.pickle --last 1 --group-by module --frames 0
   vramscope oom rank*.pickle --json | jq '.parts[] | select(.failure) | [.file, .why]'";
+
+/// The head of the stack.
+const FRAMES: [Column; 1] = [column(
+    "frame",
+    "where the request came from, innermost first",
+)];
 
 /// The most failures that are analysed, counted from the last: a program may retry for hours.
 const LOOKED_AT: usize = 100;
@@ -163,43 +168,9 @@ impl Options {
             table.title = "Live when it failed".to_owned();
         }
         free_table(&mut part, device, failure);
-        self.stack(&mut part, device, failure.stack);
-        const TRY: [Column; 1] = [column("try", "what to try")];
-        let to_try = failure.to_try(&failures.config).into_iter();
-        let to_try = to_try.map(|text| vec![Cell::Text(text)]);
-        part.table("try", "", &TRY, to_try.collect());
-        part
-    }
-
-    /// Adds the request's stack in user-facing frames, innermost first.
-    fn stack(&self, part: &mut Part, device: &Device<'_>, stack: StackId) {
-        const COLUMNS: [Column; 1] = [column(
-            "frame",
-            "where the request came from, innermost first",
-        )];
-        let subject = device.subject;
-        let frames = subject.snapshot.stacks.frames(stack);
-        let folded = fold(frames, subject.classes(), FoldOptions::default());
-        let frame = |row: &FoldedRow| match *row {
-            FoldedRow::Frame { frame, times, .. } => {
-                let frame = subject.snapshot.frames.get(frame);
-                let place = label(&Location::of(&subject.snapshot, frame));
-                Some(match times {
-                    1 => place,
-                    times => format!("{place} ({times} times)"),
-                })
-            }
-            FoldedRow::Runtime { .. } => None,
-        };
-        let most = if self.frames == 0 {
-            usize::MAX
-        } else {
-            self.frames
-        };
-        let rows = folded.iter().filter_map(frame).take(most);
-        let rows: Vec<_> = rows.map(|text| vec![Cell::Text(text)]).collect();
-        if rows.is_empty() {
-            let text = match AllocatorKind::of(&subject.snapshot) {
+        let has_stack = stack_table(&mut part, device, FRAMES, (failure.stack, self.frames));
+        if !has_stack {
+            let text = match AllocatorKind::of(&device.subject.snapshot) {
                 AllocatorKind::Torch => {
                     "The request has no stack: record with context=\"all\" and stacks=\"python\" or \"all\"."
                 }
@@ -207,7 +178,11 @@ impl Options {
             };
             part.notes.push(text.to_owned());
         }
-        part.table("stack", "", &COLUMNS, rows);
+        const TRY: [Column; 1] = [column("try", "what to try")];
+        let to_try = failure.to_try(&failures.config).into_iter();
+        let to_try = to_try.map(|text| vec![Cell::Text(text)]);
+        part.table("try", "", &TRY, to_try.collect());
+        part
     }
 }
 
