@@ -3,6 +3,10 @@
 /// What opening a part of a container costs, in unwrapped bytes: a decoder takes as long as reading some kilobytes.
 pub(crate) const PART_BYTES: u64 = 4 << 10;
 
+/// What a compressed byte costs in unwrapped bytes if it was compressed, or otherwise held, itself: the blocks of deflate
+/// may be as short as 10 bits, and each costs a decoder as much as hundreds of bytes.
+pub(crate) const PACKED_BYTES: u64 = 64;
+
 /// Limits of reading, whatever a file claims.
 ///
 /// One rule holds for all that a file makes a reader hold or do: [`free_bytes`](Self::free_bytes) are free, and what
@@ -18,7 +22,8 @@ pub(crate) const PART_BYTES: u64 = 4 << 10;
 /// files before the snapshot, may unwrap to `unwrapped_per_byte` from the start.
 ///
 /// Each member, frame, block and entry of a container costs 4 KiB of unwrapped bytes, and the files of an archive
-/// that are passed over cost theirs: together as many as the table allows after the first record.
+/// that are passed over cost theirs: together as many as the table allows after the first record. A compressed byte
+/// that was in another container itself costs 64.
 ///
 /// A genuine file of which this is not true opens after decompressing it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -89,6 +89,11 @@ pub fn decode_with(input: impl Read, options: Options<'_>) -> Result<Snapshot, E
             .warnings
             .add(WarningKind::FurtherFiles, || "the container".to_owned());
     }
+    if counters.has_trailing_bytes.get() {
+        snapshot
+            .warnings
+            .add(WarningKind::TrailingBytes, || "the container".to_owned());
+    }
     invariants::check(&mut snapshot);
     Ok(snapshot)
 }

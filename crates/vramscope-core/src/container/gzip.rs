@@ -11,7 +11,7 @@ use crate::ErrorKind;
 
 const PLACE: &str = "in the middle of gzip data";
 
-/// The members' contents, one after another. Data after the last member is ignored, as by gzip.
+/// The members' contents, one after another. Data after the last member is passed over, as by gzip.
 pub(super) struct GzipReader<'a> {
     /// `None` after the last member.
     member: Option<GzDecoder<Layer<'a>>>,
@@ -36,7 +36,8 @@ impl<'a> GzipReader<'a> {
             self.counters.add_part().map_err(io::Error::other)?;
             self.member = Some(GzDecoder::new(source));
         } else {
-            source.drain().map_err(io::Error::other)?;
+            let has_other = source.drain().map_err(io::Error::other)?;
+            self.counters.add_trailing(has_other);
         }
         Ok(())
     }

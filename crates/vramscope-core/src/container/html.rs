@@ -89,8 +89,9 @@ impl Read for HtmlReader<'_> {
         {
             let mut rest = payload.into_inner();
             let counted = rest.count_further(&self.counters);
+            // What follows in a page is its own.
+            let _has_other = rest.source.drain().map_err(io::Error::other)?;
             counted.map_err(io::Error::other)?;
-            rest.source.drain().map_err(io::Error::other)?;
         }
         Ok(read)
     }
@@ -154,24 +155,28 @@ impl Quoted<'_> {
     fn next_file(&mut self) -> Result<bool, ErrorKind> {
         match self.kind {
             Kind::Torch => next_file(&mut self.source),
-            Kind::Own => {
-                Ok(find_files(&mut self.source)? == Kind::Own && open_own(&mut self.source)?)
-            }
+            Kind::Own => match find_files(&mut self.source) {
+                Ok(kind) => Ok(kind == Kind::Own && open_own(&mut self.source)?),
+                Err(ErrorKind::NotASnapshot(_)) => Ok(false),
+                Err(kind) => Err(kind),
+            },
         }
     }
 
-    /// Counts the further files. Damage among them is ignored.
+    /// Counts the further files.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`] if there are more than the file pays for.
+    /// If one is damaged or cut off, or there are more than the file pays for.
     fn count_further(&mut self, counters: &Counters) -> Result<(), ErrorKind> {
-        while let Ok(true) = self.next_file() {
+        while self.next_file()? {
             counters.add_part()?;
             counters.add_further_files(1);
             self.ended = false;
-            if io::copy(self, &mut io::sink()).is_err() {
-                break;
-            }
+            let mut payload = DecoderReader::new(&mut *self, &BASE64);
+            io::copy(&mut payload, &mut io::sink()).map_err(|error| match error.kind() {
+                io::ErrorKind::InvalidData => damaged(&error.to_string()),
+                _ => kind_of(&error),
+            })?;
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use super::Counters;
 use crate::ErrorKind;
+use crate::limits::PACKED_BYTES;
 
 /// Bytes of lookahead.
 pub(super) const LOOKAHEAD: usize = 64 << 10;
@@ -22,6 +23,8 @@ pub(super) struct Layer<'a> {
     read_bytes: u64,
     /// They limit them; `None` for the file itself.
     counters: Option<Rc<Counters>>,
+    /// Whether all of them are compressed.
+    is_packed: bool,
     at_eof: bool,
     /// Whether more bytes were requested than the data has.
     starved: bool,
@@ -38,6 +41,7 @@ impl<'a> Layer<'a> {
             end: 0,
             read_bytes: 0,
             counters: None,
+            is_packed: false,
             at_eof: false,
             starved: false,
             failure: None,
@@ -50,6 +54,23 @@ impl<'a> Layer<'a> {
             counters: Some(counters),
             ..Self::new(inner)
         }
+    }
+
+    /// Counts all bytes as compressed ones, see [`count_packed`](Self::count_packed).
+    pub(super) fn set_packed(&mut self) -> Result<(), ErrorKind> {
+        self.is_packed = true;
+        self.count_packed(self.read_bytes)
+    }
+
+    /// Counts compressed bytes. Those of the file itself cost nothing.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`] if the file has not paid for them.
+    pub(super) fn count_packed(&self, bytes: u64) -> Result<(), ErrorKind> {
+        let counters = self.counters.as_ref();
+        counters.map_or(Ok(()), |counters| {
+            counters.add_work(bytes.saturating_mul(PACKED_BYTES))
+        })
     }
 
     /// The next `count` bytes (at most [`LOOKAHEAD`]) without consuming them; fewer only if the data ends or reading
@@ -98,6 +119,9 @@ impl<'a> Layer<'a> {
                 return Err(ErrorKind::Limit { what, limit });
             }
         }
+        if self.is_packed {
+            self.count_packed(read as u64)?;
+        }
         Ok(read)
     }
 
@@ -129,15 +153,18 @@ impl<'a> Layer<'a> {
         Ok(())
     }
 
-    /// Reads the rest, so that the bytes of the whole file are counted and the check sums around them verified.
+    /// Reads the rest, so that the bytes of the whole file are counted and the check sums around them verified. Returns
+    /// whether there is anything but NULs.
     ///
     /// # Errors
     /// The failure that ends the data, if one does.
-    pub(super) fn drain(&mut self) -> Result<(), ErrorKind> {
-        while let [_, ..] = self.ahead(1).map_err(|error| kind_of(&error))? {
+    pub(super) fn drain(&mut self) -> Result<bool, ErrorKind> {
+        let mut has_other = false;
+        while let rest @ [_, ..] = self.ahead(1).map_err(|error| kind_of(&error))? {
+            has_other |= rest.iter().any(|&byte| byte != 0);
             self.consume(usize::MAX);
         }
-        Ok(())
+        Ok(has_other)
     }
 
     /// Consumes and returns the next `N` bytes.

@@ -49,6 +49,8 @@ pub(crate) struct Counters {
     pub(crate) window_bytes: Cell<u64>,
     /// Number of further snapshots in the same zip or HTML. Complete once the input has been read to its end.
     pub(crate) further_files: Cell<u64>,
+    /// Whether something other than NULs follows the end of a container.
+    pub(crate) has_trailing_bytes: Cell<bool>,
     /// What the parts of all containers have cost, in unwrapped bytes.
     work_bytes: Cell<u64>,
 }
@@ -96,6 +98,12 @@ impl Counters {
             unwrapped_bytes,
             has_records,
         }
+    }
+
+    /// Notes whether what follows a container's end is anything but padding.
+    fn add_trailing(&self, has_other: bool) {
+        let has_trailing = &self.has_trailing_bytes;
+        has_trailing.set(has_trailing.get() || has_other);
     }
 
     fn add_further_files(&self, count: u64) {
@@ -223,9 +231,9 @@ pub fn unpacked<'a>(
     let mut layer = Layer::new(Box::new(counting));
     for _ in 0..=limits.containers {
         let head = layer.peek(HEAD).map_err(|error| kind_of(&error))?;
-        let reader: Box<dyn Read + 'a> = match sniff(head) {
-            Ok(Format::Gzip) => Box::new(gzip::GzipReader::new(layer, Rc::clone(&counters))),
-            Ok(Format::Zstd) => Box::new(zstd::ZstdReader::new(layer, Rc::clone(&counters))),
+        let reader = match sniff(head) {
+            Ok(Format::Gzip) => gzip(layer, &counters)?,
+            Ok(Format::Zstd) => zstd(layer, &counters)?,
             _ => return Ok(Box::new(layer)),
         };
         layer = Layer::limited(reader, Rc::clone(&counters));
@@ -234,6 +242,21 @@ pub fn unpacked<'a>(
         what: "the number of wrappings in each other",
         limit: limits.containers as u64,
     })
+}
+
+/// What a reader of a container gives.
+type Reader<'a> = Result<Box<dyn Read + 'a>, ErrorKind>;
+
+fn gzip<'a>(mut source: Layer<'a>, counters: &Rc<Counters>) -> Reader<'a> {
+    source.set_packed()?;
+    let counters = Rc::clone(counters);
+    Ok(Box::new(gzip::GzipReader::new(source, counters)))
+}
+
+fn zstd<'a>(mut source: Layer<'a>, counters: &Rc<Counters>) -> Reader<'a> {
+    source.set_packed()?;
+    let counters = Rc::clone(counters);
+    Ok(Box::new(zstd::ZstdReader::new(source, counters)))
 }
 
 enum Opened<'a> {
@@ -247,14 +270,8 @@ fn open<'a>(
     counters: &Rc<Counters>,
 ) -> Result<Opened<'a>, ErrorKind> {
     Ok(match format {
-        Format::Gzip => {
-            let reader = gzip::GzipReader::new(layer, Rc::clone(counters));
-            Opened::Wrapping(ContainerKind::Gzip, Box::new(reader))
-        }
-        Format::Zstd => {
-            let reader = zstd::ZstdReader::new(layer, Rc::clone(counters));
-            Opened::Wrapping(ContainerKind::Zstd, Box::new(reader))
-        }
+        Format::Gzip => Opened::Wrapping(ContainerKind::Gzip, gzip(layer, counters)?),
+        Format::Zstd => Opened::Wrapping(ContainerKind::Zstd, zstd(layer, counters)?),
         Format::Zip => {
             let reader = zip::ZipReader::open(layer, Rc::clone(counters))?;
             Opened::Wrapping(ContainerKind::Zip, Box::new(reader))

@@ -435,7 +435,8 @@ fn parts_are_paid_for_with_bytes_of_the_file() {
         );
         // It stopped at once.
         let work = counters.map_or(0, |counters| counters.work_bytes.get());
-        assert!(work <= 0x10_0000 + LOOKAHEAD as u64, "{work} {start:?}");
+        let step = LOOKAHEAD as u64 * limits::PACKED_BYTES;
+        assert!(work <= 0x10_0000 + step, "{work} {start:?}");
     }
     // As many in a file that is not packed again.
     let members = [gzip(snapshot), gzip(b"").repeat(1000)].concat();
@@ -480,11 +481,77 @@ fn json_loses_its_byte_order_mark() {
 #[test]
 fn a_damaged_end_costs_nothing() {
     let snapshot = b"\x80\x04}\x94(\x8c\x08segments\x94]\x94\x8c\x0ddevice_traces\x94]\x94u.";
-    for wrapped in [gzip(snapshot), one_in_zip(snapshot)] {
-        for cut in 1..6 {
+    for (wrapped, most) in [
+        (gzip(snapshot), 8),
+        (zstd(snapshot), 4),
+        (zstd(&[&snapshot[..], &[0; 300_000]].concat()), 4),
+        (one_in_zip(snapshot), 22),
+    ] {
+        for cut in 1..=most {
             let decoded = crate::decode(&wrapped[..wrapped.len() - cut]).unwrap();
             assert_eq!(warned(&decoded), [WarningKind::DamagedEnd], "{cut}");
         }
+    }
+    // More than the check sum.
+    let cut = zstd(snapshot);
+    let error = crate::decode(&cut[..cut.len() - 5]).err().unwrap();
+    assert!(matches!(error.kind, ErrorKind::Truncated(_)), "{error}");
+}
+
+#[test]
+fn damage_to_further_files_of_a_page_is_a_warning() {
+    let snapshot = b"\x80\x04}\x94(\x8c\x08segments\x94]\x94\x8c\x0ddevice_traces\x94]\x94u.";
+    let page = own_html(&[snapshot, b"a second one"]);
+    let second = page.len() - "</script>\n".len() - 4;
+    let mut flipped = page.clone();
+    flipped[second] = b'!';
+    for (page, kinds) in [
+        (&page[..], vec![WarningKind::FurtherFiles]),
+        (
+            &page[..second],
+            vec![WarningKind::DamagedEnd, WarningKind::FurtherFiles],
+        ),
+        (
+            &flipped,
+            vec![WarningKind::DamagedEnd, WarningKind::FurtherFiles],
+        ),
+    ] {
+        assert_eq!(warned(&crate::decode(page).unwrap()), kinds);
+    }
+}
+
+/// A deflate stream of blocks that hold nothing: a byte of it costs a decoder as much as hundreds of other ones.
+#[test]
+fn compressed_data_in_another_container_is_paid_for() {
+    let empty_blocks = |count: usize| {
+        // Eight blocks of fixed codes in 10 bytes, each but 3 bits of header and the code for its end.
+        let mut bits = 0_u128;
+        (0..8).for_each(|block| bits |= 0b010 << (10 * block));
+        let eight = bits.to_le_bytes();
+        let mut file = b"\x1f\x8b\x08\0\0\0\0\0\0\xff".to_vec();
+        (0..count / 8).for_each(|_| file.extend(&eight[..10]));
+        let snapshot = b"\x80\x04]\x94.";
+        let mut crc = flate2::Crc::new();
+        crc.update(snapshot);
+        file.extend([1, 5, 0, 0xfa, 0xff]);
+        file.extend(snapshot);
+        file.extend(crc.sum().to_le_bytes());
+        file.extend(5_u32.to_le_bytes());
+        file
+    };
+    let few = gzip(&empty_blocks(1000));
+    assert_eq!(read(&few).unwrap().0, b"\x80\x04]\x94.");
+    let limits = Limits {
+        free_bytes: 1 << 20,
+        ..Limits::default()
+    };
+    let many = empty_blocks(100_000);
+    for file in [gzip(&many), gzip(&gzip(&many)), gzip(&one_in_zip(&many))] {
+        let read = unwrap(&file[..], &limits).map_err(|error| error.kind);
+        let end = read.and_then(|mut read| {
+            io::copy(&mut read.input, &mut io::sink()).map_err(|error| kind_of(&error))
+        });
+        assert!(matches!(end, Err(ErrorKind::Limit { .. })), "{end:?}");
     }
 }
 

@@ -80,16 +80,17 @@ impl<'a> ZipReader<'a> {
         })
     }
 
-    /// Counts the further snapshots in the archive, up to a file whose end only an unknown compression tells.
+    /// Counts the further snapshots in the archive, up to a file whose end only an unknown compression tells. Returns
+    /// whether it came to the end of the archive.
     ///
     /// # Errors
     /// If what follows the first snapshot is damaged, cut off or beyond the limits.
-    fn count_further(&mut self) -> Result<(), ErrorKind> {
+    fn count_further(&mut self) -> Result<bool, ErrorKind> {
         match self.read_further() {
-            Err(ErrorKind::Unsupported(_)) => Ok(()),
+            Err(ErrorKind::Unsupported(_)) => Ok(false),
             // A wrong check sum would be taken for that of the snapshot, which is sound.
             Err(ErrorKind::CheckSum(_)) => Err(damaged("a file behind the snapshot has changed")),
-            read => read,
+            read => read.map(|()| true),
         }
     }
 
@@ -136,8 +137,10 @@ impl Read for ZipReader<'_> {
         if read == 0 {
             self.ended = true;
             let counted = self.count_further();
-            self.source.drain().map_err(io::Error::other)?;
-            counted.map_err(io::Error::other)?;
+            let has_other = self.source.drain().map_err(io::Error::other)?;
+            if counted.map_err(io::Error::other)? {
+                self.counters.add_trailing(has_other);
+            }
         }
         Ok(read)
     }

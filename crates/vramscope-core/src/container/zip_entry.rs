@@ -297,6 +297,7 @@ fn inflate_some(
         let consumed = inflate.total_in() - in_before;
         let produced = inflate.total_out() - out_before;
         source.consume(consumed as usize);
+        source.count_packed(consumed)?;
         *left = left.map(|left| left.saturating_sub(consumed));
         if produced > 0 || status == Status::StreamEnd {
             return Ok(produced as usize);

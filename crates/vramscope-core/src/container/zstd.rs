@@ -15,6 +15,9 @@ const PLACE: &str = "in the middle of zstd data";
 /// Largest window. `zstd --ultra -22` and `--long` need as much, and the zstd tool accepts no more by default.
 const MAX_WINDOW_BYTES: u64 = 128 << 20;
 
+/// Bytes of a frame's check sum.
+const CHECK_SUM_BYTES: usize = 4;
+
 /// The frames' contents, one after another.
 pub(super) struct ZstdReader<'a> {
     source: Layer<'a>,
@@ -25,6 +28,10 @@ pub(super) struct ZstdReader<'a> {
     frame_bytes: u64,
     /// Size of the frame's window in bytes, at most.
     most_window_bytes: u64,
+    /// Whether a check sum follows the frame's blocks.
+    has_check_sum: bool,
+    /// Whether the frame's check sum is cut off, although all before it is there.
+    is_cut: bool,
     counters: Rc<Counters>,
 }
 
@@ -35,6 +42,8 @@ impl<'a> ZstdReader<'a> {
             frame: None,
             frame_bytes: 0,
             most_window_bytes: 0,
+            has_check_sum: false,
+            is_cut: false,
             counters,
         }
     }
@@ -47,7 +56,7 @@ impl<'a> ZstdReader<'a> {
         window.set(others + bytes.min(self.most_window_bytes));
     }
 
-    /// Opens the next frame; `false` at the end. Data after the last frame is ignored.
+    /// Opens the next frame; `false` at the end. Data after the last frame is passed over.
     fn next_frame(&mut self) -> Result<bool, ErrorKind> {
         loop {
             let head = self
@@ -63,7 +72,8 @@ impl<'a> ZstdReader<'a> {
                 }
                 [0x28, 0xb5, 0x2f, 0xfd] => break,
                 _ => {
-                    self.source.drain()?;
+                    let has_other = self.source.drain()?;
+                    self.counters.add_trailing(has_other);
                     return Ok(false);
                 }
             }
@@ -73,6 +83,7 @@ impl<'a> ZstdReader<'a> {
             .peek(6)
             .map_err(|error| super::layer::kind_of(&error))?;
         self.most_window_bytes = most_window_bytes(head);
+        self.has_check_sum = head.get(4).is_some_and(|flags| flags & 4 != 0);
         self.counters.add_part()?;
         let mut frame = FrameDecoder::new();
         frame.set_max_window_size(MAX_WINDOW_BYTES);
@@ -98,6 +109,9 @@ impl<'a> ZstdReader<'a> {
                 return Ok(read);
             }
             if frame.is_finished() {
+                if self.is_cut {
+                    return Err(self.source.blame(PLACE, || ErrorKind::Truncated(PLACE)));
+                }
                 check_sum(frame)?;
                 self.frame = None;
                 self.set_frame_bytes(0);
@@ -105,8 +119,25 @@ impl<'a> ZstdReader<'a> {
             }
             self.counters.add_part()?;
             let strategy = BlockDecodingStrategy::UptoBlocks(1);
-            if let Err(error) = frame.decode_blocks(&mut self.source, strategy) {
-                return Err(self.explain(&error));
+            let mut source = Padded {
+                source: &mut self.source,
+                left: if self.has_check_sum {
+                    CHECK_SUM_BYTES
+                } else {
+                    0
+                },
+                is_used: false,
+            };
+            let decoded = frame.decode_blocks(&mut source, strategy);
+            let is_padded = source.is_used;
+            match decoded {
+                // With all of a check sum's bytes at hand, nothing before it was padded if the frame is complete.
+                Ok(_) if is_padded && frame.is_finished() => self.is_cut = true,
+                Ok(_) if is_padded => {
+                    return Err(self.source.blame(PLACE, || ErrorKind::Truncated(PLACE)));
+                }
+                Ok(_) => {}
+                Err(error) => return Err(self.explain(&error)),
             }
         }
     }
@@ -122,6 +153,28 @@ impl<'a> ZstdReader<'a> {
             }
             _ => damaged(error),
         })
+    }
+}
+
+/// A source that goes on with a few zeros: the decoder hands out its last bytes only after it has read a check sum.
+struct Padded<'s, 'a> {
+    source: &'s mut Layer<'a>,
+    /// Zeros that may follow.
+    left: usize,
+    is_used: bool,
+}
+
+impl Read for Padded<'_, '_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(out)?;
+        if read > 0 || out.is_empty() {
+            return Ok(read);
+        }
+        let count = self.left.min(out.len());
+        out.iter_mut().take(count).for_each(|byte| *byte = 0);
+        self.left -= count;
+        self.is_used |= count > 0;
+        Ok(count)
     }
 }
 
