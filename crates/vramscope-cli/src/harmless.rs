@@ -70,10 +70,25 @@ impl<W: Write> Write for Harmless<W> {
     }
 }
 
-/// A text on one line, in which nothing can move the cursor or reorder what is shown. Names in a file may hold any
-/// character: a terminal's escape sequences, and line breaks with a command behind that CI systems obey.
+/// A text on one line, in which nothing can move the cursor or reorder what is shown, and which is no command wherever
+/// it stands. Names in a file may hold any character: a terminal's escape sequences, and what CI systems obey.
 pub(crate) fn printable(text: &str) -> String {
-    harmless(text, &['\n']).replace('\n', " ")
+    without_commands(harmless(text, &['\n']).replace('\n', " "))
+}
+
+/// Spoils the commands that CI systems look for in what is printed: `::error::TEXT` at the beginning of a line (GitHub),
+/// `##[error]TEXT` and `##vso[…]` anywhere (Azure, GitHub).
+fn without_commands(mut text: String) -> String {
+    let after = text.trim_start().strip_prefix("::");
+    if after.is_some_and(|after| after.contains("::")) {
+        text.insert_str(0, REPLACEMENT);
+    }
+    if text.contains("##") {
+        text = text
+            .replace("##[", "##\u{fffd}[")
+            .replace("##vso[", "##\u{fffd}vso[");
+    }
+    text
 }
 
 /// The longest name or cell of a text in characters; JSON and CSV have it whole. All rows of a table are as wide as
@@ -146,6 +161,23 @@ mod tests {
             printable("a\u{1b}[2Jb\nc\r\u{9b}31m"),
             "a\u{fffd}[2Jb c\u{fffd}\u{fffd}31m"
         );
+    }
+
+    #[test]
+    fn commands_to_ci_systems_are_spoilt() {
+        for (text, shown) in [
+            ("::error title=a::b", "\u{fffd}::error title=a::b"),
+            ("\n ::debug::b", "\u{fffd}  ::debug::b"),
+            ("a ##[error]b", "a ##\u{fffd}[error]b"),
+            ("##vso[task.debug]b", "##\u{fffd}vso[task.debug]b"),
+            (
+                "::operator new(unsigned long)",
+                "::operator new(unsigned long)",
+            ),
+            ("std::vector::at ## [", "std::vector::at ## ["),
+        ] {
+            assert_eq!(printable(text), shown);
+        }
     }
 
     #[test]

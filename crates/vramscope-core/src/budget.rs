@@ -112,16 +112,16 @@ impl Budget {
         self.grow(buffer, more.max(buffer.len()).max(FEWEST))
     }
 
-    /// Makes room for one more row of a table. A larger buffer is sized for the expected rest of the file, because
+    /// Makes room for `more` rows of a table. A larger buffer is sized for the expected rest of the file, because
     /// doubling would hold up to three times the bytes in use.
     #[inline]
-    pub(crate) fn row<T>(&mut self, column: &mut Vec<T>) -> Result<(), NoRoom> {
-        if column.len() < column.capacity() {
+    pub(crate) fn rows<T>(&mut self, column: &mut Vec<T>, more: usize) -> Result<(), NoRoom> {
+        if column.capacity() - column.len() >= more {
             return Ok(());
         }
-        let rows = self.rows_to_come(column.len());
+        let rows = self.rows_to_come(column.len()).max(more);
         // The projection may be too large, for the limits or for the memory (wasm has 4 GiB).
-        self.grow(column, rows).or_else(|_| self.room(column, 1))
+        self.grow(column, rows).or_else(|_| self.room(column, more))
     }
 
     #[cold]

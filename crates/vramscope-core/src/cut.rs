@@ -18,8 +18,9 @@ mod state;
 use crate::Snapshot;
 use crate::analysis::recording::{Device, Recording};
 use crate::analysis::time::selection::Moments;
-use crate::decode::Key;
+use crate::decode::{Key, sizes};
 use crate::ids::EventId;
+use crate::model::Warnings;
 use crate::transfer::{AsBefore, Role, Transfer};
 
 pub use freed::{is_of_freed, without_freed};
@@ -65,6 +66,9 @@ pub fn cut(recording: &Recording, pieces: &[Piece<'_>]) -> Snapshot {
     }
     marks::within(&mut transfer, pieces);
     facts(&mut transfer);
+    let mut found = Warnings::default();
+    sizes::leave_out_impossible(&mut transfer.to, &mut found);
+    transfer.to.warnings.merge(found.into_list());
     transfer.to
 }
 

@@ -10,7 +10,7 @@ use crate::html::HAS_PAGE;
 use crate::program::{fixtures, transcript, vramscope, vramscope_reading};
 
 const CHECK_SUM: &str = "1 x the check sum does not match";
-const SIZE: &str = "1 x a size is negative, beyond 2^48 bytes or too large for its place (e.g. device_traces[0][1])";
+const SIZE: &str = "1 x a size is negative, beyond 2^48 bytes or too large for its place; no sum contains it (e.g. device_traces[0][1])";
 
 /// A file of two allocations, one of them of -5 bytes, whose check sum is wrong.
 fn damaged() -> Vec<u8> {
@@ -157,6 +157,35 @@ fn what_is_written_says_it_again() {
     assert!(String::from_utf8_lossy(&profile).contains(&format!("damaged: {SIZE}")));
 }
 
+/// What was a remark of `info` only until it was found that it may hide anything.
+#[test]
+fn missing_and_doubled_values_are_damage() {
+    let event = r#""action": "alloc", "addr": 1, "size": 8, "stream": 0, "user_metadata": "x""#;
+    for (event, words) in [
+        (
+            event.replace(r#", "size": 8"#, ""),
+            "an address or size is missing",
+        ),
+        (
+            event.replace(r#""size": 8"#, r#""size": 8, "size": 9"#),
+            "of a key that comes again",
+        ),
+        (event.replace('x', r"\ud800"), "text is not valid Unicode"),
+    ] {
+        let text = format!(r#"{{"segments": [], "device_traces": [[{{{event}}}]]}}"#);
+        for (arguments, code) in [
+            (&["check", "-", "--no-oom"][..], 3),
+            (&["check", "-", "--no-oom", "--allow-damage"], 0),
+            (&["stats", "-"], 0),
+        ] {
+            let output = vramscope_reading(arguments, text.as_bytes());
+            assert_eq!(output.status.code(), Some(code), "{text}");
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert!(said.contains(words), "{said}");
+        }
+    }
+}
+
 #[test]
 fn a_page_says_it_again() {
     if !HAS_PAGE {
@@ -183,6 +212,65 @@ fn genuine_files_are_silent() {
 
 /// A CI system takes such a line for a command.
 const COMMAND: &str = "::error title=pwned::all fine";
+
+#[test]
+fn no_text_of_a_file_begins_a_line_of_an_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = folder.path().join("a.json");
+    let frames = format!(
+        r###"[{{"name": "{COMMAND}", "filename": "{COMMAND}", "line": 1}}, {{"name": "##[error]b", "filename": "##vso[a]", "line": 1}}]"###
+    );
+    let more = format!(r#""stream": 0, "user_metadata": "{COMMAND}", "frames": {frames}"#);
+    let text = format!(
+        r#"{{"segments": [{{"device": 0, "address": 512, "total_size": 512, "stream": 0, "segment_type": "{COMMAND}", "frames": {frames},
+            "blocks": [{{"address": 512, "size": 512, "requested_size": 500, "state": "active_allocated", "frames": {frames}}}]}}],
+        "device_traces": [[{{"action": "{COMMAND}", "addr": 512, "size": 500, {more}}},
+            {{"action": "alloc", "addr": 512, "size": 500, {more}}}, {{"action": "oom", "device_free": 5, "size": 500, {more}}}]],
+        "external_annotations": [{{"stage": "START", "name": "{COMMAND}", "device": 0, "time_us": 1}}],
+        "allocator_settings": {{"{COMMAND}": "{COMMAND}"}}, "{COMMAND}": 1}}"#
+    );
+    fs::write(&name, text).unwrap();
+    let path = name.to_str().unwrap();
+    for command in [
+        "info",
+        "peak",
+        "oom",
+        "fragmentation",
+        "leaks",
+        "plan",
+        "what-if",
+        "top",
+        "annotations",
+        "stats",
+        "trace",
+        "at peak",
+        "at 0",
+        "range 0..3",
+        "find",
+        "find --stack",
+        "peak --group-by module",
+        "peak --group-by call-site",
+        "peak --group-by stack",
+        "top --stack",
+        "leaks --stack",
+        "diff",
+        "compare",
+    ] {
+        let mut arguments: Vec<_> = command.split(' ').collect();
+        if matches!(command, "find" | "find --stack") {
+            arguments.push("");
+        }
+        arguments.push(path);
+        if matches!(command, "diff" | "compare") {
+            arguments.push(path);
+        }
+        let said = transcript(&vramscope(&arguments));
+        let is_command = |line: &str| {
+            line.trim_start().starts_with("::") || line.contains("##[") || line.contains("##vso[")
+        };
+        assert!(!said.lines().any(is_command), "{said}");
+    }
+}
 
 #[test]
 fn no_text_of_a_file_begins_a_line_of_what_is_said() {

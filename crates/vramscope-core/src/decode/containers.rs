@@ -7,33 +7,30 @@ use super::value::{
 };
 
 impl Machine {
-    pub(super) fn new_list(&mut self) -> Result<Value, Fault> {
-        self.budget.row(&mut self.lists)?;
+    #[inline]
+    pub(super) fn new_list(&mut self) -> Value {
         self.lists.push(ListCell::Empty);
-        Ok(Value::List(self.lists.len() as u32 - 1))
+        Value::List(self.lists.len() as u32 - 1)
     }
 
     #[inline]
-    pub(super) fn new_dict(&mut self) -> Result<Value, Fault> {
-        self.budget.row(&mut self.dicts)?;
+    pub(super) fn new_dict(&mut self) -> Value {
         self.dicts.push(PackedDict::EMPTY);
-        Ok(Value::Dict(self.dicts.len() as u32 - 1))
+        Value::Dict(self.dicts.len() as u32 - 1)
     }
 
     /// EMPTY_LIST.
     #[inline]
-    pub(super) fn push_list(&mut self) -> Result<(), Fault> {
-        let list = self.new_list()?;
+    pub(super) fn push_list(&mut self) {
+        let list = self.new_list();
         self.push(list);
-        Ok(())
     }
 
     /// EMPTY_DICT.
     #[inline]
-    pub(super) fn push_dict(&mut self) -> Result<(), Fault> {
-        let dict = self.new_dict()?;
+    pub(super) fn push_dict(&mut self) {
+        let dict = self.new_dict();
         self.push(dict);
-        Ok(())
     }
 
     /// APPENDS: adds the values above the mark to the list below it.
@@ -90,7 +87,7 @@ impl Machine {
     }
 
     fn list_from(&mut self, start: usize) -> Result<(), Fault> {
-        let list = self.new_list()?;
+        let list = self.new_list();
         let Value::List(row) = list else {
             return Ok(());
         };
@@ -134,7 +131,7 @@ impl Machine {
     /// DICT: makes a dict of the keys and values above the mark.
     pub(super) fn dict_from_mark(&mut self) -> Result<(), Fault> {
         let start = self.marked()?;
-        let dict = self.new_dict()?;
+        let dict = self.new_dict();
         if let Value::Dict(row) = dict {
             self.extend_dict(row, start)?;
         }

@@ -38,7 +38,6 @@ pub(super) fn snapshot(mut machine: Machine) -> Result<Snapshot, Fault> {
         .settings
         .map(|value| machine.kept_json_of(value, Key::AllocatorSettings.text()))
         .transpose()?;
-    machine.complete_addresses();
     let segments = machine.slice(&machine.tables.segments, device_rows)?;
     check_devices(&segments)?;
     let host_segments = machine.slice(&machine.tables.segments, host_rows)?;
@@ -150,7 +149,8 @@ impl Parts {
             keys: 0,
         };
         if parts.segments == Value::None {
-            parts.segments = machine.new_list()?;
+            machine.make_room(1)?;
+            parts.segments = machine.new_list();
             machine.warn(WarningKind::MissingKey("segments".to_owned()));
         }
         parts.collect_extras(machine, dict)?;
@@ -176,7 +176,12 @@ impl Parts {
                 continue;
             };
             match Key::of(id).filter(|key| TOP.contains(key)) {
-                Some(key) => self.keys |= key.bit(),
+                Some(key) => {
+                    if self.keys & key.bit() != 0 {
+                        machine.warn_at(WarningKind::ValuesLeftOut, 1, Some(key.text()));
+                    }
+                    self.keys |= key.bit();
+                }
                 None if self.extras.len() < 64 => {
                     let name = machine.tables.strings.get(id).to_owned();
                     let json = machine.kept_json_of(value, &name)?;
@@ -186,7 +191,9 @@ impl Parts {
                         self.damage = damage;
                         continue;
                     }
-                    self.extras.insert(name.clone(), json);
+                    if self.extras.insert(name.clone(), json).is_some() {
+                        machine.warn_at(WarningKind::ValuesLeftOut, 1, Some(&name));
+                    }
                     if name != CAPTURE_KEY || capture_of(&self.extras).is_none() {
                         machine.warn(WarningKind::UnknownKey(format!("{name} at the top level")));
                     }
@@ -306,25 +313,5 @@ impl Machine {
             .into_iter()
             .map(|trace| self.rows_value(trace, RecordKind::Event, Key::DeviceTraces))
             .collect()
-    }
-
-    /// Computes the blocks' addresses if the file has none (torch ≤ 2.0 and `_profile_to_snapshot`). Each block begins
-    /// where the one before it ends.
-    fn complete_addresses(&mut self) {
-        if self.tables.keys.block & Key::Address.bit() != 0 {
-            return;
-        }
-        let Self { tables, .. } = self;
-        for Segment {
-            address, blocks, ..
-        } in &tables.segments
-        {
-            let mut next = *address;
-            let blocks = blocks.start as usize..blocks.end as usize;
-            for block in tables.blocks.rows.get_mut(blocks).unwrap_or(&mut []) {
-                block.address = next;
-                next = next.wrapping_add(block.size);
-            }
-        }
     }
 }

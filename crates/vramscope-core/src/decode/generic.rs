@@ -140,7 +140,8 @@ impl Machine {
                 Value::Str(id) => left.clip(self.tables.strings.get(id)).to_owned(),
                 other => self.json_within(other, depth - 1, left)?.to_string(),
             };
-            object.insert(name, self.json_within(self.value(value), depth - 1, left)?);
+            let json = self.json_within(self.value(value), depth - 1, left)?;
+            left.left_out += u64::from(object.insert(name, json).is_some());
         }
         Ok(object)
     }

@@ -1,22 +1,20 @@
 //! Checks the invariants of genuine snapshots (FORMAT.md 1.8), and warns where one is broken.
 
-use std::ops::Range;
-
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 
 use crate::Snapshot;
-use crate::model::{
-    Action, Block, BlockState, LARGEST_BYTES, NO_TIME, Segment, WarningKind, Warnings,
-};
+use crate::model::{Action, BlockState, NO_TIME, Segment, WarningKind, Warnings};
 
-/// Checks the final state, the times, the sizes and the frees, and adds warnings.
+use super::sizes;
+
+/// Leaves out sizes that cannot be, checks the final state, the times and the frees, and adds warnings.
 pub(crate) fn check(snapshot: &mut Snapshot) {
     let mut found = Warnings::default();
+    sizes::leave_out_impossible(snapshot, &mut found);
     check_segments(snapshot, &mut found);
     check_order(snapshot, &mut found);
     check_times(snapshot, &mut found);
-    check_sizes(snapshot, &mut found);
     check_frees(snapshot, &mut found);
     check_segment_frees(snapshot, &mut found);
     // A packed snapshot has some of them already.
@@ -37,7 +35,8 @@ fn check_segments(snapshot: &Snapshot, found: &mut Warnings) {
         }
         let mut next = segment.address;
         for (block_index, block) in blocks.iter().enumerate() {
-            if block.address != next {
+            // A block whose size is left out is nowhere.
+            if block.address != next && block.size > 0 {
                 let place = || format!("segments[{index}].blocks[{block_index}]");
                 found.add(WarningKind::BlocksNotContiguous, place);
                 break;
@@ -79,7 +78,7 @@ fn check_order(snapshot: &Snapshot, found: &mut Warnings) {
         let place = || format!("segments[{}]", index + 1);
         if second.address < first.address {
             found.add(WarningKind::SegmentsUnsorted, place);
-        } else if second.address < first.end() {
+        } else if second.address < first.end() && second.total_size > 0 {
             found.add(WarningKind::SegmentsOverlap, place);
         }
     }
@@ -99,82 +98,6 @@ fn check_times(snapshot: &Snapshot, found: &mut Warnings) {
                 found.add(WarningKind::TimeRunsBackwards, place);
             }
             latest = latest.max(time);
-        }
-    }
-}
-
-/// Checks that all sizes are possible.
-fn check_sizes(snapshot: &Snapshot, found: &mut Warnings) {
-    let tables = [
-        ("segments", &snapshot.segments),
-        ("host_segments", &snapshot.host_segments),
-    ];
-    for (table, segments) in tables {
-        for (index, segment) in segments.rows.iter().enumerate() {
-            let is_placed = has_room(segment.address, segment.total_size);
-            if !is_placed || !segment_sizes(segment).all(is_possible) {
-                found.add(WarningKind::ImpossibleSize, || format!("{table}[{index}]"));
-            }
-            let blocks = segment.blocks.start as usize..segment.blocks.end as usize;
-            let blocks = snapshot.blocks.rows.get(blocks).unwrap_or_default();
-            for (block_index, block) in blocks.iter().enumerate() {
-                let is_placed = has_room(block.address, block.size);
-                // A block that is not in use keeps what was last requested, perhaps of a larger one.
-                let is_large_enough = !block.state.is_active()
-                    || snapshot.blocks.requested_bytes(block) <= block.size;
-                let are_possible = block_sizes(snapshot, block).all(is_possible);
-                if !is_placed || !is_large_enough || !are_possible {
-                    let place = || format!("{table}[{index}].blocks[{block_index}]");
-                    found.add(WarningKind::ImpossibleSize, place);
-                }
-            }
-        }
-    }
-    for (device, rows) in snapshot.traces.iter().enumerate() {
-        check_event_sizes(snapshot, rows, &format!("device_traces[{device}]"), found);
-    }
-    check_event_sizes(snapshot, &snapshot.host_trace, "host_traces", found);
-}
-
-fn is_possible(bytes: u64) -> bool {
-    bytes <= LARGEST_BYTES
-}
-
-/// Whether so many bytes fit between an address and the end of all addresses.
-fn has_room(address: u64, bytes: u64) -> bool {
-    address.checked_add(bytes.saturating_sub(1)).is_some()
-}
-
-fn segment_sizes(segment: &Segment) -> impl Iterator<Item = u64> {
-    let sums = [
-        segment.allocated_size,
-        segment.active_size,
-        segment.requested_size,
-    ];
-    sums.into_iter().flatten().chain([segment.total_size])
-}
-
-fn block_sizes(snapshot: &Snapshot, block: &Block) -> impl Iterator<Item = u64> {
-    let tenants = snapshot.blocks.tenants(block).iter();
-    let tenants = tenants.map(|tenant| tenant.real_size);
-    tenants.chain(block.requested_size).chain([block.size])
-}
-
-fn check_event_sizes(snapshot: &Snapshot, rows: &Range<u32>, trace: &str, found: &mut Warnings) {
-    let events = &snapshot.events;
-    for row in rows.clone() {
-        let (addr, size) = (events.addr[row as usize], events.size[row as usize]);
-        let are_possible = match events.action[row as usize] {
-            // A program may ask for any size; what the device has free is in place of the address.
-            Action::Oom => is_possible(addr),
-            Action::Other(_) => continue,
-            // No memory is at the address of a snapshot.
-            Action::Snapshot => is_possible(size),
-            _ => is_possible(size) && has_room(addr, size),
-        };
-        if !are_possible {
-            let place = || format!("{trace}[{}]", row - rows.start);
-            found.add(WarningKind::ImpossibleSize, place);
         }
     }
 }

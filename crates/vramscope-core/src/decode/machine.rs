@@ -73,12 +73,15 @@ impl Machine {
         }
     }
 
-    /// Makes room for values on the stack, each of which takes at least a byte of the file. So opcodes push without
-    /// asking.
+    /// Makes room for so many opcodes or tokens, each of which adds no more than one value to each store. So they push
+    /// without asking.
     #[inline]
     pub(super) fn make_room(&mut self, values: usize) -> Result<(), Fault> {
         self.budget.room(&mut self.stack, values)?;
         self.budget.room(&mut self.wide, values)?;
+        self.budget.rows(&mut self.memo, values)?;
+        self.budget.rows(&mut self.lists, values)?;
+        self.budget.rows(&mut self.dicts, values)?;
         Ok(())
     }
 
@@ -250,7 +253,6 @@ impl Machine {
         if let Some(dict) = Packed::widen(cell).dict() {
             self.last_memoised = (dict, self.memo.len());
         }
-        self.budget.row(&mut self.memo)?;
         self.memo.push(cell);
         Ok(())
     }
@@ -268,8 +270,7 @@ impl Machine {
         let index = index as usize;
         if index >= self.memo.len() {
             let more = index + 1 - self.memo.len();
-            self.budget.row(&mut self.memo)?;
-            self.budget.room(&mut self.memo, more)?;
+            self.budget.rows(&mut self.memo, more)?;
             self.memo.resize(index + 1, UNSET);
         }
         self.memo[index] = cell;

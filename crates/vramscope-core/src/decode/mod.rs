@@ -22,6 +22,7 @@ mod path;
 mod pickle;
 pub(crate) mod producer;
 mod records;
+pub(crate) mod sizes;
 mod value;
 
 use std::io::BufRead;

@@ -117,9 +117,15 @@ fn burst(bytes: &[u8], machine: &mut Machine) -> (usize, Result<(), Fault>) {
             },
             op::MARK => (1, machine.mark()),
             op::SETITEMS => (1, machine.set_items()),
-            op::EMPTY_DICT => (1, machine.push_dict()),
+            op::EMPTY_DICT => {
+                machine.push_dict();
+                (1, Ok(()))
+            }
             op::APPENDS => (1, machine.appends()),
-            op::EMPTY_LIST => (1, machine.push_list()),
+            op::EMPTY_LIST => {
+                machine.push_list();
+                (1, Ok(()))
+            }
             op::TUPLE2 => (1, machine.tuple(2)),
             _ => break,
         };
@@ -232,8 +238,8 @@ fn bare(opcode: u8, input: &mut Input<'_>, machine: &mut Machine) -> Result<(), 
         op::MARK => machine.mark()?,
         op::SETITEMS => machine.set_items()?,
         op::APPENDS => machine.appends()?,
-        op::EMPTY_DICT => machine.push_dict()?,
-        op::EMPTY_LIST => machine.push_list()?,
+        op::EMPTY_DICT => machine.push_dict(),
+        op::EMPTY_LIST => machine.push_list(),
         op::TUPLE2 => machine.tuple(2)?,
         op::NONE => machine.push(Value::None),
         op::NEWTRUE => machine.push(Value::Bool(true)),
@@ -417,7 +423,10 @@ fn decimal(text: &str) -> Result<Value, Fault> {
 
 /// Python's raw-unicode-escape: `\uXXXX` and `\UXXXXXXXX`, everything else as Latin-1.
 fn unescape_unicode(line: &[u8]) -> Vec<u8> {
-    let mut text = String::new();
+    let push = |text: &mut Vec<u8>, char: char| {
+        text.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+    };
+    let mut text = Vec::new();
     let mut rest = line;
     while let [first, tail @ ..] = rest {
         let digits = match (first, tail.first()) {
@@ -431,16 +440,20 @@ fn unescape_unicode(line: &[u8]) -> Vec<u8> {
             .and_then(|hex| u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
         match code {
             Some(code) => {
-                text.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+                match char::from_u32(code) {
+                    Some(char) => push(&mut text, char),
+                    // Never UTF-8: it is replaced and counted where texts are checked.
+                    None => text.push(0xff),
+                }
                 rest = tail.get(1 + digits..).unwrap_or(&[]);
             }
             None => {
-                text.push(char::from(*first));
+                push(&mut text, char::from(*first));
                 rest = tail;
             }
         }
     }
-    text.into_bytes()
+    text
 }
 
 /// A Python 2 string literal: quotes and backslash escapes.
@@ -466,7 +479,9 @@ fn unquote(line: &[u8]) -> Result<Vec<u8>, Fault> {
                 let code = std::str::from_utf8(&hex)
                     .ok()
                     .and_then(|hex| u8::from_str_radix(hex, 16).ok());
-                text.push(code.unwrap_or(b'?'));
+                let code =
+                    code.ok_or_else(|| malformed("a string has an escape without digits"))?;
+                text.push(code);
             }
             Some(other) => text.push(other),
             None => {}

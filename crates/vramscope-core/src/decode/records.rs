@@ -112,6 +112,15 @@ pub(super) fn wrong_type(key: Key, wanted: &str) -> Fault {
     }
 }
 
+#[cold]
+fn too_many_events() -> Fault {
+    let kind = ErrorKind::Limit {
+        what: "the number of events",
+        limit: u64::from(u32::MAX),
+    };
+    kind.into()
+}
+
 /// An address or size. Negative numbers are reinterpreted as unsigned.
 #[inline(always)]
 pub(super) fn unsigned(value: Value, key: Key) -> Result<u64, Fault> {
@@ -169,30 +178,55 @@ impl Machine {
     }
 
     fn read_other_record(&mut self, start: usize) -> Result<Option<Record>, Fault> {
-        let mut keys = 0_u64;
+        let (mut keys, mut known) = (0_u64, 0);
         for pair in self.stack[start..].chunks_exact(2) {
-            keys |= pair[0].text().and_then(Key::of).map_or(0, Key::bit);
+            if let Some(key) = pair[0].text().and_then(Key::of) {
+                keys |= key.bit();
+                known += 1;
+            }
         }
         let has = |key: Key| keys & key.bit() != 0;
         let is_frame = has(Key::Filename) || has(Key::Name) && has(Key::Line);
         let is_event = has(Key::Action)
             || (has(Key::Addr) || has(Key::DeviceFree)) && !has(Key::State) && !has(Key::RealSize);
         if is_event {
-            self.read_event(start).map(Some)
-        } else if is_frame {
-            self.read_frame(start).map(Some)
+            return self.read_event(start).map(Some);
+        }
+        let record = if is_frame {
+            self.read_frame(start)?
         } else if has(Key::TotalSize) {
             self.tables.keys.segment |= keys;
-            self.read_segment(start).map(Some)
+            self.warn_of_missing(has(Key::Address));
+            self.read_segment(start)?
         } else if has(Key::State) {
             self.tables.keys.block |= keys;
-            self.read_block(start).map(Some)
+            self.warn_of_missing(has(Key::Size));
+            self.read_block(start)?
         } else if has(Key::Stage) {
-            self.read_annotation(start).map(Some)
+            self.read_annotation(start)?
         } else if has(Key::RealSize) {
-            self.read_tenant(start).map(Some)
+            self.read_tenant(start)?
         } else {
-            Ok(None)
+            return Ok(None);
+        };
+        self.warn_of_repeated(known, keys);
+        Ok(Some(record))
+    }
+
+    /// Counts a record without an address or size.
+    fn warn_of_missing(&mut self, is_there: bool) {
+        if !is_there {
+            self.warn(WarningKind::MissingSize);
+        }
+    }
+
+    /// Counts the values that are lost because a record has keys twice: `known` keys of the schema, of which `keys`
+    /// are different.
+    #[inline]
+    fn warn_of_repeated(&mut self, known: usize, keys: u64) {
+        let repeated = known - keys.count_ones() as usize;
+        if repeated > 0 {
+            self.warn_at(WarningKind::ValuesLeftOut, repeated as u64, None);
         }
     }
 
@@ -219,6 +253,7 @@ impl Machine {
             stack: StackId::ABSENT,
         };
         let mut context = Context::default();
+        let mut known = (self.stack.len() - start) / 2;
         let mut index = start;
         while index < self.stack.len() {
             let (key, value) = self.pair_at(index);
@@ -231,7 +266,10 @@ impl Machine {
                 Some(Key::TimeUs) => event.time_us = signed(value, Key::TimeUs)?,
                 Some(Key::Frames) => event.stack = self.stack_value(value, Key::Frames)?,
                 Some(key) => self.read_context(key, value, &mut context, index)?,
-                None => self.unknown_key(RecordKind::Event, index),
+                None => {
+                    known -= 1;
+                    self.unknown_key(RecordKind::Event, index);
+                }
             }
             index += 2;
         }
@@ -240,27 +278,26 @@ impl Machine {
             event.action = self.action(StringId(0));
         }
         if keys & Key::Size.bit() == 0 || keys & (Key::Addr.bit() | Key::DeviceFree.bit()) == 0 {
-            self.warn(WarningKind::MissingKey(
-                "addr or size of a trace entry".to_owned(),
-            ));
+            self.warn(match event.action {
+                Action::Other(_) => WarningKind::MissingKey("addr or size of a trace entry".into()),
+                _ => WarningKind::MissingSize,
+            });
         }
+        self.warn_of_repeated(known, keys);
         event.context = self.tables.context(context, &mut self.budget)?;
         Ok(Record::event(self.add_event(event)?))
     }
 
     pub(super) fn add_event(&mut self, event: Event) -> Result<EventId, Fault> {
-        let events = &mut self.tables.events;
-        let rows = events.len();
-        if rows >= u32::MAX as usize - 1 {
-            return Err(ErrorKind::Limit {
-                what: "the number of events",
-                limit: u64::from(u32::MAX),
-            }
-            .into());
+        let row = self.tables.events.len();
+        if row >= u32::MAX as usize - 1 {
+            return Err(too_many_events());
         }
-        events.make_room(&event, &mut self.budget)?;
-        events.push(event);
-        Ok(EventId(rows as u32))
+        if !self.tables.events.has_room(&event) {
+            self.tables.events.make_room(&event, &mut self.budget)?;
+        }
+        self.tables.events.push(event);
+        Ok(EventId(row as u32))
     }
 
     /// The rarer keys of a trace entry.

@@ -101,6 +101,8 @@ pub struct EventTable {
     pub stack: Vec<StackId>,
     /// Names of unknown actions ([`Action::Other`]). At most 255; further ones share the last.
     pub other_actions: Vec<StringId>,
+    /// Rows for which all columns have room, as far as [`EventTable::make_room`] made it.
+    pub(crate) room: usize,
 }
 
 impl EventTable {
@@ -135,7 +137,9 @@ impl EventTable {
 
     /// Adds an event at the end.
     pub(crate) fn push(&mut self, event: Event) {
-        if event.time_us != NO_TIME || !self.time_us.is_empty() {
+        if !self.time_us.is_empty() {
+            self.time_us.push(event.time_us);
+        } else if event.time_us != NO_TIME {
             // Rows before the first time get `NO_TIME`.
             self.time_us.resize(self.action.len(), NO_TIME);
             self.time_us.push(event.time_us);
@@ -147,22 +151,40 @@ impl EventTable {
         self.stack.push(event.stack);
     }
 
-    /// Makes room for `event`.
+    /// Whether `event` can be added without reserving memory.
     #[inline]
+    pub(crate) fn has_room(&self, event: &Event) -> bool {
+        self.len() < self.room && (event.time_us == NO_TIME || !self.time_us.is_empty())
+    }
+
+    /// Makes room for `event` and some more.
+    #[cold]
     pub(crate) fn make_room(&mut self, event: &Event, budget: &mut Budget) -> Result<(), NoRoom> {
-        budget.row(&mut self.action)?;
-        budget.row(&mut self.addr)?;
-        budget.row(&mut self.size)?;
-        budget.row(&mut self.context)?;
-        budget.row(&mut self.stack)?;
+        budget.rows(&mut self.action, 1)?;
+        budget.rows(&mut self.addr, 1)?;
+        budget.rows(&mut self.size, 1)?;
+        budget.rows(&mut self.context, 1)?;
+        budget.rows(&mut self.stack, 1)?;
+        let mut room = self.action.capacity();
         if !self.time_us.is_empty() {
-            budget.row(&mut self.time_us)
+            budget.rows(&mut self.time_us, 1)?;
         } else if event.time_us != NO_TIME {
             // The rows before it get a time as well.
-            budget.room(&mut self.time_us, self.action.capacity())
-        } else {
-            Ok(())
+            budget.room(&mut self.time_us, room)?;
         }
+        for capacity in [
+            self.addr.capacity(),
+            self.size.capacity(),
+            self.context.capacity(),
+            self.stack.capacity(),
+        ] {
+            room = room.min(capacity);
+        }
+        if self.time_us.capacity() > 0 {
+            room = room.min(self.time_us.capacity());
+        }
+        self.room = room;
+        Ok(())
     }
 
     /// Makes room for `rows` more events, if there is memory for so many.

@@ -20,8 +20,10 @@ pub enum WarningKind {
     UnknownKey(String),
     /// An action that no torch up to 2.15 writes; kept as an opaque event.
     UnknownAction(String),
-    /// A record lacks a necessary key; 0 or the empty value was taken.
+    /// A record lacks a key that some tools leave out; 0 or the empty value was taken.
     MissingKey(String),
+    /// An event without an address or size, a block without a size, or a segment without an address; 0 was taken.
+    MissingSize,
     /// The blocks of a segment do not add up to its `total_size`.
     BlocksDoNotFillSegment,
     /// A block does not begin where the one before it ends.
@@ -34,20 +36,21 @@ pub enum WarningKind {
     SegmentsOverlap,
     /// An event has an earlier time than its predecessor.
     TimeRunsBackwards,
-    /// Text that is not valid UTF-8; bad bytes became replacement characters.
+    /// Text that is not valid UTF-8, or half of a surrogate pair; replacement characters stand for what is lost.
     InvalidUtf8,
-    /// Bytes after the end of the pickle, other than the NULs that torch's HTML pads with.
+    /// Bytes after the end of the data, or of a container; not NULs, with which many pad.
     TrailingBytes,
     /// The snapshot is complete, but what follows it in its container is damaged or cut off.
     DamagedEnd,
     /// A container's check sum is not that of its content: some of what was read is not what was written.
     CheckSumWrong,
-    /// A size below 0, which is read as one beyond 2^63, or beyond 2^48; memory beyond the last address; or an active
-    /// block smaller than what was requested. Sums saturate.
+    /// A size below 0 or beyond 2^48, memory beyond the last address, or an active block smaller than what was
+    /// requested. It is not kept: no sum contains it.
     ImpossibleSize,
     /// An address or segment is freed again although nothing was allocated there in between.
     FreedTwice,
-    /// Values of settings, metadata or unknown keys that are not kept: too many, nested too deeply, or not plain data.
+    /// Values that are not kept: of settings, metadata or unknown keys, if they are too many, nested too deeply or not
+    /// plain data; and all but the last value of a key that a dict has twice.
     ValuesLeftOut,
     /// Several snapshots in one container; the first was read.
     FurtherFiles,
@@ -65,6 +68,8 @@ impl WarningKind {
             | Self::BlocksNotContiguous
             | Self::SegmentSumsDiffer
             | Self::SegmentsOverlap
+            | Self::MissingSize
+            | Self::InvalidUtf8
             | Self::DamagedEnd
             | Self::CheckSumWrong
             | Self::ImpossibleSize
@@ -75,7 +80,6 @@ impl WarningKind {
             | Self::MissingKey(_)
             | Self::SegmentsUnsorted
             | Self::TimeRunsBackwards
-            | Self::InvalidUtf8
             | Self::TrailingBytes
             | Self::FurtherFiles => false,
         }

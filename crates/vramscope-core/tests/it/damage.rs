@@ -193,13 +193,15 @@ fn doubled_frees_of_segments() {
 }
 
 #[test]
-fn sums_of_impossible_sizes_saturate() {
+fn no_sum_contains_an_impossible_size() {
     let ten_gib: i128 = 10 << 30;
-    let all = u64::MAX;
     for (sizes, expected) in [
-        (vec![1 << 63; 3], vec![0, 1 << 63, all, all]),
-        (vec![ten_gib, -ten_gib], vec![0, ten_gib as u64, all]),
-        (vec![5, -5, 7], vec![0, 5, all, all]),
+        (vec![1 << 63; 3], vec![0, 0, 0, 0]),
+        (
+            vec![ten_gib, -ten_gib],
+            vec![0, ten_gib as u64, ten_gib as u64],
+        ),
+        (vec![5, -5, 7], vec![0, 5, 5, 12]),
     ] {
         let events: Vec<_> = (1..)
             .zip(&sizes)
@@ -208,21 +210,165 @@ fn sums_of_impossible_sizes_saturate() {
         let recording = Recording::of(read(&trace(&events)));
         let history = recording.devices().next().unwrap().history;
         assert_eq!(history.active_bytes, expected);
+        let highest = expected.last().copied().unwrap();
         let end = history.event_count;
         let sums = totals(history, None, end);
-        assert_eq!((sums.highest_bytes, sums.live_bytes), (all, all));
+        assert_eq!((sums.highest_bytes, sums.live_bytes), (highest, highest));
         let range = RangeSums::of(history).totals(history, (0, end));
-        assert_eq!((range.allocated_bytes, range.after_bytes), (all, all));
+        assert_eq!(
+            (range.allocated_bytes, range.after_bytes),
+            (highest, highest)
+        );
     }
-    // What is freed again is gone from the sum.
-    let events = [
-        ("alloc", 1, 1 << 63),
-        ("alloc", 2, 1 << 63),
-        ("free_completed", 1, 1 << 63),
-    ];
-    let recording = Recording::of(read(&trace(&events)));
-    let history = recording.devices().next().unwrap().history;
-    assert_eq!(history.active_bytes, [0, 1 << 63, all, 1 << 63]);
+
+    // Of memory, too: the second block is left out, and all of the second segment.
+    let state = read(
+        r#"{"segments": [
+        {"device": 0, "address": 4096, "total_size": 1024, "active_size": 9223372036854775807, "blocks": [
+            {"address": 4096, "size": 512, "requested_size": 500, "state": "active_allocated"},
+            {"address": 4608, "size": 9223372036854775807, "requested_size": 9, "state": "active_allocated"}]},
+        {"device": 0, "address": 8192, "total_size": -1, "blocks": [
+            {"address": 8192, "size": 512, "requested_size": 500, "state": "active_allocated"}]}]}"#,
+    );
+    let kinds: Vec<_> = damage(&state)
+        .into_iter()
+        .map(|(kind, count, _)| (kind, count))
+        .collect();
+    let filled = (WarningKind::BlocksDoNotFillSegment, 1);
+    assert_eq!(kinds, [(WarningKind::ImpossibleSize, 3), filled]);
+    let totals: Vec<_> = state
+        .segments
+        .rows
+        .iter()
+        .map(|of| (of.total_size, of.active_size))
+        .collect();
+    assert_eq!(totals, [(1024, Some(512)), (0, None)]);
+    let sizes = state
+        .blocks
+        .rows
+        .iter()
+        .map(|block| (block.size, block.requested_size));
+    assert_eq!(
+        sizes.collect::<Vec<_>>(),
+        [(512, Some(500)), (0, Some(0)), (0, Some(0))]
+    );
+    // More than its block cannot have been requested: how much is not known.
+    let state = read(
+        r#"{"segments": [{"device": 0, "address": 4096, "total_size": 512, "blocks": [
+            {"address": 4096, "size": 512, "requested_size": 513, "state": "active_allocated"}]}]}"#,
+    );
+    assert_eq!(state.blocks.requested_bytes(&state.blocks.rows[0]), 512);
+}
+
+/// Blocks without addresses lie behind each other, however large they are said to be.
+#[test]
+fn blocks_behind_an_impossible_one() {
+    let state = read(
+        r#"{"segments": [{"device": 0, "address": 4096, "total_size": 1024, "blocks": [
+            {"size": 512, "state": "inactive"}, {"size": -7, "state": "inactive"}, {"size": 512, "state": "inactive"}]}]}"#,
+    );
+    assert_eq!(only(&state, WarningKind::ImpossibleSize).0, 1);
+    let addresses = state.blocks.rows.iter().map(|block| block.address);
+    assert_eq!(addresses.collect::<Vec<_>>(), [4096, 4608, 4608]);
+    for again in written(&state) {
+        assert_eq!(vramscope_core::encode::difference(&state, &again), None);
+    }
+}
+
+#[test]
+fn missing_sizes() {
+    let kind = || WarningKind::MissingSize;
+    let event = |keys: &str| {
+        read(&format!(
+            r#"{{"device_traces": [[{{{keys}}}]], "segments": []}}"#
+        ))
+    };
+    let place = vec!["device_traces[0][0]".to_owned()];
+    for keys in [
+        r#""action": "alloc", "addr": 1"#,
+        r#""action": "alloc", "size": 1"#,
+        r#""action": "oom", "size": 1"#,
+    ] {
+        assert_eq!(only(&event(keys), kind()), (1, place.clone()), "{keys}");
+    }
+    assert_eq!(
+        damage(&event(r#""action": "oom", "device_free": 0, "size": 1"#)),
+        []
+    );
+    // What nobody knows may have none.
+    assert_eq!(damage(&event(r#""action": "not_known_yet""#)), []);
+    let block = read(
+        r#"{"segments": [{"device": 0, "address": 0, "total_size": 0, "blocks": [{"address": 0, "state": "inactive"}]}]}"#,
+    );
+    assert_eq!(
+        only(&block, kind()),
+        (1, vec!["segments[0].blocks[0]".to_owned()])
+    );
+    let segment = read(r#"{"segments": [{"device": 0, "total_size": 0, "blocks": []}]}"#);
+    assert_eq!(only(&segment, kind()), (1, vec!["segments[0]".to_owned()]));
+    for again in written(&segment) {
+        assert_eq!(damage(&again), damage(&segment));
+    }
+}
+
+#[test]
+fn keys_that_come_twice() {
+    let kind = || WarningKind::ValuesLeftOut;
+    let place = |place: &str| (1, vec![place.to_owned()]);
+    let event = r#""action": "alloc", "addr": 1, "size": 8, "stream": 0"#;
+    let with = |more: &str| read(&trace(&[("alloc", 1, 8)]).replace(r#""stream": 0"#, more));
+    let snapshot = with(r#""stream": 0, "size": 9"#);
+    assert_eq!(only(&snapshot, kind()), place("device_traces[0][0]"));
+    assert_eq!(snapshot.events.size, [9], "the last one wins");
+    let unknown = with(r#""stream": 0, "a": 1, "b": 2"#);
+    assert_eq!(damage(&unknown), []);
+    for (text, at) in [
+        (format!(r#"{{"segments": [], "device_traces": [[]], "device_traces": [[{{{event}}}]]}}"#), "device_traces"),
+        (r#"{"segments": [], "mine": 1, "mine": 2}"#.to_owned(), "mine"),
+        (r#"{"segments": [], "allocator_settings": {"a": 1, "a": 2}}"#.to_owned(), "allocator_settings"),
+        (
+            r#"{"segments": [{"device": 0, "device": 0, "address": 0, "total_size": 0, "blocks": []}]}"#.to_owned(),
+            "segments[0]",
+        ),
+    ] {
+        assert_eq!(only(&read(&text), kind()), place(at), "{text}");
+    }
+}
+
+#[test]
+fn halves_of_surrogate_pairs() {
+    let json = trace(&[("alloc", 1, 8)]).replace(
+        r#""stream": 0"#,
+        r#""stream": 0, "user_metadata": "\ud800""#,
+    );
+    assert_eq!(only(&read(&json), WarningKind::InvalidUtf8).0, 1);
+    let protocol_0 = b"(dVsegments\n(lsVmine\nVa\\ud800b\ns.";
+    let snapshot = decode(&protocol_0[..]).unwrap();
+    assert_eq!(only(&snapshot, WarningKind::InvalidUtf8).0, 1);
+    assert_eq!(snapshot.extras["mine"], "a\u{fffd}b");
+    let bad = b"(dVsegments\n(lsVmine\nS'\\xzz'\ns.";
+    assert!(matches!(
+        decode(&bad[..]).err().unwrap().kind,
+        ErrorKind::Malformed(_)
+    ));
+}
+
+#[test]
+fn bytes_behind_a_container() {
+    let pickle = container("protocol4.pickle");
+    let [gzip, zstd] = [gzip(&pickle), zstd(&pickle)];
+    let zip = container("deflated.zip");
+    for file in [gzip, zstd, zip] {
+        let padded = decode(&[&file[..], &[0; 512]].concat()[..]).unwrap();
+        assert!(padded.warnings.is_empty(), "{:?}", padded.warnings);
+        let followed = decode(&[&file[..], b"\0\0rest"].concat()[..]).unwrap();
+        let kinds = followed
+            .warnings
+            .list()
+            .iter()
+            .map(|warning| warning.kind.clone());
+        assert_eq!(kinds.collect::<Vec<_>>(), [WarningKind::TrailingBytes]);
+    }
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn what_does_not_fit_is_counted_and_left_out() {
     assert!(history.is_empty());
     assert_eq!(history.mismatched, 1);
     let history = of(
-        &segment(u64::MAX - 5, 100, true),
+        &segment(u64::MAX - 99, 100, true),
         &[("segment_unmap", 0, 1)],
     );
     assert_eq!(history.segments[1].end(), u64::MAX);

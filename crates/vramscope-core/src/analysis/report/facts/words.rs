@@ -348,13 +348,14 @@ pub fn warning_text(kind: &WarningKind) -> String {
             return format!("unknown action {action}, kept as it is");
         }
         WarningKind::MissingKey(key) => return format!("missing {key}, taken as 0 or empty"),
+        WarningKind::MissingSize => "an address or size is missing; 0 is taken for it",
         WarningKind::BlocksDoNotFillSegment => "blocks do not add up to their segment's total_size",
         WarningKind::BlocksNotContiguous => "a block does not begin where the one before it ends",
         WarningKind::SegmentSumsDiffer => "a segment's sums are not those of its blocks",
         WarningKind::SegmentsUnsorted => "segments are not in address order",
         WarningKind::SegmentsOverlap => "segments overlap",
         WarningKind::TimeRunsBackwards => "an event's time lies before its predecessor's",
-        WarningKind::InvalidUtf8 => "text is not valid UTF-8; the bad bytes are replaced",
+        WarningKind::InvalidUtf8 => "text is not valid Unicode; the bad parts are replaced",
         WarningKind::TrailingBytes => "bytes after the end of the data",
         WarningKind::DamagedEnd => {
             "the snapshot is complete, but what follows it in its container is damaged or cut off"
@@ -363,11 +364,11 @@ pub fn warning_text(kind: &WarningKind) -> String {
             "the check sum does not match: some of what was read is not what was written"
         }
         WarningKind::ImpossibleSize => {
-            "a size is negative, beyond 2^48 bytes or too large for its place"
+            "a size is negative, beyond 2^48 bytes or too large for its place; no sum contains it"
         }
         WarningKind::FreedTwice => "an address is freed again with no allocation in between",
         WarningKind::ValuesLeftOut => {
-            "values are left out: too many, nested too deeply, or not plain data"
+            "values are left out: too many, nested too deeply, not plain data, or of a key that comes again"
         }
         WarningKind::FurtherFiles => "further snapshots in the same container; the first was read",
     };
