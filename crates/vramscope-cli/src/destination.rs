@@ -1,7 +1,7 @@
 //! The place to which a command writes: a file, a folder or standard output.
 //!
-//! A file is written to a temporary file in the same folder and renamed when it is complete. So a failure
-//! leaves no half-written file, and an old file stays as it was.
+//! A file is written to a temporary file in the same folder and renamed when the command is over. So a failure
+//! leaves no half-written file, an interruption leaves none at all, and until then old files stay as they were.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::failure::Failure;
 use crate::input::is_stdin;
 use crate::output::{self, unwritten};
-use crate::temporary::{self, Temporary};
+use crate::temporary::{self, Temporary, Writing};
 
 /// The place for one file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -91,13 +91,7 @@ pub(crate) struct Unfinished {
 impl Unfinished {
     /// Creates the temporary file.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
-        Self::create_in(path, None)
-    }
-
-    /// Creates the temporary file in this folder, if there is one, instead of beside its final path.
-    fn create_in(path: &Path, folder: Option<&Path>) -> Result<Self, Failure> {
-        let created = beside(path, folder);
-        let (file, beside) = created.map_err(|error| named(path, unwritten(error)))?;
+        let (file, beside) = beside(path).map_err(|error| named(path, unwritten(error)))?;
         Ok(Self {
             path: path.to_owned(),
             out: BufWriter::new(file),
@@ -120,22 +114,29 @@ impl Unfinished {
         self.write(|out| out.flush().map_err(unwritten))
     }
 
-    /// Renames the file to its final path, unless an earlier write failed.
+    /// Completes the file, unless an earlier write failed.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.flush()?;
-        temporary::rename(self.beside.filter(|_| self.is_whole))
-            .map_err(|error| named(&self.path, unwritten(error)))
+        self.keep();
+        Ok(())
+    }
+
+    /// Lets the file have its final path in the end.
+    fn keep(self) {
+        if let Some((file, place)) = self.beside.filter(|_| self.is_whole) {
+            file.finish(place);
+        }
     }
 }
 
-fn beside(path: &Path, folder: Option<&Path>) -> io::Result<(File, Option<(Temporary, PathBuf)>)> {
+fn beside(path: &Path) -> io::Result<(File, Option<(Temporary, PathBuf)>)> {
     // A symbolic link stays: its target is replaced.
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if fs::metadata(&place).is_ok_and(|metadata| !metadata.is_file()) {
         return Ok((File::create(place)?, None));
     }
     // Fails here if the folder is missing; later errors concern the temporary file.
-    let folder = folder.unwrap_or(folder_of(&place));
+    let folder = folder_of(&place);
     fs::metadata(folder)?;
     let (file, beside) = Temporary::create(&named_for(&place), folder)?;
     Ok((file, Some((beside, place))))
@@ -149,25 +150,30 @@ fn named(path: &Path, failure: Failure) -> Failure {
     }
 }
 
-/// Files that are being written into a folder. They get their names when all are complete; dropped before, they leave
-/// nothing behind.
+/// Makes a folder, if it is missing. It goes again if nothing comes into it.
+pub(crate) fn create_folder(path: &Path) -> Result<(), Failure> {
+    let doing = format!("cannot make the folder {}", path.display());
+    temporary::create_folder(path).map_err(Failure::io(doing))
+}
+
+/// Gives what a command wrote its final paths. Returns what fails.
+pub(crate) fn keep(writing: Writing) -> impl Iterator<Item = Failure> {
+    let failed = writing.keep().into_iter();
+    failed.map(|(path, error)| named(&path, unwritten(error)))
+}
+
+/// Files that are being written into a folder: all of them or none.
 pub(crate) struct UnfinishedFolder {
     path: PathBuf,
-    /// Where the temporary files are if the folder is to be created: in the one that holds it.
-    beside: Option<PathBuf>,
     files: Vec<Unfinished>,
 }
 
 impl UnfinishedFolder {
-    /// Prepares for writing into `path`. The folder that holds it is created if it is missing.
+    /// Prepares for writing into `path`, which is made if it is missing.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
-        let beside = (!path.is_dir()).then(|| folder_of(path));
-        beside
-            .map_or(Ok(()), fs::create_dir_all)
-            .map_err(|error| named(path, unwritten(error)))?;
+        create_folder(path)?;
         Ok(Self {
             path: path.to_owned(),
-            beside: beside.map(Path::to_owned),
             files: Vec::new(),
         })
     }
@@ -178,19 +184,16 @@ impl UnfinishedFolder {
         name: &str,
         write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut file = Unfinished::create_in(&self.path.join(name), self.beside.as_deref())?;
+        let mut file = Unfinished::create(&self.path.join(name))?;
         file.write(write)?;
         file.flush()?;
         self.files.push(file);
         Ok(())
     }
 
-    /// Creates the folder if it is missing, and gives the files their names.
-    pub(crate) fn finish(self) -> Result<(), Failure> {
-        let finished = fs::create_dir_all(&self.path).and_then(|()| {
-            temporary::rename(self.files.into_iter().filter_map(|file| file.beside))
-        });
-        finished.map_err(|error| named(&self.path, unwritten(error)))
+    /// Completes the files.
+    pub(crate) fn finish(self) {
+        self.files.into_iter().for_each(Unfinished::keep);
     }
 }
 

@@ -34,6 +34,8 @@ use crate::commands::{
     fragmentation, html, inductor, info, leaks, man, oom, pack, peak, plan, plot, range, stats,
     top, trace, view, what_if,
 };
+use crate::failure::Failure;
+use crate::temporary::Writing;
 
 /// Shows what a PyTorch CUDA memory snapshot holds.
 ///
@@ -107,7 +109,20 @@ fn main() -> ExitCode {
     drop(interruption::watch());
     let matches = help::program().get_matches();
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let result = match arguments.command {
+    let writing = Writing;
+    let failure = run(arguments.command).err();
+    let failures = failure.into_iter().chain(destination::keep(writing));
+    match inputs::report_all(failures) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::report(&failure);
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+fn run(command: Command) -> Result<(), Failure> {
+    match command {
         Command::Info(options) => info::run(&options),
         Command::View(options) => view::run(&options),
         Command::Plot(options) => plot::run(&options),
@@ -140,12 +155,5 @@ fn main() -> ExitCode {
         Command::Anonymise(options) => anonymise::run(&options),
         Command::Completions(options) => completions::run(&options),
         Command::Man(options) => man::run(&options),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            output::report(&failure);
-            ExitCode::from(failure.exit_code())
-        }
     }
 }

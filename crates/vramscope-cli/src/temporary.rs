@@ -1,22 +1,36 @@
-//! Files under temporary names, which become others in the end or are removed.
+//! Files under temporary names. They get their own when the command is over, all at once.
 //!
-//! Whatever ends the program removes them, too: an error, a panic, or a signal, by way of `interruption`. Only
-//! SIGKILL and a crash of the machine leave them behind.
+//! Whatever ends the program before removes them, and the folders that were made for them: an error, a panic, or a
+//! signal, by way of `interruption`. Only SIGKILL and a crash of the machine leave them behind.
 
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
+use std::ops::DerefMut;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::{Builder, TempPath};
 
-/// The paths of all temporary files, locked while one is created, renamed or removed.
-static PATHS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+/// What this command has written so far, locked while files are created, renamed or removed.
+static WRITTEN: Mutex<Written> = Mutex::new(Written {
+    unfinished: BTreeSet::new(),
+    finished: Vec::new(),
+    folders: Vec::new(),
+});
+
+pub(crate) struct Written {
+    /// The temporary files that are being written.
+    unfinished: BTreeSet<PathBuf>,
+    /// The complete ones, and the paths that they are to have.
+    finished: Vec<(TempPath, PathBuf)>,
+    /// The folders that did not exist before, each before those in it.
+    folders: Vec<PathBuf>,
+}
 
 /// A temporary file, removed when dropped.
 pub(crate) struct Temporary {
-    /// `None` after [`rename`].
+    /// `None` after [`Self::finish`].
     path: Option<TempPath>,
 }
 
@@ -26,10 +40,19 @@ impl Temporary {
     /// # Errors
     /// When it cannot be created.
     pub(crate) fn create(name: &Builder<'_, '_>, folder: &Path) -> io::Result<(File, Self)> {
-        let mut paths = lock();
+        let mut written = lock();
         let (file, path) = name.tempfile_in(folder)?.into_parts();
-        paths.insert(path.to_path_buf());
+        written.unfinished.insert(path.to_path_buf());
         Ok((file, Self { path: Some(path) }))
+    }
+
+    /// Lets the file, which is complete, have this path when the command is over.
+    pub(crate) fn finish(mut self, place: PathBuf) {
+        if let Some(path) = self.path.take() {
+            let mut written = lock();
+            written.unfinished.remove(&*path);
+            written.finished.push((path, place));
+        }
     }
 }
 
@@ -42,44 +65,83 @@ impl AsRef<Path> for Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if let Some(path) = self.path.take() {
-            let mut paths = lock();
-            paths.remove(&*path);
+            let mut written = lock();
+            written.unfinished.remove(&*path);
             drop(path);
         }
     }
 }
 
-/// Gives files their final paths. A signal finds either all of them renamed or none.
+/// Makes a folder and those that it is in, as far as they are missing.
 ///
 /// # Errors
-/// When a file cannot be renamed; then it and those after it are removed.
-pub(crate) fn rename(files: impl IntoIterator<Item = (Temporary, PathBuf)>) -> io::Result<()> {
-    let taken = files
-        .into_iter()
-        .filter_map(|(mut file, place)| Some((file.path.take()?, place)));
-    // Taken before locking: dropping a `Temporary` locks, too.
-    let files: Vec<_> = taken.collect();
-    let mut paths = lock();
-    for (file, _) in &files {
-        paths.remove(&**file);
+/// When one cannot be made.
+pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
+    let mut written = lock();
+    let missing = path.ancestors().take_while(|folder| {
+        let is_named = !folder.as_os_str().is_empty();
+        is_named && !folder.is_dir()
+    });
+    let missing: Vec<_> = missing.collect();
+    for folder in missing.into_iter().rev() {
+        match fs::create_dir(folder) {
+            Ok(()) => written.folders.push(folder.to_owned()),
+            Err(_) if folder.is_dir() => {}
+            Err(error) => return Err(error),
+        }
     }
-    files
-        .into_iter()
-        .try_for_each(|(file, place)| file.persist(place).map_err(|error| error.error))
+    Ok(())
 }
 
-/// Removes all temporary files. As long as the result lives, none is created or renamed.
-#[cfg(unix)]
-pub(crate) fn remove_all() -> impl Drop {
-    let paths = lock();
-    for path in &*paths {
+/// The command that writes. Dropped before [`Self::keep`], it removes what was written.
+pub(crate) struct Writing;
+
+impl Writing {
+    /// Gives complete files their paths, and removes folders that nothing came into. A signal finds either all of them
+    /// or none. Returns the paths of those that cannot be renamed, which are removed.
+    pub(crate) fn keep(self) -> Vec<(PathBuf, io::Error)> {
+        let mut written = lock();
+        let finished = std::mem::take(&mut written.finished).into_iter();
+        let failed = finished.filter_map(|(file, place)| match file.persist(&place) {
+            Ok(()) => None,
+            Err(error) => Some((place, error.error)),
+        });
+        let failed = failed.collect();
+        remove_empty(&std::mem::take(&mut written.folders));
+        failed
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        let mut written = remove_all();
+        written.unfinished.clear();
+        written.finished.clear();
+        written.folders.clear();
+    }
+}
+
+/// Removes all that was written. As long as the result lives, nothing is created or renamed.
+pub(crate) fn remove_all() -> impl DerefMut<Target = Written> {
+    let written = lock();
+    let finished = written.finished.iter().map(|(path, _)| &**path);
+    let unfinished = written.unfinished.iter().map(PathBuf::as_path);
+    for path in finished.chain(unfinished) {
         // What cannot be removed stays: the program is about to end.
-        drop(std::fs::remove_file(path));
+        drop(fs::remove_file(path));
     }
-    paths
+    remove_empty(&written.folders);
+    written
 }
 
-/// The set is complete whenever it is unlocked, so a poisoned lock can be used.
-fn lock() -> MutexGuard<'static, BTreeSet<PathBuf>> {
-    PATHS.lock().unwrap_or_else(PoisonError::into_inner)
+fn remove_empty(folders: &[PathBuf]) {
+    for folder in folders.iter().rev() {
+        // It fails where something is inside.
+        drop(fs::remove_dir(folder));
+    }
+}
+
+/// The lists are complete whenever they are unlocked, so a poisoned lock can be used.
+fn lock() -> MutexGuard<'static, Written> {
+    WRITTEN.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -233,10 +233,7 @@ impl Files {
         if files.len() == 1 && (is_tables || !is_folder(output)) {
             return Ok(vec![Destination::Path(output.clone())]);
         }
-        std::fs::create_dir_all(output).map_err(Failure::io(format!(
-            "cannot make the folder {}",
-            output.display()
-        )))?;
+        destination::create_folder(output)?;
         let mut destinations: Vec<Destination> = Vec::new();
         for file in files {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -328,7 +325,8 @@ fn write_tables(
             choice.pack(out, |out| write(table, &mut Bounded::new(out, source)))
         })?;
     }
-    folder.finish()
+    folder.finish();
+    Ok(())
 }
 
 /// Cuts the range out, for the devices that were asked for.

@@ -1,11 +1,11 @@
 //! `vramscope man`: the manual as man pages.
 
-use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
 use clap_mangen::Man;
 
+use crate::destination;
 use crate::failure::Failure;
 use crate::{help, output};
 
@@ -40,11 +40,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let program = help::program();
     if let Some(folder) = &options.output {
         let doing = format!("cannot write man pages to {}", folder.display());
-        let write = || {
-            fs::create_dir_all(folder)?;
-            clap_mangen::generate_to(program, folder)
-        };
-        return write().map_err(Failure::io(doing));
+        destination::create_folder(folder)?;
+        return clap_mangen::generate_to(program, folder).map_err(Failure::io(doing));
     }
     let is_asked = |(name, _): &&(&str, &str)| options.command.as_deref() == Some(name);
     if let Some((_, text)) = FORMATS.iter().find(is_asked) {

@@ -80,6 +80,58 @@ fn signals_leave_nothing_and_are_seen_by_the_shell() {
     }
 }
 
+/// Files that are complete go, too, and folders that were made for them.
+#[test]
+fn of_several_files_none_stays() {
+    if is_ignored(15) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let new = folder.path().join("new/folder");
+    let mut child = Command::new(command(&[]).get_program())
+        .args(["convert", FILE, "-", "--to", "json", "-o"])
+        .arg(format!("{}/", new.display()))
+        .current_dir(fixtures())
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !new.is_dir() || names(&new).is_empty() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended early");
+        thread::sleep(Duration::from_millis(5));
+    }
+    // The first file is probably complete by now.
+    thread::sleep(Duration::from_millis(200));
+    assert_eq!(names(&new).len(), 1, "{:?}", names(&new));
+    let input = child.stdin.take();
+    send("-TERM", &child);
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+    drop(input);
+    assert_eq!(names(folder.path()), [""; 0]);
+}
+
+#[test]
+fn a_folder_into_which_nothing_comes_goes_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let new = format!("{}/new/", folder.path().display());
+    let refused = "refused/truncated.pickle";
+    for arguments in [
+        &["convert", refused, "--to", "json", "-o", &new][..],
+        &["convert", refused, "--to", "csv", "-o", &new],
+        &["plot", refused, "-o", &new],
+        &["plan", refused, "--export-csv", &new],
+    ] {
+        let output = command(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert_eq!(names(folder.path()), [""; 0], "{arguments:?}");
+    }
+    // Of several files those that can be read are written.
+    let output = command(&["convert", refused, FILE, "--to", "json", "-o", &new])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert_eq!(names(Path::new(&new)), ["oom_observer.json"]);
+}
+
 #[test]
 fn ignored_signals_stay_ignored() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,7 +1,6 @@
 //! Writes a device's packing problems as minimalloc's CSV files, for other solvers.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use vramscope_core::units::Count;
@@ -70,8 +69,7 @@ impl Export {
                 written.into_iter().collect()
             }
             Self::Folder { path, stems } => {
-                let made = fs::create_dir_all(path);
-                made.map_err(Failure::io(format!("cannot make {}", path.display())))?;
+                destination::create_folder(path)?;
                 let stem = stems.get(&device.subject.name);
                 let stem = stem.map_or("snapshot", String::as_str);
                 let written = problems.zip(1..).map(|((problem, label), number)| {

@@ -1,12 +1,11 @@
 //! The files to which pictures are written: one file, a folder with a file per snapshot, or standard output.
 
 use std::collections::HashSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Options;
 use super::arguments::Format;
-use crate::destination::Destination;
+use crate::destination::{self, Destination};
 use crate::failure::Failure;
 use crate::input::is_stdin;
 use crate::output::unwritten;
@@ -33,8 +32,7 @@ pub(super) fn targets(options: &Options, files: &[PathBuf]) -> Result<Vec<Target
     let path = &options.output;
     let chosen = options.format.unwrap_or_default();
     if is_folder(path) {
-        let doing = format!("cannot make the folder {}", path.display());
-        fs::create_dir_all(path).map_err(Failure::io(doing))?;
+        destination::create_folder(path)?;
         let named = names(files, chosen).into_iter();
         return Ok(named
             .map(|name| Target {
