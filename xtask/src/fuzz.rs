@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -15,6 +16,9 @@ const FLAGS: &str = "--cfg fuzzing -Cdebug-assertions -Coverflow-checks -Ccodege
     -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares";
+
+/// The crashes after which a target's turn ends: more would be the same.
+const MOST_CRASHES: usize = 5;
 
 /// Options of the command.
 #[derive(Args)]
@@ -44,8 +48,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut broken = Vec::new();
     for target in &targets {
         let program = build(target)?;
-        fuzz(target, &program, seconds)?;
-        broken.extend(keep_crashes(target)?);
+        broken.extend(turn(target, &program, Duration::from_secs(seconds))?);
         shrink_corpus(target, &program)?;
     }
     if !broken.is_empty() {
@@ -92,8 +95,28 @@ fn build(target: &str) -> Result<PathBuf> {
     Ok(folder.join(host).join("release").join(target))
 }
 
-/// Fuzzes for so many seconds, and counts the executions. Crashes stay in `fuzz/artifacts`.
-fn fuzz(target: &str, program: &Path, seconds: u64) -> Result<()> {
+/// Fuzzes a target for so long, and goes on after a crash. Returns the names of the inputs that broke its rule.
+fn turn(target: &str, program: &Path, time: Duration) -> Result<Vec<String>> {
+    let end = Instant::now() + time;
+    let mut broken = Vec::new();
+    loop {
+        let left = end.saturating_duration_since(Instant::now()).as_secs();
+        if left == 0 {
+            return Ok(broken);
+        }
+        let is_done = fuzz(target, program, left)?;
+        let crashes = keep_crashes(target)?;
+        let is_explained = !crashes.is_empty();
+        broken.extend(crashes);
+        if is_done || !is_explained || broken.len() >= MOST_CRASHES {
+            return Ok(broken);
+        }
+    }
+}
+
+/// Fuzzes for so many seconds, and counts the executions. Crashes stay in `fuzz/artifacts`. Returns whether there was
+/// none.
+fn fuzz(target: &str, program: &Path, seconds: u64) -> Result<bool> {
     let corpus = format!("fuzz/corpus/{target}");
     fs::create_dir_all(root().join(&corpus))?;
     fs::create_dir_all(root().join("fuzz/artifacts"))?;
@@ -122,15 +145,21 @@ fn fuzz(target: &str, program: &Path, seconds: u64) -> Result<()> {
         let from = text.len().saturating_sub(4_000);
         println!("{}", text.get(from..).unwrap_or(&text));
     }
-    executions::add(target, count)
+    executions::add(target, count)?;
+    Ok(ended.status.success())
 }
 
-/// Moves what broke a rule to `fuzz/crashes`. Returns the names.
+/// Moves what broke a rule to `fuzz/crashes`. Returns the names. What is only slow on a busy machine stays.
 fn keep_crashes(target: &str) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(root().join("fuzz/artifacts"))?.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with(&format!("{target}-")) {
+        let Some(kind) = name.strip_prefix(&format!("{target}-")) else {
+            continue;
+        };
+        if kind.starts_with("slow-unit-") {
+            println!("  slow: fuzz/artifacts/{name}");
+        } else {
             fs::rename(entry.path(), root().join("fuzz/crashes").join(&name))?;
             names.push(name);
         }

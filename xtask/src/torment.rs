@@ -31,7 +31,7 @@ pub(crate) struct Options {
     /// Only this case, to repeat a fault
     #[arg(long)]
     case: Option<u64>,
-    /// Also compare the time and memory for files of different sizes, which takes some minutes
+    /// Also compare the time and memory for files of different sizes, in up to half of the time
     #[arg(long)]
     growth: bool,
 }
@@ -42,7 +42,9 @@ pub(crate) struct Options {
 ///
 /// If a build fails, or at a fault.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let program = program::build_without_page(Speed::Dev)?;
+    // Enough of a page for the commands that write or serve it.
+    let page = root().join("tests/torment/page");
+    let program = program::build(&page, Speed::Dev)?;
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
     let any = since_1970.map_or(0, |since| since.as_secs());
     let mut words = vec![

@@ -16,9 +16,10 @@ use flate2::write::GzEncoder;
 use vramscope_synth::{Rng, pickle};
 
 use crate::child::{self, Ended};
-use crate::commands::{QUESTIONS, WRITERS, words};
+use crate::commands::{QUESTIONS, SERVER, WRITERS, words};
 use crate::damage::damage;
 use crate::extreme;
+use crate::interruptions;
 use crate::verdict;
 
 /// The most faults after which an attack ends: more would say the same.
@@ -90,6 +91,15 @@ fn gzip(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes)?;
     encoder.finish()
+}
+
+/// Removes a file or folder, if it is there.
+fn remove(path: &Path) -> std::io::Result<()> {
+    match path.is_dir() {
+        true => fs::remove_dir_all(path),
+        false if path.exists() => fs::remove_file(path),
+        false => Ok(()),
+    }
 }
 
 /// Something that a run did wrong.
@@ -212,6 +222,9 @@ impl<'a> Case<'a> {
         if fault.is_none() {
             fault = self.write(is_read)?;
         }
+        if fault.is_none() {
+            fault = self.interrupt()?;
+        }
         fault
             .map(|(command, what)| {
                 let file = keep.join(format!("{}-{}", self.seed, self.number));
@@ -254,6 +267,38 @@ impl<'a> Case<'a> {
         let again = self.child(&words("info FILE", out))?;
         let what = format!("what it wrote is refused: {}", again.stderr.trim());
         Ok((again.code() != Some(0)).then_some((command, what)))
+    }
+
+    /// Ends some of the runs early.
+    fn interrupt(&mut self) -> Result<Option<(String, String)>> {
+        let folder = self.folder.path().to_owned();
+        let (command, what) = match self.rng.below(10) {
+            0..2 => {
+                let question = *self.rng.pick(&QUESTIONS);
+                let words = words(question, NAME);
+                let code = self.child(&words)?.code();
+                self.runs += 1;
+                let what = interruptions::closed_pipe(self.program, &words, &folder, code)?;
+                (format!("{question} | true"), what)
+            }
+            2..4 => {
+                let (command, out, _) = *self.rng.pick(&WRITERS);
+                let command = format!("{command} {out}");
+                remove(&folder.join(out))?;
+                self.runs += 1;
+                let words = words(&command, NAME);
+                let rng = &mut self.rng;
+                let what = interruptions::interrupted(self.program, &words, &folder, rng)?;
+                (format!("{command} (interrupted)"), what)
+            }
+            4 => {
+                self.runs += 1;
+                let what = interruptions::served(self.program, &words(SERVER, NAME), &folder)?;
+                (SERVER.to_owned(), what)
+            }
+            _ => return Ok(None),
+        };
+        Ok(what.map(|what| (command, what)))
     }
 
     fn child(&mut self, words: &[String]) -> Result<Ended> {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -46,13 +46,31 @@ impl Ended {
     }
 }
 
+/// The file in its folder to which a run prints.
+pub(crate) const STDOUT: &str = ".stdout";
+const STDERR: &str = ".stderr";
+
 /// Runs the program in a folder, where its output stays in `.stdout` and `.stderr`.
 ///
 /// # Errors
 ///
 /// If it cannot be started.
 pub(crate) fn run(program: &Path, words: &[String], folder: &Path) -> Result<Ended> {
-    let (out, err) = (folder.join(".stdout"), folder.join(".stderr"));
+    let out = File::create(folder.join(STDOUT))?;
+    wait(start(program, words, folder, out.into())?, folder)
+}
+
+/// Starts the program under the limits.
+///
+/// # Errors
+///
+/// If it cannot be started.
+pub(crate) fn start(
+    program: &Path,
+    words: &[String],
+    folder: &Path,
+    stdout: Stdio,
+) -> Result<Child> {
     // The limits of the shell hold for the program that takes its place. Not every system has each of them.
     let script = format!(
         "ulimit -c 0; ulimit -v {ADDRESS_SPACE_KIB} 2>&-; ulimit -t {CPU_SECONDS}; ulimit -f {FILE_BLOCKS}; exec \"$0\" \"$@\""
@@ -65,9 +83,24 @@ pub(crate) fn run(program: &Path, words: &[String], folder: &Path) -> Result<End
         .current_dir(folder)
         .env("NO_COLOR", "1")
         .stdin(Stdio::null())
-        .stdout(File::create(&out)?)
-        .stderr(File::create(&err)?);
-    let child = command.spawn().context("cannot start sh")?;
+        .stdout(stdout)
+        .stderr(File::create(folder.join(STDERR))?);
+    command.spawn().context("cannot start sh")
+}
+
+/// Sends a signal such as `INT`. A program that has ended does not get it.
+pub(crate) fn send(signal: &str, child: &Child) {
+    let mut kill = Command::new("kill");
+    kill.args([&format!("-{signal}"), &child.id().to_string()]);
+    let _sent = kill.stderr(Stdio::null()).status();
+}
+
+/// Waits for the program.
+///
+/// # Errors
+///
+/// If that fails, or its output cannot be read.
+pub(crate) fn wait(child: Child, folder: &Path) -> Result<Ended> {
     let id = child.id();
     let (send, receive) = mpsc::channel();
     let waiting = thread::spawn(move || {
@@ -86,8 +119,8 @@ pub(crate) fn run(program: &Path, words: &[String], folder: &Path) -> Result<End
         .context("nobody waited for the program")??;
     Ok(Ended {
         status: is_over.then_some(ended.status),
-        stdout: std::fs::read(&out)?,
-        stderr: String::from_utf8_lossy(&std::fs::read(&err)?).into_owned(),
+        stdout: std::fs::read(folder.join(STDOUT))?,
+        stderr: String::from_utf8_lossy(&std::fs::read(folder.join(STDERR))?).into_owned(),
         cpu: ended.rusage.utime + ended.rusage.stime,
         resident_bytes: ended.rusage.maxrss,
     })

@@ -55,7 +55,7 @@ pub(crate) const QUESTIONS: [&str; 47] = [
 ];
 
 /// The commands that write a file: the words before it, its name, and whether vramscope reads it again.
-pub(crate) const WRITERS: [(&str, &str, bool); 24] = [
+pub(crate) const WRITERS: [(&str, &str, bool); 29] = [
     ("convert FILE -o", "out.pickle", true),
     ("convert FILE -o", "out.json", true),
     ("convert FILE -o", "out.json.gz", true),
@@ -69,6 +69,14 @@ pub(crate) const WRITERS: [(&str, &str, bool); 24] = [
         "out.parquet",
         false,
     ),
+    ("convert FILE --to parquet -o", "tables/", false),
+    ("convert FILE --to csv -o", "tables/", false),
+    ("convert FILE --anonymise -o", "out.json", true),
+    (
+        "convert FILE --anonymise --salt x -o",
+        "out.perfetto.json",
+        false,
+    ),
     ("cut FILE --range 2..9 -o", "out.pickle", true),
     ("cut FILE --range 0..1 -o", "out.json", true),
     ("anonymise FILE -o", "out.pickle", true),
@@ -76,6 +84,7 @@ pub(crate) const WRITERS: [(&str, &str, bool); 24] = [
     ("html FILE -o", "out.html", true),
     ("trace-plot FILE -o", "out.html", false),
     ("segment-plot FILE -o", "out.html", false),
+    ("profile-plot FILE -o", "out.html", false),
     ("plot FILE -o", "out.svg", false),
     ("plot FILE --view segments -o", "out.svg", false),
     ("plot FILE --view map -o", "out.svg", false),
@@ -85,6 +94,9 @@ pub(crate) const WRITERS: [(&str, &str, bool); 24] = [
     ("plot FILE -o", "out.png", false),
     ("convert FILE --range 1..4 -o", "out.pickle", true),
 ];
+
+/// The command that serves a file until a signal ends it.
+pub(crate) const SERVER: &str = "view --no-open FILE";
 
 /// The words of a command for a file.
 pub(crate) fn words(command: &str, file: &str) -> Vec<String> {

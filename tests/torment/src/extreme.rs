@@ -4,12 +4,14 @@ use serde_json::{Map, Value, json};
 use vramscope_synth::Rng;
 
 /// Texts that come out of files and must do no harm where they are shown.
-const TEXTS: [&str; 10] = [
+const TEXTS: [&str; 12] = [
     "",
     "main.py",
     "<script>alert(1)</script>",
     "\u{1b}[31mred",
     "a\n::error::b\rc",
+    "::error::b",
+    "a ##[error]b",
     "\u{202e}gpj.exe",
     "=cmd|' /C calc'!A0",
     "../../../etc/passwd",

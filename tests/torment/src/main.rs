@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! seed, number ─> damage | extreme | hostile ─> commands ─> child ─> verdict ─> a file kept per fault
+//!                                               interruptions ─┘
 //! shapes n, 4n ─> commands ─> child ─> growth
 //! ```
 //!
@@ -14,6 +15,7 @@ mod commands;
 mod damage;
 mod extreme;
 mod growth;
+mod interruptions;
 mod shapes;
 mod verdict;
 
@@ -50,7 +52,7 @@ struct Arguments {
     /// A file for the number of runs
     #[arg(long)]
     count: Option<PathBuf>,
-    /// Also compare the time and memory for files of different sizes
+    /// Also compare the time and memory for files of different sizes, in up to half of the time
     #[arg(long)]
     growth: bool,
 }
@@ -58,14 +60,16 @@ struct Arguments {
 fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
     let cases = Cases::new(&arguments.seeds, arguments.seed)?;
-    let deadline = Instant::now() + Duration::from_secs(arguments.seconds);
+    let start = Instant::now();
+    let time = Duration::from_secs(arguments.seconds);
+    let deadline = start + time;
     let numbers = match arguments.case {
         Some(only) => only..only.saturating_add(1),
         None => 0..u64::MAX,
     };
     let mut faults = Vec::new();
     if arguments.growth {
-        faults.extend(growth::measure(&arguments.program, deadline)?);
+        faults.extend(growth::measure(&arguments.program, start + time / 2)?);
     }
     let attacked = cases::attack(
         &cases,

@@ -1,5 +1,6 @@
 //! What every run must hold to, whatever the file.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
@@ -25,7 +26,7 @@ pub(crate) fn fault(words: &[String], ended: &Ended, folder: &Path) -> Option<St
     if !CODES.contains(&code) {
         return Some(format!("exit code {code}: {}", ended.stderr.trim()));
     }
-    for sign in ["panicked at", "internal error"] {
+    for sign in ["panicked at", "internal error", "built without the page"] {
         if ended.stderr.contains(sign) {
             return Some(ended.stderr.trim().to_owned());
         }
@@ -40,6 +41,23 @@ pub(crate) fn fault(words: &[String], ended: &Ended, folder: &Path) -> Option<St
         return Some("a command to a CI system in an error message".to_owned());
     }
     leftover(folder).or_else(|| wrong_answer(words, ended, code))
+}
+
+/// What an interrupted run did wrong: `before` are the files that were there.
+pub(crate) fn interrupted(ended: &Ended, before: &[OsString], folder: &Path) -> Option<String> {
+    if ended.stderr.contains("panicked at") {
+        return Some(ended.stderr.trim().to_owned());
+    }
+    let after = names(folder);
+    (after != before).then(|| format!("{after:?} where there was {before:?}"))
+}
+
+/// The files of a folder, by name.
+pub(crate) fn names(folder: &Path) -> Vec<OsString> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+    names.sort();
+    names
 }
 
 /// A partial file that stayed behind.
@@ -61,7 +79,15 @@ fn wrong_answer(words: &[String], ended: &Ended, code: i32) -> Option<String> {
         return Some("its text is not UTF-8".to_owned());
     };
     let is_text = !words.iter().any(|word| word == "--to" || word == "--csv");
-    (is_text && text.chars().any(is_control)).then(|| "control characters in a text".to_owned())
+    if !is_text {
+        return None;
+    }
+    if text.lines().any(is_command) {
+        return Some("a command to a CI system in a text".to_owned());
+    }
+    text.chars()
+        .any(is_control)
+        .then(|| "control characters in a text".to_owned())
 }
 
 /// Whether a terminal would take a character for an order, or show the text around it in another order.
@@ -71,5 +97,6 @@ fn is_control(character: char) -> bool {
 
 /// Whether a CI system would take a line for a command.
 fn is_command(line: &str) -> bool {
-    line.trim_start().starts_with("::")
+    let after = line.trim_start().strip_prefix("::");
+    after.is_some_and(|after| after.contains("::")) || line.contains("##[")
 }

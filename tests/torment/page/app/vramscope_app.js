@@ -1,0 +1,1 @@
+// The glue of the wasm module would be here.
