@@ -58,6 +58,7 @@ pub mod plot;
 pub mod raster;
 pub mod reserved;
 pub mod reserved_chart;
+pub mod restacked;
 pub mod ruler;
 pub mod scene;
 pub mod scroll;

@@ -81,6 +81,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         axis: file.axis,
         colour_by: state.colours(),
         theme: props.theme,
+        stacking: state.choices.lanes.stacking(state.view.picture()),
     };
     use_questions(session, &look, file.view());
     let Some((facts, view)) = file.facts().zip(file.view()) else {

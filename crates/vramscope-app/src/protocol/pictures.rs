@@ -7,6 +7,7 @@ use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::minimap;
 pub use vramscope_view::oom_marks::OomMark;
+use vramscope_view::restacked::Stacking;
 
 use super::details::{Composition, MomentFacts, Preview};
 use super::views::filter::FilterText;
@@ -24,6 +25,8 @@ pub struct Look {
     pub axis: Axis,
     pub colour_by: ColourBy,
     pub theme: ThemeName,
+    /// The order of the timeline's bands. The default in all other pictures.
+    pub stacking: Stacking,
 }
 
 /// Asks for a picture, which is attached as an `ImageBitmap`.

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::address::{DevicePlace, Pinned};
+use vramscope_view::restacked::Stacking;
 
 use super::graph::OpenGraphs;
 use super::view::DeviceView;
@@ -227,6 +228,7 @@ impl OpenFile {
             let (picture, axis) = (view.picture, view.axis);
             let after = lanes.bounds(facts, picture, axis);
             view.fit_heights(&before.bounds(facts, picture, axis), &after);
+            view.is_restacked = lanes.stacking != Stacking::default();
         }
     }
 

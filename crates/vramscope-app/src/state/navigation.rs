@@ -143,12 +143,13 @@ pub(super) fn centred(region: Region, x: f64, bounds: &Bounds) -> Region {
     visible(&all.fit_x(x - half, x + half, bounds))
 }
 
-/// The part of a picture with one allocation and air around it. In the segment timeline and in the packing only its
-/// life is fitted: it has no height in the one, and its height in the other is not known here.
+/// The part of a picture with one allocation and air around it. In the segment timeline, in the packing and in a
+/// timeline of another order than that of birth only its life is fitted: it has no height in the first, and its height
+/// in the others is not known here.
 pub(super) fn fitted(
     region: Region,
     place: &AllocationExtent,
-    (axis, picture): (Axis, Picture),
+    (axis, picture, is_restacked): (Axis, Picture, bool),
     bounds: &Bounds,
 ) -> Region {
     let moments = (f64::from(place.moments.0), f64::from(place.moments.1));
@@ -157,9 +158,9 @@ pub(super) fn fitted(
         Axis::Time => place.time_us.unwrap_or((region.x_min, region.x_max)),
     };
     let y = match picture {
-        Picture::Timeline => place.edges_bytes,
+        Picture::Timeline if !is_restacked => place.edges_bytes,
         Picture::Map => place.map_bytes,
-        Picture::Segments | Picture::Packing => {
+        Picture::Timeline | Picture::Segments | Picture::Packing => {
             let heights = (region.y_min_bytes, region.y_max_bytes);
             return Region {
                 y_min_bytes: heights.0,

@@ -106,6 +106,8 @@ pub struct DeviceView {
     /// The selection in places of the other axis, to be selected once its place on this one is known.
     pub range_from: Option<(Axis, (f64, f64))>,
     pub picture: Picture,
+    /// Whether the timeline is not in the order of birth.
+    pub(super) is_restacked: bool,
     /// The visible heights of the pictures that are not shown, by picture.
     heights: [Option<(f64, f64)>; 4],
     /// The figures of the selected range; `None` until the worker tells them.
@@ -138,6 +140,7 @@ impl DeviceView {
             came_from: None,
             range_from: None,
             picture: Picture::Timeline,
+            is_restacked: false,
             heights: [None; 4],
             selection: None,
             clicked: None,
@@ -326,7 +329,7 @@ impl DeviceView {
         let here = (self.picture, self.axis);
         self.region = match (&self.pin, &self.details) {
             (Some(Pin::Allocation(_)), Some(details)) => {
-                let shown = (axis, self.picture);
+                let shown = (axis, self.picture, self.is_restacked);
                 navigation::fitted(self.region, &details.place, shown, bounds)
             }
             (Some(Pin::Segment(pin)), _) if (pin.picture, pin.axis) == here => {

@@ -8,7 +8,7 @@ use vramscope_view::raster;
 
 use super::describe;
 use super::document::{Device, Document};
-use super::painter::{self, Painter, Under};
+use super::painter::{Painter, Under};
 use super::reserved;
 use crate::protocol::{
     self, Composition, DrawRequest, Hit, HitOf, HitOn, MinimapOf, OutlineColumns, OutlineOf,
@@ -21,14 +21,18 @@ const HIT_CALL_SITES: usize = 3;
 /// The most columns of a minimap: wider than any screen.
 const MOST_COLUMNS: u32 = 16_384;
 
-pub(super) fn outline(document: &Document, asked: &OutlineOf) -> Option<OutlineColumns> {
+pub(super) fn outline(
+    document: &Document,
+    painter: &mut Painter,
+    asked: &OutlineOf,
+) -> Option<OutlineColumns> {
     let OutlineOf { draw, thing } = asked;
     let device = document.device(draw.look.device)?;
     let is_known = match *thing {
         Thing::Allocation(allocation) => device.has(allocation),
         Thing::Segment(piece) => (piece as usize) < device.segments().len(),
     };
-    let points_px = is_known.then(|| painter::outline(device, draw, *thing))?;
+    let points_px = is_known.then(|| painter.outline(document, draw, *thing))?;
     Some(OutlineColumns {
         draw: draw.clone(),
         thing: *thing,

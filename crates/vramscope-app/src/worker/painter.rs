@@ -3,13 +3,14 @@
 use vramscope_view::extent::column_spans;
 use vramscope_view::map::{MapHit, MapRaster};
 use vramscope_view::raster::{Bands, ColumnSpan, Frame, Hit, Paint, TimelineRaster};
+use vramscope_view::restacked::{Restacked, Stacking};
 use vramscope_view::theme::Theme;
 use vramscope_view::viewport::Viewport;
 
 use super::colours::Colours;
 use super::document::{Device, Document};
 use super::reserved;
-use crate::protocol::{DrawRequest, Look, Picture, Thing};
+use crate::protocol::{Axis, DrawRequest, Look, Picture, Thing};
 
 /// Draws pictures. Keeps buffers, colours and the last frame.
 #[derive(Default)]
@@ -22,6 +23,8 @@ pub(super) struct Painter {
     pub(super) colours: Colours,
     /// A frame of one pixel, for places in other pictures than the last.
     probe: Frame,
+    /// The timeline in the order that the look asks for, if that is not the order of birth.
+    restacked: Option<(Look, Option<Restacked>)>,
 }
 
 /// The thing under a pixel.
@@ -66,9 +69,16 @@ impl Painter {
             });
             return Some(Under::Map(hit));
         }
-        let bands = stack(device, &draw.look);
+        self.restack(document, device, &draw.look);
+        let test = |restacked: Option<&Restacked>, frame: &Frame, view: &Viewport, x_px, y_px| {
+            let bands = stack(device, &draw.look);
+            match restacked {
+                None => Hit::test(&bands, frame, view, x_px, y_px),
+                Some(of) => of.named(Hit::test(&of.bands(bands), frame, view, x_px, y_px)),
+            }
+        };
         if self.drawn.as_ref() == Some(draw) {
-            let hit = Hit::test(&bands, &self.frame, view, x_px, y_px);
+            let hit = test(self.restacked(), &self.frame, view, x_px, y_px);
             return Some(Under::Band(hit));
         }
         // The page still shows another picture, stretched. One pixel of the asked one is drawn on its own.
@@ -86,9 +96,39 @@ impl Painter {
             viewport: pixel,
         };
         self.paint(document, device, &draw, &mut probe);
-        let hit = Hit::test(&bands, &probe, &pixel, 0, 0);
+        let hit = test(self.restacked(), &probe, &pixel, 0, 0);
         self.probe = probe;
         Some(Under::Band(hit))
+    }
+
+    /// Stacks the timeline as the look asks for, unless it is so already.
+    fn restack(&mut self, document: &Document, device: Device<'_>, look: &Look) {
+        // The order is the same on both axes.
+        let of = Look {
+            axis: Axis::default(),
+            ..look.clone()
+        };
+        if self
+            .restacked
+            .as_ref()
+            .is_some_and(|(known, _)| *known == of)
+        {
+            return;
+        }
+        let restacked = if look.stacking == Stacking::default() {
+            None
+        } else {
+            let found = document.matches(device, look.filter.as_ref());
+            let groups = self.colours.of(device, look);
+            let bands = device.bands(Axis::Events);
+            Restacked::new(&bands, groups, found.as_deref(), look.stacking)
+        };
+        self.restacked = Some((of, restacked));
+    }
+
+    /// The timeline as it was stacked last; `None` if that is the order of birth.
+    fn restacked(&self) -> Option<&Restacked> {
+        self.restacked.as_ref()?.1.as_ref()
     }
 
     fn paint(
@@ -111,6 +151,15 @@ impl Painter {
             let index = &device.reserved().index;
             self.raster
                 .draw(&bands, index, viewport, &paint(colours, None), frame);
+            return;
+        }
+        self.restack(document, device, look);
+        if let Some((_, Some(of))) = &self.restacked
+            && look.picture == Picture::Timeline
+        {
+            let paint = paint(&of.colours, of.matches.as_ref());
+            let bands = of.bands(bands);
+            self.raster.draw(&bands, &of.index, viewport, &paint, frame);
             return;
         }
         let matches = document.matches(device, look.filter.as_ref());
@@ -140,8 +189,30 @@ fn stack<'a>(device: Device<'a>, look: &Look) -> Bands<'a> {
     }
 }
 
-/// The outline of a thing in a picture, in its device px; empty if it is not in it.
-pub(super) fn outline(device: Device<'_>, draw: &DrawRequest, thing: Thing) -> Vec<(f64, f64)> {
+impl Painter {
+    /// The outline of a thing in a picture, in its device px; empty if it is not in it.
+    pub(super) fn outline(
+        &mut self,
+        document: &Document,
+        draw: &DrawRequest,
+        thing: Thing,
+    ) -> Vec<(f64, f64)> {
+        let DrawRequest { look, viewport } = draw;
+        let Some(device) = document.device(look.device) else {
+            return Vec::new();
+        };
+        self.restack(document, device, look);
+        let (Some(of), Thing::Allocation(id)) = (self.restacked(), thing) else {
+            return outline(device, draw, thing);
+        };
+        let bands = of.bands(stack(device, look));
+        let rows = of.row_of(id.index()).map_or(0..0, |row| row..row + 1);
+        ColumnSpan::outline(&column_spans(&bands, &of.index, viewport, rows))
+    }
+}
+
+/// The outline of a thing in a picture that is stacked in the order of birth.
+fn outline(device: Device<'_>, draw: &DrawRequest, thing: Thing) -> Vec<(f64, f64)> {
     let DrawRequest { look, viewport } = draw;
     let bands = stack(device, look);
     let rows = match (look.picture, thing) {

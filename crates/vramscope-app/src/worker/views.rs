@@ -48,7 +48,7 @@ pub(super) fn answer(
         // The worker itself answers these: pictures become bitmaps there, and files of graphs have no document.
         Question::Draw(_) | Question::Graph(_) => None,
         Question::Hit(of) => alone(of, answer::hit(document, painter, of)),
-        Question::Outline(of) => alone(of, answer::outline(document, of)),
+        Question::Outline(of) => alone(of, answer::outline(document, painter, of)),
         Question::Minimap(of) => alone(of, answer::minimap(document, of)),
         Question::Legend(of) => alone(of, painter.colours.legend(document, of)),
         Question::Moment(of) => alone(of, describe::placed_moment(document, of)),

@@ -85,6 +85,12 @@ pub(crate) struct Options {
     /// Dim allocations that do not match a filter (see `vramscope find`); its words cursor and range mean --at and --range
     #[arg(long, value_name = "FILTER")]
     filter: Option<String>,
+    /// Stack allocations of one colour together, the largest at the bottom [default: in the order of birth]
+    #[arg(long)]
+    by_colour: bool,
+    /// Stack only allocations that match the filter, instead of dimming the others
+    #[arg(long, requires = "filter")]
+    only_found: bool,
     /// Draw reserved memory, private pools and the device's capacity even if they leave little room for the rest
     #[arg(long)]
     reserved: bool,
@@ -186,7 +192,7 @@ impl Options {
     fn check(&self) -> Result<(), Failure> {
         use ViewKind::{Allocator, Compare, Flame, Map, Segments, Timeline};
         let over_time = [Timeline, Segments, Map];
-        let given: [(&str, bool, &[ViewKind]); 12] = [
+        let given: [(&str, bool, &[ViewKind]); 14] = [
             (
                 "range",
                 self.range.is_some(),
@@ -208,6 +214,8 @@ impl Options {
                 self.filter.is_some(),
                 &[Timeline, Map, Allocator, Flame],
             ),
+            ("by-colour", self.by_colour, &[Timeline]),
+            ("only-found", self.only_found, &[Timeline]),
             ("reserved", self.reserved, &[Timeline]),
             ("what", self.what.is_some(), &[Flame]),
             ("group-by", self.group_by.is_some(), &[Flame, Compare]),

@@ -15,7 +15,7 @@ const BLOCK: usize = 64;
 const EXACT_BYTES: u128 = 1 << 51;
 
 /// What is computed once per [`Bands`] and used by every frame.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct TimelineIndex {
     /// Rows sorted by birth; `None` if the rows themselves are.
     pub(super) by_birth: Option<Vec<u32>>,

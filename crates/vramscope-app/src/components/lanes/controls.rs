@@ -8,6 +8,7 @@ use crate::protocol::{DeviceFacts, Picture};
 use crate::state::typed_size::typed_capacity;
 use crate::state::{Action, Chosen, LanesChoices, lane_words};
 use vramscope_view::display;
+use vramscope_view::restacked::Stacking;
 
 #[derive(Properties, PartialEq)]
 pub(in crate::components) struct LineControlsProps {
@@ -44,7 +45,38 @@ pub(in crate::components) fn LineControls(props: &LineControlsProps) -> Html {
                     lines.pools, choose(LanesChoices { pools: Some(!lines.pools), ..*choices })) }
             }
             { capacity(props, lines.capacity_bytes.is_some(), &commands) }
+            if *picture == Picture::Timeline { { stacking(*choices, &commands) } }
         </section>
+    }
+}
+
+/// Switches for the order of the bands.
+fn stacking(choices: LanesChoices, commands: &Commands) -> Html {
+    let Stacking {
+        by_group,
+        only_found,
+    } = choices.stacking;
+    let choose = |stacking| {
+        commands.on::<Event>(Action::Choose(Chosen::Lanes(LanesChoices {
+            stacking,
+            ..choices
+        })))
+    };
+    let grouped = Stacking {
+        by_group: !by_group,
+        only_found,
+    };
+    let found = Stacking {
+        by_group,
+        only_found: !only_found,
+    };
+    html! {
+        <>
+            { switch("", "Stack by colour", String::new(), "All of one colour together, the largest at the bottom; else in the order of birth",
+                by_group, choose(grouped)) }
+            { switch("", "Stack only what is found", String::new(), "With a search: what does not match it is left out instead of dimmed",
+                only_found, choose(found)) }
+        </>
     }
 }
 
@@ -107,7 +139,7 @@ fn switch(
     html! {
         <label class="row" {title}>
             <span class="grow"><input type="checkbox" checked={is_on} {onchange} />
-                <span class={classes!("sample", class)} aria-hidden="true" />{ name }</span>
+                if !class.is_empty() { <span class={classes!("sample", class)} aria-hidden="true" /> }{ name }</span>
             <span class="number">{ value }</span>
         </label>
     }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use vramscope_view::plot::views::LinesOver;
 use vramscope_view::reserved::leaves_room;
+use vramscope_view::restacked::Stacking;
 
 use crate::protocol::{Axis, Bounds, DeviceFacts, Picture};
 
@@ -20,6 +21,8 @@ pub struct LanesChoices {
     pub pools: Option<bool>,
     /// The capacity that the user typed, in bytes.
     pub capacity_bytes: Option<u64>,
+    /// The order of the timeline's bands.
+    pub stacking: Stacking,
 }
 
 impl LanesChoices {
@@ -28,6 +31,16 @@ impl LanesChoices {
     pub fn known_capacity(&self, facts: &DeviceFacts) -> Option<u64> {
         let of_file = facts.lines.capacity.map(|capacity| capacity.bytes);
         self.capacity_bytes.or(of_file).filter(|&bytes| bytes > 0)
+    }
+
+    /// The order of a picture's bands, which only the timeline has.
+    #[must_use]
+    pub fn stacking(&self, picture: Option<Picture>) -> Stacking {
+        if picture == Some(Picture::Timeline) {
+            self.stacking
+        } else {
+            Stacking::default()
+        }
     }
 
     /// The lines over a picture.

@@ -7,6 +7,7 @@ use vramscope_view::colour::ColourMode;
 use vramscope_view::flame::NodeKey;
 use vramscope_view::plot::views::{AllocatorView, FlameView, LinesOver, OverTimeView, View};
 use vramscope_view::raster::Bands;
+use vramscope_view::restacked::Stacking;
 use vramscope_view::views::{Picture, ViewKind};
 
 use super::Options;
@@ -62,6 +63,10 @@ fn over_time(
         y_bytes: None,
         lines: LinesOver::of(**device, picture, options.reserved),
         is_folded: false,
+        stacking: Stacking {
+            by_group: options.by_colour,
+            only_found: options.only_found,
+        },
     })
 }
 

@@ -16,6 +16,7 @@ use crate::map::{Lanes, MemoryMap};
 use crate::plot::{Legend, LegendLine, OverTime, Plot, PlotError, Stack};
 use crate::raster::{Bands, TimelineIndex};
 use crate::reserved::leaves_room;
+use crate::restacked::{Restacked, Stacking};
 use crate::segment_bands::SegmentBands;
 use crate::theme::Theme;
 use crate::views::Picture;
@@ -37,6 +38,9 @@ pub struct OverTimeView {
     pub lines: LinesOver,
     /// Whether the lanes of named ranges are folded although they have room.
     pub is_folded: bool,
+    /// Order of the timeline's bands.
+    #[serde(default)]
+    pub stacking: Stacking,
 }
 
 /// Lines drawn over a picture.
@@ -147,7 +151,17 @@ impl Drawing<'_> {
             legend_title: &self.live_title(),
             legend: &self.live_legend(&groups, peak_moment),
         };
-        let content = self.content(Stack::Bands(self.index), self.bands, &groups);
+        let found = self.subject.found();
+        let Some(of) = Restacked::new(self.bands, &groups, found, self.view.stacking) else {
+            let content = self.content(Stack::Bands(self.index), self.bands, &groups);
+            return self.file(words, content);
+        };
+        let bands = of.bands(*self.bands);
+        let content = OverTime {
+            matches: of.matches.as_ref(),
+            colours: &of.colours,
+            ..self.content(Stack::Bands(&of.index), &bands, &groups)
+        };
         self.file(words, content)
     }
 
