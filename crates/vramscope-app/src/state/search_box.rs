@@ -51,14 +51,14 @@ pub fn split(text: &str, span: &Range<usize>) -> (String, String, String) {
     (part(0..start), part(start..end), part(end..text.len()))
 }
 
-/// `12 matches, 3.10 GiB`, with their most bytes at one time.
+/// `12 matches, at most 3.10 GiB`: the most bytes of them at one time.
 #[must_use]
 pub fn found_text(found: &SearchResult) -> String {
     let matches = &found.matches;
     match matches.count {
         0 => "no matches".to_owned(),
         count => format!(
-            "{}, {}",
+            "{}, at most {}",
             count_of(count, "match", "matches"),
             display::bytes(matches.highest_bytes)
         ),
@@ -145,7 +145,7 @@ mod tests {
             moment: 7,
             notes: Vec::new(),
         };
-        assert_eq!(found_text(&found), "1,204 matches, 3.00 GiB");
+        assert_eq!(found_text(&found), "1,204 matches, at most 3.00 GiB");
         assert_eq!(
             showing(&found, false),
             "showing 1,204 of 50,000 allocations, 2.09 of 31.2 GiB at the peak"

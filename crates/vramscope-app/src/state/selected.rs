@@ -84,6 +84,11 @@ impl Places {
             .unwrap_or((0, self.cursor.unwrap_or(self.peak).min(self.end)))
     }
 
+    /// Whether the recording has no trace: the dump is its only moment.
+    fn is_state(&self) -> bool {
+        self.end <= 1
+    }
+
     /// The range, or the whole recording without one.
     #[must_use]
     pub fn range_or_all(&self) -> Moments {
@@ -109,7 +114,9 @@ impl Places {
     pub fn exact_words(&self, selection: Selection) -> String {
         let words = self.words(selection);
         match selection {
-            Selection::LiveAt(moment) if moment > 0 && [self.peak, self.end].contains(&moment) => {
+            Selection::LiveAt(moment)
+                if !self.is_state() && moment > 0 && [self.peak, self.end].contains(&moment) =>
+            {
                 format!("{words}, {}", display::event(u64::from(moment)))
             }
             _ => words,
@@ -128,6 +135,7 @@ impl Places {
         };
         match selection {
             Selection::All => "all".to_owned(),
+            Selection::LiveAt(_) if self.is_state() => "live at the dump".to_owned(),
             Selection::LiveAt(moment) if moment == self.peak => "live at the peak".to_owned(),
             Selection::LiveAt(moment) if moment == self.end => "live at the end".to_owned(),
             Selection::LiveAt(0) => "live at the start".to_owned(),

@@ -48,7 +48,7 @@ pub(super) fn Legend(props: &LegendProps) -> Html {
     };
     let is_of_segments = of.picture == Picture::Segments;
     let what = match (is_of_segments, of.selection) {
-        (true, None) => "Reserved at the peak".to_owned(),
+        (true, None) => places.words_of_segments(Selection::LiveAt(places.peak)),
         (true, Some(selection)) => places.words_of_segments(selection),
         (false, selection) => places.words(selection.unwrap_or(Selection::LiveAt(places.peak))),
     };

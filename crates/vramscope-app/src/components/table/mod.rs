@@ -173,12 +173,21 @@ fn limits(commands: &Commands, props: &ViewProps) -> Html {
 /// Totals of all rows of the table.
 fn sums(props: &ViewProps, window: &TableWindow) -> Html {
     let totals = &window.totals;
-    let place = if props.view.cursor_moment().is_some() {
-        "at the cursor"
-    } else {
-        "at the peak"
+    let has_trace = props.file.facts().is_some_and(|facts| facts.has_trace);
+    let place = match props.view.cursor_moment() {
+        _ if !has_trace => "at the dump",
+        Some(_) => "at the cursor",
+        None => "at the peak",
     };
     let live = format!("{} live {place}", display::bytes(totals.live_bytes));
+    if !has_trace {
+        return html! {
+            <>
+                <b>{ sentences::count_of(totals.count, "allocation", "allocations") }</b>
+                <span title={display::bytes_exact(totals.live_bytes)}>{ " · " }{ live }</span>
+            </>
+        };
+    }
     let highest = format!("at most {} at once", display::bytes(totals.highest_bytes));
     let all = format!("{} requested over time", display::bytes(totals.bytes));
     html! {
