@@ -34,24 +34,36 @@ pub struct Tick {
 
 const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
-/// At most `most` ticks (at least 2) of the y axis. They are powers of two bytes apart, so that
-/// they fall on round numbers of KiB, MiB or GiB; all labels have the same unit.
+/// At most `most` ticks (at least 2) of the y axis; all labels have the same unit. They are powers of two bytes apart,
+/// so that they fall on round numbers of KiB, MiB or GiB. Where those have five digits and more, they are round decimals
+/// of the next unit instead.
 #[must_use]
 pub fn y_ticks(view: &Viewport, most: usize) -> Vec<Tick> {
     let (min, max) = (view.y_min_bytes.max(0.0), view.y_max_bytes);
     if !max.is_finite() || max <= min {
         return Vec::new();
     }
-    let step = 2_f64
-        .powf(((max - min) / most.max(2) as f64).log2().ceil())
-        .max(1.0);
+    let least = (max - min) / most.max(2) as f64;
+    let mut step = 2_f64.powf(least.log2().ceil()).max(1.0);
     // A step of 512 MiB reads well in GiB (0.5, 1, 1.5), a step of 64 MiB does not.
-    let unit = (((step.log2() + 2.0) / 10.0).floor() as usize).min(UNITS.len() - 1);
-    let unit_bytes = 1024_f64.powi(unit as i32);
+    let mut unit = (((step.log2() + 2.0) / 10.0).floor() as usize).min(UNITS.len() - 1);
+    let mut unit_bytes = 1024_f64.powi(unit as i32);
+    let mut digits = None;
+    if max / unit_bytes >= 10_000.0 && unit + 1 < UNITS.len() {
+        unit += 1;
+        unit_bytes *= 1024.0;
+        let of_unit = nice_step(least / unit_bytes);
+        step = of_unit * unit_bytes;
+        digits = Some((-of_unit.log10()).ceil().clamp(0.0, 9.0) as usize);
+    }
+    let label = |at: f64| match digits {
+        None => decimal(at / unit_bytes),
+        Some(digits) => format!("{:.digits$}", at / unit_bytes),
+    };
     multiples(min, max, step)
         .map(|at| Tick {
             at,
-            label: format!("{} {}", decimal(at / unit_bytes), UNITS[unit]),
+            label: format!("{} {}", label(at), UNITS[unit]),
         })
         .collect()
 }
@@ -210,6 +222,11 @@ mod tests {
         );
         assert_eq!(y(0.0, 1.6 * GIB), ["0 GiB", "0.5 GiB", "1 GiB", "1.5 GiB"]);
         assert_eq!(y(3.0 * GIB, 3.2 * GIB)[..2], ["3,072 MiB", "3,136 MiB"]);
+        assert_eq!(y(18.28 * GIB, 18.6 * GIB)[..2], ["18.3 GiB", "18.4 GiB"]);
+        assert_eq!(
+            y(18.28 * GIB, 18.283 * GIB)[1..3],
+            ["18.281 GiB", "18.282 GiB"]
+        );
         assert_eq!(y(0.0, 512.0), ["0 B", "128 B", "256 B", "384 B", "512 B"]);
     }
 

@@ -54,14 +54,22 @@ impl Envelope {
     }
 }
 
-/// Least share of the height that the picture keeps when a line above it is drawn by default.
-const LEAST_PICTURE: f64 = 0.6;
+/// Least share of the height that the picture keeps when the capacity above it is drawn by default.
+const LEAST_BELOW_CAPACITY: f64 = 0.6;
+/// The same for reserved memory. It is less, because how far that is above the picture is what one wants to know.
+const LEAST_BELOW_RESERVED: f64 = 0.25;
 
-/// Whether a line at `line_bytes` is drawn by default over a picture of height `picture_bytes`:
-/// only if the picture keeps a large share of the height.
+/// Whether the capacity is drawn by default over a picture of height `picture_bytes`: only if the picture keeps a large
+/// share of the height.
 #[must_use]
-pub fn leaves_room(line_bytes: u64, picture_bytes: u64) -> bool {
-    line_bytes as f64 * LEAST_PICTURE <= picture_bytes as f64
+pub fn capacity_leaves_room(capacity_bytes: u64, picture_bytes: u64) -> bool {
+    capacity_bytes as f64 * LEAST_BELOW_CAPACITY <= picture_bytes as f64
+}
+
+/// Whether reserved memory is drawn by default over a picture of height `picture_bytes`.
+#[must_use]
+pub fn reserved_leaves_room(reserved_bytes: u64, picture_bytes: u64) -> bool {
+    reserved_bytes as f64 * LEAST_BELOW_RESERVED <= picture_bytes as f64
 }
 
 /// The highest value of `steps` per device px column of the viewport; empty without steps.

@@ -24,7 +24,7 @@ pub(super) fn ErrorCard(props: &ErrorCardProps) -> Html {
     html! {
         <section class="card failed" role="alert">
             <h2><Glyph icon={Icon::Warning} /> <span>{ props.name.clone() }</span></h2>
-            <p class="what">{ &failure.message }</p>
+            <p class="what">{ sentences::capital(&failure.message) }</p>
             if !failure.advice.is_empty() { <p>{ &failure.advice }</p> }
             if !places.is_empty() {
                 <dl class="rows">
@@ -32,8 +32,10 @@ pub(super) fn ErrorCard(props: &ErrorCardProps) -> Html {
                 </dl>
             }
             if !failure.head.is_empty() {
-                <h3>{ "The first bytes" }</h3>
-                <pre class="hex" tabindex="0">{ sentences::hex_dump(&failure.head) }</pre>
+                <details>
+                    <summary>{ "The first bytes" }</summary>
+                    <pre class="hex" tabindex="0">{ sentences::hex_dump(&failure.head) }</pre>
+                </details>
             }
             <div class="row">
                 <CopyButton text={sentences::failure_text(&props.name, failure)} what="this message" with_word=true />

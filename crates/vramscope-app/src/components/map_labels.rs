@@ -8,8 +8,6 @@ use crate::engine::Session;
 use crate::protocol::views::segments::MapLanesOf;
 use crate::state::Region;
 use vramscope_core::model::DeviceIndex;
-use vramscope_view::axes::{Tick, y_ticks};
-use vramscope_view::chart::most_y_ticks;
 use vramscope_view::map::{GroupMark, LaneMark, MapLabel, MapLabels};
 
 #[derive(Properties, PartialEq)]
@@ -18,8 +16,6 @@ pub(super) struct MapLabelListProps {
     pub(super) device: DeviceIndex,
     pub(super) area: PlotArea,
     pub(super) region: Region,
-    /// Whether the y axis is labelled in bytes instead of addresses.
-    pub(super) bytes_axis: bool,
 }
 
 /// The labels of the visible part.
@@ -31,27 +27,10 @@ pub(super) fn MapLabelList(props: &MapLabelListProps) -> Html {
     match answered.and_then(|answered| answered.answer) {
         Some(lanes) => {
             let (area, region) = (&props.area, props.region);
-            if props.bytes_axis {
-                html! { <>{ byte_labels(area, region) }{ map_labels(&[], &lanes.groups, area, region) }</> }
-            } else {
-                map_labels(&lanes.lanes, &lanes.groups, area, region)
-            }
+            map_labels(&lanes.lanes, &lanes.groups, area, region)
         }
         None => Html::default(),
     }
-}
-
-/// Labels in bytes, at the ticks of an axis.
-fn byte_labels(area: &PlotArea, region: Region) -> Html {
-    let size = area.size_px();
-    let viewport = region.viewport(size);
-    let label = |tick: &Tick| {
-        let (left, top) = area.to_css((0.0, viewport.y_px(tick.at)));
-        let style = format!("width:{}px;top:{top}px", left - 6.0);
-        html! { <div class="lane-label height" {style}>{ &tick.label }</div> }
-    };
-    let ticks = y_ticks(&viewport, most_y_ticks(size.1, area.pixel_ratio));
-    html! { <div class="lane-labels">{ for ticks.iter().map(label) }</div> }
 }
 
 /// The labels of visible lanes and groups.

@@ -41,10 +41,6 @@ pub(super) struct TimelineProps {
     /// Scale of this picture's heights, relative to `view` and `bounds`.
     #[prop_or(1.0)]
     pub(super) y_scale: f64,
-    /// Whether the map's y axis is labelled in bytes instead of addresses, because another picture
-    /// is beside it.
-    #[prop_or_default]
-    pub(super) bytes_axis: bool,
 }
 
 impl TimelineProps {
@@ -104,7 +100,7 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
                     capacity_bytes={props.capacity_bytes} ruler_mode={props.ruler_mode} {draft} />
                 { map_labels(&[], &props.groups, &area, region) }
                 if props.look.picture == Picture::Map {
-                    <MapLabelList session={props.session.clone()} device={props.look.device} {area} {region} bytes_axis={props.bytes_axis} />
+                    <MapLabelList session={props.session.clone()} device={props.look.device} {area} {region} />
                 }
                 <Marks {area} {region} cursor_x={props.view.cursor_x()} range={props.view.range} minimap={props.minimap.clone()}
                     draft={draft.filter(|(kind, ..)| *kind == DragKind::Range)} />

@@ -48,7 +48,10 @@ pub(super) struct VirtualListProps {
     /// Called when a row is clicked; by default as if it were reached with keys.
     #[prop_or_default]
     pub(super) on_click: Option<Callback<u32>>,
-    /// Called when a row is double-clicked, or Enter is pressed on it.
+    /// Called when Enter is pressed on a row.
+    #[prop_or_default]
+    pub(super) on_enter: Callback<u32>,
+    /// Called when a row is double-clicked.
     #[prop_or_default]
     pub(super) on_open: Callback<u32>,
     /// A header that stays above the rows and scrolls sideways with them.
@@ -152,7 +155,7 @@ fn one_row(props: &VirtualListProps, row: u32) -> Html {
 /// Arrow, page and end keys move the active row; Enter opens it.
 fn on_key(props: &VirtualListProps, list: Scroll) -> Callback<KeyboardEvent> {
     let (rows, active) = (props.rows, props.active);
-    let (on_active, on_open) = (props.on_active.clone(), props.on_open.clone());
+    let (on_active, on_enter) = (props.on_active.clone(), props.on_enter.clone());
     Callback::from(move |event: KeyboardEvent| {
         if event.ctrl_key() || event.meta_key() || event.alt_key() || rows == 0 {
             return;
@@ -169,7 +172,7 @@ fn on_key(props: &VirtualListProps, list: Scroll) -> Callback<KeyboardEvent> {
             "Enter" => {
                 if let Some(row) = active {
                     event.prevent_default();
-                    on_open.emit(row);
+                    on_enter.emit(row);
                 }
                 return;
             }

@@ -92,7 +92,7 @@ pub(super) fn Events(props: &EventsProps) -> Html {
             <Jumps session={props.session.clone()} look={props.look.clone()} moment={props.moment} last={props.last}
                 has_search={props.has_search} ooms={props.ooms} pinned={props.pinned.clone()} />
             <VirtualList label="Events" rows={props.last.saturating_add(1)} row_px={ROW_PX} {row} {row_classes}
-                active={Some(props.moment)} {on_window} {on_active} on_click={on_choose.clone()} on_open={on_choose} takes_focus=true />
+                active={Some(props.moment)} {on_window} {on_active} on_click={on_choose.clone()} on_enter={on_choose} takes_focus=true />
         </div>
     }
 }

@@ -3,6 +3,7 @@
 use vramscope_core::analysis::report::findings::{
     Evidence, Figure, Finding, FindingTable, Severity,
 };
+use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_view::display;
 use yew::prelude::*;
 
@@ -22,6 +23,7 @@ pub(super) struct CardsProps {
     /// The flame graph's choices, which a link to evidence changes.
     pub(super) choices: FlameChoices,
     pub(super) has_trace: bool,
+    pub(super) segments: SegmentsKnown,
 }
 
 /// All findings.
@@ -32,7 +34,9 @@ pub(super) fn Cards(props: &CardsProps) -> Html {
         <section class="findings">
             <h3>{ "Findings" }</h3>
             if props.findings.is_empty() {
-                <p class="muted">{ if props.has_trace {
+                <p class="muted">{ if props.segments == SegmentsKnown::Doubtful {
+                    "The segments of this file do not hold what is live, so what looks wrong in them cannot be told."
+                } else if props.has_trace {
                     "Nothing found that looks wrong. Looked for: failed requests and retries, fragmentation, frees that wait for other \
                      streams, idle pools, streams and segments, rounding; and, where the program names its steps, growth from step to \
                      step and memory that is never freed."

@@ -113,7 +113,7 @@ fn Found(props: &FoundProps) -> Html {
             }
             <div class={classes!("columns", findings.is_empty().then_some("calm"))}>
                 <div class="column">
-                    <Cards {findings} choices={props.choices.clone()} colours={props.colours.clone()} has_trace={found.has_trace} />
+                    <Cards {findings} choices={props.choices.clone()} colours={props.colours.clone()} has_trace={found.has_trace} segments={found.segments} />
                     if !props.notes.is_empty() {
                         <section class="recording">
                             <h3>{ "About the recording" }</h3>

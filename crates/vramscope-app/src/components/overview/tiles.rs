@@ -3,7 +3,7 @@
 use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::memory::gap::Gap;
 use vramscope_core::analysis::report::findings::place_label;
-use vramscope_core::analysis::report::overview::{GapAt, Occasion, Overview};
+use vramscope_core::analysis::report::overview::{GapAt, Occasion, Overview, SegmentsKnown};
 use vramscope_view::display;
 use yew::prelude::*;
 
@@ -36,7 +36,8 @@ pub(super) fn Tiles(props: &TilesProps) -> Html {
     };
     let mut tiles = vec![peak(&commands, found)];
     tiles.extend(at(Occasion::ReservedPeak).map(|at| reserved(&commands, found, at)));
-    if let Some(at) = at(Occasion::Peak) {
+    // Segments that lack what is live have no figures of what is idle in them.
+    if let Some(at) = at(Occasion::Peak).filter(|_| found.segments != SegmentsKnown::Doubtful) {
         tiles.push(gap(found, &at.gap));
         tiles.push(largest(found, &at.gap));
     }

@@ -93,7 +93,7 @@ pub(super) fn TableView(props: &ViewProps) -> Html {
             </div>
             <div class="table-rows">
                 <VirtualList key={format!("{:?} {}", order.column, order.is_descending)} label="Allocations" {rows} row_px={ROW_PX} head_px={HEAD_PX} {header} {row}
-                    active={*active} on_active={active.on_active()} {row_classes} {on_window} {on_open} takes_focus=true />
+                    active={*active} on_active={active.on_active()} on_enter={active.on_active()} {row_classes} {on_window} {on_open} takes_focus=true />
                 if rows == 0 && shown.is_some() {
                     <p class="table-empty">{ empty(props) }</p>
                 }

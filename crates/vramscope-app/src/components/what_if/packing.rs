@@ -73,7 +73,7 @@ pub(super) fn PackingPanel(props: &PackingPanelProps) -> Html {
             </figure>
             <figure aria-label="Real memory map">
                 <figcaption>{ real_words(planned) }</figcaption>
-                <Timeline {session} look={real} {bounds} {view} {box_mode} {ruler_mode} {minimap} bytes_axis=true />
+                <Timeline {session} look={real} {bounds} {view} {box_mode} {ruler_mode} {minimap} />
             </figure>
         </div>
         <p class="foot muted">
@@ -151,7 +151,7 @@ fn real_words(planned: &Planned) -> Html {
         <span><strong>{ "Real memory map" }</strong>
             if let Some(reserved) = planned.plan.real_bytes() {
                 { " " }<span title={sentences::exact_bytes(reserved)}>{ display::bytes(reserved) }</span>
-                <span class="muted">{ " reserved at most" }</span>
+                <span class="muted">{ " reserved at most, by address" }</span>
             } else {
                 <span class="muted">{ if planned.plan.segments == SegmentsKnown::Doubtful { " · segments not all recorded" } else { " · how much was reserved is not known" } }</span>
             }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use vramscope_view::plot::views::LinesOver;
-use vramscope_view::reserved::leaves_room;
+use vramscope_view::reserved::{capacity_leaves_room, reserved_leaves_room};
 use vramscope_view::restacked::Stacking;
 
 use crate::protocol::{Axis, Bounds, DeviceFacts, Picture};
@@ -51,13 +51,15 @@ impl LanesChoices {
             Picture::Segments => facts.peak_reserved_bytes,
             Picture::Map | Picture::Packing => return LinesOver::default(),
         };
-        let leaves_room = |bytes: u64| leaves_room(bytes, height);
         let reserved = picture == Picture::Timeline
             && facts.peak_reserved_bytes > 0
             && self
                 .reserved
-                .unwrap_or_else(|| leaves_room(facts.peak_reserved_bytes));
-        let is_shown = |&bytes: &u64| self.capacity.unwrap_or_else(|| leaves_room(bytes));
+                .unwrap_or_else(|| reserved_leaves_room(facts.peak_reserved_bytes, height));
+        let is_shown = |&bytes: &u64| {
+            self.capacity
+                .unwrap_or_else(|| capacity_leaves_room(bytes, height))
+        };
         LinesOver {
             reserved,
             pools: picture == Picture::Timeline

@@ -15,7 +15,7 @@ use crate::groups::Groups;
 use crate::map::{Lanes, MemoryMap};
 use crate::plot::{Legend, LegendLine, OverTime, Plot, PlotError, Stack};
 use crate::raster::{Bands, TimelineIndex};
-use crate::reserved::leaves_room;
+use crate::reserved::{capacity_leaves_room, reserved_leaves_room};
 use crate::restacked::{Restacked, Stacking};
 use crate::segment_bands::SegmentBands;
 use crate::theme::Theme;
@@ -65,8 +65,10 @@ impl LinesOver {
             Picture::Segments => peak_reserved,
             Picture::Map | Picture::Packing => return Self::default(),
         };
-        let fits = |bytes: &u64| *bytes > 0 && (is_asked || leaves_room(*bytes, height));
-        let reserved = picture == Picture::Timeline && fits(&peak_reserved);
+        let reserved = picture == Picture::Timeline
+            && peak_reserved > 0
+            && (is_asked || reserved_leaves_room(peak_reserved, height));
+        let fits = |bytes: &u64| *bytes > 0 && (is_asked || capacity_leaves_room(*bytes, height));
         let known = device.capacity();
         Self {
             reserved,
