@@ -21,6 +21,7 @@ pub(super) enum Icon {
     Overview,
     Plus,
     Segments,
+    Share,
     Sun,
     System,
     Table,
@@ -51,6 +52,7 @@ impl Icon {
             Self::Overview => "M2.5 9.5V13h3V9.5zM6.5 6v7h3V6zM10.5 3v10h3V3z",
             Self::Plus => "M8 3v10M3 8h10",
             Self::Segments => "M2 13.5h12M2 11h4V8.5h4V11h4M2 8h4V5.5h4V3h4",
+            Self::Share => "M8 10V2M4.8 5L8 1.8 11.2 5M4.8 7.5H2.5V14h11V7.5h-2.3",
             Self::Sun => {
                 "M8 11a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM8 1.5v1M8 13.5v1M1.5 8h1M13.5 8h1M3.4 3.4l.7.7M11.9 11.9l.7.7M3.4 12.6l.7-.7M11.9 4.1l.7-.7"
             }

@@ -1,9 +1,10 @@
 //! The layout of lanes and their ranges, and what is under the pointer.
 
 use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::roles::Role;
 
 use super::{Item, LEAST_CSS};
-use crate::colour::{Rgb, distinct_colour, stable_hash};
+use crate::colour::{Rgb, distinct_colour, role_colour, stable_hash};
 use crate::theme::Theme;
 use crate::viewport::Viewport;
 
@@ -160,7 +161,13 @@ pub fn elided(label: &str, width_css: f64) -> Option<String> {
 #[must_use]
 pub fn lane_fill(theme: &Theme, name: &str) -> (Rgb, Rgb) {
     let pattern: String = name.chars().filter(|c| !c.is_ascii_digit()).collect();
-    let full = distinct_colour(theme, stable_hash(&pattern));
+    let full = match pattern.as_str() {
+        // What a phase leaves most of has the same colour below.
+        "forward" => role_colour(theme, Role::Activation),
+        "backward" => role_colour(theme, Role::Gradient),
+        "optimizer" => role_colour(theme, Role::OptimizerState),
+        _ => distinct_colour(theme, stable_hash(&pattern)),
+    };
     let pale = std::array::from_fn(|c| {
         let (ground, ink) = (u32::from(theme.background[c]), u32::from(full[c]));
         ((ground * 68 + ink * 32) / 100) as u8

@@ -47,7 +47,7 @@ pub(in crate::components) fn ShareMenu(props: &ShareMenuProps) -> Html {
     html! {
         <div class="share" onkeydown={Callback::from(keep_escape(*is_open))}>
             <button type="button" class="square" popovertarget={MENU_ID} title="Link and downloads" aria-label="Link and downloads">
-                <Glyph icon={Icon::Download} />
+                <Glyph icon={Icon::Share} />
             </button>
             <div id={MENU_ID} popover="auto" class="popover" {ontoggle}>
                 if *is_open { <Items key={props.session.id().0} ..props.clone() /> }
