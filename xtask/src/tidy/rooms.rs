@@ -119,6 +119,7 @@ const ORDERS: [Order; 10] = [
                 "moment_facts",
                 "oom_marks",
                 "reserved",
+                "restacked",
                 "ruler",
                 "segment_bands",
                 "step_marks",

@@ -68,11 +68,9 @@ struct ReadyFileProps {
     theme: ThemeName,
 }
 
-/// The views of a file that is ready.
-#[component]
-fn ReadyFile(props: &ReadyFileProps) -> Html {
-    let (state, file, session) = (&props.state, &props.file, &props.session);
-    let look = Look {
+/// How the pictures of the shown device look.
+fn look(state: &State, file: &OpenFile, theme: ThemeName) -> Look {
+    Look {
         device: file.facts().map_or(0, |facts| facts.device),
         // Views without a picture over the x axis have the timeline's legend.
         picture: state.view.picture().unwrap_or_default(),
@@ -80,9 +78,16 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         packing: 0,
         axis: file.axis,
         colour_by: state.colours(),
-        theme: props.theme,
+        theme: theme,
         stacking: state.choices.lanes.stacking(state.view.picture()),
-    };
+    }
+}
+
+/// The views of a file that is ready.
+#[component]
+fn ReadyFile(props: &ReadyFileProps) -> Html {
+    let (state, file, session) = (&props.state, &props.file, &props.session);
+    let look = look(state, file, props.theme);
     use_questions(session, &look, file.view());
     let Some((facts, view)) = file.facts().zip(file.view()) else {
         return html! {
