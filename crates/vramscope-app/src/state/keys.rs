@@ -84,6 +84,10 @@ pub const HELP: &[(&str, &[HelpLine])] = &[
                 &[",", "."],
                 "pin the allocation below or above, at the cursor or the peak",
             ),
+            (
+                &["E"],
+                "pin the event at the end of the range, else at the cursor, else of the peak",
+            ),
             (&["I"], "fold the details panel away, and back"),
             (
                 &["Escape"],
@@ -244,6 +248,7 @@ pub fn command(press: &Press, state: &State) -> Option<Command> {
             Axis::Time => Axis::Events,
         }),
         "i" | "I" => Action::Details(!state.details_open),
+        "e" | "E" => Action::ChooseEvent(state.places()?.ends().1),
         _ if state.view.picture().is_none() => return None,
         "b" | "B" => Action::BoxMode(!state.box_mode),
         "m" | "M" => Action::RulerMode(!state.ruler_mode),

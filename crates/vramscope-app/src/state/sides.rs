@@ -126,8 +126,8 @@ fn selection(what: SideWhat, places: &Places) -> Selection {
 pub fn word(what: SideWhat, places: &Places) -> String {
     let selected = match (what, places.range) {
         (SideWhat::Event(_), _) => return "live after event …".to_owned(),
-        (SideWhat::SelectedFirst, Some(_)) => "live where the range begins",
-        (SideWhat::SelectedLast, Some(_)) => "live where the range ends",
+        (SideWhat::SelectedFirst, Some(_)) => "where the range begins",
+        (SideWhat::SelectedLast, Some(_)) => "where the range ends",
         (SideWhat::SelectedFirst | SideWhat::SelectedLast, None) => {
             return format!("selected: {}", places.words(selection(what, places)));
         }

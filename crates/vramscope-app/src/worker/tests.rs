@@ -11,8 +11,9 @@ use super::opened;
 use super::painter::Painter;
 use super::views::{self, Caches};
 use crate::protocol::{
-    Answer, Ask, Axis, ColourBy, DetailsOf, DrawRequest, HitOf, HitOn, LegendOf, Look, MinimapOf,
-    NoteLevel, OutlineOf, Reply, ThemeName, Thing, Viewport, from_text, to_text,
+    Answer, Ask, Axis, ColourBy, DetailsOf, DrawRequest, EventOf, HitOf, HitOn, LegendOf, Look,
+    MinimapOf, NoteLevel, OutlineOf, PreviewsOf, Reply, ThemeName, Thing, Viewport, from_text,
+    to_text,
 };
 
 const WIDTH_PX: u32 = 240;
@@ -141,6 +142,12 @@ fn ask_all(document: &Document, painter: &mut Painter, look: &Look, path: &Path)
         panic!("{path:?}")
     };
     assert_eq!(legend.is_empty(), known.peak_bytes() == 0, "{path:?}");
+    let events = known.history.event_count;
+    for moment in [0, 1, events / 2, events, events + 1] {
+        let event = ask(EventOf { device, moment }, document, painter);
+        let is_there = (1..=events).contains(&moment);
+        assert_eq!(event.is_some(), is_there, "{path:?}: {moment} of {events}");
+    }
     for x_px in (0..WIDTH_PX).step_by(60) {
         for y_px in (0..HEIGHT_PX).step_by(20) {
             hit(document, painter, &draw, (x_px, y_px), path);
@@ -193,6 +200,17 @@ fn hit(
                 several.top.count > 0 && !several.frames.is_empty(),
                 "{path:?}: {several:?}"
             );
+            let allocations = several.largest.clone();
+            assert_eq!(allocations.len() as u64, several.top.count.min(50));
+            let question = PreviewsOf {
+                device,
+                allocations: allocations.clone(),
+            };
+            let previews = ask(question, document, painter).unwrap();
+            let listed = previews.iter().map(|preview| preview.allocation);
+            assert!(listed.eq(allocations), "{path:?}");
+            let sizes = previews.iter().map(|preview| preview.brief.requested_bytes);
+            assert!(sizes.is_sorted_by(|a, b| a >= b), "{path:?}");
         }
         HitOn::Nothing | HitOn::Segment(_) | HitOn::Free { .. } | HitOn::Unmapped { .. } => {}
     }

@@ -112,7 +112,7 @@ fn range(open: &mut Open) -> Moments {
     let text = open.page.text(".selected-range b").unwrap();
     let number = |text: &str| text.replace(',', "").parse::<u32>().unwrap();
     let (first, last) = text
-        .strip_prefix("event ")
+        .strip_prefix("Events ")
         .unwrap()
         .split_once(" to ")
         .unwrap();

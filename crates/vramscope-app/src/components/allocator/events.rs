@@ -169,8 +169,18 @@ fn Jumps(props: &JumpsProps) -> Html {
     {
         let dispatch = commands.dispatch.clone();
         use_effect_with(found.clone(), move |found| {
-            if let Some((_, Some(moment))) = found {
-                dispatch.emit(Action::Moment(*moment));
+            match found {
+                // Why a request failed is told by its stack.
+                Some((
+                    Question::Jump {
+                        to: JumpTo::Oom, ..
+                    },
+                    Some(moment),
+                )) => {
+                    dispatch.emit(Action::ChooseEvent(*moment));
+                }
+                Some((_, Some(moment))) => dispatch.emit(Action::Moment(*moment)),
+                _ => {}
             }
         });
     }

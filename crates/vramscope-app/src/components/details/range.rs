@@ -47,7 +47,7 @@ pub(super) fn RangePanel(props: &RangePanelProps) -> Html {
             </li>
         }
     };
-    let length = display::count(u64::from(last.saturating_sub(first)));
+    let length = sentences::count_of(u64::from(last.saturating_sub(first)), "event", "events");
     let lasted = facts
         .time_x
         .map(|(from, to)| format!(", {}", display::duration((to - from) as i64)));
@@ -67,8 +67,8 @@ pub(super) fn RangePanel(props: &RangePanelProps) -> Html {
     let compare = several(vec![ends, Action::View(ViewKind::Compare)]);
     html! {
         <section class="selected-range">
-            <p><b>{ display::event(u64::from(first) + 1) }{ " to " }{ display::count(u64::from(last)) }</b>
-                <span class="muted">{ format!(" · {length} events{}", lasted.unwrap_or_default()) }</span></p>
+            <p><b>{ "Events " }{ display::count(u64::from(first) + 1) }{ " to " }{ display::count(u64::from(last)) }</b>
+                <span class="muted">{ format!(" · {length}{}", lasted.unwrap_or_default()) }</span></p>
             <ul>{ for OfRange::ALL.into_iter().map(part) }</ul>
             <div class="row tools">
                 <button type="button" class="outlined" onclick={zoom}>{ "Zoom to it" }</button>

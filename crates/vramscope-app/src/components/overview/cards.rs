@@ -91,7 +91,7 @@ fn table(commands: &Commands, table: &FindingTable, is_open: bool, colours: &Sit
     html! {
         <details open={is_open && table.rows.len() <= 12}>
             <summary>{ &table.title }</summary>
-            { row_table(commands, table, None, colours) }
+            { row_table(commands, table, None, colours, None) }
         </details>
     }
 }

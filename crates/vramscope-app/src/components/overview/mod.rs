@@ -126,7 +126,7 @@ fn Found(props: &FoundProps) -> Html {
                     if !found.peak_sites.rows.is_empty() {
                         <section class="sites">
                             <h3>{ &found.peak_sites.title }</h3>
-                            { row_table(&commands, &found.peak_sites, Some(found.peak.active_bytes), &props.colours) }
+                            { row_table(&commands, &found.peak_sites, Some(found.peak.active_bytes), &props.colours, Some(found.peak.moment)) }
                         </section>
                     }
                 </div>

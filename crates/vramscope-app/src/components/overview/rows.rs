@@ -11,12 +11,13 @@ use crate::components::site_label::{SiteColours, site_label};
 use crate::state::{Action, ViewKind, sentences};
 
 /// A table of rows. A click on a call site shows it in the flame graph. `whole` is the number of bytes that
-/// counts as 100 %.
+/// counts as 100 %, `moment` when they were live; `None` if the rows are of no single moment.
 pub(in crate::components) fn row_table(
     commands: &Commands,
     table: &FindingTable,
     whole: Option<u64>,
     colours: &SiteColours,
+    moment: Option<u32>,
 ) -> Html {
     // The remainder of a whole may exceed every row, so it does not set the bars' scale.
     let measured = |row: &&FindingRow| whole.is_none() || row.site.is_some();
@@ -39,7 +40,7 @@ pub(in crate::components) fn row_table(
             <li {title}>
                 <span class="fill" style={format!("width:{:.3}%", words::share(row.bytes, largest) * 100.0)} />
                 { swatch(row, colours) }
-                <span class="grow label">{ label(commands, row) }</span>
+                <span class="grow label">{ label(commands, row, moment) }</span>
                 if !row.remark.is_empty() { <span class="muted remark">{ &row.remark }</span> }
                 <span class="number muted">{ display::count(row.count) }{ " ×" }</span>
                 if let Some(percent) = percent { <span class="number muted percent">{ percent }</span> }
@@ -59,7 +60,7 @@ fn swatch(row: &FindingRow, colours: &SiteColours) -> Html {
     html! { <span class="swatch" {style} aria-hidden="true" /> }
 }
 
-fn label(commands: &Commands, row: &FindingRow) -> Html {
+fn label(commands: &Commands, row: &FindingRow, moment: Option<u32>) -> Html {
     if row.site.is_none() {
         return html! { { &row.label } };
     }
@@ -70,6 +71,11 @@ fn label(commands: &Commands, row: &FindingRow) -> Html {
     let onclick = Callback::from(move |_: MouseEvent| {
         dispatch.emit(Action::Search(search.clone()));
         dispatch.emit(Action::View(ViewKind::Flame));
+        if let Some(moment) = moment {
+            // A range goes before the cursor.
+            dispatch.emit(Action::Select(None));
+            dispatch.emit(Action::Moment(moment));
+        }
     });
     html! {
         <button type="button" class="bare" title={format!("Its call paths in the flame graph: {}", row.label)} {onclick}>{ site_label(&row.label) }</button>

@@ -89,6 +89,8 @@ fn a_chosen_event_is_pinned_and_follows_the_cursor() {
     assert_eq!(page.view().pinned_event(), Some(12));
     page.act(Action::Pin(AllocationId(7)));
     assert_eq!((page.view().pinned_event(), page.pinned()), (None, Some(7)));
+    page.key("e");
+    assert_eq!(page.view().pinned_event(), Some(12));
     page.act(Action::ChooseEvent(5_000));
     assert_eq!(page.view().pinned_event(), Some(999), "the last there is");
     page.go(Navigation::Step(true));
