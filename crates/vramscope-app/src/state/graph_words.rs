@@ -256,7 +256,7 @@ mod tests {
         );
         assert_eq!(
             second(4_095, false),
-            "The best that was found needs 3.99 KiB, 1 B (below 0.1 %) less; no order can need less than 1.00 KiB."
+            "The best that was found needs 4.00 KiB, 1 B (below 0.1 %) less; no order can need less than 1.00 KiB."
         );
         let compared = |peak_bytes| compared(&facts(OrderName::Dfs, peak_bytes), 4_096);
         assert_eq!(compared(5_120), "+1.00 KiB (25.0 %)");

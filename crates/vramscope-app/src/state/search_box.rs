@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(found_text(&found), "1,204 matches, at most 3.00 GiB");
         assert_eq!(
             showing(&found, false),
-            "showing 1,204 of 50,000 allocations, 2.09 of 31.2 GiB at the peak"
+            "showing 1,204 of 50,000 allocations, 2.10 of 31.3 GiB at the peak"
         );
     }
 }

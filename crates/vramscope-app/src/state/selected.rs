@@ -18,20 +18,20 @@ pub enum OfRange {
     #[default]
     Allocated,
     /// Allocated in it and live at its end.
-    Held,
+    Retained,
     /// Freed in it, whenever they were allocated.
     Freed,
 }
 
 impl OfRange {
     /// All, in the order of their buttons.
-    pub const ALL: [Self; 3] = [Self::Allocated, Self::Held, Self::Freed];
+    pub const ALL: [Self; 3] = [Self::Allocated, Self::Retained, Self::Freed];
 
     #[must_use]
     pub fn selection(self, range: Moments) -> Selection {
         match self {
             Self::Allocated => Selection::AllocatedIn(range),
-            Self::Held => Selection::RetainedFrom(range),
+            Self::Retained => Selection::RetainedFrom(range),
             Self::Freed => Selection::FreedIn(range),
         }
     }
@@ -142,7 +142,7 @@ impl Places {
             Selection::LiveAt(moment) => format!("live at {}", display::event(u64::from(moment))),
             Selection::AllocatedIn(range) => format!("allocated {}", between(range)),
             Selection::RetainedFrom(range) if Some(range) == self.range => {
-                "allocated in the range and still held at its end".to_owned()
+                "allocated in the range and still live at its end".to_owned()
             }
             Selection::RetainedFrom(_) => "allocated and never freed".to_owned(),
             Selection::FreedIn(range) => format!("freed {}", between(range)),

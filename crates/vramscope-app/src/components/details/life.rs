@@ -2,12 +2,14 @@
 
 use yew::prelude::*;
 
-use crate::state::sentences;
+use crate::components::commands::Commands;
+use crate::state::{Action, sentences};
 use vramscope_core::analysis::report::details::{EventMark, Life};
 use vramscope_view::display;
 
-/// Rows for the list of details.
-pub(super) fn life_rows(life: &Life) -> Html {
+/// Rows for the list of details. A click on an event pins it.
+pub(super) fn life_rows(life: &Life, commands: &Commands) -> Html {
+    let mark = |of: EventMark| mark(of, commands);
     html! {
         <>
             <dt>{ "Allocated" }</dt>
@@ -23,10 +25,13 @@ pub(super) fn life_rows(life: &Life) -> Html {
 }
 
 /// An event: its number, and its time since the start; the absolute time is the tooltip.
-fn mark(mark: EventMark) -> Html {
+fn mark(mark: EventMark, commands: &Commands) -> Html {
     let time = mark.since_start_us.map(|us| {
         let absolute = mark.time_us.map(display::date_time);
         html! { <span class="muted" title={absolute}>{ " · " }{ display::offset(us) }</span> }
     });
-    html! { <>{ sentences::event(mark) }{ time }</> }
+    let onclick = commands.on(Action::ChooseEvent(mark.moment()));
+    html! {
+        <><button type="button" class="plain" title="Pin this event: its stack, and memory before and after" {onclick}>{ sentences::event(mark) }</button>{ time }</>
+    }
 }

@@ -47,7 +47,7 @@ pub(super) fn Pinned(props: &PinnedProps) -> Html {
                 if let Some(block) = &known.block {
                     <dt>{ "Block" }</dt><dd>{ sentences::block(known.requested_bytes, block.bytes) }</dd>
                 }
-                { life_rows(&known.life) }
+                { life_rows(&known.life, &commands) }
                 { for details.properties.iter().map(row) }
             </dl>
             <Stack title={sentences::stack_title(known.stack_source)} frames={known.stack.clone()} />

@@ -28,8 +28,8 @@ pub(super) fn RangePanel(props: &RangePanelProps) -> Html {
     let part = |of: OfRange| {
         let (words, count, bytes) = match of {
             OfRange::Allocated => ("allocated", facts.allocated, facts.allocated_bytes),
-            OfRange::Held => (
-                "of these still held",
+            OfRange::Retained => (
+                "of these still live",
                 facts.surviving,
                 facts.surviving_bytes,
             ),

@@ -25,7 +25,7 @@ fn actions(evidence: &Evidence, choices: &FlameChoices) -> Vec<Action> {
     }
     if let Some(selection) = evidence.selection {
         let of = match selection {
-            Selection::RetainedFrom(_) => OfRange::Held,
+            Selection::RetainedFrom(_) => OfRange::Retained,
             Selection::FreedIn(_) => OfRange::Freed,
             Selection::All | Selection::LiveAt(_) | Selection::AllocatedIn(_) => OfRange::Allocated,
         };

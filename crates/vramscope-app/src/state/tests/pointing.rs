@@ -115,7 +115,7 @@ fn what_is_selected_is_the_range_else_the_cursor_else_the_peak() {
     })));
     assert_eq!(selected(&page), Selection::AllocatedIn((10, 20)));
     page.act(Action::Choose(Chosen::Range(RangeChoices {
-        of: OfRange::Held,
+        of: OfRange::Retained,
     })));
     assert_eq!(selected(&page), Selection::RetainedFrom((10, 20)));
 }
