@@ -166,24 +166,7 @@ fn Jumps(props: &JumpsProps) -> Html {
         };
         (answered.question.clone(), moment)
     });
-    {
-        let dispatch = commands.dispatch.clone();
-        use_effect_with(found.clone(), move |found| {
-            match found {
-                // Why a request failed is told by its stack.
-                Some((
-                    Question::Jump {
-                        to: JumpTo::Oom, ..
-                    },
-                    Some(moment),
-                )) => {
-                    dispatch.emit(Action::ChooseEvent(*moment));
-                }
-                Some((_, Some(moment))) => dispatch.emit(Action::Moment(*moment)),
-                _ => {}
-            }
-        });
-    }
+    use_going(found.clone(), commands.dispatch.clone());
     let go = |to: JumpTo, direction: Direction| {
         let (asked, look, from) = (asked.clone(), props.look.clone(), props.moment);
         Callback::from(move |_: MouseEvent| {
@@ -224,6 +207,18 @@ fn Jumps(props: &JumpsProps) -> Html {
             if let Some(text) = nowhere { <span class="muted" role="status">{ text }</span> }
         </div>
     }
+}
+
+/// Goes to what was found. A failed request is pinned, as its stack tells why it was made.
+#[hook]
+fn use_going(found: Option<(Question, Option<u32>)>, dispatch: Callback<Action>) {
+    use_effect_with(found, move |found| match found {
+        Some((Question::Jump { to, .. }, Some(moment))) if *to == JumpTo::Oom => {
+            dispatch.emit(Action::ChooseEvent(*moment));
+        }
+        Some((_, Some(moment))) => dispatch.emit(Action::Moment(*moment)),
+        _ => {}
+    });
 }
 
 /// Buttons to the events that allocated and freed the pinned allocation.
