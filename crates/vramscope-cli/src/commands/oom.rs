@@ -6,7 +6,9 @@ use clap::Args;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::memory::releases::{ReleaseCause, Releases, releases};
 use vramscope_core::analysis::memory::settings::AllocatorConfig;
-use vramscope_core::analysis::report::findings::{FailedRequest, sized_place_label};
+use vramscope_core::analysis::report::findings::{
+    FailedRequest, helpful, origin, sized_place_label,
+};
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_core::ids::{EventId, StackId};
 use vramscope_plan::what_if::baseline;
@@ -163,10 +165,15 @@ impl Options {
         part.fact("why", "why", Cell::Text(why));
         let explanation = failure.may_mean();
         part.fact("explanation", "", Cell::Text(explanation));
+        let origin = origin(**device, failure.moment);
+        if !origin.is_empty() {
+            part.fact("origin", "", Cell::Text(origin));
+        }
         live_table(&mut part, device, self.grouping, failure.moment);
         if let Some(table) = part.tables.last_mut() {
             table.title = "Live when it failed".to_owned();
         }
+        changes_table(&mut part, device, failure.moment);
         free_table(&mut part, device, failure);
         let has_stack = stack_table(&mut part, device, FRAMES, (failure.stack, self.frames));
         if !has_stack {
@@ -184,6 +191,31 @@ impl Options {
         part.table("try", "", &TRY, to_try.collect());
         part
     }
+}
+
+/// Adds what changes of the program would have saved when a request failed.
+fn changes_table(part: &mut Part, device: &Device<'_>, moment: u32) {
+    const COLUMNS: [Column; 5] = [
+        column("saved_bytes", "saved then"),
+        column("live_bytes", "live then"),
+        column("peak_bytes", "peak"),
+        column(
+            "change",
+            "change of the program (estimates from the recording)",
+        ),
+        column("because", ""),
+    ];
+    let changes = helpful(**device, moment, false).into_iter();
+    let rows = changes.map(|(saved, change)| {
+        vec![
+            Cell::Bytes(saved),
+            Cell::Bytes(change.live_bytes),
+            Cell::Bytes(change.peak_bytes),
+            Cell::Text(change.title),
+            Cell::Text(change.because),
+        ]
+    });
+    part.table("changes", "", &COLUMNS, rows.collect());
 }
 
 fn failures_table(part: &mut Part, failures: &Failures<'_>) {

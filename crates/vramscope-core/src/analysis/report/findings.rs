@@ -11,9 +11,11 @@ mod failed_request;
 mod fragmentation;
 mod growth;
 mod never_freed;
+mod origin;
 mod out_of_memory;
 mod pending;
 mod pools;
+mod program_changes;
 mod retries;
 mod rounding;
 mod setting;
@@ -35,6 +37,8 @@ use crate::analysis::search::filter::{Filter, rows};
 use crate::analysis::time::selection::{Moments, Selection};
 
 pub use failed_request::{FailedRequest, FreePlace, Verdict, WaitedBlock};
+pub use origin::origin;
+pub use program_changes::helpful;
 pub use words::{counted, place_label, sized_place_label};
 
 /// Findings about fewer bytes are left out.
@@ -86,6 +90,10 @@ pub enum FindingKind {
     RecordsLost,
     /// Others use much of the device.
     OtherMemory,
+    /// Changes of the program that would lower the peak.
+    ProgramChanges,
+    /// Segments are given back to CUDA and asked for again, many times.
+    Churn,
 }
 
 /// What a piece of evidence shows. A front end chooses the view.
@@ -299,6 +307,7 @@ pub fn findings(material: Material<'_>) -> Vec<Finding> {
     found.extend(growth::find(material));
     found.extend(never_freed::find(material));
     found.extend(captured::find(material));
+    found.extend(program_changes::find(material));
     if material.has_segments {
         found.extend(fragmentation::find(material));
         found.extend(pools::find(material));
@@ -309,6 +318,7 @@ pub fn findings(material: Material<'_>) -> Vec<Finding> {
     if is_torch {
         found.extend(pending::find(material));
         found.extend(retries::find(material));
+        found.extend(retries::find_churn(material));
         found.extend(setting::find(material));
         if material.has_segments {
             found.extend(streams::find(material));

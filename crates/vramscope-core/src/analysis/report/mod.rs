@@ -17,4 +17,5 @@ pub mod named_moments;
 pub mod official_summary;
 pub mod overview;
 pub mod peak_roles;
+pub mod program_changes;
 pub mod summary;

@@ -2,7 +2,8 @@
 
 use super::words::by_operator_at;
 use super::{
-    Evidence, EvidenceOf, FailedRequest, Finding, FindingKind, Material, ROWS, Severity, site_table,
+    Evidence, EvidenceOf, FailedRequest, Finding, FindingKind, Material, ROWS, Severity, helpful,
+    origin, program_changes, site_table,
 };
 use crate::analysis::groups::live_at::{live_at, top_call_sites};
 use crate::units::{Bytes, Count};
@@ -51,20 +52,38 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let free_table = failure
         .has_state
         .then(|| failure.free_table(snapshot, &state));
+    let changes = helpful(material.device, moment, false);
+    let changes_table = (!changes.is_empty()).then(|| {
+        program_changes::table(
+            "What changes of the program would have saved then, about",
+            &changes,
+        )
+    });
+    let mut to_try: Vec<String> = changes.iter().map(program_changes::sentence).collect();
+    to_try.extend(failure.to_try(material.config));
+    let mut seen = failure.seen(
+        snapshot,
+        failures.len() as u64,
+        &by_operator_at(material.device.call_sites(), failure.stack),
+    );
+    let origin = origin(material.device, moment);
+    if !origin.is_empty() {
+        seen = format!("{seen} {origin}");
+    }
     Some(Finding {
         kind: FindingKind::OutOfMemory,
         severity: Severity::Problem,
         bytes: failure.requested_bytes,
         title,
-        seen: failure.seen(
-            snapshot,
-            failures.len() as u64,
-            &by_operator_at(material.device.call_sites(), failure.stack),
-        ),
+        seen,
         figures: failure.figures(),
         may_mean: failure.may_mean(),
-        to_try: failure.to_try(material.config),
-        tables: [live_table].into_iter().chain(free_table).collect(),
+        to_try,
+        tables: [live_table]
+            .into_iter()
+            .chain(changes_table)
+            .chain(free_table)
+            .collect(),
         evidence,
     })
 }

@@ -1,12 +1,16 @@
 //! Finding: cached segments had to be released to CUDA to serve a request.
 
 use super::words::counted;
-use super::{Evidence, EvidenceOf, Finding, FindingKind, Material, Severity};
+use super::{Evidence, EvidenceOf, Finding, FindingKind, Material, SMALLEST_BYTES, Severity};
 use crate::analysis::memory::releases::ReleaseCause;
 use crate::units::Bytes;
 
 /// Maximum number of releases that are linked to; the largest ones.
 const LINKED: usize = 3;
+/// Fewer times are no loop.
+const CHURN_RUNS: u64 = 10;
+/// Fewest segments given back and obtained.
+const CHURN_EVENTS: u64 = 20;
 
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let total = material.releases.for_request;
@@ -46,6 +50,50 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         ],
         tables: Vec::new(),
         evidence: evidence.collect(),
+    })
+}
+
+/// Segments that the program gives back, not for a request, and that are obtained again.
+pub(super) fn find_churn(material: Material<'_>) -> Option<Finding> {
+    let found = material.releases;
+    let [mut runs, mut events, mut bytes] = [0_u64; 3];
+    for total in [found.empty_cache, found.unknown] {
+        runs += total.runs;
+        events += total.events;
+        bytes = bytes.saturating_add(total.bytes);
+    }
+    let obtained = found.mallocs.saturating_add(found.maps);
+    let again = events.min(obtained);
+    if runs < CHURN_RUNS || again < CHURN_EVENTS || bytes < SMALLEST_BYTES {
+        return None;
+    }
+    let by_program = found.empty_cache.runs > 0;
+    let obtained_bytes = found.malloc_bytes.saturating_add(found.map_bytes);
+    Some(Finding {
+        kind: FindingKind::Churn,
+        severity: Severity::Warning,
+        bytes,
+        title: format!("Segments were given back to CUDA and asked for again {}", times(again)),
+        seen: format!(
+            "{} in {} gave {} back, and {} obtained {}.",
+            counted(events, "segment event"),
+            counted(runs, "place"),
+            Bytes(bytes),
+            counted(obtained, "segment event"),
+            Bytes(obtained_bytes)
+        ),
+        figures: Vec::new(),
+        may_mean: if by_program {
+            "The program calls torch.cuda.empty_cache() in its loop. Each cudaFree waits for the device, and each cudaMalloc \
+             takes time; the memory is needed again anyway."
+        } else {
+            "torch.cuda.empty_cache() in the loop, or garbage_collection_threshold: the stacks do not show it. Each cudaFree \
+             waits for the device, and each cudaMalloc takes time; the memory is needed again anyway."
+        }
+        .to_owned(),
+        to_try: vec!["Call empty_cache() once between phases of different needs, not in the loop.".to_owned()],
+        tables: Vec::new(),
+        evidence: vec![Evidence::new("segments over time", EvidenceOf::Segments)],
     })
 }
 

@@ -371,6 +371,20 @@ fn retries_and_the_calls_to_cuda() {
 }
 
 #[test]
+fn a_cache_that_is_emptied_in_the_loop() {
+    let mut story = "alloc w 400MiB a.py:1:f\n".to_owned();
+    for step in 0..12 {
+        story += &format!(
+            "alloc a{step} 60MiB a.py:2:f\nalloc b{step} 80MiB a.py:3:f\nfree a{step}\nfree b{step}\nempty_cache\n"
+        );
+    }
+    let found = of_story(&story);
+    let churn = get(&found, FindingKind::Churn);
+    assert!(churn.title.ends_with("24 times"), "{}", churn.title);
+    assert_eq!(churn.bytes, 12 * (140 << 20));
+}
+
+#[test]
 fn settings_without_effect() {
     let conf = "setting alloc_conf=expandable_segments:True\n";
     let mut snapshot = decoded(&format!("{conf}alloc a 60MiB a.py:1:f"));

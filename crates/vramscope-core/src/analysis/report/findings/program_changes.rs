@@ -1,0 +1,104 @@
+//! Finding: changes of the program would lower the peak.
+
+use super::{
+    Evidence, EvidenceOf, Finding, FindingKind, FindingRow, FindingTable, Material, Severity,
+    is_share,
+};
+use crate::analysis::recording::Device;
+use crate::analysis::report::program_changes::{ProgramChange, program_changes};
+use crate::units::Bytes;
+
+/// Smaller peaks are nobody's trouble.
+const LEAST_PEAK_BYTES: u64 = 1 << 30;
+/// Minimum share of the peak that the best change must save.
+const LEAST_PERCENT: u64 = 10;
+/// Minimum share that any change must save to be told.
+const TOLD_PERCENT: u64 = 2;
+
+/// The changes that save something worth telling at a moment, or of the highest value before it if `of_peak`, with the bytes.
+#[must_use]
+pub fn helpful(device: Device<'_>, until: u32, of_peak: bool) -> Vec<(u64, ProgramChange)> {
+    let history = device.history;
+    let live = history
+        .active_bytes
+        .get(until as usize)
+        .copied()
+        .unwrap_or(0);
+    let whole = if of_peak { history.peak_bytes() } else { live };
+    let saved = |change: &ProgramChange| {
+        let after = if of_peak {
+            change.peak_bytes
+        } else {
+            change.live_bytes
+        };
+        whole.saturating_sub(after)
+    };
+    let changes = program_changes(device, until).into_iter();
+    let changes = changes.map(|change| (saved(&change), change));
+    let mut told: Vec<_> = changes
+        .filter(|&(saved, _)| saved > 0 && is_share(saved, TOLD_PERCENT, whole))
+        .collect();
+    told.sort_by_key(|(saved, change)| (std::cmp::Reverse(*saved), change.kind));
+    told
+}
+
+/// A sentence on a change: `Checkpoint model.py:9 forward: about 3.2 GiB less; …`.
+pub(super) fn sentence((saved, change): &(u64, ProgramChange)) -> String {
+    format!(
+        "{}: about {} less; {}.",
+        change.title,
+        Bytes(*saved),
+        change.because
+    )
+}
+
+/// The changes as a finding's table.
+pub(super) fn table(title: &str, changes: &[(u64, ProgramChange)]) -> FindingTable {
+    let rows = changes.iter().map(|(saved, change)| FindingRow {
+        label: change.title.clone(),
+        site: None,
+        bytes: *saved,
+        count: change.allocations,
+        remark: change.because.clone(),
+    });
+    FindingTable {
+        title: title.to_owned(),
+        counted: "allocations".to_owned(),
+        rows: rows.collect(),
+    }
+}
+
+/// For recordings in which no request failed: there, the failure tells them.
+pub(super) fn find(material: Material<'_>) -> Option<Finding> {
+    let history = material.device.history;
+    let peak = history.peak_bytes();
+    if peak < LEAST_PEAK_BYTES || !material.device.failed_requests().is_empty() {
+        return None;
+    }
+    let changes = helpful(material.device, history.event_count, true);
+    let (best, change) = changes.first()?;
+    if !is_share(*best, LEAST_PERCENT, peak) {
+        return None;
+    }
+    Some(Finding {
+        kind: FindingKind::ProgramChanges,
+        severity: Severity::Note,
+        bytes: *best,
+        title: format!("The peak could be {} lower: {}", Bytes(*best), change.title),
+        seen: format!(
+            "Live memory peaks at {}. With this change, the recorded allocations would peak at {}.",
+            Bytes(peak),
+            Bytes(change.peak_bytes)
+        ),
+        figures: Vec::new(),
+        may_mean: "Estimates, computed from when the recorded allocations were made and freed: how the program would behave \
+                   otherwise is not recorded."
+            .to_owned(),
+        to_try: changes.iter().map(sentence).collect(),
+        tables: vec![table("What would be saved at the peak, about", &changes)],
+        evidence: vec![
+            Evidence::live_at(history.peak_moment),
+            Evidence::moment("the peak", EvidenceOf::LiveMemory, history.peak_moment),
+        ],
+    })
+}

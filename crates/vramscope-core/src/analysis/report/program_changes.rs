@@ -1,0 +1,293 @@
+//! What changes to the program would do to its peak, computed from the recording.
+//!
+//! The recording says when each allocation was made and freed. A change lets some of them live for a shorter time, or be
+//! smaller. The new curve is exact for that; that the program would otherwise do the same is an assumption, so all
+//! figures are estimates.
+
+mod blocks;
+mod curve;
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use self::curve::Curve;
+use crate::analysis::recording::Device;
+use crate::analysis::roles::{Phase, Role};
+use crate::analysis::time::history::NEVER;
+use crate::ids::StackId;
+use crate::units::Bytes;
+
+pub use blocks::{RepeatedBlock, repeated_block};
+
+/// A change of the program.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// Activation checkpointing of the block that repeats.
+    Checkpoint,
+    /// Half the batch.
+    HalfBatch,
+    /// An optimizer that updates one parameter after the other.
+    NoForeach,
+    /// What a step made is freed at its end, not when the next one has made its successor.
+    FreeEarlier,
+}
+
+/// A change of the program and what it would do.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ProgramChange {
+    /// The change.
+    pub kind: ChangeKind,
+    /// The change in words, such as `Checkpoint model.py:249 forward`.
+    pub title: String,
+    /// What it rests on, and what it costs.
+    pub because: String,
+    /// The peak of live memory up to the moment in question, with the change.
+    pub peak_bytes: u64,
+    /// Live memory at that moment, with the change.
+    pub live_bytes: u64,
+    /// Number of allocations that it changes.
+    pub allocations: u64,
+}
+
+/// The changes that would lower live memory at `until` or the peak before, the greatest effect at `until` first. Linear in
+/// events and allocations.
+#[must_use]
+pub fn program_changes(device: Device<'_>, until: u32) -> Vec<ProgramChange> {
+    let recorded = Curve::new(device.history).peak(until);
+    let changes = [
+        checkpoint(device, until),
+        half_batch(device),
+        no_foreach(device),
+        free_earlier(device),
+    ];
+    let changes = changes
+        .into_iter()
+        .flatten()
+        .filter(|change| change.allocations > 0);
+    let mut found: Vec<ProgramChange> = changes
+        .map(|change| {
+            let (peak_bytes, live_bytes) = change.curve.peak(until);
+            ProgramChange {
+                kind: change.kind,
+                title: change.title,
+                because: change.because,
+                peak_bytes,
+                live_bytes,
+                allocations: change.allocations,
+            }
+        })
+        .filter(|change| change.peak_bytes < recorded.0 || change.live_bytes < recorded.1)
+        .collect();
+    found.sort_by_key(|change| (change.live_bytes, change.peak_bytes, change.kind));
+    found
+}
+
+/// A change with its curve.
+struct Change<'a> {
+    kind: ChangeKind,
+    title: String,
+    because: String,
+    curve: Curve<'a>,
+    allocations: u64,
+}
+
+/// Frees what a block keeps, but for its output, when the next block begins. It is made again when the backward pass
+/// comes to the block, and frees the first of it.
+fn checkpoint(device: Device<'_>, until: u32) -> Option<Change<'_>> {
+    let block = repeated_block(device, until)?;
+    let table = &device.history.allocations;
+    let mut curve = Curve::new(device.history);
+    let mut allocations = 0;
+    let stacks = device.stack_of();
+    let is_part = |row: &usize| {
+        block.stacks.binary_search(&stacks[*row]).is_ok() && blocks::is_pass_made(device, *row)
+    };
+    let ranges = &device.phases().ranges;
+    let pass_of = |moment: u32| ranges.partition_point(|range| range.to < moment);
+    let rows: Vec<usize> = (0..table.len()).filter(is_part).collect();
+    let passes = rows.chunk_by(|_, &next| stacks[next] != block.begin);
+    let mut passes = passes.peekable();
+    while let Some(rows) = passes.next() {
+        let Some(&last) = rows.last() else { continue };
+        let own_end = table.born[last].saturating_add(1);
+        let next = passes.peek().and_then(|next| next.first());
+        let next = next.map_or(own_end, |&next| table.born[next]);
+        // Between two passes lies other work, which is no part of the block.
+        let end = if pass_of(next) == pass_of(own_end) {
+            next
+        } else {
+            own_end
+        };
+        let outlive = rows.iter().filter(|&&row| table.died[row] > end);
+        let kept: Vec<usize> = outlive.copied().collect();
+        let Some((_output, inner)) = kept.split_last() else {
+            continue;
+        };
+        let again = inner
+            .iter()
+            .map(|&row| table.died[row])
+            .min()
+            .unwrap_or(NEVER);
+        for &row in inner {
+            curve.remove(table.bytes[row], end, again);
+            allocations += 1;
+        }
+    }
+    let RepeatedBlock {
+        label,
+        count,
+        bytes,
+        output_bytes,
+        ..
+    } = &block;
+    let place = if label.is_empty() {
+        "the block that repeats"
+    } else {
+        label
+    };
+    Some(Change {
+        kind: ChangeKind::Checkpoint,
+        title: format!("Checkpoint {place} (torch.utils.checkpoint)"),
+        because: format!(
+            "each of {count} blocks keeps {} instead of {}; the forward pass runs twice",
+            Bytes(*output_bytes),
+            Bytes(*bytes)
+        ),
+        curve,
+        allocations,
+    })
+}
+
+/// Halves what grows with the batch: inputs, activations, caches, and what the forward pass needs meanwhile.
+fn half_batch(device: Device<'_>) -> Option<Change<'_>> {
+    let table = &device.history.allocations;
+    let mut curve = Curve::new(device.history);
+    let mut allocations = 0;
+    let forward = device.phases().ranges.iter();
+    let forward: Vec<_> = forward
+        .filter(|range| range.phase == Phase::Forward)
+        .collect();
+    let in_forward = |born: u32| {
+        let at = forward.partition_point(|range| range.to < born);
+        forward.get(at).is_some_and(|range| range.from < born)
+    };
+    for (row, rule) in device.rule_of().iter().enumerate() {
+        let grows = match rule.role() {
+            Role::Activation | Role::Input | Role::KvCache => true,
+            Role::Temporary => in_forward(table.born[row]),
+            _ => false,
+        };
+        if grows {
+            curve.remove(table.bytes[row] / 2, table.born[row], table.died[row]);
+            allocations += 1;
+        }
+    }
+    Some(Change {
+        kind: ChangeKind::HalfBatch,
+        title: "Half the batch, or half the sequence".to_owned(),
+        because: "inputs and activations halve; accumulate gradients over twice as many steps"
+            .to_owned(),
+        curve,
+        allocations,
+    })
+}
+
+/// Takes away what a multi-tensor step of the optimizer needs meanwhile, but for two tensors of the largest size.
+fn no_foreach(device: Device<'_>) -> Option<Change<'_>> {
+    let table = &device.history.allocations;
+    let mut curve = Curve::new(device.history);
+    let mut allocations = 0;
+    let is_foreach = foreach_stacks(device);
+    let stacks = device.stack_of();
+    let temporaries = device.rule_of().iter().enumerate();
+    let temporaries = temporaries.filter(|(_, rule)| rule.role() == Role::Temporary);
+    let mut of_step: HashMap<usize, (u32, u32, u64)> = HashMap::new();
+    for (row, _) in temporaries {
+        if !is_foreach
+            .get(stacks[row].index())
+            .copied()
+            .unwrap_or(false)
+        {
+            continue;
+        }
+        let (born, died, bytes) = (table.born[row], table.died[row], table.bytes[row]);
+        curve.remove(bytes, born, died);
+        allocations += 1;
+        let step = device
+            .phases()
+            .ranges
+            .partition_point(|range| range.to < born);
+        let (from, to, largest) = of_step.entry(step).or_insert((born, died, 0));
+        (*from, *to, *largest) = ((*from).min(born), (*to).max(died), (*largest).max(bytes));
+    }
+    for (from, to, largest) in of_step.into_values() {
+        let both = i64::try_from(largest.saturating_mul(2)).unwrap_or(i64::MAX);
+        curve.add(both, from, to);
+    }
+    Some(Change {
+        kind: ChangeKind::NoForeach,
+        title: "foreach=False for the optimizer".to_owned(),
+        because: "its step then needs temporaries for one parameter at a time; it takes longer, and fused=True needs none".to_owned(),
+        curve,
+        allocations,
+    })
+}
+
+/// For each stack whether it is that of an optimizer that updates all parameters at once.
+fn foreach_stacks(device: Device<'_>) -> Vec<bool> {
+    let snapshot = device.snapshot();
+    let name = |frame| snapshot.strings.get(snapshot.frames.get(frame).name);
+    let is_foreach: Vec<bool> = (0..snapshot.frames.len())
+        .map(|frame| name(crate::ids::FrameId::from_index(frame)).starts_with("_multi_tensor_"))
+        .collect();
+    let stacks = (0..snapshot.stacks.len()).map(StackId::from_index);
+    let has = |stack| {
+        let mut frames = snapshot.stacks.frames(stack);
+        frames.any(|frame| is_foreach.get(frame.index()).copied().unwrap_or(false))
+    };
+    stacks.map(has).collect()
+}
+
+/// Lets what a step made and the next one replaces die at the step's end.
+fn free_earlier(device: Device<'_>) -> Option<Change<'_>> {
+    let steps = &device.steps()?.steps;
+    let table = &device.history.allocations;
+    let mut curve = Curve::new(device.history);
+    let (stacks, sites) = (device.stack_of(), device.site_of());
+    let step_of = |born: u32| steps.partition_point(|step| step.moments.1 < born);
+    let mut latest: HashMap<StackId, usize> = HashMap::new();
+    let mut largest: Option<usize> = None;
+    let mut allocations = 0;
+    for row in (0..table.len()).filter(|&row| table.born[row] > 0 && stacks[row].has_frames()) {
+        let Some(before) = latest.insert(stacks[row], row) else {
+            continue;
+        };
+        let (made, replaced) = (step_of(table.born[before]), step_of(table.born[row]));
+        let Some(step) = steps.get(made).filter(|_| made + 1 == replaced) else {
+            continue;
+        };
+        let end = step.moments.1;
+        let is_replaced = table.died[before] != NEVER && table.died[before] > table.born[row];
+        if is_replaced && blocks::is_pass_made(device, before) {
+            curve.remove(table.bytes[before], end, table.died[before]);
+            allocations += 1;
+            if largest.is_none_or(|row| table.bytes[row] < table.bytes[before]) {
+                largest = Some(before);
+            }
+        }
+    }
+    let largest = largest?;
+    let site = &device.call_sites().get(*sites.get(largest)?).label;
+    Some(Change {
+        kind: ChangeKind::FreeEarlier,
+        title: format!("Free what {site} made at the end of each step (del)"),
+        because: "it lives until the next step has made its successor".to_owned(),
+        curve,
+        allocations,
+    })
+}
+
+#[cfg(test)]
+mod tests;

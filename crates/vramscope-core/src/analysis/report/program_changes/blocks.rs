@@ -1,0 +1,194 @@
+//! The block of a model that repeats: layers that keep the same sizes, made by the same stacks in the same order.
+//!
+//! What a forward pass keeps lies in the order in which it was made. If a stack occurs once per layer, the stacks and
+//! sizes between two of its allocations are those of one layer.
+
+use std::collections::HashMap;
+
+use crate::analysis::code::call_sites::label;
+use crate::analysis::code::frames::{FrameClass, Location};
+use crate::analysis::recording::Device;
+use crate::analysis::roles::{Phase, PhaseRange, Role};
+use crate::ids::{AllocationId, FrameId, StackId};
+
+/// Fewest layers.
+const FEWEST: usize = 3;
+/// Of the stacks that occur equally often, so many that came first are looked at.
+const STACKS_PER_COUNT: usize = 4;
+
+/// A part of a model that repeats.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RepeatedBlock {
+    /// The frame around all of it, such as `model.py:249 forward`; empty if the stacks have none in common.
+    pub label: String,
+    /// Number of whole blocks that were live.
+    pub count: u64,
+    /// Bytes that each keeps.
+    pub bytes: u64,
+    /// Number of allocations that each keeps.
+    pub allocations: u64,
+    /// Bytes of the last of them, the block's output.
+    pub output_bytes: u64,
+    /// Whether one more had begun.
+    pub is_in_another: bool,
+    /// The stack with which each begins.
+    pub(super) begin: StackId,
+    /// All of its stacks.
+    pub(super) stacks: Vec<StackId>,
+}
+
+/// The forward pass in which a request failed at `until`, or else the one before that held most at its end.
+fn forward_pass(device: Device<'_>, until: u32) -> Option<PhaseRange> {
+    let history = device.history;
+    let ranges = device.phases().ranges.iter();
+    let before = ranges.filter(|range| range.from < until);
+    let cut = before.map(|range| PhaseRange {
+        to: range.to.min(until),
+        ..*range
+    });
+    let last = cut.clone().next_back()?;
+    if last.phase == Phase::Forward && device.failed_requests().binary_search(&until).is_ok() {
+        return Some(last);
+    }
+    let passes = cut.filter(|range| range.phase == Phase::Forward);
+    passes.max_by_key(|pass| history.active_bytes.get(pass.to as usize).copied())
+}
+
+/// What a forward pass keeps at its end, as rows of the allocations.
+fn kept_by_forward(device: Device<'_>, until: u32) -> Vec<usize> {
+    let history = device.history;
+    let Some(pass) = forward_pass(device, until) else {
+        return Vec::new();
+    };
+    let table = &history.allocations;
+    let rows = table.born.partition_point(|&born| born <= pass.from)
+        ..table.born.partition_point(|&born| born <= pass.to);
+    let is_kept = |&row: &usize| {
+        history.is_live(AllocationId::from_index(row), pass.to) && is_pass_made(device, row)
+    };
+    rows.filter(is_kept).collect()
+}
+
+/// Whether a forward pass made an allocation for itself.
+pub(super) fn is_pass_made(device: Device<'_>, row: usize) -> bool {
+    let role = device.rule_of().get(row).map(|rule| rule.role());
+    matches!(
+        role,
+        Some(Role::Activation | Role::Temporary | Role::Unknown)
+    )
+}
+
+/// The block that holds most of what the forward pass kept until then, if one repeats.
+#[must_use]
+pub fn repeated_block(device: Device<'_>, until: u32) -> Option<RepeatedBlock> {
+    let kept = Kept::of(device, until);
+    let mut best: Option<RepeatedBlock> = None;
+    for (stack, places) in kept.candidates() {
+        let Some(found) = kept.block(stack, &places) else {
+            continue;
+        };
+        let bytes = |block: &RepeatedBlock| u128::from(block.bytes) * u128::from(block.count);
+        if best.as_ref().is_none_or(|best| bytes(&found) > bytes(best)) {
+            best = Some(found);
+        }
+    }
+    let mut best = best?;
+    best.label = common_frame(device, &best.stacks);
+    Some(best)
+}
+
+/// What a forward pass kept, in the order of birth.
+struct Kept {
+    /// Stack and bytes of each.
+    rows: Vec<(StackId, u64)>,
+}
+
+impl Kept {
+    fn of(device: Device<'_>, until: u32) -> Self {
+        let (stacks, bytes) = (device.stack_of(), &device.history.allocations.bytes);
+        let rows = kept_by_forward(device, until).into_iter();
+        let rows = rows.map(|row| (stacks[row], bytes[row]));
+        Self {
+            rows: rows.filter(|(stack, _)| stack.has_frames()).collect(),
+        }
+    }
+
+    /// Stacks that occur several times, with their places.
+    fn candidates(&self) -> Vec<(StackId, Vec<usize>)> {
+        let mut places: HashMap<StackId, Vec<usize>> = HashMap::new();
+        for (place, &(stack, _)) in self.rows.iter().enumerate() {
+            places.entry(stack).or_default().push(place);
+        }
+        let mut all: Vec<_> = places.into_iter().collect();
+        all.retain(|(_, places)| places.len() >= FEWEST);
+        all.sort_by_key(|(_, places)| (places.len(), places[0]));
+        let same = all.chunk_by(|(_, a), (_, b)| a.len() == b.len());
+        same.flat_map(|same| same.iter().take(STACKS_PER_COUNT))
+            .cloned()
+            .collect()
+    }
+
+    /// The block between the places of a stack, if nearly all spans are alike.
+    fn block(&self, begin: StackId, places: &[usize]) -> Option<RepeatedBlock> {
+        let spans: Vec<&[(StackId, u64)]> = places
+            .windows(2)
+            .map(|ends| &self.rows[ends[0]..ends[1]])
+            .collect();
+        let usual = most_frequent(&spans)?;
+        let alike = spans.iter().filter(|span| **span == usual).count();
+        if alike + 1 < FEWEST || alike * 10 < spans.len() * 9 {
+            return None;
+        }
+        // What follows the last place is a block, too, if it begins like one.
+        let tail = &self.rows[*places.last()?..];
+        let is_last_whole = tail.starts_with(usual);
+        let mut stacks: Vec<StackId> = usual.iter().map(|&(stack, _)| stack).collect();
+        stacks.sort_unstable();
+        stacks.dedup();
+        Some(RepeatedBlock {
+            label: String::new(),
+            count: alike as u64 + u64::from(is_last_whole),
+            bytes: usual.iter().fold(0, |sum, row| row.1.saturating_add(sum)),
+            allocations: usual.len() as u64,
+            output_bytes: usual.last().map_or(0, |row| row.1),
+            is_in_another: !is_last_whole,
+            begin,
+            stacks,
+        })
+    }
+}
+
+/// The span that occurs most often.
+fn most_frequent<'a>(spans: &[&'a [(StackId, u64)]]) -> Option<&'a [(StackId, u64)]> {
+    let mut counts: HashMap<&[(StackId, u64)], usize> = HashMap::new();
+    for span in spans {
+        *counts.entry(span).or_default() += 1;
+    }
+    // Of equals the first, so that the result does not depend on the order of a map.
+    let most = *counts.values().max()?;
+    spans.iter().find(|span| counts[**span] == most).copied()
+}
+
+/// The innermost frame of the user's code that all stacks share.
+fn common_frame(device: Device<'_>, stacks: &[StackId]) -> String {
+    let snapshot = device.snapshot();
+    let mut common: Option<Vec<FrameId>> = None;
+    for &stack in stacks {
+        let outermost_first = snapshot.stacks.frames(stack).rev();
+        common = Some(match common {
+            None => outermost_first.collect(),
+            Some(known) => {
+                let same = known.into_iter().zip(outermost_first);
+                let same = same.take_while(|(a, b)| a == b);
+                same.map(|(frame, _)| frame).collect()
+            }
+        });
+    }
+    let common = common.unwrap_or_default();
+    let classes = device.recording.classes();
+    let is_user = |&&frame: &&FrameId| classes.get(frame) == FrameClass::User;
+    let frame = common.iter().rev().find(is_user);
+    frame.map_or(String::new(), |&frame| {
+        label(&Location::of(snapshot, snapshot.frames.get(frame)))
+    })
+}

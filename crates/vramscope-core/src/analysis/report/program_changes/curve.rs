@@ -1,0 +1,49 @@
+//! The curve of live memory, changed where allocations would live for a shorter time.
+
+use crate::analysis::time::history::History;
+
+/// Changes of the live bytes, to be added to what was recorded.
+pub(super) struct Curve<'a> {
+    history: &'a History,
+    /// For each moment, the change of the change.
+    steps: Vec<i64>,
+}
+
+impl<'a> Curve<'a> {
+    /// The curve as recorded.
+    pub(super) fn new(history: &'a History) -> Self {
+        let steps = vec![0; history.active_bytes.len() + 1];
+        Self { history, steps }
+    }
+
+    /// Adds bytes to the moments `from .. to`.
+    pub(super) fn add(&mut self, bytes: i64, from: u32, to: u32) {
+        let end = self.steps.len() - 1;
+        let place = |moment: u32| (moment as usize).min(end);
+        if place(from) < place(to) {
+            for (at, change) in [(from, bytes), (to, bytes.saturating_neg())] {
+                let step = &mut self.steps[place(at)];
+                *step = step.saturating_add(change);
+            }
+        }
+    }
+
+    /// Takes bytes from the moments `from .. to`.
+    pub(super) fn remove(&mut self, bytes: u64, from: u32, to: u32) {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.add(-bytes, from, to);
+    }
+
+    /// The highest value of the moments up to `until`, and the value at `until`.
+    pub(super) fn peak(&self, until: u32) -> (u64, u64) {
+        let mut change = 0_i64;
+        let (mut peak, mut last) = (0, 0);
+        let moments = self.history.active_bytes.iter().zip(&self.steps);
+        for (&active, &step) in moments.take(until as usize + 1) {
+            change = change.saturating_add(step);
+            last = active.saturating_add_signed(change);
+            peak = peak.max(last);
+        }
+        (peak, last)
+    }
+}

@@ -1,0 +1,112 @@
+//! Changes of small programs, whose effect can be told by hand.
+
+use super::*;
+use crate::analysis::recording::Recording;
+use crate::decode;
+use vramscope_synth::snapshot::Producer;
+use vramscope_synth::text;
+
+const CALL: &str = "train.py:9:step > torch/nn/modules/module.py:1:_call_impl > model.py:249:forward > torch/nn/modules/module.py:1:_call_impl";
+const BACKWARD: &str = "engine.cpp:0:torch::autograd::Engine::thread_main(x)";
+
+/// Steps of a model with six layers, each of which keeps 100 + 50 + 10 MiB; 400 MiB are older. The last step stops in its
+/// fifth layer if `fails`.
+fn story(steps: u32, fails: bool) -> String {
+    let mut story = "unrecorded alloc w 400MiB\n".to_owned();
+    for step in 0..steps {
+        let is_cut = fails && step + 1 == steps;
+        story += &format!("alloc x{step} 4MiB train.py:7:step\n");
+        for layer in 0..6 {
+            if is_cut && layer == 4 {
+                story += &format!("alloc a{step}_4 100MiB {CALL} > block.py:3:forward\n");
+                return story
+                    + "oom 50MiB free=10MiB train.py:9:step > torch/nn/modules/module.py:1:_call_impl > model.py:249:forward";
+            }
+            for (name, mib, line) in [("a", 100, 3), ("b", 50, 4), ("c", 10, 5)] {
+                story += &format!(
+                    "alloc {name}{step}_{layer} {mib}MiB {CALL} > block.py:{line}:forward\n"
+                );
+            }
+        }
+        for layer in (0..6).rev() {
+            for name in ["c", "b", "a"] {
+                story += &format!("free {name}{step}_{layer} {BACKWARD}\n");
+            }
+        }
+        story += &format!("free x{step}\n");
+    }
+    story
+}
+
+fn with_device<T>(story: &str, of: impl Fn(Device<'_>) -> T) -> T {
+    let bytes = text::pickle(story, Producer::Python(2, 12)).unwrap();
+    let recording = Recording::of(decode(&bytes[..]).unwrap());
+    of(recording.device(0).unwrap())
+}
+
+const MIB: u64 = 1 << 20;
+
+#[test]
+fn layers_are_found_and_checkpointed() {
+    with_device(&story(2, false), |device| {
+        let peak = device.history.peak_moment;
+        assert_eq!(device.peak_bytes(), (400 + 4 + 6 * 160) * MIB);
+        let block = repeated_block(device, peak).unwrap();
+        assert_eq!(block.label, "model.py:249 forward");
+        assert_eq!(
+            (block.count, block.bytes, block.allocations),
+            (6, 160 * MIB, 3)
+        );
+        assert_eq!((block.output_bytes, block.is_in_another), (10 * MIB, false));
+        let found = program_changes(device, device.history.event_count);
+        let get = |kind| found.iter().find(|change| change.kind == kind);
+        // Five outputs and the layer that is being computed or recomputed.
+        let checkpointed = get(ChangeKind::Checkpoint).unwrap();
+        assert_eq!(checkpointed.peak_bytes, (400 + 4 + 5 * 10 + 160) * MIB);
+        let half = get(ChangeKind::HalfBatch).unwrap();
+        assert_eq!(half.peak_bytes, (400 + 2 + 3 * 160) * MIB);
+        assert!(get(ChangeKind::NoForeach).is_none() && get(ChangeKind::FreeEarlier).is_none());
+    });
+}
+
+#[test]
+fn a_failure_lies_in_the_fifth_layer() {
+    with_device(&story(2, true), |device| {
+        let &failed = device.failed_requests().last().unwrap();
+        let block = repeated_block(device, failed).unwrap();
+        assert_eq!((block.count, block.is_in_another), (4, true));
+        let found = program_changes(device, failed);
+        let checkpointed = found
+            .iter()
+            .find(|change| change.kind == ChangeKind::Checkpoint);
+        assert_eq!(
+            checkpointed.unwrap().live_bytes,
+            (400 + 4 + 4 * 10 + 100) * MIB
+        );
+    });
+}
+
+#[test]
+fn outputs_that_outlive_their_step() {
+    let mut story = String::new();
+    for step in 0..4_u32 {
+        story += &format!(
+            "alloc out{step} 300MiB train.py:9:step > torch/nn/modules/module.py:1:_call_impl > m.py:1:forward\n"
+        );
+        if step > 0 {
+            story += &format!("free out{}\n", step - 1);
+        }
+        story += &format!("alloc g{step} 100MiB {BACKWARD}\nfree g{step} {BACKWARD}\n");
+        story += &format!(
+            "alloc s{step} 9MiB t.py:2:step > torch/optim/adam.py:7:step\nfree s{step} t.py:2:step > torch/optim/adam.py:7:step\n"
+        );
+    }
+    with_device(&story, |device| {
+        assert_eq!(device.peak_bytes(), 600 * MIB);
+        let found = program_changes(device, device.history.event_count);
+        let earlier = found
+            .iter()
+            .find(|change| change.kind == ChangeKind::FreeEarlier);
+        assert_eq!(earlier.unwrap().peak_bytes, 400 * MIB, "{found:?}");
+    });
+}
