@@ -135,32 +135,29 @@ fn checkpoint(device: Device<'_>, until: u32) -> Option<Change<'_>> {
             allocations += 1;
         }
     }
-    let RepeatedBlock {
-        label,
-        count,
-        bytes,
-        output_bytes,
-        ..
-    } = &block;
-    let place = if label.is_empty() {
-        "the block that repeats"
-    } else {
-        label
-    };
     Some(Change {
         kind: ChangeKind::Checkpoint,
-        title: format!("Checkpoint {place} (torch.utils.checkpoint)"),
+        title: checkpoint_title(&block.label),
         because: format!(
-            "each of {count} blocks keeps {} instead of {}; the forward pass runs twice",
-            Bytes(*output_bytes),
-            Bytes(*bytes)
+            "each of {} blocks keeps {} instead of {}; the forward pass runs twice",
+            block.count,
+            Bytes(block.output_bytes),
+            Bytes(block.bytes)
         ),
         curve,
         allocations,
     })
 }
 
-/// Halves what grows with the batch: inputs, activations, caches, and what the forward pass needs meanwhile.
+fn checkpoint_title(label: &str) -> String {
+    let place = match label {
+        "" => "the block that repeats",
+        label => label,
+    };
+    format!("Checkpoint {place} (torch.utils.checkpoint)")
+}
+
+/// Halves what grows with the batch: inputs, activations, and what the forward pass needs meanwhile.
 fn half_batch(device: Device<'_>) -> Option<Change<'_>> {
     let table = &device.history.allocations;
     let mut curve = Curve::new(device.history);
@@ -175,7 +172,7 @@ fn half_batch(device: Device<'_>) -> Option<Change<'_>> {
     };
     for (row, rule) in device.rule_of().iter().enumerate() {
         let grows = match rule.role() {
-            Role::Activation | Role::Input | Role::KvCache => true,
+            Role::Activation | Role::Input => true,
             Role::Temporary => in_forward(table.born[row]),
             _ => false,
         };

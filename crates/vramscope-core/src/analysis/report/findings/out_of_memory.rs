@@ -32,18 +32,6 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         Bytes(failure.requested_bytes),
         Bytes(failure.device_free_bytes)
     );
-    let mut evidence = vec![
-        Evidence::state(moment),
-        Evidence::live_at(moment),
-        Evidence::moment("the curve up to there", EvidenceOf::LiveMemory, moment),
-        Evidence::moment("what was live, one by one", EvidenceOf::Allocations, moment)
-            .with_filter(format!("live@{moment}")),
-    ];
-    let earlier = failures.iter().rev().skip(1).take(LINKED);
-    evidence.extend(earlier.map(|&moment| {
-        let label = format!("the failure at event {}", Count(u64::from(moment)));
-        Evidence::moment(label, EvidenceOf::LiveMemory, moment)
-    }));
     let live_table = site_table(
         "Live when it failed, by call site",
         material.device.call_sites(),
@@ -61,15 +49,14 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     });
     let mut to_try: Vec<String> = changes.iter().map(program_changes::sentence).collect();
     to_try.extend(failure.to_try(material.config));
-    let mut seen = failure.seen(
+    let seen = failure.seen(
         snapshot,
         failures.len() as u64,
         &by_operator_at(material.device.call_sites(), failure.stack),
     );
-    let origin = origin(material.device, moment);
-    if !origin.is_empty() {
-        seen = format!("{seen} {origin}");
-    }
+    let seen = format!("{seen} {}", origin(material.device, moment))
+        .trim_end()
+        .to_owned();
     Some(Finding {
         kind: FindingKind::OutOfMemory,
         severity: Severity::Problem,
@@ -84,6 +71,23 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             .chain(changes_table)
             .chain(free_table)
             .collect(),
-        evidence,
+        evidence: evidence(failures, moment),
     })
+}
+
+/// Where the last failure and those before it can be seen.
+fn evidence(failures: &[u32], moment: u32) -> Vec<Evidence> {
+    let mut evidence = vec![
+        Evidence::state(moment),
+        Evidence::live_at(moment),
+        Evidence::moment("the curve up to there", EvidenceOf::LiveMemory, moment),
+        Evidence::moment("what was live, one by one", EvidenceOf::Allocations, moment)
+            .with_filter(format!("live@{moment}")),
+    ];
+    let earlier = failures.iter().rev().skip(1).take(LINKED);
+    evidence.extend(earlier.map(|&moment| {
+        let label = format!("the failure at event {}", Count(u64::from(moment)));
+        Evidence::moment(label, EvidenceOf::LiveMemory, moment)
+    }));
+    evidence
 }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::analysis::code::call_sites::label;
-use crate::analysis::code::frames::{FrameClass, Location};
+use crate::analysis::code::frames::{FrameClass, Location, is_python_source};
 use crate::analysis::recording::Device;
 use crate::analysis::roles::{Phase, PhaseRange, Role};
 use crate::ids::{AllocationId, FrameId, StackId};
@@ -123,9 +123,11 @@ impl Kept {
         all.retain(|(_, places)| places.len() >= FEWEST);
         all.sort_by_key(|(_, places)| (places.len(), places[0]));
         let same = all.chunk_by(|(_, a), (_, b)| a.len() == b.len());
-        same.flat_map(|same| same.iter().take(STACKS_PER_COUNT))
-            .cloned()
-            .collect()
+        let chosen = same.flat_map(|same| same.iter().take(STACKS_PER_COUNT));
+        let mut chosen: Vec<_> = chosen.cloned().collect();
+        // Of equals the one that begins first wins: a block that has begun is seen by its first stack alone.
+        chosen.sort_by_key(|(_, places)| places[0]);
+        chosen
     }
 
     /// The block between the places of a stack, if nearly all spans are alike.
@@ -169,7 +171,7 @@ fn most_frequent<'a>(spans: &[&'a [(StackId, u64)]]) -> Option<&'a [(StackId, u6
     spans.iter().find(|span| counts[**span] == most).copied()
 }
 
-/// The innermost frame of the user's code that all stacks share.
+/// The innermost Python frame outside of torch that all stacks share.
 fn common_frame(device: Device<'_>, stacks: &[StackId]) -> String {
     let snapshot = device.snapshot();
     let mut common: Option<Vec<FrameId>> = None;
@@ -186,8 +188,16 @@ fn common_frame(device: Device<'_>, stacks: &[StackId]) -> String {
     }
     let common = common.unwrap_or_default();
     let classes = device.recording.classes();
-    let is_user = |&&frame: &&FrameId| classes.get(frame) == FrameClass::User;
-    let frame = common.iter().rev().find(is_user);
+    // A model may be an installed package, but torch's own code only calls the next module.
+    let is_telling = |&&id: &&FrameId| {
+        let file = snapshot.strings.get(snapshot.frames.get(id).filename);
+        classes.get(id) != FrameClass::Runtime
+            && is_python_source(file)
+            && !["/torch/", "\\torch\\"]
+                .iter()
+                .any(|part| file.contains(part))
+    };
+    let frame = common.iter().rev().find(is_telling);
     frame.map_or(String::new(), |&frame| {
         label(&Location::of(snapshot, snapshot.frames.get(frame)))
     })

@@ -6,7 +6,7 @@ use crate::decode;
 use vramscope_synth::snapshot::Producer;
 use vramscope_synth::text;
 
-const CALL: &str = "train.py:9:step > torch/nn/modules/module.py:1:_call_impl > model.py:249:forward > torch/nn/modules/module.py:1:_call_impl";
+const CALL: &str = "train.py:9:step > lib/torch/nn/modules/module.py:1:_call_impl > model.py:249:forward > lib/torch/nn/modules/module.py:1:_call_impl";
 const BACKWARD: &str = "engine.cpp:0:torch::autograd::Engine::thread_main(x)";
 
 /// Steps of a model with six layers, each of which keeps 100 + 50 + 10 MiB; 400 MiB are older. The last step stops in its
@@ -20,7 +20,7 @@ fn story(steps: u32, fails: bool) -> String {
             if is_cut && layer == 4 {
                 story += &format!("alloc a{step}_4 100MiB {CALL} > block.py:3:forward\n");
                 return story
-                    + "oom 50MiB free=10MiB train.py:9:step > torch/nn/modules/module.py:1:_call_impl > model.py:249:forward";
+                    + "oom 50MiB free=10MiB train.py:9:step > lib/torch/nn/modules/module.py:1:_call_impl > model.py:249:forward";
             }
             for (name, mib, line) in [("a", 100, 3), ("b", 50, 4), ("c", 10, 5)] {
                 story += &format!(
@@ -91,7 +91,7 @@ fn outputs_that_outlive_their_step() {
     let mut story = String::new();
     for step in 0..4_u32 {
         story += &format!(
-            "alloc out{step} 300MiB train.py:9:step > torch/nn/modules/module.py:1:_call_impl > m.py:1:forward\n"
+            "alloc out{step} 300MiB train.py:9:step > lib/torch/nn/modules/module.py:1:_call_impl > m.py:1:forward\n"
         );
         if step > 0 {
             story += &format!("free out{}\n", step - 1);
