@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
 use vramscope_core::analysis::report::facts::{FactKind, facts};
+use vramscope_core::analysis::roles::Role;
 use vramscope_core::analysis::search::filter::parse_decimal;
 
 use self::measure::{Limit, Measured, Measures, Value};
@@ -51,6 +52,11 @@ pub(crate) struct Options {
     /// Requested bytes that are live after the last event
     #[arg(long, help_heading = BUDGETS_HEADING, value_name = "SIZE", value_parser = parse_size)]
     max_live_at_end: Option<Size>,
+    /// The most bytes of one role that were live at once, such as activations=20GiB; may be given several times. Roles
+    /// are inferred (see `vramscope peak --group-by role`): a file that does not tell what most of its memory is for
+    /// cannot be measured
+    #[arg(long, help_heading = BUDGETS_HEADING, value_name = "ROLE=SIZE", value_parser = parse_role)]
+    max_role: Vec<(Role, u64)>,
     /// Check damaged files, too: without it, one whose check sum does not match, or that contradicts itself, breaks
     /// a budget of its own. Whatever is damaged is said on standard error in any case
     #[arg(long, help_heading = BUDGETS_HEADING)]
@@ -67,6 +73,7 @@ const EXAMPLES: &str = "\
 Examples:
   vramscope check snapshot.pickle --max-peak 70GiB --no-oom
   vramscope check rank*.pickle --max-growth 50MiB/step --max-fragmentation 10
+  vramscope check snapshot.pickle --max-role activations=20GiB --max-role optimizer_state=30GiB
   vramscope check snapshot.pickle --max-live-at-end 1GiB --json | jq '.parts[].budgets[] | select(.state != \"ok\")'
 
 Exit codes: 0 all budgets are kept, 3 one is broken or a file is damaged, 1 a file or budget cannot be read or measured, 2 wrong usage";
@@ -103,12 +110,25 @@ impl Options {
             self.max_allocations.map(Limit::Allocations),
             size(self.max_live_at_end).map(Limit::LiveAtEnd),
         ];
-        limits.into_iter().flatten().collect()
+        let of_roles = self.max_role.iter();
+        let of_roles = of_roles.map(|&(role, bytes)| Limit::Role(role, bytes));
+        limits.into_iter().flatten().chain(of_roles).collect()
     }
 }
 
 fn parse_growth(text: &str) -> Result<Size, String> {
     parse_size(text.strip_suffix("/step").unwrap_or(text))
+}
+
+fn parse_role(text: &str) -> Result<(Role, u64), String> {
+    let (name, size) = text
+        .split_once('=')
+        .ok_or("write a role and a size, such as activations=20GiB")?;
+    let role = Role::named(name).ok_or_else(|| {
+        let known = Role::ALL.map(Role::word).join(", ");
+        format!("{name} is no role; there are {known}")
+    })?;
+    Ok((role, parse_size(size)?.0))
 }
 
 /// Parses a percentage as a share from 0 to 1.
@@ -186,7 +206,7 @@ impl Check {
         let measures = Measures::of(device, self.grouping);
         let mut rows = Vec::new();
         let mut broken = Vec::new();
-        let mut unmeasured: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        let mut unmeasured: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for &limit in &self.limits {
             // That a file is whole goes without saying.
             if limit == Limit::NoDamage && device.snapshot().warnings.damage().next().is_none() {
@@ -250,7 +270,7 @@ fn row(limit: Limit, state: State, value: Option<Value>, why: Option<&str>) -> V
         limit.cell(),
         Cell::or_none(over, Value::cell),
         Cell::Text(limit.value().unit().to_owned()),
-        Cell::Text(limit.name().to_owned()),
+        Cell::Text(limit.name()),
         Cell::or_none(why, |why| Cell::Text(why.to_owned())),
     ]
 }

@@ -54,6 +54,24 @@ fn all_broken() {
 }
 
 #[test]
+fn roles_have_budgets() {
+    let training = "torch-2.15.0/training.pickle";
+    let budgets = [
+        "--max-role",
+        "activations=1MiB",
+        "--max-role",
+        "gradient=1GiB",
+    ];
+    assert_snapshot!(check(&[&[training], &budgets[..]].concat()));
+    assert_snapshot!(check(&[training, "--max-role", "weights=1MiB"]));
+    assert_snapshot!(check(&[
+        "torch-2.15.0/no_stacks.pickle",
+        "--max-role",
+        "input=1MiB"
+    ]));
+}
+
+#[test]
 fn not_measurable_is_not_fine() {
     let file = "torch-2.15.0/state_mode.pickle";
     assert_snapshot!(check(&[

@@ -7,12 +7,13 @@ use super::{Field, Kind, Value, Write, field};
 use crate::analysis::code::frames::Location;
 use crate::analysis::groups::grouping::{GroupBy, GroupColumn};
 use crate::analysis::recording::Device;
+use crate::analysis::roles::Role;
 use crate::analysis::time::history::StackSource;
 use crate::analysis::time::lifetime::lifetime;
 use crate::ids::{AllocationId, EventId};
 
 /// The columns about an allocation, which the page's table has as well.
-pub(crate) const FIELDS: [Field; 27] = [
+pub(crate) const FIELDS: [Field; 29] = [
     field("allocation", Kind::Number),
     field("name", Kind::Text),
     field("address", Kind::Address),
@@ -32,6 +33,8 @@ pub(crate) const FIELDS: [Field; 27] = [
     field("stream_number", Kind::Number),
     field("pool", Kind::Text),
     field("category", Kind::Text),
+    field("role", Kind::Text),
+    field("role_confidence", Kind::Text),
     field("user_metadata", Kind::Text),
     field("compile_context", Kind::Text),
     field("call_site", Kind::Text),
@@ -121,18 +124,25 @@ impl<'a> Rows<'a> {
         Value::time(event.and_then(|event| times.get(event.index()).copied()))
     }
 
-    /// Stream, pool and texts.
+    /// Stream, pool, role and texts.
     fn push_place(&self, id: AllocationId, row: &mut Vec<Value<'a>>) {
         let snapshot = self.device.snapshot();
         let stream = self.device.stream_of()[id.index()];
         let context = self.device.context(id);
         let number = stream.and_then(|stream| self.streams.get(&stream));
         let compiled = context.and_then(|context| context.compile_context);
+        let rule = self.device.rule_of()[id.index()].rule();
+        let confidence = match rule.role {
+            Role::Unknown => "",
+            _ => rule.confidence.word(),
+        };
         row.extend([
             Value::number(stream),
             Value::number(number.copied()),
             Value::pool(self.device.pool_of()[id.index()]),
             Value::string(snapshot, context.and_then(|context| context.category)),
+            Value::text(rule.role.word()),
+            Value::text(confidence),
             Value::string(snapshot, context.and_then(|context| context.user_metadata)),
             Value::compile_context(snapshot, compiled),
         ]);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use vramscope_core::analysis::recording::{Device, Recording};
+use vramscope_core::analysis::report::peak_roles::peak_of_role;
 use vramscope_core::analysis::roles::{Confidence, Phase, Role};
 use vramscope_core::ids::AllocationId;
 use vramscope_synth::files::{all_files, real_files};
@@ -239,4 +240,24 @@ fn real_training_runs() {
         let unknown = found.get(&Role::Unknown).copied().unwrap_or(0);
         assert!(unknown * 100 <= found.values().sum(), "{}", file.name);
     }
+}
+
+/// The highest sum of a role, against sums at every moment.
+#[test]
+fn the_peak_of_a_role_is_the_highest_of_all_moments() {
+    with_text(&step(BACKWARD), |device| {
+        let table = &device.history.allocations;
+        for role in Role::ALL {
+            let at = |moment: u32| {
+                let rows = device.rule_of().iter().enumerate();
+                let own = rows.filter(|(row, rule)| {
+                    rule.role() == role && table.born[*row] <= moment && moment < table.died[*row]
+                });
+                own.map(|(row, _)| table.bytes[row]).sum::<u64>()
+            };
+            let slow = (0..=device.history.event_count).map(at).max().unwrap();
+            let (bytes, moment) = peak_of_role(device, role);
+            assert_eq!((bytes, bytes), (slow, at(moment)), "{role:?}");
+        }
+    });
 }

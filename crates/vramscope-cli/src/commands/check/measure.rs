@@ -1,12 +1,16 @@
 //! Measures the value of a budget, and the call sites that cause it.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 
 use vramscope_core::analysis::groups::group_changes::group_changes;
 use vramscope_core::analysis::groups::grouping::{GroupColumn, group_totals};
+use vramscope_core::analysis::groups::live_at::live_at;
 use vramscope_core::analysis::report::facts::warning_text;
 use vramscope_core::analysis::report::fragmentation::{pinned, places};
 use vramscope_core::analysis::report::overview::{SegmentsKnown, reserved_peak};
+use vramscope_core::analysis::report::peak_roles::{PeakRoles, peak_of_role};
+use vramscope_core::analysis::roles::Role;
 use vramscope_core::analysis::time::selection::{Moments, Selection};
 use vramscope_core::ids::EventId;
 
@@ -25,14 +29,16 @@ pub(super) enum Limit {
     Fragmentation(f64),
     Allocations(u64),
     LiveAtEnd(u64),
+    Role(Role, u64),
     /// Set unless the user allows damage; shown only if it is broken.
     NoDamage,
 }
 
 impl Limit {
     /// The option's name.
-    pub(super) fn name(self) -> &'static str {
-        match self {
+    pub(super) fn name(self) -> String {
+        let name = match self {
+            Self::Role(role, _) => return format!("--max-role {}", role.word()),
             Self::Peak(_) => "--max-peak",
             Self::Reserved(_) => "--max-reserved",
             Self::Growth(_) => "--max-growth",
@@ -41,7 +47,8 @@ impl Limit {
             Self::Allocations(_) => "--max-allocations",
             Self::LiveAtEnd(_) => "--max-live-at-end",
             Self::NoDamage => "no damage",
-        }
+        };
+        name.to_owned()
     }
 
     /// The limit for display: a limit on growth has no sign.
@@ -54,9 +61,10 @@ impl Limit {
 
     pub(super) fn value(self) -> Value {
         match self {
-            Self::Peak(bytes) | Self::Reserved(bytes) | Self::LiveAtEnd(bytes) => {
-                Value::Bytes(bytes)
-            }
+            Self::Peak(bytes)
+            | Self::Reserved(bytes)
+            | Self::LiveAtEnd(bytes)
+            | Self::Role(_, bytes) => Value::Bytes(bytes),
             Self::Growth(bytes) => Value::BytesPerStep(i64::try_from(bytes).unwrap_or(i64::MAX)),
             Self::NoOom | Self::NoDamage => Value::Number(0),
             Self::Fragmentation(share) => Value::Share(share),
@@ -120,6 +128,8 @@ impl Value {
 pub(super) enum Makers {
     /// Allocations live at a moment.
     LiveAt(u32),
+    /// Allocations of a role that are live at a moment.
+    RoleAt(Role, u32),
     /// Allocations live at the second moment but not at the first.
     Grown(Moments),
     /// Failed requests, by the moments that begin with them.
@@ -169,8 +179,21 @@ impl<'a> Measures<'a> {
             Limit::NoOom => self.failures(),
             Limit::Fragmentation(_) => self.fragmentation(),
             Limit::Allocations(_) => self.allocations(),
+            Limit::Role(role, _) => self.role(role),
             Limit::NoDamage => Ok(self.damage()),
         }
+    }
+
+    fn role(&self, role: Role) -> Result<Measured, &'static str> {
+        self.need_trace()?;
+        if !PeakRoles::of(**self.device).tells_most() {
+            return Err(UNKNOWN_ROLES);
+        }
+        let (bytes, moment) = peak_of_role(**self.device, role);
+        Ok(Measured {
+            value: Value::Bytes(bytes),
+            makers: Makers::RoleAt(role, moment),
+        })
     }
 
     fn damage(&self) -> Measured {
@@ -282,6 +305,7 @@ impl<'a> Measures<'a> {
             }
             Limit::Allocations(_) => ("allocations_by", "Who allocates"),
             Limit::LiveAtEnd(_) => ("live_at_end_by", "Live at the end"),
+            Limit::Role(role, _) => (ROLE_KEYS[role.ordinal()], "Live when most of this role was"),
             Limit::NoDamage => (
                 "damage_by",
                 "Damaged: the figures may be wrong (--allow-damage checks them all the same)",
@@ -289,6 +313,7 @@ impl<'a> Measures<'a> {
         };
         let (columns, rows): (&[Column], _) = match makers {
             Makers::LiveAt(moment) => (&LIVE, self.totals(Selection::LiveAt(moment))),
+            Makers::RoleAt(role, moment) => (&LIVE, self.of_role(role, moment)),
             Makers::Allocating => {
                 let whole = (0, self.device.history.event_count);
                 let mut rows = self.totals(Selection::AllocatedIn(whole));
@@ -329,6 +354,24 @@ impl<'a> Measures<'a> {
                 Cell::Number(total.count),
                 self.label(total.group),
             ]
+        });
+        rows.collect()
+    }
+
+    fn of_role(&self, role: Role, moment: u32) -> Vec<Vec<Cell>> {
+        let (history, groups) = (self.device.history, self.groups());
+        let rules = self.device.rule_of();
+        let mut totals: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        let live = live_at(history, moment).map(|id| id.index());
+        for row in live.filter(|&row| rules[row].role() == role) {
+            let (bytes, count) = totals.entry(groups.of[row]).or_default();
+            *bytes = bytes.saturating_add(history.allocations.bytes[row]);
+            *count += 1;
+        }
+        let mut totals: Vec<_> = totals.into_iter().collect();
+        totals.sort_by_key(|&(group, (bytes, _))| (std::cmp::Reverse(bytes), group));
+        let rows = totals.iter().map(|&(group, (bytes, count))| {
+            vec![Cell::Bytes(bytes), Cell::Number(count), self.label(group)]
         });
         rows.collect()
     }
@@ -401,5 +444,20 @@ const PINNING: [Column; 3] = [
 
 const DOUBTFUL_SEGMENTS: &str =
     "the file's segments do not account for what is live: it is damaged or was altered";
+/// The keys of the tables of the roles, in the order of [`Role::ALL`].
+const ROLE_KEYS: [&str; 10] = [
+    "parameter_by",
+    "gradient_by",
+    "optimizer_state_by",
+    "activation_by",
+    "kv_cache_by",
+    "input_by",
+    "communication_by",
+    "workspace_by",
+    "temporary_by",
+    "unknown_by",
+];
+const UNKNOWN_ROLES: &str =
+    "the file does not tell what most of the memory at its peak is for: record with stacks";
 const FEW_STEPS: &str =
     "fewer than four whole steps were recorded, and the first two are warm-up. Record more";

@@ -11,6 +11,7 @@ mod failed_request;
 mod fragmentation;
 mod growth;
 mod never_freed;
+mod odd_device;
 mod origin;
 mod out_of_memory;
 mod pending;
@@ -94,6 +95,8 @@ pub enum FindingKind {
     ProgramChanges,
     /// Segments are given back to CUDA and asked for again, many times.
     Churn,
+    /// One device holds far more than the others.
+    OddDevice,
 }
 
 /// What a piece of evidence shows. A front end chooses the view.
@@ -308,6 +311,7 @@ pub fn findings(material: Material<'_>) -> Vec<Finding> {
     found.extend(never_freed::find(material));
     found.extend(captured::find(material));
     found.extend(program_changes::find(material));
+    found.extend(odd_device::find(material));
     if material.has_segments {
         found.extend(fragmentation::find(material));
         found.extend(pools::find(material));

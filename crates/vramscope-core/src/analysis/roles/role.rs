@@ -69,6 +69,18 @@ impl Role {
         self as usize
     }
 
+    /// The role that a user names: `activation`, `activations`, `kv-cache`; `None` if there is none.
+    #[must_use]
+    pub fn named(text: &str) -> Option<Self> {
+        let text = text.trim().to_ascii_lowercase().replace(['-', ' '], "_");
+        let one = match text.strip_suffix("ies") {
+            Some(stem) => format!("{stem}y"),
+            None => text.strip_suffix('s').unwrap_or(&text).to_owned(),
+        };
+        let mut all = Self::ALL.into_iter();
+        all.find(|role| role.word() == text || role.word() == one)
+    }
+
     /// Its name in sentences and headings.
     #[must_use]
     pub fn label(self) -> &'static str {
@@ -124,4 +136,20 @@ pub struct RoleFinding {
     pub confidence: Confidence,
     /// What was seen, as a sentence.
     pub because: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_by_name() {
+        for role in Role::ALL {
+            assert_eq!(Role::named(role.word()), Some(role));
+        }
+        assert_eq!(Role::named("activations"), Some(Role::Activation));
+        assert_eq!(Role::named("Temporaries"), Some(Role::Temporary));
+        assert_eq!(Role::named("KV-cache"), Some(Role::KvCache));
+        assert_eq!(Role::named("weights"), None);
+    }
 }

@@ -371,6 +371,28 @@ fn retries_and_the_calls_to_cuda() {
 }
 
 #[test]
+fn a_device_with_most_of_the_work() {
+    let story = |mib: [u32; 3]| {
+        let lines = (0..3).map(|device| {
+            format!(
+                "device {device}\nalloc a{device} {}MiB a.py:1:f\n",
+                mib[device]
+            )
+        });
+        decoded(&lines.collect::<String>())
+    };
+    let odd = |mib| {
+        let found = overviews(&story(mib));
+        let all = found.iter().flat_map(|one| &one.findings);
+        let odd = all.filter(|finding| finding.kind == FindingKind::OddDevice);
+        odd.map(|finding| finding.title.clone()).collect::<Vec<_>>()
+    };
+    let title = "GPU 1 is the odd one: 780 MiB against 200 MiB and 80.0 MiB";
+    assert_eq!(odd([80, 780, 200]), [title]);
+    assert_eq!(odd([500, 600, 550]), [""; 0]);
+}
+
+#[test]
 fn a_cache_that_is_emptied_in_the_loop() {
     let mut story = "alloc w 400MiB a.py:1:f\n".to_owned();
     for step in 0..12 {

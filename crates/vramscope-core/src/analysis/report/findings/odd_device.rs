@@ -1,0 +1,75 @@
+//! Finding: one device of the file holds far more than the others.
+
+use super::words::counted;
+use super::{
+    Evidence, Finding, FindingKind, FindingRow, FindingTable, Material, SMALLEST_BYTES, Severity,
+};
+use crate::analysis::memory::capture::AllocatorKind;
+use crate::units::Bytes;
+
+/// Most devices that a sentence lists.
+const LISTED: usize = 8;
+
+pub(super) fn find(material: Material<'_>) -> Option<Finding> {
+    let device = material.device;
+    let own = device.peak_bytes();
+    let is_used = |bytes: &(u64, u32)| bytes.0 > 0;
+    let others = device.recording.devices();
+    let others = others.filter(|other| other.index() != device.index());
+    let peaks = others.map(|other| (other.peak_bytes(), other.index()));
+    let mut others: Vec<(u64, u32)> = peaks.filter(is_used).collect();
+    others.sort_by_key(|&(bytes, index)| (std::cmp::Reverse(bytes), index));
+    let &(next, _) = others.first()?;
+    // Half as much again is more than batches and the ends of pipelines differ by.
+    let is_odd = u128::from(own) * 2 >= u128::from(next) * 3;
+    if !is_odd || own.saturating_sub(next) < SMALLEST_BYTES {
+        return None;
+    }
+    let listed = others.iter().take(LISTED);
+    let mut list: Vec<String> = listed.map(|&(bytes, _)| Bytes(bytes).to_string()).collect();
+    if others.len() > LISTED {
+        list.push(counted((others.len() - LISTED) as u64, "other"));
+    }
+    let against = match list.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => list.concat(),
+    };
+    let all = [(own, device.index())].into_iter().chain(others);
+    let rows = all.map(|(bytes, index)| FindingRow {
+        label: format!("device {index}"),
+        site: None,
+        bytes,
+        count: (device.recording.device(index)).map_or(0, |it| it.history.allocations.len() as u64),
+        remark: String::new(),
+    });
+    Some(Finding {
+        kind: FindingKind::OddDevice,
+        severity: Severity::Warning,
+        bytes: own - next,
+        title: format!(
+            "GPU {} is the odd one: {} against {against}",
+            device.index(),
+            Bytes(own)
+        ),
+        seen: format!(
+            "Live memory of device {} peaks at {}, that of the others at {against}.",
+            device.index(),
+            Bytes(own)
+        ),
+        figures: Vec::new(),
+        may_mean: "The work is not evenly divided: one device has more layers, the outputs of all, or what was made before the \
+                   others were used."
+            .to_owned(),
+        to_try: vec![match material.config.allocator {
+            AllocatorKind::Torch => "Move layers to the other devices (device_map, the stages of the pipeline), and make tensors on the device that uses them.",
+            AllocatorKind::Driver => "Move work to the other devices, and allocate on the device that uses the memory.",
+        }
+        .to_owned()],
+        tables: vec![FindingTable {
+            title: "Peak of live memory by device".to_owned(),
+            counted: "allocations".to_owned(),
+            rows: rows.collect(),
+        }],
+        evidence: vec![Evidence::live_at(device.history.peak_moment)],
+    })
+}
