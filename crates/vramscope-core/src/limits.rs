@@ -5,7 +5,7 @@ pub(crate) const PART_BYTES: u64 = 4 << 10;
 
 /// What a compressed byte costs in unwrapped bytes if it was compressed, or otherwise held, itself: the blocks of deflate
 /// may be as short as 10 bits, and each costs a decoder as much as hundreds of bytes.
-pub(crate) const PACKED_BYTES: u64 = 64;
+pub(crate) const PACKED_BYTES: u64 = 128;
 
 /// Limits of reading, whatever a file claims.
 ///
@@ -23,7 +23,7 @@ pub(crate) const PACKED_BYTES: u64 = 64;
 ///
 /// Each member, frame, block and entry of a container costs 4 KiB of unwrapped bytes, and the files of an archive
 /// that are passed over cost theirs: together as many as the table allows after the first record. A compressed byte
-/// that was in another container itself costs 64.
+/// that was in another container itself costs 128.
 ///
 /// A genuine file of which this is not true opens after decompressing it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
