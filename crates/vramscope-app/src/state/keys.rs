@@ -91,7 +91,7 @@ pub const HELP: &[(&str, &[HelpLine])] = &[
             (&["I"], "fold the details panel away, and back"),
             (
                 &["Escape"],
-                "let go: of help, box or ruler, pin and cursor, selection in turn",
+                "let go: of help, box or ruler, pin, cursor, selection in turn",
             ),
         ],
     ),

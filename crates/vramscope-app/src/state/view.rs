@@ -557,11 +557,14 @@ impl DeviceView {
         self.wants_fit = false;
     }
 
-    /// Clears the pin, or else the cursor, or else the selection.
+    /// Clears the pin, or else the cursor, or else the selection. A click on a thing set the cursor too, which goes with
+    /// it. An event is pinned where the cursor is, which stays: else a list of events would jump away.
     pub(super) fn let_go(&mut self) {
-        if self.pin.is_some() {
+        if let Some(pin) = self.pin.clone() {
             self.set_pin(None);
-            self.cursor = None;
+            if pin != Pin::Event {
+                self.cursor = None;
+            }
         } else if self.cursor.take().is_none() {
             self.select(None);
         }

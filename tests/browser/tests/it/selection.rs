@@ -101,7 +101,20 @@ fn all_views_follow_the_cursor() {
     let listed = format!("{} allocations", display::count(here.0));
     wait_for_text(&mut open, ".table-bar .sums", &listed);
 
+    // The event there, by the keyboard.
+    open.page.key("e", Modifiers::NONE).unwrap();
+    wait_for_text(&mut open, ".details h2", "Pinned event");
+    go(&mut open, "5", "allocator");
+    open.page.key("ArrowDown", Modifiers::NONE).unwrap();
+    let next = format!("location.hash.includes('at={}&pin=event')", moment + 1);
+    wait(&mut open, &next);
     open.page.key("Escape", Modifiers::NONE).unwrap();
+    wait_for_text(&mut open, ".details h2", "Device");
+    open.page.key("Enter", Modifiers::NONE).unwrap();
+    wait(&mut open, &next);
+    for _ in 0..2 {
+        open.page.key("Escape", Modifiers::NONE).unwrap();
+    }
     wait_for_legend(&mut open, "Live at the peak", at_peak.0);
     open.check_quiet();
 }
