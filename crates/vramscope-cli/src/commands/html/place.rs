@@ -1,7 +1,7 @@
 //! The address that the file opens first.
 
 use vramscope_core::model::DeviceIndex;
-use vramscope_view::address::DevicePlace;
+use vramscope_view::address::{DevicePlace, Pinned};
 use vramscope_view::axes::events_between;
 
 use crate::failure::Failure;
@@ -17,9 +17,13 @@ pub(super) fn place(
         return Ok(DevicePlace::default());
     };
     let range = range.map(|text| device.range(text)).transpose()?;
+    let cursor = at.map(|text| device.moment(text)).transpose()?;
+    // Why a request failed is told by its stack.
+    let has_failed = |moment: &u32| device.failed_requests().contains(moment);
     Ok(DevicePlace {
         device: unless_first(subject, device.index()),
-        cursor: at.map(|text| device.moment(text)).transpose()?,
+        cursor,
+        pinned: cursor.filter(has_failed).map(|_| Pinned::Event),
         range: range.filter(|(from, to)| from < to).map(events_between),
         ..DevicePlace::default()
     })
@@ -76,6 +80,14 @@ mod tests {
         assert_eq!(selected("100..101"), (100, 101));
         assert_eq!(selected("all"), (0, end));
         assert_eq!(place(&subject, None, Some("7..7")).unwrap().range, None);
+    }
+
+    #[test]
+    fn a_failed_request_is_pinned() {
+        let subject = fixture("torch-2.15.0/oom_observer.pickle");
+        let pinned = |at: &str| read(place(&subject, Some(at), None).unwrap()).pinned;
+        assert_eq!(pinned("oom"), Some(Pinned::Event));
+        assert_eq!(pinned("peak"), None);
     }
 
     #[test]
