@@ -11,6 +11,7 @@ use crate::Snapshot;
 use crate::analysis::memory::streams_and_pools::column;
 use crate::analysis::time::history::{History, NEVER, StackSource};
 use crate::ids::AllocationId;
+use crate::model::Context;
 
 /// What roles are inferred from. All belong to the same device of the same snapshot.
 #[derive(Clone, Copy)]
@@ -31,21 +32,23 @@ pub struct RoleEvidence<'a> {
 /// which are sorted.
 #[must_use]
 pub fn infer(evidence: RoleEvidence<'_>) -> Vec<RuleId> {
-    let mut lives = evidence.lives();
-    if evidence.signals.hide_workspaces() {
-        mark_scratch(&mut lives);
-    }
-    let mut rules: Vec<RuleId> = lives.iter().map(RuleId::of).collect();
+    let lives = Lives::of(evidence);
+    // Unless something uses a model, what stays need not be one.
+    let mut uses_model = false;
+    let rows = 0..evidence.history.allocations.len();
+    let rules = rows.map(|row| {
+        let life = lives.get(row);
+        uses_model |= life.made.has(Signals::FORWARD) || life.born == When::In(Phase::Forward);
+        RuleId::of(&life)
+    });
+    let mut rules: Vec<RuleId> = rules.collect();
     let gradients = evidence.gradients(&rules);
     let table = &evidence.history.allocations;
     let undecided: Vec<usize> = (0..rules.len())
         .filter(|&row| rules[row].role() == Role::Unknown)
         .collect();
     let mut copy_of = vec![None; undecided.len()];
-    // Unless something uses a model, what stays need not be one.
-    let uses_model =
-        |life: &Life| life.made.has(Signals::FORWARD) || life.born == When::In(Phase::Forward);
-    if lives.iter().any(uses_model) || !gradients.is_empty() {
+    if uses_model || !gradients.is_empty() {
         let stays = |&&row: &&usize| table.born[row] == 0 && table.died[row] == NEVER;
         let old = undecided
             .iter()
@@ -63,18 +66,49 @@ pub fn infer(evidence: RoleEvidence<'_>) -> Vec<RuleId> {
         rules[row] = RuleId::of(&Life {
             copy,
             is_gradient_sized,
-            ..lives[row]
+            ..lives.get(row)
         });
     }
     rules
 }
 
-/// Marks what is freed at once and has a size that nothing else has that lives longer.
-fn mark_scratch(lives: &mut [Life]) {
-    let longer = lives.iter().filter(|life| !life.is_instant);
-    let sizes: HashSet<u64> = longer.map(|life| life.bytes).collect();
-    for life in lives {
-        life.is_scratch_sized = life.is_instant && !sizes.contains(&life.bytes);
+/// What is known of each allocation, made when asked for: it is large, and needed for a moment.
+struct Lives<'a> {
+    evidence: RoleEvidence<'a>,
+    /// The role that the file records for each.
+    recorded: Vec<Option<Role>>,
+    /// Whether the recording has a phase of each kind.
+    program: [bool; 3],
+    /// The sizes of what is not freed at once; `None` where workspaces are seen otherwise.
+    longer_sizes: Option<HashSet<u64>>,
+}
+
+impl<'a> Lives<'a> {
+    fn of(evidence: RoleEvidence<'a>) -> Self {
+        let (snapshot, history) = (evidence.snapshot, evidence.history);
+        let category =
+            |context: &Context| Role::of_category(snapshot.strings.get(context.category?));
+        let longer_sizes = || {
+            let rows = 0..history.allocations.len();
+            let longer = rows.filter(|&row| !evidence.is_instant(row));
+            longer.map(|row| history.allocations.bytes[row]).collect()
+        };
+        Self {
+            evidence,
+            recorded: column(snapshot, history, category, |_| None),
+            program: program(evidence.phases),
+            longer_sizes: evidence.signals.hide_workspaces().then(longer_sizes),
+        }
+    }
+
+    fn get(&self, row: usize) -> Life {
+        let id = AllocationId::from_index(row);
+        let life = self.evidence.life(id, self.recorded[row], self.program);
+        let is_rare = |sizes: &HashSet<u64>| !sizes.contains(&life.bytes);
+        Life {
+            is_scratch_sized: life.is_instant && self.longer_sizes.as_ref().is_some_and(is_rare),
+            ..life
+        }
     }
 }
 
@@ -96,18 +130,15 @@ fn most_live(moments: &[u32], lives: impl Iterator<Item = (u32, u32)>) -> Option
 }
 
 impl RoleEvidence<'_> {
-    fn lives(&self) -> Vec<Life> {
-        let strings = &self.snapshot.strings;
-        let recorded = column(
-            self.snapshot,
-            self.history,
-            |context| Role::of_category(strings.get(context.category?)),
-            |_| None,
-        );
-        let program = program(self.phases);
-        let rows = recorded.into_iter().enumerate();
-        rows.map(|(row, recorded)| self.life(AllocationId::from_index(row), recorded, program))
-            .collect()
+    /// When the program gave an allocation back, as a moment; [`NEVER`] if it did not.
+    fn end_moment(&self, row: usize) -> u32 {
+        let table = &self.history.allocations;
+        table.free_requested[row].min(table.died[row])
+    }
+
+    /// Whether its free is the event after its birth.
+    fn is_instant(&self, row: usize) -> bool {
+        self.end_moment(row) == self.history.allocations.born[row] + 1
     }
 
     fn life(&self, id: AllocationId, recorded: Option<Role>, program: [bool; 3]) -> Life {
@@ -120,7 +151,7 @@ impl RoleEvidence<'_> {
         } else {
             Signals::NONE
         };
-        let end = table.free_requested[row].min(table.died[row]);
+        let end = self.end_moment(row);
         let (from, to) = (self.phases.place(table.born[row]), self.end(end));
         let passes = Phase::ALL.map(|phase| self.phases.count(phase, from, to));
         let when = |place: Place| self.phases.phase(place).map_or(When::Between, When::In);
@@ -135,7 +166,7 @@ impl RoleEvidence<'_> {
             },
             died: if end == NEVER { When::Never } else { when(to) },
             is_short: from == to && end != NEVER,
-            is_instant: end == table.born[row] + 1,
+            is_instant: self.is_instant(row),
             is_in_last: self.phases.is_last(from),
             passes,
             bytes: table.bytes[row],
