@@ -69,3 +69,24 @@ impl About {
         }
     }
 }
+
+/// Adds the keys of what is there to those that the file names: by these it is written again.
+pub(super) fn complete_keys(snapshot: &mut Snapshot) {
+    let parts = [
+        (Key::DeviceTraces, !snapshot.traces.is_empty()),
+        (Key::AllocatorSettings, !snapshot.settings.is_empty()),
+        (
+            Key::ExternalAnnotations,
+            !snapshot.annotations.rows.is_empty(),
+        ),
+        (Key::HostSegments, !snapshot.host_segments.is_empty()),
+        (Key::HostTraces, !snapshot.host_trace.is_empty()),
+    ];
+    let there = parts.into_iter().filter(|&(_, is_there)| is_there);
+    let top = &mut snapshot.keys.top;
+    *top |= there.fold(0, |bits, (key, _)| bits | key.bit());
+    // Only a list of segments alone has no keys.
+    if *top != 0 || !snapshot.extras.is_empty() {
+        *top |= Key::Segments.bit();
+    }
+}

@@ -7,7 +7,7 @@ use std::io::BufRead;
 use std::ops::Range;
 
 use super::VERSION;
-use super::about::About;
+use super::about::{About, complete_keys};
 use crate::budget::Budget;
 use crate::container::{Counters, Input, PACKED};
 use crate::decode::MOST_DEVICES;
@@ -95,6 +95,7 @@ impl Reader<'_, '_> {
         self.segments()?;
         self.table("external_annotations", Self::annotation)?;
         self.table = "";
+        complete_keys(&mut self.snapshot);
         match self.input.drain() {
             Ok(false) => {}
             Ok(true) => self.warn(WarningKind::TrailingBytes),
