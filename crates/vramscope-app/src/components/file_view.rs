@@ -78,7 +78,7 @@ fn look(state: &State, file: &OpenFile, theme: ThemeName) -> Look {
         packing: 0,
         axis: file.axis,
         colour_by: state.colours(),
-        theme: theme,
+        theme,
         stacking: state.choices.lanes.stacking(state.view.picture()),
     }
 }
