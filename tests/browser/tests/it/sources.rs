@@ -55,7 +55,7 @@ fn opening_shows_progress_and_can_be_cancelled() {
     let mut open = open(&format!("?src=http://{address}/large.pickle"));
     let card = "document.querySelector('section.card').innerText";
     // Some of 100,000,000 bytes.
-    let progress = format!("/[1-9][0-9.]* (K|M)iB of 95\\.3 MiB/.test({card})");
+    let progress = format!("/[1-9][0-9.]* (K|M)iB of 95\\.4 MiB/.test({card})");
     open.page.wait_for(&progress, PATIENCE).unwrap();
     let bar = open
         .page
