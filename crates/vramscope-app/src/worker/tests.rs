@@ -299,7 +299,7 @@ fn damage_is_noted_as_such() {
     assert_eq!(damage.len(), 1, "{:?}", facts.notes);
     assert_eq!(
         damage[0].text,
-        "A size is negative, beyond 2^48 bytes or too large for its place."
+        "A size is negative, beyond 2^48 bytes or too large for its place; no sum contains it."
     );
     assert_eq!(damage[0].places, ["device_traces[0][0]"]);
     let mut remarks = of_level(NoteLevel::Warning);
