@@ -127,7 +127,7 @@ impl StepKind {
     pub fn gap_label(self) -> &'static str {
         match self {
             Self::Requested => "requested at once",
-            Self::Rounding => "rounding",
+            Self::Rounding => "rounding up",
             Self::Separation => "pools and streams",
             Self::Placement => "placement",
             Self::Caching => "caching and fragmentation",

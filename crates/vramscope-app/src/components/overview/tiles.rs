@@ -4,6 +4,7 @@ use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::memory::gap::Gap;
 use vramscope_core::analysis::report::findings::place_label;
 use vramscope_core::analysis::report::overview::{GapAt, Occasion, Overview, SegmentsKnown};
+use vramscope_core::units::Bytes;
 use vramscope_view::display;
 use yew::prelude::*;
 
@@ -100,10 +101,17 @@ fn peak(commands: &Commands, found: &Overview) -> Tile {
         } else {
             "Active"
         },
-        value: display::bytes(peak.active_bytes),
+        value: beside_each_other(found, peak.active_bytes),
         exact: sentences::exact_bytes(peak.active_bytes),
         remark: html! { <>{ when(commands, found, peak.moment, peak.time_us) }<br />{ allocations }{ from }</> },
     }
+}
+
+/// A size with as many digits as tell what was active from what was reserved.
+fn beside_each_other(found: &Overview, bytes: u64) -> String {
+    let reserved = found.gaps.iter().map(|at| at.gap.reserved_bytes).max();
+    let sizes = [found.peak.active_bytes, reserved.unwrap_or(0)];
+    Bytes(bytes).to_digits(Bytes::digits_apart(&sizes))
 }
 
 fn reserved(commands: &Commands, found: &Overview, at: &GapAt) -> Tile {
@@ -114,7 +122,7 @@ fn reserved(commands: &Commands, found: &Overview, at: &GapAt) -> Tile {
         } else {
             "Reserved"
         },
-        value: display::bytes(gap.reserved_bytes),
+        value: beside_each_other(found, gap.reserved_bytes),
         exact: sentences::exact_bytes(gap.reserved_bytes),
         remark: html! {
             <>

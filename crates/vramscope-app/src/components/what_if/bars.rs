@@ -109,7 +109,7 @@ fn row(
 fn kind_class(kind: StepKind) -> &'static str {
     match kind {
         StepKind::Requested => "requested",
-        StepKind::Rounding => "rounded up",
+        StepKind::Rounding => "rounding",
         StepKind::Separation => "separation",
         StepKind::Placement => "placement",
         StepKind::Caching | StepKind::Kept => "caching",
