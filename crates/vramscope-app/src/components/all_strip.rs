@@ -11,7 +11,7 @@ use crate::engine::{Session, SessionId};
 use crate::protocol::ThemeName;
 use crate::protocol::views::compare::{Answer, CurveAxis, Curves, Question};
 use crate::state::choices::{CompareChoices, RecordingChoice, Which};
-use crate::state::sides::{DeviceCard, cards, choice_of, is_side};
+use crate::state::sides::{DeviceCard, cards, choice_of, compared, is_side};
 use crate::state::{Action, Chosen, State, ViewKind, sentences};
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::chart::draw_curves_with_peak;
@@ -51,6 +51,7 @@ pub(super) fn AllStrip(props: &AllStripProps) -> Html {
         .file()
         .and_then(|file| file.facts())
         .map(|facts| facts.device);
+    let sides = compared(choices, &state.tabs, current);
     let card = |card: &DeviceCard| {
         let Some(session) = commands.session.emit(card.id) else {
             return Html::default();
@@ -58,7 +59,7 @@ pub(super) fn AllStrip(props: &AllStripProps) -> Html {
         let is_current = card.id == current && Some(card.device) == shown;
         let sides = (state.view == ViewKind::Compare).then(|| {
             [Which::Before, Which::After]
-                .map(|which| is_side(choices.side(which), card, &state.tabs, current))
+                .map(|which| is_side(sides.side(which), card, &state.tabs, current))
         });
         html! {
             <Card key={format!("{}-{}", card.id.0, card.device)} {session} card={card.clone()} {top_bytes} {is_current} {sides}

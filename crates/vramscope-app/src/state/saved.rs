@@ -5,7 +5,7 @@ use vramscope_view::plot::views::{AllocatorView, FlameView, OverTimeView, Sheet,
 use vramscope_view::views::{Picture, ViewKind};
 
 use super::choices::{ComparePanel, FlameForm};
-use super::sides::{Side, host, side};
+use super::sides::{Side, compared, host, side};
 use super::{DeviceView, OpenFile, State, navigation};
 use crate::engine::SessionId;
 use crate::protocol::DeviceFacts;
@@ -109,7 +109,7 @@ fn flame(state: &State) -> Option<FlameView> {
 }
 
 fn comparison(state: &State, current: SessionId, sheet: Sheet) -> Option<Saved> {
-    let choices = &state.choices.compare;
+    let choices = &compared(&state.choices.compare, &state.tabs, current);
     if choices.panel != ComparePanel::Flame {
         return None;
     }

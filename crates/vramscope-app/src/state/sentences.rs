@@ -366,10 +366,11 @@ pub fn selection(facts: &RangeFacts) -> String {
 
 /// The request for the file of a link.
 #[must_use]
-pub fn wanted(name: &str, bytes: u64) -> String {
-    let size = display::bytes(bytes);
+pub fn wanted(name: &str, bytes: Option<u64>) -> String {
+    let size = bytes.map(|bytes| format!(" ({})", display::bytes(bytes)));
+    let size = size.unwrap_or_default();
     format!(
-        "This link shows a place in {name} ({size}), but does not hold that file. Open it here to see the place."
+        "This link shows a place in {name}{size}, but does not hold that file. Open it here to see the place."
     )
 }
 

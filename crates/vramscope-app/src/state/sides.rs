@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
+use vramscope_core::analysis::compare::names::names_apart;
 use vramscope_core::analysis::time::selection::Selection;
 use vramscope_core::model::DeviceIndex;
 
-use super::choices::{FileChoice, SideChoice, SideWhat};
+use super::choices::{CompareChoices, FileChoice, RecordingChoice, SideChoice, SideWhat, Which};
 use super::selected::{OfRange, Places};
 use super::{OpenFile, Tab};
 use crate::engine::SessionId;
@@ -17,6 +18,8 @@ pub struct Side {
     pub id: SessionId,
     /// The file's name.
     pub name: String,
+    /// What tells the name from those of the other open files.
+    pub short_name: String,
     pub device: DeviceIndex,
     /// Number of the file's devices.
     pub devices: usize,
@@ -59,6 +62,29 @@ pub fn choice_of(tabs: &[Rc<Tab>], id: SessionId) -> Option<FileChoice> {
     Some(FileChoice { name, nth })
 }
 
+/// The choices, with two open files as sides where the user chose neither side and selected no range: the shown file and
+/// the one before it, else the one after it, both at their peaks.
+#[must_use]
+pub fn compared(choices: &CompareChoices, tabs: &[Rc<Tab>], current: SessionId) -> CompareChoices {
+    let is_of_range =
+        side(&choices.before, tabs, current).is_some_and(|side| side.places.range.is_some());
+    let ready = tabs.iter().filter(|tab| tab.ready().is_some());
+    let ready: Vec<SessionId> = ready.map(|tab| tab.id).collect();
+    let place = ready.iter().position(|&id| id == current);
+    let (Some(place), true) = (place, choices.is_of_selection() && !is_of_range) else {
+        return choices.clone();
+    };
+    let first = place.saturating_sub(1);
+    let (Some(&before), Some(&after)) = (ready.get(first), ready.get(first + 1)) else {
+        return choices.clone();
+    };
+    let of = |id: SessionId| RecordingChoice {
+        file: choice_of(tabs, id),
+        device: None,
+    };
+    choices.with_recording(Which::Before, of(before), &of(after))
+}
+
 /// The side of a choice; `None` if its file is not open or has no such device.
 #[must_use]
 pub fn side(choice: &SideChoice, tabs: &[Rc<Tab>], current: SessionId) -> Option<Side> {
@@ -75,6 +101,7 @@ pub fn side(choice: &SideChoice, tabs: &[Rc<Tab>], current: SessionId) -> Option
     Some(Side {
         id: tab.id,
         name: tab.name.clone(),
+        short_name: short_name(tab, tabs),
         device: facts.device,
         devices: devices.len(),
         selection,
@@ -84,6 +111,15 @@ pub fn side(choice: &SideChoice, tabs: &[Rc<Tab>], current: SessionId) -> Option
         words: places.words(selection),
         places,
     })
+}
+
+/// What tells a file's name from those of the other open files.
+#[must_use]
+pub fn short_name(tab: &Tab, tabs: &[Rc<Tab>]) -> String {
+    let names: Vec<&str> = tabs.iter().map(|tab| &*tab.name).collect();
+    let place = names.iter().position(|name| *name == tab.name);
+    let short = place.and_then(|place| names_apart(&names).get(place).copied());
+    short.unwrap_or(&tab.name).to_owned()
 }
 
 /// The file whose worker compares: the shown file, if it is a side.
@@ -143,6 +179,8 @@ pub struct DeviceCard {
     pub id: SessionId,
     /// The file's name.
     pub name: String,
+    /// What tells the name from those of the other open files.
+    pub file_short_name: String,
     pub device: DeviceIndex,
     /// Its index among the devices of its file.
     pub place: usize,
@@ -164,8 +202,8 @@ impl DeviceCard {
     pub fn short_name(&self) -> String {
         match (self.files, self.devices) {
             (1, _) => format!("device {}", self.device),
-            (_, 1) => self.name.clone(),
-            _ => format!("{} · {}", self.device, self.name),
+            (_, 1) => self.file_short_name.clone(),
+            _ => format!("{} · {}", self.device, self.file_short_name),
         }
     }
 }
@@ -182,6 +220,7 @@ pub fn cards(tabs: &[Rc<Tab>]) -> Vec<DeviceCard> {
             .map(|(place, facts)| DeviceCard {
                 id: tab.id,
                 name: tab.name.clone(),
+                file_short_name: short_name(tab, tabs),
                 device: facts.device,
                 place,
                 devices: devices.len(),

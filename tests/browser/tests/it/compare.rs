@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use vramscope_browser_tests::Modifiers;
 use vramscope_core::analysis::code::frame_groups::GroupOptions;
 use vramscope_core::analysis::compare::changes::{Comparison, compare};
+use vramscope_core::analysis::compare::names::names_apart;
 use vramscope_core::analysis::compare::side::{Profile, ProfileNames, ProfileOptions, profile};
 use vramscope_core::analysis::groups::turnover::turnover;
 use vramscope_core::analysis::recording::{Device, Recording};
@@ -203,12 +204,8 @@ fn another_file_and_another_device() {
     open.page
         .wait_for(&format!("{cards} == {devices}"), PATIENCE)
         .unwrap();
-    // The first card is the other file's device 0: side A at its start becomes side A at its peak.
+    // The two files that are open are compared at once, at their peaks; here, by the other file's first device.
     open.page.click_on(".all-strip .card .as button").unwrap();
-    let choose = "(() => { const select = document.querySelector('.compare .side.a .what'); \
-        select.selectedIndex = [...select.options].findIndex(option => option.text == 'live at the peak'); \
-        select.dispatchEvent(new Event('change', { bubbles: true })); })()";
-    open.page.eval(choose).unwrap();
     let (old, new) = (other.0.device(0).unwrap(), one.first());
     let peak = |read: &Read, device: Device<'_>| {
         read.profile(device, Selection::LiveAt(device.history.peak_moment))
@@ -220,7 +217,8 @@ fn another_file_and_another_device() {
         &display::bytes_change(before.total.bytes, after.total.bytes),
     );
     let name = "document.querySelector('.compare .side.a .file').selectedOptions[0].text";
-    assert_eq!(open.page.eval(name).unwrap(), "two_devices.pickle");
+    let names = [OTHER, ONE].map(|path| path.rsplit('/').next().unwrap());
+    assert_eq!(open.page.eval(name).unwrap(), names_apart(&names)[0]);
     check_rows(&mut open, &expected);
 
     // Settings that differ.

@@ -23,7 +23,7 @@ use crate::protocol::views::compare::{
     SideData, SideSpec,
 };
 use crate::state::choices::{CompareChoices, ComparePanel, Which};
-use crate::state::sides::{Side, host, side};
+use crate::state::sides::{Side, compared, host, side};
 use crate::state::{Action, Chosen, Shared};
 use flame::FlamePanel;
 use settings::SettingsPanel;
@@ -31,6 +31,9 @@ use side_picker::SidePicker;
 use sites::SitesPanel;
 use timelines::Timelines;
 use totals::Totals;
+use vramscope_core::analysis::compare::phases::different_phases;
+use vramscope_core::analysis::time::phase::PhasePeak;
+use vramscope_view::display;
 use vramscope_view::stacked_curves::COLUMNS;
 
 /// The options for grouping call sites, in the order of the list.
@@ -45,17 +48,17 @@ const GROUPINGS: [(FrameGrouping, &str); 5] = [
 #[component]
 pub(super) fn CompareView(props: &ViewProps) -> Html {
     let commands = use_commands();
-    let choices = &props.choices.compare;
+    let choices = &compared(&props.choices.compare, &props.tabs, props.id);
     let choose = {
         let dispatch = commands.dispatch.clone();
         Callback::from(move |choices| dispatch.emit(Action::Choose(Chosen::Compare(choices))))
     };
     let sides = [&choices.before, &choices.after].map(|choice| side(choice, &props.tabs, props.id));
     let answered = use_comparison(props, &sides);
-    let compared = answered
+    let answer = answered
         .as_ref()
         .and_then(|(_, answered)| answered.answer.clone());
-    use_painted("compare", compared.clone());
+    use_painted("compare", answer.clone());
     let picker = |which: Which, side: &Option<Side>| {
         html! {
             <SidePicker {which} choices={choices.clone()} side={side.clone()} tabs={props.tabs.clone()} current={props.id}
@@ -73,7 +76,7 @@ pub(super) fn CompareView(props: &ViewProps) -> Html {
                 <button type="button" class="outlined swap" title="Swap the sides" aria-label="Swap the sides" onclick={swap}>{ "⇄" }</button>
                 { picker(Which::After, &sides[1]) }
             </div>
-            { body(props, &sides, answered, &choose) }
+            { body(props, choices, &sides, answered, &choose) }
         </section>
     }
 }
@@ -81,11 +84,11 @@ pub(super) fn CompareView(props: &ViewProps) -> Html {
 /// The contents below the choice of sides.
 fn body(
     props: &ViewProps,
+    choices: &CompareChoices,
     sides: &[Option<Side>; 2],
     answered: Option<(Session, Answered<Question>)>,
     choose: &Callback<CompareChoices>,
 ) -> Html {
-    let choices = &props.choices.compare;
     let [Some(before), Some(after)] = sides else {
         return html! { <p class="hint muted">{ "A file that was compared is not open: choose another one above, or open it (+)." }</p> };
     };
@@ -108,6 +111,7 @@ fn body(
     html! {
             <>
                 <Totals compared={compared.clone()} />
+                { phases(&compared, choices, choose) }
     <Timelines compared={compared.clone()} titles={titles(before, after)} choices={choices.clone()} {theme} on_choose={choose.clone()} />
                 <PanelBar compared={compared.clone()} choices={choices.clone()} on_choose={choose.clone()} />
                 { panel }
@@ -115,11 +119,40 @@ fn body(
         }
 }
 
+/// A line that says that both sides are in different phases, with buttons for the peaks of the phases that both have.
+fn phases(
+    compared: &ComparedRef,
+    choices: &CompareChoices,
+    choose: &Callback<CompareChoices>,
+) -> Option<Html> {
+    let compared = compared.get()?;
+    let figures = [&compared.before.figures, &compared.after.figures];
+    let found = different_phases(["A", "B"], figures)?;
+    let button = |peaks: &[PhasePeak; 2]| {
+        let [before, after] = peaks.map(|peak| display::bytes(peak.active_bytes));
+        let (choices, peaks) = (choices.clone(), *peaks);
+        let onclick =
+            choose.reform(move |_: MouseEvent| choices.at_events(peaks.map(|peak| peak.moment)));
+        html! {
+            <button type="button" class="outlined" {onclick}>
+                { format!("{} {before} → {after}", peaks[0].phase.word()) }
+            </button>
+        }
+    };
+    Some(html! {
+        <p class="different-phases">
+            { &found.sentence }
+            if !found.same.is_empty() { { " Compare the peaks of one phase: " } }
+            { for found.same.iter().map(button) }
+        </p>
+    })
+}
+
 /// The title of each recording; only one if both sides are moments of one recording.
 fn titles(before: &Side, after: &Side) -> Vec<AttrValue> {
     let name = |side: &Side| match side.devices {
-        1 => side.name.clone(),
-        _ => format!("{} · device {}", side.name, side.device),
+        1 => side.short_name.clone(),
+        _ => format!("{} · device {}", side.short_name, side.device),
     };
     if (before.id, before.device) == (after.id, after.device) {
         return vec![name(before).into()];

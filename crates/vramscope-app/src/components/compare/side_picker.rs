@@ -10,7 +10,7 @@ use crate::components::hooks::use_answer;
 use crate::engine::{Session, SessionId};
 use crate::protocol::views::compare::{Answer, NamedMoments, Question};
 use crate::state::choices::{CompareChoices, RecordingChoice, SideChoice, SideWhat, Which};
-use crate::state::sides::{Side, choice_of, word};
+use crate::state::sides::{Side, choice_of, short_name, word};
 use crate::state::{Shared, Tab, sentences};
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::display;
@@ -93,7 +93,7 @@ fn files(props: &SidePickerProps) -> Html {
     };
     let chosen = props.side.as_ref().map(|side| side.id);
     let option = |tab: &&Rc<Tab>| {
-        html! { <option selected={chosen == Some(tab.id)}>{ tab.name.clone() }</option> }
+        html! { <option title={tab.name.clone()} selected={chosen == Some(tab.id)}>{ short_name(tab, &props.tabs) }</option> }
     };
     html! {
         <select class="file" aria-label="File" {onchange}>

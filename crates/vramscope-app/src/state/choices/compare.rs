@@ -65,6 +65,21 @@ impl CompareChoices {
         }
     }
 
+    /// Whether the user has chosen neither side.
+    #[must_use]
+    pub fn is_of_selection(&self) -> bool {
+        *self == self.of_selection()
+    }
+
+    /// The choices with each side at an event of its recording.
+    #[must_use]
+    pub fn at_events(&self, moments: [u32; 2]) -> Self {
+        let mut choices = self.clone();
+        choices.before.what = SideWhat::Event(moments[0]);
+        choices.after.what = SideWhat::Event(moments[1]);
+        choices
+    }
+
     /// The choices with both sides swapped.
     #[must_use]
     pub fn swapped(&self) -> Self {

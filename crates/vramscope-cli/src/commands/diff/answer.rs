@@ -3,6 +3,7 @@
 use vramscope_core::analysis::compare::changes::{
     Change, SiteChange, changes, compare_settings, delta, relative_change, tally,
 };
+use vramscope_core::analysis::compare::phases::different_phases;
 use vramscope_core::analysis::compare::side::Figures;
 use vramscope_core::analysis::groups::turnover::Amount;
 use vramscope_core::units::Count;
@@ -24,6 +25,7 @@ pub(super) fn part(pair: &Pair) -> (Part, Vec<SiteChange>) {
     figure_table(&mut part, &before.figures, &after.figures);
     setting_table(&mut part, before, after);
     part.notes.clone_from(&pair.notes);
+    part.notes.extend(phases(before, after));
     part.damage.clone_from(&before.damage);
     if before.file != after.file {
         part.damage.extend(after.damage.iter().cloned());
@@ -39,6 +41,17 @@ pub(super) fn part(pair: &Pair) -> (Part, Vec<SiteChange>) {
         );
     }
     (part, changes)
+}
+
+/// A note if the sides are in different phases.
+fn phases(before: &Side, after: &Side) -> Option<String> {
+    let found = different_phases(
+        ["The first side", "the second"],
+        [&before.figures, &after.figures],
+    )?;
+    let [peak, _] = found.same.first()?;
+    let try_it = format!("The peaks of one phase: --at {}:peak.", peak.phase.word());
+    Some(format!("{} {try_it}", found.sentence))
 }
 
 fn named(side: &Side) -> impl Iterator<Item = (&str, Amount)> {

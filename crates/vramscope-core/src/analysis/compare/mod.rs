@@ -4,6 +4,8 @@
 //! sides.
 
 pub mod changes;
+pub mod names;
+pub mod phases;
 pub mod ranks;
 pub mod side;
 pub mod site_order;

@@ -23,6 +23,7 @@ use crate::analysis::recording::{Device, Recording};
 use crate::analysis::search::filter::rows;
 use crate::analysis::time::curves::{CurveAxis, Curves, place};
 use crate::analysis::time::history::History;
+use crate::analysis::time::phase::{Phase, PhasePeak};
 use crate::analysis::time::selection::Selection;
 use crate::ids::{EventId, StackId};
 use crate::model::{Action, DeviceIndex};
@@ -102,6 +103,10 @@ pub struct Figures {
     pub active_bytes: u64,
     /// Bytes of all segments at `moment`.
     pub reserved_bytes: u64,
+    /// The phase at `moment`, inferred; `None` if it is in none.
+    pub phase: Option<Phase>,
+    /// The peaks of the phases, inferred.
+    pub phase_peaks: Vec<PhasePeak>,
     /// Number of `segment_alloc` and `segment_map` events.
     pub segment_allocs: u64,
     /// Number of `segment_free` and `segment_unmap` events.
@@ -532,6 +537,8 @@ pub fn figures(device: Device<'_>, moment: u32) -> Figures {
         moment_us: since(moment),
         active_bytes: history.active_bytes_at(moment),
         reserved_bytes: history.reserved_bytes(moment),
+        phase: device.phases().at(moment),
+        phase_peaks: device.phases().peaks(history),
         segment_allocs: count([Action::SegmentAlloc, Action::SegmentMap]),
         segment_frees: count([Action::SegmentFree, Action::SegmentUnmap]),
         ooms: count([Action::Oom, Action::Oom]),

@@ -9,6 +9,7 @@ use super::signals::{Signals, StackSignals};
 use crate::Snapshot;
 use crate::analysis::time::history::History;
 use crate::analysis::time::lanes::{LaneKind, LaneRange, Lanes};
+use crate::analysis::time::phase::PhasePeak;
 pub use crate::analysis::time::phase::{Phase, PhaseRange};
 use crate::model::Action;
 
@@ -67,6 +68,32 @@ impl Phases {
     pub fn unnamed(&self) -> impl Iterator<Item = PhaseRange> {
         let ranges = self.ranges.iter().copied();
         ranges.filter(|range| !self.is_named[range.phase as usize])
+    }
+
+    /// The phase that a moment is in; `None` between phases. The moment between two belongs to the first.
+    #[must_use]
+    pub fn at(&self, moment: u32) -> Option<Phase> {
+        self.phase(self.place(moment))
+    }
+
+    /// The peak of each phase that there is, in the order of a training step.
+    #[must_use]
+    pub fn peaks(&self, history: &History) -> Vec<PhasePeak> {
+        let mut peaks: [Option<PhasePeak>; 3] = [None; 3];
+        for &PhaseRange { phase, from, to } in &self.ranges {
+            let peak = &mut peaks[phase as usize];
+            for moment in from + 1..=to {
+                let active_bytes = history.active_bytes_at(moment);
+                if peak.is_none_or(|peak| active_bytes > peak.active_bytes) {
+                    *peak = Some(PhasePeak {
+                        phase,
+                        moment,
+                        active_bytes,
+                    });
+                }
+            }
+        }
+        peaks.into_iter().flatten().collect()
     }
 
     fn with(ranges: Vec<PhaseRange>) -> Self {

@@ -18,6 +18,16 @@ impl Phase {
     /// All phases, in the order of a training step.
     pub const ALL: [Self; 3] = [Self::Forward, Self::Backward, Self::Optimizer];
 
+    /// What a program does in it, as words of a sentence: `in the forward pass`.
+    #[must_use]
+    pub fn while_in(self) -> &'static str {
+        match self {
+            Self::Forward => "in the forward pass",
+            Self::Backward => "in the backward pass",
+            Self::Optimizer => "in the optimizer step",
+        }
+    }
+
     /// Its name in all outputs.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -38,4 +48,15 @@ pub struct PhaseRange {
     pub from: u32,
     /// The moment after its last event, greater than `from`.
     pub to: u32,
+}
+
+/// The moment of a phase with the most active bytes, the first of equals over all its ranges.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PhasePeak {
+    /// The phase.
+    pub phase: Phase,
+    /// The moment.
+    pub moment: u32,
+    /// The active bytes then.
+    pub active_bytes: u64,
 }

@@ -1,0 +1,67 @@
+//! The part of names that tells them apart.
+
+/// Cuts what all names have in common at their beginnings and ends, at whole words: `run_none.pickle` and
+/// `run_bf16.pickle` are `none` and `bf16`. Names of which nothing would be left stay whole.
+#[must_use]
+pub fn names_apart<'a>(names: &[&'a str]) -> Vec<&'a str> {
+    let Some((first, rest)) = names.split_first().filter(|(_, rest)| !rest.is_empty()) else {
+        return names.to_vec();
+    };
+    let is_common = |cut: &str, begins: bool| {
+        rest.iter().all(|name| match begins {
+            true => name.starts_with(cut),
+            false => name.ends_with(cut),
+        })
+    };
+    let is_separator = |letter: char| !letter.is_alphanumeric();
+    // The end comes first: in `run.pickle` and `run.1.pickle`, the ending is what is common.
+    let ends = first
+        .char_indices()
+        .filter(|&(_, letter)| is_separator(letter));
+    let end = ends
+        .map(|(at, _)| &first[at..])
+        .find(|end| is_common(end, false));
+    let end = end.map_or(0, str::len);
+    let begins = first[..first.len() - end].char_indices();
+    let begins = begins.filter(|&(_, letter)| is_separator(letter));
+    let begin = begins
+        .map(|(at, letter)| &first[..at + letter.len_utf8()])
+        .take_while(|begin| is_common(begin, true))
+        .last();
+    let begin = begin.map_or(0, str::len);
+    let cut = |name: &&'a str| {
+        name.get(begin..name.len() - end)
+            .filter(|cut| !cut.is_empty())
+    };
+    let cuts: Option<Vec<_>> = names.iter().map(cut).collect();
+    cuts.unwrap_or_else(|| names.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_differs_is_left() {
+        for (names, apart) in [
+            (vec!["a_none.pickle", "a_bf16.pickle"], vec!["none", "bf16"]),
+            (
+                vec!["rank00_snapshot.pickle", "rank10_snapshot.pickle"],
+                vec!["rank00", "rank10"],
+            ),
+            (vec!["run.pickle", "run.1.pickle"], vec!["run", "run.1"]),
+            (
+                vec!["xl_ctx512.pickle", "xl_ctx1024.pickle.gz"],
+                vec!["ctx512.pickle", "ctx1024.pickle.gz"],
+            ),
+            (vec!["a/x.pickle", "b/x.pickle"], vec!["a", "b"]),
+            (vec!["same", "same"], vec!["same", "same"]),
+            (vec!["-a-", "-"], vec!["-a-", "-"]),
+            (vec!["é_1", "é_2"], vec!["1", "2"]),
+            (vec!["alone.pickle"], vec!["alone.pickle"]),
+            (vec![], vec![]),
+        ] {
+            assert_eq!(names_apart(&names), apart);
+        }
+    }
+}
