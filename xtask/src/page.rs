@@ -47,7 +47,7 @@ impl Profile {
 }
 
 /// The page's sources, in addition to its crates.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 11] = [
     ".cargo/config.toml",
     "Cargo.lock",
     "Cargo.toml",
@@ -59,6 +59,7 @@ const SOURCES: [&str; 10] = [
     "www",
     "xtask/src/page.rs",
     samples::GRAPH,
+    samples::RECORDINGS,
     "xtask/src/samples.rs",
 ];
 

@@ -1,4 +1,4 @@
-//! The samples of the start page: snapshots by vramscope-synth, written when the page is built, and a graph.
+//! The samples of the start page: snapshots by vramscope-synth, written when the page is built, recordings, and a graph.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,7 +14,19 @@ use crate::process::{cargo, root, run_quiet};
 pub(crate) const GRAPH: &str =
     "tests/fixtures/planning/graphs/random_dag_40__0_model__0_inference_0_fused.orm.json.zst";
 
-/// Writes all samples of vramscope-synth as `<name>.pickle.gz`, and the graph, into `folder`.
+/// Where real recordings of small programs lie; relative to the repository's root.
+pub(crate) const RECORDINGS: &str = "tests/fixtures/roles/rules";
+
+/// Those that are samples.
+const RECORDED: [&str; 5] = [
+    "gpt_adamw.pickle.zst",
+    "gpt_checkpoint.pickle.zst",
+    "lora_adamw.pickle.zst",
+    "llama_generate_late.pickle.zst",
+    "fsdp2_nccl.pickle.zst",
+];
+
+/// Writes all samples of vramscope-synth as `<name>.pickle.gz`, the recordings and the graph, into `folder`.
 ///
 /// # Errors
 ///
@@ -35,9 +47,16 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
     for file in files_under(folder)? {
         compress(&file).with_context(|| format!("cannot compress {}", file.display()))?;
     }
-    let graph = root().join(GRAPH);
-    fs::copy(&graph, folder.join("graph.json.zst"))
-        .with_context(|| format!("cannot copy {}", graph.display()))?;
+    copy(GRAPH, &folder.join("graph.json.zst"))?;
+    for name in RECORDED {
+        copy(&format!("{RECORDINGS}/{name}"), &folder.join(name))?;
+    }
+    Ok(())
+}
+
+fn copy(from: &str, to: &Path) -> Result<()> {
+    let from = root().join(from);
+    fs::copy(&from, to).with_context(|| format!("cannot copy {}", from.display()))?;
     Ok(())
 }
 

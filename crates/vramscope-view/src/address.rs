@@ -57,8 +57,8 @@ pub type Span = (f64, f64);
 pub struct FileKey {
     /// File name. One that is read from an address is as the page shows it: see [`bidi::escaped`].
     pub name: String,
-    /// Size in bytes.
-    pub bytes: u64,
+    /// Size in bytes; `None` if an address written by hand does not tell.
+    pub bytes: Option<u64>,
     /// Number of its tab if it is open several times; 0 for the first.
     pub copy: u32,
 }
@@ -158,7 +158,11 @@ where
         let Some(file) = &self.file else {
             return String::new();
         };
-        let mut words = vec![("file".to_owned(), format!("{}~{}", file.name, file.bytes))];
+        let name = match file.bytes {
+            Some(bytes) => format!("{}~{bytes}", file.name),
+            None => file.name.clone(),
+        };
+        let mut words = vec![("file".to_owned(), name)];
         if file.copy > 0 {
             words.push(("copy".to_owned(), file.copy.to_string()));
         }
@@ -235,14 +239,18 @@ where
         if get("v") != Some(VERSION) {
             return None;
         }
-        let (name, bytes) = get("file")?.rsplit_once('~')?;
+        let name = get("file")?;
+        let (name, bytes) = match name.rsplit_once('~') {
+            Some((name, bytes)) => (name, Some(bytes.parse().ok()?)),
+            None => (name, None),
+        };
         let graph = (get("view") == Some(GRAPH)).then(|| choices_of::<OfGraph<G>>(&words).graph);
         let view = get("view").and_then(ViewKind::named).unwrap_or_default();
         let number = |key| get(key)?.parse::<u32>().ok();
         Some(Self {
             file: Some(FileKey {
                 name: bidi::escaped(name).into_owned(),
-                bytes: bytes.parse().ok()?,
+                bytes,
                 copy: number("copy").unwrap_or(0),
             }),
             view,
@@ -377,7 +385,7 @@ mod tests {
         Address {
             file: Some(FileKey {
                 name: "my run~1.pickle".to_owned(),
-                bytes: 1_048_576,
+                bytes: Some(1_048_576),
                 copy: 0,
             }),
             view: ViewKind::Table,
@@ -435,7 +443,7 @@ mod tests {
         let expected = Address {
             file: Some(FileKey {
                 name: "a".to_owned(),
-                bytes: 1,
+                bytes: Some(1),
                 copy: 0,
             }),
             ..<Address>::default()
@@ -469,7 +477,7 @@ mod tests {
             let span = |(from, length): Span| rounded((from, from + length));
             let view = ViewKind::ALL[view];
             let address = Address {
-                file: Some(FileKey { name, bytes, copy }),
+                file: Some(FileKey { name, bytes: Some(bytes), copy }),
                 view,
                 search,
                 place: DevicePlace {

@@ -6,7 +6,7 @@ use super::commands::use_commands;
 use super::icons::{Glyph, Icon};
 use crate::state::{Action, ViewKind};
 
-fn icon(view: ViewKind) -> Icon {
+pub(super) fn icon(view: ViewKind) -> Icon {
     match view {
         ViewKind::Overview => Icon::Overview,
         ViewKind::Timeline => Icon::Timeline,

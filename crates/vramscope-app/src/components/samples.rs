@@ -1,121 +1,162 @@
-//! The bundled sample files.
+//! The shelf of bundled samples: each opens at the view where it is interesting.
 
 use yew::prelude::*;
 
 use super::commands::use_commands;
+use super::icons::Glyph;
+use super::rail::icon;
 use crate::engine::Source;
+use crate::state::{Action, Permalink, ViewKind};
 
 /// A bundled file.
 struct Sample {
     /// File name under `samples/`.
     file: &'static str,
     title: &'static str,
-    /// A description of what it shows.
+    /// What it shows, and what to look at.
     text: &'static str,
-    /// Bands of the thumbnail: left, right, lower and upper edge in a box of 120 × 60, y upwards.
-    bands: &'static [(f64, f64, f64, f64)],
+    /// The view that it opens at; `None` for a graph, which has its own.
+    view: Option<ViewKind>,
+    /// The rest of its place, as in the page's address.
+    place: &'static str,
 }
 
-const SAMPLES: [Sample; 4] = [
+const SAMPLES: [Sample; 15] = [
     Sample {
         file: "training.pickle.gz",
-        title: "A training step",
-        text: "Activations pile up in forward; gradients replace them in backward.",
-        bands: &[
-            (0.0, 120.0, 0.0, 14.0),
-            (8.0, 74.0, 14.0, 20.0),
-            (16.0, 68.0, 20.0, 27.0),
-            (24.0, 62.0, 27.0, 34.0),
-            (32.0, 56.0, 34.0, 41.0),
-            (40.0, 50.0, 41.0, 52.0),
-            (56.0, 112.0, 34.0, 38.0),
-            (62.0, 112.0, 27.0, 34.0),
-            (68.0, 112.0, 20.0, 27.0),
-            (74.0, 112.0, 14.0, 20.0),
-        ],
+        title: "Training steps",
+        text: "Activations pile up in forward; gradients replace them in backward. The lane above names the steps.",
+        view: Some(ViewKind::Timeline),
+        place: "",
     },
     Sample {
-        file: "fragmented.pickle.gz",
-        title: "A fragmented run",
-        text: "Much reserved memory is free, yet no large request fits.",
-        bands: &[
-            (0.0, 120.0, 0.0, 10.0),
-            (4.0, 30.0, 10.0, 16.0),
-            (10.0, 84.0, 16.0, 20.0),
-            (22.0, 46.0, 20.0, 30.0),
-            (34.0, 120.0, 10.0, 13.0),
-            (50.0, 72.0, 20.0, 36.0),
-            (58.0, 120.0, 13.0, 16.0),
-            (78.0, 96.0, 20.0, 28.0),
-            (88.0, 120.0, 16.0, 19.0),
-            (100.0, 116.0, 19.0, 40.0),
-        ],
+        file: "gpt_adamw.pickle.zst",
+        title: "What memory is for",
+        text: "A small GPT with AdamW, recorded from its first line. One sentence says what the peak is made of.",
+        view: Some(ViewKind::Overview),
+        place: "",
     },
     Sample {
         file: "out-of-memory.pickle.gz",
         title: "Out of memory",
-        text: "Enough is free, but in pieces: a request fails that other settings would serve.",
-        bands: &[
-            (0.0, 120.0, 0.0, 12.0),
-            (10.0, 120.0, 12.0, 18.0),
-            (30.0, 120.0, 18.0, 25.0),
-            (50.0, 120.0, 25.0, 32.0),
-            (70.0, 120.0, 32.0, 40.0),
-            (90.0, 120.0, 40.0, 48.0),
-            (12.0, 24.0, 18.0, 28.0),
-            (32.0, 44.0, 25.0, 35.0),
-            (52.0, 64.0, 32.0, 42.0),
-            (72.0, 84.0, 40.0, 50.0),
-            (92.0, 104.0, 48.0, 58.0),
-        ],
+        text: "Enough is free, but in pieces. The first card says which setting would have served the request.",
+        view: Some(ViewKind::Overview),
+        place: "",
+    },
+    Sample {
+        file: "leak.pickle.gz",
+        title: "A leak",
+        text: "Each step keeps 24 MiB more: outputs in a list. The finding names the line.",
+        view: Some(ViewKind::Overview),
+        place: "",
+    },
+    Sample {
+        file: "fragmented.pickle.gz",
+        title: "A fragmented run",
+        text: "Much reserved memory is free, yet in pieces between blocks in use.",
+        view: Some(ViewKind::Allocator),
+        place: "",
+    },
+    Sample {
+        file: "oom-waited.pickle.gz",
+        title: "A failure that only waited",
+        text: "A block that fits was free, but for another stream. The next request of the same size got it.",
+        view: Some(ViewKind::Overview),
+        place: "",
+    },
+    Sample {
+        file: "gpt_checkpoint.pickle.zst",
+        title: "Activation checkpointing",
+        text: "The hill is gone: only each block's input stays, and backward computes the rest again, block by block.",
+        view: Some(ViewKind::Timeline),
+        place: "",
+    },
+    Sample {
+        file: "lora_adamw.pickle.zst",
+        title: "LoRA",
+        text: "Frozen parameters need no gradients and no optimizer state: what is left are activations.",
+        view: Some(ViewKind::Timeline),
+        place: "",
+    },
+    Sample {
+        file: "llama_generate_late.pickle.zst",
+        title: "A growing KV cache",
+        text: "Generation: each token allocates keys and values anew, one token larger, and frees the old ones.",
+        view: Some(ViewKind::Timeline),
+        place: "",
+    },
+    Sample {
+        file: "fsdp2_nccl.pickle.zst",
+        title: "Sharded parameters",
+        text: "FSDP gathers each block's parameters before it runs and frees them after: communication buffers.",
+        view: Some(ViewKind::Flame),
+        place: "",
+    },
+    Sample {
+        file: "pools.pickle.gz",
+        title: "Pools and streams",
+        text: "What is free in a CUDA graph's pool, or on another stream, serves nobody else.",
+        view: Some(ViewKind::Allocator),
+        place: "",
+    },
+    Sample {
+        file: "expandable.pickle.gz",
+        title: "Expandable segments",
+        text: "Addresses from bottom to top: one segment grows and shrinks where many would be cut.",
+        view: Some(ViewKind::Map),
+        place: "",
+    },
+    Sample {
+        file: "multi-device.pickle.gz",
+        title: "The odd one of three GPUs",
+        text: "One file with three devices: their cards stand above, and one peaks far above the others.",
+        view: Some(ViewKind::Overview),
+        place: "",
+    },
+    Sample {
+        file: "state-only.pickle.gz",
+        title: "Without a recording",
+        text: "Only the state at the dump is known: what is held, where it lies, and what is free.",
+        view: Some(ViewKind::Allocator),
+        place: "",
     },
     Sample {
         file: "graph.json.zst",
         title: "A compiled graph",
         text: "In another order, the compiled graph would need less memory.",
-        bands: &[
-            (0.0, 34.0, 52.0, 56.0),
-            (8.0, 100.0, 46.0, 50.0),
-            (16.0, 58.0, 40.0, 44.0),
-            (26.0, 120.0, 34.0, 38.0),
-            (38.0, 64.0, 28.0, 32.0),
-            (46.0, 92.0, 22.0, 26.0),
-            (58.0, 120.0, 16.0, 20.0),
-            (72.0, 106.0, 10.0, 14.0),
-            (90.0, 120.0, 4.0, 8.0),
-        ],
+        view: None,
+        place: "",
     },
 ];
+
+impl Sample {
+    /// Its place once it is open.
+    fn link(&self) -> Option<Permalink> {
+        let (file, view, place) = (self.file, self.view?.name(), self.place);
+        Permalink::parse(&format!("file={file}&view={view}{place}&v=1"))
+    }
+}
 
 /// The samples as buttons that open them.
 #[component]
 pub(super) fn Samples() -> Html {
     let commands = use_commands();
     let sample = |sample: &'static Sample| {
-        let onclick = commands
-            .open
-            .reform(move |_: MouseEvent| vec![Source::Sample(format!("samples/{}", sample.file))]);
+        let commands = commands.clone();
+        let onclick = Callback::from(move |_: MouseEvent| {
+            let url = format!("samples/{}", sample.file);
+            commands.open.emit(vec![Source::Sample(url)]);
+            if let Some(link) = sample.link() {
+                commands.dispatch.emit(Action::Await(Box::new(link)));
+            }
+        });
+        let icon = icon(sample.view.unwrap_or(ViewKind::WhatIf));
         html! {
             <li><button type="button" class="sample" {onclick}>
-                { thumbnail(sample) }
-                <strong>{ sample.title }</strong>
+                <strong><Glyph {icon} />{ sample.title }</strong>
                 <span class="muted">{ sample.text }</span>
             </button></li>
         }
     };
     html! { <ul class="samples">{ for SAMPLES.iter().map(sample) }</ul> }
-}
-
-fn thumbnail(sample: &Sample) -> Html {
-    let band = |(place, &(from, to, low, high)): (usize, &(f64, f64, f64, f64))| {
-        html! {
-            <rect class={format!("hue{}", place % 6)} x={from.to_string()} y={(60.0 - high).to_string()}
-                width={(to - from).to_string()} height={(high - low).to_string()} />
-        }
-    };
-    html! {
-        <svg class="thumbnail" viewBox="0 0 120 60" preserveAspectRatio="none" aria-hidden="true">
-            { for sample.bands.iter().enumerate().map(band) }
-        </svg>
-    }
 }

@@ -224,6 +224,8 @@ pub enum Action {
     SelectMoments(Moments),
     /// The place of an address is shown, at the latest once its file is open.
     Restore(Box<Permalink>),
+    /// The place of an address is shown once its file, which is being read, is open.
+    Await(Box<Permalink>),
     /// A theme is chosen.
     Theme(ThemeChoice),
     /// The visible part changes.
@@ -347,6 +349,7 @@ impl State {
             Action::Moment(moment) => self.edit_file(|file| file.go_to_moment(moment)),
             Action::SelectMoments(moments) => self.edit_view(|view| view.select_moments(moments)),
             Action::Restore(link) => self.restore(*link),
+            Action::Await(link) => self.wanted = Some(Rc::from(link)),
             Action::Theme(theme) => self.theme = theme,
             Action::BoxMode(on) => (self.box_mode, self.ruler_mode) = (on, false),
             Action::RulerMode(on) => (self.box_mode, self.ruler_mode) = (false, on),

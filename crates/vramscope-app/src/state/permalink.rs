@@ -117,14 +117,14 @@ pub fn change(before: &Permalink, after: &Permalink) -> Change {
 pub(super) fn key(tab: &Tab) -> Option<FileKey> {
     Some(FileKey {
         name: tab.name.clone(),
-        bytes: tab.file_bytes()?,
+        bytes: Some(tab.file_bytes()?),
         copy: tab.copy,
     })
 }
 
 /// Whether a tab holds this file, whichever copy of it.
 pub(super) fn names(file: &FileKey, tab: &Tab) -> bool {
-    (&file.name, Some(file.bytes)) == (&tab.name, tab.file_bytes())
+    file.name == tab.name && (file.bytes.is_none() || file.bytes == tab.file_bytes())
 }
 
 /// The tab of this file: the same copy if it is open, else the first.
@@ -172,7 +172,7 @@ mod tests {
         Permalink {
             file: Some(FileKey {
                 name: "run.pickle".to_owned(),
-                bytes: 1_048_576,
+                bytes: Some(1_048_576),
                 copy: 0,
             }),
             view: ViewKind::Table,

@@ -45,7 +45,7 @@ impl Embedded {
     pub(super) fn key(&self) -> FileKey {
         FileKey {
             name: self.name.clone(),
-            bytes: self.packed.len() as u64,
+            bytes: Some(self.packed.len() as u64),
             copy: 0,
         }
     }

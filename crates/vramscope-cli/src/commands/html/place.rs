@@ -53,7 +53,7 @@ mod tests {
     fn read(place: DevicePlace) -> DevicePlace {
         let file = FileKey {
             name: "a.pickle".to_owned(),
-            bytes: 1,
+            bytes: Some(1),
             copy: 0,
         };
         let written = Address {
