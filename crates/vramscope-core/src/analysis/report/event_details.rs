@@ -106,7 +106,7 @@ mod tests {
 
         let alloc = event_details(device, 2).unwrap();
         assert_eq!((alloc.row.bytes, alloc.time_us), (600, Some(110)));
-        assert_eq!(alloc.site, "train.py:9 step");
+        assert_eq!(alloc.site, "me/train.py:9 step");
         assert_eq!(alloc.pool, Some(PoolId(0, 1)));
         assert_eq!(alloc.user_metadata.as_deref(), Some("warm-up"));
         assert_eq!(alloc.compile_context, None, "N/A means none");
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(life.free_requested.unwrap().moment(), 4);
 
         let oom = event_details(device, 3).unwrap();
-        assert_eq!(oom.site, "model.py:3 forward");
+        assert_eq!(oom.site, "me/model.py:3 forward");
         assert_eq!((oom.row.device_free_bytes, oom.life), (Some(99), None));
         assert_eq!(oom.active_bytes, (600, 600));
     }
