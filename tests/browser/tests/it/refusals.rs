@@ -103,7 +103,7 @@ fn bombs_leave_the_open_file_as_it_is() {
         let tab = format!("[role=tab][title='{name}']");
         open.page.click_on(&tab).unwrap();
         let what = open.page.text(".card.failed .what").unwrap();
-        assert!(what.starts_with("refused: "), "{name}: {what}");
+        assert!(what.starts_with("Refused: "), "{name}: {what}");
     }
     let mark = open.repainted(|page| {
         let tab = "[role=tab][title='training.pickle']";

@@ -60,7 +60,7 @@ fn the_box_says_what_the_analysis_finds() {
         search(&mut open, filter);
         let matches = if found.count == 1 { "match" } else { "matches" };
         let text = format!(
-            "{} {matches}, {}",
+            "{} {matches}, at most {}",
             Count(found.count),
             Bytes(found.highest_bytes)
         );

@@ -134,14 +134,14 @@ impl Cells {
             }
             Column::Lifetime if !self.has_times => (124, 0),
             Column::Size | Column::Block | Column::Rounding | Column::Lifetime => (68, 0),
-            Column::Site => (140, 6),
-            Column::Operator => (100, 4),
+            Column::Site => (130, 6),
+            Column::Operator => (80, 4),
             Column::Born | Column::Died if self.axis == Axis::Events => (70, 0),
             Column::Born | Column::Died => (86, 0),
             Column::Stream => (52, 0),
             Column::Pool => (104, 1),
-            Column::Category | Column::Role => (100, 0),
-            Column::Metadata => (104, 2),
+            Column::Category | Column::Role => (84, 1),
+            Column::Metadata => (80, 2),
             Column::Address => (106, 0),
         }
     }
