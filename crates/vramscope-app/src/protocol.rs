@@ -27,7 +27,7 @@ pub use vramscope_view::views::Picture;
 
 pub use ask::{Answer, Ask, Extra, Question, Slot};
 pub use details::{
-    AllocationExtent, Composition, Details, DetailsOf, EventAnswer, EventOf, MOST_LISTED,
+    AllocationExtent, Composition, Details, DetailsOf, EventAnswer, EventOf, MOST_LISTED, MomentAt,
     MomentFacts, MomentOf, PlacedMoment, Preview, PreviewsOf, RangeFacts, RangeOf,
 };
 pub use facts::{

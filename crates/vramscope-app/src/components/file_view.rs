@@ -117,7 +117,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
             html! { <PicturedView ..given /> }
         }
         ViewKind::Allocator => html! { <AllocatorView ..given /> },
-        ViewKind::Flame => html! { <FlameView ..given /> },
+        ViewKind::Flame => html! { <FlameView {given} /> },
         ViewKind::Table => html! { <TableView ..given /> },
         ViewKind::Compare => html! { <CompareView ..given /> },
         ViewKind::WhatIf => html! { <WhatIfView ..given /> },

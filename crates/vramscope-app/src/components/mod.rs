@@ -12,6 +12,7 @@ mod commands;
 mod compare;
 mod copy_button;
 mod details;
+mod divider;
 mod drawing;
 mod error_card;
 mod facts_view;

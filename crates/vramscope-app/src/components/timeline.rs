@@ -4,7 +4,7 @@ use web_sys::HtmlCanvasElement;
 use yew::prelude::*;
 
 use super::commands::{Commands, use_commands};
-use super::hooks::{Draft, PointerHandlers, use_plot_area, use_pointer, use_wheel};
+use super::hooks::{Draft, PointerHandlers, use_moment_at, use_plot_area, use_pointer, use_wheel};
 use super::lanes::{Lines, SharedDecorations};
 use super::map_labels::{MapLabelList, map_labels};
 use super::marks::Marks;
@@ -63,9 +63,11 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
         props.ruler_mode.then_some(DragKind::Ruler)
     };
     let stage_of = (area, props.look.picture);
-    let pointer = use_pointer(stage_of, drag_mode, commands.dispatch.clone());
-    let (at, draft) = (*pointer.at, *pointer.draft);
     let region = props.region();
+    let on_x = use_moment_at(&props.session, &props.look, Action::Scrub);
+    let on_scrub = Some(on_x.reform(move |part: f64| region.unit().x_at(part)));
+    let pointer = use_pointer(stage_of, drag_mode, on_scrub, commands.dispatch.clone());
+    let (at, draft) = (*pointer.at, *pointer.draft);
 
     use_picture(&canvas, area, props, at);
     use_wheel(&stage, area, commands.dispatch.clone());
@@ -74,6 +76,7 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
     let ondblclick = commands.on(Action::Navigate(Navigation::FitPinned));
     let mode = match draft {
         Some((DragKind::Range, ..)) => Some("selecting"),
+        Some((DragKind::Cursor, ..)) => Some("scrubbing"),
         _ if props.box_mode || props.ruler_mode => Some("boxing"),
         _ => pointer.is_panning.then_some("panning"),
     };

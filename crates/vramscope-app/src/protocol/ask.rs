@@ -8,8 +8,8 @@ use super::views::{
 };
 use super::{
     Details, DetailsOf, DrawRequest, DrawnFrame, EventAnswer, EventOf, Hit, HitOf, LegendEntry,
-    LegendOf, Minimap, MinimapOf, MomentOf, OutlineColumns, OutlineOf, PlacedMoment, Preview,
-    PreviewsOf, RangeFacts, RangeOf,
+    LegendOf, Minimap, MinimapOf, MomentAt, MomentOf, OutlineColumns, OutlineOf, PlacedMoment,
+    Preview, PreviewsOf, RangeFacts, RangeOf,
 };
 
 /// An asker. Of several waiting questions of one asker only the newest is answered.
@@ -91,6 +91,7 @@ questions! {
     /// The curves over the whole recording.
     Minimap(MinimapOf => Minimap);
     Moment(MomentOf => PlacedMoment);
+    MomentAt(MomentAt => u32);
     /// A part of the x axis.
     Range(RangeOf => RangeFacts);
     /// An allocation.

@@ -28,6 +28,17 @@ pub struct PlacedMoment {
     pub facts: MomentFacts,
 }
 
+/// Asks for the moment at a place of the x axis. After the end that is the last one.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct MomentAt {
+    pub device: DeviceIndex,
+    pub axis: Axis,
+    /// The place, in the axis's unit.
+    pub x: f64,
+    /// Counts these questions, so that the same place can be asked for twice.
+    pub count: u32,
+}
+
 /// Asks for the allocations made between two places of the x axis.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RangeOf {

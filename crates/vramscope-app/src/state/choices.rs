@@ -4,6 +4,7 @@ mod allocator;
 mod compare;
 mod flame;
 mod lanes;
+mod split;
 mod table;
 mod what_if;
 
@@ -17,6 +18,7 @@ pub use compare::{
 };
 pub use flame::{FlameChoices, FlameForm, FlameWhat};
 pub use lanes::LanesChoices;
+pub use split::{SHARE_PERCENT, SplitChoices};
 pub use table::TableChoices;
 pub use what_if::{FIELDS, Field, SettingChanges, WhatIfChoices, WhatIfPanel};
 
@@ -33,6 +35,7 @@ pub struct RangeChoices {
 pub struct Choices {
     pub range: RangeChoices,
     pub lanes: LanesChoices,
+    pub split: SplitChoices,
     pub allocator: AllocatorChoices,
     pub flame: FlameChoices,
     pub table: TableChoices,
@@ -45,6 +48,7 @@ pub struct Choices {
 pub enum Chosen {
     Range(RangeChoices),
     Lanes(LanesChoices),
+    Split(SplitChoices),
     Allocator(AllocatorChoices),
     Flame(FlameChoices),
     Table(TableChoices),
@@ -57,6 +61,7 @@ impl Choices {
         match chosen {
             Chosen::Range(choices) => self.range = choices,
             Chosen::Lanes(choices) => self.lanes = choices,
+            Chosen::Split(choices) => self.split = choices,
             Chosen::Allocator(choices) => self.allocator = choices,
             Chosen::Flame(choices) => self.flame = choices,
             Chosen::Table(choices) => self.table = choices,

@@ -317,6 +317,21 @@ impl OpenFile {
         }
     }
 
+    pub(super) fn scrub(&mut self, moment: u32) {
+        let Some(facts) = self.facts() else { return };
+        let moment = moment.min(facts.events);
+        if let Some(view) = self.view_mut() {
+            view.set_cursor(moment);
+        }
+    }
+
+    pub(super) fn step_cursor(&mut self, forward: bool) {
+        let Some(bounds) = self.bounds() else { return };
+        if let Some(view) = self.view_mut() {
+            view.step_cursor(forward, &bounds);
+        }
+    }
+
     /// Takes the chosen axis; that of events if the shown device has no times.
     pub(super) fn choose_axis(&mut self, axis: Axis) {
         self.axis = axis;

@@ -21,6 +21,8 @@ pub enum DragKind {
     Box,
     /// Measures.
     Ruler,
+    /// Moves the cursor.
+    Cursor,
 }
 
 /// The gesture of the pointers that are down.
@@ -121,7 +123,8 @@ impl Gesture {
             (Some(drag), []) if !drag.moved => Outcome::Click(drag.start),
             (
                 Some(Drag {
-                    kind: kind @ (DragKind::Range | DragKind::Box | DragKind::Ruler),
+                    kind:
+                        kind @ (DragKind::Range | DragKind::Box | DragKind::Ruler | DragKind::Cursor),
                     start,
                     ..
                 }),

@@ -1,6 +1,7 @@
 //! The effects of keys, and their list for the help.
 
-use super::{Action, GraphAction, Navigation, OpenGraphs, State, ViewKind};
+use super::choices::SplitChoices;
+use super::{Action, Chosen, GraphAction, Navigation, OpenGraphs, State, ViewKind};
 use crate::protocol::Axis;
 use crate::protocol::views::graph::OrderName;
 
@@ -59,6 +60,14 @@ pub const HELP: &[(&str, &[HelpLine])] = &[
             (&["B"], "then drag: zoom to a box"),
             (&["0"], "show everything"),
             (&["P"], "go to the peak"),
+            (
+                &["drag x axis", "Shift ←", "Shift →"],
+                "move the cursor, which all views follow; its line can be dragged too",
+            ),
+            (
+                &["G"],
+                "in the timeline: the flame graph of what is selected, below it",
+            ),
         ],
     ),
     (
@@ -249,7 +258,15 @@ pub fn command(press: &Press, state: &State) -> Option<Command> {
         }),
         "i" | "I" => Action::Details(!state.details_open),
         "e" | "E" => Action::ChooseEvent(state.places()?.ends().1),
+        "g" | "G" if state.view == ViewKind::Timeline => {
+            let split = state.choices.split;
+            Action::Choose(Chosen::Split(SplitChoices {
+                flame: !split.flame,
+                ..split
+            }))
+        }
         _ if state.view.picture().is_none() => return None,
+        "ArrowLeft" | "ArrowRight" if press.shift => Action::StepCursor(press.key == "ArrowRight"),
         "b" | "B" => Action::BoxMode(!state.box_mode),
         "m" | "M" => Action::RulerMode(!state.ruler_mode),
         "," => Action::StepInStack(false),

@@ -7,8 +7,10 @@
 //!
 //! Everything here runs natively, so the tests drive the page without a browser.
 
+mod action;
 pub mod brush;
 pub mod choices;
+mod click;
 pub mod figures;
 mod file;
 pub mod gesture;
@@ -34,10 +36,11 @@ mod view;
 
 use std::rc::Rc;
 
-use vramscope_core::analysis::time::selection::Moments;
 use yew::Reducible;
 
+pub use action::Action;
 pub use choices::{Choices, Chosen, LanesChoices, RangeChoices};
+pub use click::Click;
 pub use file::{OpenFile, Phase, Tab};
 pub use graph::{GraphAction, GraphPlace, KnownOrder, OpenGraphs};
 pub use navigation::{Navigation, Region};
@@ -45,14 +48,13 @@ pub use permalink::{Permalink, permalink};
 pub use pin::{Pin, PinnedGroup, PinnedSegment};
 use selected::Places;
 pub use shared::Shared;
-pub use view::{Click, Cursor, DeviceView, Hovered, StackStep};
+pub use view::{Cursor, DeviceView, Hovered, StackStep};
 pub use vramscope_view::views::ViewKind;
 
 use crate::engine::SessionId;
 use crate::protocol::views::filter::FilterText;
-use crate::protocol::{Answer, Axis, ColourBy, Picture, Reply, ThemeName};
+use crate::protocol::{Answer, ColourBy, Picture, Reply, ThemeName};
 use vramscope_core::ids::AllocationId;
-use vramscope_core::model::DeviceIndex;
 
 /// The least and the largest width of the details panel, in CSS px.
 pub const DETAILS_WIDTH_PX: (f64, f64) = (320.0, 480.0);
@@ -176,100 +178,6 @@ impl Default for State {
     }
 }
 
-/// A change of the state.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Action {
-    /// A worker has been given a file: from the drop area, the picker, a sample or `?src=`.
-    Open {
-        id: SessionId,
-        /// The name for its tab.
-        name: String,
-        /// The host that the page's own address names; `None` for a file that the user chose.
-        linked_host: Option<String>,
-    },
-    /// The page's address names more files than are opened unasked; these are their hosts. Without any, the question
-    /// is answered.
-    Offer(Vec<String>),
-    /// Files of the page's address may be large.
-    AllowLarge,
-    /// A worker sends a message about its file.
-    Reply(SessionId, Box<Reply>),
-    /// A worker answers a question that the state acts on: a hit, a moment, a range, details.
-    Answer(SessionId, Answer),
-    /// A tab is closed.
-    Close(SessionId),
-    /// A tab is chosen.
-    Switch(SessionId),
-    /// The tab that many places to the right is chosen, going round.
-    SwitchBy(isize),
-    /// The start page is shown. Files stay open.
-    ShowStart,
-    /// A view of the rail is chosen.
-    View(ViewKind),
-    /// A device of the current file is chosen, by its index in the list.
-    Device(usize),
-    /// The x axis is chosen.
-    Axis(Axis),
-    /// A meaning of colours is chosen.
-    ColourBy(ColourBy),
-    /// The text of the search box changes.
-    Search(String),
-    /// The next match is asked for, or (`false`) the one before.
-    NextMatch(bool),
-    /// Something is chosen in a view.
-    Choose(Chosen),
-    /// The cursor goes to this moment; the picture follows only if it shows another place.
-    Moment(u32),
-    /// The range between two moments is selected.
-    SelectMoments(Moments),
-    /// The place of an address is shown, at the latest once its file is open.
-    Restore(Box<Permalink>),
-    /// The place of an address is shown once its file, which is being read, is open.
-    Await(Box<Permalink>),
-    /// A theme is chosen.
-    Theme(ThemeChoice),
-    /// The visible part changes.
-    Navigate(Navigation),
-    /// A range of the x axis is selected, or none.
-    Select(Option<(f64, f64)>),
-    /// The range between two places of the picture, fractions of its width, is selected.
-    SelectBetween(f64, f64),
-    /// The pointer came over the picture, or left it.
-    Point(bool),
-    /// A place of a picture is clicked, device px.
-    Click(Picture, (f64, f64)),
-    /// An allocation is pinned.
-    Pin(AllocationId),
-    /// The event that leads to this moment is pinned; the picture follows only if it shows another place.
-    ChooseEvent(u32),
-    /// Several allocations are pinned, which share a pixel of no picture over the x axis.
-    PinGroup(PinnedGroup),
-    /// The topmost of help, box zoom, pin and selection is cleared.
-    LetGo,
-    /// The next drag zooms to a box, or no longer does.
-    BoxMode(bool),
-    /// Drags measure, or no longer do.
-    RulerMode(bool),
-    /// The allocation above (`true`) or below the pinned one is pinned.
-    StepInStack(bool),
-    /// A step in the stack has led to an allocation, or to the end of the stack.
-    SteppedInStack(Option<AllocationId>),
-    /// The help is shown or hidden.
-    Help(bool),
-    /// The details panel is folded or unfolded.
-    Details(bool),
-    /// The details panel gets another width, in CSS px.
-    DetailsWidth(f64),
-    /// The packing of a device has got this height, in bytes.
-    Packed(DeviceIndex, u64),
-    /// A note of the current file is closed.
-    DismissNote(usize),
-    /// All notes of the current file are shown again.
-    RestoreNotes,
-    /// A change in the current file's graphs.
-    Graph(GraphAction),
-}
-
 impl State {
     #[must_use]
     pub fn tab(&self) -> Option<&Rc<Tab>> {
@@ -309,6 +217,12 @@ impl State {
         self.colour_by.or_else(of_file).unwrap_or_default()
     }
 
+    /// Whether the flame graph is below the timeline.
+    #[must_use]
+    pub fn is_split(&self) -> bool {
+        self.view == ViewKind::Timeline && self.choices.split.flame
+    }
+
     fn has_click(&self) -> bool {
         self.file()
             .and_then(|file| file.view())
@@ -346,7 +260,6 @@ impl State {
                 self.search.next = (self.search.next.0 + 1, is_forward)
             }
             Action::Choose(chosen) => self.choices.take(chosen),
-            Action::Moment(moment) => self.edit_file(|file| file.go_to_moment(moment)),
             Action::SelectMoments(moments) => self.edit_view(|view| view.select_moments(moments)),
             Action::Restore(link) => self.restore(*link),
             Action::Await(link) => self.wanted = Some(Rc::from(link)),
@@ -382,13 +295,16 @@ impl State {
             Action::DismissNote(note) => self.edit_file(|file| file.dismiss_note(note)),
             Action::RestoreNotes => self.edit_file(OpenFile::restore_notes),
             Action::Graph(action) => self.edit_graphs(|graphs| graphs.act(action)),
-            pin => self.apply_pin(pin),
+            other => self.apply_cursor(other),
         }
     }
 
-    /// The actions that pin something without a click in a picture.
-    fn apply_pin(&mut self, action: Action) {
+    /// The actions that move the cursor or pin something without a click in a picture.
+    fn apply_cursor(&mut self, action: Action) {
         match action {
+            Action::Moment(moment) => self.edit_file(|file| file.go_to_moment(moment)),
+            Action::Scrub(moment) => self.edit_file(|file| file.scrub(moment)),
+            Action::StepCursor(forward) => self.edit_file(|file| file.step_cursor(forward)),
             Action::Pin(allocation) => self.edit_view(|view| view.pin(allocation)),
             Action::StepInStack(up) => self.edit_file(|file| file.step_in_stack(up)),
             Action::SteppedInStack(to) => self.stepped_in_stack(to),

@@ -22,14 +22,15 @@ pub enum Saved {
 
 impl Saved {
     /// The question for a picture of the visible view. `None` for tables and texts, for the allocator zoomed in,
-    /// since its pictures show all segments, and where the user marked something that such pictures do not show.
+    /// since its pictures show all segments, and where there is more than such pictures show: what the user
+    /// marked, or a flame graph below.
     #[must_use]
     pub fn of(state: &State, sheet: Sheet) -> Option<Self> {
         let (tab, file) = (state.tab()?, state.file()?);
         let (facts, device) = (file.facts()?, file.view()?);
         let view = match state.view {
             ViewKind::Timeline | ViewKind::Segments | ViewKind::Map | ViewKind::Allocator
-                if has_marks(device) =>
+                if has_marks(device) || state.is_split() =>
             {
                 return None;
             }

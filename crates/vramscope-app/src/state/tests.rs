@@ -15,8 +15,8 @@ use super::keys::{Command, Press, command};
 use super::permalink::once_shown;
 use super::*;
 use crate::protocol::{
-    AllocationExtent, Axes, Bounds, Details, DeviceFacts, DrawRequest, Failure, FileFacts, Hit,
-    HitOn, Look, Note, NoteLevel, Opened, Preview, Progress, RangeFacts,
+    AllocationExtent, Axes, Axis, Bounds, Details, DeviceFacts, DrawRequest, Failure, FileFacts,
+    Hit, HitOn, Look, Note, NoteLevel, Opened, Preview, Progress, RangeFacts,
 };
 use vramscope_core::analysis::report::details::{
     AllocationBrief, AllocationDetails, EventMark, Life,

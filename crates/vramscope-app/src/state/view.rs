@@ -1,11 +1,11 @@
 //! The view of one device: the visible part, the pointer, the pin, the selection.
 
 use super::Shared;
+use super::click::{Click, shows};
 use super::navigation::{self, Navigation, Region};
 use super::pin::{Pin, PinnedGroup, PinnedSegment};
 use crate::protocol::{
-    Answer, Axis, Bounds, Details, DeviceFacts, DrawRequest, Hit, HitOn, MomentFacts, Picture,
-    RangeFacts, Thing,
+    Answer, Axis, Bounds, Details, DeviceFacts, Hit, HitOn, MomentFacts, Picture, RangeFacts, Thing,
 };
 use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::ids::AllocationId;
@@ -17,34 +17,6 @@ const CLOSER: f64 = 8.0;
 
 /// The thing under the pointer.
 pub type Hovered = Shared<Hit>;
-
-/// A click in a picture.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Click {
-    /// The place, device px of the picture.
-    pub at_px: (f64, f64),
-    /// The visible part at that time.
-    pub region: Region,
-    /// The axis of that part.
-    pub axis: Axis,
-    pub picture: Picture,
-}
-
-impl Click {
-    /// Whether an answer is about this place.
-    fn is_at(&self, hit: &Hit) -> bool {
-        let look = &hit.draw.look;
-        self.at_px == hit.at_px
-            && (look.axis, look.picture) == (self.axis, self.picture)
-            && shows(&hit.draw, self.region)
-    }
-}
-
-/// Whether a picture shows this part.
-fn shows(draw: &DrawRequest, region: Region) -> bool {
-    let size = (draw.viewport.width_px, draw.viewport.height_px);
-    draw.viewport == region.viewport(size)
-}
 
 /// The moment that all views are about.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -414,11 +386,30 @@ impl DeviceView {
     }
 
     fn put_cursor(&mut self, moment: u32, reveal: Reveal, bounds: &Bounds) {
+        self.set_cursor(moment);
+        self.reveal = Some(reveal);
+        self.reveal_cursor(bounds);
+    }
+
+    /// Puts the cursor on a moment. The picture stays.
+    pub(super) fn set_cursor(&mut self, moment: u32) {
         if self.cursor_moment() != Some(moment) {
             self.cursor = Some(Cursor::at(moment, self.axis));
         }
-        self.reveal = Some(reveal);
-        self.reveal_cursor(bounds);
+    }
+
+    /// Moves the cursor by a hundredth of the visible part, at least by one event; without a cursor from the peak.
+    pub(super) fn step_cursor(&mut self, forward: bool, bounds: &Bounds) {
+        let share = (self.region.x_max - self.region.x_min) / bounds.x_end;
+        let events = (share * f64::from(self.last_moment) / 100.0).round();
+        let step = (events as u32).max(1);
+        let from = self.cursor_moment().unwrap_or(self.peak_moment);
+        let to = if forward {
+            from.saturating_add(step).min(self.last_moment)
+        } else {
+            from.saturating_sub(step)
+        };
+        self.go_to_moment(to, bounds);
     }
 
     /// Shows the cursor if its place is known.

@@ -17,7 +17,7 @@ use vramscope_core::units::Bytes;
 use super::document::{Device, Document};
 use crate::protocol::{
     AllocationExtent, Axis, Composition, Details, DetailsOf, EventAnswer, EventOf, MOST_LISTED,
-    MomentFacts, MomentOf, PlacedMoment, Preview, PreviewsOf,
+    MomentAt, MomentFacts, MomentOf, PlacedMoment, Preview, PreviewsOf,
 };
 
 /// A moment and its place on the axis.
@@ -32,6 +32,13 @@ pub(super) fn placed_moment(document: &Document, asked: &MomentOf) -> Option<Pla
         axis,
         facts: self::moment(document.device(device)?, axis, moment),
     })
+}
+
+/// The moment at a place of the axis.
+pub(super) fn moment_at(document: &Document, asked: &MomentAt) -> Option<u32> {
+    let device = document.device(asked.device)?;
+    let moment = device.bands(asked.axis).moment_at(asked.x.max(0.0));
+    Some(moment.unwrap_or(device.history.event_count))
 }
 
 /// A moment in figures.

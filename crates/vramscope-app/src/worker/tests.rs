@@ -12,8 +12,8 @@ use super::painter::Painter;
 use super::views::{self, Caches};
 use crate::protocol::{
     Answer, Ask, Axis, ColourBy, DetailsOf, DrawRequest, EventOf, HitOf, HitOn, LegendOf, Look,
-    MinimapOf, NoteLevel, OutlineOf, PreviewsOf, Reply, ThemeName, Thing, Viewport, from_text,
-    to_text,
+    MinimapOf, MomentAt, NoteLevel, OutlineOf, PreviewsOf, Reply, ThemeName, Thing, Viewport,
+    from_text, to_text,
 };
 
 const WIDTH_PX: u32 = 240;
@@ -148,6 +148,18 @@ fn ask_all(document: &Document, painter: &mut Painter, look: &Look, path: &Path)
         let is_there = (1..=events).contains(&moment);
         assert_eq!(event.is_some(), is_there, "{path:?}: {moment} of {events}");
     }
+    let mut moment_at = |x| {
+        let asked = MomentAt {
+            device,
+            axis: Axis::Events,
+            x,
+            count: 0,
+        };
+        ask(asked, document, painter).unwrap()
+    };
+    let middle = events / 2;
+    let moments = [-1.0, f64::from(middle) + 0.5, 1e12].map(&mut moment_at);
+    assert_eq!(moments, [0, middle, events], "{path:?}");
     for x_px in (0..WIDTH_PX).step_by(60) {
         for y_px in (0..HEIGHT_PX).step_by(20) {
             hit(document, painter, &draw, (x_px, y_px), path);

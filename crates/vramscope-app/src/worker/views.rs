@@ -52,6 +52,7 @@ pub(super) fn answer(
         Question::Minimap(of) => alone(of, answer::minimap(document, of)),
         Question::Legend(of) => alone(of, painter.colours.legend(document, of)),
         Question::Moment(of) => alone(of, describe::placed_moment(document, of)),
+        Question::MomentAt(of) => alone(of, describe::moment_at(document, of)),
         Question::Range(of) => alone(of, range_facts(document, of)),
         Question::Details(of) => alone(of, describe::details(document, of)),
         Question::Previews(of) => alone(of, describe::previews(document, of)),

@@ -4,12 +4,10 @@
 use web_sys::{Element, HtmlElement};
 use yew::prelude::*;
 
-use crate::components::commands::use_commands;
-use crate::components::hooks::{use_answer, use_plot_area};
+use crate::components::hooks::{use_moment_at, use_plot_area};
 use crate::components::strip::use_minimap;
 use crate::components::strip_picture::{StripLines, use_strip_picture};
 use crate::engine::Session;
-use crate::protocol::views::allocator::{Answer, Question};
 use crate::protocol::{Bounds, Look};
 use crate::state::Action;
 
@@ -71,29 +69,18 @@ fn use_drag(
     Callback<PointerEvent>,
     Callback<PointerEvent>,
 ) {
-    let (device, axis) = (props.look.device, props.look.axis);
-    let dragged = use_state_eq(|| None::<Question>);
-    use_moment_at(&props.session, (*dragged).clone());
+    let on_x = use_moment_at(&props.session, &props.look, Action::Moment);
     let is_held = use_mut_ref(|| false);
     let x_end = props.bounds.x_end;
     let put = {
-        let (node, dragged) = (node.clone(), dragged.clone());
+        let node = node.clone();
         move |event: &PointerEvent| {
             let strip = node.cast::<Element>();
             let strip = strip.map(|strip| strip.get_bounding_client_rect());
             if let Some(strip) = strip {
                 let from_left = f64::from(event.client_x()) - strip.left();
                 let part = (from_left / strip.width().max(1.0)).clamp(0.0, 1.0);
-                let count = match &*dragged {
-                    Some(Question::MomentAt { count, .. }) => count.wrapping_add(1),
-                    _ => 0,
-                };
-                dragged.set(Some(Question::MomentAt {
-                    device,
-                    axis,
-                    x: part * x_end,
-                    count,
-                }));
+                on_x.emit(part * x_end);
             }
         }
     };
@@ -120,20 +107,4 @@ fn use_drag(
     };
     let onpointerup = Callback::from(move |_: PointerEvent| *is_held.borrow_mut() = false);
     (onpointerdown, onpointermove, onpointerup)
-}
-
-/// Moves the cursor to the pointer's position.
-#[hook]
-fn use_moment_at(session: &Session, question: Option<Question>) {
-    let commands = use_commands();
-    let answered = use_answer(session, question);
-    let found = answered.and_then(|answered| match answered.answer.as_deref() {
-        Some(Answer::Moment(Some(moment))) => Some((answered.question, *moment)),
-        _ => None,
-    });
-    use_effect_with(found, move |found| {
-        if let Some((_, moment)) = found {
-            commands.dispatch.emit(Action::Moment(*moment));
-        }
-    });
 }

@@ -8,26 +8,25 @@ mod legend;
 mod life;
 mod pinned;
 mod range;
-mod resizer;
 mod segment;
 mod stack;
 
 use yew::prelude::*;
 
 use super::commands::use_commands;
+use super::divider::Divider;
 use super::icons::{Glyph, Icon};
 use crate::engine::Session;
 use crate::protocol::{DeviceFacts, Look};
 use crate::state::choices::CompareChoices;
 use crate::state::selected::Places;
-use crate::state::{Action, DeviceView, LanesChoices, Pin, ViewKind};
+use crate::state::{Action, DETAILS_WIDTH_PX, DeviceView, LanesChoices, Pin, ViewKind};
 use device::DeviceSummary;
 use event::EventPanel;
 use group::GroupPanel;
 use legend::Legend;
 use pinned::Pinned;
 use range::RangePanel;
-use resizer::Resizer;
 use segment::SegmentPanel;
 
 #[derive(Properties, PartialEq)]
@@ -66,7 +65,8 @@ pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
     html! {
         <aside class={classes!("details", is_pinned.then_some("pinned"))} aria-label="Details"
             style={format!("width:{}px", props.width_px)}>
-            <Resizer width_px={props.width_px} />
+            <Divider label="Width of the details" value={props.width_px} range={DETAILS_WIDTH_PX} per_px={-1.0}
+                on_change={commands.dispatch.reform(Action::DetailsWidth)} />
             <div class="row head">
                 <h2 class="grow">{ title }</h2>
                 if is_pinned {

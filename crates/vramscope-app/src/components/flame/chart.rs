@@ -30,6 +30,9 @@ pub(super) struct FlameChartProps {
     /// Whether to show totals, and actions for the focus, above the chart.
     #[prop_or_default]
     pub(super) has_head: bool,
+    /// Whether the chart takes the keyboard when it appears, unless another element has it.
+    #[prop_or(true)]
+    pub(super) takes_keys: bool,
     /// Called when a box is chosen.
     pub(super) on_choose: Callback<FlameCell>,
     /// Called when the focus is to change; `None` is the root.
@@ -96,7 +99,7 @@ pub(super) fn FlameChart(props: &FlameChartProps) -> Html {
         <>
             if props.has_head { { head(props, drawn.as_ref()) } }
             <BoxChart<Drawn> boxes={drawn} shape={props.shape} theme={props.theme} class="flame-chart" {label}
-                subject={format!("{:?}", props.tree)} takes_keys=true {on_area} on_choose={props.on_choose.clone()} on_focus={props.on_focus.clone()}>
+                subject={format!("{:?}", props.tree)} takes_keys={props.takes_keys} {on_area} on_choose={props.on_choose.clone()} on_focus={props.on_focus.clone()}>
                 if is_empty {
                     <p class="flame-empty muted">{ nothing(&props.tree) }</p>
                 }

@@ -21,12 +21,27 @@ use tree::TreeTable;
 use vramscope_core::analysis::time::selection::Selection;
 use vramscope_view::flame::{FlameCell, NodeKey, Shape};
 
+#[derive(Properties, PartialEq)]
+pub(super) struct FlameViewProps {
+    pub(super) given: ViewProps,
+    /// Whether it is below a picture, and of what is selected there.
+    #[prop_or_default]
+    pub(super) is_below: bool,
+}
+
 /// Call trees of memory live at a moment, or allocated in a range.
 #[component]
-pub(super) fn FlameView(props: &ViewProps) -> Html {
+pub(super) fn FlameView(props: &FlameViewProps) -> Html {
     let commands = use_commands();
+    let (props, is_below) = (&props.given, props.is_below);
     let choices = &props.choices.flame;
-    let about = about(props, choices.what.selection(&props.places));
+    let selection = if is_below {
+        props.places.selected()
+    } else {
+        choices.what.selection(&props.places)
+    };
+    let about = about(props, selection);
+    let of_what = is_below.then(|| AttrValue::from(props.places.words(selection)));
     let choose = commands
         .dispatch
         .reform(|choices| Action::Choose(Chosen::Flame(choices)));
@@ -54,7 +69,7 @@ pub(super) fn FlameView(props: &ViewProps) -> Html {
             let on_focus = on_focus(choices, &choose);
             let on_choose = on_focus.reform(|cell: FlameCell| Some(cell.key));
             html! {
-                <FlameChart {session} {theme} {about} {tree} {shape} focus={choices.focus} has_head=true
+                <FlameChart {session} {theme} {about} {tree} {shape} focus={choices.focus} has_head=true takes_keys={!is_below}
                     {on_choose} {on_focus} {on_search} {on_sandwich} />
             }
         }
@@ -70,7 +85,7 @@ pub(super) fn FlameView(props: &ViewProps) -> Html {
     };
     html! {
         <section class="view flame" aria-label="Flame graph">
-            <Toolbar choices={choices.clone()} places={props.places} {choose} />
+            <Toolbar choices={choices.clone()} places={props.places} {of_what} {choose} />
             { body }
         </section>
     }

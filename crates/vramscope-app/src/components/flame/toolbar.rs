@@ -41,6 +41,8 @@ const FORMS: [(FlameForm, (&str, &str)); 4] = [
 pub(super) struct ToolbarProps {
     pub(super) choices: FlameChoices,
     pub(super) places: Places,
+    /// What the graph is of, where that is not chosen here.
+    pub(super) of_what: Option<AttrValue>,
     /// Called with changed choices.
     pub(super) choose: Callback<FlameChoices>,
 }
@@ -60,6 +62,7 @@ pub(super) fn Toolbar(props: &ToolbarProps) -> Html {
     let is_tree = choices.form != FlameForm::Sandwich;
     html! {
         <div class="flame-tools" role="toolbar" aria-label="What to show">
+            if let Some(words) = &props.of_what { <strong class="of-what">{ words }</strong> }
             <Choice label="Form" options={FORMS.map(|(_, words)| words).to_vec()}
                 chosen={place(&FORMS, choices.form)}
                 on_choose={set(props, |choices, at| choices.form = FORMS[at].0)} />
@@ -70,9 +73,11 @@ pub(super) fn Toolbar(props: &ToolbarProps) -> Html {
                         choices.focus = None;
                     })} />
             }
-            <Select label="of" options={WHATS.map(|what| AttrValue::from(what.word(&props.places))).to_vec()}
-                chosen={WHATS.iter().position(|&what| what == choices.what).unwrap_or(0)}
-                on_choose={set(props, |choices, at| choices.what = WHATS[at])} />
+            if props.of_what.is_none() {
+                <Select label="of" options={WHATS.map(|what| AttrValue::from(what.word(&props.places))).to_vec()}
+                    chosen={WHATS.iter().position(|&what| what == choices.what).unwrap_or(0)}
+                    on_choose={set(props, |choices, at| choices.what = WHATS[at])} />
+            }
             <Select label="in" options={words(&WEIGHTS)} chosen={place(&WEIGHTS, choices.weight)}
                 on_choose={set(props, |choices, at| choices.weight = WEIGHTS[at].0)} />
             <Select label="by" options={words(&GROUPINGS)} chosen={place(&GROUPINGS, choices.grouping)}

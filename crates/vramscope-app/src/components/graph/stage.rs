@@ -25,7 +25,12 @@ pub(super) fn Stage(props: &PartProps) -> Html {
     let (node, canvas) = (use_node_ref(), use_node_ref());
     let area = use_plot_area(&node);
     use_wheel(&node, area, commands.dispatch.clone());
-    let pointer = use_pointer((area, Picture::default()), None, commands.dispatch.clone());
+    let pointer = use_pointer(
+        (area, Picture::default()),
+        None,
+        None,
+        commands.dispatch.clone(),
+    );
     let draw = area.map(|area| draw_of(props, &area));
     let (asked, answer) = use_drawn(props, draw, &canvas);
     let steps = graphs.facts().map_or(0, |facts| facts.nodes);

@@ -3,8 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use wasm_bindgen::JsCast;
-use web_sys::{Element, HtmlElement};
+use web_sys::Element;
 use yew::prelude::*;
 
 use crate::canvas::PlotArea;
@@ -46,15 +45,17 @@ struct Hand {
     draft: UseStateSetter<Option<Draft>>,
     area: Option<PlotArea>,
     picture: Picture,
+    on_scrub: Option<Callback<f64>>,
     dispatch: Callback<Action>,
 }
 
-/// Follows the pointers over the stage of a picture. `mode` is what a drag draws instead of
-/// panning.
+/// Follows the pointers over the stage of a picture. `mode` is what a drag draws instead of panning. `on_scrub` is
+/// called with places of the cursor that is dragged, by its line or along the x axis, as shares of the width.
 #[hook]
 pub(crate) fn use_pointer(
     stage: (Option<PlotArea>, Picture),
     mode: Option<DragKind>,
+    on_scrub: Option<Callback<f64>>,
     dispatch: Callback<Action>,
 ) -> Pointer {
     let (area, picture) = stage;
@@ -68,6 +69,7 @@ pub(crate) fn use_pointer(
         draft: draft.setter(),
         area,
         picture,
+        on_scrub,
         dispatch,
     };
     let listener = |listen: fn(&Hand, &PointerEvent)| {
@@ -99,7 +101,9 @@ impl Hand {
         let Some(at) = place(event).filter(|_| event.button() == 0) else {
             return;
         };
-        let plain = if event.alt_key() || event.shift_key() {
+        let plain = if self.is_on_cursor(event, at) {
+            DragKind::Cursor
+        } else if event.alt_key() || event.shift_key() {
             DragKind::Range
         } else {
             DragKind::Pan
@@ -110,8 +114,27 @@ impl Hand {
             .press(event.pointer_id(), at, kind);
         // Touch does not hover, so the position is reported when it is pressed.
         self.point(at);
-        if let Some(element) = event.target_dyn_into::<HtmlElement>() {
-            let _ = element.set_pointer_capture(event.pointer_id());
+        if let Some(stage) = stage(event) {
+            let _ = stage.set_pointer_capture(event.pointer_id());
+        }
+    }
+
+    /// Whether a drag from here moves the cursor: from its line, or from the x axis.
+    fn is_on_cursor(&self, event: &PointerEvent, at: Point) -> bool {
+        let on_line = event
+            .target_dyn_into::<Element>()
+            .is_some_and(|target| target.matches(".cursor").unwrap_or(false));
+        self.on_scrub.is_some() && (on_line || self.is_on_axis(at))
+    }
+
+    fn is_on_axis(&self, at: Point) -> bool {
+        self.area
+            .is_some_and(|area| area.to_px(at).1 >= f64::from(area.size_px().1))
+    }
+
+    fn scrub(&self, area: &PlotArea, to: Point) {
+        if let Some(on_scrub) = &self.on_scrub {
+            on_scrub.emit(fractions(area, to).0.clamp(0.0, 1.0));
         }
     }
 
@@ -155,20 +178,31 @@ impl Hand {
             Outcome::Draft(kind, from, to) => Some((kind, from, to)),
             _ => None,
         });
-        act_on(outcome, &area, self.picture, &self.dispatch);
+        match outcome {
+            Outcome::Draft(DragKind::Cursor, _, to) | Outcome::Drawn(DragKind::Cursor, _, to) => {
+                self.scrub(&area, to);
+            }
+            Outcome::Click(at) if self.on_scrub.is_some() && self.is_on_axis(at) => {
+                self.scrub(&area, at);
+            }
+            outcome => act_on(outcome, &area, self.picture, &self.dispatch),
+        }
     }
 }
 
 /// The pointer's position, in CSS px of the stage.
 fn place(event: &PointerEvent) -> Option<Point> {
-    // Yew listens at the root, so the current target is not the stage.
-    let stage = event.target()?;
-    let stage = stage.dyn_into::<Element>().ok()?;
-    let stage = stage.closest(".stage").ok()??.get_bounding_client_rect();
+    let stage = stage(event)?.get_bounding_client_rect();
     Some((
         f64::from(event.client_x()) - stage.left(),
         f64::from(event.client_y()) - stage.top(),
     ))
+}
+
+/// The stage of an event. Yew listens at the root, so it is not the current target.
+fn stage(event: &PointerEvent) -> Option<Element> {
+    let target = event.target_dyn_into::<Element>()?;
+    target.closest(".stage").ok()?
 }
 
 /// A position in the stage as fractions of the picture's size.

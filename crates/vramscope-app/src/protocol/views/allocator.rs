@@ -11,7 +11,7 @@ use vramscope_core::model::DeviceIndex;
 pub use vramscope_view::allocator_window::{Outline, RectCss, Window};
 
 use super::filter::FilterText;
-use crate::protocol::{Axis, Composition, Look, Preview};
+use crate::protocol::{Composition, Look, Preview};
 
 /// A picture to draw.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -46,13 +46,6 @@ pub enum Question {
         direction: Direction,
         to: JumpTo,
         /// Counts jumps, so that the same one can be asked for twice.
-        count: u32,
-    },
-    /// Which moment is at a place of the axis. Answered by [`Answer::Moment`].
-    MomentAt {
-        device: DeviceIndex,
-        axis: Axis,
-        x: f64,
         count: u32,
     },
 }

@@ -81,3 +81,51 @@ fn the_help_is_true() {
     }
     assert!(count > 15, "only {count} keys");
 }
+
+#[test]
+fn shift_and_an_arrow_moves_the_cursor_by_a_hundredth_of_what_is_visible() {
+    let mut page = Page::with_file();
+    page.act(Action::View(ViewKind::Timeline));
+    let mut press = |key: &str| {
+        let press = Press {
+            key: key.into(),
+            shift: true,
+            ..Press::default()
+        };
+        let Some(Command::Act(action)) = command(&press, &page.0) else {
+            panic!("{key} does nothing");
+        };
+        page.act(action);
+        page.view().cursor_moment()
+    };
+    // From the peak, with 999 events in sight.
+    assert_eq!(press("ArrowRight"), Some(610));
+    assert_eq!(press("ArrowLeft"), Some(600));
+    page.go(Navigation::ShowX(100.0, 120.0));
+    page.act(Action::Scrub(110));
+    let region = page.view().region;
+    page.act(Action::StepCursor(false));
+    assert_eq!(page.view().cursor_moment(), Some(109));
+    page.act(Action::Scrub(4_000));
+    assert_eq!(page.view().cursor_moment(), Some(999), "the last moment");
+    assert_eq!(page.view().region, region, "the picture stays");
+}
+
+#[test]
+fn the_flame_graph_below_the_timeline_is_in_the_address() {
+    let mut page = Page::with_file();
+    page.act(Action::View(ViewKind::Timeline));
+    assert!(!page.0.is_split());
+    page.key("g");
+    assert!(page.0.is_split());
+    let split = page.0.choices.split.with_percent(99.0);
+    assert_eq!(split.percent, 80.0, "the timeline keeps some room");
+    page.act(Action::Choose(Chosen::Split(split.with_percent(33.333))));
+    let text = permalink(&page.0).unwrap().to_text();
+    assert!(text.contains("split.percent=33.3") && text.contains("split.flame=!t"));
+    let read = Permalink::parse(&text).unwrap();
+    assert_eq!(read.choices.split, page.0.choices.split);
+    page.act(Action::View(ViewKind::Map));
+    assert!(!page.0.is_split(), "other views have no flame graph below");
+    assert_eq!(page.key("g"), None);
+}

@@ -16,11 +16,11 @@ use vramscope_view::theme::Theme;
 
 use super::super::document::{Device, Document};
 use super::super::painter::Painter;
+use crate::protocol::Extra;
 use crate::protocol::views::allocator::{
     Answer, DrawState, Drawn, EventLine, GroupHead, JumpTo, Outline, Question,
 };
 use crate::protocol::views::filter::FilterText;
-use crate::protocol::{Axis, Extra};
 
 /// The most rows of one answer: more than a screen has.
 const MOST_ROWS: u32 = 1_000;
@@ -81,12 +81,6 @@ pub(super) fn answer(
             let device = document.device(*device)?;
             let from = (*from, *direction);
             Answer::Moment(jump(document, device, filter.as_ref(), from, *to))
-        }
-        Question::MomentAt {
-            device, axis, x, ..
-        } => {
-            let device = document.device(*device)?;
-            Answer::Moment(Some(moment_at(device, *axis, *x)))
         }
     };
     Some((answer, Extra::Nothing))
@@ -289,11 +283,4 @@ fn jump(
         JumpTo::Oom => Wanted::Oom,
     };
     find_event(*device, from, direction, wanted)
-}
-
-/// The moment at a place of the axis; the last one after the end.
-fn moment_at(device: Device<'_>, axis: Axis, x: f64) -> u32 {
-    let bands = device.bands(axis);
-    let moment = bands.moment_at(x.max(0.0));
-    moment.unwrap_or(device.history.event_count)
 }

@@ -132,13 +132,4 @@ fn rows_and_ways_between_them() {
         None,
         "no search"
     );
-    let mut at = |x| {
-        asked.moment(&Question::MomentAt {
-            device: 0,
-            axis: Axis::Events,
-            x,
-            count: 0,
-        })
-    };
-    assert_eq!((at(0.0), at(7.5), at(1e9)), (Some(0), Some(7), Some(23)));
 }
