@@ -53,13 +53,13 @@ impl Planner {
         let (problems, needs) = problems_of(device);
         let segments = SegmentsKnown::of(device);
         let is_reserved_known = segments == SegmentsKnown::Real;
-        let streams = device.recording.streams();
+        let recording = device.recording;
         let separate = problems.iter().fold(0_u64, |sum, problem| {
             sum.saturating_add(problem.rounded_bytes)
         });
         let plans = problems.iter().map(|problem| ArenaPlan {
             key: problem.key,
-            label: problem.key.label(streams),
+            label: problem.key.label(recording),
             buffers: problem.allocations.len() as u64,
             requested_bytes: problem.requested_bytes,
             rounded_bytes: problem.rounded_bytes,

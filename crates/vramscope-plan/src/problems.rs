@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::packing::Problem;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
-use vramscope_core::analysis::recording::Device;
+use vramscope_core::analysis::memory::gap::Arena;
+use vramscope_core::analysis::recording::{Device, Recording};
 use vramscope_core::analysis::time::history::{AllocationTable, NEVER};
 use vramscope_core::ids::AllocationId;
-use vramscope_core::model::{PoolId, Streams};
+use vramscope_core::model::PoolId;
 
 /// The pool and stream whose requests share memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -33,11 +34,12 @@ impl ArenaKey {
     }
 
     /// `default pool, stream 2`.
-    pub(super) fn label(self, streams: &Streams) -> String {
-        let Some(stream) = self.stream else {
-            return self.pool.to_string();
-        };
-        format!("{}, {}", self.pool, streams.name(stream))
+    pub(super) fn label(self, recording: &Recording) -> String {
+        let pool = self.pool;
+        match self.stream {
+            Some(stream) => recording.place_label(Arena { pool, stream }),
+            None => recording.pools().label(pool),
+        }
     }
 }
 

@@ -85,7 +85,7 @@ pub struct ArenaPeak {
 }
 
 fn arena_peaks(device: Device<'_>, outcome: &Outcome) -> Vec<ArenaPeak> {
-    let streams = device.recording.streams();
+    let recording = device.recording;
     let peaks = outcome.arena_peaks.iter();
     let peaks = peaks.map(|&(arena, peak_reserved_bytes)| {
         let key = ArenaKey {
@@ -94,7 +94,7 @@ fn arena_peaks(device: Device<'_>, outcome: &Outcome) -> Vec<ArenaPeak> {
         };
         ArenaPeak {
             key,
-            label: key.label(streams),
+            label: key.label(recording),
             peak_reserved_bytes,
             change_bytes: 0,
         }

@@ -6,12 +6,11 @@
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::groups::grouping::pools;
 use vramscope_core::analysis::memory::private_pools::PoolUse;
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::time::lanes::{Lane, LaneKind, LaneRange};
 use vramscope_core::analysis::time::selection::Moments;
-use vramscope_core::model::{PoolId, Streams};
+use vramscope_core::model::Streams;
 
 use crate::lanes::{Item, LEAST_CSS, MOST_ROWS, visible};
 use crate::marks::{CELL_CSS, Mark, marks};
@@ -79,8 +78,8 @@ pub struct NamedItem {
 /// The envelope of a private pool.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PoolEnvelope {
-    /// The pool; `None` for the sum of smaller pools, where there are very many.
-    pub pool: Option<PoolId>,
+    /// The pool's name, or that of the sum of smaller pools, where there are very many.
+    pub pool: String,
     /// Number of its stream.
     pub stream_number: u32,
     /// Number of its colour: the pool's index among the file's pools, or their count for the sum of
@@ -127,11 +126,7 @@ impl PoolEnvelope {
             0 => String::new(),
             number => format!(", {}", Streams::numbered(number)),
         };
-        let pool = match self.pool {
-            Some(pool) => pool.to_string(),
-            None => "Smaller private pools".to_owned(),
-        };
-        format!("{pool}{stream}: held, not used")
+        format!("{}{stream}: held, not used", self.pool)
     }
 }
 
@@ -197,19 +192,21 @@ fn pool_envelopes(sources: Sources<'_>, view: &Viewport) -> Vec<PoolEnvelope> {
         .map(|pool| (&pool.reserved_steps[..], &pool.active_steps[..]))
         .collect();
     let streams = sources.device.recording.streams();
-    // The same numbers as for the colours by pool.
-    let known = pools(sources.device.snapshot());
+    let known = sources.device.recording.pools();
     let envelopes = envelopes(&steps, sources.bands, sources.index, view).into_iter();
     let pools = uses
         .iter()
         .zip(envelopes)
         .map(|(pool, envelope)| PoolEnvelope {
-            pool: pool.pool,
+            pool: match pool.pool {
+                Some(pool) => known.label(pool),
+                None => "Smaller private pools".to_owned(),
+            },
             stream_number: streams.number(pool.stream).unwrap_or(0),
-            ordinal: pool
-                .pool
-                .map_or(known.len(), |pool| known.binary_search(&pool).unwrap_or(0))
-                as u32,
+            ordinal: match pool.pool {
+                Some(pool) => known.number(pool).unwrap_or(0),
+                None => known.all().len() as u32,
+            },
             envelope,
         });
     pools.collect()

@@ -306,7 +306,7 @@ mod tests {
 
     fn decorations() -> Decorations {
         let pool = PoolEnvelope {
-            pool: None,
+            pool: "Smaller private pools".to_owned(),
             stream_number: 1,
             ordinal: 2,
             envelope: Envelope {

@@ -121,9 +121,9 @@ pub fn mark(mark: &Mark) -> String {
     }
 }
 
-/// The place and figures of a mark, as lines below its heading.
+/// The place and figures of a mark, as lines below its heading; `pool`: the name of its pool.
 #[must_use]
-pub fn marker(marker: &Marker) -> Vec<String> {
+pub fn marker(marker: &Marker, pool: Option<&str>) -> Vec<String> {
     let mut lines = Vec::new();
     if !marker.text.is_empty() {
         lines.push(marker.text.clone());
@@ -140,8 +140,8 @@ pub fn marker(marker: &Marker) -> Vec<String> {
             display::address(marker.address),
             marker.stream_number
         );
-        if let Some(pool) = marker.pool {
-            place = format!("{place} · {}", pool);
+        if let Some(pool) = pool {
+            place = format!("{place} · {pool}");
         }
         lines.push(place);
     }

@@ -11,7 +11,7 @@ use vramscope_core::analysis::report::details::{
 use vramscope_core::analysis::report::event_details::event_details;
 use vramscope_core::analysis::roles::{Role, RoleFinding};
 use vramscope_core::ids::AllocationId;
-use vramscope_core::model::BlockState;
+use vramscope_core::model::{BlockState, PoolId};
 use vramscope_core::units::Bytes;
 
 use super::document::{Device, Document};
@@ -70,7 +70,7 @@ pub(super) fn preview(
             .clone()
             .or_else(|| Some(role?.label().to_owned())),
         stream.map(|stream| document.streams().label(stream)),
-        pool.map(|pool| pool.to_string()),
+        pool.map(|pool| document.pools().label(pool)),
     ];
     Some(Preview {
         allocation: id,
@@ -133,7 +133,7 @@ pub(super) fn event(document: &Document, asked: &EventOf) -> Option<EventAnswer>
     let known = event_details(*device, asked.moment)?;
     let rows = [
         ("Stream", Some(document.streams().label(known.row.stream))),
-        ("Pool", known.pool.map(|pool| pool.to_string())),
+        ("Pool", known.pool.map(|id| pool(document, id))),
         ("Compile context", known.compile_context.clone()),
         ("User metadata", known.user_metadata.clone()),
         ("Internal metadata", known.internal_metadata.clone()),
@@ -142,6 +142,18 @@ pub(super) fn event(document: &Document, asked: &EventOf) -> Option<EventAnswer>
         properties: named(rows),
         known,
     })
+}
+
+/// A pool by name; of a private one also what tells the name, and whose memory it holds most.
+pub(super) fn pool(document: &Document, id: PoolId) -> String {
+    let pools = document.pools();
+    let Some(pool) = pools.get(id).filter(|_| id.is_private()) else {
+        return pools.label(id);
+    };
+    let owner = pool.owner_words(document.call_sites());
+    let owner = owner.map_or_else(String::new, |owner| format!(" Mostly {owner}."));
+    let because = pool.because(&document.snapshot);
+    format!("{}: {because}{owner}", pool.label())
 }
 
 /// The rows that have a value.
@@ -184,7 +196,7 @@ fn properties(document: &Document, known: &AllocationDetails) -> Vec<(String, St
             "Stream",
             known.stream.map(|stream| document.streams().label(stream)),
         ),
-        ("Pool", known.pool.map(|pool| pool.to_string())),
+        ("Pool", known.pool.map(|id| pool(document, id))),
         ("Category", known.category.clone()),
         ("Role", Some(role(&known.role))),
         ("Range", texts(&known.ranges)),

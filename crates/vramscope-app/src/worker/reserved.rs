@@ -13,6 +13,7 @@ use vramscope_core::units::{Bytes, Count, Percent};
 use vramscope_view::extent::edges;
 use vramscope_view::raster::Bands;
 
+use super::describe;
 use super::document::{Device, Document};
 use crate::protocol::views::segments::SegmentDetails;
 use crate::protocol::{Axis, DrawRequest, Picture, SegmentPreview};
@@ -116,7 +117,10 @@ fn properties(
         ("This piece", piece_text),
         ("Serves", serves),
         ("Stream", Some(document.streams().label(segment.stream))),
-        ("Pool", segment.pool.map(|pool| pool.to_string())),
+        (
+            "Pool",
+            segment.pool.map(|pool| describe::pool(document, pool)),
+        ),
         ("Allocations in it", requested(&inside)),
         (
             "Largest free range",
@@ -159,7 +163,7 @@ fn remarks(document: &Document, segment: &SegmentLife) -> String {
     let remarks = [
         kind,
         (segment.stream != 0).then(|| document.streams().label(segment.stream)),
-        pool.map(|pool| pool.to_string()),
+        pool.map(|pool| document.pools().label(pool)),
     ];
     remarks.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

@@ -211,7 +211,7 @@ fn state(part: &mut Part, device: &Device<'_>, grouping: Grouping, moment: u32) 
 
 fn segment_row(kind: &SegmentKind, subject: &Subject) -> Vec<Cell> {
     let sums = &kind.sums;
-    let pool = kind.pool.unwrap_or_default().to_string();
+    let pool = subject.pools().label(kind.pool.unwrap_or_default());
     let mut words = vec![pool, subject.streams().label(kind.stream)];
     words.extend(kind.size_class.map(|class| class.word().to_owned()));
     words.extend(kind.is_expandable.then(|| "expandable".to_owned()));

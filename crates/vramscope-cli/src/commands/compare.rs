@@ -167,7 +167,7 @@ impl<'a> Sides<'a> {
             for segment in own {
                 let own = segment_sums(&subject.snapshot, segment);
                 sums.entry(is_before).or_default().add(&own);
-                rows.push(row(segment, &own, is_before));
+                rows.push(row(subject, segment, &own, is_before));
             }
         }
         let side = |is_before| sums.get(&is_before).copied().unwrap_or_default();
@@ -229,7 +229,7 @@ const COLUMNS: [Column; 8] = [
     column("side", "only"),
 ];
 
-fn row(segment: &Segment, sums: &StateSums, is_before: bool) -> Vec<Cell> {
+fn row(subject: &Subject, segment: &Segment, sums: &StateSums, is_before: bool) -> Vec<Cell> {
     let side = if is_before { "before" } else { "after" };
     vec![
         Cell::Bytes(sums.reserved_bytes),
@@ -238,7 +238,7 @@ fn row(segment: &Segment, sums: &StateSums, is_before: bool) -> Vec<Cell> {
         Cell::Bytes(sums.free_bytes),
         Cell::Number(sums.allocated_blocks + sums.pending_blocks + sums.free_blocks),
         Cell::Address(segment.address),
-        Cell::or_none(segment.pool, |pool| Cell::Text(pool.to_string())),
+        Cell::or_none(segment.pool, |pool| Cell::Text(subject.pools().label(pool))),
         Cell::Text(side.to_owned()),
     ]
 }

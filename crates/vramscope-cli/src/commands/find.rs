@@ -302,7 +302,7 @@ fn cells(row: AllocationRow) -> Vec<Cell> {
         Cell::Flag(row.lifetime.at_least),
         Cell::Text(display::allocation_id(row.address, row.version)),
         Cell::or_none(row.stream, |stream| Cell::Number(stream.into())),
-        Cell::or_none(row.pool, |pool| Cell::Text(pool.to_string())),
+        Cell::or_none(row.pool, Cell::Text),
         Cell::or_none(row.category, Cell::Text),
         Cell::or_none(row.metadata, Cell::Text),
         Cell::or_none(

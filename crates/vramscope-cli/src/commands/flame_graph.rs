@@ -176,7 +176,7 @@ impl Target {
             };
             match format {
                 Some(Format::Torch) => official_lines(snapshot, segments, beginning, &mut add),
-                None => lines(snapshot, subject.classes(), segments, beginning, &mut add),
+                None => lines(&subject.recording, segments, beginning, &mut add),
             }
         })?;
         self.room = room;

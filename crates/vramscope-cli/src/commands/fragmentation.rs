@@ -5,7 +5,6 @@ use std::sync::Arc;
 use clap::Args;
 use vramscope_core::analysis::memory::allocator_state::AllocatorState;
 use vramscope_core::analysis::memory::gap::Arena;
-use vramscope_core::analysis::report::findings::sized_place_label;
 use vramscope_core::analysis::report::fragmentation::{
     FragmentationAt, FreeSums, over_time, pinned, places,
 };
@@ -140,8 +139,7 @@ impl Options {
         let rows = segments.iter().map(|row| {
             let segment = &state.segments[row.segment];
             let arena = state.groups.get(segment.group as usize).map(Arena::of);
-            let place =
-                |arena| sized_place_label(device.subject.streams(), arena, segment.size_class);
+            let place = |arena| device.subject.sized_place_label(arena, segment.size_class);
             vec![
                 Cell::Bytes(row.free.stuck_bytes()),
                 Cell::Bytes(segment.sums.active_bytes()),
@@ -246,7 +244,7 @@ fn places_table(part: &mut Part, device: &Device<'_>, state: &AllocatorState) {
     let (_, places) = places(state);
     let rows = places.iter().map(|place| {
         let free = &place.free;
-        let label = sized_place_label(device.subject.streams(), place.arena, place.class);
+        let label = device.subject.sized_place_label(place.arena, place.class);
         vec![
             Cell::Bytes(free.stuck_bytes()),
             Cell::Bytes(free.returnable_bytes),

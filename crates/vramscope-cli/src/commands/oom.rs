@@ -6,9 +6,7 @@ use clap::Args;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::memory::releases::{ReleaseCause, Releases, releases};
 use vramscope_core::analysis::memory::settings::AllocatorConfig;
-use vramscope_core::analysis::report::findings::{
-    FailedRequest, helpful, origin, sized_place_label,
-};
+use vramscope_core::analysis::report::findings::{FailedRequest, helpful, origin};
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_core::ids::{EventId, StackId};
 use vramscope_plan::what_if::baseline;
@@ -333,7 +331,7 @@ fn asked(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
             AllocatorKind::Driver => "",
         },
     );
-    let place = sized_place_label(device.subject.streams(), failure.arena, None);
+    let place = device.subject.place_label(failure.arena);
     part.fact("place", "from", Cell::Text(place));
     part.fact(
         "segment_bytes",
@@ -413,13 +411,13 @@ fn free_table(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
     }
     let state = device.state_at(failure.moment);
     let rows = failure.free_places(&state).into_iter().map(|place| {
-        let streams = device.subject.streams();
+        let label = device.subject.sized_place_label(place.arena, place.class);
         vec![
             Cell::Bytes(place.bytes),
             Cell::Number(place.blocks),
             Cell::Bytes(place.largest_bytes),
             Cell::Flag(place.is_own),
-            Cell::Text(sized_place_label(streams, place.arena, place.class)),
+            Cell::Text(label),
         ]
     });
     part.table(

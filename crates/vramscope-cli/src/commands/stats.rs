@@ -93,7 +93,7 @@ impl Options {
             row.extend([
                 class_cell(group.size_class),
                 Cell::Text(stream),
-                pool_cell(group.pool),
+                pool_cell(subject, group.pool),
             ]);
             row
         });
@@ -129,7 +129,7 @@ impl Options {
                 Cell::or_none(stream, |number| Cell::Number(number.into())),
                 Cell::Address(segment.address),
                 class_cell(SizeClass::of_kind(segment.kind)),
-                pool_cell(segment.pool),
+                pool_cell(device.subject, segment.pool),
             ];
             if has_bar {
                 row.push(Cell::Text(bar(&fill(snapshot, segment, BAR_CELLS))));
@@ -241,8 +241,8 @@ fn class_cell(class: Option<SizeClass>) -> Cell {
     Cell::or_none(class, |class| Cell::Text(class.word().to_owned()))
 }
 
-fn pool_cell(pool: Option<PoolId>) -> Cell {
-    Cell::or_none(pool, |pool| Cell::Text(pool.to_string()))
+fn pool_cell(subject: &Subject, pool: Option<PoolId>) -> Cell {
+    Cell::or_none(pool, |pool| Cell::Text(subject.pools().label(pool)))
 }
 
 /// Draws one character per share, from `·` for free to `█` for full.

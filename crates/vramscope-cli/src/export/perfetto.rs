@@ -108,9 +108,9 @@ fn write_counters(device: &Device<'_>, trace: &mut Trace<'_>) -> Result<(), Fail
     steps("reserved", &history.reserved_steps, trace)?;
     let snapshot = &device.subject.snapshot;
     for pool in private_pools(snapshot, history, device.segments()) {
-        let name = pool
-            .pool
-            .map_or("other pools".to_owned(), |pool| pool.to_string());
+        let name = pool.pool.map_or("other pools".to_owned(), |pool| {
+            device.subject.pools().label(pool)
+        });
         let name = match pool.stream {
             0 => name,
             stream => format!("{name}, {}", device.recording.streams().name(stream)),

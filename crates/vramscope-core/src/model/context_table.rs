@@ -17,15 +17,10 @@ use crate::ids::{ContextId, StringId};
 )]
 pub struct PoolId(pub u64, pub u64);
 
-/// `default pool`, `graph pool (1, 0)`, `private pool (0, 1)`.
+/// `(0, 1)`. What a pool is called follows from more than its id.
 impl fmt::Display for PoolId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self(0, 0) => f.pad("default pool"),
-            Self(graph, 0) => write!(f, "graph pool ({graph}, 0)"),
-            Self(0, handle) => write!(f, "private pool (0, {handle})"),
-            Self(a, b) => write!(f, "pool ({a}, {b})"),
-        }
+        write!(f, "({}, {})", self.0, self.1)
     }
 }
 

@@ -4,9 +4,10 @@ use super::{By, Groups, by_order};
 use crate::colour::{ColourMode, Leaders};
 use crate::theme::Theme;
 use vramscope_core::analysis::code::call_sites::CallSiteId;
-use vramscope_core::analysis::groups::grouping::{NOT_RECORDED, pools};
+use vramscope_core::analysis::groups::grouping::NOT_RECORDED;
+use vramscope_core::analysis::memory::pools::Pool;
 use vramscope_core::analysis::recording::Device;
-use vramscope_core::model::{PoolId, SegmentKind};
+use vramscope_core::model::SegmentKind;
 
 impl Groups {
     /// Groups the parts of a device's segments by `mode`. Segments have no category and no role, so
@@ -50,12 +51,9 @@ impl Groups {
                 Self::by_ordinal(theme, streams.labels(), pieces.map(number))
             }
             ColourMode::Pool => {
-                let pools = pools(snapshot);
-                let labels = pools.iter().map(PoolId::to_string);
-                let number = |piece| {
-                    let pool = segments.segment_of(piece).pool?;
-                    pools.binary_search(&pool).ok().map(|at| at as u32)
-                };
+                let pools = device.recording.pools();
+                let labels = pools.all().iter().map(Pool::label);
+                let number = |piece| pools.number(segments.segment_of(piece).pool?);
                 Self::by_ordinal(theme, labels, pieces.map(number))
             }
             ColourMode::Category | ColourMode::Role => {

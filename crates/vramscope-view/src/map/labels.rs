@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::memory::segment_history::SegmentHistory;
+use vramscope_core::analysis::recording::Recording;
 
 use super::{Lane, Lanes};
 use crate::display;
@@ -71,7 +72,7 @@ impl Lanes {
     pub fn marks(
         &self,
         segments: &SegmentHistory,
-        stream: impl Fn(i64) -> String,
+        recording: &Recording,
     ) -> (Vec<LaneMark>, Vec<GroupMark>) {
         let mut largest: Vec<&Lane> = self.lanes.iter().collect();
         if largest.len() > MOST_LANES {
@@ -88,8 +89,8 @@ impl Lanes {
         };
         let groups = self.groups.iter().take(MOST_LANES).map(|group| {
             let words = [
-                group.pool.map(|pool| pool.to_string()),
-                group.stream.map(&stream),
+                group.pool.map(|pool| recording.pools().label(pool)),
+                group.stream.map(|stream| recording.streams().label(stream)),
             ];
             let label: Vec<String> = words.into_iter().flatten().collect();
             GroupMark {

@@ -1,5 +1,6 @@
 //! Numbers of the file's records, and the evidence for its producer.
 
+use vramscope_core::analysis::report::pool_lines::PoolLine;
 use vramscope_core::analysis::report::summary::DeviceSummary;
 use vramscope_view::display;
 use yew::prelude::*;
@@ -39,8 +40,6 @@ pub(super) fn counts_section(details: &FileDetails) -> Html {
 
 fn device(device: &DeviceSummary) -> Html {
     let state = &device.state;
-    let pools = state.pools.iter().filter(|pool| pool.is_private());
-    let pools: Vec<_> = pools.map(ToString::to_string).collect();
     let pairs = [
         ("allocated", state.allocated_bytes),
         ("active", state.active_bytes),
@@ -63,7 +62,10 @@ fn device(device: &DeviceSummary) -> Html {
                     sentences::count_of(state.segments, "segment", "segments"),
                     sentences::count_of(state.blocks, "block", "blocks"),
                     sentences::count_of(state.streams.len() as u64, "stream", "streams")) }</dd>
-                if !pools.is_empty() { <dt>{ "Private pools" }</dt><dd>{ pools.join(", ") }</dd> }
+                if !device.pools.lines.is_empty() {
+                    <dt>{ "Memory pools" }</dt>
+                    <dd>{ for device.pools.lines.iter().map(pool) }</dd>
+                }
                 if state.segments > 0 {
                     <dt>{ "Reserved" }</dt>
                     <dd>
@@ -75,5 +77,20 @@ fn device(device: &DeviceSummary) -> Html {
                 }
             </dl>
         </>
+    }
+}
+
+/// A pool: its name, what it holds, whose it is, and what tells so.
+fn pool(line: &PoolLine) -> Html {
+    let owner = line.owner.iter().map(|owner| format!("; mostly {owner}"));
+    html! {
+        <p>
+            { &line.label }
+            <span title={sentences::exact_bytes(line.reserved_bytes)}>
+                { format!(", {} reserved", display::bytes(line.reserved_bytes)) }
+            </span>
+            { for owner }
+            <span class="muted">{ format!(". {}", line.because) }</span>
+        </p>
     }
 }

@@ -36,7 +36,9 @@ pub(super) fn Tip(props: &TipProps) -> Html {
     };
     match answer.as_deref() {
         Some(Answer::Totals(totals)) => lines.extend(lane_words::totals(totals)),
-        Some(Answer::Marker(marker)) => lines.extend(lane_words::marker(marker)),
+        Some(Answer::Marker { marker, pool }) => {
+            lines.extend(lane_words::marker(marker, pool.as_deref()));
+        }
         _ => {}
     }
     let (x, y) = props.at;

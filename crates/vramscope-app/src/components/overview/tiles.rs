@@ -2,7 +2,6 @@
 
 use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::memory::gap::Gap;
-use vramscope_core::analysis::report::findings::place_label;
 use vramscope_core::analysis::report::overview::{GapAt, Occasion, Overview, SegmentsKnown};
 use vramscope_core::units::Bytes;
 use vramscope_view::display;
@@ -152,7 +151,6 @@ fn gap(found: &Overview, gap: &Gap) -> Tile {
 }
 
 fn largest(found: &Overview, gap: &Gap) -> Tile {
-    let own = gap.own.map(|own| place_label(&found.streams, own));
     Tile {
         name: if found.has_trace {
             "Largest free then"
@@ -163,7 +161,7 @@ fn largest(found: &Overview, gap: &Gap) -> Tile {
         exact: format!(
             "{}, in the {}",
             sentences::exact_bytes(gap.largest_free_bytes),
-            own.unwrap_or_default()
+            found.own_place
         ),
         remark: html! { match found.allocator {
             AllocatorKind::Torch => "one block; more needs cudaMalloc",

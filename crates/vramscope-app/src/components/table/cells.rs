@@ -3,7 +3,6 @@
 use yew::prelude::*;
 
 use vramscope_core::analysis::report::allocations::{AllocationRow, Column};
-use vramscope_core::model::PoolId;
 use vramscope_view::display;
 
 use super::super::site_label::{SiteColours, site_label};
@@ -197,7 +196,7 @@ impl Cells {
                     .map_or_else(String::new, |stream| stream.to_string()),
                 String::new(),
             ),
-            Column::Pool => text(row.pool.map(pool).as_deref()),
+            Column::Pool => text(row.pool.as_deref()),
             Column::Category => text(row.category.as_deref()),
             Column::Role => text(Some(row.role.label())),
             Column::Metadata => text(row.metadata.as_deref()),
@@ -232,10 +231,6 @@ impl Cells {
 
 /// The label of allocations without a stack.
 const NO_SITE: &str = "no stack recorded";
-
-fn pool(pool: PoolId) -> String {
-    pool.to_string().replace(" pool", "")
-}
 
 fn lifetime(row: &AllocationRow) -> Html {
     let life = &row.lifetime;

@@ -62,7 +62,11 @@ pub struct Part {
 pub enum Answer {
     Decorations(Box<Decorations>),
     Steps(StepMarks),
-    Marker(Marker),
+    Marker {
+        marker: Marker,
+        /// The name of its pool, when the event names one.
+        pool: Option<String>,
+    },
     Totals(RangeTotals),
     /// `None` at the end of the stack.
     Neighbour(Option<AllocationId>),

@@ -187,7 +187,10 @@ fn heads(
         let group = state.groups.get(heading.group as usize)?;
         Some(GroupHead {
             y_css: f64::from(heading.y_px) * css,
-            pool: group.pool.map(|pool| pool.to_string()).unwrap_or_default(),
+            pool: group
+                .pool
+                .map(|pool| document.pools().label(pool))
+                .unwrap_or_default(),
             stream: document.streams().label(group.stream),
             sums: group.sums,
         })

@@ -34,7 +34,9 @@ pub(super) fn answer(
             Answer::Steps(StepMarks::of(*device, &device.bands(axis)))
         }
         Question::Marker { device: of, moment } => {
-            Answer::Marker(marker(&document.snapshot, device(of)?.history, moment)?)
+            let marker = marker(&document.snapshot, device(of)?.history, moment)?;
+            let pool = marker.pool.map(|pool| document.pools().label(pool));
+            Answer::Marker { marker, pool }
         }
         Question::Totals {
             device: of,
@@ -124,7 +126,6 @@ mod tests {
     use super::*;
     use crate::protocol::Axis;
     use vramscope_core::analysis::groups::live_at::live_at;
-    use vramscope_core::model::PoolId;
     use vramscope_view::line_facts::LineFacts;
 
     const ANNOTATED: &[u8] =
@@ -205,7 +206,7 @@ mod tests {
         let decorations = whole(&document, Axis::Events);
         assert!(!decorations.pools.is_empty());
         for pool in &decorations.pools {
-            assert!(pool.pool.is_some_and(PoolId::is_private) && pool.ordinal > 0);
+            assert!(pool.pool != "default pool" && pool.ordinal > 0);
             assert_eq!(
                 pool.envelope.low_bytes.len(),
                 decorations.reserved.bytes.len()

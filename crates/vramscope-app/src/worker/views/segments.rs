@@ -4,8 +4,7 @@ use super::super::document::{Device, Document};
 use crate::protocol::views::segments::MapLanes;
 
 pub(super) fn lanes(document: &Document, device: Device<'_>) -> MapLanes {
-    let stream = |stream| document.streams().label(stream);
     let (lanes, segments) = (device.map_lanes(), device.segments());
-    let (lanes, groups) = lanes.marks(segments, stream);
+    let (lanes, groups) = lanes.marks(segments, document);
     MapLanes { lanes, groups }
 }

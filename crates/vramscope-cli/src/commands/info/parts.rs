@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use vramscope_core::analysis::memory::capture::Capture;
 use vramscope_core::analysis::report::facts::Fact;
 use vramscope_core::analysis::report::peak_roles::PeakRoles;
+use vramscope_core::analysis::report::pool_lines::PoolLine;
 use vramscope_core::analysis::report::summary::{DeviceSummary, StateSummary, Summary};
 
 use super::{Info, PeakSites};
@@ -204,14 +205,37 @@ fn device_part(file: &str, device: &DeviceSummary) -> Part {
         &[column("stream_handle", "")],
         streams.map(|cell| vec![cell]).collect(),
     );
-    let pools = device.state.pools.iter();
-    let pools = pools.map(|pool| vec![Cell::Text(pool.to_string())]);
-    part.table("final_pools", "", &[column("pool", "")], pools.collect());
+    let pools = device.pools.lines.iter().map(pool_row);
+    part.table("pools", "", &POOL_COLUMNS, pools.collect());
     let actions = device.events_by_action.iter();
     let actions = actions.map(|entry| vec![Cell::Number(entry.count), text(&entry.action)]);
     let columns = [sum("events", ""), column("action", "")];
     part.table("events_by_action", "", &columns, actions.collect());
     part
+}
+
+const POOL_COLUMNS: [Column; 8] = [
+    sum("reserved_bytes", ""),
+    sum("peak_bytes", ""),
+    sum("allocations", ""),
+    column("pool", ""),
+    column("is_inferred", ""),
+    column("because", ""),
+    column("owner", ""),
+    column("filter", ""),
+];
+
+fn pool_row(line: &PoolLine) -> Vec<Cell> {
+    vec![
+        Cell::Bytes(line.reserved_bytes),
+        Cell::Bytes(line.peak_bytes),
+        Cell::Number(line.allocations),
+        text(&line.label),
+        Cell::Flag(line.is_inferred),
+        text(&line.because),
+        Cell::or_none(line.owner.clone(), Cell::Text),
+        text(&line.filter),
+    ]
 }
 
 fn state_figures(part: &mut Part, state: &StateSummary, keys: StateKeys) {

@@ -6,6 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use vramscope_core::analysis::memory::capture::{Capture, Ended};
 use vramscope_core::analysis::report::facts::{Fact, FactLevel, warning_line};
+use vramscope_core::analysis::report::pool_lines::PoolLines;
 use vramscope_core::analysis::report::summary::{DeviceSummary, StateSummary, Summary, TimeSpan};
 use vramscope_core::model::Source;
 use vramscope_core::units::{Bytes, Count};
@@ -213,6 +214,7 @@ fn device_lines(page: &mut Page, device: &DeviceSummary) {
     page.bytes("reserved max", device.reserved_max_bytes, "");
     page.bytes("reserved at end", device.reserved_at_end_bytes, "");
     state_lines(page, &device.state);
+    pool_lines(page, &device.pools);
 }
 
 fn events_line(device: &DeviceSummary) -> String {
@@ -264,14 +266,6 @@ fn state_lines(page: &mut Page, state: &StateSummary) {
     if state.streams.len() > 1 {
         let _ = write!(figures, ", {} streams", state.streams.len());
     }
-    if state.pools.iter().any(|pool| pool.is_private()) {
-        let pools: Vec<_> = state
-            .pools
-            .iter()
-            .map(|pool| format!("({}, {})", pool.0, pool.1))
-            .collect();
-        let _ = write!(figures, ", pools {}", pools.join(" "));
-    }
     page.line("final state", &figures);
     page.bytes("  allocated", state.allocated_bytes, "");
     let pending = state.active_bytes - state.allocated_bytes.min(state.active_bytes);
@@ -289,6 +283,31 @@ fn state_lines(page: &mut Page, state: &StateSummary) {
         state.largest_free_block_bytes,
         "one block",
     );
+}
+
+/// Adds the memory pools, if there are several.
+fn pool_lines(page: &mut Page, pools: &PoolLines) {
+    if pools.lines.is_empty() {
+        return;
+    }
+    page.push("  pools, when most was reserved");
+    for line in &pools.lines {
+        let owner = line.owner.iter().map(|owner| format!(" Mostly {owner}."));
+        let words = format!(
+            "{}.{} {}",
+            line.label,
+            owner.collect::<String>(),
+            line.because
+        );
+        let first = format!("    {:>9}  ", Bytes(line.reserved_bytes).to_string());
+        page.paragraph(&first, &words);
+    }
+    if pools.left_out > 0 {
+        page.push(&format!(
+            "    and {}",
+            counted(pools.left_out, "smaller pool")
+        ));
+    }
 }
 
 fn site_lines(page: &mut Page, peak: &PeakSites) {

@@ -193,7 +193,7 @@ impl Writer<'_> {
             num: device.index().into(),
         }];
         let stream = key.stream.map(|stream| subject.streams().label(stream));
-        let pool = key.pool.map(|pool| pool.to_string());
+        let pool = key.pool.map(|pool| subject.pools().label(pool));
         let category = key
             .category
             .map(|text| subject.snapshot.strings.get(text).to_owned());

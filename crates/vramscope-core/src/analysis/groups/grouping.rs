@@ -295,33 +295,12 @@ fn by_role(device: Device<'_>) -> GroupColumn {
 
 /// Groups by memory pool, ascending.
 fn by_pool(device: Device<'_>) -> GroupColumn {
-    let (snapshot, history) = (device.snapshot(), device.history);
-    let pools = pools(snapshot);
-    let number = |pool: PoolId| pools.binary_search(&pool).ok().map(|at| at as u32);
-    let of = column(
-        snapshot,
-        history,
-        |context| number(context.pool?),
-        |segment| number(segment.pool?),
-    );
-    let rows = pools
-        .iter()
-        .map(|&pool| (pool.to_string(), rows::of_pool(pool)));
+    let pools = device.recording.pools();
+    let number = |pool: &Option<PoolId>| pools.number((*pool)?);
+    let of: Vec<_> = device.pool_of().iter().map(number).collect();
+    let rows = pools.all().iter();
+    let rows = rows.map(|pool| (pool.label(), rows::of_pool(pool.id)));
     by_ordinal(rows, rows::without_pool(), &of)
-}
-
-/// All memory pools that the file mentions, ascending.
-#[must_use]
-pub fn pools(snapshot: &Snapshot) -> Vec<PoolId> {
-    let of_events = snapshot.contexts.rows().iter();
-    let of_segments = snapshot.segments.rows.iter();
-    let mut pools: Vec<PoolId> = of_events
-        .filter_map(|context| context.pool)
-        .chain(of_segments.filter_map(|segment| segment.pool))
-        .collect();
-    pools.sort_unstable();
-    pools.dedup();
-    pools
 }
 
 /// Groups by stream, in the order of [`Snapshot::streams`].

@@ -11,6 +11,7 @@ use crate::analysis::memory::allocator_state::{
     AllocatorIndex, AllocatorState, BlockSizes, FinalCheck, Replayed, Stepper, check_final,
 };
 use crate::analysis::memory::capacity::{Capacity, capacity};
+use crate::analysis::memory::pools::PoolMember;
 use crate::analysis::memory::segment_history::SegmentHistory;
 use crate::analysis::memory::streams_and_pools;
 use crate::analysis::roles::{Phases, RoleEvidence, RuleId, infer, repetitions};
@@ -238,6 +239,22 @@ impl<'a> Device<'a> {
             notes
                 .filter(|&(allocation, _)| self.has(allocation))
                 .collect()
+        })
+    }
+
+    /// The allocations whose pool is known.
+    pub(super) fn pool_members(self) -> impl Iterator<Item = PoolMember<'a>> {
+        let pools = self.pool_of().iter().zip(self.allocations());
+        pools.filter_map(move |(&pool, id)| {
+            let row = id.index();
+            Some(PoolMember {
+                pool: pool?,
+                bytes: self.history.allocations.bytes[row],
+                stream: self.stream_of()[row],
+                stack: self.stack_of()[row],
+                site: self.site_of()[row],
+                context: self.context(id),
+            })
         })
     }
 

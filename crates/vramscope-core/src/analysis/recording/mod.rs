@@ -16,6 +16,9 @@ use self::device::Prepared;
 use crate::Snapshot;
 use crate::analysis::code::call_sites::{CallSites, frees_carry_alloc_stacks};
 use crate::analysis::code::frames::FrameClasses;
+use crate::analysis::memory::allocator_state::SizeClass;
+use crate::analysis::memory::gap::Arena;
+use crate::analysis::memory::pools::Pools;
 use crate::analysis::memory::settings::{Setting, settings};
 use crate::analysis::roles::StackSignals;
 use crate::analysis::time::annotations::{NamedRange, named_ranges};
@@ -35,6 +38,7 @@ pub struct Recording {
     frees_tell: OnceLock<bool>,
     ranges: OnceLock<Vec<NamedRange>>,
     streams: OnceLock<Streams>,
+    pools: OnceLock<Pools>,
 }
 
 impl Recording {
@@ -72,6 +76,7 @@ impl Recording {
             frees_tell: OnceLock::new(),
             ranges: OnceLock::new(),
             streams: OnceLock::new(),
+            pools: OnceLock::new(),
         }
     }
 
@@ -129,5 +134,30 @@ impl Recording {
     /// The streams of all devices.
     pub fn streams(&self) -> &Streams {
         self.streams.get_or_init(|| self.snapshot.streams())
+    }
+
+    /// The memory pools of all devices, by name.
+    pub fn pools(&self) -> &Pools {
+        let members = || self.devices().flat_map(Device::pool_members);
+        self.pools
+            .get_or_init(|| Pools::of(&self.snapshot, members()))
+    }
+
+    /// The name of a pool and stream: `default pool, stream 2`.
+    #[must_use]
+    pub fn place_label(&self, arena: Arena) -> String {
+        let (pool, stream) = (self.pools().label(arena.pool), arena.stream);
+        format!("{pool}, {}", self.streams().name(stream))
+    }
+
+    /// Like [`place_label`](Self::place_label) with the size class: `default pool, stream 2, up to 1 MiB`.
+    #[must_use]
+    pub fn sized_place_label(&self, arena: Arena, class: Option<SizeClass>) -> String {
+        let size = match class {
+            Some(SizeClass::Small) => ", up to 1 MiB",
+            Some(SizeClass::Large) => ", beyond 1 MiB",
+            None => "",
+        };
+        format!("{}{size}", self.place_label(arena))
     }
 }

@@ -97,8 +97,8 @@ pub struct AllocationRow {
     pub lifetime: Lifetime,
     /// The number of its stream; `None` if unknown.
     pub stream: Option<u32>,
-    /// Its memory pool; `None` if unknown.
-    pub pool: Option<PoolId>,
+    /// Its memory pool by name; `None` if unknown.
+    pub pool: Option<String>,
     /// The profiler's category; `None` if it has none.
     pub category: Option<String>,
     /// What it is for, as inferred.
@@ -299,7 +299,7 @@ fn one(device: Device<'_>, id: AllocationId) -> AllocationRow {
         died_us: since_start(died),
         lifetime: lifetime(history, id),
         stream: device.stream_of()[at].and_then(|stream| device.recording.streams().number(stream)),
-        pool: device.pool_of()[at],
+        pool: device.pool_of()[at].map(|pool| device.recording.pools().label(pool)),
         category: text(context.and_then(|context| context.category)),
         role: device
             .rule_of()

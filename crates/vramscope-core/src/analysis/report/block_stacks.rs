@@ -8,6 +8,7 @@
 
 use crate::Snapshot;
 use crate::analysis::code::frames::{FrameClass, FrameClasses, Location, is_hidden_by_torch};
+use crate::analysis::recording::Recording;
 use crate::analysis::report::summary::saturating_sum;
 use crate::bidi;
 use crate::ids::{FrameId, StackId};
@@ -171,19 +172,19 @@ enum Kind {
 /// # Errors
 /// The first error of the sink.
 pub fn lines<'a, E>(
-    snapshot: &Snapshot,
-    classes: &FrameClasses,
+    recording: &Recording,
     segments: impl Iterator<Item = &'a Segment>,
     beginning: Beginning<'_>,
     sink: Sink<'_, E>,
 ) -> Result<(), E> {
-    let numbers = snapshot.streams().numbers();
+    let (snapshot, classes) = (&recording.snapshot, recording.classes());
+    let numbers = recording.streams().numbers();
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut rows: Vec<(String, Vec<(Kind, u64)>)> = Vec::new();
     let mut known: HashMap<(usize, Kind), usize> = HashMap::new();
     for segment in segments {
         let number = numbers.get(&segment.stream.unwrap_or(0)).copied();
-        let place = place(segment, beginning, number.unwrap_or(0));
+        let place = place(recording, segment, beginning, number.unwrap_or(0));
         let place = *places.entry(place).or_insert_with_key(|place| {
             rows.push((place.clone(), Vec::new()));
             rows.len() - 1
@@ -223,14 +224,20 @@ pub fn lines<'a, E>(
 }
 
 /// The beginning of a segment's lines.
-fn place(segment: &Segment, beginning: Beginning<'_>, stream: u32) -> String {
+fn place(
+    recording: &Recording,
+    segment: &Segment,
+    beginning: Beginning<'_>,
+    stream: u32,
+) -> String {
     let mut place = beginning.prefix.to_owned();
     if beginning.names_device {
         place.push_str(&format!("device_{};", segment.device));
     }
     place.push_str(&format!("stream_{stream}"));
     if let Some(pool) = segment.pool.filter(|pool| pool.is_private()) {
-        place.push_str(&format!(";{pool}"));
+        let label = harmless(&recording.pools().label(pool));
+        place.push_str(&format!(";{label}"));
     }
     if beginning.level == Level::Segment {
         place.push_str(&format!(";seg_{:#x}", segment.address));
@@ -272,8 +279,7 @@ fn stack_path(snapshot: &Snapshot, classes: &FrameClasses, stack: StackId) -> St
     }
 }
 
-/// A frame's label such as `train.py:12:forward`, without characters that would break a line of collapsed
-/// stacks, or XML.
+/// A frame's label such as `train.py:12:forward`.
 fn label(snapshot: &Snapshot, id: FrameId) -> String {
     let location = Location::of(snapshot, snapshot.frames.get(id));
     let file = location.file.rsplit(['/', '\\']).next().unwrap_or("");
@@ -281,7 +287,12 @@ fn label(snapshot: &Snapshot, id: FrameId) -> String {
         "" => location.function.to_owned(),
         file => format!("{file}:{}:{}", location.line, location.function),
     };
-    let mut label: String = bidi::escaped(&text)
+    harmless(&text)
+}
+
+/// A label without characters that would break a line of collapsed stacks, or XML.
+fn harmless(text: &str) -> String {
+    let mut label: String = bidi::escaped(text)
         .chars()
         .map(|character| match character {
             ';' => ':',
@@ -331,14 +342,14 @@ mod tests {
     #[test]
     fn mended_lines_add_up_to_what_is_reserved() {
         let snapshot = decode(FILE.as_bytes()).unwrap();
-        let classes = FrameClasses::of(&snapshot);
-        let segments = || snapshot.segments.rows.iter();
+        let recording = Recording::of(snapshot);
+        let segments = || recording.snapshot.segments.rows.iter();
         let beginning = Beginning {
             prefix: "x;",
             level: Level::Segment,
             names_device: true,
         };
-        let found = collect(|sink| lines(&snapshot, &classes, segments(), beginning, sink));
+        let found = collect(|sink| lines(&recording, segments(), beginning, sink));
         let place = "x;device_0;stream_1;private pool (0, 1);seg_0x1000";
         let expected = [
             "active_allocated;train.py:9:main;train.py:3:new: <b>\u{fffd}_12 1000",

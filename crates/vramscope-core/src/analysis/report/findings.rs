@@ -40,7 +40,7 @@ use crate::analysis::time::selection::{Moments, Selection};
 pub use failed_request::{FailedRequest, FreePlace, Verdict, WaitedBlock};
 pub use origin::origin;
 pub use program_changes::helpful;
-pub use words::{counted, place_label, sized_place_label};
+pub use words::counted;
 
 /// Findings about fewer bytes are left out.
 pub const SMALLEST_BYTES: u64 = 16 << 20;

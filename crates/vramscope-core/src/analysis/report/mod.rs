@@ -17,5 +17,6 @@ pub mod named_moments;
 pub mod official_summary;
 pub mod overview;
 pub mod peak_roles;
+pub mod pool_lines;
 pub mod program_changes;
 pub mod summary;

@@ -19,7 +19,7 @@ use crate::analysis::report::summary::Peak;
 use crate::analysis::time::history::History;
 use crate::analysis::time::lanes::Steps;
 use crate::ids::EventId;
-use crate::model::{DeviceIndex, Streams};
+use crate::model::DeviceIndex;
 
 /// Maximum number of steps in an overview; the newest are kept.
 const MOST_STEPS: usize = 200;
@@ -130,8 +130,8 @@ pub struct Overview {
     pub has_trace: bool,
     /// The allocator whose allocations the file contains.
     pub allocator: AllocatorKind,
-    /// The streams of the file.
-    pub streams: Streams,
+    /// The pool and stream whose free memory counts as usable at the active peak; empty if no segments are known.
+    pub own_place: String,
     /// Start of the recording, in µs since the Unix epoch; `None` if the file has no times.
     pub start_us: Option<i64>,
     /// The peak of active memory.
@@ -235,7 +235,9 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
         events: history.event_count,
         has_trace: history.has_trace(),
         allocator: AllocatorKind::of(device.snapshot()),
-        streams: device.recording.streams().clone(),
+        own_place: at_peak
+            .own
+            .map_or_else(String::new, |own| device.recording.place_label(own)),
         start_us: value_at(&history.moment_start_us, 0),
         peak: Peak {
             active_bytes: device.peak_bytes(),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::pool_lines::{PoolLines, pool_lines};
 use crate::Snapshot;
 use crate::analysis::groups::live_at::live_at;
 use crate::analysis::memory::allocator_state::StateSums;
@@ -12,7 +13,7 @@ use crate::analysis::memory::final_state::segment_sums;
 use crate::analysis::recording::{Device, Recording};
 use crate::analysis::time::history::{History, NEVER};
 use crate::ids::EventId;
-use crate::model::{Action, DeviceIndex, PoolId, Producer, SegmentTable, Source, Warning};
+use crate::model::{Action, DeviceIndex, Producer, SegmentTable, Source, Warning};
 
 /// A snapshot in figures. Sizes are in bytes, times in microseconds since the Unix epoch.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -65,6 +66,8 @@ pub struct DeviceSummary {
     pub reserved_at_end_bytes: u64,
     /// The final state.
     pub state: StateSummary,
+    /// Its memory pools. None before torch 2.1.
+    pub pools: PoolLines,
     /// Number of failed requests.
     pub ooms: u64,
 }
@@ -121,8 +124,6 @@ pub struct StateSummary {
     pub largest_free_block_bytes: u64,
     /// Handles of the streams that have segments, in order of first appearance.
     pub streams: Vec<i64>,
-    /// Memory pools that have segments, ascending. Empty before torch 2.1.
-    pub pools: Vec<PoolId>,
 }
 
 /// Pinned host memory in figures.
@@ -226,6 +227,7 @@ pub fn device_summary(device: Device<'_>) -> DeviceSummary {
             &snapshot.segments,
             i32::try_from(history.device).ok(),
         ),
+        pools: pool_lines(device),
     }
 }
 
@@ -273,7 +275,7 @@ fn state_summary(
     device: Option<i32>,
 ) -> StateSummary {
     let (mut state, mut sums) = (StateSummary::default(), StateSums::default());
-    let (mut seen_streams, mut pools) = (BTreeSet::new(), BTreeSet::new());
+    let mut seen_streams = BTreeSet::new();
     for segment in segments
         .rows
         .iter()
@@ -285,7 +287,6 @@ fn state_summary(
         {
             state.streams.push(stream);
         }
-        pools.extend(segment.pool);
     }
     state.segments = sums.segments;
     state.blocks = sums.allocated_blocks + sums.pending_blocks + sums.free_blocks;
@@ -295,7 +296,6 @@ fn state_summary(
     state.requested_bytes = sums.requested_bytes;
     state.free_bytes = sums.free_bytes;
     state.largest_free_block_bytes = sums.largest_free_bytes;
-    state.pools = pools.into_iter().collect();
     state
 }
 
@@ -303,7 +303,7 @@ fn state_summary(
 mod tests {
     use super::*;
     use crate::ids::StackId;
-    use crate::model::{Block, BlockState, Segment};
+    use crate::model::{Block, BlockState, PoolId, Segment};
 
     fn block(address: u64, size: u64, state: BlockState) -> Block {
         Block {

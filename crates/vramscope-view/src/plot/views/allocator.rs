@@ -49,7 +49,7 @@ pub(super) fn file(
         .groups
         .iter()
         .map(|group| {
-            let pool = group.pool.map(|pool| pool.to_string());
+            let pool = group.pool.map(|pool| device.recording.pools().label(pool));
             (
                 pool.unwrap_or_default(),
                 device.recording.streams().label(group.stream),

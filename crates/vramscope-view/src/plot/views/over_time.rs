@@ -173,9 +173,7 @@ impl Drawing<'_> {
         let held = |row: usize| sizes.bytes(history, AllocationId::from_index(row));
         let lanes = Lanes::new(&history.allocations, segments);
         let map = MemoryMap::new(&history.allocations, segments, lanes, held);
-        let streams = device.recording.streams();
-        let stream = |stream: i64| streams.label(stream);
-        let (lanes, lane_groups) = map.lanes.marks(segments, stream);
+        let (lanes, lane_groups) = map.lanes.marks(segments, device.recording);
         let groups = self.groups();
         let peak_moment = self.highest(self.bands, self.index);
         let mut legend = vec![LegendLine {

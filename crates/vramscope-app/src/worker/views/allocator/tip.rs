@@ -75,7 +75,7 @@ fn segment_words(document: &Document, device: Device<'_>, segment: &SegmentState
     let remarks = [
         class,
         segment.is_expandable.then(|| "expandable".to_owned()),
-        segment.pool.map(|pool| pool.to_string()),
+        segment.pool.map(|pool| document.pools().label(pool)),
         Some(document.streams().label(segment.stream)),
     ];
     let sites = document.call_sites();

@@ -7,9 +7,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::words::sized_place_label;
 use super::{FindingRow, FindingTable, ROWS};
-use crate::Snapshot;
 use crate::analysis::memory::allocator_rules::{self, LARGE_SEGMENT_BYTES, SMALL_BYTES};
 use crate::analysis::memory::allocator_state::{AllocatorState, BlockUse, SizeClass};
 use crate::analysis::memory::capacity::stated;
@@ -17,9 +15,8 @@ use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::memory::gap::{Arena, Gap, gap};
 use crate::analysis::memory::releases::Releases;
 use crate::analysis::memory::settings::AllocatorConfig;
-use crate::analysis::recording::Device;
+use crate::analysis::recording::{Device, Recording};
 use crate::ids::{EventId, StackId};
-use crate::model::Streams;
 use crate::units::Bytes;
 
 pub use waited::WaitedBlock;
@@ -352,13 +349,12 @@ impl FailedRequest {
     }
 
     /// The largest of [`free_places`](Self::free_places) as a finding's table.
-    pub(super) fn free_table(&self, snapshot: &Snapshot, state: &AllocatorState) -> FindingTable {
-        let streams = snapshot.streams();
+    pub(super) fn free_table(&self, recording: &Recording, state: &AllocatorState) -> FindingTable {
         let places = self.free_places(state).into_iter().take(2 * ROWS);
         FindingTable {
             title: "Free when it failed, by where it could be used".to_owned(),
             counted: "free blocks".to_owned(),
-            rows: places.map(|place| place.row(&streams)).collect(),
+            rows: places.map(|place| place.row(recording)).collect(),
         }
     }
 }
@@ -391,14 +387,14 @@ pub struct FreePlace {
 }
 
 impl FreePlace {
-    fn row(&self, streams: &Streams) -> FindingRow {
+    fn row(&self, recording: &Recording) -> FindingRow {
         let own = if self.is_own {
             "the request's own; "
         } else {
             ""
         };
         FindingRow {
-            label: sized_place_label(streams, self.arena, self.class),
+            label: recording.sized_place_label(self.arena, self.class),
             site: None,
             bytes: self.bytes,
             count: self.blocks,

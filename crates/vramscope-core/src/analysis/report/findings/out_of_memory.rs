@@ -13,7 +13,7 @@ const LINKED: usize = 5;
 
 /// The finding about the last failure; earlier ones are counted.
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {
-    let snapshot = material.device.snapshot();
+    let recording = material.device.recording;
     let history = material.device.history;
     let failures = material.device.failed_requests();
     let &moment = failures.last()?;
@@ -39,7 +39,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     );
     let free_table = failure
         .has_state
-        .then(|| failure.free_table(snapshot, &state));
+        .then(|| failure.free_table(recording, &state));
     let changes = helpful(material.device, moment, false);
     let changes_table = (!changes.is_empty()).then(|| {
         program_changes::table(
@@ -50,7 +50,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let mut to_try: Vec<String> = changes.iter().map(program_changes::sentence).collect();
     to_try.extend(failure.to_try(material.config));
     let seen = failure.seen(
-        snapshot,
+        recording,
         failures.len() as u64,
         &by_operator_at(material.device.call_sites(), failure.stack),
     );

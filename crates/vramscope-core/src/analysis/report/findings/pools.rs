@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::words::{at_moment, counted, percent, place_label};
+use super::words::{at_moment, counted, percent};
 use super::{
     Evidence, EvidenceOf, Finding, FindingKind, FindingRow, FindingTable, Material, ROWS, Severity,
     is_share,
 };
-use crate::Snapshot;
 use crate::analysis::memory::allocator_state::AllocatorState;
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::memory::gap::Arena;
+use crate::analysis::recording::Recording;
 use crate::model::PoolId;
 use crate::units::Bytes;
 
@@ -29,7 +29,7 @@ struct Held {
 }
 
 impl Held {
-    fn of(snapshot: &Snapshot, state: &AllocatorState) -> Self {
+    fn of(recording: &Recording, state: &AllocatorState) -> Self {
         let mut held = Self::default();
         let groups = state
             .groups
@@ -44,11 +44,10 @@ impl Held {
             held.free_bytes = held.free_bytes.saturating_add(sums.free_bytes);
             held.pools.insert(arena.pool);
         }
-        let streams = snapshot.streams();
         let rows = groups.into_iter().take(2 * ROWS);
         held.rows = rows
             .map(|(arena, sums)| FindingRow {
-                label: place_label(&streams, arena),
+                label: recording.place_label(arena),
                 site: None,
                 bytes: sums.reserved_bytes,
                 count: sums.segments,
@@ -67,7 +66,7 @@ impl Held {
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let moment = material.at_reserved_peak.moment;
     let state = material.device.state_at(moment);
-    let held = Held::of(material.device.snapshot(), &state);
+    let held = Held::of(material.device.recording, &state);
     let (reserved, total) = (held.reserved_bytes, state.total.reserved_bytes);
     if reserved < SMALLEST_BYTES || !is_share(reserved, SHARE_PERCENT, total) {
         return None;

@@ -1,7 +1,7 @@
 //! Finding: free memory is on streams other than the one with the most memory. A request can only use memory of
 //! its own stream.
 
-use super::words::{at_moment, percent, place_label};
+use super::words::{at_moment, percent};
 use super::{
     Evidence, Finding, FindingKind, FindingRow, FindingTable, Material, ROWS, Severity, is_notable,
 };
@@ -17,7 +17,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     if !is_notable(gap.other_streams_bytes, SHARE_PERCENT, gap.reserved_bytes) {
         return None;
     }
-    let streams = material.device.recording.streams();
+    let recording = material.device.recording;
     let state = material.device.state_at(gap.moment);
     let mut places: Vec<_> = state
         .groups
@@ -31,7 +31,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let rows = places.into_iter().take(ROWS);
     let rows = rows
         .map(|(arena, sums)| FindingRow {
-            label: place_label(streams, arena),
+            label: recording.place_label(arena),
             site: None,
             bytes: sums.free_bytes,
             count: sums.free_blocks,
@@ -49,7 +49,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             at_moment(material.device.history, gap.moment),
             Bytes(gap.other_streams_bytes),
             percent(gap.other_streams_bytes, gap.reserved_bytes),
-            streams.name(own.stream)
+            recording.streams().name(own.stream)
         ),
         figures: Vec::new(),
         may_mean: "Each stream keeps segments of its own; a request on one cannot use what is free on another. Before \

@@ -1,12 +1,9 @@
 //! Texts that several findings share.
 
 use crate::analysis::code::call_sites::{CallSiteId, CallSites};
-use crate::analysis::memory::allocator_state::SizeClass;
-use crate::analysis::memory::gap::Arena;
 use crate::analysis::time::history::History;
 use crate::analysis::time::selection::Moments;
 use crate::ids::StackId;
-use crate::model::Streams;
 use crate::units::{Count, Percent};
 
 /// A number with its noun: `1 block`, `2 blocks`.
@@ -41,23 +38,6 @@ pub(super) fn has_trace(history: &History) -> bool {
 /// A share such as `12.3 %`.
 pub(super) fn percent(part: u64, whole: u64) -> Percent {
     Percent { part, whole }
-}
-
-/// `default pool, stream 2`.
-#[must_use]
-pub fn place_label(streams: &Streams, arena: Arena) -> String {
-    format!("{}, {}", arena.pool, streams.name(arena.stream))
-}
-
-/// Like [`place_label`] with the size class: `default pool, stream 2, up to 1 MiB`.
-#[must_use]
-pub fn sized_place_label(streams: &Streams, arena: Arena, class: Option<SizeClass>) -> String {
-    let size = match class {
-        Some(SizeClass::Small) => ", up to 1 MiB",
-        Some(SizeClass::Large) => ", beyond 1 MiB",
-        None => "",
-    };
-    format!("{}{size}", place_label(streams, arena))
 }
 
 /// ` at train.py:10 step`; empty if no stack was recorded.

@@ -201,8 +201,12 @@ fn values(key: Key, operator: Operator, part: &str, vocabulary: &Vocabulary) -> 
         KeyKind::Stream => words(&vocabulary.streams),
         KeyKind::Pool => {
             let mut found = fixed(key, operator, part);
-            let ids: Vec<_> = words(&vocabulary.pools);
-            found.extend(ids.into_iter().filter(|id| !id.text.ends_with("default")));
+            let part = part.to_lowercase();
+            let named = vocabulary.pools.iter().filter(|word| {
+                word.text != "default"
+                    && (word.text.contains(&part) || word.help.to_lowercase().contains(&part))
+            });
+            found.extend(named.map(|word| plain(key, operator, &word.text, &word.help)));
             found
         }
         KeyKind::Live => {

@@ -50,12 +50,7 @@ pub fn without_stream(count: usize) -> Filter {
 /// Selects the allocations of a memory pool.
 #[must_use]
 pub fn of_pool(pool: PoolId) -> Filter {
-    let pool = if pool.is_private() {
-        PoolMatch::Id(pool)
-    } else {
-        PoolMatch::Default
-    };
-    Expression::Term(Term::Pool(pool)).into()
+    Expression::Term(Term::Pool(PoolMatch::of(pool))).into()
 }
 
 /// Selects the allocations whose memory pool is unknown.

@@ -312,6 +312,17 @@ impl fmt::Display for When {
     }
 }
 
+impl PoolMatch {
+    /// Matches one pool.
+    pub(super) fn of(pool: PoolId) -> Self {
+        if pool.is_private() {
+            Self::Id(pool)
+        } else {
+            Self::Default
+        }
+    }
+}
+
 impl fmt::Display for PoolMatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

@@ -792,7 +792,7 @@ mod table {
     ];
 
     /// The value by which a row is sorted; `None` if unknown.
-    fn value(row: &AllocationRow, column: Column) -> Option<(u64, String)> {
+    fn value(device: Device<'_>, row: &AllocationRow, column: Column) -> Option<(u64, String)> {
         let number = |number: u64| Some((number, String::new()));
         let text = |text: Option<String>| Some((0, text?));
         match column {
@@ -812,7 +812,10 @@ mod table {
                     .map_or(u64::from(row.lifetime.events), |us| us as u64),
             ),
             Column::Stream => number(u64::from(row.stream?)),
-            Column::Pool => row.pool.map(|pool| (pool.0, format!("{:9}", pool.1))),
+            Column::Pool => {
+                let pool = device.pool_of()[row.allocation.index()]?;
+                number(u64::from(device.recording.pools().number(pool)?))
+            }
             Column::Category => text(row.category.clone()),
             Column::Role => number(row.role.ordinal() as u64).filter(|_| row.role != Role::Unknown),
             Column::Metadata => text(row.metadata.clone()),
@@ -842,7 +845,7 @@ mod table {
                         );
                         let values: Vec<_> = rows(subject.device, &shown)
                             .iter()
-                            .map(|row| value(row, column))
+                            .map(|row| value(subject.device, row, column))
                             .collect();
                         let is_sorted = values.windows(2).all(|pair| match (&pair[0], &pair[1]) {
                             (Some(a), Some(b)) if is_descending => a >= b,
@@ -866,7 +869,10 @@ mod table {
                 let details = allocation_details(subject.device, row.allocation).unwrap();
                 assert_eq!(row.requested_bytes, details.requested_bytes);
                 assert_eq!(row.block_bytes, details.block.map(|block| block.bytes));
-                assert_eq!((row.stream, row.pool), (details.stream_index, details.pool));
+                let pool = details
+                    .pool
+                    .map(|pool| subject.device.recording.pools().label(pool));
+                assert_eq!((row.stream, row.pool), (details.stream_index, pool));
                 assert_eq!(
                     (row.category, row.metadata),
                     (details.category, details.user_metadata)

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use super::term::PoolMatch;
 use crate::analysis::code::frames::{FrameClass, Location, clip};
 use crate::analysis::code::operators::OperatorId;
 use crate::analysis::recording::Device;
@@ -19,7 +20,7 @@ const WORD_LIMIT_BYTES: usize = 120;
 pub struct Word {
     /// The value as it is written in a filter.
     pub text: String,
-    /// How many allocations have it, and for streams the handle; empty if unknown.
+    /// How many allocations have it, and of streams the handle, of pools the name; empty if unknown.
     pub help: String,
 }
 
@@ -205,11 +206,14 @@ fn streams(on: Device<'_>) -> Vec<Word> {
 }
 
 fn pools(on: Device<'_>) -> Vec<Word> {
-    let used = on.pool_of();
-    words(counted(used.iter().flatten().copied()), |pool| {
-        match pool.is_private() {
-            false => "default".to_owned(),
-            true => format!("{},{}", pool.0, pool.1),
-        }
-    })
+    let used = counted(on.pool_of().iter().flatten().copied());
+    let words = used.into_iter().map(|(pool, count)| Word {
+        text: PoolMatch::of(pool).to_string(),
+        help: format!(
+            "{}, {}",
+            on.recording.pools().label(pool),
+            allocations(count)
+        ),
+    });
+    words.take(WORDS_LIMIT).collect()
 }

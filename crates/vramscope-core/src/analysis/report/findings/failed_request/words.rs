@@ -3,18 +3,18 @@
 use super::super::Figure;
 use super::super::words::counted;
 use super::{FailedRequest, Verdict};
-use crate::Snapshot;
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::memory::settings::AllocatorConfig;
+use crate::analysis::recording::Recording;
 use crate::units::{Bytes, Count};
 
 impl FailedRequest {
     /// What happened. `failures`: number of failed requests including this one; `at`: see [`at_site`].
     ///
     /// [`at_site`]: super::words::at_site
-    pub(in super::super) fn seen(&self, snapshot: &Snapshot, failures: u64, at: &str) -> String {
+    pub(in super::super) fn seen(&self, recording: &Recording, failures: u64, at: &str) -> String {
         let pool = if self.arena.pool.is_private() {
-            format!(" in the {}", self.arena.pool)
+            format!(" in the {}", recording.pools().label(self.arena.pool))
         } else {
             String::new()
         };
@@ -22,7 +22,7 @@ impl FailedRequest {
             "Event {}: a request for {} on the {}{pool}{at} failed",
             Count(u64::from(self.moment)),
             Bytes(self.requested_bytes),
-            snapshot.streams().name(self.arena.stream),
+            recording.streams().name(self.arena.stream),
         );
         if failures > 1 {
             text += &format!(", the last of {}", counted(failures, "failure"));
@@ -154,9 +154,8 @@ impl FailedRequest {
             Verdict::Waited => return self.waited_means(),
             Verdict::PoolNotEmptied => {
                 return format!(
-                    "The {} kept {} in segments in which nothing was live. The default pool gives such segments back to CUDA \
+                    "Its pool kept {} in segments in which nothing was live. The default pool gives such segments back to CUDA \
                      and tries again; a private pool does not (pytorch#159674). With them, CUDA had had enough.",
-                    self.arena.pool,
                     Bytes(self.gap.empty_bytes)
                 );
             }
