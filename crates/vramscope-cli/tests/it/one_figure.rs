@@ -44,15 +44,22 @@ impl Answers {
     }
 
     fn check(&self) {
+        self.check_peaks();
+        self.check_memory("at peak", "fragmentation --at peak", &["peak"]);
+        self.check_memory("at end", "fragmentation --at end", &["info", "stats"]);
+    }
+
+    fn check_peaks(&self) {
         let one = |command, key| (command, self.one(command, key));
-        let sum = |command, table, key| (command, self.sum(command, table, key));
+        let info = &self.by_command["info"];
         let with_rest = |table: &str, rest: &str| {
-            let rest = self.by_command["info"][rest]["bytes"].as_i64();
+            let rest = info[rest]["bytes"].as_i64().unwrap_or(0);
             (
                 "info",
-                (self.sum("info", table, "bytes")).map(|sum| sum + rest.unwrap_or(0)),
+                self.sum("info", table, "bytes").map(|sum| sum + rest),
             )
         };
+        let planned = self.by_command["plan"]["steps"][0]["bytes"].as_i64();
         self.same(
             "the peak's active bytes",
             &[
@@ -61,13 +68,10 @@ impl Answers {
                 one("at peak", "active_bytes"),
                 one("find live@peak", "bytes"),
                 one("range all", "peak_bytes"),
-                sum("top", "groups", "at_device_peak_bytes"),
+                ("top", self.sum("top", "groups", "at_device_peak_bytes")),
                 with_rest("peak_call_sites", "peak_call_sites_left_out"),
                 with_rest("peak_roles", "peak_roles_left_out"),
-                (
-                    "plan",
-                    self.by_command["plan"]["steps"][0]["bytes"].as_i64(),
-                ),
+                ("plan", planned),
             ],
         );
         self.same(
@@ -85,87 +89,40 @@ impl Answers {
                 one("what-if", "from_empty_error_bytes"),
             ],
         );
-        for (at, fragmentation, others) in [
-            ("at peak", "fragmentation --at peak", &["peak"][..]),
-            ("at end", "fragmentation --at end", &["info", "stats"]),
-        ] {
-            let also = |key: &'static str| others.iter().map(move |&command| one(command, key));
-            let all = |word: &str, key: &'static str, mut said: Vec<_>| {
-                said.extend(also(key));
-                self.same(word, &said)
-            };
-            let reserved = all(
-                "reserved",
-                "reserved_bytes",
-                vec![
-                    one(at, "reserved_bytes"),
-                    sum(at, "segments", "reserved_bytes"),
-                    one(fragmentation, "reserved_bytes"),
-                ],
-            );
-            let free = all(
+    }
+
+    /// Checks what is said of memory at one moment.
+    fn check_memory(&self, at: &str, fragmentation: &str, others: &[&str]) {
+        let commands = || {
+            [at, fragmentation]
+                .into_iter()
+                .chain(others.iter().copied())
+        };
+        let all = |key: &str| {
+            let said = commands().map(|command| (command, self.one(command, key)));
+            let of_segments = ("the sum of segments", self.sum(at, "segments", key));
+            let of_segments = (key != "largest_free_bytes").then_some(of_segments);
+            self.same(key, &said.chain(of_segments).collect::<Vec<_>>())
+        };
+        let plus = |a: Option<i64>, b: Option<i64>| Some(a? + b?);
+        let of_fragmentation = |key| self.one(fragmentation, key);
+        all("largest_free_bytes");
+        all("rounding_bytes");
+        let (reserved, free) = (all("reserved_bytes"), all("free_bytes"));
+        let in_use = plus(all("allocated_bytes"), all("pending_bytes"));
+        for (word, whole, parts) in [
+            ("in use", of_fragmentation("in_use_bytes"), in_use),
+            (
                 "free",
-                "free_bytes",
-                vec![
-                    one(at, "free_bytes"),
-                    sum(at, "segments", "free_bytes"),
-                    one(fragmentation, "free_bytes"),
-                ],
-            );
-            all(
-                "largest free",
-                "largest_free_bytes",
-                vec![
-                    one(at, "largest_free_bytes"),
-                    one(fragmentation, "largest_free_bytes"),
-                ],
-            );
-            all(
-                "rounding",
-                "rounding_bytes",
-                vec![
-                    sum(at, "segments", "rounding_bytes"),
-                    one(fragmentation, "rounding_bytes"),
-                ],
-            );
-            let allocated = all(
-                "allocated",
-                "allocated_bytes",
-                vec![sum(at, "segments", "allocated_bytes")],
-            );
-            let pending = all(
-                "pending free",
-                "pending_bytes",
-                vec![sum(at, "segments", "pending_bytes")],
-            );
-            let plus = |a: Option<i64>, b: Option<i64>| Some(a? + b?);
-            let in_use = self.same(
-                "in use",
-                &[
-                    one(fragmentation, "in_use_bytes"),
-                    ("at", plus(allocated, pending)),
-                ],
-            );
-            self.same(
-                "free, by parts",
-                &[
-                    ("free", free),
-                    (
-                        "returnable and stuck",
-                        plus(
-                            self.one(fragmentation, "returnable_bytes"),
-                            self.one(fragmentation, "stuck_bytes"),
-                        ),
-                    ),
-                ],
-            );
-            self.same(
-                "reserved, by parts",
-                &[
-                    ("reserved", reserved),
-                    ("in use and free", plus(in_use, free)),
-                ],
-            );
+                free,
+                plus(
+                    of_fragmentation("returnable_bytes"),
+                    of_fragmentation("stuck_bytes"),
+                ),
+            ),
+            ("reserved", reserved, plus(in_use, free)),
+        ] {
+            self.same(word, &[("the whole", whole), ("its parts", parts)]);
         }
     }
 }

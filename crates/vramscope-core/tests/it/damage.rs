@@ -220,8 +220,11 @@ fn no_sum_contains_an_impossible_size() {
             (highest, highest)
         );
     }
+}
 
-    // Of memory, too: the second block is left out, and all of the second segment.
+/// The second block is left out, and all of the second segment.
+#[test]
+fn no_sum_of_memory_contains_an_impossible_size() {
     let state = read(
         r#"{"segments": [
         {"device": 0, "address": 4096, "total_size": 1024, "active_size": 9223372036854775807, "blocks": [
