@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::memory::segment_history::SegmentHistory;
+use vramscope_core::analysis::search::filter::Filter;
 
 use crate::bitset::BitSet;
 use crate::colour::ColourColumn;
@@ -17,6 +19,17 @@ pub struct Stacking {
     pub by_group: bool,
     /// Whether only what a search finds is stacked; else all, and the rest is dimmed.
     pub only_found: bool,
+}
+
+/// The pieces of segments in the memory pool that a search names, see [`Filter::pool`]; `None` if it names none.
+#[must_use]
+pub fn pieces_in_pool(segments: &SegmentHistory, search: &str) -> Option<BitSet> {
+    let pool = Filter::parse(search).ok()?.pool()?;
+    let is_in = |piece: usize| {
+        let of_segment = segments.segment_of(piece).pool;
+        of_segment.is_some_and(|id| pool.matches(id))
+    };
+    Some(BitSet::from_fn(segments.len(), is_in))
 }
 
 /// Bands of another order, with what depends on it.

@@ -45,6 +45,9 @@ pub(super) struct SelectProps {
     pub(super) options: Vec<AttrValue>,
     /// Index of the chosen alternative.
     pub(super) chosen: usize,
+    /// More about the chosen one, as a tooltip.
+    #[prop_or_default]
+    pub(super) about: Option<AttrValue>,
     /// Called with the index of the user's choice.
     pub(super) on_choose: Callback<usize>,
 }
@@ -61,7 +64,7 @@ pub(super) fn Select(props: &SelectProps) -> Html {
         html! { <option selected={place == props.chosen}>{ text.clone() }</option> }
     };
     html! {
-        <label title={props.label.clone()}>
+        <label title={props.about.clone().unwrap_or_else(|| props.label.clone())}>
             <span>{ props.label.clone() }</span>
             <select {onchange}>{ for props.options.iter().enumerate().map(option) }</select>
         </label>

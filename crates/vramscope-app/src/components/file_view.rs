@@ -79,7 +79,7 @@ fn look(state: &State, file: &OpenFile, theme: ThemeName) -> Look {
         axis: file.axis,
         colour_by: state.colours(),
         theme,
-        stacking: state.choices.lanes.stacking(state.view.picture()),
+        stacking: state.lanes().stacking(state.view.picture()),
     }
 }
 

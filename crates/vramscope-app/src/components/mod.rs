@@ -30,6 +30,7 @@ mod marks;
 mod opening_card;
 mod overview;
 mod pictured;
+mod pool_choice;
 mod rail;
 mod recipe;
 mod samples;

@@ -9,6 +9,7 @@ use super::commands::{Commands, use_commands};
 use super::file_tabs::FileTabs;
 use super::hooks::use_system_is_dark;
 use super::icons::{Glyph, Icon};
+use super::pool_choice::PoolChoice;
 use super::search::SearchBox;
 use super::share::ShareMenu;
 use crate::browser;
@@ -58,6 +59,10 @@ pub(super) fn TopBar(props: &TopBarProps) -> Html {
                 <span class="grow" />
             }
             if let Some(file) = state.file() {
+                if let Some((file, _, session)) = searched(state, &commands) {
+                    <PoolChoice {session} device={file.facts().map_or(0, |facts| facts.device)}
+                        has_pools={file.facts().is_some_and(|facts| facts.lines.has_pools)} search={state.search.clone()} />
+                }
                 <FileChoices file={file.clone()} colour_by={state.colours()} />
                 <span class="divider" />
             }

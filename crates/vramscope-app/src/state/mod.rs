@@ -36,6 +36,7 @@ mod view;
 
 use std::rc::Rc;
 
+use vramscope_core::analysis::search::filter::Filter;
 use yew::Reducible;
 
 pub use action::Action;
@@ -121,6 +122,21 @@ impl Search {
     pub fn filter(&self, view: Option<&DeviceView>) -> Option<FilterText> {
         let cursor = view.and_then(DeviceView::cursor_moment);
         FilterText::of(&self.text, cursor, view.and_then(DeviceView::moments))
+    }
+
+    /// The memory pool that the search is narrowed to, as a search; `None` if it is narrowed to none.
+    #[must_use]
+    pub fn pool(&self) -> Option<String> {
+        let pool = Filter::parse(&self.text).ok()?.pool()?;
+        Some(Filter::default().in_pool(Some(pool)).to_string())
+    }
+
+    /// The text of the search narrowed to a memory pool, which is given as a search, or to none.
+    #[must_use]
+    pub fn in_pool(&self, pool: Option<&str>) -> String {
+        let pool = pool.and_then(|pool| Filter::parse(pool).ok()?.pool());
+        let filter = Filter::parse(&self.text).unwrap_or_default();
+        filter.in_pool(pool).to_string()
     }
 }
 
@@ -215,6 +231,14 @@ impl State {
             (self.view.picture() != Some(Picture::Segments)).then_some(facts.colour_by)
         };
         self.colour_by.or_else(of_file).unwrap_or_default()
+    }
+
+    /// The choices for lanes and lines. What a search for a pool finds is stacked alone: a pool is a memory of its own.
+    #[must_use]
+    pub fn lanes(&self) -> LanesChoices {
+        let mut lanes = self.choices.lanes;
+        lanes.stacking.only_found |= self.search.pool().is_some();
+        lanes
     }
 
     /// Whether the flame graph is below the timeline.
@@ -462,7 +486,7 @@ impl State {
 
     /// Gives all files the chosen lines over pictures, those included that open later.
     fn share_lines(&mut self) {
-        let lanes = self.choices.lanes;
+        let lanes = self.lanes();
         for tab in &mut self.tabs {
             if tab.ready().is_some_and(|file| file.lanes != lanes)
                 && let Phase::Ready(file) = &mut Rc::make_mut(tab).phase

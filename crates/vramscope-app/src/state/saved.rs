@@ -78,7 +78,7 @@ fn over_time(
         ),
         lines: state.choices.lanes.lines(facts, picture),
         is_folded: state.choices.lanes.folded,
-        stacking: state.choices.lanes.stacking(Some(picture)),
+        stacking: state.lanes().stacking(Some(picture)),
     })
 }
 

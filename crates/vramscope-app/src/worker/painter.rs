@@ -3,7 +3,7 @@
 use vramscope_view::extent::column_spans;
 use vramscope_view::map::{MapHit, MapRaster};
 use vramscope_view::raster::{Bands, ColumnSpan, Frame, Hit, Paint, TimelineRaster};
-use vramscope_view::restacked::{Restacked, Stacking};
+use vramscope_view::restacked::{Restacked, Stacking, pieces_in_pool};
 use vramscope_view::theme::Theme;
 use vramscope_view::viewport::Viewport;
 
@@ -149,8 +149,10 @@ impl Painter {
         if look.picture == Picture::Segments {
             let colours = &self.colours.of_segments(device, look).colours;
             let index = &device.reserved().index;
-            self.raster
-                .draw(&bands, index, viewport, &paint(colours, None), frame);
+            let search = look.filter.as_ref();
+            let in_pool = search.and_then(|search| pieces_in_pool(device.segments(), &search.text));
+            let paint = paint(colours, in_pool.as_ref());
+            self.raster.draw(&bands, index, viewport, &paint, frame);
             return;
         }
         self.restack(document, device, look);

@@ -85,6 +85,42 @@ fn the_box_says_what_the_analysis_finds() {
 }
 
 #[test]
+fn a_pool_is_chosen_by_keys_and_left_again() {
+    let mut open = open_fixture("synth/scenario-pools.pickle");
+    let options = "[...document.querySelectorAll('.topbar select')].find(of => of.options[0].text === 'all pools')";
+    open.page
+        .wait_for(&format!("!!{options}"), PATIENCE)
+        .unwrap();
+    let texts = format!("[...{options}.options].map(of => of.text).join('\\n')");
+    let texts = open.page.eval(&texts).unwrap();
+    let texts = texts.as_str().unwrap();
+    for label in ["graph pool (1, 0), ", "MemPool (0, 1), ", "default pool, "] {
+        assert!(texts.contains(label), "{texts}");
+    }
+    assert!(
+        texts.contains("graphs.py:52 communication_buffer"),
+        "{texts}"
+    );
+    open.page.eval(&format!("{options}.focus()")).unwrap();
+    open.page.key("ArrowDown", Modifiers::NONE).unwrap();
+    let searched = "document.querySelector('#search').value.startsWith('pool:')";
+    open.page.wait_for(searched, PATIENCE).unwrap();
+    wait_for_text(&mut open, ".statusbar", "showing ");
+    open.page
+        .wait_for(
+            "decodeURIComponent(location.hash).includes('pool:')",
+            PATIENCE,
+        )
+        .unwrap();
+    open.page.eval(&format!("{options}.focus()")).unwrap();
+    open.page.key("ArrowUp", Modifiers::NONE).unwrap();
+    open.page
+        .wait_for("document.querySelector('#search').value === ''", PATIENCE)
+        .unwrap();
+    open.check_quiet();
+}
+
+#[test]
 fn what_is_wrong_is_underlined_and_words_are_completed() {
     let mut open = open_fixture(FILE);
     open.page.key("/", Modifiers::NONE).unwrap();

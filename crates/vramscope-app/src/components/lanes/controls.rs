@@ -74,7 +74,7 @@ fn stacking(choices: LanesChoices, commands: &Commands) -> Html {
         <>
             { switch("", "Stack by colour", String::new(), "All of one colour together, the largest at the bottom; else in the order of birth",
                 by_group, choose(grouped)) }
-            { switch("", "Stack only what is found", String::new(), "With a search: what does not match it is left out instead of dimmed",
+            { switch("", "Stack only what is found", String::new(), "With a search: what does not match it is left out instead of dimmed. A search for a pool always is so",
                 only_found, choose(found)) }
         </>
     }

@@ -1,6 +1,7 @@
 //! The questions of the search box.
 
 use serde::{Deserialize, Serialize};
+pub use vramscope_core::analysis::report::pool_lines::{PoolLine, PoolLines};
 use vramscope_core::analysis::search::filter::{Completions, Totals};
 pub use vramscope_core::analysis::search::filter::{FilterText, NextMatch};
 use vramscope_core::ids::AllocationId;
@@ -15,6 +16,8 @@ pub enum Question {
         /// The moment at which live bytes are counted; the device's peak if there is none.
         moment: Option<u32>,
     },
+    /// The memory pools to choose from. Answered by [`Answer::Pools`].
+    Pools { device: DeviceIndex },
     /// Completions of a text. Answered by [`Answer::Completions`].
     Complete {
         device: DeviceIndex,
@@ -39,6 +42,7 @@ pub enum Question {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Answer {
     Matches(SearchResult),
+    Pools(PoolLines),
     Completions(Completions),
     Next(Option<NextMatch>),
 }

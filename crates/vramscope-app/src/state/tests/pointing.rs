@@ -210,3 +210,23 @@ fn a_search_says_where_its_cursor_and_range_are() {
         "a wrong one"
     );
 }
+
+#[test]
+fn a_search_for_a_pool_stacks_it_alone() {
+    let mut page = Page::with_file();
+    let alone = |page: &Page| page.0.lanes().stacking.only_found;
+    page.act(Action::Search("a | b".into()));
+    assert!(!alone(&page) && page.0.search.pool().is_none());
+    let narrowed = page.0.search.in_pool(Some("pool:0,2"));
+    assert_eq!(narrowed, "pool:0,2 (a | b)");
+    page.act(Action::Search(narrowed));
+    assert!(alone(&page) && page.file().lanes == page.0.lanes());
+    assert_eq!(page.0.search.pool().as_deref(), Some("pool:0,2"));
+    assert_eq!(
+        page.0.search.in_pool(Some("pool:default")),
+        "pool:default (a | b)"
+    );
+    page.act(Action::Search(page.0.search.in_pool(None)));
+    assert_eq!(page.0.search.text, "a | b");
+    assert!(!alone(&page), "the choice itself was never changed");
+}

@@ -1,5 +1,6 @@
 //! Answers to [`protocol::views::filter`](crate::protocol::views::filter).
 
+use vramscope_core::analysis::report::pool_lines::pool_lines;
 use vramscope_core::analysis::search::filter::{
     Completions, Totals, Vocabulary, completions, next_match, totals,
 };
@@ -30,6 +31,7 @@ pub(super) fn answer(
             let device = document.device(*device)?;
             Answer::Matches(cache.found(document, device, filter, *moment)?)
         }
+        Question::Pools { device } => Answer::Pools(pool_lines(*document.device(*device)?)),
         Question::Complete {
             device,
             text,

@@ -16,7 +16,7 @@ use crate::map::{Lanes, MemoryMap};
 use crate::plot::{Legend, LegendLine, OverTime, Plot, PlotError, Stack};
 use crate::raster::{Bands, TimelineIndex};
 use crate::reserved::{capacity_leaves_room, reserved_leaves_room};
-use crate::restacked::{Restacked, Stacking};
+use crate::restacked::{Restacked, Stacking, pieces_in_pool};
 use crate::segment_bands::SegmentBands;
 use crate::theme::Theme;
 use crate::views::Picture;
@@ -239,9 +239,11 @@ impl Drawing<'_> {
             legend_title: &format!("reserved at the highest moment, by {by}"),
             legend: &legend_lines(&groups, &groups.totals(&segments.bytes, held)),
         };
+        // Of a search, only its pool says something of segments.
+        let search = self.subject.search;
+        let in_pool = search.and_then(|search| pieces_in_pool(segments, search.text));
         let content = OverTime {
-            // Searches find allocations only.
-            matches: None,
+            matches: in_pool.as_ref(),
             ..self.content(Stack::Bands(&columns.index), &bands, &groups)
         };
         self.file(words, content)

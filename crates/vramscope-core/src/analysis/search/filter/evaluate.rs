@@ -14,7 +14,6 @@ use crate::analysis::recording::Device;
 use crate::analysis::time::history::NEVER;
 use crate::analysis::time::selection::{Moments, Selection};
 use crate::bitset::BitSet;
-use crate::model::PoolId;
 
 /// The user's cursor and selection, to which filters can refer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -139,14 +138,8 @@ impl Evaluation<'_> {
 
     fn pool(&mut self, pool: PoolMatch) -> BitSet {
         let pools = self.device.pool_of();
-        let is_meant = |id: PoolId| match pool {
-            PoolMatch::Default => !id.is_private(),
-            PoolMatch::Private => id.is_private(),
-            PoolMatch::Id(meant) => id == meant,
-            PoolMatch::Number(0) => !id.is_private(),
-            PoolMatch::Number(number) => id.0 == number || id.1 == number,
-        };
-        let set = BitSet::from_fn(pools.len(), |row| pools[row].is_some_and(is_meant));
+        let is_meant = |row: usize| pools[row].is_some_and(|id| pool.matches(id));
+        let set = BitSet::from_fn(pools.len(), is_meant);
         if pools.iter().all(Option::is_none) {
             let why = "the file names no pools (torch writes them since 2.1)";
             self.note(Term::Pool(pool), why);

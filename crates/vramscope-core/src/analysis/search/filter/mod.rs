@@ -92,6 +92,41 @@ impl Filter {
             .any(&|term| matches!(term, Term::Range(_) | Term::Live(Live::Range)))
     }
 
+    /// The condition on the memory pool that all matches meet; `None` if there is none that stands for itself.
+    #[must_use]
+    pub fn pool(&self) -> Option<PoolMatch> {
+        let pool_of = |part: &Expression| match part {
+            Expression::Term(Term::Pool(pool)) => Some(*pool),
+            _ => None,
+        };
+        match &self.expression {
+            Expression::And(parts) => parts.iter().find_map(pool_of),
+            one => pool_of(one),
+        }
+    }
+
+    /// The filter with another such condition, or with none. The rest stays.
+    #[must_use]
+    pub fn in_pool(self, pool: Option<PoolMatch>) -> Self {
+        let mut parts = match self.expression {
+            Expression::All => Vec::new(),
+            Expression::And(parts) => parts,
+            one => vec![one],
+        };
+        parts.retain(|part| !matches!(part, Expression::Term(Term::Pool(_))));
+        let pool = pool.map(|pool| Expression::Term(Term::Pool(pool)));
+        parts.splice(0..0, pool);
+        let expression = match (parts.pop(), parts.is_empty()) {
+            (None, _) => Expression::All,
+            (Some(only), true) => only,
+            (Some(last), false) => {
+                parts.push(last);
+                Expression::And(parts)
+            }
+        };
+        Self { expression }
+    }
+
     /// Whether the filter is empty, and so selects all allocations.
     #[must_use]
     pub fn is_empty(&self) -> bool {

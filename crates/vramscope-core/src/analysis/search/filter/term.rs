@@ -321,6 +321,17 @@ impl PoolMatch {
             Self::Default
         }
     }
+
+    /// Whether it matches this pool.
+    #[must_use]
+    pub fn matches(self, id: PoolId) -> bool {
+        match self {
+            Self::Default | Self::Number(0) => !id.is_private(),
+            Self::Private => id.is_private(),
+            Self::Id(meant) => id == meant,
+            Self::Number(number) => id.0 == number || id.1 == number,
+        }
+    }
 }
 
 impl fmt::Display for PoolMatch {

@@ -764,6 +764,28 @@ fn completions_offer_keys_then_what_the_file_has() {
     assert!(offered("stream:").1.contains(&"stream:0".to_owned()));
 }
 
+#[test]
+fn a_filter_is_narrowed_to_a_pool_and_back() {
+    let parse = |text: &str| Filter::parse(text).unwrap();
+    let pool = |text: &str| parse(text).pool().map(|pool| pool.to_string());
+    let cases = [
+        ("", None, "pool:0,2", ""),
+        ("softmax", None, "pool:0,2 softmax", "softmax"),
+        ("a | b", None, "pool:0,2 (a | b)", "a | b"),
+        ("!pool:1", None, "pool:0,2 !pool:1", "!pool:1"),
+        ("pool:1 | b", None, "pool:0,2 (pool:1 | b)", "pool:1 | b"),
+        ("pool:private", Some("private"), "pool:0,2", ""),
+        ("a pool:default b", Some("default"), "pool:0,2 a b", "a b"),
+        ("pool:0,2 (a | b)", Some("0,2"), "pool:0,2 (a | b)", "a | b"),
+    ];
+    let meant = parse("pool:0,2").pool();
+    for (text, known, inside, outside) in cases {
+        assert_eq!(pool(text).as_deref(), known, "{text}");
+        assert_eq!(parse(text).in_pool(meant).to_string(), inside, "{text}");
+        assert_eq!(parse(text).in_pool(None).to_string(), outside, "{text}");
+    }
+}
+
 mod table {
     //! The table of allocations, tested with the same files.
 
