@@ -34,6 +34,8 @@ pub struct Sources<'a> {
     pub index: &'a TimelineIndex,
     /// Reserved memory; empty if it is not drawn.
     pub reserved_steps: &'a Steps,
+    /// Reserved memory in a replay with other settings; empty if none is drawn.
+    pub replayed_steps: &'a Steps,
     /// The private pools to draw.
     pub pools: &'a [PoolUse],
 }
@@ -47,6 +49,8 @@ pub struct Decorations {
     pub marks: Vec<Mark>,
     /// Highest reserved memory per device px; empty if it is not requested or not recorded.
     pub reserved: Curve,
+    /// The same in a replay with other settings; empty if none is drawn.
+    pub replayed: Curve,
     /// The envelopes of the private pools, from the bottom up.
     pub pools: Vec<PoolEnvelope>,
 }
@@ -101,6 +105,7 @@ impl Decorations {
                 .collect(),
             marks: marks(sources.device.markers(), sources.bands, view, cell_px),
             reserved: curve(sources.reserved_steps, sources.bands, view),
+            replayed: curve(sources.replayed_steps, sources.bands, view),
             pools: pool_envelopes(sources, view),
         }
     }

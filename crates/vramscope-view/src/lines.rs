@@ -1,4 +1,4 @@
-//! Lines over a picture: reserved memory, private pools, the device's capacity, rulers and failed
+//! Lines over a picture: reserved memory, also as replayed with other settings, private pools, the device's capacity, rulers and failed
 //! allocations.
 
 use vramscope_core::analysis::time::markers::MarkerKind;
@@ -72,6 +72,12 @@ impl Canvas<'_> {
         if let Some(decorations) = self.lines.decorations {
             for pool in &decorations.pools {
                 self.draw_pool(scene, &decorations.reserved, pool);
+            }
+            if let Some(&first) = decorations.replayed.bytes.first() {
+                let line = self.steps(&decorations.replayed, &decorations.replayed.bytes);
+                scene.line(line, self.css(RESERVED_CSS), theme.accent);
+                let place = (Across::Left, 0.0);
+                self.words(scene, "reserved, replayed", first, theme.accent, place);
             }
             if let Some(&last) = decorations.reserved.bytes.last() {
                 let line = self.steps(&decorations.reserved, &decorations.reserved.bytes);
@@ -320,6 +326,11 @@ mod tests {
                 x_min: 0.0,
                 x_max: 4.0,
                 bytes: vec![500, 500, 800, 800],
+            },
+            replayed: Curve {
+                x_min: 0.0,
+                x_max: 4.0,
+                bytes: vec![400, 500, 600, 600],
             },
             pools: vec![pool],
             ..Decorations::default()

@@ -12,7 +12,9 @@ use super::lanes::{Lanes, use_decorations, use_stack_step};
 use super::strip::{Strip, use_minimap};
 use super::timeline::Timeline;
 use super::view_props::ViewProps;
+use super::what_if::use_replay;
 use crate::protocol::Picture;
+use crate::protocol::views::what_if::Replayed;
 use crate::state::choices::{SHARE_PERCENT, SplitChoices};
 use crate::state::{Action, Chosen};
 
@@ -37,7 +39,11 @@ pub(super) fn PicturedView(props: &ViewProps) -> Html {
         .facts()
         .map(|facts| choices.lanes.lines(facts, look.picture));
     let lines = lines.unwrap_or_default();
-    let decorations = use_decorations(&session, &look, view.region, area, lines);
+    let wanted = choices.drawn_replay(look.picture);
+    let replayed = use_replay(&session, &look, wanted.clone());
+    let is_known = replayed.is_some_and(|of| of.get().is_some_and(Replayed::is_whole));
+    let replay = wanted.filter(|_| is_known);
+    let decorations = use_decorations(&session, &look, view.region, area, lines, replay);
     // The strip and the picture below it are equally wide.
     let columns = area.map(|area| area.size_px().0);
     let minimap = use_minimap(&session, look.device, look.axis, columns);

@@ -4,6 +4,7 @@ use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 
+use super::choices::SettingChanges;
 use super::{Chosen, GraphAction, Navigation, Permalink, PinnedGroup, ThemeChoice, ViewKind};
 use crate::engine::SessionId;
 use crate::protocol::{Answer, Axis, ColourBy, Picture, Reply};
@@ -58,6 +59,8 @@ pub enum Action {
     StepCursor(bool),
     /// The range between two moments is selected.
     SelectMoments(Moments),
+    /// What is reserved in a replay with these settings is drawn over the timeline.
+    DrawReplay(Box<SettingChanges>),
     /// The place of an address is shown, at the latest once its file is open.
     Restore(Box<Permalink>),
     /// The place of an address is shown once its file, which is being read, is open.

@@ -11,6 +11,7 @@ mod what_if;
 use serde::{Deserialize, Serialize};
 
 use super::selected::OfRange;
+use crate::protocol::Picture;
 
 pub use allocator::AllocatorChoices;
 pub use compare::{
@@ -57,6 +58,14 @@ pub enum Chosen {
 }
 
 impl Choices {
+    /// The changed settings of the replay that is drawn over a picture.
+    #[must_use]
+    pub fn drawn_replay(&self, picture: Picture) -> Option<String> {
+        let is_drawn = self.lanes.replayed && picture == Picture::Timeline;
+        let settings = is_drawn.then(|| self.what_if.settings.text())?;
+        Some(settings).filter(|settings| !settings.is_empty())
+    }
+
     pub(super) fn take(&mut self, chosen: Chosen) {
         match chosen {
             Chosen::Range(choices) => self.range = choices,

@@ -287,6 +287,11 @@ impl State {
             Action::SelectMoments(moments) => self.edit_view(|view| view.select_moments(moments)),
             Action::Restore(link) => self.restore(*link),
             Action::Await(link) => self.wanted = Some(Rc::from(link)),
+            Action::DrawReplay(settings) => {
+                self.choices.what_if.settings = *settings;
+                self.choices.lanes.replayed = true;
+                self.show(ViewKind::Timeline);
+            }
             Action::Theme(theme) => self.theme = theme,
             Action::BoxMode(on) => (self.box_mode, self.ruler_mode) = (on, false),
             Action::RulerMode(on) => (self.box_mode, self.ruler_mode) = (false, on),

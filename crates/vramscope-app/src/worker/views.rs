@@ -59,7 +59,10 @@ pub(super) fn answer(
         Question::Event(of) => alone(of, describe::event(document, of)),
         Question::Compare(of) => with_extra(of, compare::answer(of, document, &mut caches.compare)),
         Question::Filter(of) => alone(of, filter::answer(of, document, &mut caches.filter)),
-        Question::Lanes(of) => alone(of, lanes::answer(of, document, &mut caches.lanes)),
+        Question::Lanes(of) => alone(
+            of,
+            lanes::answer(of, document, &mut caches.lanes, &caches.what_if),
+        ),
         Question::Overview(of) => {
             let device = document.device(of.device)?;
             alone(

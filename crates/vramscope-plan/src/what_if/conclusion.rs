@@ -117,7 +117,7 @@ impl Case<'_> {
                 self.error()
             ),
             to_try: vec![SETTING.to_owned()],
-            evidence: vec![replay_of(row)],
+            evidence: replay_of(row),
             ..self.finding(title)
         }
     }
@@ -136,7 +136,7 @@ impl Case<'_> {
                 self.error()
             ),
             to_try: vec![SETTING.to_owned()],
-            evidence: vec![replay_of(row)],
+            evidence: replay_of(row),
             ..self.finding(format!("{} less with {}", Bytes(saved), row.changes))
         }
     }
@@ -219,10 +219,13 @@ impl Case<'_> {
 const SETTING: &str =
     "Set the variable before the program starts. Before torch 2.9 it is PYTORCH_CUDA_ALLOC_CONF.";
 
-fn replay_of(row: &WhatIf) -> Evidence {
+fn replay_of(row: &WhatIf) -> Vec<Evidence> {
     let settings = &row.settings;
     // Quoted, because brackets have a meaning in a shell.
     let quote = if settings.contains('[') { "'" } else { "" };
     let variable = format!("PYTORCH_ALLOC_CONF={quote}{settings}{quote}");
-    Evidence::replay(row.changes.clone(), Some(variable))
+    vec![
+        Evidence::replay(row.changes.clone(), Some(variable)),
+        Evidence::replay_over_time(row.changes.clone()),
+    ]
 }

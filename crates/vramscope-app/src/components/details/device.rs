@@ -14,6 +14,8 @@ pub(super) struct DeviceSummaryProps {
     pub(super) facts: DeviceFacts,
     /// The choices of lines over the picture; `None` if the view has no picture.
     pub(super) lanes: Option<LanesChoices>,
+    /// The settings to replay with; empty if there are none.
+    pub(super) replay: AttrValue,
     /// The cursor's moment.
     pub(super) cursor: Option<u32>,
 }
@@ -35,7 +37,7 @@ pub(super) fn DeviceSummary(props: &DeviceSummaryProps) -> Html {
                 if let Some(event) = event { <dt>{ "Cursor" }</dt><dd>{ event }</dd> }
             </dl>
             if let Some(choices) = props.lanes {
-                <LineControls facts={props.facts.clone()} picture={props.picture} {choices} />
+                <LineControls facts={props.facts.clone()} picture={props.picture} {choices} replay={props.replay.clone()} />
             }
         </>
     }

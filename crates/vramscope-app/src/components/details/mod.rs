@@ -40,6 +40,8 @@ pub(super) struct DetailsPanelProps {
     /// The view of the page.
     pub(super) shown: ViewKind,
     pub(super) lanes: LanesChoices,
+    /// The settings to replay with; empty if there are none.
+    pub(super) replay: AttrValue,
     pub(super) compare: CompareChoices,
     /// The search text.
     pub(super) search: AttrValue,
@@ -124,7 +126,7 @@ fn unpinned(props: &DetailsPanelProps) -> (&'static str, Html) {
         return ("Range", range);
     }
     let device = html! {
-        <DeviceSummary picture={props.look.picture} facts={props.facts.clone()} lanes={has_picture.then_some(props.lanes)}
+        <DeviceSummary picture={props.look.picture} facts={props.facts.clone()} lanes={has_picture.then_some(props.lanes)} replay={props.replay.clone()}
             cursor={props.places.cursor} />
     };
     ("Device", device)

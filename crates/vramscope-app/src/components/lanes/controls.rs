@@ -15,6 +15,8 @@ pub(in crate::components) struct LineControlsProps {
     pub(in crate::components) facts: DeviceFacts,
     pub(in crate::components) picture: Picture,
     pub(in crate::components) choices: LanesChoices,
+    /// The settings to replay with, from the what-if view; empty if there are none.
+    pub(in crate::components) replay: AttrValue,
 }
 
 /// Switches for reserved memory, private pools and capacity, and a field for a capacity that the
@@ -26,6 +28,7 @@ pub(in crate::components) fn LineControls(props: &LineControlsProps) -> Html {
         facts,
         picture,
         choices,
+        replay,
     } = props;
     if matches!(picture, Picture::Map | Picture::Packing) {
         return Html::default();
@@ -38,6 +41,12 @@ pub(in crate::components) fn LineControls(props: &LineControlsProps) -> Html {
             if *picture == Picture::Timeline && facts.peak_reserved_bytes > 0 {
                 { switch("reserved", "Reserved", display::bytes(facts.peak_reserved_bytes), "Memory held from CUDA; its highest",
                     lines.reserved, choose(LanesChoices { reserved: Some(!lines.reserved), ..*choices })) }
+            }
+            if *picture == Picture::Timeline && !replay.is_empty() {
+                <div title={format!("With {replay}, as chosen in What-if")}>
+                    { switch("replayed", "Reserved, replayed", String::new(), "", choices.replayed,
+                        choose(LanesChoices { replayed: !choices.replayed, ..*choices })) }
+                </div>
             }
             if *picture == Picture::Timeline && facts.lines.has_pools {
                 { switch("pools", "Private pools", String::new(),

@@ -40,7 +40,7 @@ impl SharedDecorations {
     }
 }
 
-/// The decorations of the visible part. After a change of the viewport, the previous ones stay
+/// The decorations of the visible part, with reserved memory in the replay of some settings, if that is known. After a change of the viewport, the previous ones stay
 /// until the next arrive; they are drawn at their positions in the new viewport.
 #[hook]
 pub(super) fn use_decorations(
@@ -49,6 +49,7 @@ pub(super) fn use_decorations(
     region: Region,
     area: Option<PlotArea>,
     lines: LinesOver,
+    replay: Option<String>,
 ) -> Option<SharedDecorations> {
     let question = area.map(|area| {
         Question::Decorations(Part {
@@ -59,6 +60,7 @@ pub(super) fn use_decorations(
             pixel_ratio: area.pixel_ratio,
             reserved: lines.reserved || lines.pools,
             pools: lines.pools,
+            replay,
         })
     });
     let answered = use_answer(session, question)?;

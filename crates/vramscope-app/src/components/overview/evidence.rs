@@ -1,6 +1,6 @@
 //! Links from findings to their evidence.
 
-use vramscope_core::analysis::report::findings::Evidence;
+use vramscope_core::analysis::report::findings::{Evidence, EvidenceOf};
 use vramscope_core::analysis::time::selection::Selection;
 use yew::Callback;
 
@@ -41,7 +41,11 @@ fn actions(evidence: &Evidence, choices: &FlameChoices) -> Vec<Action> {
             ..choices.clone()
         })));
     }
-    if let Some(settings) = &evidence.settings {
+    if let Some(settings) = &evidence.settings
+        && evidence.of == EvidenceOf::LiveMemory
+    {
+        actions.push(Action::DrawReplay(Box::new(SettingChanges::of(settings))));
+    } else if let Some(settings) = &evidence.settings {
         actions.push(Action::Choose(Chosen::WhatIf(WhatIfChoices {
             panel: WhatIfPanel::Settings,
             step: None,

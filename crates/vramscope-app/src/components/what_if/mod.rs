@@ -7,6 +7,7 @@
 mod arenas;
 mod bars;
 mod packing;
+mod replayed;
 mod settings;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use yew::prelude::*;
 use self::arenas::ArenasPanel;
 use self::bars::Bars;
 use self::packing::PackingPanel;
+pub(super) use self::replayed::use_replay;
 use self::settings::SettingsPanel;
 use super::choice::Choice;
 use super::commands::use_commands;

@@ -11,16 +11,13 @@ use self::chart::Chart;
 use self::form::Form;
 use self::outcome::OutcomeTable;
 use super::PlannedRef;
+use super::replayed::{ReplayedRef, use_replay};
 use crate::components::hooks::use_rounds;
 use crate::engine::Session;
 use crate::protocol::Look;
 use crate::protocol::views::what_if::{Answer, Question, Replayed, Tries};
-use crate::state::Shared;
 use crate::state::choices::{SettingChanges, WhatIfChoices};
 use crate::state::typed_size::without_unit;
-
-/// Number of columns of each curve.
-const COLUMNS: u32 = 1_200;
 
 #[derive(Properties, PartialEq)]
 pub(super) struct SettingsPanelProps {
@@ -31,27 +28,18 @@ pub(super) struct SettingsPanelProps {
     pub(super) on_choose: Callback<WhatIfChoices>,
 }
 
-/// Replays, as a reference to their answer.
-#[derive(Clone, PartialEq)]
-struct ReplayedRef(Shared<Answer>);
-
-impl ReplayedRef {
-    /// The replays. Never `None`, because only such answers become replays.
-    fn get(&self) -> Option<&Replayed> {
-        match &*self.0 {
-            Answer::Replay(replayed) => Some(replayed),
-            _ => None,
-        }
-    }
-}
-
 #[component]
 pub(super) fn SettingsPanel(props: &SettingsPanelProps) -> Html {
     let planned = props.planned.as_ref().and_then(PlannedRef::get);
     let no_model = planned.and_then(|planned| planned.no_what_if.clone());
     let settings = &props.choices.settings;
     let unclear = without_unit(&settings.capacity);
-    let known = use_replay(props, no_model.is_none() && unclear.is_none());
+    let is_asked = no_model.is_none() && unclear.is_none();
+    let known = use_replay(
+        &props.session,
+        &props.look,
+        is_asked.then(|| settings.text()),
+    );
     let replayed = known.as_ref().and_then(ReplayedRef::get);
     let refusal = unclear.or_else(|| replayed?.refusal.clone());
     let is_current = replayed.is_some_and(Replayed::is_whole);
@@ -100,30 +88,6 @@ pub(super) fn SettingsPanel(props: &SettingsPanelProps) -> Html {
             </div>
         </div>
     }
-}
-
-/// The replay with the chosen settings, as far as it is computed.
-#[hook]
-fn use_replay(props: &SettingsPanelProps, is_asked: bool) -> Option<ReplayedRef> {
-    let (device, axis) = (props.look.device, props.look.axis);
-    let changes = props.choices.settings.text();
-    let answered = use_rounds(
-        &props.session,
-        |round| {
-            is_asked.then(|| Question::Replay {
-                device,
-                changes: changes.clone(),
-                axis,
-                columns: COLUMNS,
-                round,
-            })
-        },
-        |answer| matches!(answer, Answer::Replay(replayed) if replayed.is_done),
-    );
-    // An answer for other settings does not count.
-    let is_it = |question: &Question| matches!(question, Question::Replay { device: of, changes: own, .. } if *of == device && *own == changes);
-    let answered = answered.filter(|answered| is_it(&answered.question));
-    answered.and_then(|answered| answered.answer.map(ReplayedRef))
 }
 
 /// Suggested settings, replayed while nothing else is being computed.

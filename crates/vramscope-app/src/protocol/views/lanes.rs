@@ -42,7 +42,7 @@ pub enum Question {
 }
 
 /// A part of the x axis, and the lines to trace over it.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Part {
     pub device: DeviceIndex,
     pub axis: Axis,
@@ -56,6 +56,8 @@ pub struct Part {
     pub reserved: bool,
     /// Whether to trace private pools.
     pub pools: bool,
+    /// The changed settings of the replay whose reserved memory to trace. It must have been asked for before.
+    pub replay: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -19,6 +19,8 @@ pub struct LanesChoices {
     pub capacity: Option<bool>,
     /// Whether private pools are drawn; `None` = if there are any and reserved memory is drawn.
     pub pools: Option<bool>,
+    /// Whether reserved memory is also drawn as replayed with the settings of the what-if view, if there are any.
+    pub replayed: bool,
     /// The capacity that the user typed, in bytes.
     pub capacity_bytes: Option<u64>,
     /// The order of the timeline's bands.
@@ -53,9 +55,9 @@ impl LanesChoices {
         };
         let reserved = picture == Picture::Timeline
             && facts.peak_reserved_bytes > 0
-            && self
-                .reserved
-                .unwrap_or_else(|| reserved_leaves_room(facts.peak_reserved_bytes, height));
+            && self.reserved.unwrap_or_else(|| {
+                self.replayed || reserved_leaves_room(facts.peak_reserved_bytes, height)
+            });
         let is_shown = |&bytes: &u64| {
             self.capacity
                 .unwrap_or_else(|| capacity_leaves_room(bytes, height))

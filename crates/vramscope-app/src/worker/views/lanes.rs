@@ -6,9 +6,11 @@ use vramscope_core::bitset::BitSet;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::decorations::Sources;
+use vramscope_view::reserved::Steps;
 use vramscope_view::viewport::Viewport;
 
 use super::super::document::{Device, Document};
+use super::what_if;
 use crate::protocol::views::lanes::{Answer, Decorations, Part, Question, StepMarks};
 
 /// The data kept from one question to the next.
@@ -23,11 +25,15 @@ pub(super) fn answer(
     question: &Question,
     document: &Document,
     cache: &mut Cache,
+    replays: &what_if::Cache,
 ) -> Option<Answer> {
     let device = |device| document.device(device);
     Some(match *question {
         Question::Decorations(ref part) => {
-            Answer::Decorations(Box::new(decorations(device(part.device)?, part, cache)))
+            let device = device(part.device)?;
+            let replay = part.replay.as_deref();
+            let replayed = replay.map(|changes| replays.reserved_steps(part.device, changes));
+            Answer::Decorations(Box::new(decorations(device, part, cache, replayed)))
         }
         Question::Steps { device: of, axis } => {
             let device = device(of)?;
@@ -59,7 +65,12 @@ pub(super) fn answer(
     })
 }
 
-fn decorations(device: Device<'_>, part: &Part, cache: &mut Cache) -> Decorations {
+fn decorations(
+    device: Device<'_>,
+    part: &Part,
+    cache: &mut Cache,
+    replayed: Option<&Steps>,
+) -> Decorations {
     let bands = device.bands(part.axis);
     let view = Viewport {
         x_min: part.x.0,
@@ -79,6 +90,7 @@ fn decorations(device: Device<'_>, part: &Part, cache: &mut Cache) -> Decoration
         } else {
             &[]
         },
+        replayed_steps: replayed.unwrap_or_default(),
         pools: if part.pools { cache.pools(device) } else { &[] },
     };
     Decorations::of(sources, &view, part.pixel_ratio)
@@ -137,9 +149,9 @@ mod tests {
         Document::new(vramscope_core::decode(file).unwrap())
     }
 
-    fn whole(document: &Document, axis: Axis) -> Decorations {
+    fn part(document: &Document, axis: Axis) -> Part {
         let device = document.devices().next().unwrap();
-        let part = Part {
+        Part {
             device: device.history.device,
             axis,
             x: (0.0, device.bands(axis).x_end()),
@@ -147,15 +159,58 @@ mod tests {
             pixel_ratio: 1.0,
             reserved: true,
             pools: true,
-        };
+            replay: None,
+        }
+    }
+
+    fn whole(document: &Document, axis: Axis) -> Decorations {
         match answer(
-            &Question::Decorations(part),
+            &Question::Decorations(part(document, axis)),
             document,
             &mut Cache::default(),
+            &what_if::Cache::default(),
         ) {
             Some(Answer::Decorations(decorations)) => *decorations,
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn a_replay_is_traced_once_it_is_known() {
+        use crate::protocol::views::what_if::{Answer as Played, Question as Play};
+
+        let document = document(POOLS);
+        let device = document.devices().next().unwrap().history.device;
+        let changes = "expandable_segments:True".to_owned();
+        let mut replays = what_if::Cache::default();
+        let traced = |replays: &what_if::Cache| {
+            let question = Question::Decorations(Part {
+                replay: Some(changes.clone()),
+                ..part(&document, Axis::Events)
+            });
+            match answer(&question, &document, &mut Cache::default(), replays) {
+                Some(Answer::Decorations(decorations)) => decorations.replayed.bytes,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(traced(&replays).is_empty());
+        let peak_bytes = (0..).find_map(|round| {
+            let question = Play::Replay {
+                device,
+                changes: changes.clone(),
+                axis: Axis::Events,
+                columns: 10,
+                round,
+            };
+            match what_if::answer(&question, &document, &mut replays) {
+                Some(Played::Replay(replayed)) => {
+                    let changed = replayed.changed.as_ref();
+                    changed.map(|changed| changed.peak_reserved_bytes)
+                }
+                other => panic!("{other:?}"),
+            }
+        });
+        assert_eq!(traced(&replays).into_iter().max(), peak_bytes);
     }
 
     #[test]
@@ -191,7 +246,12 @@ mod tests {
             device: 0,
             axis: Axis::Events,
         };
-        let Some(Answer::Steps(steps)) = answer(&question, &document, &mut Cache::default()) else {
+        let Some(Answer::Steps(steps)) = answer(
+            &question,
+            &document,
+            &mut Cache::default(),
+            &what_if::Cache::default(),
+        ) else {
             panic!("no steps");
         };
         assert_eq!((steps.pattern.as_str(), steps.count), ("ProfilerStep#", 8));

@@ -6,6 +6,7 @@ use vramscope_core::model::DeviceIndex;
 use vramscope_plan::what_if::{conclusion, is_worth_replaying};
 use vramscope_plan::{ArenaKey, DevicePlan, Planner, StepKind};
 use vramscope_view::map::{GroupMark, PackedGroup, PackedMap};
+use vramscope_view::reserved::Steps;
 
 use super::super::document::{Device, Document};
 use super::super::pace::Pace;
@@ -28,6 +29,13 @@ const MOST_ARENAS: usize = 1_000;
 pub(super) struct Cache {
     works: Vec<Work>,
     replays: replay::Replays,
+}
+
+impl Cache {
+    /// Reserved memory in a replay with these changes; empty if it is not known.
+    pub(super) fn reserved_steps(&self, device: DeviceIndex, changes: &str) -> &Steps {
+        self.replays.reserved_steps(device, changes)
+    }
 }
 
 /// The work on the plan of one device.

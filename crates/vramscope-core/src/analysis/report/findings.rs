@@ -166,6 +166,15 @@ impl Evidence {
         }
     }
 
+    /// Reserved memory in the replay with changed settings, over what was recorded.
+    #[must_use]
+    pub fn replay_over_time(changes: impl Into<String>) -> Self {
+        Self {
+            settings: Some(changes.into()),
+            ..Self::new("reserved memory in the replay", EvidenceOf::LiveMemory)
+        }
+    }
+
     /// The allocator's state at a moment.
     fn state(moment: u32) -> Self {
         Self {

@@ -102,6 +102,7 @@ pub(super) fn file(
         } else {
             &[]
         },
+        replayed_steps: &[],
         pools: &pools,
     };
     let picture = Drawing {

@@ -3,7 +3,7 @@
 use web_sys::Element;
 use yew::prelude::*;
 
-use super::ReplayedRef;
+use super::super::replayed::ReplayedRef;
 use crate::canvas::PlotArea;
 use crate::components::drawing::drawing;
 use crate::components::hooks::use_plot_area;
@@ -50,7 +50,7 @@ pub(super) fn Chart(props: &ChartProps) -> Html {
     let tip = under.and_then(|((at, area), replayed)| tip(at, area, &replayed.curves));
     html! {
         <div class="chart" ref={node} role="img" {onpointermove} {onpointerleave}
-            aria-label="Reserved memory over time: really, by the model, and by the model with these settings">
+            aria-label="Reserved memory over time: measured, by the model, and by the model with these settings">
             { (*picture).clone() }
             { for tip }
         </div>
@@ -71,8 +71,8 @@ fn tip(at: (f64, f64), area: PlotArea, curves: &ReservedCurves) -> Option<Html> 
         )
     };
     let lines = [
-        line("really", &curves.real_bytes),
-        line("model, as recorded", &curves.own_bytes),
+        line("measured", &curves.real_bytes),
+        line("model, same settings", &curves.own_bytes),
         line("model, these settings", &curves.changed_bytes),
         line("active", &curves.active_bytes),
     ];

@@ -5,10 +5,11 @@ use vramscope_plan::what_if::{Verdict, WhatIf};
 use vramscope_view::display;
 use yew::prelude::*;
 
-use super::ReplayedRef;
+use super::super::replayed::ReplayedRef;
+use crate::components::commands::use_commands;
 use crate::protocol::views::what_if::{Replayed, Tries};
 use crate::state::choices::SettingChanges;
-use crate::state::sentences;
+use crate::state::{Action, sentences};
 
 #[derive(Properties, PartialEq)]
 pub(super) struct OutcomeTableProps {
@@ -23,6 +24,7 @@ pub(super) struct OutcomeTableProps {
 
 #[component]
 pub(super) fn OutcomeTable(props: &OutcomeTableProps) -> Html {
+    let commands = use_commands();
     let Some(replayed) = props.replayed.get() else {
         return Html::default();
     };
@@ -30,9 +32,14 @@ pub(super) fn OutcomeTable(props: &OutcomeTableProps) -> Html {
         Some(why) => html! { <span class="muted">{ why }</span> },
         None => verdict_words(replayed),
     };
+    let is_changed = replayed.changed.is_some() && props.stale.is_none();
+    let over_time =
+        is_changed.then(|| commands.on(Action::DrawReplay(Box::new(props.settings.clone()))));
     html! {
         <div class="modelled">
-            <p class="verdict" role="status">{ says }</p>
+            <p class="verdict" role="status">{ says }
+                if let Some(onclick) = over_time { { " " }<button type="button" class="outlined" {onclick}
+                    title="Draw what the model reserves over the timeline">{ "Over the timeline" }</button> }</p>
             <table>
                 <thead><tr>
                     <th scope="col">{ "settings" }</th>
@@ -44,7 +51,7 @@ pub(super) fn OutcomeTable(props: &OutcomeTableProps) -> Html {
                     <th scope="col" class="more" title="How often cached segments had to be given back to CUDA before a request could be served">{ "retries" }</th>
                 </tr></thead>
                 <tbody>
-                    <tr><th scope="row"><i class="key real" />{ "really" }</th>
+                    <tr><th scope="row"><i class="key real" />{ "measured" }</th>
                         <td title={sentences::exact_bytes(replayed.real_bytes)}>{ display::bytes(replayed.real_bytes) }</td>
                         <td /><td /><td class="more" /><td class="more" /><td class="more" /></tr>
                     { for rows(props, replayed).iter().map(|of| row(of, replayed, props)) }
@@ -108,7 +115,11 @@ fn row(of: &Row, replayed: &Replayed, props: &OutcomeTableProps) -> Html {
             .on_choose
             .reform(move |_: MouseEvent| settings.clone())
     };
-    let name = if is_own { "as recorded" } else { &of.changes };
+    let name = if is_own {
+        "model, same settings"
+    } else {
+        &of.changes
+    };
     let cells = match &of.outcome {
         Some(outcome) => cells(outcome, replayed.own.as_ref().filter(|_| !is_own)),
         None if is_chosen && props.stale.is_none() => {

@@ -3,6 +3,7 @@
 use vramscope_core::model::DeviceIndex;
 use vramscope_plan::what_if::{Baseline, Trial, WhatIf};
 use vramscope_view::minimap::Minimap;
+use vramscope_view::reserved::Steps;
 
 use super::super::super::document::Device;
 use super::super::super::pace::Pace;
@@ -81,6 +82,14 @@ impl Replays {
 }
 
 impl Replays {
+    /// Reserved memory in a replay with these changes; empty if it is not known.
+    pub(super) fn reserved_steps(&self, device: DeviceIndex, changes: &str) -> &Steps {
+        let is_it = |known: &&KeptReplay| known.device == device && known.changes == changes;
+        let known = self.known.iter().find(is_it);
+        let outcome = known.and_then(|known| known.outcome.as_ref().ok());
+        outcome.map_or(&[], |outcome| &outcome.reserved_steps)
+    }
+
     /// Replays with the suggestions, one after the other, for a slice of time.
     pub(super) fn tries(&mut self, device: Device<'_>, baseline: &Baseline) -> Tries {
         let of = device.history.device;
