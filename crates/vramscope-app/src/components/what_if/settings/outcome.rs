@@ -171,8 +171,15 @@ fn verdict_words(replayed: &Replayed) -> Html {
 
 /// How reliable the model is.
 fn error_words(replayed: &Replayed) -> Html {
-    let notes = replayed.trust.iter().chain(&replayed.not_modelled);
+    let mut notes = replayed.trust.iter().chain(&replayed.not_modelled);
+    let first = notes.next();
+    let more: Vec<Html> = notes
+        .map(|note| html! { <span>{ note }{ " " }</span> })
+        .collect();
     html! {
-        <p class="error muted">{ for notes.map(|note| html! { <span>{ note }{ " " }</span> }) }</p>
+        <div class="error muted">
+            { for first }
+            if !more.is_empty() { <details><summary>{ "How this was checked" }</summary>{ more }</details> }
+        </div>
     }
 }
