@@ -8,9 +8,11 @@
 //!
 //! [`open_rows`] and [`heavy_path`] show the same tree as a table.
 
+mod faces;
 mod keys;
 mod label;
 mod layout;
+mod mixes;
 pub mod picture;
 mod rows;
 mod scene;
@@ -19,11 +21,13 @@ use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::time::selection::Weight;
 
 use crate::display;
+pub use faces::{BoxColours, Faces, GroupColours};
 pub use keys::{NodeKey, NodeKeys};
 pub use label::fit as fit_label;
 pub use layout::{FlameBox, FlameLayout, layout};
+pub use mixes::Mixes;
 pub use rows::{heavy_path, open_rows};
-pub use scene::{FlameCell, FlameScene, GroupColours, Step};
+pub use scene::{FlameCell, FlameScene, Shown, Step};
 
 /// Height of a row, css px.
 pub const ROW_CSS: f64 = 20.0;

@@ -95,13 +95,13 @@ impl Restacked {
                 palette: groups.colours.palette.clone(),
                 index: index.collect(),
             },
-            matches: found.filter(|_| only.is_none()).map(|found| {
-                BitSet::from_fn(order.len(), |row| found.contains(order[row] as usize))
-            }),
             row_of,
             allocation_of: order,
             ..Self::default()
         };
+        stacked.matches = found
+            .filter(|_| only.is_none())
+            .map(|found| stacked.rows_of(found));
         stacked.total_bytes = only.map(|_| stacked.totals(bands.moments()));
         stacked.index = TimelineIndex::new(&stacked.bands(*bands));
         Some(stacked)
@@ -118,6 +118,13 @@ impl Restacked {
             total_bytes: self.total_bytes.as_deref().unwrap_or(axis.total_bytes),
             ..axis
         }
+    }
+
+    /// The rows of a set of allocations.
+    #[must_use]
+    pub fn rows_of(&self, allocations: &BitSet) -> BitSet {
+        let order = &self.allocation_of;
+        BitSet::from_fn(order.len(), |row| allocations.contains(order[row] as usize))
     }
 
     /// The row of an allocation; `None` if it is not stacked.

@@ -75,6 +75,10 @@ fn look(state: &State, file: &OpenFile, theme: ThemeName) -> Look {
         // Views without a picture over the x axis have the timeline's legend.
         picture: state.view.picture().unwrap_or_default(),
         filter: state.search.filter(file.view()),
+        lit: file
+            .view()
+            .and_then(|view| view.lit.clone())
+            .filter(|_| state.is_split()),
         packing: 0,
         axis: file.axis,
         colour_by: state.colours(),

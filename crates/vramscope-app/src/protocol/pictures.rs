@@ -11,6 +11,7 @@ use vramscope_view::restacked::Stacking;
 
 use super::details::{Composition, MomentFacts, Preview};
 use super::views::filter::FilterText;
+use super::views::flame::BoxOf;
 use super::{Axis, ColourBy, Picture, ThemeName, Viewport};
 
 /// The properties of a picture, without its place and size.
@@ -20,6 +21,8 @@ pub struct Look {
     pub picture: Picture,
     /// Everything that does not match it is dimmed.
     pub filter: Option<FilterText>,
+    /// A box of the flame graph. Everything that is not in it is dimmed, whatever the filter.
+    pub lit: Option<Box<BoxOf>>,
     /// The number of the packing, so that pictures of older packings can be told apart. 0 for all other pictures.
     pub packing: u32,
     pub axis: Axis,

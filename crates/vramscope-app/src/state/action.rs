@@ -7,6 +7,7 @@ use vramscope_core::model::DeviceIndex;
 use super::choices::SettingChanges;
 use super::{Chosen, GraphAction, Navigation, Permalink, PinnedGroup, ThemeChoice, ViewKind};
 use crate::engine::SessionId;
+use crate::protocol::views::flame::BoxOf;
 use crate::protocol::{Answer, Axis, ColourBy, Picture, Reply};
 
 /// A change of the state.
@@ -75,6 +76,8 @@ pub enum Action {
     SelectBetween(f64, f64),
     /// The pointer came over the picture, or left it.
     Point(bool),
+    /// The bands of a box of the flame graph are lit up in the picture, or none.
+    LightUp(Option<Box<BoxOf>>),
     /// A place of a picture is clicked, device px.
     Click(Picture, (f64, f64)),
     /// An allocation is pinned.

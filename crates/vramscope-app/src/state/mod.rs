@@ -54,6 +54,7 @@ pub use vramscope_view::views::ViewKind;
 
 use crate::engine::SessionId;
 use crate::protocol::views::filter::FilterText;
+use crate::protocol::views::flame::{About, TreeKind};
 use crate::protocol::{Answer, ColourBy, Picture, Reply, ThemeName};
 use vramscope_core::ids::AllocationId;
 
@@ -247,6 +248,23 @@ impl State {
         self.view == ViewKind::Timeline && self.choices.split.flame
     }
 
+    /// What the flame graph on the page is about, and its tree; `None` if there is none.
+    #[must_use]
+    pub fn flame(&self) -> Option<(About, TreeKind)> {
+        let (facts, places) = (self.file()?.facts()?, self.places()?);
+        let choices = &self.choices.flame;
+        let selection = match self.view {
+            ViewKind::Flame => choices.what.selection(&places),
+            _ if self.is_split() => places.selected(),
+            _ => return None,
+        };
+        let filter = self.search.filter(self.file()?.view());
+        Some((
+            choices.about(facts.device, filter, selection),
+            choices.tree(),
+        ))
+    }
+
     fn has_click(&self) -> bool {
         self.file()
             .and_then(|file| file.view())
@@ -284,7 +302,6 @@ impl State {
                 self.search.next = (self.search.next.0 + 1, is_forward)
             }
             Action::Choose(chosen) => self.choices.take(chosen),
-            Action::SelectMoments(moments) => self.edit_view(|view| view.select_moments(moments)),
             Action::Restore(link) => self.restore(*link),
             Action::Await(link) => self.wanted = Some(Rc::from(link)),
             Action::DrawReplay(settings) => {
@@ -311,9 +328,6 @@ impl State {
                 self.edit_graphs(|graphs| graphs.navigate(navigation));
                 self.details_open |= matches!(navigation, Navigation::Event(_));
             }
-            Action::Select(range) => self.edit_view(|view| view.select(range)),
-            Action::SelectBetween(from, to) => self.edit_view(|view| view.select_between(from, to)),
-            Action::Point(is_over) => self.edit_view(|view| view.point(is_over)),
             Action::Click(picture, at_px) => {
                 self.edit_file(|file| file.click(picture, at_px));
                 self.edit_graphs(|graphs| graphs.click(at_px));
@@ -324,13 +338,18 @@ impl State {
             Action::DismissNote(note) => self.edit_file(|file| file.dismiss_note(note)),
             Action::RestoreNotes => self.edit_file(OpenFile::restore_notes),
             Action::Graph(action) => self.edit_graphs(|graphs| graphs.act(action)),
-            other => self.apply_cursor(other),
+            other => self.apply_selection(other),
         }
     }
 
-    /// The actions that move the cursor or pin something without a click in a picture.
-    fn apply_cursor(&mut self, action: Action) {
+    /// The actions that point at, select or pin something without a click in a picture.
+    fn apply_selection(&mut self, action: Action) {
         match action {
+            Action::SelectMoments(moments) => self.edit_view(|view| view.select_moments(moments)),
+            Action::Select(range) => self.edit_view(|view| view.select(range)),
+            Action::SelectBetween(from, to) => self.edit_view(|view| view.select_between(from, to)),
+            Action::LightUp(of) => self.edit_view(|view| view.lit = of),
+            Action::Point(is_over) => self.edit_view(|view| view.point(is_over)),
             Action::Moment(moment) => self.edit_file(|file| file.go_to_moment(moment)),
             Action::Scrub(moment) => self.edit_file(|file| file.scrub(moment)),
             Action::StepCursor(forward) => self.edit_file(|file| file.step_cursor(forward)),

@@ -1,10 +1,10 @@
 //! The question for a picture of the visible view.
 
-use vramscope_view::flame::{NodeKey, Shape};
+use vramscope_view::flame::NodeKey;
 use vramscope_view::plot::views::{AllocatorView, FlameView, OverTimeView, Sheet, View};
 use vramscope_view::views::{Picture, ViewKind};
 
-use super::choices::{ComparePanel, FlameForm};
+use super::choices::ComparePanel;
 use super::sides::{Side, compared, host, side};
 use super::{DeviceView, OpenFile, State, navigation};
 use crate::engine::SessionId;
@@ -92,19 +92,15 @@ fn allocator(state: &State, facts: &DeviceFacts, device: &DeviceView) -> Option<
 
 fn flame(state: &State) -> Option<FlameView> {
     let choices = &state.choices.flame;
-    let shape = match choices.form {
-        FlameForm::Icicle => Shape::Icicle,
-        FlameForm::Flame => Shape::Flame,
-        FlameForm::Tree | FlameForm::Sandwich => return None,
-    };
     Some(FlameView {
         selection: choices.what.selection(&state.places()?),
+        colour_by: state.colours(),
         weight: choices.weight,
         grouping: choices.grouping,
         fold: choices.fold,
         patterns: choices.patterns.clone(),
         is_inverted: choices.inverted,
-        shape,
+        shape: choices.form.shape()?,
         focus: choices.focus.unwrap_or(NodeKey::ROOT),
     })
 }

@@ -4,6 +4,7 @@ use super::Shared;
 use super::click::{Click, shows};
 use super::navigation::{self, Navigation, Region};
 use super::pin::{Pin, PinnedGroup, PinnedSegment};
+use crate::protocol::views::flame::BoxOf;
 use crate::protocol::{
     Answer, Axis, Bounds, Details, DeviceFacts, Hit, HitOn, MomentFacts, Picture, RangeFacts, Thing,
 };
@@ -68,6 +69,8 @@ pub struct DeviceView {
     pub range: Option<(f64, f64)>,
     /// What is under the pointer.
     pub hovered: Option<Hovered>,
+    /// The box of the flame graph that is pointed at.
+    pub lit: Option<Box<BoxOf>>,
     pub pin: Option<Pin>,
     /// The pinned allocation in full; `None` until the worker tells it.
     pub details: Option<Shared<Details>>,
@@ -106,6 +109,7 @@ impl DeviceView {
             cursor: None,
             range: None,
             hovered: None,
+            lit: None,
             pin: None,
             details: None,
             axis: Axis::Events,
@@ -517,6 +521,7 @@ impl DeviceView {
     /// Forgets the pointer, as another device or view is shown.
     pub(super) fn hide(&mut self) {
         self.hovered = None;
+        self.lit = None;
         self.clicked = None;
     }
 

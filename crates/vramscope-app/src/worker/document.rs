@@ -16,8 +16,9 @@ use vramscope_view::segment_bands::SegmentBands;
 use vramscope_view::viewport::Bounds;
 
 use super::filter::Filters;
-use crate::protocol::Axis;
+use super::flame_trees::FlameTrees;
 use crate::protocol::views::filter::FilterText;
+use crate::protocol::{Axis, Look};
 
 /// An open file. Its first device is the one with the highest peak.
 pub(super) struct Document {
@@ -25,6 +26,7 @@ pub(super) struct Document {
     pictures: Vec<Pictures>,
     leaders: OnceCell<Leaders>,
     pub(super) filters: Filters,
+    pub(super) flame: RefCell<FlameTrees>,
 }
 
 /// The indexes that pictures of one device are drawn from.
@@ -74,6 +76,7 @@ impl Document {
             pictures,
             leaders: OnceCell::new(),
             filters: Filters::default(),
+            flame: RefCell::default(),
         }
     }
 
@@ -84,6 +87,14 @@ impl Document {
         filter: Option<&FilterText>,
     ) -> Option<Rc<BitSet>> {
         Some(self.filters.found(device, filter?)?.set)
+    }
+
+    /// The allocations of a picture that are not dimmed; `None` if all are alike.
+    pub(super) fn lit(&self, device: Device<'_>, look: &Look) -> Option<Rc<BitSet>> {
+        match &look.lit {
+            Some(of) => self.flame.borrow_mut().lit(self, device, of),
+            None => self.matches(device, look.filter.as_ref()),
+        }
     }
 
     /// Makes the indexes of the first picture.

@@ -16,6 +16,7 @@ mod describe;
 mod document;
 mod fetch;
 mod filter;
+mod flame_trees;
 mod gate;
 mod graphs;
 mod open;

@@ -103,9 +103,10 @@ impl Painter {
 
     /// Stacks the timeline as the look asks for, unless it is so already.
     fn restack(&mut self, document: &Document, device: Device<'_>, look: &Look) {
-        // The order is the same on both axes.
+        // The order is the same on both axes, whatever is lit.
         let of = Look {
             axis: Axis::default(),
+            lit: None,
             ..look.clone()
         };
         if self
@@ -159,12 +160,14 @@ impl Painter {
         if let Some((_, Some(of))) = &self.restacked
             && look.picture == Picture::Timeline
         {
-            let paint = paint(&of.colours, of.matches.as_ref());
+            let lit = look.lit.as_ref().and_then(|_| document.lit(device, look));
+            let lit = lit.map(|lit| of.rows_of(&lit));
+            let paint = paint(&of.colours, lit.as_ref().or(of.matches.as_ref()));
             let bands = of.bands(bands);
             self.raster.draw(&bands, &of.index, viewport, &paint, frame);
             return;
         }
-        let matches = document.matches(device, look.filter.as_ref());
+        let matches = document.lit(device, look);
         let colours = &self.colours.of(device, look).colours;
         let paint = paint(colours, matches.as_deref());
         let packed;

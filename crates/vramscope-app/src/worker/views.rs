@@ -25,7 +25,6 @@ pub(super) struct Caches {
     allocator: allocator::Cache,
     compare: compare::Cache,
     filter: filter::Cache,
-    flame: flame::Cache,
     lanes: lanes::Cache,
     overview: overview::Cache,
     table: table::Cache,
@@ -85,7 +84,7 @@ pub(super) fn answer(
             with_extra(of, answered)
         }
         Question::Export(of) => with_extra(of, export::answer(of, document)),
-        Question::Flame(of) => with_extra(of, flame::answer(of, document, &mut caches.flame)),
+        Question::Flame(of) => with_extra(of, flame::answer(of, document, &mut painter.colours)),
         Question::Table(of) => with_extra(of, table::answer(of, document, &mut caches.table)),
     }
 }

@@ -207,7 +207,7 @@ impl Options {
             (
                 "colour",
                 self.colour.is_some(),
-                &[Timeline, Segments, Map, Allocator],
+                &[Timeline, Segments, Map, Allocator, Flame],
             ),
             (
                 "filter",

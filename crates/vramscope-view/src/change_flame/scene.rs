@@ -40,6 +40,8 @@ pub fn scene(
             own: Sums::default(),
             is_code: rect.smaller == 0 && rect.node != 0,
             is_above: rect.row < above,
+            mostly: None,
+            is_marked: false,
         }
     };
     FlameScene {

@@ -15,6 +15,9 @@ const GAP_CSS: f64 = 1.0;
 /// Height of the bar that shows which share of a box matches, css px.
 const LIT_CSS: f64 = 4.0;
 
+/// Width of the outline around boxes that the marked allocation counts in, css px.
+const MARK_CSS: f64 = 2.0;
+
 /// Draws the boxes of a flame graph that are visible in an area scrolled down by `scroll_css`.
 pub fn draw(
     scene: &mut Scene,
@@ -55,6 +58,18 @@ fn draw_cell(scene: &mut Scene, area: &Area, cell: &FlameCell, top_css: f64, sty
         let until = left + (f64::from(right - left) * cell.lit).ceil() as i32;
         let above = bottom - style.px(LIT_CSS);
         scene.rect(point(left, above), point(until, bottom), cell.fill);
+    }
+    if cell.is_marked && right - left > 2 {
+        let line = f64::from(style.px(MARK_CSS));
+        let ((left, top), (right, bottom)) = (point(left, top), point(right, bottom));
+        let inner = (left + line / 2.0, top + line / 2.0);
+        let corners = vec![
+            inner,
+            (right - line / 2.0, inner.1),
+            (right - line / 2.0, bottom - line / 2.0),
+            (inner.0, bottom - line / 2.0),
+        ];
+        scene.outline(corners, line, ink(ground, theme));
     }
     let room_css = cell.width_px - 2.0 * PAD_CSS;
     let text = if cell.joined > 1 {

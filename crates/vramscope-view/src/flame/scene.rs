@@ -2,15 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::code::call_tree::{CallTree, Chains, Sums};
-use vramscope_core::analysis::code::frame_groups::{Group, GroupId, GroupTable};
-use vramscope_core::analysis::code::frames::FrameClass;
+use vramscope_core::analysis::code::frame_groups::GroupTable;
 
+use super::faces::{BoxColours, Faces};
 use super::keys::{NodeKey, NodeKeys};
 use super::layout::{FlameLayout, layout};
 use super::{ROW_CSS, Shape};
-use crate::colour::{Leaders, Rgb, stable_hash};
-use crate::display;
-use crate::theme::Theme;
+use crate::colour::Rgb;
 
 /// A box of a flame graph: a node, or several narrow siblings.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -25,8 +23,10 @@ pub struct FlameCell {
     pub width_px: f64,
     /// The full label.
     pub label: String,
-    /// The colour of its code.
+    /// The colour of its code, or of the group that most of it is in.
     pub fill: Rgb,
+    /// That group, and its part of the weight; `None` where colours stand for code.
+    pub mostly: Option<(String, u64)>,
     /// The share that matches the search, 0 to 1; 1 without a search.
     pub lit: f64,
     /// 0 for a node; otherwise the number of narrow siblings that the box stands for.
@@ -41,6 +41,19 @@ pub struct FlameCell {
     pub is_above: bool,
     /// Whether the box stands for code that the search box can find.
     pub is_code: bool,
+    /// Whether the marked allocation counts in it.
+    pub is_marked: bool,
+}
+
+/// The part of a tree to show.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Shown {
+    /// The node that fills the width.
+    pub focus: u32,
+    /// The node that counts the marked allocation as its own; `None` without one.
+    pub marked: Option<u32>,
+    /// Width of the picture, css px.
+    pub width_px: f64,
 }
 
 /// A flame graph, ready to draw.
@@ -55,36 +68,45 @@ pub struct FlameScene {
 }
 
 impl FlameScene {
-    /// The part of a tree that `focus` shows, `width_px` css px wide, with [`Chains`] as one box each.
-    /// `keys`, `table` and `fills` must be those of the tree. `callers_below`: see [`Chains::of`].
+    /// A part of a tree with [`Chains`] as one box each. `keys`, `table` and `colours` must be those of the tree.
+    /// `callers_below`: see [`Chains::of`].
     #[must_use]
     pub fn new(
         (whole, callers_below): (&CallTree, bool),
         keys: &NodeKeys,
         table: &GroupTable,
-        fills: &GroupColours,
-        focus: u32,
-        width_px: f64,
+        colours: BoxColours<'_>,
+        shown: Shown,
     ) -> Self {
-        let chains = Chains::of(whole, callers_below, focus);
+        let chains = Chains::of(whole, callers_below, &[shown.focus]);
         let tree = &chains.tree;
-        let focus = chains.of_node.get(focus as usize).copied().unwrap_or(0);
+        let chain = |node: u32| chains.of_node.get(node as usize).copied();
+        let focus = chain(shown.focus).unwrap_or(0);
+        let marked = shown.marked.and_then(chain);
+        let faces = Faces::of(&chains, table, colours);
         let FlameLayout {
             boxes,
             rows,
             width_px,
             ..
-        } = layout(tree, focus, width_px);
+        } = layout(tree, focus, shown.width_px);
         let top = tree.depth.get(focus as usize).copied().unwrap_or(0);
         let cells = boxes.into_iter().map(|of| {
-            let id = tree.group[of.node as usize];
-            let (label, fill) = if of.smaller > 0 {
-                (format!("{} smaller", of.smaller), fills.unknown)
-            } else if chains.is_trunk(of.node) {
-                (trunk_label(&chains, of.node), fills.get(id))
+            let (label, fill, mostly) = if of.smaller > 0 {
+                (
+                    format!("{} smaller", of.smaller),
+                    colours.code.unknown(),
+                    None,
+                )
             } else {
-                (table.get(id).label.clone(), fills.get(id))
+                (
+                    faces.label(of.node),
+                    faces.fill(of.node),
+                    faces.mostly(of.node),
+                )
             };
+            let is_marked =
+                marked.is_some_and(|at| (of.node..tree.end[of.node as usize]).contains(&at));
             FlameCell {
                 key: keys.key(chains.named[of.node as usize]),
                 joined: match of.smaller {
@@ -96,6 +118,7 @@ impl FlameScene {
                 width_px: of.width_px,
                 label,
                 fill,
+                mostly,
                 lit: lit(&of.sums),
                 smaller: of.smaller,
                 sums: of.sums,
@@ -106,6 +129,7 @@ impl FlameScene {
                 },
                 is_above: of.row < top,
                 is_code: of.smaller == 0 && tree.group[of.node as usize].is_code(),
+                is_marked: is_marked && of.smaller == 0,
             }
         });
         Self {
@@ -184,13 +208,6 @@ pub enum Step {
     Down,
 }
 
-/// `34 callers of 99.4 %`.
-fn trunk_label(chains: &Chains, trunk: u32) -> String {
-    let totals = &chains.tree.total;
-    let share = display::percent(totals[trunk as usize].weight, totals[0].weight);
-    format!("{} callers of {share}", chains.lengths[trunk as usize])
-}
-
 fn lit(sums: &Sums) -> f64 {
     if sums.weight == 0 {
         return 1.0;
@@ -198,83 +215,14 @@ fn lit(sums: &Sums) -> f64 {
     sums.matched as f64 / sums.weight as f64
 }
 
-/// The fill colour of each group.
-#[derive(Clone, Debug, Default)]
-pub struct GroupColours {
-    fills: Vec<Rgb>,
-    unknown: Rgb,
-}
-
-impl GroupColours {
-    /// Call sites have the colour of their text, as in all views; so have the user's frames.
-    /// Libraries' frames are paler, because they are most of a stack and matter least. Frames of
-    /// the runtime, and groups that are not code, are grey.
-    #[must_use]
-    pub fn of(
-        table: &GroupTable,
-        theme: &Theme,
-        leaders: &Leaders,
-        is_call_site: impl Fn(&str) -> bool,
-    ) -> Self {
-        let fill = |(row, group): (usize, &Group)| {
-            let id = GroupId(row as u32);
-            let is_known = id.is_code() && group.class != FrameClass::Runtime;
-            let own = leaders.colour(theme, is_known.then(|| stable_hash(&group.label)));
-            match group.class {
-                FrameClass::Library if !is_call_site(&group.label) => pale(theme, own),
-                _ => own,
-            }
-        };
-        Self {
-            fills: table.groups().iter().enumerate().map(fill).collect(),
-            unknown: theme.unknown,
-        }
-    }
-
-    /// The colour of a group; grey if the table has no such group.
-    #[must_use]
-    pub fn get(&self, id: GroupId) -> Rgb {
-        self.fills.get(id.index()).copied().unwrap_or(self.unknown)
-    }
-}
-
-/// The colour mixed with 55 % of the background.
-fn pale(theme: &Theme, colour: Rgb) -> Rgb {
-    let mix = |of: u8, ground: u8| ((u16::from(of) * 45 + u16::from(ground) * 55) / 100) as u8;
-    std::array::from_fn(|c| mix(colour[c], theme.background[c]))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::colour::Leaders;
+    use crate::flame::GroupColours;
     use crate::flame::tests::trees;
-    use vramscope_core::analysis::code::frame_groups::{FrameGroups, GroupOptions};
-    use vramscope_core::analysis::code::frames::FrameClasses;
+    use crate::theme::Theme;
 
-    #[test]
-    fn call_sites_have_the_colour_that_they_have_everywhere() {
-        const FILE: &[u8] = br#"{"segments": [], "device_traces": [[
-            {"action": "alloc", "addr": 1, "size": 8, "stream": 0, "frames": [
-                {"name": "mm", "filename": "/v/site-packages/torch/f.py", "line": 5},
-                {"name": "main", "filename": "/me/run/train.py", "line": 2}]}]]}"#;
-        let snapshot = vramscope_core::decode(FILE).unwrap();
-        let mut table = GroupTable::default();
-        let classes = FrameClasses::of(&snapshot);
-        let _ = FrameGroups::of(&snapshot, &classes, &GroupOptions::default(), &mut table);
-        let theme = Theme::light();
-        let leaders = Leaders::default();
-        let colour = |label: &str| leaders.colour(&theme, Some(stable_hash(label)));
-        let (library, user) = ("torch/f.py:5 mm", "run/train.py:2 main");
-        let of = |label: &str, sites: &[&str]| {
-            GroupColours::of(&table, &theme, &leaders, |label| sites.contains(&label))
-                .get(table.find(label).unwrap())
-        };
-        assert_eq!(of(user, &[]), colour(user));
-        assert_eq!(of(library, &[library]), colour(library));
-        assert_eq!(of(library, &[]), pale(&theme, colour(library)));
-        let none = GroupColours::of(&table, &theme, &leaders, |_| false);
-        assert_eq!(none.get(GroupId::NO_STACK), theme.unknown);
-    }
     use proptest::prelude::*;
 
     proptest! {
@@ -283,7 +231,9 @@ mod tests {
             let table = GroupTable::default();
             let keys = NodeKeys::of(&tree, &table);
             let fills = GroupColours::of(&table, &Theme::light(), &Leaders::default(), |_| false);
-            let scene = FlameScene::new((&tree, false), &keys, &table, &fills, focus, 500.0);
+            let colours = BoxColours { code: &fills, mixes: None };
+            let shown = Shown { focus, marked: None, width_px: 500.0 };
+            let scene = FlameScene::new((&tree, false), &keys, &table, colours, shown);
             for shape in [Shape::Icicle, Shape::Flame] {
                 for (place, cell) in scene.cells.iter().enumerate() {
                     let y_px = (f64::from(shape.place(cell.row, scene.rows)) + 0.5) * ROW_CSS;

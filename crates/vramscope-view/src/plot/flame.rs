@@ -6,7 +6,7 @@ use vramscope_core::units::Count;
 
 use super::{Content, text};
 use crate::flame::picture::draw;
-use crate::flame::{FlameScene, GroupColours, NodeKeys, ROW_CSS, Shape};
+use crate::flame::{BoxColours, FlameScene, NodeKeys, ROW_CSS, Shape, Shown};
 use crate::scene::{Across, Area, Down, Scene, Style};
 
 /// Font size, css px.
@@ -21,8 +21,8 @@ pub struct FlamePlot<'a> {
     pub table: &'a GroupTable,
     /// Keys of its nodes.
     pub keys: &'a NodeKeys,
-    /// Colours of its nodes.
-    pub colours: &'a GroupColours,
+    /// Colours of its boxes.
+    pub colours: BoxColours<'a>,
     /// Whether a node's children are its callers.
     pub callers_below: bool,
     /// The direction in which the tree grows.
@@ -43,7 +43,12 @@ impl FlamePlot<'_> {
         let width_css = f64::from(width_px) / style.pixel_ratio;
         let tree = (self.tree, self.callers_below);
         let (keys, table) = (self.keys, self.table);
-        FlameScene::new(tree, keys, table, self.colours, self.focus, width_css)
+        let shown = Shown {
+            focus: self.focus,
+            marked: None,
+            width_px: width_css,
+        };
+        FlameScene::new(tree, keys, table, self.colours, shown)
     }
 }
 

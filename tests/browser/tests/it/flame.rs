@@ -95,7 +95,7 @@ fn boxes_are_those_of_the_tree_and_can_be_focused() {
     let place = open.page.eval(place).unwrap();
     let number = |at: usize| place[at].as_f64().unwrap();
     // A chain of callers with a single callee each is one box.
-    let chains = Chains::of(&expected.tree, false, 0);
+    let chains = Chains::of(&expected.tree, false, &[]);
     let boxes = layout(&chains.tree, 0, number(2)).boxes.len();
     assert_eq!(number(3) as usize, boxes);
 

@@ -8,9 +8,6 @@ use super::pointed::{Finder, Pointed};
 use super::{BoxChartProps, Boxes};
 use vramscope_view::flame::{FlameCell, NodeKey, ROW_CSS, Step};
 
-/// Largest distance of a tooltip from the box's left edge, CSS px.
-const TIP_CSS: f64 = 60.0;
-
 /// The listener for keys.
 pub(super) fn on_keys<B: Boxes>(
     finder: Finder<B>,
@@ -47,7 +44,8 @@ impl<B: Boxes> Keys<B> {
             "ArrowUp" => Step::Up,
             "ArrowDown" => Step::Down,
             "Enter" | " " => {
-                let cell = boxes.scene()?.cells.get(self.pointed.as_ref()?.place)?;
+                let place = self.finder.place((*self.pointed)?)?;
+                let cell = boxes.scene()?.cells.get(place)?;
                 self.on_choose.emit(cell.clone());
                 return Some(());
             }
@@ -70,8 +68,9 @@ impl<B: Boxes> Keys<B> {
     /// Moves to the next box, starting at the one in focus, and scrolls to it.
     fn step(&self, boxes: &B, step: Step) -> Option<()> {
         let scene = boxes.scene()?;
-        let place = match *self.pointed {
-            Some(pointed) => scene.step(self.finder.shape, Some(pointed.place), step)?,
+        let from = self.pointed.and_then(|pointed| self.finder.place(pointed));
+        let place = match from {
+            Some(place) => scene.step(self.finder.shape, Some(place), step)?,
             None => {
                 let focus = boxes.trail().last().and_then(|key| scene.find(*key));
                 focus.unwrap_or(0)
@@ -84,9 +83,7 @@ impl<B: Boxes> Keys<B> {
             f64::from(list.client_height()),
         );
         let y = self.finder.y_css(cell) - scroll;
-        let x = cell.x_px + (cell.width_px / 2.0).min(TIP_CSS);
-        let at = (x, y + ROW_CSS / 2.0);
-        self.pointed.set(Some(Pointed { place, at }));
+        self.pointed.set(Some(Pointed::Box(place)));
         if y < 0.0 {
             list.set_scroll_top((scroll + y) as i32);
         } else if y + ROW_CSS > height {

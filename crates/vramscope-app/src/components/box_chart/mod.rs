@@ -51,6 +51,9 @@ pub(super) struct BoxChartProps<B: Boxes> {
     pub(super) on_choose: Callback<FlameCell>,
     /// Called when the focus is to change; `None` is everything.
     pub(super) on_focus: Callback<Option<NodeKey>>,
+    /// Called with the box that is pointed at, when that changes or there are other boxes.
+    #[prop_or_default]
+    pub(super) on_point: Callback<Option<FlameCell>>,
     /// The content shown over an empty chart.
     #[prop_or_default]
     pub(super) children: Html,
@@ -69,16 +72,18 @@ pub(super) fn BoxChart<B: Boxes>(props: &BoxChartProps<B>) -> Html {
         scroller: stage.scroller.clone(),
         shape: props.shape,
         top_css: margin(props.shape, picture_css, box_css.1),
+        scroll_css: *stage.scroll,
     };
-    let over = stage
-        .pointed
-        .zip(scene)
-        .and_then(|(pointed, scene)| Some((pointed, scene.cells.get(pointed.place)?)));
-    let outline = over.map(|(_, cell)| finder.outline(cell));
+    let over = stage.pointed.zip(scene).and_then(|(pointed, scene)| {
+        let place = finder.place(pointed)?;
+        Some((pointed, place, scene.cells.get(place)?))
+    });
+    use_pointed(over.map(|(_, _, cell)| cell.clone()), props);
+    let outline = over.map(|(_, _, cell)| finder.outline(cell));
     let tip = over.zip(props.boxes.as_ref());
-    let tip = tip.map(|((pointed, cell), boxes)| {
-        let style = tooltip::position(pointed.at, box_css);
-        html! { <div class="tooltip" role="tooltip" {style}>{ boxes.tip(pointed.place, cell) }</div> }
+    let tip = tip.map(|((pointed, place, cell), boxes)| {
+        let style = tooltip::position(finder.tip_css(pointed, cell), box_css);
+        html! { <div class="tooltip" role="tooltip" {style}>{ boxes.tip(place, cell) }</div> }
     });
     let (onpointermove, onpointerleave) = finder.on_pointer(&stage.pointed);
     let onclick = finder.on_click(&props.on_choose);
@@ -133,9 +138,13 @@ fn use_stage<B: Boxes>(props: &BoxChartProps<B>) -> Stage {
     };
     let on_area = props.on_area.clone();
     use_effect_with(area, move |area| on_area.emit(*area));
-    // With other boxes, the index of the pointed box is no longer valid.
-    let pointed = stage.pointed.setter();
-    use_effect_with(props.boxes.clone(), move |_| pointed.set(None));
+    // With other boxes, the index of the box is no longer valid.
+    let pointed = stage.pointed.clone();
+    use_effect_with(props.boxes.clone(), move |_| {
+        if matches!(*pointed, Some(Pointed::Box(_))) {
+            pointed.set(None);
+        }
+    });
     stage
 }
 
@@ -154,6 +163,17 @@ impl Stage {
             scroll.set(f64::from(top));
         })
     }
+}
+
+/// Tells the box that is pointed at; `None` when the chart goes.
+#[hook]
+fn use_pointed<B: Boxes>(over: Option<FlameCell>, props: &BoxChartProps<B>) {
+    let on_point = props.on_point.clone();
+    use_effect_with((over, props.boxes.clone()), move |(over, _)| {
+        on_point.emit(over.clone())
+    });
+    let on_point = props.on_point.clone();
+    use_effect_with((), move |()| move || on_point.emit(None));
 }
 
 #[hook]

@@ -6,11 +6,16 @@ use yew::prelude::*;
 use super::Boxes;
 use vramscope_view::flame::{FlameCell, ROW_CSS, Shape};
 
-/// The box under the pointer, by its index, and the pointer's position in the chart, CSS px.
+/// Largest distance of a tooltip from the left edge of a box that keys have moved to, CSS px.
+const TIP_CSS: f64 = 60.0;
+
+/// What is pointed at.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) struct Pointed {
-    pub(super) place: usize,
-    pub(super) at: (f64, f64),
+pub(super) enum Pointed {
+    /// The pointer's position in the chart, CSS px. The box there changes as the chart scrolls.
+    At((f64, f64)),
+    /// The box that keys have moved to, by its index.
+    Box(usize),
 }
 
 /// Finds boxes in a chart by position.
@@ -21,30 +26,45 @@ pub(super) struct Finder<B> {
     pub(super) shape: Shape,
     /// Distance of the picture from the top of its box, CSS px.
     pub(super) top_css: f64,
+    /// Scroll position, CSS px.
+    pub(super) scroll_css: f64,
 }
 
 impl<B: Boxes> Finder<B> {
-    /// Upper edge of a box within the chart, CSS px.
+    /// Upper edge of a box within the picture that scrolls, CSS px.
     pub(super) fn y_css(&self, cell: &FlameCell) -> f64 {
         let scene = self.boxes.as_ref().and_then(B::scene);
         let rows = scene.map_or(0, |scene| scene.rows);
         f64::from(self.shape.place(cell.row, rows)) * ROW_CSS + self.top_css
     }
 
-    /// The box under the pointer.
-    fn at(&self, event: &MouseEvent) -> Option<(Pointed, FlameCell)> {
-        let (scene, list) = (
-            self.boxes.as_ref()?.scene()?,
-            self.scroller.cast::<Element>()?,
-        );
-        let bounds = list.get_bounding_client_rect();
-        let at = (
+    /// The index of the box that is pointed at.
+    pub(super) fn place(&self, pointed: Pointed) -> Option<usize> {
+        let scene = self.boxes.as_ref()?.scene()?;
+        match pointed {
+            Pointed::At((x, y)) => scene.hit(self.shape, x, y + self.scroll_css - self.top_css),
+            Pointed::Box(place) => (place < scene.cells.len()).then_some(place),
+        }
+    }
+
+    /// The position in the chart that a tooltip belongs to, CSS px.
+    pub(super) fn tip_css(&self, pointed: Pointed, cell: &FlameCell) -> (f64, f64) {
+        match pointed {
+            Pointed::At(at) => at,
+            Pointed::Box(_) => (
+                cell.x_px + (cell.width_px / 2.0).min(TIP_CSS),
+                self.y_css(cell) - self.scroll_css + ROW_CSS / 2.0,
+            ),
+        }
+    }
+
+    /// The pointer's position in the chart, CSS px.
+    fn at_css(&self, event: &MouseEvent) -> Option<(f64, f64)> {
+        let bounds = self.scroller.cast::<Element>()?.get_bounding_client_rect();
+        Some((
             f64::from(event.client_x()) - bounds.left(),
             f64::from(event.client_y()) - bounds.top(),
-        );
-        let y_css = at.1 + f64::from(list.scroll_top()) - self.top_css;
-        let place = scene.hit(self.shape, at.0, y_css)?;
-        Some((Pointed { place, at }, scene.cells[place].clone()))
+        ))
     }
 
     /// Listeners for moving and leaving of the pointer.
@@ -54,7 +74,7 @@ impl<B: Boxes> Finder<B> {
     ) -> (Callback<PointerEvent>, Callback<PointerEvent>) {
         let (finder, setter) = (self.clone(), pointed.setter());
         let onpointermove = Callback::from(move |event: PointerEvent| {
-            setter.set(finder.at(&event).map(|(pointed, _)| pointed));
+            setter.set(finder.at_css(&event).map(Pointed::At));
         });
         let setter = pointed.setter();
         let onpointerleave = Callback::from(move |_: PointerEvent| setter.set(None));
@@ -64,8 +84,11 @@ impl<B: Boxes> Finder<B> {
     pub(super) fn on_click(&self, on_choose: &Callback<FlameCell>) -> Callback<MouseEvent> {
         let (finder, on_choose) = (self.clone(), on_choose.clone());
         Callback::from(move |event: MouseEvent| {
-            if let Some((_, cell)) = finder.at(&event) {
-                on_choose.emit(cell);
+            let place = finder.at_css(&event).map(Pointed::At);
+            let place = place.and_then(|at| finder.place(at));
+            let scene = finder.boxes.as_ref().and_then(B::scene);
+            if let Some((place, scene)) = place.zip(scene) {
+                on_choose.emit(scene.cells[place].clone());
             }
         })
     }

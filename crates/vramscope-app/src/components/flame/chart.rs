@@ -2,31 +2,30 @@
 
 use yew::prelude::*;
 
-use super::sums;
-use crate::browser::download;
+use super::{Asked, sums};
 use crate::canvas::PlotArea;
 use crate::components::box_chart::{BoxChart, Boxes};
 use crate::components::hooks::{use_answer, use_painted};
 use crate::components::site_label::site_label;
-use crate::engine::Session;
-use crate::protocol::ThemeName;
 use crate::protocol::views::flame::{
-    About, Answer, FlameScene, NodeKey, Question, TrailStep, TreeAnswer, TreeKind, TreeQuestion,
+    About, Answer, FlameScene, NodeKey, TrailStep, TreeAnswer, TreeKind, TreeQuestion,
 };
 use crate::state::Shared;
+use vramscope_core::ids::AllocationId;
 use vramscope_view::display;
 use vramscope_view::flame::{FlameCell, Shape, weight_text};
 
 #[derive(Properties, PartialEq)]
 pub(super) struct FlameChartProps {
-    pub(super) session: Session,
-    pub(super) theme: ThemeName,
-    pub(super) about: About,
+    pub(super) asked: Asked,
     pub(super) tree: TreeKind,
     pub(super) shape: Shape,
     /// The node that fills the width; `None` for the root.
     #[prop_or_default]
     pub(super) focus: Option<NodeKey>,
+    /// The allocation whose path is marked.
+    #[prop_or_default]
+    pub(super) marked: Option<AllocationId>,
     /// Whether to show totals, and actions for the focus, above the chart.
     #[prop_or_default]
     pub(super) has_head: bool,
@@ -38,6 +37,9 @@ pub(super) struct FlameChartProps {
     /// Called when the focus is to change; `None` is the root.
     #[prop_or_default]
     pub(super) on_focus: Callback<Option<NodeKey>>,
+    /// Called with the box that is pointed at.
+    #[prop_or_default]
+    pub(super) on_point: Callback<Option<FlameCell>>,
     /// Called with a filter to search for.
     #[prop_or_default]
     pub(super) on_search: Callback<String>,
@@ -98,8 +100,9 @@ pub(super) fn FlameChart(props: &FlameChartProps) -> Html {
     html! {
         <>
             if props.has_head { { head(props, drawn.as_ref()) } }
-            <BoxChart<Drawn> boxes={drawn} shape={props.shape} theme={props.theme} class="flame-chart" {label}
-                subject={format!("{:?}", props.tree)} takes_keys={props.takes_keys} {on_area} on_choose={props.on_choose.clone()} on_focus={props.on_focus.clone()}>
+            <BoxChart<Drawn> boxes={drawn} shape={props.shape} theme={props.asked.theme} class="flame-chart" {label}
+                subject={format!("{:?}", props.tree)} takes_keys={props.takes_keys} {on_area} on_choose={props.on_choose.clone()} on_focus={props.on_focus.clone()}
+                on_point={props.on_point.clone()}>
                 if is_empty {
                     <p class="flame-empty muted">{ nothing(&props.tree) }</p>
                 }
@@ -111,17 +114,17 @@ pub(super) fn FlameChart(props: &FlameChartProps) -> Html {
 /// The boxes for a chart of this width, css px.
 #[hook]
 fn use_drawn(props: &FlameChartProps, width_css: Option<f64>) -> Option<Drawn> {
-    let question = width_css.map(|width_px| Question {
-        about: props.about.clone(),
-        theme: props.theme,
-        wanted: TreeQuestion::Picture {
+    let asked = &props.asked;
+    let question = width_css.map(|width_px| {
+        asked.question(TreeQuestion::Picture {
             tree: props.tree.clone(),
             focus: props.focus.unwrap_or(NodeKey::ROOT),
+            marked: props.marked,
             width_px,
-        },
+        })
     });
-    let answered = use_answer(&props.session, question);
-    let device = props.about.device;
+    let answered = use_answer(&asked.session, question);
+    let device = asked.about.device;
     let drawn = answered.and_then(|answered| {
         let about = answered.question.about;
         let answer = answered.answer.filter(|_| about.device == device)?;
@@ -165,7 +168,7 @@ fn head(props: &FlameChartProps, drawn: Option<&Drawn>) -> Html {
         let words = format!("{}, {share}", weight_text(about.weight, sums.weight));
         in_focus(props, words, above.key, last)
     });
-    html! { <div class="flame-head">{ sums::whole(about, answer) }<span class="grow" />{ focus.unwrap_or_default() }{ folded_button(&props.session, about, props.theme, &props.tree) }</div> }
+    html! { <div class="flame-head">{ sums::whole(about, answer) }<span class="grow" />{ focus.unwrap_or_default() }{ sums::colours(props.asked.colour_by) }</div> }
 }
 
 /// The focus in words, and its actions.
@@ -193,31 +196,5 @@ fn in_focus(props: &FlameChartProps, words: String, above: NodeKey, last: &Trail
                 <button type="button" class="outlined" title="Who calls it, and what it calls, wherever it is" onclick={sandwich}>{ "Sandwich" }</button>
             }
         </>
-    }
-}
-
-/// A button that downloads the tree as folded stacks for other programs.
-pub(super) fn folded_button(
-    session: &Session,
-    about: &About,
-    theme: ThemeName,
-    tree: &TreeKind,
-) -> Html {
-    let (session, tree) = (session.clone(), tree.clone());
-    let question = Question {
-        about: about.clone(),
-        theme,
-        wanted: TreeQuestion::Folded { tree },
-    };
-    let onclick = Callback::from(move |_: MouseEvent| {
-        let name = format!("{}.folded.txt", session.name());
-        session.ask_once(question.clone(), move |answer, text| {
-            if answer.is_some() && !text.is_null() {
-                download::save(&name, "text/plain", &text);
-            }
-        });
-    });
-    html! {
-        <button type="button" class="outlined" title="Download as folded stacks, which other flame graph programs read" {onclick}>{ "⤓ Folded stacks" }</button>
     }
 }

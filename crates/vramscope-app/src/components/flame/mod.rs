@@ -9,17 +9,18 @@ pub(super) mod window;
 
 use yew::prelude::*;
 
-use super::commands::use_commands;
+use super::commands::{Commands, use_commands};
 use super::view_props::ViewProps;
-use crate::protocol::views::flame::{About, TreeKind};
+use crate::engine::Session;
+use crate::protocol::views::flame::{About, BoxOf, Question, TreeKind, TreeQuestion};
+use crate::protocol::{ColourBy, ThemeName};
 use crate::state::choices::{FlameChoices, FlameForm};
 use crate::state::{Action, Chosen};
 use chart::FlameChart;
 use sandwich::Sandwich;
 use toolbar::Toolbar;
 use tree::TreeTable;
-use vramscope_core::analysis::time::selection::Selection;
-use vramscope_view::flame::{FlameCell, NodeKey, Shape};
+use vramscope_view::flame::{FlameCell, NodeKey};
 
 #[derive(Properties, PartialEq)]
 pub(super) struct FlameViewProps {
@@ -40,7 +41,12 @@ pub(super) fn FlameView(props: &FlameViewProps) -> Html {
     } else {
         choices.what.selection(&props.places)
     };
-    let about = about(props, selection);
+    let asked = Asked {
+        session: props.session.clone(),
+        about: choices.about(props.look.device, props.look.filter.clone(), selection),
+        theme: props.look.theme,
+        colour_by: props.look.colour_by,
+    };
     let of_what = is_below.then(|| AttrValue::from(props.places.words(selection)));
     let choose = commands
         .dispatch
@@ -54,32 +60,28 @@ pub(super) fn FlameView(props: &FlameViewProps) -> Html {
         })
     };
     let on_search = commands.dispatch.reform(Action::Search);
-    let tree = if choices.inverted {
-        TreeKind::BottomUp
-    } else {
-        TreeKind::TopDown
-    };
-    let (session, theme) = (props.session.clone(), props.look.theme);
-    let body = match choices.form {
-        FlameForm::Icicle | FlameForm::Flame => {
-            let shape = match choices.form {
-                FlameForm::Flame => Shape::Flame,
-                _ => Shape::Icicle,
-            };
+    let tree = choices.tree();
+    let body = match (choices.form, choices.form.shape()) {
+        (_, Some(shape)) => {
             let on_focus = on_focus(choices, &choose);
             let on_choose = on_focus.reform(|cell: FlameCell| Some(cell.key));
+            let on_point = if is_below {
+                on_point(&asked.about, &tree, choices.focus, &commands)
+            } else {
+                Callback::noop()
+            };
             html! {
-                <FlameChart {session} {theme} {about} {tree} {shape} focus={choices.focus} has_head=true takes_keys={!is_below}
-                    {on_choose} {on_focus} {on_search} {on_sandwich} />
+                <FlameChart {asked} {tree} {shape} focus={choices.focus} has_head=true takes_keys={!is_below}
+                    marked={props.view.pinned()} {on_choose} {on_focus} {on_point} {on_search} {on_sandwich} />
             }
         }
-        FlameForm::Tree => {
-            html! { <TreeTable {session} {theme} {about} {tree} {on_search} {on_sandwich} /> }
+        (FlameForm::Tree, None) => {
+            html! { <TreeTable {asked} {tree} {on_search} {on_sandwich} /> }
         }
-        FlameForm::Sandwich => {
+        (_, None) => {
             let on_function = on_sandwich;
             html! {
-                <Sandwich {session} {theme} {about} choices={choices.clone()} choose={choose.clone()} {on_function} {on_search} />
+                <Sandwich {asked} choices={choices.clone()} choose={choose.clone()} {on_function} {on_search} />
             }
         }
     };
@@ -91,17 +93,45 @@ pub(super) fn FlameView(props: &FlameViewProps) -> Html {
     }
 }
 
-fn about(props: &ViewProps, selection: Selection) -> About {
-    let choices = &props.choices.flame;
-    About {
-        device: props.look.device,
-        selection,
-        weight: choices.weight,
-        grouping: choices.grouping,
-        fold: choices.fold,
-        patterns: choices.patterns.clone(),
-        filter: props.look.filter.clone(),
+/// What all parts of the view ask about.
+#[derive(Clone, PartialEq)]
+struct Asked {
+    session: Session,
+    about: About,
+    theme: ThemeName,
+    colour_by: ColourBy,
+}
+
+impl Asked {
+    fn question(&self, wanted: TreeQuestion) -> Question {
+        Question {
+            about: self.about.clone(),
+            theme: self.theme,
+            colour_by: self.colour_by,
+            wanted,
+        }
     }
+}
+
+/// Lights up the box that is pointed at in the picture above. The root is everything, and narrow boxes are many.
+fn on_point(
+    about: &About,
+    tree: &TreeKind,
+    focus: Option<NodeKey>,
+    commands: &Commands,
+) -> Callback<Option<FlameCell>> {
+    let (about, tree) = (about.clone(), tree.clone());
+    commands.dispatch.reform(move |cell: Option<FlameCell>| {
+        let cell = cell.filter(|cell| cell.row > 0 && cell.smaller == 0);
+        Action::LightUp(cell.map(|cell| {
+            Box::new(BoxOf {
+                about: about.clone(),
+                tree: tree.clone(),
+                focus: focus.unwrap_or(NodeKey::ROOT),
+                key: cell.key,
+            })
+        }))
+    })
 }
 
 /// Stores the focus in the choices.

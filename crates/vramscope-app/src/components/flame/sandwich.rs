@@ -3,15 +3,13 @@
 use yew::prelude::*;
 
 use super::chart::FlameChart;
-use super::sums;
-use super::tree::numbers;
+use super::tree::{numbers, swatch};
 use super::window::{ROW_PX, reveal, use_keys_on_show, use_window};
+use super::{Asked, sums};
 use crate::components::hooks::use_answer;
 use crate::components::site_label::site_label;
-use crate::engine::Session;
-use crate::protocol::ThemeName;
 use crate::protocol::views::flame::{
-    About, Answer, FunctionOrder, FunctionRow, Question, TreeAnswer, TreeKind, TreeQuestion, Weight,
+    About, Answer, FunctionOrder, FunctionRow, TreeAnswer, TreeKind, TreeQuestion, Weight,
 };
 use crate::state::Shared;
 use crate::state::choices::FlameChoices;
@@ -19,9 +17,7 @@ use vramscope_view::flame::{FlameCell, Shape};
 
 #[derive(Properties, PartialEq)]
 pub(super) struct SandwichProps {
-    pub(super) session: Session,
-    pub(super) theme: ThemeName,
-    pub(super) about: About,
+    pub(super) asked: Asked,
     pub(super) choices: FlameChoices,
     /// Called with changed choices.
     pub(super) choose: Callback<FlameChoices>,
@@ -57,17 +53,15 @@ pub(super) fn Sandwich(props: &SandwichProps) -> Html {
     let list = use_node_ref();
     let (window, onscroll) = use_window(&list);
     use_keys_on_show(&list, true);
-    let question = window.map(|window| Question {
-        about: props.about.clone(),
-        theme: props.theme,
-        wanted: TreeQuestion::Functions {
+    let question = window.map(|window| {
+        props.asked.question(TreeQuestion::Functions {
             order: props.choices.order,
             first: window.first,
             count: window.count,
             function: Some(props.choices.function.clone()).filter(|function| !function.is_empty()),
-        },
+        })
     });
-    let answered = use_answer(&props.session, question);
+    let answered = use_answer(&props.asked.session, question);
     let shown = answered.and_then(|answered| Some((answered.question.about, answered.answer?)));
     let heaviest = use_heaviest(&shown);
     let (function, search) = match props.choices.function.as_str() {
@@ -148,7 +142,7 @@ fn columns(props: &SandwichProps) -> Html {
             ""
         }
     };
-    let other = if props.about.weight == Weight::Count {
+    let other = if props.asked.about.weight == Weight::Count {
         "bytes"
     } else {
         "number"
@@ -165,7 +159,7 @@ fn columns(props: &SandwichProps) -> Html {
                 <button type="button" title="allocated with it as the innermost frame" onclick={by(own)}>{ "self" }{ mark(own) }</button>
             </span>
             <span class="number count">{ other }</span>
-            if props.about.filter.is_some() { <span class="number matched" title="the share that the search matches">{ "matches" }</span> }
+            if props.asked.about.filter.is_some() { <span class="number matched" title="the share that the search matches">{ "matches" }</span> }
         </div>
     }
 }
@@ -182,7 +176,6 @@ fn rows(
     let has_search = about.filter.is_some();
     let row = |(at, row): (usize, &FunctionRow)| {
         let is_chosen = function == Some(row.group.label.as_str());
-        let [r, g, b] = row.group.fill;
         let onclick = {
             let label = row.group.label.clone();
             props.on_function.reform(move |_: MouseEvent| label.clone())
@@ -192,7 +185,7 @@ fn rows(
             <div key={row.group.label.clone()} class={classes!("flame-row", is_chosen.then_some("chosen"), is_dim.then_some("dim"))} role="row"
                 aria-selected={is_chosen.to_string()} style={format!("top:{}px", (f64::from(first) + at as f64) * ROW_PX)} {onclick}>
                 <span class="what">
-                    <i class="swatch" style={format!("background:rgb({r} {g} {b})")} />
+                    { swatch(&row.group) }
                     <span class="label" title={row.group.label.clone()}>{ site_label(&row.group.label) }</span>
                 </span>
                 { numbers(about.weight, &row.total, &row.own, answer.whole.weight, has_search) }
@@ -218,7 +211,7 @@ fn sides(props: &SandwichProps, function: String) -> Html {
     };
     let side = |tree: TreeKind, shape: Shape| {
         html! {
-            <FlameChart session={props.session.clone()} theme={props.theme} about={props.about.clone()} {tree} {shape}
+            <FlameChart asked={props.asked.clone()} {tree} {shape}
                 on_choose={on_choose.clone()} />
         }
     };

@@ -3,6 +3,7 @@
 use yew::prelude::*;
 
 use crate::components::site_label::site_label;
+use crate::protocol::ColourBy;
 use crate::protocol::views::flame::{About, Answer, Weight};
 use crate::state::sentences;
 use vramscope_core::analysis::code::call_tree::Sums;
@@ -32,6 +33,21 @@ pub(super) fn whole(about: &About, answer: &Answer) -> Html {
     }
 }
 
+/// What the colours of boxes stand for.
+pub(super) fn colours(by: ColourBy) -> Html {
+    let (words, title) = match by {
+        ColourBy::CallSite => (
+            "coloured by code".to_owned(),
+            "Each line of code has a colour of its own, that of its call site in all views. Libraries' code is paler; grey is no code",
+        ),
+        by => (
+            format!("coloured by {}", by.word()),
+            "A box has the colour of most of its memory; its tooltip says how much. The legend is beside",
+        ),
+    };
+    html! { <span class="flame-colours muted" {title}>{ words }</span> }
+}
+
 /// `matches: 3.10 GiB, 12.3 %`.
 fn matches(weight: Weight, sums: &Sums) -> String {
     format!(
@@ -59,6 +75,9 @@ pub(super) fn of_cell(about: &About, answer: &Answer, cell: &FlameCell) -> Html 
                 <p>{ format!("{} too narrow to draw", sentences::count_of(u64::from(cell.smaller), "call", "calls")) }</p>
             } else {
                 <p>{ site_label(&cell.label) }</p>
+                if let Some((group, part)) = &cell.mostly {
+                    <p class="muted">{ mostly(group, *part, sums.weight) }</p>
+                }
                 if cell.joined > 1 { <p class="muted">{ format!("{} frames in one box; a click shows them", cell.joined) }</p> }
                 if cell.own.count > 0 && cell.own != *sums {
                     <p class="muted">{ format!("{} of it right here", weight_text(weight, cell.own.weight)) }</p>
@@ -67,4 +86,12 @@ pub(super) fn of_cell(about: &About, answer: &Answer, cell: &FlameCell) -> Html 
             if about.filter.is_some() { <p>{ matches(weight, sums) }</p> }
         </>
     }
+}
+
+/// `all activation`, or `mostly activation: 82 %`.
+fn mostly(group: &str, part: u64, whole: u64) -> String {
+    if part == whole {
+        return format!("all {group}");
+    }
+    format!("mostly {group}: {}", display::percent(part, whole))
 }

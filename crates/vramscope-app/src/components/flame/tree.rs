@@ -4,15 +4,12 @@ use std::rc::Rc;
 
 use yew::prelude::*;
 
-use super::chart::folded_button;
-use super::sums;
 use super::window::{ROW_PX, reveal, use_keys_on_show, use_window};
+use super::{Asked, sums};
 use crate::components::hooks::{use_answer, use_painted};
 use crate::components::site_label::site_label;
-use crate::engine::Session;
-use crate::protocol::ThemeName;
 use crate::protocol::views::flame::{
-    About, Answer, NodeKey, Question, TreeAnswer, TreeKind, TreeQuestion, TreeRow, Weight,
+    About, Answer, ListedGroup, NodeKey, TreeAnswer, TreeKind, TreeQuestion, TreeRow, Weight,
 };
 use crate::state::Shared;
 use vramscope_view::display;
@@ -25,9 +22,7 @@ const MOST_INDENTS: u32 = 40;
 
 #[derive(Properties, PartialEq)]
 pub(super) struct TreeTableProps {
-    pub(super) session: Session,
-    pub(super) theme: ThemeName,
-    pub(super) about: About,
+    pub(super) asked: Asked,
     pub(super) tree: TreeKind,
     /// Called with a filter to search for.
     pub(super) on_search: Callback<String>,
@@ -65,34 +60,34 @@ pub(super) fn TreeTable(props: &TreeTableProps) -> Html {
     let list = use_node_ref();
     let (window, onscroll) = use_window(&list);
     use_keys_on_show(&list, true);
-    let open = use_open_rows(props);
+    let (open, apart) = use_open_rows(props);
     let chosen = use_state_eq(|| None::<NodeKey>);
-    let question = window.map(|window| Question {
-        about: props.about.clone(),
-        theme: props.theme,
-        wanted: TreeQuestion::Rows {
+    let question = window.map(|window| {
+        props.asked.question(TreeQuestion::Rows {
             tree: props.tree.clone(),
             open: open.as_ref().map(|open| open.to_vec()),
+            apart: apart.to_vec(),
             first: window.first,
             count: window.count,
-        },
+        })
     });
-    let answered = use_answer(&props.session, question);
+    let answered = use_answer(&props.asked.session, question);
     let shown = answered.and_then(|answered| Some((answered.question.about, answered.answer?)));
     use_painted("flame", shown.as_ref().map(|(_, answer)| answer.clone()));
     let (about, answer) = match &shown {
         Some((about, answer)) => (about.clone(), Some(answer.clone())),
-        None => (props.about.clone(), None),
+        None => (props.asked.about.clone(), None),
     };
     let toggle = on_toggle(&open, &answer);
-    let onkeydown = on_keys(&answer, &chosen, &toggle, &list);
+    let part = on_part(&apart);
+    let onkeydown = on_keys(&answer, &chosen, &(toggle.clone(), part.clone()), &list);
     let rows = answer.as_ref().and_then(|answer| listed(answer));
     let row = |(at, row): (usize, &TreeRow)| {
         let number = rows.as_ref().map_or(0, |rows| rows.first) + at as u32;
         let is_chosen = *chosen == Some(row.key);
         html! { <Row key={row.key.0.to_string()} row={row.clone()} {number} {is_chosen} weight={about.weight}
         has_search={about.filter.is_some()} whole={answer.as_ref().map_or(0, |answer| answer.whole.weight)}
-        toggle={toggle.clone()} choose={Callback::from({ let chosen = chosen.setter(); move |key| chosen.set(Some(key)) })}
+        toggle={toggle.clone()} part={part.clone()} choose={Callback::from({ let chosen = chosen.setter(); move |key| chosen.set(Some(key)) })}
         on_search={props.on_search.clone()} on_sandwich={props.on_sandwich.clone()} /> }
     };
     html! {
@@ -100,7 +95,7 @@ pub(super) fn TreeTable(props: &TreeTableProps) -> Html {
         <div class="flame-head">
             if let Some(answer) = &answer {
                 { sums::whole(&about, answer) }<span class="grow" />
-                { folded_button(&props.session, &about, props.theme, &props.tree) }
+                { sums::colours(props.asked.colour_by) }
             } else { <span class="muted">{ "Adding up…" }</span> }
         </div>
         <div class="flame-table" role="treegrid" aria-label="Call tree" ref={list} tabindex="0" data-scrolls="" {onscroll} {onkeydown}>
@@ -115,11 +110,16 @@ pub(super) fn TreeTable(props: &TreeTableProps) -> Html {
 
 /// The keys of open rows; `None` until the user opens or closes one.
 type OpenRows = UseStateHandle<Option<Rc<Vec<NodeKey>>>>;
+/// The keys of chains whose frames are rows of their own.
+type ApartRows = UseStateHandle<Rc<Vec<NodeKey>>>;
 
 #[hook]
-fn use_open_rows(props: &TreeTableProps) -> OpenRows {
-    let open = use_state_eq(|| None);
-    let (setter, about) = (open.setter(), &props.about);
+fn use_open_rows(props: &TreeTableProps) -> (OpenRows, ApartRows) {
+    let (open, apart) = (
+        use_state_eq(|| None),
+        use_state_eq(Rc::<Vec<NodeKey>>::default),
+    );
+    let (setter, apart_setter, about) = (open.setter(), apart.setter(), &props.asked.about);
     let names = (
         about.grouping,
         about.fold,
@@ -127,8 +127,21 @@ fn use_open_rows(props: &TreeTableProps) -> OpenRows {
         props.tree.clone(),
     );
     // Under another grouping, a key stands for another row.
-    use_effect_with(names, move |_| setter.set(None));
-    open
+    use_effect_with(names, move |_| {
+        setter.set(None);
+        apart_setter.set(Rc::default());
+    });
+    (open, apart)
+}
+
+/// Takes a chain apart, given by any of its frames.
+fn on_part(apart: &ApartRows) -> Callback<NodeKey> {
+    let apart = apart.clone();
+    Callback::from(move |key: NodeKey| {
+        let mut keys = apart.to_vec();
+        keys.push(key);
+        apart.set(Rc::new(keys));
+    })
 }
 
 /// Opens or closes the row with this key.
@@ -165,15 +178,15 @@ pub(super) fn columns(about: &About) -> Html {
     }
 }
 
-/// Arrow keys move up and down, open and close; Enter searches.
+/// Arrow keys move up and down, open and close; with Shift, the right one takes a chain apart.
 fn on_keys(
     answer: &Option<Shared<Answer>>,
     chosen: &UseStateHandle<Option<NodeKey>>,
-    toggle: &Callback<(NodeKey, bool)>,
+    (toggle, part): &(Callback<(NodeKey, bool)>, Callback<NodeKey>),
     list: &NodeRef,
 ) -> Callback<KeyboardEvent> {
-    let (answer, chosen, toggle, list) =
-        (answer.clone(), chosen.clone(), toggle.clone(), list.clone());
+    let (answer, chosen, list) = (answer.clone(), chosen.clone(), list.clone());
+    let (toggle, part) = (toggle.clone(), part.clone());
     Callback::from(move |event: KeyboardEvent| {
         let Some(rows) = answer.as_ref().and_then(|answer| listed(answer)) else {
             return;
@@ -189,6 +202,11 @@ fn on_keys(
         match event.key().as_str() {
             "ArrowDown" => go(Some(at.map_or(0, |at| at + 1))),
             "ArrowUp" => go(at.map_or(Some(0), |at| at.checked_sub(1))),
+            "ArrowRight" if event.shift_key() => {
+                if let Some(row) = row.filter(|row| row.joined > 1) {
+                    part.emit(row.key);
+                }
+            }
             "ArrowRight" => match row {
                 Some(row) if row.has_children && !row.is_open => toggle.emit((row.key, true)),
                 Some(row) if row.has_children => go(at.map(|at| at + 1)),
@@ -223,6 +241,7 @@ struct RowProps {
     has_search: bool,
     whole: u64,
     toggle: Callback<(NodeKey, bool)>,
+    part: Callback<NodeKey>,
     choose: Callback<NodeKey>,
     on_search: Callback<String>,
     on_sandwich: Callback<String>,
@@ -242,7 +261,7 @@ fn Row(props: &RowProps) -> Html {
         let text = text.to_owned();
         to.reform(move |_: MouseEvent| text.clone())
     };
-    let [r, g, b] = row.group.fill;
+    let apart = props.part.reform(move |_: MouseEvent| key);
     let is_dim = props.has_search && row.total.matched == 0;
     html! {
         <div class={classes!("flame-row", props.is_chosen.then_some("chosen"), is_dim.then_some("dim"))} role="row"
@@ -255,8 +274,11 @@ fn Row(props: &RowProps) -> Html {
                         { if is_open { "▾" } else { "▸" } }
                     </button>
                 } else { <span class="turn" /> }
-                <i class="swatch" style={format!("background:rgb({r} {g} {b})")} />
+                { swatch(&row.group) }
                 <span class="label" title={row.group.label.clone()}>{ site_label(&row.group.label) }</span>
+                if row.joined > 1 {
+                    <button type="button" class="plain" tabindex="-1" title="Show each of them (Shift →)" onclick={apart}>{ format!("{} frames", row.joined) }</button>
+                }
                 if let Some(search) = row.group.search.as_ref().filter(|_| props.is_chosen) {
                     <button type="button" class="plain" title="Search for allocations with this on the stack, in all views" onclick={tell(&props.on_search, search)}>{ "search" }</button>
                 }
@@ -267,6 +289,13 @@ fn Row(props: &RowProps) -> Html {
             { numbers(props.weight, &row.total, &row.own, props.whole, props.has_search) }
         </div>
     }
+}
+
+/// The colour of a row, if it has a meaning here.
+pub(super) fn swatch(group: &ListedGroup) -> Html {
+    group.fill.map_or_else(Html::default, |[r, g, b]| {
+        html! { <i class="swatch" style={format!("background:rgb({r} {g} {b})")} /> }
+    })
 }
 
 /// The numbers of a row: total, share, self, count, matches.

@@ -13,9 +13,9 @@ use crate::components::copy_button::CopyButton;
 use crate::components::hooks::{use_answer, use_system_is_dark};
 use crate::components::icons::{Glyph, Icon};
 use crate::engine::Session;
-use crate::protocol::Ask;
 use crate::protocol::views::export::{Answer, Question};
-use crate::protocol::views::graph;
+use crate::protocol::views::{flame, graph};
+use crate::protocol::{Ask, ColourBy, ThemeName};
 use crate::state::{OpenFile, OpenGraphs, State, permalink, sentences};
 use vramscope_view::display;
 
@@ -111,7 +111,7 @@ fn Items(props: &ShareMenuProps) -> Html {
             <h3>{ "What is seen" }</h3>
             { item("Picture (PNG)", if *png_failed { "the browser could not make it" } else { "with axes and texts, for documents" }, Some(on_png)) }
             { item("Picture (SVG)", "text stays text; opens in drawing programs", Some(on_svg)) }
-            if let Some(file) = file { <SnapshotItems file={file.clone()} session={session.clone()} {name} /> }
+            if let Some(file) = file { <SnapshotItems file={file.clone()} session={session.clone()} name={name.clone()} flame={state.flame()} /> }
             if let Some(graphs) = state.tab().and_then(|tab| tab.graphs()) {
                 <h3>{ "Numbers" }</h3>
                 { item("Memory by step (CSV)", &steps_text(graphs), Some(on_steps(graphs, session))) }
@@ -126,6 +126,8 @@ struct SnapshotItemsProps {
     session: Session,
     /// The start of file names.
     name: AttrValue,
+    /// The flame graph that is shown.
+    flame: Option<(flame::About, flame::TreeKind)>,
 }
 
 /// The exports of a snapshot.
@@ -135,6 +137,7 @@ fn SnapshotItems(props: &SnapshotItemsProps) -> Html {
         file,
         session,
         name,
+        flame,
     } = props;
     let Some((facts, view)) = file.facts().zip(file.view()) else {
         return html! { <p class="muted">{ "This file has nothing else." }</p> };
@@ -170,14 +173,36 @@ fn SnapshotItems(props: &SnapshotItemsProps) -> Html {
         let name = format!("{name}.events-{}-{to}.pickle", from + 1);
         fetch(session, question, name, "application/octet-stream")
     });
+    let folded = flame.as_ref().map(|of| on_folded(of, session, name));
     html! {
         <>
             <h3>{ "Numbers" }</h3>
+            if folded.is_some() { { item("Folded stacks", "of the flame graph, for other programs that draw them", folded) } }
             { item("Memory over time (CSV)", &of_what(moments, facts.events), Some(on_curves)) }
             <h3>{ "A part of the file" }</h3>
             { item("Selected range as a snapshot", &cut_text(moments, size_bytes), on_cut) }
         </>
     }
+}
+
+/// Saves the flame graph's stacks as lines of text.
+fn on_folded(
+    (about, tree): &(flame::About, flame::TreeKind),
+    session: &Session,
+    name: &str,
+) -> Callback<MouseEvent> {
+    let question = flame::Question {
+        about: about.clone(),
+        theme: ThemeName::default(),
+        colour_by: ColourBy::default(),
+        wanted: flame::TreeQuestion::Folded { tree: tree.clone() },
+    };
+    fetch(
+        session,
+        question,
+        format!("{name}.folded.txt"),
+        "text/plain",
+    )
 }
 
 fn link_item(link: String, has_source: bool) -> Html {

@@ -8,15 +8,16 @@ use vramscope_core::analysis::code::call_tree::Sums;
 pub use vramscope_core::analysis::code::frame_groups::{Fold, FrameGrouping};
 pub use vramscope_core::analysis::code::tree_kind::{FunctionOrder, TreeKind};
 pub use vramscope_core::analysis::time::selection::{Selection, Weight};
+use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::colour::Rgb;
 pub use vramscope_view::flame::{FlameScene, NodeKey};
 
 use super::filter::FilterText;
-use crate::protocol::ThemeName;
+use crate::protocol::{ColourBy, ThemeName};
 
 /// The allocations of a tree, their sums, and the naming of frames.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct About {
     pub device: DeviceIndex,
     pub selection: Selection,
@@ -30,10 +31,22 @@ pub struct About {
     pub filter: Option<FilterText>,
 }
 
+/// A box of a flame graph.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct BoxOf {
+    pub about: About,
+    pub tree: TreeKind,
+    /// The node that fills the graph's width.
+    pub focus: NodeKey,
+    pub key: NodeKey,
+}
+
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Question {
     pub about: About,
     pub theme: ThemeName,
+    /// What colours stand for.
+    pub colour_by: ColourBy,
     pub wanted: TreeQuestion,
 }
 
@@ -45,6 +58,8 @@ pub enum TreeQuestion {
     Picture {
         tree: TreeKind,
         focus: NodeKey,
+        /// The allocation whose path is marked.
+        marked: Option<AllocationId>,
         /// Width of the picture, css px.
         width_px: f64,
     },
@@ -53,6 +68,8 @@ pub enum TreeQuestion {
         tree: TreeKind,
         /// The open rows; `None` = those on the heaviest path.
         open: Option<Vec<NodeKey>>,
+        /// The chains whose frames are rows of their own, by any of their nodes.
+        apart: Vec<NodeKey>,
         /// The first row to list, from 0.
         first: u32,
         /// The most rows to list.
@@ -72,12 +89,25 @@ pub enum TreeQuestion {
     },
 }
 
+impl TreeQuestion {
+    /// The tree that is asked about; `None` for the list of functions.
+    #[must_use]
+    pub fn tree(&self) -> Option<&TreeKind> {
+        match self {
+            Self::Picture { tree, .. } | Self::Rows { tree, .. } | Self::Folded { tree } => {
+                Some(tree)
+            }
+            Self::Functions { .. } => None,
+        }
+    }
+}
+
 /// A group of frames in a list.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ListedGroup {
     pub label: String,
-    /// Its colour in the picture.
-    pub fill: Rgb,
+    /// The colour of its code; `None` where colours stand for something else.
+    pub fill: Option<Rgb>,
     /// Whether it names code.
     pub is_code: bool,
     /// The filter that finds the allocations with it on their stacks; `None` if it names no code.
@@ -95,6 +125,10 @@ pub struct TrailStep {
 pub struct TreeRow {
     pub key: NodeKey,
     pub group: ListedGroup,
+    /// The number of frames that the row stands for, at least 1.
+    pub joined: u32,
+    /// Whether the frame belongs to a chain that is apart.
+    pub is_apart: bool,
     /// Levels below the root, from 1.
     pub depth: u32,
     /// Sums of the node and all below it.

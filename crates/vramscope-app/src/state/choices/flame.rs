@@ -3,9 +3,11 @@
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::code::frame_groups::{FoldPatterns, PatternError};
 use vramscope_core::analysis::time::selection::{Selection, Weight};
-use vramscope_view::flame::NodeKey;
+use vramscope_core::model::DeviceIndex;
+use vramscope_view::flame::{NodeKey, Shape};
 
-use crate::protocol::views::flame::{Fold, FrameGrouping, FunctionOrder};
+use crate::protocol::views::filter::FilterText;
+use crate::protocol::views::flame::{About, Fold, FrameGrouping, FunctionOrder, TreeKind};
 use crate::state::selected::Places;
 
 /// The allocations of the flame graph.
@@ -64,6 +66,18 @@ pub enum FlameForm {
     Sandwich,
 }
 
+impl FlameForm {
+    /// The direction in which boxes grow; `None` for lists.
+    #[must_use]
+    pub fn shape(self) -> Option<Shape> {
+        match self {
+            Self::Icicle => Some(Shape::Icicle),
+            Self::Flame => Some(Shape::Flame),
+            Self::Tree | Self::Sandwich => None,
+        }
+    }
+}
+
 /// The choices in the flame graph, kept in the address.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -87,6 +101,35 @@ pub struct FlameChoices {
 }
 
 impl FlameChoices {
+    /// What trees of these allocations are about.
+    #[must_use]
+    pub fn about(
+        &self,
+        device: DeviceIndex,
+        filter: Option<FilterText>,
+        selection: Selection,
+    ) -> About {
+        About {
+            device,
+            selection,
+            weight: self.weight,
+            grouping: self.grouping,
+            fold: self.fold,
+            patterns: self.patterns.clone(),
+            filter,
+        }
+    }
+
+    /// The tree of the graph and the table.
+    #[must_use]
+    pub fn tree(&self) -> TreeKind {
+        if self.inverted {
+            TreeKind::BottomUp
+        } else {
+            TreeKind::TopDown
+        }
+    }
+
     /// The fault of the patterns, as a sentence; `None` if they can be used.
     #[must_use]
     pub fn pattern_error(&self) -> Option<PatternError> {

@@ -1,73 +1,46 @@
 //! Answers to [`protocol::views::flame`](crate::protocol::views::flame).
-//!
-//! Keeps the groups, paths and trees of the last question, as the next one mostly needs the same. Moving the cursor
-//! makes new sums and trees; focusing and scrolling make nothing.
 
 use std::collections::HashSet;
-use std::rc::Rc;
 
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::code::call_tree::{
-    CallTree, FunctionTotal, Paths, StackSums, TreeOptions, folded, functions,
-};
-use vramscope_core::analysis::code::frame_groups::{
-    FoldPatterns, FrameGroups, GroupId, GroupOptions, GroupTable,
-};
+use vramscope_core::analysis::code::call_tree::{Chains, folded};
+use vramscope_core::analysis::code::frame_groups::{GroupId, GroupTable};
 use vramscope_core::analysis::code::frames::FrameClass;
 use vramscope_core::analysis::code::tree_kind::group_of;
 use vramscope_core::analysis::search::filter::rows;
-use vramscope_view::flame::{FlameScene, GroupColours, NodeKey, NodeKeys, heavy_path, open_rows};
-use vramscope_view::theme::Theme;
-
-use super::super::document::Document;
-use crate::protocol::views::flame::{
-    About, Answer, Fold, FrameGrouping, FunctionOrder, FunctionRow, ListedGroup, Question,
-    TrailStep, TreeAnswer, TreeKind, TreeQuestion, TreeRow,
+use vramscope_view::flame::{
+    BoxColours, Faces, FlameScene, GroupColours, Mixes, NodeKey, Shown, heavy_path, open_rows,
 };
-use crate::protocol::{Extra, ThemeName};
+
+use super::super::colours::Colours;
+use super::super::document::{Device, Document};
+use super::super::flame_trees::{FrameNames, SelectedPaths, Tree};
+use crate::protocol::views::flame::{
+    Answer, FunctionOrder, FunctionRow, ListedGroup, Question, TrailStep, TreeAnswer, TreeQuestion,
+    TreeRow,
+};
+use crate::protocol::{ColourBy, Extra};
 
 /// The most rows of one answer: more than a screen has.
 const MOST_ROWS: u32 = 1_000;
-/// The most trees kept: two of a sandwich, one of the table, one of the picture.
-const KEPT_TREES: usize = 4;
-
-/// The data kept from one question to the next.
-#[derive(Default)]
-pub(super) struct Cache {
-    groups: Option<Groups>,
-    paths: Option<SelectedPaths>,
-}
-
-/// The answer with its attachment; `None` if there is no such device.
-pub(super) fn answer(
-    question: &Question,
-    document: &Document,
-    cache: &mut Cache,
-) -> Option<(Answer, Extra)> {
-    cache.answer(document, question)
-}
-
-/// The groups of frames, by which trees are built.
-struct Groups {
-    asked: (FrameGrouping, Fold, String),
-    table: GroupTable,
-    of_frame: FrameGroups,
-    colours: Option<(ThemeName, GroupColours)>,
-}
 
 /// Looks up names, colours and filters of groups.
 struct GroupLookup<'a> {
     snapshot: &'a Snapshot,
-    groups: &'a Groups,
-    table: &'a GroupTable,
+    names: &'a FrameNames,
     colours: &'a GroupColours,
+    is_by_code: bool,
 }
 
 impl GroupLookup<'_> {
+    fn table(&self) -> &GroupTable {
+        &self.names.table
+    }
+
     fn listed(&self, group: GroupId) -> ListedGroup {
         ListedGroup {
-            label: self.table.get(group).label.clone(),
-            fill: self.colours.get(group),
+            label: self.table().get(group).label.clone(),
+            fill: self.is_by_code.then(|| self.colours.get(group)),
             is_code: group.is_code(),
             search: self.search(group),
         }
@@ -75,260 +48,230 @@ impl GroupLookup<'_> {
 
     /// The filter that finds the allocations with a group on their stacks; `None` if it names no code.
     fn search(&self, group: GroupId) -> Option<String> {
-        let (grouping, ..) = self.groups.asked;
-        let groups = (self.table, &self.groups.of_frame);
+        let groups = (&self.names.table, &self.names.of_frame);
+        let grouping = self.names.grouping();
         let filter = rows::of_group(self.snapshot, groups, grouping, group);
         filter.map(|filter| filter.to_string())
     }
 }
 
-/// The call paths of the selected allocations, with the trees and lists made of them.
-struct SelectedPaths {
-    about: About,
-    paths: Paths,
-    trees: Vec<(TreeKind, Rc<Tree>)>,
-    functions: Option<Vec<FunctionTotal>>,
+/// The answer with its attachment; `None` if there is no such device.
+pub(super) fn answer(
+    question: &Question,
+    document: &Document,
+    colours: &mut Colours,
+) -> Option<(Answer, Extra)> {
+    let about = &question.about;
+    let device = document.device(about.device)?;
+    let mut trees = document.flame.borrow_mut();
+    let (names, selected) = trees.prepare(document, device, about)?;
+    let code = names.colours(document, question.theme);
+    let lookup = GroupLookup {
+        snapshot: &document.snapshot,
+        names,
+        colours: &code,
+        is_by_code: question.colour_by == ColourBy::CallSite,
+    };
+    let tree = question.wanted.tree();
+    let tree = tree.map(|kind| selected.tree(kind, &names.table));
+    let mixes = tree
+        .as_ref()
+        .and_then(|tree| selected.mixes(tree, device, question, colours));
+    let whole = selected.paths.total();
+    let (total, cut_paths) = tree
+        .as_ref()
+        .map_or((whole, 0), |tree| (tree.tree.total[0], tree.tree.cut_paths));
+    let cut = selected.paths.cut() + cut_paths;
+    let of = (tree.as_deref(), mixes.as_deref());
+    let (tree, extra) = part(&question.wanted, of, &lookup, (device, selected))?;
+    let answer = Answer {
+        total,
+        whole,
+        cut,
+        tree,
+    };
+    Some((answer, extra))
 }
 
-struct Tree {
-    tree: CallTree,
-    keys: NodeKeys,
-    callers_below: bool,
-}
-
-impl Cache {
-    fn answer(&mut self, document: &Document, question: &Question) -> Option<(Answer, Extra)> {
-        let about = &question.about;
-        self.group(document, about);
-        self.colour(document, question.theme);
-        self.select(document, about)?;
-        let (groups, selected) = self.groups.as_ref().zip(self.paths.as_mut())?;
-        let groups = GroupLookup {
-            snapshot: &document.snapshot,
-            groups,
-            table: &groups.table,
-            colours: &groups.colours.as_ref()?.1,
-        };
-        let whole = selected.paths.total();
-        let mut cut = selected.paths.cut();
-        let mut total = whole;
-        let mut of_tree = |selected: &mut SelectedPaths, kind: &TreeKind| {
-            let tree = selected.tree(kind, groups.table);
-            total = tree.tree.total[0];
-            cut += tree.tree.cut_paths;
-            tree
-        };
-        let mut extra = Extra::Nothing;
-        let tree = match &question.wanted {
-            TreeQuestion::Folded { tree } => {
-                let text = folded(&of_tree(selected, tree).tree, groups.table);
-                extra = text.map_or(Extra::Nothing, |text| Extra::Bytes(text.into_bytes()));
-                TreeAnswer::Folded
-            }
-            TreeQuestion::Picture {
-                tree,
-                focus,
-                width_px,
-            } => of_tree(selected, tree).picture(&groups, *focus, *width_px),
-            TreeQuestion::Rows {
-                tree,
-                open,
-                first,
-                count,
-            } => of_tree(selected, tree).rows(&groups, open.as_deref(), (*first, *count)),
+/// The part that is asked for; `None` without the tree that it is of.
+fn part(
+    wanted: &TreeQuestion,
+    (tree, mixes): (Option<&Tree>, Option<&Mixes>),
+    groups: &GroupLookup<'_>,
+    (device, selected): (Device<'_>, &mut SelectedPaths),
+) -> Option<(TreeAnswer, Extra)> {
+    let mut extra = Extra::Nothing;
+    let answer = match (wanted, tree) {
+        (
             TreeQuestion::Functions {
                 order,
                 first,
                 count,
                 function,
-            } => selected.functions(&groups, *order, (*first, *count), function.as_deref()),
-        };
-        let answer = Answer {
-            total,
-            whole,
-            cut,
-            tree,
-        };
-        Some((answer, extra))
-    }
-
-    fn group(&mut self, document: &Document, about: &About) {
-        let asked = (about.grouping, about.fold, about.patterns.clone());
-        if self
-            .groups
-            .as_ref()
-            .is_some_and(|known| known.asked == asked)
-        {
-            return;
+            },
+            _,
+        ) => {
+            let rows = (*first, *count);
+            list(selected, groups, *order, rows, function.as_deref())
         }
-        // Ids of groups belong to one table, so everything made with the old table goes.
-        self.paths = None;
-        let mut table = GroupTable::default();
-        let options = GroupOptions {
-            grouping: about.grouping,
-            fold: about.fold,
-            patterns: FoldPatterns::parse(&about.patterns).unwrap_or_default(),
-        };
-        let classes = document.classes();
-        let of_frame = FrameGroups::of(&document.snapshot, classes, &options, &mut table)
-            .with_operators(document.call_sites().operators(), &mut table);
-        self.groups = Some(Groups {
-            asked,
-            table,
-            of_frame,
-            colours: None,
-        });
-    }
-
-    fn colour(&mut self, document: &Document, theme: ThemeName) {
-        let Some(groups) = &mut self.groups else {
-            return;
-        };
-        if groups
-            .colours
-            .as_ref()
-            .is_some_and(|known| known.0 == theme)
-        {
-            return;
+        (_, None) => return None,
+        (TreeQuestion::Folded { .. }, Some(tree)) => {
+            let text = folded(&tree.tree, groups.table());
+            extra = text.map_or(Extra::Nothing, |text| Extra::Bytes(text.into_bytes()));
+            TreeAnswer::Folded
         }
-        let sites = document.call_sites().sites();
-        let sites: HashSet<&str> = sites.iter().map(|site| site.label.as_str()).collect();
-        let is_call_site = |label: &str| sites.contains(label);
-        let colours = GroupColours::of(
-            &groups.table,
-            &Theme::of(theme),
-            document.leaders(),
-            is_call_site,
-        );
-        groups.colours = Some((theme, colours));
-    }
-
-    fn select(&mut self, document: &Document, about: &About) -> Option<()> {
-        if self
-            .paths
-            .as_ref()
-            .is_some_and(|known| known.about == *about)
-        {
-            return Some(());
+        (
+            TreeQuestion::Picture {
+                focus,
+                marked,
+                width_px,
+                ..
+            },
+            Some(tree),
+        ) => {
+            let marked = marked.and_then(|id| tree.leaf(device, &selected.paths, id));
+            let shown = (*focus, marked, *width_px);
+            picture(tree, groups, mixes, shown)
         }
-        let device = document.device(about.device)?;
-        let matches = document.matches(device, about.filter.as_ref());
-        let options = TreeOptions {
-            selection: about.selection,
-            weight: about.weight,
-            only: None,
-            matches: matches.as_deref(),
-        };
-        let snapshot = &document.snapshot;
-        let sums = StackSums::of(snapshot, device.history, document.call_sites(), &options);
-        let groups = &self.groups.as_ref()?.of_frame;
-        self.paths = Some(SelectedPaths {
-            about: about.clone(),
-            paths: Paths::of(snapshot, groups, &sums),
-            trees: Vec::new(),
-            functions: None,
-        });
-        Some(())
+        (
+            TreeQuestion::Rows {
+                open,
+                apart,
+                first,
+                count,
+                ..
+            },
+            Some(tree),
+        ) => {
+            let lists = (open.as_deref(), &apart[..]);
+            rows_of(tree, groups, mixes, lists, (*first, *count))
+        }
+    };
+    Some((answer, extra))
+}
+
+fn list(
+    selected: &mut SelectedPaths,
+    groups: &GroupLookup<'_>,
+    order: FunctionOrder,
+    (first, count): (u32, u32),
+    function: Option<&str>,
+) -> TreeAnswer {
+    let all = selected.functions();
+    order.sort(all);
+    let rows = window(all, first, count).iter().map(|row| FunctionRow {
+        group: groups.listed(row.group),
+        is_user: groups.table().get(row.group).class == FrameClass::User,
+        total: row.total,
+        own: row.own,
+    });
+    TreeAnswer::Functions {
+        first,
+        rows: rows.collect(),
+        all_rows: all.len() as u32,
+        search: function.and_then(|label| groups.search(group_of(groups.table(), label))),
     }
 }
 
-impl SelectedPaths {
-    fn tree(&mut self, kind: &TreeKind, table: &GroupTable) -> Rc<Tree> {
-        if let Some(place) = self.trees.iter().position(|(known, _)| known == kind) {
-            let known = self.trees.remove(place);
-            self.trees.push(known);
-        } else {
-            let tree = kind.tree(&self.paths, table);
-            let keys = NodeKeys::of(&tree, table);
-            if self.trees.len() == KEPT_TREES {
-                self.trees.remove(0);
-            }
-            let made = Tree {
-                tree,
-                keys,
-                callers_below: kind.callers_below(),
-            };
-            self.trees.push((kind.clone(), Rc::new(made)));
-        }
-        // Both branches have put it last, as the most recently used.
-        self.trees[self.trees.len() - 1].1.clone()
-    }
-
-    fn functions(
-        &mut self,
-        groups: &GroupLookup<'_>,
-        order: FunctionOrder,
-        (first, count): (u32, u32),
-        function: Option<&str>,
-    ) -> TreeAnswer {
-        let all = self.functions.get_or_insert_with(|| functions(&self.paths));
-        order.sort(all);
-        let rows = window(all, first, count).iter().map(|row| FunctionRow {
-            group: groups.listed(row.group),
-            is_user: groups.table.get(row.group).class == FrameClass::User,
-            total: row.total,
-            own: row.own,
-        });
-        TreeAnswer::Functions {
-            first,
-            rows: rows.collect(),
-            all_rows: all.len() as u32,
-            search: function.and_then(|label| groups.search(group_of(groups.table, label))),
-        }
+fn picture(
+    of: &Tree,
+    groups: &GroupLookup<'_>,
+    mixes: Option<&Mixes>,
+    (focus, marked, width_px): (NodeKey, Option<u32>, f64),
+) -> TreeAnswer {
+    let Tree { tree, keys, .. } = of;
+    let focus = keys.node(focus).unwrap_or(0);
+    let colours = BoxColours {
+        code: groups.colours,
+        mixes,
+    };
+    let shown = Shown {
+        focus,
+        marked,
+        width_px,
+    };
+    let scene = FlameScene::new(
+        (tree, of.callers_below),
+        keys,
+        groups.table(),
+        colours,
+        shown,
+    );
+    let above = scene.cells.iter().take_while(|cell| cell.is_above);
+    let above = above.filter_map(|cell| keys.node(cell.key));
+    let step = |node: u32| TrailStep {
+        key: keys.key(node),
+        group: groups.listed(tree.group[node as usize]),
+    };
+    TreeAnswer::Picture {
+        trail: above.chain([focus]).map(step).collect(),
+        scene,
+        focus: tree.total[focus as usize],
     }
 }
 
-impl Tree {
-    fn picture(&self, groups: &GroupLookup<'_>, focus: NodeKey, width_px: f64) -> TreeAnswer {
-        let Self { tree, keys, .. } = self;
-        let focus = keys.node(focus).unwrap_or(0);
-        let of = (tree, self.callers_below);
-        let scene = FlameScene::new(of, keys, groups.table, groups.colours, focus, width_px);
-        let above = scene.cells.iter().take_while(|cell| cell.is_above);
-        let above = above.filter_map(|cell| keys.node(cell.key));
-        let step = |node: u32| TrailStep {
-            key: keys.key(node),
-            group: groups.listed(tree.group[node as usize]),
-        };
-        TreeAnswer::Picture {
-            trail: above.chain([focus]).map(step).collect(),
-            scene,
-            focus: tree.total[focus as usize],
+/// Rows of the tree with each chain as one, but those that are apart, whose frames are all open.
+fn rows_of(
+    of: &Tree,
+    groups: &GroupLookup<'_>,
+    mixes: Option<&Mixes>,
+    (open, apart): (Option<&[NodeKey]>, &[NodeKey]),
+    (first, count): (u32, u32),
+) -> TreeAnswer {
+    let keys = &of.keys;
+    let joined = Chains::of(&of.tree, of.callers_below, &[]);
+    let apart: Vec<u32> = apart.iter().filter_map(|&key| keys.node(key)).collect();
+    let chains = Chains::of(&of.tree, of.callers_below, &apart);
+    let tree = &chains.tree;
+    let colours = BoxColours {
+        code: groups.colours,
+        mixes,
+    };
+    let faces = Faces::of(&chains, groups.table(), colours);
+    let open: HashSet<u32> = match open {
+        Some(open) => {
+            let nodes = open.iter().filter_map(|&key| keys.node(key));
+            nodes.map(|node| chains.of_node[node as usize]).collect()
         }
-    }
-
-    fn rows(
-        &self,
-        groups: &GroupLookup<'_>,
-        open: Option<&[NodeKey]>,
-        (first, count): (u32, u32),
-    ) -> TreeAnswer {
-        let Self { tree, keys, .. } = self;
-        let open: HashSet<u32> = match open {
-            Some(open) => open.iter().filter_map(|&key| keys.node(key)).collect(),
-            None => heavy_path(tree).into_iter().collect(),
-        };
-        let nodes = open_rows(tree, |node| open.contains(&node));
-        let rows = window(&nodes, first, count).iter().map(|&node| {
-            let at = node as usize;
-            TreeRow {
-                key: keys.key(node),
-                group: groups.listed(tree.group[at]),
-                depth: tree.depth[at],
-                total: tree.total[at],
-                own: tree.own[at],
-                has_children: tree.end[at] > node + 1,
-                is_open: open.contains(&node),
-            }
-        });
-        let mut opened: Vec<u32> = open.iter().copied().collect();
-        opened.sort_unstable();
-        TreeAnswer::Rows {
-            all_rows: nodes.len() as u32,
-            first,
-            rows: rows.collect(),
-            open: opened.into_iter().map(|node| keys.key(node)).collect(),
+        None => heavy_path(tree).into_iter().collect(),
+    };
+    let is_of_chain = |row: u32| {
+        let whole = joined.of_node[chains.named[row as usize] as usize];
+        joined.lengths[whole as usize] > 1 && chains.lengths[row as usize] == 1
+    };
+    let is_last = |row: u32| {
+        let node = chains.named[row as usize];
+        joined.named[joined.of_node[node as usize] as usize] == node
+    };
+    let is_open = |row: u32| open.contains(&row) || (is_of_chain(row) && !is_last(row));
+    let nodes = open_rows(tree, is_open);
+    let rows = window(&nodes, first, count).iter().map(|&row| {
+        let at = row as usize;
+        let listed = groups.listed(tree.group[at]);
+        TreeRow {
+            key: keys.key(chains.named[at]),
+            group: ListedGroup {
+                label: faces.label(row),
+                fill: Some(faces.fill(row)),
+                ..listed
+            },
+            joined: chains.lengths[at],
+            is_apart: is_of_chain(row),
+            depth: tree.depth[at],
+            total: tree.total[at],
+            own: tree.own[at],
+            has_children: tree.end[at] > row + 1,
+            is_open: is_open(row),
         }
+    });
+    let mut opened: Vec<u32> = open.iter().copied().collect();
+    opened.sort_unstable();
+    let key = |row: u32| keys.key(chains.named[row as usize]);
+    TreeAnswer::Rows {
+        all_rows: nodes.len() as u32,
+        first,
+        rows: rows.collect(),
+        open: opened.into_iter().map(key).collect(),
     }
 }
 
@@ -341,6 +284,8 @@ fn window<T>(rows: &[T], first: u32, count: u32) -> &[T] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::views::flame::{About, BoxOf, Fold, FrameGrouping, TreeKind};
+    use crate::protocol::{Look, ThemeName};
     use vramscope_core::analysis::time::selection::{Selection, Weight};
 
     const FILE: &str = r#"{"segments": [], "device_traces": [[
@@ -351,8 +296,8 @@ mod tests {
             {"name": "main", "filename": "/me/run/train.py", "line": 3}]},
         {"action": "alloc", "addr": 3, "size": 1, "stream": 0, "frames": []}]]}"#;
 
-    fn ask(cache: &mut Cache, document: &Document, moment: u32, wanted: TreeQuestion) -> Answer {
-        let question = Question {
+    fn question(moment: u32, wanted: TreeQuestion) -> Question {
+        Question {
             about: About {
                 device: 0,
                 selection: Selection::LiveAt(moment),
@@ -363,21 +308,28 @@ mod tests {
                 filter: None,
             },
             theme: ThemeName::Light,
+            colour_by: ColourBy::CallSite,
             wanted,
-        };
-        answer(&question, document, cache).unwrap().0
+        }
+    }
+
+    fn ask(document: &Document, moment: u32, wanted: TreeQuestion) -> Answer {
+        let question = question(moment, wanted);
+        answer(&question, document, &mut Colours::default())
+            .unwrap()
+            .0
     }
 
     #[test]
     fn pictures_rows_and_functions_are_of_one_tree() {
         let document = Document::new(vramscope_core::decode(FILE.as_bytes()).unwrap());
-        let mut cache = Cache::default();
         let picture = |focus| TreeQuestion::Picture {
             tree: TreeKind::TopDown,
             focus,
+            marked: None,
             width_px: 100.0,
         };
-        let whole = ask(&mut cache, &document, 3, picture(NodeKey::ROOT));
+        let whole = ask(&document, 3, picture(NodeKey::ROOT));
         assert_eq!((whole.whole.weight, whole.total.weight), (13, 13));
         let TreeAnswer::Picture { scene, trail, .. } = whole.tree else {
             panic!("no picture");
@@ -388,7 +340,7 @@ mod tests {
         assert_eq!(trail.len(), 1);
 
         // The focus is the same node at another moment.
-        let focused = ask(&mut cache, &document, 1, picture(scene.cells[1].key));
+        let focused = ask(&document, 1, picture(scene.cells[1].key));
         let TreeAnswer::Picture { trail, focus, .. } = focused.tree else {
             panic!("no picture");
         };
@@ -397,11 +349,11 @@ mod tests {
         let rows = TreeQuestion::Rows {
             tree: TreeKind::BottomUp,
             open: None,
+            apart: Vec::new(),
             first: 1,
             count: 1,
         };
-        let TreeAnswer::Rows { all_rows, rows, .. } = ask(&mut cache, &document, 3, rows).tree
-        else {
+        let TreeAnswer::Rows { all_rows, rows, .. } = ask(&document, 3, rows).tree else {
             panic!("no rows");
         };
         assert_eq!(
@@ -415,8 +367,7 @@ mod tests {
             function: Some(main.to_owned()),
             count: 9,
         };
-        let TreeAnswer::Functions { rows, .. } = ask(&mut cache, &document, 3, functions).tree
-        else {
+        let TreeAnswer::Functions { rows, .. } = ask(&document, 3, functions).tree else {
             panic!("no functions");
         };
         let own: Vec<(&str, u64)> = rows
@@ -429,7 +380,6 @@ mod tests {
     #[test]
     fn what_is_no_code_can_be_asked_about_too() {
         let document = Document::new(vramscope_core::decode(FILE.as_bytes()).unwrap());
-        let mut cache = Cache::default();
         for (label, bytes) in [
             ("no stack recorded", 1),
             ("run/train.py main", 12),
@@ -438,9 +388,108 @@ mod tests {
             let wanted = TreeQuestion::Picture {
                 tree: TreeKind::Callees(label.to_owned()),
                 focus: NodeKey::ROOT,
+                marked: None,
                 width_px: 100.0,
             };
-            assert_eq!(ask(&mut cache, &document, 3, wanted).total.weight, bytes);
+            assert_eq!(ask(&document, 3, wanted).total.weight, bytes);
         }
+    }
+
+    const FIXTURE: &[u8] =
+        include_bytes!("../../../../../tests/fixtures/torch-2.15.0/recorded_late.pickle");
+
+    /// What a box lights up is what it counts, and the path of an allocation is marked by the boxes that count it.
+    #[test]
+    fn a_box_has_the_allocations_that_it_counts() {
+        let document = Document::new(vramscope_core::decode(FIXTURE).unwrap());
+        let device = document.devices().next().unwrap();
+        let history = device.history;
+        let live = Selection::LiveAt(history.peak_moment);
+        let first = live.allocations(history).last();
+        for (tree, focus_at) in [
+            (TreeKind::TopDown, 0),
+            (TreeKind::BottomUp, 0),
+            (TreeKind::TopDown, 2),
+        ] {
+            let picture = |focus, colour_by| {
+                let wanted = TreeQuestion::Picture {
+                    tree: tree.clone(),
+                    focus,
+                    marked: first,
+                    width_px: 900.0,
+                };
+                let question = Question {
+                    colour_by,
+                    ..question(history.peak_moment, wanted)
+                };
+                let answered = answer(&question, &document, &mut Colours::default());
+                match answered.unwrap().0.tree {
+                    TreeAnswer::Picture { scene, .. } => scene,
+                    other => panic!("{other:?}"),
+                }
+            };
+            let focus = picture(NodeKey::ROOT, ColourBy::CallSite).cells[focus_at].key;
+            let scene = picture(focus, ColourBy::Size);
+            let mut marked = 0;
+            for cell in scene.cells.iter().filter(|cell| cell.smaller == 0) {
+                let look = Look {
+                    lit: Some(Box::new(BoxOf {
+                        about: question(
+                            history.peak_moment,
+                            TreeQuestion::Folded { tree: tree.clone() },
+                        )
+                        .about,
+                        tree: tree.clone(),
+                        focus,
+                        key: cell.key,
+                    })),
+                    ..Look::default()
+                };
+                let set = document.lit(device, &look).unwrap();
+                let bytes: u64 = set.iter().map(|row| history.allocations.bytes[row]).sum();
+                assert_eq!(
+                    (bytes, set.count() as u64),
+                    (cell.sums.bytes, cell.sums.count),
+                    "{cell:?}"
+                );
+                let is_in = first.is_some_and(|id| set.contains(id.index()));
+                assert_eq!(cell.is_marked, is_in, "{cell:?}");
+                marked += usize::from(is_in);
+                let (_, most) = cell.mostly.as_ref().unwrap();
+                assert!(*most <= cell.sums.weight && *most > 0, "{cell:?}");
+            }
+            assert!(marked > 1 && scene.cells.len() > 3);
+        }
+    }
+
+    #[test]
+    fn chains_are_one_row_until_they_are_apart() {
+        let document = Document::new(vramscope_core::decode(FIXTURE).unwrap());
+        let peak = document.devices().next().unwrap().history.peak_moment;
+        let rows = |open: Option<Vec<NodeKey>>, apart: Vec<NodeKey>| {
+            let wanted = TreeQuestion::Rows {
+                tree: TreeKind::TopDown,
+                open,
+                apart,
+                first: 0,
+                count: 100,
+            };
+            match ask(&document, peak, wanted).tree {
+                TreeAnswer::Rows { rows, open, .. } => (rows, open),
+                other => panic!("{other:?}"),
+            }
+        };
+        let (joined, open) = rows(None, Vec::new());
+        let place = joined.iter().position(|row| row.joined > 1).unwrap();
+        let chain = &joined[place];
+        assert!(joined.iter().all(|row| !row.is_apart));
+        let (apart, _) = rows(Some(open), vec![chain.key]);
+        let frames = chain.joined as usize;
+        assert_eq!(apart.len(), joined.len() + frames - 1);
+        let run = &apart[place..place + frames];
+        assert!(run.iter().all(|row| row.is_apart && row.joined == 1));
+        assert!(run[..frames - 1].iter().all(|row| row.is_open));
+        assert_eq!(run[frames - 1].key, chain.key);
+        assert_eq!(run[0].total, chain.total);
     }
 }

@@ -103,6 +103,7 @@ fn in_seconds(range: &str) -> String {
 fn flame(options: &Options, device: &Device<'_>) -> Result<FlameView, Failure> {
     Ok(FlameView {
         selection: selection(options, device)?,
+        colour_by: colours(options, device, None),
         weight: options.weight.unwrap_or_default().weight(),
         grouping: options.group_by.unwrap_or_default().grouping(),
         fold: options.fold.unwrap_or_default().fold(),

@@ -24,10 +24,12 @@ pub use chains::Chains;
 pub use folded::folded;
 pub use functions::{FunctionTotal, functions};
 pub use paths::Paths;
-pub use stack_sums::{StackSums, TreeOptions};
+pub use stack_sums::{PathKey, StackSums, TreeOptions};
 
 /// Greatest depth; genuine stacks have at most a few hundred frames.
 const MAX_DEPTH: usize = 1024;
+/// No node, in [`CallTree::leaf_of`].
+const NO_NODE: u32 = u32::MAX;
 /// Most nodes of a tree; genuine files make some ten thousand.
 const MAX_NODES: usize = 1 << 20;
 
@@ -69,6 +71,9 @@ pub struct CallTree {
     pub total: Vec<Sums>,
     /// The paths that end at the node.
     pub own: Vec<Sums>,
+    /// By path, the node that counts it as its own; none for paths that the tree leaves out. Empty for a tree of
+    /// [`Chains`].
+    leaf_of: Vec<u32>,
     /// Number of paths cut because the tree was full. They are counted in `own` of their last node.
     pub cut_paths: u64,
 }
@@ -104,8 +109,13 @@ impl CallTree {
     #[must_use]
     pub fn callers(paths: &Paths, group: GroupId) -> Self {
         let mut builder = Builder::new(group);
-        for (path, place, sums) in paths.through(group) {
-            builder.add(path[..place].iter().rev().copied(), sums);
+        for through in paths.through(group) {
+            match through {
+                Some((path, place, sums)) => {
+                    builder.add(path[..place].iter().rev().copied(), sums);
+                }
+                None => builder.leave_out(),
+            }
         }
         builder.finish()
     }
@@ -114,8 +124,11 @@ impl CallTree {
     #[must_use]
     pub fn callees(paths: &Paths, group: GroupId) -> Self {
         let mut builder = Builder::new(group);
-        for (path, place, sums) in paths.through(group) {
-            builder.add(path[place + 1..].iter().copied(), sums);
+        for through in paths.through(group) {
+            match through {
+                Some((path, place, sums)) => builder.add(path[place + 1..].iter().copied(), sums),
+                None => builder.leave_out(),
+            }
         }
         builder.finish()
     }
@@ -141,6 +154,13 @@ impl CallTree {
             next = self.end[child as usize];
             Some(child)
         })
+    }
+
+    /// The node that counts an allocation as its own, by its path; `None` if the tree of `paths` does not count it.
+    #[must_use]
+    pub fn leaf(&self, paths: &Paths, key: PathKey) -> Option<u32> {
+        let leaf = *self.leaf_of.get(paths.place(key)?)?;
+        (leaf != NO_NODE).then_some(leaf)
     }
 
     /// The groups from below the root to a node.
@@ -177,6 +197,7 @@ struct Builder {
     parent: Vec<u32>,
     own: Vec<Sums>,
     child: HashMap<(u32, GroupId), u32, RandomState>,
+    leaf_of: Vec<u32>,
     cut_paths: u64,
 }
 
@@ -187,6 +208,7 @@ impl Builder {
             parent: vec![0],
             own: vec![Sums::default()],
             child: HashMap::default(),
+            leaf_of: Vec::new(),
             cut_paths: 0,
         }
     }
@@ -212,6 +234,11 @@ impl Builder {
             node = next;
         }
         self.own[node as usize].add(sums);
+        self.leaf_of.push(node);
+    }
+
+    fn leave_out(&mut self) {
+        self.leaf_of.push(NO_NODE);
     }
 
     fn finish(self) -> CallTree {
@@ -280,6 +307,11 @@ impl Builder {
             end,
             total: old().map(|old| total[old]).collect(),
             own: old().map(|old| self.own[old]).collect(),
+            leaf_of: self
+                .leaf_of
+                .iter()
+                .map(|&old| place.get(old as usize).copied().unwrap_or(NO_NODE))
+                .collect(),
             cut_paths: self.cut_paths,
         }
     }

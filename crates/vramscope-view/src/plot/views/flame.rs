@@ -7,12 +7,14 @@ use vramscope_core::analysis::code::call_tree::{CallTree, Paths, StackSums, Tree
 use vramscope_core::analysis::code::frame_groups::{
     Fold, FoldPatterns, FrameGrouping, FrameGroups, GroupOptions, GroupTable,
 };
+use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::time::selection::{Selection, Weight};
 use vramscope_core::units::{Bytes, Count};
 
-use super::{Format, Sheet, Subject, selection_words};
-use crate::colour::Leaders;
-use crate::flame::{GroupColours, NodeKey, NodeKeys, Shape, weight_text};
+use super::{Format, Sheet, Subject, legend_lines, selection_words};
+use crate::colour::{ColourMode, Leaders};
+use crate::flame::{BoxColours, GroupColours, Mixes, NodeKey, NodeKeys, Shape, weight_text};
+use crate::groups::Groups;
 use crate::plot::{FlamePlot, Legend, Plot, PlotError};
 use crate::theme::Theme;
 
@@ -21,6 +23,8 @@ use crate::theme::Theme;
 pub struct FlameView {
     /// Selected allocations.
     pub selection: Selection,
+    /// Meaning of a box's colour: that of most of its allocations, or of its code by call site.
+    pub colour_by: ColourMode,
     /// Meaning of a box's width.
     pub weight: Weight,
     /// Property by which frames are merged.
@@ -45,33 +49,27 @@ pub(super) fn file(
     format: Format,
 ) -> Result<Vec<u8>, PlotError> {
     let device = subject.device;
-    let (snapshot, recording) = (device.snapshot(), device.recording);
-    let mut table = GroupTable::default();
-    let options = GroupOptions {
-        grouping: view.grouping,
-        fold: view.fold,
-        patterns: FoldPatterns::parse(&view.patterns).unwrap_or_default(),
-    };
-    let of_frame = FrameGroups::of(snapshot, recording.classes(), &options, &mut table)
-        .with_operators(device.call_sites().operators(), &mut table);
     let options = TreeOptions {
         selection: view.selection,
         weight: view.weight,
         only: None,
         matches: subject.found(),
     };
-    let sums = StackSums::of(snapshot, device.history, device.call_sites(), &options);
-    let paths = Paths::of(snapshot, &of_frame, &sums);
+    let (table, paths) = paths(view, device, &options);
     let tree = if view.is_inverted {
         CallTree::bottom_up(&paths)
     } else {
         CallTree::top_down(&paths)
     };
-    let sites = device.call_sites().sites().iter();
-    let sites: HashSet<&str> = sites.map(|site| site.label.as_str()).collect();
-    let leaders = Leaders::of_sites(recording);
-    let theme = Theme::of(sheet.theme);
-    let colours = GroupColours::of(&table, &theme, &leaders, |label| sites.contains(label));
+    let (colours, groups) = colours(view, device, &table, &Theme::of(sheet.theme));
+    let mixes = groups.as_ref();
+    let mixes = mixes.map(|groups| Mixes::of((&tree, &paths), device, &options, groups));
+    let legend = groups.as_ref().map(|groups| {
+        let rows = view.selection.allocations(device.history).map(|id| id.0);
+        let totals = groups.totals(&device.history.allocations.bytes, rows);
+        legend_lines(groups, &totals)
+    });
+    let legend_title = format!("of most of a box, by {}", view.colour_by.word());
     let keys = NodeKeys::of(&tree, &table);
     let focus = keys.node(view.focus).unwrap_or(0);
     let mut subtitle = subtitle(view, subject, &paths);
@@ -87,18 +85,60 @@ pub(super) fn file(
         } else {
             ""
         },
-        legend: Legend::default(),
+        legend: match &legend {
+            Some(lines) => Legend {
+                title: &legend_title,
+                lines,
+            },
+            None => Legend::default(),
+        },
         content: FlamePlot {
             tree: &tree,
             table: &table,
             keys: &keys,
-            colours: &colours,
+            colours: BoxColours {
+                code: &colours,
+                mixes: mixes.as_ref(),
+            },
             callers_below: view.is_inverted,
             shape: view.shape,
             focus,
         },
     };
     sheet.file(&plot, format)
+}
+
+/// The colours of code, and the groups that boxes take their colours from instead, if any.
+fn colours(
+    view: &FlameView,
+    device: Device<'_>,
+    table: &GroupTable,
+    theme: &Theme,
+) -> (GroupColours, Option<Groups>) {
+    let sites = device.call_sites().sites().iter();
+    let sites: HashSet<&str> = sites.map(|site| site.label.as_str()).collect();
+    let leaders = Leaders::of_sites(device.recording);
+    let of_code = GroupColours::of(table, theme, &leaders, |label| sites.contains(label));
+    let groups = (view.colour_by != ColourMode::CallSite)
+        .then(|| Groups::of(view.colour_by, theme, &leaders, device));
+    (of_code, groups)
+}
+
+/// The paths of the selected allocations, with the names of their groups.
+fn paths(view: &FlameView, device: Device<'_>, options: &TreeOptions<'_>) -> (GroupTable, Paths) {
+    let (snapshot, sites) = (device.snapshot(), device.call_sites());
+    let mut table = GroupTable::default();
+    let naming = GroupOptions {
+        grouping: view.grouping,
+        fold: view.fold,
+        patterns: FoldPatterns::parse(&view.patterns).unwrap_or_default(),
+    };
+    let classes = device.recording.classes();
+    let of_frame = FrameGroups::of(snapshot, classes, &naming, &mut table)
+        .with_operators(sites.operators(), &mut table);
+    let sums = StackSums::of(snapshot, device.history, sites, options);
+    let paths = Paths::of(snapshot, &of_frame, &sums);
+    (table, paths)
 }
 
 fn subtitle(view: &FlameView, subject: &Subject<'_>, paths: &Paths) -> String {

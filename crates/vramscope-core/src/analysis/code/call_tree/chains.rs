@@ -24,10 +24,10 @@ pub struct Chains {
 const TRUNK_PERCENT: u128 = 90;
 
 impl Chains {
-    /// Joins the nodes of a tree. The chain with the node `open` stays apart; the root, which is in no chain,
-    /// leaves none. `callers_below`: whether a node's children are its callers.
+    /// Joins the nodes of a tree. The chains with nodes of `apart` are left apart; the root is in no chain.
+    /// `callers_below`: whether a node's children are its callers.
     #[must_use]
-    pub fn of(tree: &CallTree, callers_below: bool, open: u32) -> Self {
+    pub fn of(tree: &CallTree, callers_below: bool, apart: &[u32]) -> Self {
         if tree.group.is_empty() {
             return Self::default();
         }
@@ -38,9 +38,12 @@ impl Chains {
                 head[node] = head[tree.parent[node] as usize];
             }
         }
-        let opened = head.get(open as usize).copied().unwrap_or(0);
+        let mut is_apart = vec![false; tree.len()];
+        for head in apart.iter().filter_map(|&node| head.get(node as usize)) {
+            is_apart[*head as usize] = true;
+        }
         for (node, head) in (0..).zip(&mut head) {
-            if *head == opened {
+            if is_apart[*head as usize] {
                 *head = node;
             }
         }
@@ -169,7 +172,7 @@ mod tests {
             (&[1, 2, 9], 4),
             (&[0], 1),
         ]);
-        let chains = Chains::of(&tree, false, 0);
+        let chains = Chains::of(&tree, false, &[]);
         assert_eq!(
             rows(&chains),
             [
@@ -184,7 +187,7 @@ mod tests {
         );
         assert!(chains.is_trunk(1) && !chains.is_trunk(4));
         // With a node of the trunk open, its rows are back.
-        let opened = Chains::of(&tree, false, chains.named[1]);
+        let opened = Chains::of(&tree, false, &chains.named[1..2]);
         assert_eq!(
             rows(&opened)[..3],
             [(1, 1, 1, 99), (2, 2, 1, 99), (3, 3, 1, 95)]
@@ -196,7 +199,7 @@ mod tests {
         // 7 allocates; 3 calls it, and has the callers 2 and 1.
         let tree = tree(&[(&[7, 3, 2, 1], 10), (&[8, 1], 5)]);
         assert_eq!(
-            rows(&Chains::of(&tree, true, 0)),
+            rows(&Chains::of(&tree, true, &[])),
             [(7, 1, 1, 10), (3, 2, 3, 10), (8, 1, 1, 5), (1, 2, 1, 5)]
         );
     }
@@ -204,10 +207,10 @@ mod tests {
     proptest! {
         /// Against the tree that is not folded: nothing is lost, and each node is where its chain is.
         #[test]
-        fn sums_stay_what_they_are(paths in vec((vec(0..4_u32, 1..9), 0..50_u64), 0..24), callers_below: bool, open in 0..40_u32) {
+        fn sums_stay_what_they_are(paths in vec((vec(0..4_u32, 1..9), 0..50_u64), 0..24), callers_below: bool, apart in vec(0..40_u32, 0..3)) {
             let paths: Vec<(&[u32], u64)> = paths.iter().map(|(path, weight)| (&path[..], *weight)).collect();
             let whole = tree(&paths);
-            let chains = Chains::of(&whole, callers_below, open);
+            let chains = Chains::of(&whole, callers_below, &apart);
             let merged = &chains.tree;
             prop_assert_eq!(merged.total[0], whole.total[0]);
             let members: u32 = chains.lengths.iter().sum();
@@ -223,7 +226,7 @@ mod tests {
                 prop_assert_eq!(nodes.len() as u32, chains.lengths[chain as usize]);
                 let named = chains.named[chain as usize] as usize;
                 prop_assert!(nodes.contains(&named) && whole.group[named] == merged.group[chain as usize]);
-                prop_assert!(nodes.len() == 1 || !nodes.contains(&(open as usize)));
+                prop_assert!(nodes.len() == 1 || !apart.iter().any(|&node| nodes.contains(&(node as usize))));
                 let parent = chains.of_node[whole.parent[nodes[0]] as usize];
                 prop_assert_eq!(merged.parent[chain as usize], parent);
             }

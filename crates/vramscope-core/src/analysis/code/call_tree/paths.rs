@@ -1,9 +1,14 @@
 //! Stacks as paths of groups, with the sums of each.
 
-use super::stack_sums::StackSums;
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use super::stack_sums::{PathKey, StackSums};
 use super::{MAX_DEPTH, Sums};
 use crate::Snapshot;
 use crate::analysis::code::frame_groups::{FrameGroups, GroupId};
+use crate::ids::StackId;
 
 /// The paths of a selection, outermost group first. No path is empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -12,6 +17,7 @@ pub struct Paths {
     /// The end of path `i` in `groups`.
     ends: Vec<usize>,
     sums: Vec<Sums>,
+    place_of: HashMap<PathKey, u32, RandomState>,
     total: Sums,
     cut: u64,
 }
@@ -24,11 +30,11 @@ impl Paths {
             total: sums.total,
             ..Self::default()
         };
-        let lists = [
-            (&sums.allocated, None),
-            (&sums.freed, Some(GroupId::FREED_AT)),
+        let lists: [(_, _, fn(StackId) -> PathKey); 2] = [
+            (&sums.allocated, None, PathKey::Allocated),
+            (&sums.freed, Some(GroupId::FREED_AT), PathKey::Freed),
         ];
-        for (list, about) in lists {
+        for (list, about, key) in lists {
             for &(stack, sums) in list {
                 let start = paths.groups.len();
                 paths.groups.extend(about);
@@ -44,17 +50,18 @@ impl Paths {
                     paths.groups.truncate(start + MAX_DEPTH);
                     paths.cut += 1;
                 }
-                paths.end_path(sums);
+                paths.end_path(key(stack), sums);
             }
         }
         if sums.no_stack.count > 0 {
             paths.groups.push(GroupId::NO_STACK);
-            paths.end_path(sums.no_stack);
+            paths.end_path(PathKey::NoStack, sums.no_stack);
         }
         paths
     }
 
-    fn end_path(&mut self, sums: Sums) {
+    fn end_path(&mut self, key: PathKey, sums: Sums) {
+        self.place_of.insert(key, self.ends.len() as u32);
         self.ends.push(self.groups.len());
         self.sums.push(sums);
     }
@@ -68,10 +75,19 @@ impl Paths {
             .map(|((&start, &end), &sums)| (&self.groups[start..end], sums))
     }
 
-    /// The paths of allocations through `group`, each with the group's first index in it. Stacks of frees are left
-    /// out, because they do not tell who allocates.
-    pub fn through(&self, group: GroupId) -> impl Iterator<Item = (&[GroupId], usize, Sums)> {
-        self.iter().filter_map(move |(path, sums)| {
+    /// The number of an allocation's path; `None` if nothing selected has it.
+    #[must_use]
+    pub fn place(&self, key: PathKey) -> Option<usize> {
+        self.place_of.get(&key).map(|&place| place as usize)
+    }
+
+    /// The frames of all paths, and the group's first index among them; `None` for paths that do not go through it.
+    /// Stacks of frees are left out, because they do not tell who allocates.
+    pub fn through(
+        &self,
+        group: GroupId,
+    ) -> impl Iterator<Item = Option<(&[GroupId], usize, Sums)>> {
+        self.iter().map(move |(path, sums)| {
             let frames = allocating(path);
             let place = frames.iter().position(|&of| of == group)?;
             Some((frames, place, sums))

@@ -6,7 +6,7 @@ use crate::analysis::code::call_sites::CallSites;
 use crate::analysis::time::history::{History, StackSource};
 use crate::analysis::time::selection::{Selection, Weight};
 use crate::bitset::BitSet;
-use crate::ids::StackId;
+use crate::ids::{AllocationId, StackId};
 
 /// The allocations to sum, and their weight.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,32 @@ pub struct TreeOptions<'a> {
     pub only: Option<&'a BitSet>,
     /// The allocations that match the search, counted in [`Sums::matched`].
     pub matches: Option<&'a BitSet>,
+}
+
+/// The path that an allocation counts in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum PathKey {
+    /// That of the stack that allocated it.
+    Allocated(StackId),
+    /// It is older than the recording: that of the stack that freed it.
+    Freed(StackId),
+    /// That of all allocations without a stack.
+    NoStack,
+}
+
+impl PathKey {
+    /// The path of an allocation.
+    #[must_use]
+    pub fn of(snapshot: &Snapshot, history: &History, sites: &CallSites, id: AllocationId) -> Self {
+        let (stack, source) = history.stack(snapshot, id);
+        if !stack.has_frames() || stack.index() >= snapshot.stacks.len() {
+            Self::NoStack
+        } else if source == StackSource::Free && !sites.frees_carry_alloc_stacks() {
+            Self::Freed(stack)
+        } else {
+            Self::Allocated(stack)
+        }
+    }
 }
 
 /// Sums of a device's allocations by stack.
@@ -44,7 +70,6 @@ impl StackSums {
         options: &TreeOptions<'_>,
     ) -> Self {
         let stacks = snapshot.stacks.len();
-        let frees_tell_allocs = sites.frees_carry_alloc_stacks();
         let mut allocated = vec![Sums::default(); stacks];
         let mut freed: Vec<Sums> = Vec::new();
         let mut sums = Self::default();
@@ -66,14 +91,13 @@ impl StackSums {
                 },
             };
             sums.total.add(of_one);
-            let (stack, source) = history.stack(snapshot, id);
-            if !stack.has_frames() || stack.index() >= stacks {
-                sums.no_stack.add(of_one);
-            } else if source == StackSource::Free && !frees_tell_allocs {
-                freed.resize(stacks, Sums::default());
-                freed[stack.index()].add(of_one);
-            } else {
-                allocated[stack.index()].add(of_one);
+            match PathKey::of(snapshot, history, sites, id) {
+                PathKey::NoStack => sums.no_stack.add(of_one),
+                PathKey::Allocated(stack) => allocated[stack.index()].add(of_one),
+                PathKey::Freed(stack) => {
+                    freed.resize(stacks, Sums::default());
+                    freed[stack.index()].add(of_one);
+                }
             }
         }
         sums.allocated = heaviest_first(&allocated);

@@ -88,18 +88,38 @@ impl Case {
         Paths::of(snapshot, &self.groups, &sums)
     }
 
+    /// The selected allocations.
+    fn selected(&self, options: &TreeOptions<'_>) -> impl Iterator<Item = AllocationId> {
+        let table = &self.device().history.allocations;
+        let holds = move |&row: &usize| {
+            options.selection.holds(table.born[row], table.died[row])
+                && options.only.is_none_or(|only| only.contains(row))
+        };
+        let rows = (0..table.len()).filter(holds);
+        rows.map(AllocationId::from_index)
+    }
+
+    /// The sums of each node alone, allocation by allocation. The tree counts those of its total.
+    fn own_of_leaves(&self, tree: &CallTree, paths: &Paths, asked: &TreeOptions<'_>) -> Vec<Sums> {
+        let device = self.device();
+        let (snapshot, sites) = (device.snapshot(), device.call_sites());
+        let mut own = vec![Sums::default(); tree.len()];
+        for (id, (_, sums)) in self.selected(asked).zip(self.naive(asked)) {
+            let key = PathKey::of(snapshot, device.history, sites, id);
+            if let Some(leaf) = tree.leaf(paths, key) {
+                own[leaf as usize].add(sums);
+            }
+        }
+        own
+    }
+
     /// Every selected allocation with its path, straight from the definition.
     fn naive(&self, options: &TreeOptions<'_>) -> Vec<(Vec<GroupId>, Sums)> {
         let (history, snapshot) = (self.device().history, &self.recording.snapshot);
         let table = &history.allocations;
         let mut all = Vec::new();
-        for row in 0..table.len() {
-            if !options.selection.holds(table.born[row], table.died[row])
-                || options.only.is_some_and(|only| !only.contains(row))
-            {
-                continue;
-            }
-            let id = AllocationId::from_index(row);
+        for id in self.selected(options) {
+            let row = id.index();
             let (stack, source) = history.stack(snapshot, id);
             let mut path = Vec::new();
             self.groups.push_path(snapshot, stack, &mut path);
@@ -237,6 +257,7 @@ proptest! {
         let top_down = CallTree::top_down(&paths);
         assert_laws(&top_down, total);
         prop_assert_eq!(nodes(&top_down), prefixes(naive.iter().cloned()));
+        prop_assert_eq!(case.own_of_leaves(&top_down, &paths, &asked), top_down.own.clone());
 
         let bottom_up = CallTree::bottom_up(&paths);
         assert_laws(&bottom_up, total);
@@ -247,6 +268,7 @@ proptest! {
             (path, *sums)
         });
         prop_assert_eq!(nodes(&bottom_up), prefixes(inverted));
+        prop_assert_eq!(case.own_of_leaves(&bottom_up, &paths, &asked), bottom_up.own.clone());
 
         let rows = functions(&paths);
         let mut own = Sums::default();
@@ -259,6 +281,7 @@ proptest! {
             let place = |path: &[GroupId]| path.iter().position(|&of| of == group).unwrap();
             let callers = CallTree::callers(&paths, group);
             assert_laws(&callers, row.total);
+            prop_assert_eq!(case.own_of_leaves(&callers, &paths, &asked), callers.own.clone());
             prop_assert_eq!(nodes(&callers), prefixes(through.iter().map(|(path, sums)| {
                 let above = path[..place(path)].iter().rev().copied().collect();
                 (above, *sums)

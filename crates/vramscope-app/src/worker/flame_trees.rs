@@ -1,0 +1,251 @@
+//! Call trees of a file, kept from one question to the next, which mostly needs the same: moving the cursor makes new
+//! sums and trees; focusing, scrolling and colouring make none.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use vramscope_core::analysis::code::call_tree::{
+    CallTree, Chains, FunctionTotal, PathKey, Paths, StackSums, TreeOptions, functions,
+};
+use vramscope_core::analysis::code::frame_groups::{
+    Fold, FoldPatterns, FrameGrouping, FrameGroups, GroupOptions, GroupTable,
+};
+use vramscope_core::bitset::BitSet;
+use vramscope_core::ids::AllocationId;
+use vramscope_view::flame::{GroupColours, Mixes, NodeKeys};
+use vramscope_view::theme::Theme;
+
+use super::colours::Colours;
+use super::document::{Device, Document};
+use crate::protocol::views::flame::{About, BoxOf, Question, TreeKind};
+use crate::protocol::{ColourBy, Look, ThemeName};
+
+/// The most trees kept: two of a sandwich, one of the table, one of the picture.
+const KEPT_TREES: usize = 4;
+
+/// The trees of the last question.
+#[derive(Default)]
+pub(super) struct FlameTrees {
+    names: Option<FrameNames>,
+    paths: Option<SelectedPaths>,
+    /// The allocations of the last box that was asked for.
+    lit: Option<(BoxOf, Rc<BitSet>)>,
+}
+
+/// The groups of frames, by which trees are built.
+pub(super) struct FrameNames {
+    asked: (FrameGrouping, Fold, String),
+    pub(super) table: GroupTable,
+    pub(super) of_frame: FrameGroups,
+    colours: RefCell<Option<(ThemeName, Rc<GroupColours>)>>,
+}
+
+/// The call paths of the selected allocations, with the trees and lists made of them.
+pub(super) struct SelectedPaths {
+    about: About,
+    pub(super) paths: Paths,
+    trees: Vec<(TreeKind, Rc<Tree>)>,
+    functions: Option<Vec<FunctionTotal>>,
+}
+
+pub(super) struct Tree {
+    pub(super) tree: CallTree,
+    pub(super) keys: NodeKeys,
+    pub(super) callers_below: bool,
+    mixes: RefCell<Option<((ColourBy, ThemeName), Rc<Mixes>)>>,
+}
+
+impl FlameTrees {
+    /// The names and the paths of what a question is about.
+    pub(super) fn prepare(
+        &mut self,
+        document: &Document,
+        device: Device<'_>,
+        about: &About,
+    ) -> Option<(&FrameNames, &mut SelectedPaths)> {
+        let asked = (about.grouping, about.fold, about.patterns.clone());
+        let names = self.names.take().filter(|names| names.asked == asked);
+        if names.is_none() {
+            // Ids of groups belong to one table, so everything made with the old table goes.
+            self.paths = None;
+        }
+        let names = names.unwrap_or_else(|| FrameNames::new(document, asked));
+        let paths = self.paths.take().filter(|paths| paths.about == *about);
+        let paths = paths.unwrap_or_else(|| SelectedPaths::new(document, device, about, &names));
+        let names = &*self.names.insert(names);
+        Some((names, self.paths.insert(paths)))
+    }
+
+    /// The allocations that a box counts, of those it is about; none if the tree has no such box.
+    pub(super) fn lit(
+        &mut self,
+        document: &Document,
+        device: Device<'_>,
+        of: &BoxOf,
+    ) -> Option<Rc<BitSet>> {
+        if let Some((_, set)) = self.lit.as_ref().filter(|(known, _)| known == of) {
+            return Some(set.clone());
+        }
+        let (names, selected) = self.prepare(document, device, &of.about)?;
+        let tree = selected.tree(&of.tree, &names.table);
+        let set = Rc::new(tree.allocations(device, selected, of));
+        self.lit = Some((of.clone(), set.clone()));
+        Some(set)
+    }
+}
+
+impl FrameNames {
+    fn new(document: &Document, asked: (FrameGrouping, Fold, String)) -> Self {
+        let (grouping, fold, patterns) = &asked;
+        let mut table = GroupTable::default();
+        let options = GroupOptions {
+            grouping: *grouping,
+            fold: *fold,
+            patterns: FoldPatterns::parse(patterns).unwrap_or_default(),
+        };
+        let classes = document.classes();
+        let of_frame = FrameGroups::of(&document.snapshot, classes, &options, &mut table)
+            .with_operators(document.call_sites().operators(), &mut table);
+        Self {
+            asked,
+            table,
+            of_frame,
+            colours: RefCell::default(),
+        }
+    }
+
+    pub(super) fn grouping(&self) -> FrameGrouping {
+        self.asked.0
+    }
+
+    /// The colours of code.
+    pub(super) fn colours(&self, document: &Document, theme: ThemeName) -> Rc<GroupColours> {
+        let mut kept = self.colours.borrow_mut();
+        if let Some((_, known)) = kept.as_ref().filter(|(known, _)| *known == theme) {
+            return known.clone();
+        }
+        let sites = document.call_sites().sites();
+        let sites: HashSet<&str> = sites.iter().map(|site| site.label.as_str()).collect();
+        let is_call_site = |label: &str| sites.contains(label);
+        let leaders = document.leaders();
+        let colours = GroupColours::of(&self.table, &Theme::of(theme), leaders, is_call_site);
+        let colours = Rc::new(colours);
+        *kept = Some((theme, colours.clone()));
+        colours
+    }
+}
+
+impl SelectedPaths {
+    fn new(document: &Document, device: Device<'_>, about: &About, names: &FrameNames) -> Self {
+        let matches = document.matches(device, about.filter.as_ref());
+        let options = TreeOptions {
+            matches: matches.as_deref(),
+            ..options(about)
+        };
+        let snapshot = &document.snapshot;
+        let sums = StackSums::of(snapshot, device.history, document.call_sites(), &options);
+        Self {
+            about: about.clone(),
+            paths: Paths::of(snapshot, &names.of_frame, &sums),
+            trees: Vec::new(),
+            functions: None,
+        }
+    }
+
+    pub(super) fn tree(&mut self, kind: &TreeKind, table: &GroupTable) -> Rc<Tree> {
+        if let Some(place) = self.trees.iter().position(|(known, _)| known == kind) {
+            let known = self.trees.remove(place);
+            self.trees.push(known);
+        } else {
+            let tree = kind.tree(&self.paths, table);
+            let keys = NodeKeys::of(&tree, table);
+            if self.trees.len() == KEPT_TREES {
+                self.trees.remove(0);
+            }
+            let made = Tree {
+                tree,
+                keys,
+                callers_below: kind.callers_below(),
+                mixes: RefCell::default(),
+            };
+            self.trees.push((kind.clone(), Rc::new(made)));
+        }
+        // Both branches have put it last, as the most recently used.
+        self.trees[self.trees.len() - 1].1.clone()
+    }
+
+    /// All functions, in the order of the last question.
+    pub(super) fn functions(&mut self) -> &mut Vec<FunctionTotal> {
+        let paths = &self.paths;
+        self.functions.get_or_insert_with(|| functions(paths))
+    }
+
+    /// The groups that the boxes of a tree take their colours from; `None` where colours stand for code.
+    pub(super) fn mixes(
+        &self,
+        tree: &Tree,
+        device: Device<'_>,
+        question: &Question,
+        colours: &mut Colours,
+    ) -> Option<Rc<Mixes>> {
+        let (colour_by, theme) = (question.colour_by, question.theme);
+        if colour_by == ColourBy::CallSite {
+            return None;
+        }
+        let mut kept = tree.mixes.borrow_mut();
+        if let Some((_, known)) = kept.as_ref().filter(|(of, _)| *of == (colour_by, theme)) {
+            return Some(known.clone());
+        }
+        let look = Look {
+            device: device.index(),
+            colour_by,
+            theme,
+            ..Look::default()
+        };
+        let groups = colours.of(device, &look);
+        let of = (&tree.tree, &self.paths);
+        let mixes = Rc::new(Mixes::of(of, *device, &options(&self.about), groups));
+        *kept = Some(((colour_by, theme), mixes.clone()));
+        Some(mixes)
+    }
+}
+
+impl Tree {
+    /// The node that counts an allocation as its own.
+    pub(super) fn leaf(&self, device: Device<'_>, paths: &Paths, id: AllocationId) -> Option<u32> {
+        let (snapshot, sites) = (device.snapshot(), device.call_sites());
+        let key = device
+            .has(id)
+            .then(|| PathKey::of(snapshot, device.history, sites, id))?;
+        self.tree.leaf(paths, key)
+    }
+
+    fn allocations(&self, device: Device<'_>, selected: &SelectedPaths, of: &BoxOf) -> BitSet {
+        let mut set = BitSet::new(device.history.allocations.len());
+        let Some(node) = self.keys.node(of.key) else {
+            return set;
+        };
+        let focus = self.keys.node(of.focus).unwrap_or(0);
+        let chains = Chains::of(&self.tree, self.callers_below, &[focus]);
+        let first = chains.of_node[node as usize];
+        let below = first..chains.tree.end[first as usize];
+        for id in of.about.selection.allocations(device.history) {
+            let leaf = self.leaf(device, &selected.paths, id);
+            if leaf.is_some_and(|leaf| below.contains(&chains.of_node[leaf as usize])) {
+                set.insert(id.index());
+            }
+        }
+        set
+    }
+}
+
+/// The allocations that trees are of, without the search.
+fn options(about: &About) -> TreeOptions<'static> {
+    TreeOptions {
+        selection: about.selection,
+        weight: about.weight,
+        only: None,
+        matches: None,
+    }
+}

@@ -1,0 +1,169 @@
+//! Labels and colours of the boxes and rows of a call tree.
+
+use vramscope_core::analysis::code::call_tree::Chains;
+use vramscope_core::analysis::code::frame_groups::{Group, GroupId, GroupTable};
+use vramscope_core::analysis::code::frames::FrameClass;
+
+use super::mixes::{Largest, Mixes};
+use crate::colour::{Leaders, Rgb, stable_hash};
+use crate::display;
+use crate::theme::Theme;
+
+/// The colours of a tree's boxes.
+#[derive(Clone, Copy, Debug)]
+pub struct BoxColours<'a> {
+    /// Those of code.
+    pub code: &'a GroupColours,
+    /// The groups that boxes take their colours from instead.
+    pub mixes: Option<&'a Mixes>,
+}
+
+/// Labels and colours of a tree's chains.
+pub struct Faces<'a> {
+    chains: &'a Chains,
+    table: &'a GroupTable,
+    colours: BoxColours<'a>,
+    /// By chain; empty where colours stand for code.
+    largest: Vec<Option<Largest>>,
+}
+
+impl<'a> Faces<'a> {
+    /// Those of all chains. `table` and `colours` must be those of their tree.
+    #[must_use]
+    pub fn of(chains: &'a Chains, table: &'a GroupTable, colours: BoxColours<'a>) -> Self {
+        let largest = colours.mixes.map(|mixes| mixes.largest(chains));
+        Self {
+            chains,
+            table,
+            colours,
+            largest: largest.unwrap_or_default(),
+        }
+    }
+
+    /// What a chain is called: its name or, for the trunk, how many callers it is.
+    #[must_use]
+    pub fn label(&self, chain: u32) -> String {
+        if self.chains.is_trunk(chain) {
+            return trunk_label(self.chains, chain);
+        }
+        self.table.get(self.group(chain)).label.clone()
+    }
+
+    /// The group of allocations that most of a chain is in, and its part of the weight; `None` where colours stand for
+    /// code.
+    #[must_use]
+    pub fn mostly(&self, chain: u32) -> Option<(String, u64)> {
+        let ((label, _), largest) = self.largest(chain)?;
+        Some((label.to_owned(), largest.weight))
+    }
+
+    /// The colour of a chain.
+    #[must_use]
+    pub fn fill(&self, chain: u32) -> Rgb {
+        match (self.largest(chain), self.colours.mixes) {
+            (Some(((_, rgb), _)), _) => rgb,
+            (None, Some(_)) => self.colours.code.unknown,
+            (None, None) => self.colours.code.get(self.group(chain)),
+        }
+    }
+
+    fn group(&self, chain: u32) -> GroupId {
+        self.chains.tree.group[chain as usize]
+    }
+
+    fn largest(&self, chain: u32) -> Option<((&str, Rgb), Largest)> {
+        let largest = self.largest.get(chain as usize).copied()??;
+        Some((self.colours.mixes?.group(largest.group)?, largest))
+    }
+}
+
+/// `34 callers of 99.4 %`.
+fn trunk_label(chains: &Chains, trunk: u32) -> String {
+    let totals = &chains.tree.total;
+    let share = display::percent(totals[trunk as usize].weight, totals[0].weight);
+    format!("{} callers of {share}", chains.lengths[trunk as usize])
+}
+
+/// The fill colour of each group.
+#[derive(Clone, Debug, Default)]
+pub struct GroupColours {
+    fills: Vec<Rgb>,
+    unknown: Rgb,
+}
+
+impl GroupColours {
+    /// Call sites have the colour of their text, as in all views; so have the user's frames.
+    /// Libraries' frames are paler, because they are most of a stack and matter least. Frames of
+    /// the runtime, and groups that are not code, are grey.
+    #[must_use]
+    pub fn of(
+        table: &GroupTable,
+        theme: &Theme,
+        leaders: &Leaders,
+        is_call_site: impl Fn(&str) -> bool,
+    ) -> Self {
+        let fill = |(row, group): (usize, &Group)| {
+            let id = GroupId(row as u32);
+            let is_known = id.is_code() && group.class != FrameClass::Runtime;
+            let own = leaders.colour(theme, is_known.then(|| stable_hash(&group.label)));
+            match group.class {
+                FrameClass::Library if !is_call_site(&group.label) => pale(theme, own),
+                _ => own,
+            }
+        };
+        Self {
+            fills: table.groups().iter().enumerate().map(fill).collect(),
+            unknown: theme.unknown,
+        }
+    }
+
+    /// The colour of what has none of its own: grey.
+    #[must_use]
+    pub fn unknown(&self) -> Rgb {
+        self.unknown
+    }
+
+    /// The colour of a group; grey if the table has no such group.
+    #[must_use]
+    pub fn get(&self, id: GroupId) -> Rgb {
+        self.fills.get(id.index()).copied().unwrap_or(self.unknown)
+    }
+}
+
+/// The colour mixed with 55 % of the background.
+fn pale(theme: &Theme, colour: Rgb) -> Rgb {
+    let mix = |of: u8, ground: u8| ((u16::from(of) * 45 + u16::from(ground) * 55) / 100) as u8;
+    std::array::from_fn(|c| mix(colour[c], theme.background[c]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vramscope_core::analysis::code::frame_groups::{FrameGroups, GroupOptions};
+    use vramscope_core::analysis::code::frames::FrameClasses;
+
+    #[test]
+    fn call_sites_have_the_colour_that_they_have_everywhere() {
+        const FILE: &[u8] = br#"{"segments": [], "device_traces": [[
+            {"action": "alloc", "addr": 1, "size": 8, "stream": 0, "frames": [
+                {"name": "mm", "filename": "/v/site-packages/torch/f.py", "line": 5},
+                {"name": "main", "filename": "/me/run/train.py", "line": 2}]}]]}"#;
+        let snapshot = vramscope_core::decode(FILE).unwrap();
+        let mut table = GroupTable::default();
+        let classes = FrameClasses::of(&snapshot);
+        let _ = FrameGroups::of(&snapshot, &classes, &GroupOptions::default(), &mut table);
+        let theme = Theme::light();
+        let leaders = Leaders::default();
+        let colour = |label: &str| leaders.colour(&theme, Some(stable_hash(label)));
+        let (library, user) = ("torch/f.py:5 mm", "run/train.py:2 main");
+        let of = |label: &str, sites: &[&str]| {
+            GroupColours::of(&table, &theme, &leaders, |label| sites.contains(&label))
+                .get(table.find(label).unwrap())
+        };
+        assert_eq!(of(user, &[]), colour(user));
+        assert_eq!(of(library, &[library]), colour(library));
+        assert_eq!(of(library, &[]), pale(&theme, colour(library)));
+        let none = GroupColours::of(&table, &theme, &leaders, |_| false);
+        assert_eq!(none.get(GroupId::NO_STACK), theme.unknown);
+    }
+}
