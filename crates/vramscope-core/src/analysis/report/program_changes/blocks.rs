@@ -13,6 +13,8 @@ use crate::ids::{AllocationId, FrameId, StackId};
 
 /// Fewest layers.
 const FEWEST: usize = 3;
+/// A gap between forward passes makes them two if it is longer than one in so many of the first one's events.
+const GAP: u32 = 100;
 /// Of the stacks that occur equally often, so many that came first are looked at.
 const STACKS_PER_COUNT: usize = 4;
 
@@ -46,12 +48,33 @@ fn forward_pass(device: Device<'_>, until: u32) -> Option<PhaseRange> {
         to: range.to.min(until),
         ..*range
     });
-    let last = cut.clone().next_back()?;
+    let passes = without_gaps(cut);
+    let last = passes.last().copied()?;
     if last.phase == Phase::Forward && device.failed_requests().binary_search(&until).is_ok() {
         return Some(last);
     }
-    let passes = cut.filter(|range| range.phase == Phase::Forward);
+    let passes = passes
+        .into_iter()
+        .filter(|range| range.phase == Phase::Forward);
     passes.max_by_key(|pass| history.active_bytes.get(pass.to as usize).copied())
+}
+
+/// The ranges with neighbours of one phase as one if hardly anything is between them: the loss behind the model.
+fn without_gaps(ranges: impl Iterator<Item = PhaseRange>) -> Vec<PhaseRange> {
+    let mut passes: Vec<PhaseRange> = Vec::new();
+    for range in ranges {
+        match passes.last_mut() {
+            Some(last)
+                if last.phase == range.phase
+                    && (range.from.saturating_sub(last.to)).saturating_mul(GAP)
+                        <= last.to.saturating_sub(last.from) =>
+            {
+                last.to = range.to;
+            }
+            _ => passes.push(range),
+        }
+    }
+    passes
 }
 
 /// What a forward pass keeps at its end, as rows of the allocations.
@@ -201,4 +224,22 @@ fn common_frame(device: Device<'_>, stacks: &[StackId]) -> String {
     frame.map_or(String::new(), |&frame| {
         label(&Location::of(snapshot, snapshot.frames.get(frame)))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_gap_does_not_end_a_pass() {
+        let range = |phase, from, to| PhaseRange { phase, from, to };
+        let of = |ranges: &[PhaseRange]| without_gaps(ranges.iter().copied());
+        let model = range(Phase::Forward, 100, 1_100);
+        let loss = range(Phase::Forward, 1_110, 1_115);
+        assert_eq!(of(&[model, loss]), [range(Phase::Forward, 100, 1_115)]);
+        let other = range(Phase::Forward, 1_111, 1_115);
+        assert_eq!(of(&[model, other]), [model, other]);
+        let backward = range(Phase::Backward, 1_101, 2_000);
+        assert_eq!(of(&[model, backward]), [model, backward]);
+    }
 }
