@@ -6,7 +6,7 @@ use crate::Arguments;
 
 /// All commands, grouped by task.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Look", &["info", "view", "plot", "html"]),
+    ("Look", &["info", "explain", "view", "plot", "html"]),
     (
         "Ask",
         &[

@@ -30,9 +30,9 @@ use std::process::ExitCode;
 use clap::{FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
-    annotations, anonymise, at, check, compare, completions, convert, cut, diff, find, flame_graph,
-    fragmentation, html, inductor, info, leaks, man, oom, pack, peak, plan, plot, range, stats,
-    top, trace, view, what_if,
+    annotations, anonymise, at, check, compare, completions, convert, cut, diff, explain, find,
+    flame_graph, fragmentation, html, inductor, info, leaks, man, oom, pack, peak, plan, plot,
+    range, stats, top, trace, view, what_if,
 };
 use crate::failure::Failure;
 use crate::temporary::Writing;
@@ -69,6 +69,7 @@ which leaves no unfinished file";
 #[derive(Subcommand)]
 enum Command {
     Info(info::Options),
+    Explain(explain::Options),
     View(view::Options),
     Plot(plot::Options),
     Peak(peak::Options),
@@ -124,6 +125,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Info(options) => info::run(&options),
+        Command::Explain(options) => explain::run(&options),
         Command::View(options) => view::run(&options),
         Command::Plot(options) => plot::run(&options),
         Command::Peak(options) => peak::run(&options),

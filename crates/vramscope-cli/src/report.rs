@@ -123,6 +123,8 @@ pub(crate) struct Part {
     pub(crate) facts: Vec<Fact>,
     /// The first one is the main table, which CSV prints.
     pub(crate) tables: Vec<Table>,
+    /// Lines that only text has, before all else: what the rest says in other forms.
+    pub(crate) prose: Vec<String>,
     /// Whole sentences: missing data, and advice.
     pub(crate) notes: Vec<String>,
     /// What is damaged in the files, for JSON; all commands print it to standard error when they read a file.

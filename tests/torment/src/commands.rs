@@ -4,7 +4,7 @@
 pub(crate) const FILE: &str = "FILE";
 
 /// The commands that print, as one word each of arguments.
-pub(crate) const QUESTIONS: [&str; 47] = [
+pub(crate) const QUESTIONS: [&str; 49] = [
     "info FILE",
     "info --json FILE",
     "peak FILE",
@@ -31,6 +31,8 @@ pub(crate) const QUESTIONS: [&str; 47] = [
     "fragmentation --json FILE",
     "plan FILE",
     "plan --json FILE",
+    "explain FILE",
+    "explain --json FILE",
     "what-if FILE",
     "what-if --json FILE",
     "annotations FILE",

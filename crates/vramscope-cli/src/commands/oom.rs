@@ -9,7 +9,7 @@ use vramscope_core::analysis::memory::settings::AllocatorConfig;
 use vramscope_core::analysis::report::findings::{FailedRequest, helpful, origin};
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_core::ids::{EventId, StackId};
-use vramscope_plan::what_if::baseline;
+use vramscope_plan::what_if::concluded;
 
 use super::peak::{live_table, moment_facts};
 use super::stack::stack_table;
@@ -128,12 +128,8 @@ impl Options {
             "failed requests",
             Cell::Number(failures.count()),
         );
-        if failures.count() > 0
-            && let Ok(baseline) = baseline(**device)
-        {
-            let tried = baseline.suggestions.iter();
-            let tried = tried.flat_map(|changes| baseline.what_if(**device, changes));
-            conclude(&mut part, device, &baseline, &tried.collect::<Vec<_>>());
+        if failures.count() > 0 {
+            conclude(&mut part, concluded(**device));
         }
         failures_table(&mut part, &failures);
         retries(&mut part, &failures);

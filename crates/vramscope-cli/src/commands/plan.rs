@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use vramscope_core::units::Bytes;
-use vramscope_plan::what_if::WhatIf;
+use vramscope_plan::what_if::{WhatIf, conclusion};
 use vramscope_plan::{DevicePlan, Planner, Step, StepKind};
 
 use self::export::Export;
@@ -265,7 +265,7 @@ fn settings(part: &mut Part, device: &Device<'_>, planner: &Planner) {
         .flat_map(|changes| baseline.what_if(**device, changes))
         .collect();
     rows.sort_by_key(WhatIf::rank);
-    conclude(part, device, baseline, &rows);
+    conclude(part, conclusion(**device, baseline, &rows));
     baseline_parts(part, baseline, &rows);
     let device = rows.iter().map(|row| (row, None, row.peak_reserved_bytes));
     let arenas = rows.iter().flat_map(|row| {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use clap::Args;
+use vramscope_core::analysis::report::findings::Finding;
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_core::analysis::search::filter::ExactBytes;
 use vramscope_plan::allocator_model::ModelSettings;
@@ -90,7 +91,7 @@ impl Options {
             rows.sort_by_key(WhatIf::rank);
         }
         if self.set.is_empty() && self.capacity.is_none() {
-            conclude(&mut part, device, &baseline, &rows);
+            conclude(&mut part, conclusion(**device, &baseline, &rows));
         }
         baseline_parts(&mut part, &baseline, &rows);
         Ok(part)
@@ -114,8 +115,8 @@ impl Options {
 }
 
 /// Adds what the replays with the suggested settings amount to.
-pub(super) fn conclude(part: &mut Part, device: &Device<'_>, baseline: &Baseline, rows: &[WhatIf]) {
-    if let Some(found) = conclusion(**device, baseline, rows) {
+pub(super) fn conclude(part: &mut Part, conclusion: Option<Finding>) {
+    if let Some(found) = conclusion {
         part.fact("conclusion", "conclusion", Cell::Text(found.title));
         part.notes.push(found.seen);
     }

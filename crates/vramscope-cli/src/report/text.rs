@@ -30,6 +30,9 @@ pub(super) fn write(
     width: Option<usize>,
 ) -> io::Result<()> {
     write_heading(out, &title(part))?;
+    for line in &part.prose {
+        writeln!(out, "{}", printable_cell(line))?;
+    }
     write_facts(out, &part.facts, show)?;
     let is_shown = |table: &&Table| {
         table.rows.count() > 0 && !table.columns.iter().all(|column| column.is_detail)

@@ -55,6 +55,7 @@ fn every_command_says_it_once_for_each_file() {
     let file = file.as_str();
     for command in [
         "info",
+        "explain",
         "peak",
         "oom",
         "fragmentation",

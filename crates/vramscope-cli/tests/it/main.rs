@@ -11,6 +11,7 @@ mod compare;
 mod convert;
 mod damage;
 mod diff;
+mod explain;
 mod exports;
 mod find;
 mod flame_graph;

@@ -1,6 +1,6 @@
 //! What the replays with suggested settings amount to: one finding, or none.
 
-use super::{Baseline, Verdict, WhatIf};
+use super::{Baseline, Verdict, WhatIf, baseline};
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::report::findings::{
     Evidence, Finding, FindingKind, SMALLEST_BYTES, Severity, counted,
@@ -54,6 +54,18 @@ pub fn conclusion(device: Device<'_>, baseline: &Baseline, tried: &[WhatIf]) -> 
     )
 }
 
+/// The same, with all replays made now: it takes seconds for a million events.
+#[must_use]
+pub fn concluded(device: Device<'_>) -> Option<Finding> {
+    if !is_worth_replaying(device) {
+        return None;
+    }
+    let baseline = baseline(device).ok()?;
+    let tried = baseline.suggestions.iter();
+    let tried = tried.flat_map(|changes| baseline.what_if(device, changes));
+    conclusion(device, &baseline, &tried.collect::<Vec<_>>())
+}
+
 /// The simplest of the settings that save most: a further one must save another percent of reserved memory.
 fn best<'a>(
     rows: impl Iterator<Item = &'a WhatIf> + Clone,
@@ -65,10 +77,13 @@ fn best<'a>(
     good.min_by_key(|row| (row.changes.matches(',').count(), row.peak_reserved_bytes))
 }
 
-/// Adds the conclusion to other findings, sorted: after a failure that it explains, before what else wastes memory.
+/// Adds the conclusion to other findings, sorted: after a failure that it explains, before what else wastes memory; last
+/// if no setting helps.
 pub fn add_conclusion(findings: &mut Vec<Finding>, conclusion: Finding) {
     let is_before = |other: &Finding| {
-        other.severity < conclusion.severity || other.kind == FindingKind::OutOfMemory
+        other.severity < conclusion.severity
+            || other.kind == FindingKind::OutOfMemory
+            || conclusion.severity == Severity::Note
     };
     let place = findings.partition_point(is_before);
     findings.insert(place, conclusion);

@@ -1,0 +1,153 @@
+//! `vramscope explain`: what memory was for, what stands out, and what would help.
+
+use std::sync::Arc;
+
+use clap::Args;
+use serde_json::Value;
+use vramscope_core::analysis::report::findings::{Finding, Severity};
+use vramscope_core::analysis::report::overview::overview;
+use vramscope_plan::what_if::{add_conclusion, concluded};
+
+use crate::arguments::{Inputs, Show};
+use crate::failure::Failure;
+use crate::inputs::{Question, ask};
+use crate::output::wrap;
+use crate::report::{Cell, Part, column, detail};
+use crate::subject::{Device, Subject};
+
+/// The longest wrapped line, in characters.
+const WIDTH: usize = 95;
+
+/// Say what memory was for, what stands out, and what would help
+///
+/// First what the peak is made of, then the findings, the worst first: each with its figures, what it may mean and what
+/// to try. Where a request failed or much of what was reserved is idle, settings of the allocator are replayed and
+/// changes of the program computed, with how wrong the result may be. Roles and phases are inferred from stacks,
+/// lifetimes and sizes.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    inputs: Inputs,
+    #[command(flatten)]
+    show: Show,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope explain snapshot.pickle
+  vramscope explain rank*.pickle --json | jq -r '.parts[].findings[]? | [.severity, .title] | @tsv'";
+
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    ask(options, &options.inputs, options.show)
+}
+
+impl Question for Options {
+    const COMMAND: &'static str = "explain";
+
+    fn parts(&self, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
+        Ok(subject.devices().map(|device| about(&device)).collect())
+    }
+}
+
+fn about(device: &Device<'_>) -> Part {
+    let mut found = overview(**device, 0);
+    if let Some(conclusion) = concluded(**device) {
+        add_conclusion(&mut found.findings, conclusion);
+    }
+    let mut part = Part::of(&device.subject.name, device.index());
+    let sentence = found.roles.sentence();
+    part.fact("peak_bytes", "", Cell::Bytes(found.peak.active_bytes));
+    part.fact("made_of", "", Cell::or_none(sentence.clone(), Cell::Text));
+    if let Some(sentence) = sentence {
+        paragraph(&mut part.prose, "  ", &sentence);
+    }
+    for finding in &found.findings {
+        part.prose.push(String::new());
+        explain(&mut part.prose, finding);
+    }
+    if found.findings.is_empty() {
+        part.prose
+            .push("  Nothing found that looks wrong.".to_owned());
+    }
+    findings_table(&mut part, found.findings);
+    phases_table(&mut part, device);
+    part
+}
+
+fn findings_table(part: &mut Part, findings: Vec<Finding>) {
+    let columns = [
+        "severity", "kind", "title", "bytes", "seen", "may_mean", "try", "setting",
+    ];
+    let word = |value: serde_json::Result<Value>| match value {
+        Ok(Value::String(word)) => Cell::Text(word),
+        _ => Cell::None,
+    };
+    let rows = findings.into_iter().map(|finding| {
+        let variable = variable(&finding).map(str::to_owned);
+        vec![
+            word(serde_json::to_value(finding.severity)),
+            word(serde_json::to_value(finding.kind)),
+            Cell::Text(finding.title),
+            Cell::Bytes(finding.bytes),
+            Cell::Text(finding.seen),
+            Cell::Text(finding.may_mean),
+            Cell::Lines(Arc::new(finding.to_try)),
+            Cell::or_none(variable, Cell::Text),
+        ]
+    });
+    let rows = rows.collect();
+    part.table("findings", "", &columns.map(detail), rows);
+}
+
+fn phases_table(part: &mut Part, device: &Device<'_>) {
+    let peaks = device.phases().peaks(device.history).into_iter();
+    let peaks = peaks.filter(|_| device.history.has_trace());
+    let rows = peaks.map(|peak| {
+        vec![
+            Cell::Bytes(peak.active_bytes),
+            Cell::Number(peak.moment.into()),
+            Cell::Text(peak.phase.word().to_owned()),
+        ]
+    });
+    let columns = [
+        column("peak_bytes", "peak"),
+        column("peak_moment", "after event"),
+        column("phase", "phase (inferred)"),
+    ];
+    part.table("phases", "", &columns, rows.collect());
+}
+
+/// Adds a finding in words.
+fn explain(lines: &mut Vec<String>, finding: &Finding) {
+    let sign = match finding.severity {
+        Severity::Problem | Severity::Warning => "  ! ",
+        Severity::Note => "  - ",
+    };
+    paragraph(lines, sign, &finding.title);
+    paragraph(lines, "    ", &finding.seen);
+    if finding.severity != Severity::Note {
+        paragraph(lines, "    ", &finding.may_mean);
+    }
+    for text in &finding.to_try {
+        paragraph(lines, "    > ", text);
+    }
+    // In one piece, to be copied.
+    lines.extend(variable(finding).map(|variable| format!("      {variable}")));
+}
+
+/// The environment variable that sets what a finding advises.
+fn variable(finding: &Finding) -> Option<&str> {
+    let mut evidence = finding.evidence.iter();
+    evidence.find_map(|evidence| evidence.variable.as_deref())
+}
+
+/// Adds words, wrapped into lines that begin at the same column.
+fn paragraph(lines: &mut Vec<String>, first: &str, words: &str) {
+    let indent = " ".repeat(first.len());
+    let wrapped = wrap::words(words, WIDTH - first.len());
+    for (number, line) in wrapped.lines().enumerate() {
+        let start = if number == 0 { first } else { &indent };
+        lines.push(format!("{start}{line}").trim_end().to_owned());
+    }
+}
