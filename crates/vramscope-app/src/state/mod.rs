@@ -304,11 +304,7 @@ impl State {
             Action::Choose(chosen) => self.choices.take(chosen),
             Action::Restore(link) => self.restore(*link),
             Action::Await(link) => self.wanted = Some(Rc::from(link)),
-            Action::DrawReplay(settings) => {
-                self.choices.what_if.settings = *settings;
-                self.choices.lanes.replayed = true;
-                self.show(ViewKind::Timeline);
-            }
+            Action::DrawReplay(settings) => self.draw_replay(*settings),
             Action::Theme(theme) => self.theme = theme,
             Action::BoxMode(on) => (self.box_mode, self.ruler_mode) = (on, false),
             Action::RulerMode(on) => (self.box_mode, self.ruler_mode) = (false, on),
@@ -396,6 +392,12 @@ impl State {
     fn stepped_in_stack(&mut self, to: Option<AllocationId>) {
         self.edit_view(|view| view.stepped_in_stack(to));
         self.details_open |= to.is_some();
+    }
+
+    fn draw_replay(&mut self, settings: choices::SettingChanges) {
+        self.choices.what_if.settings = settings;
+        self.choices.lanes.replayed = true;
+        self.show(ViewKind::Timeline);
     }
 
     fn show(&mut self, view: ViewKind) {

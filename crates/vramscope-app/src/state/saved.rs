@@ -100,6 +100,7 @@ fn flame(state: &State) -> Option<FlameView> {
         fold: choices.fold,
         patterns: choices.patterns.clone(),
         is_inverted: choices.inverted,
+        by_place: choices.by_place,
         shape: choices.form.shape()?,
         focus: choices.focus.unwrap_or(NodeKey::ROOT),
     })

@@ -9,10 +9,13 @@ use vramscope_core::analysis::code::call_tree::{
     CallTree, Chains, FunctionTotal, PathKey, Paths, StackSums, TreeOptions, functions,
 };
 use vramscope_core::analysis::code::frame_groups::{
-    Fold, FoldPatterns, FrameGrouping, FrameGroups, GroupOptions, GroupTable,
+    Fold, FoldPatterns, FrameGrouping, FrameGroups, GroupId, GroupOptions, GroupTable,
 };
+use vramscope_core::analysis::groups::memory_places::MemoryPlaces;
+use vramscope_core::analysis::search::filter::Filter;
 use vramscope_core::bitset::BitSet;
 use vramscope_core::ids::AllocationId;
+use vramscope_core::model::DeviceIndex;
 use vramscope_view::flame::{GroupColours, Mixes, NodeKeys};
 use vramscope_view::theme::Theme;
 
@@ -36,6 +39,8 @@ pub(super) struct FlameTrees {
 /// The groups of frames, by which trees are built.
 pub(super) struct FrameNames {
     asked: (FrameGrouping, Fold, String),
+    /// The places of a device's memory, which are groups too; `None` if they were not asked for.
+    places: Option<(DeviceIndex, MemoryPlaces)>,
     pub(super) table: GroupTable,
     pub(super) of_frame: FrameGroups,
     colours: RefCell<Option<(ThemeName, Rc<GroupColours>)>>,
@@ -65,12 +70,20 @@ impl FlameTrees {
         about: &About,
     ) -> Option<(&FrameNames, &mut SelectedPaths)> {
         let asked = (about.grouping, about.fold, about.patterns.clone());
-        let names = self.names.take().filter(|names| names.asked == asked);
+        let is_known = |names: &FrameNames| names.asked == asked && names.is_of_places(about);
+        let names = self.names.take().filter(is_known);
         if names.is_none() {
             // Ids of groups belong to one table, so everything made with the old table goes.
             self.paths = None;
         }
-        let names = names.unwrap_or_else(|| FrameNames::new(document, asked));
+        let names = names.unwrap_or_else(|| {
+            let names = FrameNames::new(document, asked);
+            if about.by_place {
+                names.with_places(device)
+            } else {
+                names
+            }
+        });
         let paths = self.paths.take().filter(|paths| paths.about == *about);
         let paths = paths.unwrap_or_else(|| SelectedPaths::new(document, device, about, &names));
         let names = &*self.names.insert(names);
@@ -109,10 +122,29 @@ impl FrameNames {
             .with_operators(document.call_sites().operators(), &mut table);
         Self {
             asked,
+            places: None,
             table,
             of_frame,
             colours: RefCell::default(),
         }
+    }
+
+    /// Adds the places of a device's memory.
+    fn with_places(mut self, device: Device<'_>) -> Self {
+        let places = MemoryPlaces::of(*device, &mut self.table);
+        self.places = Some((device.index(), places));
+        self
+    }
+
+    /// Whether these are the places that are asked for.
+    fn is_of_places(&self, about: &About) -> bool {
+        let known = self.places.as_ref().map(|(device, _)| *device);
+        known == about.by_place.then_some(about.device)
+    }
+
+    /// The filter that finds the allocations of a memory pool, by its group.
+    pub(super) fn pool(&self, group: GroupId) -> Option<&Filter> {
+        self.places.as_ref()?.1.pools.get(&group)
     }
 
     pub(super) fn grouping(&self) -> FrameGrouping {
@@ -144,10 +176,20 @@ impl SelectedPaths {
             ..options(about)
         };
         let snapshot = &document.snapshot;
-        let sums = StackSums::of(snapshot, device.history, document.call_sites(), &options);
+        let (history, sites, groups) = (device.history, document.call_sites(), &names.of_frame);
+        let paths = match &names.places {
+            None => {
+                let sums = StackSums::of(snapshot, history, sites, &options);
+                Paths::of(snapshot, groups, &sums)
+            }
+            Some((_, MemoryPlaces { places, .. })) => {
+                let sums = StackSums::by_place(snapshot, history, sites, &options, places);
+                Paths::by_place(snapshot, groups, places, &sums)
+            }
+        };
         Self {
             about: about.clone(),
-            paths: Paths::of(snapshot, &names.of_frame, &sums),
+            paths,
             trees: Vec::new(),
             functions: None,
         }
@@ -218,7 +260,7 @@ impl Tree {
         let key = device
             .has(id)
             .then(|| PathKey::of(snapshot, device.history, sites, id))?;
-        self.tree.leaf(paths, key)
+        self.tree.leaf(paths.number(id, key)?)
     }
 
     fn allocations(&self, device: Device<'_>, selected: &SelectedPaths, of: &BoxOf) -> BitSet {

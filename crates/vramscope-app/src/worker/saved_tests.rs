@@ -162,6 +162,17 @@ fn a_flame_graph() {
 }
 
 #[test]
+fn a_flame_graph_from_pools_to_code() {
+    let mut page = Page::open("torch-2.15.0/private_pools.pickle");
+    page.act(Action::View(ViewKind::Flame));
+    page.act(Action::Choose(Chosen::Flame(FlameChoices {
+        by_place: true,
+        ..FlameChoices::default()
+    })));
+    assert_plotted(&page.saved(), "flame_from_pools_to_code");
+}
+
+#[test]
 fn a_flame_graph_of_a_search() {
     let mut page = Page::open("torch-2.15.0/oom_observer.pickle");
     page.act(Action::View(ViewKind::Flame));

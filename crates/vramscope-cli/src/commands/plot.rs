@@ -112,6 +112,9 @@ pub(crate) struct Options {
     /// Start a flame graph at the allocating frame, followed by its callers
     #[arg(long)]
     inverted: bool,
+    /// Start a flame graph at the memory pools, followed by stream and size of requests, segment, and callers
+    #[arg(long, conflicts_with = "inverted")]
+    by_place: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -192,7 +195,7 @@ impl Options {
     fn check(&self) -> Result<(), Failure> {
         use ViewKind::{Allocator, Compare, Flame, Map, Segments, Timeline};
         let over_time = [Timeline, Segments, Map];
-        let given: [(&str, bool, &[ViewKind]); 14] = [
+        let given: [(&str, bool, &[ViewKind]); 15] = [
             (
                 "range",
                 self.range.is_some(),
@@ -223,6 +226,7 @@ impl Options {
             ("weight", self.weight.is_some(), &[Flame]),
             ("shape", self.shape.is_some(), &[Flame]),
             ("inverted", self.inverted, &[Flame]),
+            ("by-place", self.by_place, &[Flame]),
         ];
         let misplaced = given
             .into_iter()

@@ -267,6 +267,14 @@ fn flame_standing_on_its_root() {
 }
 
 #[test]
+fn flame_from_pools_to_code() {
+    let flame = ["--view", "flame", "--by-place"];
+    assert_snapshot!(svg(
+        &[&["torch-2.15.0/private_pools.pickle"], &flame[..]].concat()
+    ));
+}
+
+#[test]
 fn flame_of_a_search() {
     let flame = ["--view", "flame", "--filter", "size>11MiB"];
     assert_snapshot!(svg(

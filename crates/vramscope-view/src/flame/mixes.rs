@@ -45,7 +45,9 @@ impl Mixes {
             }
             let key = PathKey::of(snapshot, history, sites, id);
             let group = groups.group_of.get(id.index());
-            if let Some((leaf, &group)) = tree.leaf(paths, key).zip(group) {
+            let path = paths.number(id, key);
+            let leaf = path.and_then(|path| tree.leaf(path));
+            if let Some((leaf, &group)) = leaf.zip(group) {
                 let sum = weights.entry((leaf, group)).or_default();
                 *sum = sum.saturating_add(options.weight.of(history, id));
             }

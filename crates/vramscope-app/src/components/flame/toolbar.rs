@@ -58,6 +58,10 @@ pub(super) fn Toolbar(props: &ToolbarProps) -> Html {
             "from the outermost callers to what allocates",
         ),
         ("allocators first", "from what allocates to its callers"),
+        (
+            "places first",
+            "from the pool over stream, size of requests and segment to the code",
+        ),
     ];
     let is_tree = choices.form != FlameForm::Sandwich;
     html! {
@@ -67,9 +71,9 @@ pub(super) fn Toolbar(props: &ToolbarProps) -> Html {
                 chosen={place(&FORMS, choices.form)}
                 on_choose={set(props, |choices, at| choices.form = FORMS[at].0)} />
             if is_tree {
-                <Choice label="Direction" options={directions} chosen={usize::from(choices.inverted)}
+                <Choice label="Direction" options={directions} chosen={if choices.by_place { 2 } else { usize::from(choices.inverted) }}
                     on_choose={set(props, |choices, at| {
-                        choices.inverted = at == 1;
+                        (choices.inverted, choices.by_place) = (at == 1, at == 2);
                         choices.focus = None;
                     })} />
             }

@@ -27,6 +27,8 @@ pub struct About {
     pub fold: Fold,
     /// Patterns of further frames to leave out, see `FoldPatterns`; a text that cannot be parsed leaves out none.
     pub patterns: String,
+    /// Whether the trees begin with the pools, streams and segments of the memory.
+    pub by_place: bool,
     /// The search: every sum tells how much of it matches.
     pub filter: Option<FilterText>,
 }

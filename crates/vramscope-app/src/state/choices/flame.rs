@@ -93,6 +93,8 @@ pub struct FlameChoices {
     pub form: FlameForm,
     /// Whether trees begin with the frames that allocate, followed by their callers.
     pub inverted: bool,
+    /// Whether trees begin with the pools, streams and segments of the memory. Then callers follow.
+    pub by_place: bool,
     /// The node that fills the width; `None` = the root.
     pub focus: Option<NodeKey>,
     /// The label of the sandwich's function; empty = the heaviest one.
@@ -116,6 +118,8 @@ impl FlameChoices {
             grouping: self.grouping,
             fold: self.fold,
             patterns: self.patterns.clone(),
+            // A sandwich is about code alone.
+            by_place: self.by_place && self.form != FlameForm::Sandwich,
             filter,
         }
     }
@@ -123,7 +127,7 @@ impl FlameChoices {
     /// The tree of the graph and the table.
     #[must_use]
     pub fn tree(&self) -> TreeKind {
-        if self.inverted {
+        if self.inverted && !self.by_place {
             TreeKind::BottomUp
         } else {
             TreeKind::TopDown

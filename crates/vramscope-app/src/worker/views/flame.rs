@@ -50,7 +50,8 @@ impl GroupLookup<'_> {
     fn search(&self, group: GroupId) -> Option<String> {
         let groups = (&self.names.table, &self.names.of_frame);
         let grouping = self.names.grouping();
-        let filter = rows::of_group(self.snapshot, groups, grouping, group);
+        let of_pool = self.names.pool(group).cloned();
+        let filter = of_pool.or_else(|| rows::of_group(self.snapshot, groups, grouping, group));
         filter.map(|filter| filter.to_string())
     }
 }
@@ -305,6 +306,7 @@ mod tests {
                 grouping: FrameGrouping::Function,
                 fold: Fold::Runtime,
                 patterns: String::new(),
+                by_place: false,
                 filter: None,
             },
             theme: ThemeName::Light,

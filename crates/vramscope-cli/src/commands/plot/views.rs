@@ -109,6 +109,7 @@ fn flame(options: &Options, device: &Device<'_>) -> Result<FlameView, Failure> {
         fold: options.fold.unwrap_or_default().fold(),
         patterns: String::new(),
         is_inverted: options.inverted,
+        by_place: options.by_place,
         shape: options.shape.unwrap_or_default().shape(),
         focus: NodeKey::ROOT,
     })

@@ -10,6 +10,7 @@ mod chains;
 mod folded;
 mod functions;
 mod paths;
+mod places;
 mod stack_sums;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ pub use chains::Chains;
 pub use folded::folded;
 pub use functions::{FunctionTotal, functions};
 pub use paths::Paths;
+pub use places::Places;
 pub use stack_sums::{PathKey, StackSums, TreeOptions};
 
 /// Greatest depth; genuine stacks have at most a few hundred frames.
@@ -76,6 +78,8 @@ pub struct CallTree {
     leaf_of: Vec<u32>,
     /// Number of paths cut because the tree was full. They are counted in `own` of their last node.
     pub cut_paths: u64,
+    /// The first of the groups that are places of memory, see [`Places`], and no code; `None` if there are none.
+    pub first_place: Option<GroupId>,
 }
 
 impl CallTree {
@@ -86,7 +90,16 @@ impl CallTree {
         for (path, sums) in paths.iter() {
             builder.add(path.iter().copied(), sums);
         }
-        builder.finish()
+        Self {
+            first_place: paths.first_place(),
+            ..builder.finish()
+        }
+    }
+
+    /// Whether a node is a place of memory.
+    fn is_place(&self, node: usize) -> bool {
+        self.first_place
+            .is_some_and(|first| self.group[node] >= first)
     }
 
     /// The tree with the allocating functions on top: children are the callers.
@@ -156,10 +169,11 @@ impl CallTree {
         })
     }
 
-    /// The node that counts an allocation as its own, by its path; `None` if the tree of `paths` does not count it.
+    /// The node that counts the allocations of a path as its own, by its [number](Paths::number); `None` if the tree does
+    /// not count them.
     #[must_use]
-    pub fn leaf(&self, paths: &Paths, key: PathKey) -> Option<u32> {
-        let leaf = *self.leaf_of.get(paths.place(key)?)?;
+    pub fn leaf(&self, path: usize) -> Option<u32> {
+        let leaf = *self.leaf_of.get(path)?;
         (leaf != NO_NODE).then_some(leaf)
     }
 
@@ -313,6 +327,7 @@ impl Builder {
                 .map(|&old| place.get(old as usize).copied().unwrap_or(NO_NODE))
                 .collect(),
             cut_paths: self.cut_paths,
+            first_place: None,
         }
     }
 }

@@ -181,7 +181,8 @@ impl GroupTable {
         self.index.find(hash, is_it).map(GroupId)
     }
 
-    fn intern(&mut self, label: String, class: FrameClass) -> GroupId {
+    /// The group of this name, which is added if it is new.
+    pub(in crate::analysis) fn intern(&mut self, label: String, class: FrameClass) -> GroupId {
         let hash = self.index.hash(label.as_str());
         let is_it = |row: u32| self.groups[row as usize].label == label;
         if let Some(row) = self.index.find(hash, is_it) {

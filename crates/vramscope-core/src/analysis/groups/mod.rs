@@ -8,5 +8,6 @@ pub mod group_lives;
 pub mod grouping;
 pub mod leaks;
 pub mod live_at;
+pub mod memory_places;
 pub mod stack_samples;
 pub mod turnover;

@@ -7,13 +7,13 @@
 //! mapped at the same time, because its address range is not recorded. Segment events that contradict the final
 //! state are left out, as in the replay.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::allocator_rules::SMALL_SEGMENT_BYTES;
 use super::streams_and_pools::segment_of_addresses;
 use crate::Snapshot;
-use crate::analysis::time::history::{History, NEVER};
+use crate::analysis::time::history::{AllocationTable, History, NEVER};
 use crate::analysis::time::replay::{self, MappedRange, SegmentStep};
 use crate::ids::{EventId, SegmentId, StackId};
 use crate::model::{PoolId, SegmentKind};
@@ -152,6 +152,36 @@ impl SegmentHistory {
                 && self.born[piece] <= moment
                 && moment < self.died[piece]
         })
+    }
+
+    /// The segment of each allocation when it was born, an index into [`segments`](Self::segments); `None` if its
+    /// address was not mapped. One pass over time.
+    #[must_use]
+    pub fn of_allocations(&self, allocations: &AllocationTable) -> Vec<Option<u32>> {
+        let by = |moment: &[u32]| {
+            let mut order: Vec<u32> = (0..moment.len() as u32).collect();
+            order.sort_by_key(|&row| moment[row as usize]);
+            order.into_iter().map(|row| row as usize).peekable()
+        };
+        let (mut births, mut deaths) = (by(&self.born), by(&self.died));
+        // The mapped pieces, by address.
+        let mut mapped: BTreeSet<(u64, usize)> = BTreeSet::new();
+        let mut of = vec![None; allocations.len()];
+        for row in by(&allocations.born) {
+            let moment = allocations.born[row];
+            while let Some(piece) = births.next_if(|&piece| self.born[piece] <= moment) {
+                mapped.insert((self.address[piece], piece));
+            }
+            while let Some(piece) = deaths.next_if(|&piece| self.died[piece] <= moment) {
+                mapped.remove(&(self.address[piece], piece));
+            }
+            let address = allocations.address[row];
+            let below = mapped.range(..=(address, usize::MAX)).next_back();
+            of[row] = below
+                .filter(|&&(start, piece)| address - start < self.bytes[piece])
+                .map(|&(_, piece)| self.segment[piece]);
+        }
+        of
     }
 
     /// Reserved bytes over time of the segments for which `keep` is true, as steps of (first moment, bytes from

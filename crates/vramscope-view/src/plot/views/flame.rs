@@ -7,6 +7,7 @@ use vramscope_core::analysis::code::call_tree::{CallTree, Paths, StackSums, Tree
 use vramscope_core::analysis::code::frame_groups::{
     Fold, FoldPatterns, FrameGrouping, FrameGroups, GroupOptions, GroupTable,
 };
+use vramscope_core::analysis::groups::memory_places::MemoryPlaces;
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::time::selection::{Selection, Weight};
 use vramscope_core::units::{Bytes, Count};
@@ -36,6 +37,8 @@ pub struct FlameView {
     pub patterns: String,
     /// Whether the allocating frames are at the root, and their callers above them.
     pub is_inverted: bool,
+    /// Whether pools, streams and segments of the memory are at the root. Then callers follow.
+    pub by_place: bool,
     /// Direction in which the tree grows.
     pub shape: Shape,
     /// Node that fills the width; the root if the tree has no such node.
@@ -56,7 +59,8 @@ pub(super) fn file(
         matches: subject.found(),
     };
     let (table, paths) = paths(view, device, &options);
-    let tree = if view.is_inverted {
+    let callers_below = view.is_inverted && !view.by_place;
+    let tree = if callers_below {
         CallTree::bottom_up(&paths)
     } else {
         CallTree::top_down(&paths)
@@ -100,7 +104,7 @@ pub(super) fn file(
                 code: &colours,
                 mixes: mixes.as_ref(),
             },
-            callers_below: view.is_inverted,
+            callers_below,
             shape: view.shape,
             focus,
         },
@@ -136,8 +140,15 @@ fn paths(view: &FlameView, device: Device<'_>, options: &TreeOptions<'_>) -> (Gr
     let classes = device.recording.classes();
     let of_frame = FrameGroups::of(snapshot, classes, &naming, &mut table)
         .with_operators(sites.operators(), &mut table);
-    let sums = StackSums::of(snapshot, device.history, sites, options);
-    let paths = Paths::of(snapshot, &of_frame, &sums);
+    let history = device.history;
+    let paths = if view.by_place {
+        let places = MemoryPlaces::of(device, &mut table).places;
+        let sums = StackSums::by_place(snapshot, history, sites, options, &places);
+        Paths::by_place(snapshot, &of_frame, &places, &sums)
+    } else {
+        let sums = StackSums::of(snapshot, history, sites, options);
+        Paths::of(snapshot, &of_frame, &sums)
+    };
     (table, paths)
 }
 

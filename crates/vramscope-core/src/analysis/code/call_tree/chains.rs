@@ -2,7 +2,7 @@
 //!
 //! Real programs have dozens of callers with a single callee before the first that matters. A node that has all of
 //! its parent's memory joins it. From the outside in, so do the callers common to nearly all memory, the trunk, although
-//! a little branches off between them; those branches then hang from the chain.
+//! a little branches off between them; those branches then hang from the chain. Places of memory stay apart.
 
 use super::{Builder, CallTree, Sums};
 
@@ -101,6 +101,9 @@ impl Chains {
 /// Whether a node joins its parent's chain.
 fn joins(tree: &CallTree, head: &[u32], node: usize, callers_below: bool) -> bool {
     let parent = tree.parent[node] as usize;
+    if tree.is_place(parent) || tree.is_place(node) {
+        return false;
+    }
     let is_first = node == parent + 1;
     // What allocates has a row of its own: the root's children or, from the outside in, the leaves.
     let is_kept = if callers_below {

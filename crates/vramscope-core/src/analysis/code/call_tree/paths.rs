@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
+use super::places::Places;
 use super::stack_sums::{PathKey, StackSums};
 use super::{MAX_DEPTH, Sums};
 use crate::Snapshot;
 use crate::analysis::code::frame_groups::{FrameGroups, GroupId};
-use crate::ids::StackId;
+use crate::ids::{AllocationId, StackId};
 
 /// The paths of a selection, outermost group first. No path is empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -17,7 +18,9 @@ pub struct Paths {
     /// The end of path `i` in `groups`.
     ends: Vec<usize>,
     sums: Vec<Sums>,
-    place_of: HashMap<PathKey, u32, RandomState>,
+    /// By place of the memory and stack, the number of the path.
+    number_of: HashMap<(u32, PathKey), u32, RandomState>,
+    places: Places,
     total: Sums,
     cut: u64,
 }
@@ -26,42 +29,71 @@ impl Paths {
     /// The paths of all stacks of `sums`. Stacks that become equal by grouping stay separate paths.
     #[must_use]
     pub fn of(snapshot: &Snapshot, groups: &FrameGroups, sums: &StackSums) -> Self {
+        let mut paths = Self::default();
+        paths.add(snapshot, groups, (0, &[]), sums);
+        paths
+    }
+
+    /// The paths of all stacks of each place, below the groups that say where it is.
+    #[must_use]
+    pub fn by_place(
+        snapshot: &Snapshot,
+        groups: &FrameGroups,
+        places: &Places,
+        sums: &[(u32, StackSums)],
+    ) -> Self {
         let mut paths = Self {
-            total: sums.total,
+            places: places.clone(),
             ..Self::default()
         };
+        for (place, sums) in sums {
+            paths.add(snapshot, groups, (*place, places.path(*place)), sums);
+        }
+        paths
+    }
+
+    /// Adds the paths of all stacks of `sums`, each below the groups of its place.
+    fn add(
+        &mut self,
+        snapshot: &Snapshot,
+        groups: &FrameGroups,
+        (place, above): (u32, &[GroupId]),
+        sums: &StackSums,
+    ) {
+        self.total.add(sums.total);
         let lists: [(_, _, fn(StackId) -> PathKey); 2] = [
             (&sums.allocated, None, PathKey::Allocated),
             (&sums.freed, Some(GroupId::FREED_AT), PathKey::Freed),
         ];
         for (list, about, key) in lists {
             for &(stack, sums) in list {
-                let start = paths.groups.len();
-                paths.groups.extend(about);
-                let frames = paths.groups.len();
+                let start = self.groups.len();
+                self.groups.extend(above);
+                self.groups.extend(about);
+                let frames = self.groups.len();
                 match about {
-                    None => groups.push_path(snapshot, stack, &mut paths.groups),
-                    Some(_) => groups.push_frames(snapshot, stack, &mut paths.groups),
+                    None => groups.push_path(snapshot, stack, &mut self.groups),
+                    Some(_) => groups.push_frames(snapshot, stack, &mut self.groups),
                 }
-                if paths.groups.len() == frames {
-                    paths.groups.push(GroupId::ALL_FOLDED);
+                if self.groups.len() == frames {
+                    self.groups.push(GroupId::ALL_FOLDED);
                 }
-                if paths.groups.len() - start > MAX_DEPTH {
-                    paths.groups.truncate(start + MAX_DEPTH);
-                    paths.cut += 1;
+                if self.groups.len() - start > MAX_DEPTH {
+                    self.groups.truncate(start + MAX_DEPTH);
+                    self.cut += 1;
                 }
-                paths.end_path(key(stack), sums);
+                self.end_path((place, key(stack)), sums);
             }
         }
         if sums.no_stack.count > 0 {
-            paths.groups.push(GroupId::NO_STACK);
-            paths.end_path(PathKey::NoStack, sums.no_stack);
+            self.groups.extend(above);
+            self.groups.push(GroupId::NO_STACK);
+            self.end_path((place, PathKey::NoStack), sums.no_stack);
         }
-        paths
     }
 
-    fn end_path(&mut self, key: PathKey, sums: Sums) {
-        self.place_of.insert(key, self.ends.len() as u32);
+    fn end_path(&mut self, key: (u32, PathKey), sums: Sums) {
+        self.number_of.insert(key, self.ends.len() as u32);
         self.ends.push(self.groups.len());
         self.sums.push(sums);
     }
@@ -75,10 +107,16 @@ impl Paths {
             .map(|((&start, &end), &sums)| (&self.groups[start..end], sums))
     }
 
-    /// The number of an allocation's path; `None` if nothing selected has it.
+    /// The number of the path of an allocation whose stack has this key; `None` if nothing selected has it.
     #[must_use]
-    pub fn place(&self, key: PathKey) -> Option<usize> {
-        self.place_of.get(&key).map(|&place| place as usize)
+    pub fn number(&self, id: AllocationId, key: PathKey) -> Option<usize> {
+        let number = self.number_of.get(&(self.places.of(id), key));
+        number.map(|&number| number as usize)
+    }
+
+    /// See [`CallTree::first_place`](super::CallTree::first_place).
+    pub(super) fn first_place(&self) -> Option<GroupId> {
+        self.places.first()
     }
 
     /// The frames of all paths, and the group's first index among them; `None` for paths that do not go through it.

@@ -1,6 +1,11 @@
 //! Allocations summed by distinct stack.
 
+use std::collections::{BTreeMap, HashMap};
+
+use foldhash::fast::RandomState;
+
 use super::Sums;
+use super::places::Places;
 use crate::Snapshot;
 use crate::analysis::code::call_sites::CallSites;
 use crate::analysis::time::history::{History, StackSource};
@@ -60,6 +65,26 @@ pub struct StackSums {
     pub total: Sums,
 }
 
+/// Calls `take` with each selected allocation and its sums.
+fn each(history: &History, options: &TreeOptions<'_>, mut take: impl FnMut(AllocationId, Sums)) {
+    let is_in = |set: Option<&BitSet>, row| set.is_none_or(|set| set.contains(row));
+    for id in options.selection.allocations(history) {
+        let row = id.index();
+        if !is_in(options.only, row) {
+            continue;
+        }
+        let weight = options.weight.of(history, id);
+        let is_matched = is_in(options.matches, row);
+        let sums = Sums {
+            weight,
+            bytes: history.allocations.bytes[row],
+            count: 1,
+            matched: if is_matched { weight } else { 0 },
+        };
+        take(id, sums);
+    }
+}
+
 impl StackSums {
     /// Sums the selected allocations, in one pass.
     #[must_use]
@@ -73,23 +98,7 @@ impl StackSums {
         let mut allocated = vec![Sums::default(); stacks];
         let mut freed: Vec<Sums> = Vec::new();
         let mut sums = Self::default();
-        let is_in = |set: Option<&BitSet>, row| set.is_none_or(|set| set.contains(row));
-        for id in options.selection.allocations(history) {
-            let row = id.index();
-            if !is_in(options.only, row) {
-                continue;
-            }
-            let weight = options.weight.of(history, id);
-            let of_one = Sums {
-                weight,
-                bytes: history.allocations.bytes[row],
-                count: 1,
-                matched: if is_in(options.matches, row) {
-                    weight
-                } else {
-                    0
-                },
-            };
+        each(history, options, |id, of_one| {
             sums.total.add(of_one);
             match PathKey::of(snapshot, history, sites, id) {
                 PathKey::NoStack => sums.no_stack.add(of_one),
@@ -99,19 +108,54 @@ impl StackSums {
                     freed[stack.index()].add(of_one);
                 }
             }
-        }
-        sums.allocated = heaviest_first(&allocated);
-        sums.freed = heaviest_first(&freed);
+        });
+        sums.allocated = of_column(&allocated);
+        sums.freed = of_column(&freed);
         sums
+    }
+
+    /// The same for each place, ascending.
+    #[must_use]
+    pub fn by_place(
+        snapshot: &Snapshot,
+        history: &History,
+        sites: &CallSites,
+        options: &TreeOptions<'_>,
+        places: &Places,
+    ) -> Vec<(u32, Self)> {
+        let mut known: HashMap<(u32, PathKey), Sums, RandomState> = HashMap::default();
+        each(history, options, |id, of_one| {
+            let key = (places.of(id), PathKey::of(snapshot, history, sites, id));
+            known.entry(key).or_default().add(of_one);
+        });
+        let mut by_place: BTreeMap<u32, Self> = BTreeMap::new();
+        for ((place, key), of_key) in known {
+            let sums = by_place.entry(place).or_default();
+            sums.total.add(of_key);
+            match key {
+                PathKey::NoStack => sums.no_stack = of_key,
+                PathKey::Allocated(stack) => sums.allocated.push((stack, of_key)),
+                PathKey::Freed(stack) => sums.freed.push((stack, of_key)),
+            }
+        }
+        for sums in by_place.values_mut() {
+            heaviest_first(&mut sums.allocated);
+            heaviest_first(&mut sums.freed);
+        }
+        by_place.into_iter().collect()
     }
 }
 
-fn heaviest_first(column: &[Sums]) -> Vec<(StackId, Sums)> {
+fn of_column(column: &[Sums]) -> Vec<(StackId, Sums)> {
     let rows = column.iter().enumerate();
     let mut rows: Vec<(StackId, Sums)> = rows
         .filter(|(_, sums)| sums.count > 0)
         .map(|(row, &sums)| (StackId::from_index(row), sums))
         .collect();
-    rows.sort_unstable_by_key(|&(stack, sums)| (std::cmp::Reverse(sums.weight), stack));
+    heaviest_first(&mut rows);
     rows
+}
+
+fn heaviest_first(rows: &mut [(StackId, Sums)]) {
+    rows.sort_unstable_by_key(|&(stack, sums)| (std::cmp::Reverse(sums.weight), stack));
 }

@@ -106,7 +106,7 @@ impl Case {
         let mut own = vec![Sums::default(); tree.len()];
         for (id, (_, sums)) in self.selected(asked).zip(self.naive(asked)) {
             let key = PathKey::of(snapshot, device.history, sites, id);
-            if let Some(leaf) = tree.leaf(paths, key) {
+            if let Some(leaf) = paths.number(id, key).and_then(|path| tree.leaf(path)) {
                 own[leaf as usize].add(sums);
             }
         }
