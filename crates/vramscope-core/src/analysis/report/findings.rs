@@ -316,8 +316,12 @@ pub fn findings(material: Material<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     let is_torch = material.config.allocator == AllocatorKind::Torch;
     found.extend(out_of_memory::find(material));
-    found.extend(growth::find(material));
-    found.extend(never_freed::find(material));
+    let growth = growth::find(material);
+    // What grows is told once.
+    let grown = growth.iter().flat_map(|growth| &growth.tables);
+    let grown = grown.flat_map(|table| table.rows.iter().filter_map(|row| row.site));
+    let unfreed = never_freed::find(material, &grown.collect::<Vec<_>>());
+    found.extend(growth.into_iter().chain(unfreed));
     found.extend(captured::find(material));
     found.extend(program_changes::find(material));
     found.extend(odd_device::find(material));

@@ -4,6 +4,7 @@ use super::words::{counted, stayed_filter};
 use super::{
     Evidence, EvidenceOf, Finding, FindingKind, Material, ROWS, Severity, is_notable, site_table,
 };
+use crate::analysis::code::call_sites::CallSiteId;
 use crate::analysis::groups::live_at::top_call_sites;
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::report::summary::saturating_sum;
@@ -15,7 +16,8 @@ use crate::units::{Bytes, Count};
 /// Minimum share of the memory live after the last step.
 const SHARE_PERCENT: u64 = 2;
 
-pub(super) fn find(material: Material<'_>) -> Option<Finding> {
+/// `grown` are the call sites that another finding tells of.
+pub(super) fn find(material: Material<'_>, grown: &[CallSiteId]) -> Option<Finding> {
     let steps = material.device.steps()?;
     let history = material.device.history;
     let whole: Vec<_> = steps.steps.iter().filter(|step| step.is_whole).collect();
@@ -28,7 +30,9 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let table = &history.allocations;
     let first = table.born.partition_point(|&born| born <= from);
     let end = table.born.partition_point(|&born| born <= to);
-    let kept = (first..end.max(first)).filter(|&row| table.died[row] == NEVER);
+    let site_of = material.device.site_of();
+    let kept = (first..end.max(first))
+        .filter(|&row| table.died[row] == NEVER && !grown.contains(&site_of[row]));
     let bytes = saturating_sum(kept.clone().map(|row| table.bytes[row]));
     if !is_notable(bytes, SHARE_PERCENT, last.totals.after_bytes) {
         return None;
@@ -36,7 +40,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let of_last = kept.clone().filter(|&row| table.born[row] > last.moments.0);
     let of_last = saturating_sum(of_last.map(|row| table.bytes[row]));
     let ids = kept.clone().map(AllocationId::from_index);
-    let top = top_call_sites(history, material.device.site_of(), ids, ROWS);
+    let top = top_call_sites(history, site_of, ids, ROWS);
     let older = bytes - of_last.min(bytes);
     let leaks = older > 0;
     let stayed = (from, history.event_count);
