@@ -183,7 +183,10 @@ pub const HELP: &[(&str, &[HelpLine])] = &[
             (&["↑", "↓", "PgUp", "PgDn"], "row by row, page by page"),
             (&["Home", "End"], "to the first, to the last"),
             (&["Enter"], "pin it, or go there"),
-            (&["←", "→"], "in trees: close, open"),
+            (
+                &["←", "→", "Shift →"],
+                "in trees: close, open; show each frame of a row of several",
+            ),
         ],
     ),
     (

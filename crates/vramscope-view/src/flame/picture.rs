@@ -59,7 +59,8 @@ fn draw_cell(scene: &mut Scene, area: &Area, cell: &FlameCell, top_css: f64, sty
         let above = bottom - style.px(LIT_CSS);
         scene.rect(point(left, above), point(until, bottom), cell.fill);
     }
-    if cell.is_marked && right - left > 2 {
+    // The root has everything.
+    if cell.is_marked && cell.row > 0 && right - left > 2 {
         let line = f64::from(style.px(MARK_CSS));
         let ((left, top), (right, bottom)) = (point(left, top), point(right, bottom));
         let inner = (left + line / 2.0, top + line / 2.0);

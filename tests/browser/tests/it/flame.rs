@@ -124,13 +124,19 @@ fn rows_are_those_of_the_tree_and_open() {
         &mut open,
         "!!document.querySelector('.flame-rows .flame-row')",
     );
-    let heavy = heavy_path(&expected.tree);
-    let rows = open_rows(&expected.tree, |node| heavy.contains(&node));
-    let labels: Vec<String> = rows.iter().map(|&row| expected.label(row)).collect();
+    // A chain of callers with a single callee each is one row.
+    let chains = Chains::of(&expected.tree, false, &[]);
+    let heavy = heavy_path(&chains.tree);
+    let rows = open_rows(&chains.tree, |chain| heavy.contains(&chain));
+    let label = |row: u32| {
+        assert!(!chains.is_trunk(row), "the fixture has no trunk");
+        expected.label(chains.named[row as usize])
+    };
+    let labels: Vec<String> = rows.iter().map(|&row| label(row)).collect();
     assert_eq!(texts(&mut open, TITLES), labels);
     let totals = rows
         .iter()
-        .map(|&row| expected.tree.total[row as usize].bytes);
+        .map(|&row| chains.tree.total[row as usize].bytes);
     let totals: Vec<String> = totals.map(display::bytes).collect();
     assert_eq!(texts(&mut open, TOTALS), totals);
     // When the first row is closed, only the root's children are left.

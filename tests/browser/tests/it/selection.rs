@@ -119,6 +119,75 @@ fn all_views_follow_the_cursor() {
     open.check_quiet();
 }
 
+/// The flame graph below the timeline is about the dragged cursor, and the box under the pointer lights up above.
+#[test]
+fn the_graph_below_the_timeline_follows_the_cursor() {
+    const PICTURE: &str = "document.querySelector('.stage canvas:nth-of-type(2)').toDataURL()";
+    let read = recording(FILE);
+    let mut open = open_fixture(FILE);
+    go(&mut open, "2", "timeline");
+    open.page.key("g", Modifiers::NONE).unwrap();
+    let has_boxes = "!!document.querySelector('.below .flame-scroll[data-boxes]')";
+    wait(&mut open, has_boxes);
+    let heights = "['.stage', '.below'].map(part => document.querySelector(part).clientHeight)";
+    let heights = open.page.eval(heights).unwrap();
+    assert!(heights[0].as_f64().unwrap() >= 180.0 && heights[1].as_f64().unwrap() >= 200.0);
+
+    // Along the x axis.
+    let axis = |open: &mut Open, part: f64| {
+        let (x, y) = open.point(part, 1.0);
+        (x, y - 10.0)
+    };
+    let (from, to) = (axis(&mut open, 0.8), axis(&mut open, 0.4));
+    open.page.drag(from, to, 8, Modifiers::NONE).unwrap();
+    wait(&mut open, "/&at=[0-9]+/.test(location.hash)");
+    let moment = "+/&at=([0-9]+)/.exec(location.hash)[1]";
+    let moment = open.page.eval(moment).unwrap().as_u64().unwrap() as u32;
+    let here = sums(&read, Selection::LiveAt(moment));
+    let words = format!("live at {}", display::event(u64::from(moment)));
+    wait_for_text(&mut open, ".below .of-what", &words);
+    wait_for_flame_bytes(&mut open, here.1);
+
+    // The second row, below the root, is some of what is live. Until the picture is sharp, it changes by itself.
+    let rests = "(seen => (window.seen = seen[1], seen[0] === seen[1]))([window.seen, ";
+    wait(&mut open, &format!("{rests}{PICTURE}])"));
+    let dark = open.page.eval(PICTURE).unwrap();
+    let place = "(({ x, y }) => [x + 20, y + 30])(document.querySelector('.below .flame-scroll').getBoundingClientRect())";
+    let place = open.page.eval(place).unwrap();
+    let (x, y) = (place[0].as_f64().unwrap(), place[1].as_f64().unwrap());
+    open.page.mouse_move(x, y).unwrap();
+    wait(&mut open, &format!("{PICTURE} !== {dark}"));
+    open.page.mouse_move(x, 20.0).unwrap();
+    wait(&mut open, &format!("{PICTURE} === {dark}"));
+
+    // By the keyboard: boxes, the edge between the halves, the cursor, and away again.
+    open.page
+        .eval("document.querySelector('.below .flame-scroll').focus()")
+        .unwrap();
+    open.page.key("ArrowDown", Modifiers::NONE).unwrap();
+    open.page.key("ArrowDown", Modifiers::NONE).unwrap();
+    wait(
+        &mut open,
+        "!!document.querySelector('.below .flame-outline')",
+    );
+    open.page
+        .eval("document.querySelector('.below .resizer').focus()")
+        .unwrap();
+    open.page.key("ArrowUp", Modifiers::NONE).unwrap();
+    wait(&mut open, "/split.percent=4[6-9]/.test(location.hash)");
+    open.page
+        .eval("document.querySelector('.stage').focus()")
+        .unwrap();
+    open.page.key("ArrowRight", Modifiers::SHIFT).unwrap();
+    wait(
+        &mut open,
+        &format!("!location.hash.includes('&at={moment}&')"),
+    );
+    open.page.key("g", Modifiers::NONE).unwrap();
+    wait(&mut open, "!document.querySelector('.below')");
+    open.check_quiet();
+}
+
 /// The selected range, as the panel says it.
 fn range(open: &mut Open) -> Moments {
     wait(open, "!!document.querySelector('.selected-range b')");

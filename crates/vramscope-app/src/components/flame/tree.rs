@@ -78,16 +78,18 @@ pub(super) fn TreeTable(props: &TreeTableProps) -> Html {
         Some((about, answer)) => (about.clone(), Some(answer.clone())),
         None => (props.asked.about.clone(), None),
     };
-    let toggle = on_toggle(&open, &answer);
-    let part = on_part(&apart);
-    let onkeydown = on_keys(&answer, &chosen, &(toggle.clone(), part.clone()), &list);
+    let folds = Folds {
+        toggle: on_toggle(&open, &answer),
+        part: on_part(&apart),
+    };
+    let onkeydown = on_keys(&answer, &chosen, &folds, &list);
     let rows = answer.as_ref().and_then(|answer| listed(answer));
     let row = |(at, row): (usize, &TreeRow)| {
         let number = rows.as_ref().map_or(0, |rows| rows.first) + at as u32;
         let is_chosen = *chosen == Some(row.key);
         html! { <Row key={row.key.0.to_string()} row={row.clone()} {number} {is_chosen} weight={about.weight}
         has_search={about.filter.is_some()} whole={answer.as_ref().map_or(0, |answer| answer.whole.weight)}
-        toggle={toggle.clone()} part={part.clone()} choose={Callback::from({ let chosen = chosen.setter(); move |key| chosen.set(Some(key)) })}
+        folds={folds.clone()} choose={Callback::from({ let chosen = chosen.setter(); move |key| chosen.set(Some(key)) })}
         on_search={props.on_search.clone()} on_sandwich={props.on_sandwich.clone()} /> }
     };
     html! {
@@ -134,14 +136,38 @@ fn use_open_rows(props: &TreeTableProps) -> (OpenRows, ApartRows) {
     (open, apart)
 }
 
-/// Takes a chain apart, given by any of its frames.
-fn on_part(apart: &ApartRows) -> Callback<NodeKey> {
+/// Takes a chain apart, given by its last frame, or joins it again.
+fn on_part(apart: &ApartRows) -> Callback<(NodeKey, bool)> {
     let apart = apart.clone();
-    Callback::from(move |key: NodeKey| {
+    Callback::from(move |(key, wanted): (NodeKey, bool)| {
         let mut keys = apart.to_vec();
-        keys.push(key);
+        keys.retain(|&other| other != key);
+        keys.extend(wanted.then_some(key));
         apart.set(Rc::new(keys));
     })
+}
+
+/// Opens and closes rows and chains.
+#[derive(Clone, PartialEq)]
+struct Folds {
+    toggle: Callback<(NodeKey, bool)>,
+    part: Callback<(NodeKey, bool)>,
+}
+
+impl Folds {
+    /// Opens or closes a row. A frame of a chain that is apart leads on to the next one: it joins them again.
+    fn turn(&self, row: &TreeRow) {
+        match row.apart.filter(|&last| last != row.key) {
+            Some(chain) => self.part.emit((chain, false)),
+            None => self.toggle.emit((row.key, !row.is_open)),
+        }
+    }
+
+    fn take_apart(&self, row: &TreeRow) {
+        if row.joined > 1 {
+            self.part.emit((row.key, true));
+        }
+    }
 }
 
 /// Opens or closes the row with this key.
@@ -182,11 +208,11 @@ pub(super) fn columns(about: &About) -> Html {
 fn on_keys(
     answer: &Option<Shared<Answer>>,
     chosen: &UseStateHandle<Option<NodeKey>>,
-    (toggle, part): &(Callback<(NodeKey, bool)>, Callback<NodeKey>),
+    folds: &Folds,
     list: &NodeRef,
 ) -> Callback<KeyboardEvent> {
     let (answer, chosen, list) = (answer.clone(), chosen.clone(), list.clone());
-    let (toggle, part) = (toggle.clone(), part.clone());
+    let folds = folds.clone();
     Callback::from(move |event: KeyboardEvent| {
         let Some(rows) = answer.as_ref().and_then(|answer| listed(answer)) else {
             return;
@@ -203,17 +229,17 @@ fn on_keys(
             "ArrowDown" => go(Some(at.map_or(0, |at| at + 1))),
             "ArrowUp" => go(at.map_or(Some(0), |at| at.checked_sub(1))),
             "ArrowRight" if event.shift_key() => {
-                if let Some(row) = row.filter(|row| row.joined > 1) {
-                    part.emit(row.key);
+                if let Some(row) = row {
+                    folds.take_apart(row);
                 }
             }
             "ArrowRight" => match row {
-                Some(row) if row.has_children && !row.is_open => toggle.emit((row.key, true)),
+                Some(row) if row.has_children && !row.is_open => folds.turn(row),
                 Some(row) if row.has_children => go(at.map(|at| at + 1)),
                 _ => {}
             },
             "ArrowLeft" => match (row, at) {
-                (Some(row), _) if row.is_open && row.has_children => toggle.emit((row.key, false)),
+                (Some(row), _) if row.is_open && row.has_children => folds.turn(row),
                 (Some(row), Some(at)) => {
                     go(rows.rows[..at]
                         .iter()
@@ -223,7 +249,7 @@ fn on_keys(
             },
             "Enter" | " " => {
                 if let Some(row) = row {
-                    toggle.emit((row.key, !row.is_open));
+                    folds.turn(row);
                 }
             }
             _ => return,
@@ -240,8 +266,7 @@ struct RowProps {
     weight: Weight,
     has_search: bool,
     whole: u64,
-    toggle: Callback<(NodeKey, bool)>,
-    part: Callback<NodeKey>,
+    folds: Folds,
     choose: Callback<NodeKey>,
     on_search: Callback<String>,
     on_sandwich: Callback<String>,
@@ -253,15 +278,16 @@ fn Row(props: &RowProps) -> Html {
     let (key, is_open) = (row.key, row.is_open);
     let indent = (row.depth - 1).min(MOST_INDENTS) * INDENT_PX;
     let onclick = props.choose.reform(move |_: MouseEvent| key);
-    let turn = {
-        let toggle = props.toggle.clone();
-        Callback::from(move |_: MouseEvent| toggle.emit((key, !is_open)))
+    let on_row = |act: fn(&Folds, &TreeRow)| {
+        let (folds, row) = (props.folds.clone(), row.clone());
+        Callback::from(move |_: MouseEvent| act(&folds, &row))
     };
+    let turn = on_row(Folds::turn);
     let tell = |to: &Callback<String>, text: &str| {
         let text = text.to_owned();
         to.reform(move |_: MouseEvent| text.clone())
     };
-    let apart = props.part.reform(move |_: MouseEvent| key);
+    let apart = on_row(Folds::take_apart);
     let is_dim = props.has_search && row.total.matched == 0;
     html! {
         <div class={classes!("flame-row", props.is_chosen.then_some("chosen"), is_dim.then_some("dim"))} role="row"

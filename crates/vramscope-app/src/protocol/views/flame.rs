@@ -129,8 +129,8 @@ pub struct TreeRow {
     pub group: ListedGroup,
     /// The number of frames that the row stands for, at least 1.
     pub joined: u32,
-    /// Whether the frame belongs to a chain that is apart.
-    pub is_apart: bool,
+    /// The chain that is apart, and that the frame belongs to, by its last frame.
+    pub apart: Option<NodeKey>,
     /// Levels below the root, from 1.
     pub depth: u32,
     /// Sums of the node and all below it.

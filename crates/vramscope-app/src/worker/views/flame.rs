@@ -236,15 +236,14 @@ fn rows_of(
         }
         None => heavy_path(tree).into_iter().collect(),
     };
-    let is_of_chain = |row: u32| {
-        let whole = joined.of_node[chains.named[row as usize] as usize];
-        joined.lengths[whole as usize] > 1 && chains.lengths[row as usize] == 1
+    // The last frame of the chain that a row was taken from.
+    let last = |row: u32| {
+        let whole = joined.of_node[chains.named[row as usize] as usize] as usize;
+        let is_apart = joined.lengths[whole] > 1 && chains.lengths[row as usize] == 1;
+        is_apart.then(|| joined.named[whole])
     };
-    let is_last = |row: u32| {
-        let node = chains.named[row as usize];
-        joined.named[joined.of_node[node as usize] as usize] == node
-    };
-    let is_open = |row: u32| open.contains(&row) || (is_of_chain(row) && !is_last(row));
+    let leads_on = |row: u32| last(row).is_some_and(|last| last != chains.named[row as usize]);
+    let is_open = |row: u32| open.contains(&row) || leads_on(row);
     let nodes = open_rows(tree, is_open);
     let rows = window(&nodes, first, count).iter().map(|&row| {
         let at = row as usize;
@@ -257,7 +256,7 @@ fn rows_of(
                 ..listed
             },
             joined: chains.lengths[at],
-            is_apart: is_of_chain(row),
+            apart: last(row).map(|node| keys.key(node)),
             depth: tree.depth[at],
             total: tree.total[at],
             own: tree.own[at],
@@ -484,12 +483,15 @@ mod tests {
         let (joined, open) = rows(None, Vec::new());
         let place = joined.iter().position(|row| row.joined > 1).unwrap();
         let chain = &joined[place];
-        assert!(joined.iter().all(|row| !row.is_apart));
+        assert!(joined.iter().all(|row| row.apart.is_none()));
         let (apart, _) = rows(Some(open), vec![chain.key]);
         let frames = chain.joined as usize;
         assert_eq!(apart.len(), joined.len() + frames - 1);
         let run = &apart[place..place + frames];
-        assert!(run.iter().all(|row| row.is_apart && row.joined == 1));
+        assert!(
+            run.iter()
+                .all(|row| row.apart == Some(chain.key) && row.joined == 1)
+        );
         assert!(run[..frames - 1].iter().all(|row| row.is_open));
         assert_eq!(run[frames - 1].key, chain.key);
         assert_eq!(run[0].total, chain.total);
