@@ -46,11 +46,7 @@ pub(super) fn find(material: Material<'_>, grown: &[CallSiteId]) -> Option<Findi
     let stayed = (from, history.event_count);
     Some(Finding {
         kind: FindingKind::NeverFreed,
-        severity: if leaks {
-            Severity::Warning
-        } else {
-            Severity::Note
-        },
+        severity: severity(leaks),
         bytes,
         title: format!(
             "{} allocated during the steps were never freed",
@@ -81,6 +77,14 @@ pub(super) fn find(material: Material<'_>, grown: &[CallSiteId]) -> Option<Findi
             Evidence::range("the steps", EvidenceOf::LiveMemory, (from, to)),
         ],
     })
+}
+
+fn severity(leaks: bool) -> Severity {
+    if leaks {
+        Severity::Warning
+    } else {
+        Severity::Note
+    }
 }
 
 fn may_mean(leaks: bool, allocator: AllocatorKind) -> &'static str {
