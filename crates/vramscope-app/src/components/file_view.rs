@@ -23,7 +23,7 @@ use super::view_props::ViewProps;
 use super::what_if::WhatIfView;
 use crate::engine::{Session, SessionId};
 use crate::protocol::{Axis, DetailsOf, Look, MomentOf, RangeOf, ThemeName};
-use crate::state::{DeviceView, OpenFile, Phase, State, Tab, ViewKind};
+use crate::state::{Choices, DeviceView, OpenFile, Phase, State, Tab, ViewKind};
 
 #[derive(Properties, PartialEq)]
 pub(super) struct FileViewProps {
@@ -110,7 +110,10 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         view: view.clone(),
         places,
         search: state.search.clone(),
-        choices: state.choices.clone(),
+        choices: Choices {
+            lanes: state.lanes(),
+            ..state.choices.clone()
+        },
         box_mode: state.box_mode,
         ruler_mode: state.ruler_mode,
         tabs: state.tabs.clone(),
@@ -136,7 +139,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
                 <Rail view={state.view} />
                 { center }
                 <DetailsPanel session={session.clone()} {look} facts={facts.clone()} view={view.clone()} {places}
-                    shown={state.view} lanes={state.choices.lanes} replay={state.choices.what_if.settings.text()} compare={state.choices.compare.clone()}
+                    shown={state.view} lanes={state.lanes()} replay={state.choices.what_if.settings.text()} compare={state.choices.compare.clone()}
                     search={state.search.text.clone()}
                     is_open={state.details_open} width_px={state.details_width_px} />
             </main>

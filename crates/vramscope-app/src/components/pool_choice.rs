@@ -53,7 +53,9 @@ pub(super) fn PoolChoice(props: &PoolChoiceProps) -> Html {
         let pool = index.checked_sub(1).and_then(|place| lines.get(place));
         Action::Search(search.in_pool(pool.map(|pool| pool.filter.as_str())))
     });
-    html! { <Select label="Pool" {options} chosen={index} {about} {on_choose} /> }
+    html! {
+        <div class="pool-choice"><Select label="Pool" {options} chosen={index} {about} {on_choose} /></div>
+    }
 }
 
 /// A pool in a line: `MemPool (0, 2), 20.2 GiB: 24 × 865 MiB, vllm_rollout_spmd.py:114 __init__`.

@@ -228,7 +228,8 @@ impl OpenFile {
             let (picture, axis) = (view.picture, view.axis);
             let after = lanes.bounds(facts, picture, axis);
             view.fit_heights(&before.bounds(facts, picture, axis), &after);
-            view.is_restacked = lanes.stacking != Stacking::default();
+            let stacking = lanes.stacking(Some(Picture::Timeline));
+            view.is_restacked = stacking != Stacking::default();
         }
     }
 

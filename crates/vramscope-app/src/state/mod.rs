@@ -234,12 +234,13 @@ impl State {
         self.colour_by.or_else(of_file).unwrap_or_default()
     }
 
-    /// The choices for lanes and lines. What a search for a pool finds is stacked alone: a pool is a memory of its own.
+    /// The choices for lanes and lines. A pool that is searched for is drawn alone: it is a memory of its own.
     #[must_use]
     pub fn lanes(&self) -> LanesChoices {
-        let mut lanes = self.choices.lanes;
-        lanes.stacking.only_found |= self.search.pool().is_some();
-        lanes
+        LanesChoices {
+            pool_alone: self.search.pool().is_some(),
+            ..self.choices.lanes
+        }
     }
 
     /// Whether the flame graph is below the timeline.

@@ -76,7 +76,7 @@ fn over_time(
             (seen.y_min_bytes, seen.y_max_bytes),
             (whole.y_min_bytes, whole.y_max_bytes),
         ),
-        lines: state.choices.lanes.lines(facts, picture),
+        lines: state.lanes().lines(facts, picture),
         is_folded: state.choices.lanes.folded,
         stacking: state.lanes().stacking(Some(picture)),
     })

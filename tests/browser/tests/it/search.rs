@@ -87,7 +87,7 @@ fn the_box_says_what_the_analysis_finds() {
 #[test]
 fn a_pool_is_chosen_by_keys_and_left_again() {
     let mut open = open_fixture("synth/scenario-pools.pickle");
-    let options = "[...document.querySelectorAll('.topbar select')].find(of => of.options[0].text === 'all pools')";
+    let options = "[...document.querySelectorAll('.topbar select')].find(of => of.options[0]?.text === 'all pools')";
     open.page
         .wait_for(&format!("!!{options}"), PATIENCE)
         .unwrap();

@@ -34,21 +34,22 @@ pub(in crate::components) fn LineControls(props: &LineControlsProps) -> Html {
         return Html::default();
     }
     let lines = choices.lines(facts, *picture);
+    let has_reserved = *picture == Picture::Timeline && !choices.pool_alone;
     let choose =
         |changed: LanesChoices| commands.on::<Event>(Action::Choose(Chosen::Lanes(changed)));
     html! {
         <section class="line-controls" aria-label="Lines over the picture">
-            if *picture == Picture::Timeline && facts.peak_reserved_bytes > 0 {
+            if has_reserved && facts.peak_reserved_bytes > 0 {
                 { switch("reserved", "Reserved", display::bytes(facts.peak_reserved_bytes), "Memory held from CUDA; its highest",
                     lines.reserved, choose(LanesChoices { reserved: Some(!lines.reserved), ..*choices })) }
             }
-            if *picture == Picture::Timeline && !replay.is_empty() {
+            if has_reserved && !replay.is_empty() {
                 <div title={format!("With {replay}, as chosen in What-if")}>
                     { switch("replayed", "Reserved, replayed", String::new(), "", choices.replayed,
                         choose(LanesChoices { replayed: !choices.replayed, ..*choices })) }
                 </div>
             }
-            if *picture == Picture::Timeline && facts.lines.has_pools {
+            if has_reserved && facts.lines.has_pools {
                 { switch("pools", "Private pools", String::new(),
                     "What CUDA graphs and MemPools hold and do not use, on top of what is active",
                     lines.pools, choose(LanesChoices { pools: Some(!lines.pools), ..*choices })) }
@@ -83,8 +84,10 @@ fn stacking(choices: LanesChoices, commands: &Commands) -> Html {
         <>
             { switch("", "Stack by colour", String::new(), "All of one colour together, the largest at the bottom; else in the order of birth",
                 by_group, choose(grouped)) }
-            { switch("", "Stack only what is found", String::new(), "With a search: what does not match it is left out instead of dimmed. A search for a pool always is so",
-                only_found, choose(found)) }
+            if !choices.pool_alone {
+                { switch("", "Stack only what is found", String::new(), "With a search: what does not match it is left out instead of dimmed",
+                    only_found, choose(found)) }
+            }
         </>
     }
 }

@@ -214,7 +214,10 @@ fn a_search_says_where_its_cursor_and_range_are() {
 #[test]
 fn a_search_for_a_pool_stacks_it_alone() {
     let mut page = Page::with_file();
-    let alone = |page: &Page| page.0.lanes().stacking.only_found;
+    let alone = |page: &Page| {
+        let stacking = page.0.lanes().stacking(Some(Picture::Timeline));
+        stacking.only_found
+    };
     page.act(Action::Search("a | b".into()));
     assert!(!alone(&page) && page.0.search.pool().is_none());
     let narrowed = page.0.search.in_pool(Some("pool:0,2"));

@@ -21,6 +21,8 @@ use crate::report::{self, Part};
 const LABEL: usize = 16;
 /// The longest wrapped line, in characters.
 const WIDTH: usize = 95;
+/// Most memory pools that are listed.
+const POOLS: usize = 8;
 
 /// Writes the whole text: all files, and their comparison.
 pub(super) fn write(out: &mut dyn Write, infos: &[Info], ranks: Option<&Part>) -> io::Result<()> {
@@ -291,7 +293,7 @@ fn pool_lines(page: &mut Page, pools: &PoolLines) {
         return;
     }
     page.push("  pools, when most was reserved");
-    for line in &pools.lines {
+    for line in pools.lines.iter().take(POOLS) {
         let owner = line.owner.iter().map(|owner| format!(" Mostly {owner}."));
         let words = format!(
             "{}.{} {}",
@@ -302,11 +304,9 @@ fn pool_lines(page: &mut Page, pools: &PoolLines) {
         let first = format!("    {:>9}  ", Bytes(line.reserved_bytes).to_string());
         page.paragraph(&first, &words);
     }
-    if pools.left_out > 0 {
-        page.push(&format!(
-            "    and {}",
-            counted(pools.left_out, "smaller pool")
-        ));
+    let left_out = pools.left_out + pools.lines.len().saturating_sub(POOLS) as u64;
+    if left_out > 0 {
+        page.push(&format!("    and {}", counted(left_out, "smaller pool")));
     }
 }
 

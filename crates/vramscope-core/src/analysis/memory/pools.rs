@@ -140,8 +140,7 @@ impl Pool {
     fn kind_because(&self, snapshot: &Snapshot) -> String {
         match (self.evidence, self.kind) {
             (PoolEvidence::DefaultStream, _) => {
-                "Inferred: it has memory of the default stream, where no CUDA graph can be captured, so it was made by MemPool \
-                 and not by graph_pool_handle()."
+                "Inferred: it has memory of the default stream, where no CUDA graph can be captured."
                     .to_owned()
             }
             (PoolEvidence::Code { frame, share }, kind) => {
