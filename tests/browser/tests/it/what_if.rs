@@ -101,7 +101,9 @@ fn the_packing_and_the_map_share_pointer_and_pin() {
     // What else lives then arrives later.
     let details = |open: &mut Open| {
         let text = open.page.text(".details.pinned").unwrap();
-        text.split("Live at").next().unwrap_or_default().to_owned()
+        text.split("Live at")
+            .next()
+            .map(|text| text.trim_end().to_owned())
     };
     let pinned = details(&mut open);
     // The same allocation is pinned in the map, too.

@@ -2,6 +2,7 @@
 
 use yew::prelude::*;
 
+use vramscope_core::analysis::code::call_sites::NO_STACK;
 use vramscope_core::analysis::report::allocations::{AllocationRow, Column};
 use vramscope_view::display;
 
@@ -208,7 +209,7 @@ impl Cells {
     }
 
     fn site(&self, row: &AllocationRow) -> Html {
-        let known = Some(row.site.as_str()).filter(|&site| site != NO_SITE);
+        let known = Some(row.site.as_str()).filter(|&site| site != NO_STACK);
         html! {
             <span class="site" title={row.site.clone()}>
                 <span class="swatch" style={self.colours.swatch(known)} aria-hidden="true" />
@@ -228,9 +229,6 @@ impl Cells {
         html! { <span class="number" title={other}>{ shown }</span> }
     }
 }
-
-/// The label of allocations without a stack.
-const NO_SITE: &str = "no stack recorded";
 
 fn lifetime(row: &AllocationRow) -> Html {
     let life = &row.lifetime;

@@ -43,6 +43,9 @@ pub enum CallSiteKind {
     Unknown,
 }
 
+/// The label of allocations without a stack.
+pub const NO_STACK: &str = "no stack recorded";
+
 /// One call site.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CallSite {
@@ -332,7 +335,7 @@ struct Builder<'a> {
 impl<'a> Builder<'a> {
     fn new(snapshot: &'a Snapshot, classes: &'a FrameClasses) -> Self {
         let none = CallSite {
-            label: "no stack recorded".to_owned(),
+            label: NO_STACK.to_owned(),
             class: FrameClass::Runtime,
             kind: CallSiteKind::Unknown,
             frame: None,

@@ -14,6 +14,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::call_sites::NO_STACK;
 use super::frames::{FrameClass, FrameClasses, Location, is_python_source};
 use super::operators::{OperatorId, Operators};
 use crate::Snapshot;
@@ -111,7 +112,7 @@ impl GroupId {
 /// The labels of the constants of [`GroupId`].
 const SPECIAL: [&str; 5] = [
     "all",
-    "no stack recorded",
+    NO_STACK,
     "only folded frames",
     "allocated before the recording, freed at",
     "other frames",

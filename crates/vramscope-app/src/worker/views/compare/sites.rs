@@ -1,5 +1,6 @@
 //! Rows of the table of call sites.
 
+use vramscope_core::analysis::code::call_sites::NO_STACK;
 use vramscope_core::analysis::compare::changes::SiteChange;
 use vramscope_core::analysis::compare::site_order::ordered;
 use vramscope_core::analysis::groups::turnover::Turnover;
@@ -46,7 +47,10 @@ pub(super) fn rows(
         SiteRow {
             label: site.label.clone(),
             search: kept.filters.get(&site.label).cloned(),
-            colour: leaders.colour(&theme, Some(stable_hash(&site.label))),
+            colour: leaders.colour(
+                &theme,
+                (site.label != NO_STACK).then(|| stable_hash(&site.label)),
+            ),
             change: site.change,
             turnover: turnover(kept, site),
             bar: if largest == 0 {
