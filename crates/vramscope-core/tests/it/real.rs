@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use vramscope_core::Snapshot;
+use vramscope_core::analysis::recording::Recording;
 use vramscope_core::ids::EventId;
 use vramscope_core::model::{BlockState, ContainerKind, Snapshot as Model};
 use vramscope_synth::files::{real_files, shared};
@@ -202,4 +203,31 @@ fn genuine_files_break_no_rule() {
             assert!(!snapshot.warnings.is_empty(), "{}", file.name);
         }
     }
+}
+
+#[test]
+fn the_pools_of_a_real_inference_server_have_names_and_owners() {
+    let files = real_files();
+    let verl = files
+        .iter()
+        .find(|file| file.name.starts_with("volcengine__verl__"));
+    let Some(file) = verl else { return };
+    let recording = Recording::of(decoded(file));
+    let pools = recording.pools().all().iter();
+    let told: Vec<_> = pools
+        .map(|pool| (pool.label(), pool.owner_words(recording.call_sites())))
+        .collect();
+    let site = "vllm_rollout/vllm_rollout_spmd.py:114 __init__";
+    let expected = [
+        ("default pool", None),
+        (
+            "MemPool (0, 1)",
+            Some(format!("315 × up to 130 MiB, {site}")),
+        ),
+        ("MemPool (0, 2)", Some(format!("24 × 865 MiB, {site}"))),
+    ];
+    assert_eq!(
+        told,
+        expected.map(|(label, owner)| (label.to_owned(), owner))
+    );
 }

@@ -87,6 +87,7 @@ pub(super) fn group_head(head: &GroupHead) -> Html {
     html! {
         <h3 class="state-head" style={format!("top:{}px", head.y_css)} title={sentence(sums)}>
             { name }<span class="muted">{ facts }</span>
+            if !head.owner.is_empty() { <span class="muted">{ format!("mostly {}", head.owner) }</span> }
         </h3>
     }
 }

@@ -94,6 +94,8 @@ pub struct GroupHead {
     pub y_css: f64,
     /// The pool in words; empty if the file does not tell.
     pub pool: String,
+    /// Whose memory the pool holds most; empty for the default pool, and where no stack is known.
+    pub owner: String,
     pub stream: String,
     pub sums: StateSums,
 }

@@ -185,7 +185,10 @@ fn heads(
 ) -> Vec<GroupHead> {
     let head = |heading: &vramscope_view::allocator_picture::Heading| {
         let group = state.groups.get(heading.group as usize)?;
+        let pool = group.pool.and_then(|pool| document.pools().get(pool));
+        let owner = pool.and_then(|pool| pool.owner_words(document.call_sites()));
         Some(GroupHead {
+            owner: owner.unwrap_or_default(),
             y_css: f64::from(heading.y_px) * css,
             pool: group
                 .pool

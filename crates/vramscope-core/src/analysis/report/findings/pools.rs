@@ -51,7 +51,7 @@ impl Held {
                 site: None,
                 bytes: sums.reserved_bytes,
                 count: sums.segments,
-                remark: format!("{} free", Bytes(sums.free_bytes)),
+                remark: remark(recording, arena, sums.free_bytes),
             })
             .collect();
         held
@@ -60,6 +60,16 @@ impl Held {
     /// Number of pools of CUDA graphs, whose second number is 0.
     fn graphs(&self) -> usize {
         self.pools.iter().filter(|pool| pool.1 == 0).count()
+    }
+}
+
+/// What is free of a pool, and whose memory it holds most.
+fn remark(recording: &Recording, arena: Arena, free_bytes: u64) -> String {
+    let pool = recording.pools().get(arena.pool);
+    let owner = pool.and_then(|pool| pool.owner_words(recording.call_sites()));
+    match owner {
+        Some(owner) => format!("{} free; mostly {owner}", Bytes(free_bytes)),
+        None => format!("{} free", Bytes(free_bytes)),
     }
 }
 
