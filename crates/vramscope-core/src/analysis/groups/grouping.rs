@@ -305,16 +305,10 @@ fn by_pool(device: Device<'_>) -> GroupColumn {
 
 /// Groups by stream, in the order of [`Snapshot::streams`].
 fn by_stream(device: Device<'_>) -> GroupColumn {
-    let (snapshot, history) = (device.snapshot(), device.history);
     let streams = device.recording.streams();
     let numbers = streams.numbers();
-    let number = |stream: i64| numbers.get(&stream).copied();
-    let of = column(
-        snapshot,
-        history,
-        |context| number(context.stream),
-        |segment| number(segment.stream?),
-    );
+    let number = |stream: &Option<i64>| numbers.get(&(*stream)?).copied();
+    let of: Vec<_> = device.stream_of().iter().map(number).collect();
     let rows = streams.labels().into_iter().enumerate();
     let rows = rows.map(|(number, label)| (label, rows::of_stream(number)));
     by_ordinal(rows, rows::without_stream(numbers.len()), &of)
