@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::time::selection::Weight;
 
 use crate::display;
-pub use faces::{BoxColours, Faces, GroupColours};
+pub use faces::{BoxColours, BoxPart, Faces, GroupColours};
 pub use keys::{NodeKey, NodeKeys};
 pub use label::fit as fit_label;
 pub use layout::{FlameBox, FlameLayout, layout};

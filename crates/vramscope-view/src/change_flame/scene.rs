@@ -40,7 +40,7 @@ pub fn scene(
             own: Sums::default(),
             is_code: rect.smaller == 0 && rect.node != 0,
             is_above: rect.row < above,
-            mostly: None,
+            parts: Vec::new(),
             is_marked: false,
         }
     };

@@ -1,10 +1,11 @@
 //! Labels and colours of the boxes and rows of a call tree.
 
+use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::code::call_tree::Chains;
 use vramscope_core::analysis::code::frame_groups::{Group, GroupId, GroupTable};
 use vramscope_core::analysis::code::frames::FrameClass;
 
-use super::mixes::{Largest, Mixes};
+use super::mixes::{Mixes, Part};
 use crate::colour::{Leaders, Rgb, stable_hash};
 use crate::display;
 use crate::theme::Theme;
@@ -18,25 +19,36 @@ pub struct BoxColours<'a> {
     pub mixes: Option<&'a Mixes>,
 }
 
+/// A group of allocations in a box.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct BoxPart {
+    /// Its name.
+    pub label: String,
+    /// Its colour.
+    pub rgb: Rgb,
+    /// Its part of the box's weight.
+    pub weight: u64,
+}
+
 /// Labels and colours of a tree's chains.
 pub struct Faces<'a> {
     chains: &'a Chains,
     table: &'a GroupTable,
     colours: BoxColours<'a>,
     /// By chain; empty where colours stand for code.
-    largest: Vec<Option<Largest>>,
+    parts: Vec<Vec<Part>>,
 }
 
 impl<'a> Faces<'a> {
     /// Those of all chains. `table` and `colours` must be those of their tree.
     #[must_use]
     pub fn of(chains: &'a Chains, table: &'a GroupTable, colours: BoxColours<'a>) -> Self {
-        let largest = colours.mixes.map(|mixes| mixes.largest(chains));
+        let parts = colours.mixes.map(|mixes| mixes.parts(chains));
         Self {
             chains,
             table,
             colours,
-            largest: largest.unwrap_or_default(),
+            parts: parts.unwrap_or_default(),
         }
     }
 
@@ -49,31 +61,37 @@ impl<'a> Faces<'a> {
         self.table.get(self.group(chain)).label.clone()
     }
 
-    /// The group of allocations that most of a chain is in, and its part of the weight; `None` where colours stand for
-    /// code.
+    /// The groups of allocations with most of a chain, the largest first; none where colours stand for code.
     #[must_use]
-    pub fn mostly(&self, chain: u32) -> Option<(String, u64)> {
-        let ((label, _), largest) = self.largest(chain)?;
-        Some((label.to_owned(), largest.weight))
+    pub fn parts(&self, chain: u32) -> Vec<BoxPart> {
+        let part = |&(group, weight): &Part| {
+            let (label, rgb) = self.colours.mixes?.group(group)?;
+            Some(BoxPart {
+                label: label.to_owned(),
+                rgb,
+                weight,
+            })
+        };
+        let parts = self.parts.get(chain as usize);
+        parts.into_iter().flatten().filter_map(part).collect()
     }
 
-    /// The colour of a chain.
+    /// The colour of a chain: that of its largest group, or of its code.
     #[must_use]
     pub fn fill(&self, chain: u32) -> Rgb {
-        match (self.largest(chain), self.colours.mixes) {
-            (Some(((_, rgb), _)), _) => rgb,
-            (None, Some(_)) => self.colours.code.unknown,
-            (None, None) => self.colours.code.get(self.group(chain)),
-        }
+        let Some(mixes) = self.colours.mixes else {
+            return self.colours.code.get(self.group(chain));
+        };
+        let largest = self
+            .parts
+            .get(chain as usize)
+            .and_then(|parts| parts.first());
+        let group = largest.and_then(|&(group, _)| mixes.group(group));
+        group.map_or(self.colours.code.unknown, |(_, rgb)| rgb)
     }
 
     fn group(&self, chain: u32) -> GroupId {
         self.chains.tree.group[chain as usize]
-    }
-
-    fn largest(&self, chain: u32) -> Option<((&str, Rgb), Largest)> {
-        let largest = self.largest.get(chain as usize).copied()??;
-        Some((self.colours.mixes?.group(largest.group)?, largest))
     }
 }
 

@@ -1,6 +1,7 @@
-//! Which group of allocations has most of each box, so that boxes have the colours of other views: those of roles,
+//! The groups of allocations that each box consists of, so that boxes have the colours of other views: those of roles,
 //! streams or sizes.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use vramscope_core::analysis::code::call_tree::{CallTree, Chains, PathKey, Paths, TreeOptions};
@@ -20,13 +21,13 @@ pub struct Mixes {
     rgb: Vec<Rgb>,
 }
 
-/// The group that has most of a node.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Largest {
-    pub(super) group: u32,
-    /// Its weight.
-    pub(super) weight: u64,
-}
+/// The most groups that a box tells.
+const MOST_PARTS: usize = 4;
+/// Of boxes of more groups only the largest is known: telling the others would take time in proportion to all.
+const MOST_SORTED: usize = 32;
+
+/// A group, and its weight in a node.
+pub(super) type Part = (u32, u64);
 
 impl Mixes {
     /// Those of a tree of `paths`, which are those of the allocations selected by `options`.
@@ -81,48 +82,65 @@ impl Mixes {
         Some((self.labels.get(at)?, *self.rgb.get(at)?))
     }
 
-    /// By chain, the group with most of its total; of equal ones the first. `None` where nothing weighs anything.
+    /// By chain, the groups with most of its total, the largest first and of equal ones the first; at most
+    /// [`MOST_PARTS`]. Empty where nothing weighs anything.
     ///
     /// From the leaves up, each node's weights are added to the largest of its children's. So each entry moves at
     /// most as often as the number of entries can be halved.
-    pub(super) fn largest(&self, chains: &Chains) -> Vec<Option<Largest>> {
+    pub(super) fn parts(&self, chains: &Chains) -> Vec<Vec<Part>> {
         let tree = &chains.tree;
-        let mut weights = vec![Weights::default(); tree.len()];
-        let mut largest = vec![None; tree.len()];
+        let mut mixed = vec![Mixed::default(); tree.len()];
         for &(leaf, group, weight) in &self.of_leaves {
             if let Some(&chain) = chains.of_node.get(leaf as usize) {
-                let chain = chain as usize;
-                add(&mut weights[chain], &mut largest[chain], (group, weight));
+                mixed[chain as usize].add((group, weight));
             }
         }
-        for node in (1..tree.len()).rev() {
+        let mut parts = vec![Vec::new(); tree.len()];
+        for node in (0..tree.len()).rev() {
+            parts[node] = mixed[node].parts();
+            if node == 0 {
+                break;
+            }
             let parent = tree.parent[node] as usize;
-            let mut small = std::mem::take(&mut weights[node]);
-            if small.len() > weights[parent].len() {
-                std::mem::swap(&mut small, &mut weights[parent]);
-                largest[parent] = largest[node];
+            let mut smaller = std::mem::take(&mut mixed[node]);
+            if smaller.weights.len() > mixed[parent].weights.len() {
+                std::mem::swap(&mut smaller, &mut mixed[parent]);
             }
-            for of in small {
-                add(&mut weights[parent], &mut largest[parent], of);
+            for part in smaller.weights {
+                mixed[parent].add(part);
             }
         }
-        largest
+        parts
     }
 }
 
-/// Adds to the weight of a group, and keeps the largest.
-fn add(weights: &mut Weights, largest: &mut Option<Largest>, (group, weight): (u32, u64)) {
-    let sum = weights.entry(group).or_default();
-    *sum = sum.saturating_add(weight);
-    let now = Largest {
-        group,
-        weight: *sum,
-    };
-    let is_larger = |before: &Largest| {
-        (now.weight, before.group) > (before.weight, now.group) || before.group == now.group
-    };
-    if now.weight > 0 && largest.as_ref().is_none_or(is_larger) {
-        *largest = Some(now);
+/// The groups of one node.
+#[derive(Clone, Debug, Default)]
+struct Mixed {
+    weights: Weights,
+    largest: Option<Part>,
+}
+
+impl Mixed {
+    fn add(&mut self, (group, weight): Part) {
+        let sum = self.weights.entry(group).or_default();
+        *sum = sum.saturating_add(weight);
+        let now = (group, *sum);
+        let is_larger = |before: Part| before.0 == group || (now.1, before.0) > (before.1, now.0);
+        if now.1 > 0 && self.largest.is_none_or(is_larger) {
+            self.largest = Some(now);
+        }
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        if self.weights.len() > MOST_SORTED {
+            return self.largest.into_iter().collect();
+        }
+        let parts = self.weights.iter().map(|(&group, &weight)| (group, weight));
+        let mut parts: Vec<Part> = parts.filter(|&(_, weight)| weight > 0).collect();
+        parts.sort_unstable_by_key(|&(group, weight)| (Reverse(weight), group));
+        parts.truncate(MOST_PARTS);
+        parts
     }
 }
 
@@ -135,10 +153,12 @@ mod tests {
     proptest! {
         /// Against sums over all leaves below each chain.
         #[test]
-        fn the_largest_group_of_each_box(
+        fn the_groups_of_each_box(
             tree in trees(),
             apart in prop::collection::vec(0..60_u32, 0..3),
-            entries in prop::collection::vec((0..60_u32, 0..5_u32, 0..9_u64), 0..40),
+            (groups, entries) in (1..60_u32).prop_flat_map(|groups| {
+                (Just(groups), prop::collection::vec((0..60_u32, 0..groups, 0..9_u64), 0..90))
+            }),
         ) {
             let mut weights = std::collections::BTreeMap::<(u32, u32), u64>::new();
             for (leaf, group, weight) in entries {
@@ -149,20 +169,22 @@ mod tests {
             let of_leaves = weights.iter().map(|(&(leaf, group), &weight)| (leaf, group, weight));
             let mixes = Mixes::new(of_leaves, Vec::new(), Vec::new());
             let chains = Chains::of(&tree, false, &apart);
-            let found = mixes.largest(&chains);
+            let found = mixes.parts(&chains);
             for chain in 0..chains.tree.len() as u32 {
                 let below = chain..chains.tree.end[chain as usize];
-                let mut sums = [0_u64; 5];
+                let mut sums = std::collections::BTreeMap::<u32, u64>::new();
                 for (&(leaf, group), weight) in &weights {
                     if below.contains(&chains.of_node[leaf as usize]) {
-                        sums[group as usize] += weight;
+                        *sums.entry(group).or_default() += weight;
                     }
                 }
-                let largest = (0..5_u32).rev().max_by_key(|&group| sums[group as usize]).unwrap();
-                let weight = sums[largest as usize];
-                let expected = (weight > 0).then_some(Largest { group: largest, weight });
-                prop_assert_eq!(found[chain as usize], expected);
+                let most = if sums.len() > MOST_SORTED { 1 } else { MOST_PARTS };
+                let mut parts: Vec<Part> = sums.into_iter().filter(|of| of.1 > 0).collect();
+                parts.sort_by_key(|&(_, weight)| Reverse(weight));
+                parts.truncate(most);
+                prop_assert_eq!(&found[chain as usize], &parts);
             }
+            prop_assert!(groups > 0);
         }
     }
 }

@@ -58,6 +58,8 @@ fn draw_cell(scene: &mut Scene, area: &Area, cell: &FlameCell, top_css: f64, sty
         let until = left + (f64::from(right - left) * cell.lit).ceil() as i32;
         let above = bottom - style.px(LIT_CSS);
         scene.rect(point(left, above), point(until, bottom), cell.fill);
+    } else {
+        draw_parts(scene, cell, ((left, right), bottom), style);
     }
     // The root has everything.
     if cell.is_marked && cell.row > 0 && right - left > 2 {
@@ -87,10 +89,40 @@ fn draw_cell(scene: &mut Scene, area: &Area, cell: &FlameCell, top_css: f64, sty
     scene.text(at, text, letters);
 }
 
-/// The fill of a box: its own colour if all of it matches, dimmed otherwise. Ancestors of the focus
-/// are dimmed too, because they weigh more than what is shown.
+/// Draws the groups of a box of several as a bar at its bottom edge.
+fn draw_parts(
+    scene: &mut Scene,
+    cell: &FlameCell,
+    ((left, right), bottom): ((i32, i32), i32),
+    style: &Style<'_>,
+) {
+    let known = cell.parts.len() > 1 && cell.sums.weight > 0;
+    if !known || right - left <= 3 {
+        return;
+    }
+    let above = f64::from(bottom - style.px(LIT_CSS));
+    let per_weight = f64::from(right - left) / cell.sums.weight as f64;
+    let mut from = f64::from(left);
+    for part in &cell.parts {
+        let until = (from + part.weight as f64 * per_weight).min(f64::from(right));
+        let rgb = if is_dim(cell) {
+            style.theme.dim(part.rgb)
+        } else {
+            part.rgb
+        };
+        scene.rect((from, above), (until, f64::from(bottom)), rgb);
+        from = until;
+    }
+}
+
+/// Ancestors of the focus are dimmed too, because they weigh more than what is shown.
+fn is_dim(cell: &FlameCell) -> bool {
+    cell.is_above || cell.lit < 1.0
+}
+
+/// The fill of a box: its own colour if all of it matches, dimmed otherwise.
 fn ground(cell: &FlameCell, theme: &Theme) -> Rgb {
-    if cell.is_above || cell.lit < 1.0 {
+    if is_dim(cell) {
         theme.dim(cell.fill)
     } else {
         cell.fill

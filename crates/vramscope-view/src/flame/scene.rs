@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::code::call_tree::{CallTree, Chains, Sums};
 use vramscope_core::analysis::code::frame_groups::GroupTable;
 
-use super::faces::{BoxColours, Faces};
+use super::faces::{BoxColours, BoxPart, Faces};
 use super::keys::{NodeKey, NodeKeys};
 use super::layout::{FlameLayout, layout};
 use super::{ROW_CSS, Shape};
@@ -25,8 +25,8 @@ pub struct FlameCell {
     pub label: String,
     /// The colour of its code, or of the group that most of it is in.
     pub fill: Rgb,
-    /// That group, and its part of the weight; `None` where colours stand for code.
-    pub mostly: Option<(String, u64)>,
+    /// The largest of these groups, the largest first; none where colours stand for code.
+    pub parts: Vec<BoxPart>,
     /// The share that matches the search, 0 to 1; 1 without a search.
     pub lit: f64,
     /// 0 for a node; otherwise the number of narrow siblings that the box stands for.
@@ -92,17 +92,17 @@ impl FlameScene {
         } = layout(tree, focus, shown.width_px);
         let top = tree.depth.get(focus as usize).copied().unwrap_or(0);
         let cells = boxes.into_iter().map(|of| {
-            let (label, fill, mostly) = if of.smaller > 0 {
+            let (label, fill, parts) = if of.smaller > 0 {
                 (
                     format!("{} smaller", of.smaller),
                     colours.code.unknown(),
-                    None,
+                    Vec::new(),
                 )
             } else {
                 (
                     faces.label(of.node),
                     faces.fill(of.node),
-                    faces.mostly(of.node),
+                    faces.parts(of.node),
                 )
             };
             let is_marked =
@@ -118,7 +118,7 @@ impl FlameScene {
                 width_px: of.width_px,
                 label,
                 fill,
-                mostly,
+                parts,
                 lit: lit(&of.sums),
                 smaller: of.smaller,
                 sums: of.sums,

@@ -8,7 +8,7 @@ use crate::protocol::views::flame::{About, Answer, Weight};
 use crate::state::sentences;
 use vramscope_core::analysis::code::call_tree::Sums;
 use vramscope_view::display;
-use vramscope_view::flame::{FlameCell, weight_text};
+use vramscope_view::flame::{BoxPart, FlameCell, weight_text};
 
 /// The total of the selection, and how much of it the search matches.
 pub(super) fn whole(about: &About, answer: &Answer) -> Html {
@@ -42,7 +42,7 @@ pub(super) fn colours(by: ColourBy) -> Html {
         ),
         by => (
             format!("coloured by {}", by.word()),
-            "A box has the colour of most of its memory; its tooltip says how much. The legend is beside",
+            "A box has the colour of its largest part; a bar at its lower edge and its tooltip tell the parts. The legend is beside",
         ),
     };
     html! { <span class="flame-colours muted" {title}>{ words }</span> }
@@ -75,9 +75,7 @@ pub(super) fn of_cell(about: &About, answer: &Answer, cell: &FlameCell) -> Html 
                 <p>{ format!("{} too narrow to draw", sentences::count_of(u64::from(cell.smaller), "call", "calls")) }</p>
             } else {
                 <p>{ site_label(&cell.label) }</p>
-                if let Some((group, part)) = &cell.mostly {
-                    <p class="muted">{ mostly(group, *part, sums.weight) }</p>
-                }
+                if !cell.parts.is_empty() { <p class="muted">{ parts(cell) }</p> }
                 if cell.joined > 1 { <p class="muted">{ format!("{} frames in one box; a click shows them", cell.joined) }</p> }
                 if cell.own.count > 0 && cell.own != *sums {
                     <p class="muted">{ format!("{} of it right here", weight_text(weight, cell.own.weight)) }</p>
@@ -88,10 +86,15 @@ pub(super) fn of_cell(about: &About, answer: &Answer, cell: &FlameCell) -> Html 
     }
 }
 
-/// `all activation`, or `mostly activation: 82 %`.
-fn mostly(group: &str, part: u64, whole: u64) -> String {
-    if part == whole {
-        return format!("all {group}");
+/// `all activation`, or `activation 82 %, temporary 18 %`.
+fn parts(cell: &FlameCell) -> String {
+    let whole = cell.sums.weight;
+    match &cell.parts[..] {
+        [part] if part.weight == whole => format!("all {}", part.label),
+        parts => {
+            let part =
+                |part: &BoxPart| format!("{} {}", part.label, display::percent(part.weight, whole));
+            parts.iter().map(part).collect::<Vec<_>>().join(", ")
+        }
     }
-    format!("mostly {group}: {}", display::percent(part, whole))
 }

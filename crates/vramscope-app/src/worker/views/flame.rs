@@ -456,8 +456,9 @@ mod tests {
                 let is_in = first.is_some_and(|id| set.contains(id.index()));
                 assert_eq!(cell.is_marked, is_in, "{cell:?}");
                 marked += usize::from(is_in);
-                let (_, most) = cell.mostly.as_ref().unwrap();
-                assert!(*most <= cell.sums.weight && *most > 0, "{cell:?}");
+                let told: u64 = cell.parts.iter().map(|part| part.weight).sum();
+                assert!(told <= cell.sums.weight && told > 0, "{cell:?}");
+                assert_eq!(cell.parts[0].rgb, cell.fill);
             }
             assert!(marked > 1 && scene.cells.len() > 3);
         }
