@@ -55,7 +55,11 @@ fn file_line(label: &str) -> Option<(&str, &str)> {
 fn function(label: &str) -> &str {
     let is_named = |text: &&str| !text.is_empty();
     if let Some((place, function)) = label.split_once(' ') {
-        let is_place = place.contains('/') || (place.contains('.') && !place.contains("::"));
+        let extension = place
+            .rsplit_once('.')
+            .map_or("", |(_, extension)| extension);
+        let has_extension = extension.starts_with(|first: char| first.is_ascii_alphabetic());
+        let is_place = place.contains('/') || (has_extension && !place.contains("::"));
         return if is_place {
             last_scopes(function)
         } else {
@@ -95,6 +99,8 @@ mod tests {
         assert_eq!(fit("at::_ops::mm::call", width(9), 10.0), "mm::call");
         assert_eq!(fit("torch/nn/linear.py", width(9), 10.0), "linear.py");
         assert_eq!(fit("no stack recorded", width(9), 10.0), "no stack…");
+        let segment = "20.0 MiB segment at 0x7f2001400000";
+        assert_eq!(fit(segment, width(9), 10.0), "20.0 MiB…");
         let native = "Alloc.cpp c10::cuda::Alloc::malloc";
         assert_eq!(fit(native, width(20), 10.0), "Alloc::malloc");
         assert_eq!(fit(label, f64::NAN, 10.0), "");
