@@ -54,11 +54,14 @@ pub(super) struct SelectedPaths {
     functions: Option<Vec<FunctionTotal>>,
 }
 
+/// What colours stand for, and the theme.
+type Colouring = (ColourBy, ThemeName);
+
 pub(super) struct Tree {
     pub(super) tree: CallTree,
     pub(super) keys: NodeKeys,
     pub(super) callers_below: bool,
-    mixes: RefCell<Option<((ColourBy, ThemeName), Rc<Mixes>)>>,
+    mixes: RefCell<Option<(Colouring, Rc<Mixes>)>>,
 }
 
 impl FlameTrees {

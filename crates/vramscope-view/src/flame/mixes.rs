@@ -2,7 +2,7 @@
 //! streams or sizes.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use vramscope_core::analysis::code::call_tree::{CallTree, Chains, PathKey, Paths, TreeOptions};
 use vramscope_core::analysis::recording::Device;
@@ -10,7 +10,7 @@ use vramscope_core::analysis::recording::Device;
 use crate::colour::Rgb;
 use crate::groups::Groups;
 
-type Weights = HashMap<u32, u64>;
+type Weights = BTreeMap<u32, u64>;
 
 /// The groups of the allocations of a call tree.
 #[derive(Clone, Debug, Default)]
@@ -160,7 +160,7 @@ mod tests {
                 (Just(groups), prop::collection::vec((0..60_u32, 0..groups, 0..9_u64), 0..90))
             }),
         ) {
-            let mut weights = std::collections::BTreeMap::<(u32, u32), u64>::new();
+            let mut weights = BTreeMap::<(u32, u32), u64>::new();
             for (leaf, group, weight) in entries {
                 if (leaf as usize) < tree.len() {
                     *weights.entry((leaf, group)).or_default() += weight;
@@ -172,7 +172,7 @@ mod tests {
             let found = mixes.parts(&chains);
             for chain in 0..chains.tree.len() as u32 {
                 let below = chain..chains.tree.end[chain as usize];
-                let mut sums = std::collections::BTreeMap::<u32, u64>::new();
+                let mut sums = BTreeMap::<u32, u64>::new();
                 for (&(leaf, group), weight) in &weights {
                     if below.contains(&chains.of_node[leaf as usize]) {
                         *sums.entry(group).or_default() += weight;

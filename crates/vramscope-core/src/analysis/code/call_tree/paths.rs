@@ -11,6 +11,9 @@ use crate::Snapshot;
 use crate::analysis::code::frame_groups::{FrameGroups, GroupId};
 use crate::ids::{AllocationId, StackId};
 
+/// The kind of path that a stack has.
+type KeyOf = fn(StackId) -> PathKey;
+
 /// The paths of a selection, outermost group first. No path is empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Paths {
@@ -61,9 +64,13 @@ impl Paths {
         sums: &StackSums,
     ) {
         self.total.add(sums.total);
-        let lists: [(_, _, fn(StackId) -> PathKey); 2] = [
-            (&sums.allocated, None, PathKey::Allocated),
-            (&sums.freed, Some(GroupId::FREED_AT), PathKey::Freed),
+        let lists = [
+            (&sums.allocated, None, PathKey::Allocated as KeyOf),
+            (
+                &sums.freed,
+                Some(GroupId::FREED_AT),
+                PathKey::Freed as KeyOf,
+            ),
         ];
         for (list, about, key) in lists {
             for &(stack, sums) in list {
