@@ -264,13 +264,7 @@ fn check_segments(place: &str, snapshot: &Snapshot, history: &History) {
         rows.clone().collect::<Vec<_>>(),
         "{place}: every piece has its segment"
     );
-    let table = &history.allocations;
-    let of = pieces.of_allocations(table);
-    for row in (0..table.len()).step_by((table.len() / 100).max(1)) {
-        let piece = pieces.piece_at(table.address[row], table.born[row]);
-        let segment = piece.map(|piece| pieces.segment[piece]);
-        assert_eq!(of[row], segment, "{place}: the segment of allocation {row}");
-    }
+    check_segment_of(place, &pieces, history);
     let steps = pieces.reserved_steps(|_| true);
     let count = history.event_count;
     for moment in (0..=count)
@@ -310,6 +304,17 @@ fn check_segments(place: &str, snapshot: &Snapshot, history: &History) {
             let ranges = replay.segments_at(moment);
             check_pieces(&format!("{place} at {moment}"), &mapped, &ranges);
         }
+    }
+}
+
+/// Allocations lie in the segments that hold their addresses when they are born.
+fn check_segment_of(place: &str, pieces: &SegmentHistory, history: &History) {
+    let table = &history.allocations;
+    let of = pieces.of_allocations(table);
+    for row in (0..table.len()).step_by((table.len() / 100).max(1)) {
+        let piece = pieces.piece_at(table.address[row], table.born[row]);
+        let segment = piece.map(|piece| pieces.segment[piece]);
+        assert_eq!(of[row], segment, "{place}: the segment of allocation {row}");
     }
 }
 

@@ -129,6 +129,10 @@ impl StackSums {
             known.entry(key).or_default().add(of_one);
         });
         let mut by_place: BTreeMap<u32, Self> = BTreeMap::new();
+        #[expect(
+            clippy::iter_over_hash_type,
+            reason = "sums have no order, and stacks are sorted below"
+        )]
         for ((place, key), of_key) in known {
             let sums = by_place.entry(place).or_default();
             sums.total.add(of_key);

@@ -243,6 +243,7 @@ impl Names {
     /// Gives each pool its name with the most bytes, the first of equals.
     fn put(self, pools: &mut [Pool]) {
         let mut names = vec![String::new(); self.numbers.len()];
+        #[expect(clippy::iter_over_hash_type, reason = "each has its place")]
         for (name, number) in self.numbers {
             names[number as usize] = name;
         }
@@ -294,6 +295,10 @@ impl Owners {
     }
 
     fn put(self, pools: &mut [Pool]) {
+        #[expect(
+            clippy::iter_over_hash_type,
+            reason = "the largest is the same in any order"
+        )]
         for ((pool, _), found) in self.sites {
             let owner = &mut pools[pool as usize].owner;
             let rank = |owner: &PoolOwner| (owner.bytes, std::cmp::Reverse(owner.site.index()));
