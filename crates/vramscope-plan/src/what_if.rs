@@ -177,6 +177,16 @@ impl WhatIf {
         lower_limit(self.capacity_bytes, self.allowed_bytes)
     }
 
+    /// The verdict in a few words. Where requests failed in the recording, whether some still do comes first.
+    #[must_use]
+    pub fn verdict_label(&self) -> &'static str {
+        match self.verdict {
+            Verdict::OutOfMemory | Verdict::TooClose => self.verdict.label(),
+            _ if self.refused > 0 => "fails too",
+            verdict => verdict.label(),
+        }
+    }
+
     /// Sort key of suggested settings: first those that serve all requests, then doubtful ones, then those that do
     /// not, then those that the recorded torch refuses; within each the lowest peak first.
     #[must_use]

@@ -11,7 +11,7 @@ use crate::engine::{Session, SessionId};
 use crate::protocol::ThemeName;
 use crate::protocol::views::compare::{Answer, CurveAxis, Curves, Question};
 use crate::state::choices::{CompareChoices, RecordingChoice, Which};
-use crate::state::sides::{DeviceCard, cards, choice_of, compared, is_side};
+use crate::state::sides::{DeviceCard, cards, choice_of, compared, is_side, odd_one};
 use crate::state::{Action, Chosen, State, ViewKind, sentences};
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::chart::draw_curves_with_peak;
@@ -68,9 +68,40 @@ pub(super) fn AllStrip(props: &AllStripProps) -> Html {
     };
     html! {
         <nav class="all-strip" aria-label="All devices and files">
+            if let Some(odd) = odd_one(&cards) { { stands_out(&commands, state, odd) } }
             { for cards.iter().map(card) }
             <button type="button" class="plain fold" title="Fold this strip away" onclick={fold}>{ "Fold" }</button>
         </nav>
+    }
+}
+
+/// Which card stands out, and the comparison that tells why.
+fn stands_out(
+    commands: &Commands,
+    state: &State,
+    (odd, median): (&DeviceCard, &DeviceCard),
+) -> Html {
+    let of = |card: &DeviceCard| RecordingChoice {
+        file: choice_of(&state.tabs, card.id),
+        device: Some(card.device),
+    };
+    let choices = state.choices.compare.of_selection();
+    let choices = choices.with_recording(Which::Before, of(median), &of(odd));
+    let dispatch = commands.dispatch.clone();
+    let onclick = Callback::from(move |_: MouseEvent| {
+        dispatch.emit(Action::View(ViewKind::Compare));
+        dispatch.emit(Action::Choose(Chosen::Compare(choices.clone())));
+    });
+    let peaks = format!(
+        "{}, the median {}",
+        display::bytes(odd.peak_bytes),
+        display::bytes(median.peak_bytes)
+    );
+    html! {
+        <p class="odd">
+            <strong>{ odd.short_name() }</strong>{ " stands out" }<br />{ peaks }<br />
+            <button type="button" class="plain" {onclick}>{ format!("Compare with {}", median.short_name()) }</button>
+        </p>
     }
 }
 

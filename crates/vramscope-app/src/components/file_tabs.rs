@@ -8,6 +8,7 @@ use yew::prelude::*;
 use super::commands::use_commands;
 use super::icons::{Glyph, Icon};
 use crate::engine::SessionId;
+use crate::state::sides::short_name;
 use crate::state::{Action, Phase, Tab};
 
 #[derive(Properties, PartialEq)]
@@ -23,7 +24,8 @@ pub(super) fn FileTabs(props: &FileTabsProps) -> Html {
     let count = props.tabs.len();
     let tab = |tab: &Rc<Tab>| {
         let is_current = Some(tab.id) == props.current;
-        html! { <FileTab key={tab.id.0} name={tab.name.clone()} id={tab.id} {is_current} {count} spot={spot(tab)} /> }
+        let short = short_name(tab, &props.tabs);
+        html! { <FileTab key={tab.id.0} {short} name={tab.name.clone()} id={tab.id} {is_current} {count} spot={spot(tab)} /> }
     };
     html! {
         <>
@@ -58,6 +60,8 @@ fn halves(name: &str) -> (&str, &str) {
 struct FileTabProps {
     id: SessionId,
     name: AttrValue,
+    /// What tells the name from those of the other tabs.
+    short: AttrValue,
     is_current: bool,
     spot: Option<&'static str>,
     /// The number of tabs.
@@ -103,7 +107,7 @@ fn FileTab(props: &FileTabProps) -> Html {
             }
         });
     }
-    let (start, end) = halves(&name);
+    let (start, end) = halves(&props.short);
     let spot = props
         .spot
         .map(|spot| html! { <span class={classes!("spot", spot)} aria-hidden="true" /> });

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use vramscope_core::analysis::compare::names::names_apart;
+use vramscope_core::analysis::compare::ranks::{Measure, outlier_of};
 use vramscope_core::analysis::time::selection::Selection;
 use vramscope_core::model::DeviceIndex;
 
@@ -206,6 +207,15 @@ impl DeviceCard {
             _ => format!("{} · {}", self.device, self.file_short_name),
         }
     }
+}
+
+/// The card whose peak stands out from those of the others, and the card whose peak is the median.
+#[must_use]
+pub fn odd_one(cards: &[DeviceCard]) -> Option<(&DeviceCard, &DeviceCard)> {
+    let peaks: Vec<u64> = cards.iter().map(|card| card.peak_bytes).collect();
+    let found = outlier_of(&peaks, Measure::Peak)?;
+    let median = peaks.iter().position(|&peak| peak == found.median_bytes)?;
+    Some((cards.get(found.rank)?, cards.get(median)?))
 }
 
 /// All devices of all open files, in the order of their tabs.

@@ -3,10 +3,12 @@
 use super::{Baseline, Verdict, WhatIf, baseline};
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::report::findings::{
-    Evidence, Finding, FindingKind, SMALLEST_BYTES, Severity, counted,
+    EXPANDABLE, Evidence, Finding, FindingKind, SMALLEST_BYTES, Severity, counted,
 };
 use vramscope_core::units::{Bytes, Percent};
 
+/// The setting that is advised without a replay.
+const EXPANDABLE_SEGMENTS: &str = "expandable_segments:True";
 /// The least share of reserved memory, in percent, that must be idle for replays without a failed request.
 const LEAST_IDLE_PERCENT: u64 = 5;
 /// The least share of reserved memory, in percent, that settings must save to be advised.
@@ -85,6 +87,12 @@ pub fn add_conclusion(findings: &mut Vec<Finding>, conclusion: Finding) {
             || other.kind == FindingKind::OutOfMemory
             || conclusion.severity == Severity::Note
     };
+    // What the replays do not bear out is no longer advised.
+    let is_borne_out = (conclusion.evidence.iter())
+        .any(|of| (of.settings.iter()).any(|settings| settings.contains(EXPANDABLE_SEGMENTS)));
+    for finding in findings.iter_mut().filter(|_| !is_borne_out) {
+        finding.to_try.retain(|text| !text.starts_with(EXPANDABLE));
+    }
     let place = findings.partition_point(is_before);
     findings.insert(place, conclusion);
 }
@@ -174,9 +182,13 @@ impl Case<'_> {
         Finding {
             severity: Severity::Note,
             seen: format!(
-                "{} {} replayed: none does better by more than the model may be wrong. {}",
+                "{} {} replayed: none does better{}. {}",
                 self.idle(),
                 counted(self.tried, "setting"),
+                match self.baseline.error.largest_bytes() {
+                    0 => "",
+                    _ => " by more than the model may be wrong",
+                },
                 self.error()
             ),
             to_try: vec![advice.to_owned()],

@@ -133,7 +133,10 @@ fn packing_words(planned: &Planned) -> Html {
         return html! { <span>{ "Ideal packing" }</span> };
     };
     let remark = match planned.above_lowest_bytes {
-        None | Some(0) => "nothing lower exists".to_owned(),
+        None | Some(0) if planned.plan.real_bytes().is_some_and(|real| real < bytes) => {
+            "no packing is lower; what was real gave segments back in between".to_owned()
+        }
+        None | Some(0) => "no packing is lower".to_owned(),
         Some(missing) => format!("at most {} above the lowest", display::bytes(missing)),
     };
     html! {

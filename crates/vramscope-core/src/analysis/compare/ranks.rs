@@ -181,11 +181,17 @@ fn is_notable(value: u64, median: u64) -> bool {
 
 /// The rank that is farthest from the median by `measure`, if it is an outlier.
 fn outlier(summaries: &[RankSummary], measure: Measure) -> Option<Outlier> {
-    if summaries.len() < 3 {
+    let values: Vec<u64> = summaries.iter().map(|rank| rank.value(measure)).collect();
+    outlier_of(&values, measure)
+}
+
+/// The value that stands out most; `None` if none does.
+#[must_use]
+pub fn outlier_of(values: &[u64], measure: Measure) -> Option<Outlier> {
+    if values.len() < 3 {
         return None;
     }
-    let values: Vec<u64> = summaries.iter().map(|rank| rank.value(measure)).collect();
-    let median_bytes = lower_median(values.clone());
+    let median_bytes = lower_median(values.to_vec());
     let distance = |value: u64| value.abs_diff(median_bytes);
     let usual = lower_median(values.iter().map(|&value| distance(value)).collect());
     let stands_out = |value: u64| {
@@ -244,7 +250,7 @@ mod tests {
         ranks(&summaries).unwrap()
     }
 
-    fn outlier_of(peaks: &[u64]) -> Option<usize> {
+    fn outlier_by_peak(peaks: &[u64]) -> Option<usize> {
         of_peaks(peaks).outliers.first().map(|found| found.rank)
     }
 
@@ -256,17 +262,17 @@ mod tests {
 
     #[test]
     fn the_one_that_is_far_off_stands_out() {
-        assert_eq!(outlier_of(&[100, 101, 99, 100, 140]), Some(4));
-        assert_eq!(outlier_of(&[100, 101, 40, 100, 100]), Some(2));
-        assert_eq!(outlier_of(&[100, 100, 200]), Some(2));
+        assert_eq!(outlier_by_peak(&[100, 101, 99, 100, 140]), Some(4));
+        assert_eq!(outlier_by_peak(&[100, 101, 40, 100, 100]), Some(2));
+        assert_eq!(outlier_by_peak(&[100, 100, 200]), Some(2));
         // Of two ranks, neither is the outlier.
-        assert_eq!(outlier_of(&[100, 200]), None);
+        assert_eq!(outlier_by_peak(&[100, 200]), None);
         // The difference is too small.
-        assert_eq!(outlier_of(&[100, 100, 100, 104]), None);
+        assert_eq!(outlier_by_peak(&[100, 100, 100, 104]), None);
         // The stages of a pipeline differ regularly.
-        assert_eq!(outlier_of(&[100, 120, 140, 160]), None);
-        assert_eq!(outlier_of(&[0, 0, 0]), None);
-        assert_eq!(outlier_of(&[0, 0, 1]), Some(2));
+        assert_eq!(outlier_by_peak(&[100, 120, 140, 160]), None);
+        assert_eq!(outlier_by_peak(&[0, 0, 0]), None);
+        assert_eq!(outlier_by_peak(&[0, 0, 1]), Some(2));
     }
 
     #[test]

@@ -139,7 +139,7 @@ fn checkpoint(device: Device<'_>, until: u32) -> Option<Change<'_>> {
         kind: ChangeKind::Checkpoint,
         title: checkpoint_title(&block.label),
         because: format!(
-            "each of {} blocks keeps {} instead of {}; the forward pass runs twice",
+            "each of {} blocks keeps {} instead of {}; in training the forward pass runs twice",
             block.count,
             Bytes(block.output_bytes),
             Bytes(block.bytes)

@@ -144,7 +144,7 @@ fn cells(of: &WhatIf, own: Option<&WhatIf>) -> Html {
         <>
             <td title={sentences::exact_bytes(of.peak_reserved_bytes)}>{ display::bytes(of.peak_reserved_bytes) }</td>
             <td>{ change }</td>
-            <td class={verdict_class(of.verdict)}>{ own.map(|_| of.verdict.label()) }</td>
+            <td class={verdict_class(of.verdict)}>{ if own.is_some() { of.verdict_label() } else if of.refused > 0 { "fails" } else { "" } }</td>
             <td class="more" title={sentences::exact_bytes(of.free_bytes_at_peak)}>{ display::bytes(of.free_bytes_at_peak) }</td>
             <td class={classes!("more", (of.refused > 0).then_some("bad"))}>{ display::count(of.refused) }</td>
             <td class="more">{ display::count(of.retries) }</td>

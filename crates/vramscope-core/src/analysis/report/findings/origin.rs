@@ -5,7 +5,7 @@ use crate::analysis::groups::live_at::live_at;
 use crate::analysis::recording::Device;
 use crate::analysis::report::program_changes::{RepeatedBlock, repeated_block};
 use crate::analysis::report::summary::saturating_sum;
-use crate::analysis::roles::Phase;
+use crate::analysis::roles::{Phase, PhaseRange};
 use crate::units::{Bytes, Count};
 
 /// A phase that made at least this share of what is live is the cause.
@@ -21,7 +21,9 @@ const BLOCK_PERCENT: u128 = 10;
 pub fn origin(device: Device<'_>, moment: u32) -> String {
     let history = device.history;
     let ranges = device.phases().ranges.iter();
-    let Some(range) = ranges.rev().find(|range| range.from < moment) else {
+    // A range that just begins tells nothing: a profiler may write its start too early.
+    let has_begun = |range: &&PhaseRange| range.from.saturating_add(1) < moment.min(range.to);
+    let Some(range) = ranges.rev().find(has_begun) else {
         return String::new();
     };
     let bytes_of = |is_wanted: &dyn Fn(u32) -> bool| {
@@ -38,6 +40,10 @@ pub fn origin(device: Device<'_>, moment: u32) -> String {
         Phase::Optimizer => "optimizer step",
     };
     let is_share = |bytes: u64, percent: u128| u128::from(bytes) * 100 >= u128::from(all) * percent;
+    // The request itself belongs to the phase.
+    let requested = u128::from(requested_bytes(device, moment));
+    let (with_it, of) = (requested + u128::from(since), requested + u128::from(all));
+    let is_little = with_it * 100 < of * LITTLE_PERCENT;
     let mut text = format!(
         "Of {} live then, {} ({}) were made since this {phase} began",
         Bytes(all),
@@ -49,7 +55,7 @@ pub fn origin(device: Device<'_>, moment: u32) -> String {
             ": what is older (parameters, optimizer state, what the loop keeps) is excluded as the cause, it holds {}.",
             Bytes(before)
         )
-    } else if !is_share(since, LITTLE_PERCENT) {
+    } else if is_little {
         format!(
             ": the {phase} is excluded as the cause, {} are older.",
             Bytes(before)
@@ -69,6 +75,13 @@ pub fn origin(device: Device<'_>, moment: u32) -> String {
         text += &block_sentence(&block);
     }
     text
+}
+
+/// The bytes of the request that failed with the event before a moment.
+fn requested_bytes(device: Device<'_>, moment: u32) -> u64 {
+    let row = (device.history.first_event as usize + moment as usize).checked_sub(1);
+    let sizes = &device.snapshot().events.size;
+    row.and_then(|row| sizes.get(row)).copied().unwrap_or(0)
 }
 
 fn block_sentence(block: &RepeatedBlock) -> String {

@@ -5,7 +5,9 @@ use super::{
     is_share,
 };
 use crate::analysis::recording::Device;
+use crate::analysis::report::peak_roles::PeakRoles;
 use crate::analysis::report::program_changes::{ProgramChange, program_changes};
+use crate::analysis::roles::{Phase, Role};
 use crate::units::Bytes;
 
 /// Smaller peaks are nobody's trouble.
@@ -68,6 +70,22 @@ pub(super) fn table(title: &str, changes: &[(u64, ProgramChange)]) -> FindingTab
     }
 }
 
+/// What to try if nothing needs the activations, as far as is recorded.
+fn without_backward(device: Device<'_>) -> Option<String> {
+    let ranges = &device.phases().ranges;
+    if ranges.iter().any(|range| range.phase == Phase::Backward) {
+        return None;
+    }
+    let roles = PeakRoles::of(device);
+    let kept = (roles.rows.iter()).find(|row| row.role == Role::Activation)?;
+    is_share(kept.bytes, LEAST_PERCENT, device.history.peak_bytes()).then(|| {
+        format!(
+            "No backward pass is recorded. If none follows, torch.inference_mode() keeps none of the {} of activations.",
+            Bytes(kept.bytes)
+        )
+    })
+}
+
 /// For recordings in which no request failed: there, the failure tells them.
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let history = material.device.history;
@@ -94,7 +112,9 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         may_mean: "Estimates, computed from when the recorded allocations were made and freed: how the program would behave \
                    otherwise is not recorded."
             .to_owned(),
-        to_try: changes.iter().map(sentence).collect(),
+        to_try: (without_backward(material.device).into_iter())
+            .chain(changes.iter().map(sentence))
+            .collect(),
         tables: vec![table("What would be saved at the peak, about", &changes)],
         evidence: vec![
             Evidence::live_at(history.peak_moment),

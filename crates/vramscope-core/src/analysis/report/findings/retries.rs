@@ -1,7 +1,9 @@
 //! Finding: cached segments had to be released to CUDA to serve a request.
 
 use super::words::counted;
-use super::{Evidence, EvidenceOf, Finding, FindingKind, Material, SMALLEST_BYTES, Severity};
+use super::{
+    EXPANDABLE, Evidence, EvidenceOf, Finding, FindingKind, Material, SMALLEST_BYTES, Severity,
+};
 use crate::analysis::memory::releases::ReleaseCause;
 use crate::units::Bytes;
 
@@ -46,7 +48,8 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         }
         .to_owned(),
         to_try: vec![
-            "expandable_segments:True, fewer different sizes, or less live memory at the peak.".to_owned(),
+            format!("{EXPANDABLE}: segments that grow need not be given back."),
+            "Fewer different sizes, or less live memory at the peak.".to_owned(),
         ],
         tables: Vec::new(),
         evidence: evidence.collect(),
