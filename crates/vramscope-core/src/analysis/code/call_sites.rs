@@ -9,7 +9,9 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::frames::{FrameClass, FrameClasses, Location, is_python_source, is_torch_name};
+use super::frames::{
+    FrameClass, FrameClasses, Location, by_texts, clip, clip_end, is_python_source, is_torch_name,
+};
 use super::operators::{OperatorId, Operators};
 use crate::Snapshot;
 use crate::analysis::time::history::{History, StackSource};
@@ -43,6 +45,8 @@ pub enum CallSiteKind {
     Unknown,
 }
 
+/// The most bytes of a function's name, and of a file's, in a label: each call site has its own.
+const LABEL_PART_BYTES: usize = 512;
 /// The label of allocations without a stack.
 pub const NO_STACK: &str = "no stack recorded";
 
@@ -267,8 +271,7 @@ enum Rank {
 }
 
 fn ranks(snapshot: &Snapshot, classes: &FrameClasses) -> Vec<Rank> {
-    let ids = (0..snapshot.frames.len()).map(FrameId::from_index);
-    ids.map(|id| {
+    by_texts(snapshot, |id| {
         let location = Location::of(snapshot, snapshot.frames.get(id));
         match classes.get(id) {
             FrameClass::User => Rank::User,
@@ -279,7 +282,6 @@ fn ranks(snapshot: &Snapshot, classes: &FrameClasses) -> Vec<Rank> {
             FrameClass::Library => native_rank(location.function),
         }
     })
-    .collect()
 }
 
 fn native_rank(name: &str) -> Rank {
@@ -407,8 +409,10 @@ impl<'a> Builder<'a> {
 #[must_use]
 pub fn label(location: &Location<'_>) -> String {
     let function = short_function(location.function);
-    match (short_path(location.file), location.line) {
-        (file, _) if file.is_empty() => function,
+    let function = clip(&function, LABEL_PART_BYTES);
+    let file = short_path(location.file);
+    match (clip_end(&file, LABEL_PART_BYTES), location.line) {
+        ("", _) => function.to_owned(),
         (file, 0) => format!("{file} {function}"),
         (file, line) => format!("{file}:{line} {function}"),
     }

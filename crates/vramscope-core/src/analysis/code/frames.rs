@@ -5,6 +5,8 @@
 //! extended by the rest of CPython, and restricted where they would hide user code: `_start` is meant for
 //! the process entry, not for a Python function `train_start`.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Snapshot;
@@ -172,7 +174,12 @@ pub(crate) fn clip(text: &str, limit: usize) -> &str {
 
 /// The end of a path, at most [`TEXT_LIMIT_BYTES`] of it, because the end tells most.
 fn clip_path(path: &str) -> &str {
-    &path[path.ceil_char_boundary(path.len().saturating_sub(TEXT_LIMIT_BYTES))..]
+    clip_end(path, TEXT_LIMIT_BYTES)
+}
+
+/// The end of a text, at most `limit` bytes of it.
+pub(crate) fn clip_end(text: &str, limit: usize) -> &str {
+    &text[text.ceil_char_boundary(text.len().saturating_sub(limit))..]
 }
 
 /// Whether PyTorch's own viewers leave a frame out.
@@ -196,7 +203,8 @@ pub fn classify(name: &str, filename: &str) -> FrameClass {
 
 /// Whether a file contains Python code, judged by its name.
 pub(crate) fn is_python_source(filename: &str) -> bool {
-    let extension = filename.rsplit('.').next().unwrap_or("");
+    // The whole of a long name is not looked through for each frame that has it.
+    let extension = clip_end(filename, 16).rsplit('.').next().unwrap_or("");
     matches!(extension, "py" | "pyx" | "pyw" | "ipynb")
         || (filename.starts_with('<') && filename.ends_with('>'))
         || filename.starts_with("<ipython-input")
@@ -320,6 +328,20 @@ pub(crate) fn is_torch_name(name: &str) -> bool {
         || name.contains(" c10::")
 }
 
+/// A value for every frame that depends on its name and file alone: computed once for all frames that share both, as many
+/// may share one long text.
+pub(crate) fn by_texts<T: Copy>(snapshot: &Snapshot, mut of: impl FnMut(FrameId) -> T) -> Vec<T> {
+    let mut known = HashMap::new();
+    let ids = (0..snapshot.frames.len()).map(FrameId::from_index);
+    ids.map(|id| {
+        let frame = snapshot.frames.get(id);
+        *known
+            .entry((frame.name, frame.filename))
+            .or_insert_with(|| of(id))
+    })
+    .collect()
+}
+
 /// The class of every frame of a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FrameClasses {
@@ -331,10 +353,10 @@ impl FrameClasses {
     #[must_use]
     pub fn of(snapshot: &Snapshot) -> Self {
         let strings = &snapshot.strings;
-        let classes = (0..snapshot.frames.len())
-            .map(|row| snapshot.frames.get(FrameId::from_index(row)))
-            .map(|frame| classify(strings.get(frame.name), strings.get(frame.filename)))
-            .collect();
+        let classes = by_texts(snapshot, |id| {
+            let frame = snapshot.frames.get(id);
+            classify(strings.get(frame.name), strings.get(frame.filename))
+        });
         Self { classes }
     }
 

@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::call_sites::{short_function, short_path};
 use super::frame_groups::names::{python_module, python_package};
-use super::frames::{FrameClass, FrameClasses, Location, clip, is_python_source, is_torch_name};
+use super::frames::{
+    FrameClass, FrameClasses, Location, by_texts, clip, is_python_source, is_torch_name,
+};
 use crate::Snapshot;
 use crate::ids::{FrameId, StackId};
 
@@ -48,13 +50,10 @@ impl Operators {
     #[must_use]
     pub fn of(snapshot: &Snapshot, classes: &FrameClasses) -> Self {
         let mut names = Names::default();
-        let ids = (0..snapshot.frames.len()).map(FrameId::from_index);
-        let parts: Vec<Part> = ids
-            .map(|id| {
-                let location = Location::of(snapshot, snapshot.frames.get(id));
-                part(&location, classes.get(id), &mut names)
-            })
-            .collect();
+        let parts = by_texts(snapshot, |id| {
+            let location = Location::of(snapshot, snapshot.frames.get(id));
+            part(&location, classes.get(id), &mut names)
+        });
         let mut labels = vec![String::new()];
         let mut known: HashMap<Found, OperatorId> = HashMap::new();
         let mut by_label: HashMap<String, OperatorId> = HashMap::new();

@@ -5,7 +5,7 @@
 
 use super::phases::{Phase, phase_of};
 use crate::Snapshot;
-use crate::analysis::code::frames::{clip, is_python_source};
+use crate::analysis::code::frames::{by_texts, clip, is_python_source};
 use crate::ids::StackId;
 use crate::model::Frame;
 
@@ -265,8 +265,7 @@ impl StackSignals {
             let strings = &snapshot.strings;
             signals_of(strings.get(frame.name), strings.get(frame.filename))
         };
-        let frames = (0..snapshot.frames.len()).map(crate::ids::FrameId::from_index);
-        let of_frame: Vec<Signals> = frames.map(|id| frame(snapshot.frames.get(id))).collect();
+        let of_frame = by_texts(snapshot, |id| frame(snapshot.frames.get(id)));
         let stacks = (0..snapshot.stacks.len()).map(StackId::from_index);
         let of: Vec<Signals> = stacks
             .map(|stack| {
