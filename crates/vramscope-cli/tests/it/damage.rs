@@ -165,7 +165,11 @@ fn missing_and_doubled_values_are_damage() {
     for (event, words) in [
         (
             event.replace(r#", "size": 8"#, ""),
-            "an address or size is missing",
+            "an address, a size or an action is missing",
+        ),
+        (
+            event.replace(r#""action": "alloc", "#, ""),
+            "an address, a size or an action is missing",
         ),
         (
             event.replace(r#""size": 8"#, r#""size": 8, "size": 9"#),
@@ -210,6 +214,20 @@ fn genuine_files_are_silent() {
     ] {
         assert!(fixtures().join(file).exists());
         assert_eq!(stderr(&["stats", file]), "", "{file}");
+    }
+}
+
+/// Local headers and the directory of an archive both have check sums.
+#[test]
+fn another_check_sum_in_the_directory_is_damage() {
+    let mut archive = fs::read(fixtures().join("containers/deflated.zip")).unwrap();
+    let entry = archive.windows(4).position(|head| head == b"PK\x01\x02");
+    archive[entry.unwrap() + 16] ^= 1;
+    for (arguments, code) in [(&["check", "-", "--no-oom"][..], 3), (&["stats", "-"], 0)] {
+        let output = vramscope_reading(arguments, &archive);
+        assert_eq!(output.status.code(), Some(code));
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("another check sum"), "{said}");
     }
 }
 

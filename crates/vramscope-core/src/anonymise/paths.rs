@@ -109,18 +109,30 @@ fn name_of(part: &str) -> &str {
 }
 
 /// Whether the parts of a path are names, as installed files have them: no dots or escapes (`%2e%2e`) that lead
-/// elsewhere, and no folder that is called like a file.
+/// elsewhere, nothing that a file's name cannot have (`?token=`), no folder that is called like a file, and a file that is
+/// one by its ending.
 fn are_names(parts: &[&str]) -> bool {
     let is_name = |part: &&str| {
-        let has_name = part.chars().any(char::is_alphanumeric) && !part.contains('%');
-        has_name || matches!(*part, "" | ".")
+        let mut letters = part.chars();
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-.+".contains(letter);
+        let has_name = part.contains(|letter: char| letter.is_ascii_alphanumeric());
+        matches!(*part, "" | ".") || has_name && letters.all(is_plain)
     };
-    let is_source = |part: &&str| {
-        let ending = part.rsplit_once('.').map(|(_, ending)| ending);
-        ending.is_some_and(public::is_ending)
+    let Some((file, folders)) = parts.split_last() else {
+        return false;
     };
-    let folders = parts.split_last().map_or(parts, |(_, folders)| folders);
-    parts.iter().all(is_name) && !folders.iter().any(is_source)
+    parts.iter().all(is_name) && is_source(file) && !folders.iter().any(|part| is_source(part))
+}
+
+/// Whether a part of a path is a source file or a library (`libtorch_cpu.so.2`) by its ending.
+fn is_source(part: &str) -> bool {
+    let is_digit = |letter: char| letter == '.' || letter.is_ascii_digit();
+    let unversioned = match part.split_once(".so.") {
+        Some((name, version)) if version.chars().all(is_digit) && version.len() <= 8 => name,
+        _ => part,
+    };
+    let ending = unversioned.rsplit_once('.').map(|(_, ending)| ending);
+    unversioned.len() < part.len() || ending.is_some_and(public::is_ending)
 }
 
 /// The index of the first public part of a path, and the place that it makes.
@@ -148,7 +160,7 @@ fn public_from(names: &[&str]) -> Option<(usize, Place)> {
         let is_standard = match at(library + 2) {
             "lib-dynload" => names.len() == library + 4 && public::is_standard(at(library + 3)),
             file if names.len() == library + 3 => public::is_standard(file),
-            folder => public::is_standard_package(folder),
+            _ => public::is_standard_package_file(&names[library + 2..].join("/")),
         };
         return is_standard.then_some((library + 1, Place::Public));
     }

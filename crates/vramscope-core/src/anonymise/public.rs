@@ -12,7 +12,7 @@ const PACKAGES: &str = "\
     evaluate fairscale fastai fastapi filelock fire flash_attn flax fsspec functorch gradio \
     huggingface_hub hydra ignite ipykernel jax jaxlib jaxtyping joblib jupyter_client keras kornia \
     lightning lightning_fabric litgpt lm_eval matplotlib megatron mmcv mmengine monai multiprocess nbclient \
-    networkx numba numpy nvidia omegaconf onnx onnxruntime open_clip optimum packaging pandas peft \
+    networkx numba numpy omegaconf onnx onnxruntime open_clip optimum packaging pandas peft \
     pluggy pyarrow pydantic pytest pytorch_lightning ray safetensors scipy sentence_transformers sglang \
     sklearn starlette streamlit sympy tensorboard tensordict timm tokenizers torch torch_geometric \
     torchao torchaudio torchdata torchgen torchmetrics torchrec torchrl torchtext torchtitan torchtune \
@@ -139,13 +139,37 @@ const MODULES: &str = "\
     turtle turtledemo types typing unicodedata unittest urllib uu uuid venv warnings wave weakref webbrowser winreg \
     winsound wsgiref xdrlib xml xmlrpc zipapp zipfile zipimport zlib zoneinfo";
 
-/// Whether a folder in that of the standard library is one of its packages, in any of these versions.
-pub(super) fn is_standard_package(folder: &str) -> bool {
-    const PACKAGES: &str = "\
-        _pyrepl asyncio collections compression concurrent ctypes curses dbm distutils email encodings ensurepip html \
-        http idlelib importlib json lib2to3 logging msilib multiprocessing pathlib pydoc_data re sqlite3 string \
-        sysconfig tkinter tomllib turtledemo unittest urllib venv wsgiref xml xmlrpc zipfile zoneinfo";
-    is_in(PACKAGES, folder)
+/// Whether a file below the standard library's folder belongs to one of its packages: `json/decoder.py`.
+pub(super) fn is_standard_package_file(path: &str) -> bool {
+    const FILES: &str = "\
+        _pyrepl/__main__ asyncio/__init__ asyncio/__main__ asyncio/base_events asyncio/base_futures \
+        asyncio/base_subprocess asyncio/base_tasks asyncio/coroutines asyncio/events asyncio/exceptions asyncio/futures \
+        asyncio/graph asyncio/locks asyncio/mixins asyncio/proactor_events asyncio/protocols asyncio/queues asyncio/runners \
+        asyncio/selector_events asyncio/sslproto asyncio/staggered asyncio/streams asyncio/subprocess asyncio/taskgroups \
+        asyncio/tasks asyncio/threads asyncio/timeouts asyncio/transports asyncio/trsock asyncio/unix_events \
+        asyncio/windows_events asyncio/windows_utils collections/__init__ collections/abc concurrent/__init__ \
+        concurrent/futures/__init__ concurrent/futures/_base concurrent/futures/interpreter concurrent/futures/process \
+        concurrent/futures/thread ctypes/__init__ ctypes/util curses/__init__ email/__init__ email/message email/parser \
+        encodings/__init__ encodings/aliases encodings/ascii encodings/cp1252 encodings/idna encodings/latin_1 \
+        encodings/utf_8 html/__init__ html/parser http/__init__ http/client http/server importlib/__init__ \
+        importlib/_abc importlib/_bootstrap importlib/_bootstrap_external importlib/abc importlib/machinery \
+        importlib/metadata/__init__ importlib/resources/__init__ importlib/util json/__init__ json/decoder json/encoder \
+        json/scanner json/tool logging/__init__ logging/config logging/handlers multiprocessing/__init__ \
+        multiprocessing/connection multiprocessing/context multiprocessing/dummy/__init__ \
+        multiprocessing/dummy/connection multiprocessing/forkserver multiprocessing/heap multiprocessing/managers \
+        multiprocessing/pool multiprocessing/popen_fork multiprocessing/popen_forkserver \
+        multiprocessing/popen_spawn_posix multiprocessing/popen_spawn_win32 multiprocessing/process \
+        multiprocessing/queues multiprocessing/reduction multiprocessing/resource_sharer \
+        multiprocessing/resource_tracker multiprocessing/shared_memory multiprocessing/sharedctypes \
+        multiprocessing/spawn multiprocessing/synchronize multiprocessing/util pathlib/__init__ pathlib/_abc \
+        pathlib/_local re/__init__ re/_casefix re/_compiler re/_constants re/_parser sqlite3/__init__ sqlite3/dbapi2 \
+        string/__init__ sysconfig/__init__ tomllib/__init__ tomllib/_parser unittest/__init__ unittest/__main__ \
+        unittest/async_case unittest/case unittest/loader unittest/main unittest/mock unittest/result unittest/runner \
+        unittest/suite unittest/util urllib/__init__ urllib/error urllib/parse urllib/request urllib/response \
+        venv/__init__ wsgiref/__init__ xml/__init__ xml/etree/__init__ xml/etree/ElementTree xmlrpc/__init__ \
+        xmlrpc/client zipfile/__init__ zipfile/__main__ zoneinfo/__init__";
+    let stem = path.strip_suffix(".py").or(path.strip_suffix(".pyc"));
+    stem.is_some_and(|stem| is_in(FILES, stem))
 }
 
 /// Whether a file is one of the standard library's modules, such as `threading.py`,

@@ -51,8 +51,8 @@ pub const RULES: [Rule; 10] = [
     },
     Rule {
         name: "Python",
-        stays: "Modules of the standard library directly below lib/pythonX.Y, and known files of the sources of Python and \
-                the C library, with all their functions.",
+        stays: "Modules of the standard library directly below lib/pythonX.Y, and known files of its packages and of the \
+                sources of Python and the C library, with all their functions.",
         examples: &[
             (
                 Kind::File,

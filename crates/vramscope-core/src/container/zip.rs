@@ -10,13 +10,15 @@ use std::rc::Rc;
 use super::Counters;
 use super::layer::{LOOKAHEAD, Layer, kind_of};
 use super::sniff::{HEAD, sniff_member};
-use super::zip_entry::{Body, Entry, damaged, skip_directory};
+use super::zip_entry::{Body, Entry, damaged, read_directory};
 use crate::ErrorKind;
 use crate::error::Lookalike;
 
 /// The contents of an archive's first snapshot.
 pub(super) struct ZipReader<'a> {
     source: Layer<'a>,
+    /// The name of the file in the archive.
+    name: Vec<u8>,
     body: Body,
     /// The beginning of `body`, read to recognise its format, and how much of it has been handed out.
     head: io::Cursor<Vec<u8>>,
@@ -54,6 +56,7 @@ impl<'a> ZipReader<'a> {
                     let head = io::Cursor::new(head);
                     return Ok(Self {
                         source,
+                        name: entry.name,
                         body,
                         head,
                         failure,
@@ -114,7 +117,7 @@ impl<'a> ZipReader<'a> {
             counters.add_work(head.len() as u64)?;
             body.drain(&mut self.source, &counters)?;
         }
-        skip_directory(&mut self.source)
+        read_directory(&mut self.source, &self.name, self.body.crc())
     }
 }
 

@@ -128,18 +128,36 @@ impl Entry {
     }
 }
 
-/// Skips the archive's directory and the record that ends it. An unknown record ends it as well.
+/// Reads the archive's directory and the record that ends it. An unknown record ends it as well. `name` and `crc` are
+/// those of the file that was read.
 ///
 /// # Errors
-/// [`ErrorKind::Truncated`] if the data ends before.
-pub(super) fn skip_directory(source: &mut Layer<'_>) -> Result<(), ErrorKind> {
-    let u16_at = |bytes: &[u8], at: usize| u64::from(bytes[at]) | u64::from(bytes[at + 1]) << 8;
+/// [`ErrorKind::Truncated`] if the data ends before, and damage if the directory has another check sum of that file.
+pub(super) fn read_directory(
+    source: &mut Layer<'_>,
+    name: &[u8],
+    crc: u32,
+) -> Result<(), ErrorKind> {
+    let u16_at = |bytes: &[u8], at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+    // A name may come twice.
+    let (mut is_named, mut is_confirmed) = (false, false);
+    let judged = |is_named: bool, is_confirmed: bool| match (is_named, is_confirmed) {
+        (true, false) => Err(damaged(
+            "its directory has another check sum of the snapshot",
+        )),
+        _ => Ok(()),
+    };
     loop {
         let head = source.peek(4).map_err(|error| kind_of(&error))?;
         match *head {
             [b'P', b'K', 1, 2] => {
                 let file = source.take_bytes::<46>(PLACE)?;
-                let texts = [28, 30, 32].map(|at| u16_at(&file, at));
+                let listed = u32::from(u16_at(&file, 16)) | u32::from(u16_at(&file, 18)) << 16;
+                if read_bytes(source, u16_at(&file, 28))? == name {
+                    is_named = true;
+                    is_confirmed |= listed == crc;
+                }
+                let texts = [30, 32].map(|at| u64::from(u16_at(&file, at)));
                 source.skip(texts.iter().sum(), PLACE)?;
             }
             [b'P', b'K', 6, 6] => {
@@ -149,9 +167,10 @@ pub(super) fn skip_directory(source: &mut Layer<'_>) -> Result<(), ErrorKind> {
             [b'P', b'K', 6, 7] => source.skip(20, PLACE)?,
             [b'P', b'K', 5, 6] => {
                 let end = source.take_bytes::<22>(PLACE)?;
-                return source.skip(u16_at(&end, 20), PLACE);
+                source.skip(u64::from(u16_at(&end, 20)), PLACE)?;
+                return judged(is_named, is_confirmed);
             }
-            [_, _, _, _] => return Ok(()),
+            [_, _, _, _] => return judged(is_named, is_confirmed),
             _ => return Err(ErrorKind::Truncated(PLACE)),
         }
     }
@@ -230,6 +249,11 @@ impl Body {
             Some(bytes) => self.crc.update(bytes),
         }
         Ok(read)
+    }
+
+    /// The check sum of what was read.
+    pub(super) fn crc(&self) -> u32 {
+        self.crc.sum()
     }
 
     /// Reads to the end.

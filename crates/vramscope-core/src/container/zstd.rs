@@ -15,6 +15,9 @@ const PLACE: &str = "in the middle of zstd data";
 /// Largest window. `zstd --ultra -22` and `--long` need as much, and the zstd tool accepts no more by default.
 const MAX_WINDOW_BYTES: u64 = 128 << 20;
 
+/// The most bytes of a block's contents.
+const BLOCK_BYTES: usize = 128 << 10;
+
 /// Bytes of a frame's check sum.
 const CHECK_SUM_BYTES: usize = 4;
 
@@ -28,6 +31,8 @@ pub(super) struct ZstdReader<'a> {
     frame_bytes: u64,
     /// Size of the frame's window in bytes, at most.
     most_window_bytes: u64,
+    /// The most bytes for which there was room in this frame.
+    tried_bytes: usize,
     /// Whether a check sum follows the frame's blocks.
     has_check_sum: bool,
     /// Whether the frame's check sum is cut off, although all before it is there.
@@ -42,6 +47,7 @@ impl<'a> ZstdReader<'a> {
             frame: None,
             frame_bytes: 0,
             most_window_bytes: 0,
+            tried_bytes: 0,
             has_check_sum: false,
             is_cut: false,
             counters,
@@ -83,6 +89,7 @@ impl<'a> ZstdReader<'a> {
             .peek(6)
             .map_err(|error| super::layer::kind_of(&error))?;
         self.most_window_bytes = most_window_bytes(head);
+        self.tried_bytes = 0;
         self.has_check_sum = head.get(4).is_some_and(|flags| flags & 4 != 0);
         self.counters.add_part()?;
         let mut frame = FrameDecoder::new();
@@ -118,6 +125,10 @@ impl<'a> ZstdReader<'a> {
                 continue;
             }
             self.counters.add_part()?;
+            self.try_room()?;
+            let Some(frame) = &mut self.frame else {
+                continue;
+            };
             let strategy = BlockDecodingStrategy::UptoBlocks(1);
             let mut source = Padded {
                 source: &mut self.source,
@@ -140,6 +151,21 @@ impl<'a> ZstdReader<'a> {
                 Err(error) => return Err(self.explain(&error)),
             }
         }
+    }
+
+    /// Tries whether there is memory for what the next block adds. The decoder panics where there is none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoMemory`].
+    fn try_room(&mut self) -> Result<(), ErrorKind> {
+        let held = self.frame_bytes.min(self.most_window_bytes) as usize;
+        let room = (held + 2 * BLOCK_BYTES).next_power_of_two() + 2 * BLOCK_BYTES + 1;
+        if room > self.tried_bytes {
+            let tried = Vec::<u8>::new().try_reserve_exact(room);
+            tried.map_err(|_| ErrorKind::NoMemory(room as u64))?;
+            self.tried_bytes = room;
+        }
+        Ok(())
     }
 
     fn explain(&self, error: &FrameDecoderError) -> ErrorKind {

@@ -276,6 +276,7 @@ impl Machine {
         self.tables.keys.event |= keys;
         if keys & Key::Action.bit() == 0 {
             event.action = self.action(StringId(0));
+            self.warn(WarningKind::MissingSize);
         }
         if keys & Key::Size.bit() == 0 || keys & (Key::Addr.bit() | Key::DeviceFree.bit()) == 0 {
             self.warn(match event.action {

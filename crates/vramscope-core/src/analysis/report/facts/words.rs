@@ -348,7 +348,7 @@ pub fn warning_text(kind: &WarningKind) -> String {
             return format!("unknown action {action}, kept as it is");
         }
         WarningKind::MissingKey(key) => return format!("missing {key}, taken as 0 or empty"),
-        WarningKind::MissingSize => "an address or size is missing; 0 is taken for it",
+        WarningKind::MissingSize => "an address, a size or an action is missing; 0 is taken for it",
         WarningKind::BlocksDoNotFillSegment => "blocks do not add up to their segment's total_size",
         WarningKind::BlocksNotContiguous => "a block does not begin where the one before it ends",
         WarningKind::SegmentSumsDiffer => "a segment's sums are not those of its blocks",
