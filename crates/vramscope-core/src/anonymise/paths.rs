@@ -135,6 +135,13 @@ fn is_source(part: &str) -> bool {
     unversioned.len() < part.len() || ending.is_some_and(public::is_ending)
 }
 
+/// The parts of a path without some, as a path.
+fn below(names: &[&str], without: &[&str]) -> String {
+    let names = names.iter().copied();
+    let names = names.filter(|name| !without.contains(name));
+    names.collect::<Vec<_>>().join("/")
+}
+
 /// The index of the first public part of a path, and the place that it makes.
 fn public_from(names: &[&str]) -> Option<(usize, Place)> {
     if names.contains(&"..") {
@@ -160,7 +167,7 @@ fn public_from(names: &[&str]) -> Option<(usize, Place)> {
         let is_standard = match at(library + 2) {
             "lib-dynload" => names.len() == library + 4 && public::is_standard(at(library + 3)),
             file if names.len() == library + 3 => public::is_standard(file),
-            _ => public::is_standard_package_file(&names[library + 2..].join("/")),
+            _ => public::is_standard_package_file(&below(&names[library + 2..], &["."])),
         };
         return is_standard.then_some((library + 1, Place::Public));
     }
@@ -168,9 +175,7 @@ fn public_from(names: &[&str]) -> Option<(usize, Place)> {
         .iter()
         .rposition(|name| public::is_python_source(name))
     {
-        let below = names[source + 1..].iter().copied();
-        let below = below.filter(|name| !matches!(*name, "." | "work" | "build-static"));
-        let file = below.collect::<Vec<_>>().join("/");
+        let file = below(&names[source + 1..], &[".", "work", "build-static"]);
         // What conda's build appends to its name is hashed.
         let from = source + usize::from(at(source).contains('_'));
         return public::is_python_source_file(&file).then_some((from, Place::Public));

@@ -125,10 +125,9 @@ impl<'a> ZstdReader<'a> {
                 continue;
             }
             self.counters.add_part()?;
-            self.try_room()?;
-            let Some(frame) = &mut self.frame else {
-                continue;
-            };
+            let decoded = (frame.blocks_decoded() as u64).saturating_mul(BLOCK_BYTES as u64);
+            let held = decoded.min(self.most_window_bytes) as usize;
+            try_room(held, &mut self.tried_bytes)?;
             let strategy = BlockDecodingStrategy::UptoBlocks(1);
             let mut source = Padded {
                 source: &mut self.source,
@@ -151,21 +150,6 @@ impl<'a> ZstdReader<'a> {
                 Err(error) => return Err(self.explain(&error)),
             }
         }
-    }
-
-    /// Tries whether there is memory for what the next block adds. The decoder panics where there is none.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NoMemory`].
-    fn try_room(&mut self) -> Result<(), ErrorKind> {
-        let held = self.frame_bytes.min(self.most_window_bytes) as usize;
-        let room = (held + 2 * BLOCK_BYTES).next_power_of_two() + 2 * BLOCK_BYTES + 1;
-        if room > self.tried_bytes {
-            let tried = Vec::<u8>::new().try_reserve_exact(room);
-            tried.map_err(|_| ErrorKind::NoMemory(room as u64))?;
-            self.tried_bytes = room;
-        }
-        Ok(())
     }
 
     fn explain(&self, error: &FrameDecoderError) -> ErrorKind {
@@ -202,6 +186,22 @@ impl Read for Padded<'_, '_> {
         self.is_used |= count > 0;
         Ok(count)
     }
+}
+
+/// Tries whether there is memory for what the next block adds to a frame's `held_bytes`: the decoder panics where there is
+/// none. `tried_bytes` is the most that was tried.
+///
+/// # Errors
+/// [`ErrorKind::NoMemory`].
+fn try_room(held_bytes: usize, tried_bytes: &mut usize) -> Result<(), ErrorKind> {
+    let room = (held_bytes + BLOCK_BYTES).next_power_of_two() + 2 * BLOCK_BYTES + 1;
+    if room > *tried_bytes {
+        if Vec::<u8>::new().try_reserve_exact(room).is_err() {
+            return Err(ErrorKind::NoMemory(room as u64));
+        }
+        *tried_bytes = room;
+    }
+    Ok(())
 }
 
 /// The size of a frame's window by its first 6 bytes (RFC 8878, 3.1.1.1), which the decoder keeps to itself.
