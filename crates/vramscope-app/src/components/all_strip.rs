@@ -68,8 +68,8 @@ pub(super) fn AllStrip(props: &AllStripProps) -> Html {
     };
     html! {
         <nav class="all-strip" aria-label="All devices and files">
-            if let Some(odd) = odd_one(&cards) { { stands_out(&commands, state, odd) } }
             { for cards.iter().map(card) }
+            if let Some(odd) = odd_one(&cards) { { stands_out(&commands, state, odd) } }
             <button type="button" class="plain fold" title="Fold this strip away" onclick={fold}>{ "Fold" }</button>
         </nav>
     }

@@ -55,9 +55,7 @@ fn the_program_serves_its_page_and_opens_all_its_files_unasked() {
         mark.detail
     );
     let names = "[...document.querySelectorAll('[role=tab]')].map(tab => tab.innerText).join()";
-    let expected: Vec<_> = (0..9)
-        .map(|number| format!("rank {number}.pickle"))
-        .collect();
+    let expected: Vec<_> = (0..9).map(|number| format!("rank {number}")).collect();
     assert_eq!(page.eval(names).unwrap(), expected.join(","));
     let complaints = page.complaints().unwrap();
     assert!(complaints.is_empty(), "{complaints:#?}");

@@ -1,7 +1,8 @@
 //! The part of names that tells them apart.
 
 /// Cuts what all names have in common at their beginnings and ends, at whole words: `run_none.pickle` and
-/// `run_bf16.pickle` are `none` and `bf16`. Names of which nothing would be left stay whole.
+/// `run_bf16.pickle` are `none` and `bf16`. A number keeps the word before it: `rank 0`. Names of which nothing would be
+/// left stay whole.
 #[must_use]
 pub fn names_apart<'a>(names: &[&'a str]) -> Vec<&'a str> {
     let Some((first, rest)) = names.split_first().filter(|(_, rest)| !rest.is_empty()) else {
@@ -27,6 +28,11 @@ pub fn names_apart<'a>(names: &[&'a str]) -> Vec<&'a str> {
     let begin = begins
         .map(|(at, letter)| &first[..at + letter.len_utf8()])
         .take_while(|begin| is_common(begin, true))
+        .filter(|begin| {
+            !names
+                .iter()
+                .any(|name| begins_with_digit(name, begin.len()))
+        })
         .last();
     let begin = begin.map_or(0, str::len);
     let cut = |name: &&'a str| {
@@ -35,6 +41,11 @@ pub fn names_apart<'a>(names: &[&'a str]) -> Vec<&'a str> {
     };
     let cuts: Option<Vec<_>> = names.iter().map(cut).collect();
     cuts.unwrap_or_else(|| names.to_vec())
+}
+
+fn begins_with_digit(name: &str, at: usize) -> bool {
+    let rest = name.get(at..).unwrap_or_default();
+    rest.starts_with(|letter: char| letter.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -57,7 +68,11 @@ mod tests {
             (vec!["a/x.pickle", "b/x.pickle"], vec!["a", "b"]),
             (vec!["same", "same"], vec!["same", "same"]),
             (vec!["-a-", "-"], vec!["-a-", "-"]),
-            (vec!["é_1", "é_2"], vec!["1", "2"]),
+            (vec!["é_a", "é_b"], vec!["a", "b"]),
+            (
+                vec!["my rank 0.gz", "my rank 1.gz"],
+                vec!["rank 0", "rank 1"],
+            ),
             (vec!["alone.pickle"], vec!["alone.pickle"]),
             (vec![], vec![]),
         ] {
