@@ -69,7 +69,7 @@ fn several_files_are_tabs() {
         )
         .unwrap();
     open.painted();
-    let selected = "document.querySelector('[role=tab][aria-selected=true]').innerText";
+    let selected = "document.querySelector('[role=tab][aria-selected=true]').title";
     let first = open.page.eval(selected).unwrap();
     open.page
         .click_on("[role=tab][aria-selected=false]")
