@@ -43,6 +43,10 @@ pub(crate) fn watch() -> io::Result<()> {
 }
 
 fn end(signal: c_int) {
+    // With its files in place the command is not interrupted any more: the program ends by itself, now.
+    if temporary::is_kept() {
+        thread::sleep(PATIENCE);
+    }
     let _no_new_ones = temporary::remove_all();
     let (erased, wait) = mpsc::channel();
     let erasing = thread::Builder::new().spawn(move || {

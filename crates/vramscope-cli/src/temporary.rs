@@ -17,6 +17,7 @@ static WRITTEN: Mutex<Written> = Mutex::new(Written {
     unfinished: BTreeSet::new(),
     finished: Vec::new(),
     folders: Vec::new(),
+    is_kept: false,
 });
 
 pub(crate) struct Written {
@@ -26,6 +27,8 @@ pub(crate) struct Written {
     finished: Vec<(TempPath, PathBuf)>,
     /// The folders that did not exist before, each before those in it.
     folders: Vec<PathBuf>,
+    /// Whether files have got their paths.
+    is_kept: bool,
 }
 
 /// A temporary file, removed when dropped.
@@ -101,6 +104,7 @@ impl Writing {
     /// or none. Returns the paths of those that cannot be renamed, which are removed.
     pub(crate) fn keep(self) -> Vec<(PathBuf, io::Error)> {
         let mut written = lock();
+        written.is_kept = !written.finished.is_empty();
         let finished = std::mem::take(&mut written.finished).into_iter();
         let failed = finished.filter_map(|(file, place)| match file.persist(&place) {
             Ok(()) => None,
@@ -119,6 +123,11 @@ impl Drop for Writing {
         written.finished.clear();
         written.folders.clear();
     }
+}
+
+/// Whether files have got their paths: the command is over.
+pub(crate) fn is_kept() -> bool {
+    lock().is_kept
 }
 
 /// Removes all that was written. As long as the result lives, nothing is created or renamed.
