@@ -60,7 +60,7 @@ fn about(device: &Device<'_>) -> Part {
     part.fact("peak_bytes", "", Cell::Bytes(found.peak.active_bytes));
     part.fact("made_of", "", Cell::or_none(sentence.clone(), Cell::Text));
     if let Some(sentence) = sentence {
-        paragraph(&mut part.prose, "  ", &sentence);
+        part.prose.extend(wrap::paragraph("  ", &sentence, WIDTH));
     }
     for finding in &found.findings {
         part.prose.push(String::new());
@@ -124,13 +124,14 @@ fn explain(lines: &mut Vec<String>, finding: &Finding) {
         Severity::Problem | Severity::Warning => "  ! ",
         Severity::Note => "  - ",
     };
-    paragraph(lines, sign, &finding.title);
-    paragraph(lines, "    ", &finding.seen);
+    let mut add = |first, words: &str| lines.extend(wrap::paragraph(first, words, WIDTH));
+    add(sign, &finding.title);
+    add("    ", &finding.seen);
     if finding.severity != Severity::Note {
-        paragraph(lines, "    ", &finding.may_mean);
+        add("    ", &finding.may_mean);
     }
     for text in &finding.to_try {
-        paragraph(lines, "    > ", text);
+        add("    > ", text);
     }
     // In one piece, to be copied.
     lines.extend(variable(finding).map(|variable| format!("      {variable}")));
@@ -140,14 +141,4 @@ fn explain(lines: &mut Vec<String>, finding: &Finding) {
 fn variable(finding: &Finding) -> Option<&str> {
     let mut evidence = finding.evidence.iter();
     evidence.find_map(|evidence| evidence.variable.as_deref())
-}
-
-/// Adds words, wrapped into lines that begin at the same column.
-fn paragraph(lines: &mut Vec<String>, first: &str, words: &str) {
-    let indent = " ".repeat(first.len());
-    let wrapped = wrap::words(words, WIDTH - first.len());
-    for (number, line) in wrapped.lines().enumerate() {
-        let start = if number == 0 { first } else { &indent };
-        lines.push(format!("{start}{line}").trim_end().to_owned());
-    }
 }

@@ -9,6 +9,17 @@ pub(crate) fn words(text: &str, room: usize) -> String {
     filled(words.join(" ").split_inclusive(' '), room)
 }
 
+/// The lines of a paragraph of at most `width` characters. The first begins with `first`, the others at the same column.
+pub(crate) fn paragraph(first: &str, text: &str, width: usize) -> Vec<String> {
+    let indent = " ".repeat(first.len());
+    let wrapped = words(text, width - first.len());
+    let starts = iter::once(first).chain(iter::repeat(&*indent));
+    let lines = starts.zip(wrapped.lines());
+    lines
+        .map(|(start, line)| format!("{start}{line}").trim_end().to_owned())
+        .collect()
+}
+
 /// Breaks a text after blanks, slashes and `::`, else anywhere, into lines of at most `room` characters.
 pub(crate) fn label(text: &str, room: usize) -> String {
     let mut rest = text;

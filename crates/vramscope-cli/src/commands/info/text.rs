@@ -90,10 +90,8 @@ impl Page {
 
     /// Adds words, wrapped into lines that begin at the same column.
     fn paragraph(&mut self, first: &str, words: &str) {
-        let indent = " ".repeat(first.len());
-        for (number, line) in wrap::words(words, WIDTH - first.len()).lines().enumerate() {
-            let start = if number == 0 { first } else { &indent };
-            self.push(format!("{start}{line}").trim_end());
+        for line in wrap::paragraph(first, words, WIDTH) {
+            self.push(&line);
         }
     }
 

@@ -45,8 +45,7 @@ impl Replays {
         (axis, columns): (Axis, u32),
     ) -> Replayed {
         let of = device.history.device;
-        let is_it = |known: &KeptReplay| known.device == of && known.changes == changes;
-        if !self.known.iter().any(is_it) {
+        if self.known(of, changes).is_none() {
             match self.go_on(device, baseline, changes) {
                 Some(outcome) => self.keep(of, changes, outcome),
                 None => {
@@ -57,8 +56,7 @@ impl Replays {
                 }
             }
         }
-        let found = self.known.iter().find(|known| is_it(known));
-        let outcome = found.map(|known| known.outcome.as_ref());
+        let outcome = self.known(of, changes);
         let refusal = outcome.and_then(|outcome| outcome.err().cloned());
         let own = &baseline.own;
         let changed = outcome.and_then(Result::ok);
@@ -84,10 +82,16 @@ impl Replays {
 impl Replays {
     /// Reserved memory in a replay with these changes; empty if it is not known.
     pub(super) fn reserved_steps(&self, device: DeviceIndex, changes: &str) -> &Steps {
+        match self.known(device, changes) {
+            Some(Ok(outcome)) => &outcome.reserved_steps,
+            Some(Err(_)) | None => &[],
+        }
+    }
+
+    /// The outcome of a replay, if it is kept.
+    fn known(&self, device: DeviceIndex, changes: &str) -> Option<Result<&WhatIf, &String>> {
         let is_it = |known: &&KeptReplay| known.device == device && known.changes == changes;
-        let known = self.known.iter().find(is_it);
-        let outcome = known.and_then(|known| known.outcome.as_ref().ok());
-        outcome.map_or(&[], |outcome| &outcome.reserved_steps)
+        Some(self.known.iter().find(is_it)?.outcome.as_ref())
     }
 
     /// Replays with the suggestions, one after the other, for a slice of time.
@@ -99,14 +103,12 @@ impl Replays {
             !self.tried.iter().any(is_it)
         });
         if let Some(&changes) = waiting.first() {
-            let is_it = |known: &KeptReplay| known.device == of && known.changes == *changes;
-            if !self.known.iter().any(is_it)
+            if self.known(of, changes).is_none()
                 && let Some(outcome) = self.go_on(device, baseline, changes)
             {
                 self.keep(of, changes, outcome);
             }
-            if let Some(known) = self.known.iter().find(|known| is_it(known)) {
-                let known = known.outcome.as_ref().ok();
+            if let Some(known) = self.known(of, changes).map(Result::ok) {
                 let rank = known.map_or((u8::MAX, 0), WhatIf::rank);
                 let tried = Try {
                     changes: changes.clone(),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Pool, PoolEvidence, PoolKind, PoolOwner};
 use crate::Snapshot;
 use crate::analysis::code::call_sites::CallSiteId;
-use crate::analysis::code::frames::{Location, clip, is_python_source};
+use crate::analysis::code::frames::{Location, by_texts, clip, is_python_source};
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::bidi;
 use crate::ids::{FrameId, StackId, StringId};
@@ -99,12 +99,9 @@ struct StackCodes<'a> {
 
 impl<'a> StackCodes<'a> {
     fn of(snapshot: &'a Snapshot) -> Self {
-        let frames = (0..snapshot.frames.len()).map(FrameId::from_index);
         Self {
             snapshot,
-            of_frame: frames
-                .map(|id| codes_of(snapshot, snapshot.frames.get(id)))
-                .collect(),
+            of_frame: by_texts(snapshot, |id| codes_of(snapshot, snapshot.frames.get(id))),
             of_stack: vec![NOT_YET; snapshot.stacks.len()],
         }
     }

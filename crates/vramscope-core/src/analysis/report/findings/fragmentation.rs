@@ -2,7 +2,9 @@
 //! released to CUDA.
 
 use super::words::{at_moment, at_peak, counted, has_trace, percent};
-use super::{Evidence, EvidenceOf, Finding, FindingKind, Material, Severity, is_notable};
+use super::{
+    EXPANDABLE, Evidence, EvidenceOf, Finding, FindingKind, Material, Severity, is_notable,
+};
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::memory::gap::Gap;
 use crate::analysis::memory::settings::AllocatorConfig;
@@ -50,10 +52,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         ),
         figures: Vec::new(),
         may_mean: may_mean(material.config.allocator).to_owned(),
-        to_try: to_try(material.config)
-            .into_iter()
-            .map(str::to_owned)
-            .collect(),
+        to_try: to_try(material.config),
         tables: Vec::new(),
         evidence: vec![
             Evidence::state(gap.moment),
@@ -77,23 +76,26 @@ fn may_mean(allocator: AllocatorKind) -> &'static str {
     }
 }
 
-fn to_try(config: &AllocatorConfig) -> Vec<&'static str> {
+fn to_try(config: &AllocatorConfig) -> Vec<String> {
     match config.allocator {
         AllocatorKind::Torch => {
-            let expandable = "PYTORCH_ALLOC_CONF=expandable_segments:True (before torch 2.9: PYTORCH_CUDA_ALLOC_CONF): \
-                              segments that grow instead of many fixed ones.";
+            let expandable = format!(
+                "{EXPANDABLE} (before torch 2.9: PYTORCH_CUDA_ALLOC_CONF): segments that grow instead of many fixed ones."
+            );
             let is_off = config.expandable_segments != Some(true);
             let sizes = "Allocate what lives long first, and keep sizes that vary (sequence lengths) to a few steps, e.g. \
                          by padding or roundup_power2_divisions.";
             is_off
                 .then_some(expandable)
                 .into_iter()
-                .chain([sizes])
+                .chain([sizes.to_owned()])
                 .collect()
         }
-        AllocatorKind::Driver => vec![
+        AllocatorKind::Driver => [
             "Allocate what lives long first, or from a pool of its own (cuMemPoolCreate).",
             "Many small buffers: one large allocation that the program divides, or cuMemAllocAsync, which packs them.",
-        ],
+        ]
+        .map(str::to_owned)
+        .to_vec(),
     }
 }

@@ -1,7 +1,7 @@
 //! The text of a failed request, for PyTorch's allocator and for the driver.
 
-use super::super::Figure;
 use super::super::words::counted;
+use super::super::{EXPANDABLE, Figure};
 use super::{FailedRequest, Verdict};
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::memory::settings::AllocatorConfig;
@@ -252,6 +252,9 @@ impl FailedRequest {
             return self.driver_to_try();
         }
         let verdict = self.verdict();
+        let grow = format!(
+            "{EXPANDABLE} (before torch 2.9: PYTORCH_CUDA_ALLOC_CONF; before 2.1 there is only max_split_size_mb), which joins free memory."
+        );
         let mut list: Vec<&str> = Vec::new();
         match verdict {
             Verdict::DeviceHadEnough => list.push(
@@ -275,7 +278,7 @@ impl FailedRequest {
             Verdict::OwnPiecesSuffice | Verdict::PiecesAndDeviceSuffice | Verdict::AllFreeSuffices
         );
         if is_scattered && !expandable {
-            list.push("PYTORCH_ALLOC_CONF=expandable_segments:True (before torch 2.9: PYTORCH_CUDA_ALLOC_CONF; before 2.1 there is only max_split_size_mb), which joins free memory.");
+            list.push(&grow);
         }
         if matches!(verdict, Verdict::OtherBlockFits | Verdict::AllFreeSuffices) {
             list.push("Allocate on fewer streams, share one pool between graphs, or free the other pool first.");
