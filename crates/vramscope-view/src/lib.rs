@@ -48,6 +48,7 @@ pub mod groups;
 pub mod header;
 pub mod lanes;
 pub mod line_facts;
+mod line_labels;
 pub mod lines;
 pub mod map;
 pub mod marks;
@@ -63,6 +64,7 @@ pub mod ruler;
 pub mod scene;
 pub mod scroll;
 pub mod segment_bands;
+mod shortened;
 
 pub mod stacked_curves;
 pub mod step_marks;

@@ -7,6 +7,7 @@ use vramscope_core::units::Bytes;
 use crate::axes::XUnit;
 use crate::colour::{Rgb, ordinal_colour};
 use crate::decorations::{Decorations, PoolEnvelope};
+use crate::line_labels::{End, Room};
 use crate::reserved::Curve;
 use crate::ruler::Ruler;
 use crate::scene::{Across, Area, Down, Ink, Point, Scene, Style};
@@ -17,8 +18,10 @@ use crate::viewport::Viewport;
 const FONT_CSS: f64 = 11.0;
 /// Font size of the label at a failed allocation, css px.
 const OOM_CSS: f64 = 10.0;
-/// The label of a failure this close to the right edge pushes other labels to the left, css px.
-const NEAR_CSS: f64 = 90.0;
+/// Height of a line's label, css px.
+const LABEL_CSS: f64 = 13.0;
+/// Height of the label and the arrow above a picture with failed allocations, css px.
+pub const FAILURE_CSS: f64 = 16.0;
 /// Width of the line of reserved memory, css px.
 const RESERVED_CSS: f64 = 1.5;
 /// Opacity of the fill of a pool's envelope.
@@ -52,8 +55,7 @@ impl Lines<'_> {
         };
         scene.clipped(area, |scene| canvas.draw(scene));
         if self.has_failures {
-            // Not clipped, because at the end of a recording half of the arrow lies beside the
-            // picture.
+            // Not clipped, because they are above the picture, where no line is.
             canvas.draw_failures(scene);
         }
     }
@@ -66,33 +68,78 @@ struct Canvas<'a> {
     style: &'a Style<'a>,
 }
 
+/// A line with the label beside it.
+struct Named {
+    /// From left to right.
+    points: Vec<Point>,
+    width_css: f64,
+    words: String,
+    colour: Rgb,
+    /// The end at which its label is.
+    end: End,
+}
+
 impl Canvas<'_> {
     fn draw(&self, scene: &mut Scene) {
-        let theme = self.style.theme;
-        if let Some(decorations) = self.lines.decorations {
-            for pool in &decorations.pools {
-                self.draw_pool(scene, &decorations.reserved, pool);
-            }
-            if let Some(&first) = decorations.replayed.bytes.first() {
-                let line = self.steps(&decorations.replayed, &decorations.replayed.bytes);
-                scene.line(line, self.css(RESERVED_CSS), theme.accent);
-                let place = (Across::Left, 0.0);
-                self.words(scene, "reserved, replayed", first, theme.accent, place);
-            }
-            if let Some(&last) = decorations.reserved.bytes.last() {
-                let line = self.steps(&decorations.reserved, &decorations.reserved.bytes);
-                scene.line(line, self.css(RESERVED_CSS), theme.reserved);
-                let taken_px = self.taken_px(decorations);
-                let place = (Across::Right, taken_px);
-                self.words(scene, "reserved", last, theme.reserved, place);
-            }
+        let named = self.named();
+        let pools = self.pools();
+        let lines = named.iter().map(|line| &line.points);
+        let lines = lines
+            .chain(pools.iter().flat_map(|(_, edges)| edges))
+            .cloned();
+        let ((left, top), (width, height)) = (self.area.origin(), self.area.size());
+        let picture = ((left, top), (left + width, top + height));
+        let mut room = Room::new(picture, lines.collect(), self.style.pixel_ratio);
+        for pool in &pools {
+            self.draw_pool(scene, &mut room, pool);
         }
-        if let Some(bytes) = self.lines.capacity_bytes {
-            self.draw_capacity(scene, bytes);
+        for line in &named {
+            scene.line(line.points.clone(), self.css(line.width_css), line.colour);
+        }
+        for (number, line) in named.iter().enumerate() {
+            self.name(scene, &mut room, (number, line));
         }
         for ruler in self.lines.rulers {
             self.draw_ruler(scene, ruler);
         }
+    }
+
+    /// The lines that have a label. The last ones are drawn over the others.
+    fn named(&self) -> Vec<Named> {
+        let theme = self.style.theme;
+        let mut named = Vec::new();
+        let mut curve = |curve: &Curve, words: &str, colour, end| {
+            if !curve.bytes.is_empty() {
+                let (points, words) = (self.steps(curve, &curve.bytes), words.to_owned());
+                named.push(Named {
+                    points,
+                    width_css: RESERVED_CSS,
+                    words,
+                    colour,
+                    end,
+                });
+            }
+        };
+        if let Some(decorations) = self.lines.decorations {
+            let Decorations {
+                replayed, reserved, ..
+            } = decorations;
+            curve(replayed, "reserved, replayed", theme.accent, End::Left);
+            curve(reserved, "reserved", theme.reserved, End::Right);
+        }
+        if let Some(bytes) = self.lines.capacity_bytes {
+            let (left, width) = (self.area.origin().0, self.area.size().0);
+            // The line fills whole rows of px.
+            let y = self.y(bytes as f64).round() + self.style.pixel_ratio.round().max(1.0) / 2.0;
+            named.push(Named {
+                points: vec![(left, y), (left + width, y)],
+                width_css: 1.0,
+                words: format!("capacity {}", Bytes(bytes)),
+                colour: theme.capacity,
+                end: End::Left,
+            });
+        }
+        named
     }
 
     /// A length in css px as device px.
@@ -115,67 +162,55 @@ impl Canvas<'_> {
         steps(values, x, |bytes| self.y(bytes as f64))
     }
 
-    fn draw_capacity(&self, scene: &mut Scene, bytes: u64) {
-        let colour = self.style.theme.capacity;
-        let ((left, top), (width, _)) = (self.area.origin(), self.area.size());
-        let y = top + self.lines.view.y_px(bytes as f64).round();
-        let thick = self.style.pixel_ratio.round().max(1.0);
-        scene.rect((left, y), (left + width, y + thick), colour);
-        let words = format!("capacity {}", Bytes(bytes));
-        // On the left, because most failures are at the end of a recording.
-        self.words(scene, &words, bytes, colour, (Across::Left, 0.0));
+    /// Writes a line's label where there is room, on a background that keeps it legible.
+    fn name(&self, scene: &mut Scene, room: &mut Room, (number, line): (usize, &Named)) {
+        let width = self.style.width_px(&line.words, FONT_CSS, false) + self.css(2.0);
+        let height = self.css(LABEL_CSS);
+        let Some((x, y)) = room.beside(number, (width, height), line.end) else {
+            return;
+        };
+        let paper = Ink::faint(self.style.theme.background, 0.75);
+        scene.rect((x, y), (x + width, y + height), paper);
+        let middle = (Across::Left, Down::Middle);
+        let letters = self.style.letters(FONT_CSS, line.colour, middle);
+        let at = (x + self.css(1.0), y + height / 2.0);
+        scene.text(at, line.words.as_str(), letters);
     }
 
-    /// Writes a label above a line, at its left or right end, `taken_px` from there; nothing if the
-    /// line is out of sight.
-    fn words(
+    /// The private pools, each with the upper and the lower edge of its envelope.
+    fn pools(&self) -> Vec<(&PoolEnvelope, [Vec<Point>; 2])> {
+        let of = |decorations: &'_ Decorations, pool: &PoolEnvelope| {
+            let envelope = &pool.envelope;
+            let edges = [&envelope.high_bytes, &envelope.low_bytes];
+            edges.map(|edge| self.steps(&decorations.reserved, edge))
+        };
+        let decorations = self.lines.decorations.iter();
+        let pools = decorations.flat_map(|all| all.pools.iter().map(move |pool| (*all, pool)));
+        pools.map(|(all, pool)| (pool, of(all, pool))).collect()
+    }
+
+    fn draw_pool(
         &self,
         scene: &mut Scene,
-        words: &str,
-        bytes: u64,
-        colour: Rgb,
-        (side, taken_px): (Across, f64),
+        room: &mut Room,
+        (pool, [high, low]): &(&PoolEnvelope, [Vec<Point>; 2]),
     ) {
-        let y = self.lines.view.y_px(bytes as f64);
-        let ((left, top), (width, height)) = (self.area.origin(), self.area.size());
-        if !(0.0..=height).contains(&y) {
-            return;
-        }
-        let (edge, dy) = if y < self.css(16.0) {
-            (Down::Top, self.css(3.0))
-        } else {
-            (Down::Bottom, self.css(-2.0))
-        };
-        let air = taken_px + self.css(4.0);
-        let x = match side {
-            Across::Left => left + air,
-            _ => left + width - air,
-        };
-        let letters = self.style.letters(FONT_CSS, colour, (side, edge));
-        scene.text((x, top + y + dy), words, letters);
-    }
-
-    fn draw_pool(&self, scene: &mut Scene, curve: &Curve, pool: &PoolEnvelope) {
-        let mut outline = self.steps(curve, &pool.envelope.high_bytes);
-        outline.extend(
-            self.steps(curve, &pool.envelope.low_bytes)
-                .into_iter()
-                .rev(),
-        );
+        let outline: Vec<Point> = high.iter().chain(low.iter().rev()).copied().collect();
         if outline.is_empty() {
             return;
         }
         let colour = ordinal_colour(self.style.theme, pool.ordinal);
         scene.polygon(outline.clone(), Ink::faint(colour, POOL_OPACITY));
         scene.outline(outline, self.css(1.0), colour);
-        self.name_pool(scene, pool);
+        self.name_pool(scene, room, pool);
     }
 
     /// Writes the pool's name at the right end of its envelope, if that is high enough.
-    fn name_pool(&self, scene: &mut Scene, pool: &PoolEnvelope) {
+    fn name_pool(&self, scene: &mut Scene, room: &mut Room, pool: &PoolEnvelope) {
         let ((left, top), (width, _)) = (self.area.origin(), self.area.size());
         let name = pool.text();
         let name_px = self.style.width_px(&name, FONT_CSS, false) + self.css(12.0);
+        let half_px = self.css(LABEL_CSS) / 2.0;
         let place = pool
             .envelope
             .label_y_px(&self.lines.view, name_px, self.css(15.0));
@@ -186,7 +221,9 @@ impl Canvas<'_> {
         let letters = self
             .style
             .letters(FONT_CSS, text, (Across::Right, Down::Middle));
-        scene.text((left + width - self.css(4.0), top + middle), name, letters);
+        let (right, y) = (left + width, top + middle);
+        room.take(((right - name_px, y - half_px), (right, y + half_px)));
+        scene.text((right - self.css(4.0), y), name, letters);
     }
 
     fn draw_ruler(&self, scene: &mut Scene, ruler: &Ruler) {
@@ -215,38 +252,20 @@ impl Canvas<'_> {
         scene.text(at, text, letters);
     }
 
-    /// How far other labels must stay from the right edge because of the last failure's label.
-    fn taken_px(&self, decorations: &Decorations) -> f64 {
-        let mut marks = decorations
-            .marks
-            .iter()
-            .rev()
-            .filter(|_| self.lines.has_failures);
-        let Some(last) = marks.find(|mark| mark.kind == MarkerKind::Oom) else {
-            return 0.0;
-        };
-        let half = self.half_failure_px();
-        let width = self.area.size().0;
-        let x = self.lines.view.x_px(last.x).min(width - half);
-        Some(width - x + half)
-            .filter(|taken| *taken < self.css(NEAR_CSS))
-            .unwrap_or(0.0)
-    }
-
     /// Half the width of a failure's label, with padding.
     fn half_failure_px(&self) -> f64 {
         let half = self.style.width_px("OOM", OOM_CSS, true) / 2.0 + self.css(2.0);
         half.ceil()
     }
 
-    /// Draws a label and an arrow where allocations failed. Labels that would overlap an earlier
+    /// Draws a label and an arrow above where allocations failed. Labels that would overlap an earlier
     /// one are left out.
     fn draw_failures(&self, scene: &mut Scene) {
         let theme = self.style.theme;
         let half_word = self.half_failure_px();
         let px = |css: f64| f64::from(self.style.px(css));
-        let ((left, top), (width, _)) = (self.area.origin(), self.area.size());
-        let (half, bottom) = (px(4.0), top + px(13.0));
+        let ((left, bottom), (width, _)) = (self.area.origin(), self.area.size());
+        let (half, top) = (px(4.0), bottom - px(FAILURE_CSS));
         let mut free_from = f64::NEG_INFINITY;
         let marks = self
             .lines
@@ -261,16 +280,15 @@ impl Canvas<'_> {
                 continue;
             }
             free_from = middle + half_word;
-            let ground = (
-                (middle - half_word, top),
-                (middle + half_word, bottom - px(1.0)),
-            );
-            scene.rect(ground.0, ground.1, Ink::faint(theme.background, 0.75));
             let letters = self
                 .style
                 .letters(OOM_CSS, theme.growth, (Across::Middle, Down::Top));
             scene.text((middle, top + px(1.0)), "OOM", letters.bold());
-            let arrow = vec![(x - half, bottom), (x + half, bottom), (x, bottom + half)];
+            let arrow = vec![
+                (x - half, bottom - half),
+                (x + half, bottom - half),
+                (x, bottom),
+            ];
             scene.polygon(arrow, theme.growth);
         }
     }

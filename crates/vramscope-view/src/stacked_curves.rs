@@ -5,6 +5,7 @@
 use crate::axes::XUnit;
 use crate::chart::{draw_curves, draw_x_axis, draw_y_axis, rgb};
 use crate::scene::{Area, Scene, Style};
+use crate::shortened::cut_end;
 use crate::viewport::{Bounds, Viewport};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -166,47 +167,103 @@ fn draw_row(scene: &mut Scene, place: &Area, row: &Row<'_>, bounds: &Bounds, sty
         place.y_px,
         place.y_px.saturating_add_unsigned(place.height_px),
     );
-    let text = style.chart_text(
-        LETTER_CSS,
-        style.theme.muted_text,
-        Pos::new(HPos::Left, VPos::Bottom),
-    );
-    let at = (place.x_px + style.px(8.0), top - style.px(2.0));
-    scene.chart().draw(&Text::new(row.title, at, text));
-    for mark in &row.marks {
+    let x = |mark: &Mark<'_>| {
         let at = (mark.at as f64 / bounds.x_end).clamp(0.0, 1.0);
-        let x = place.x_px + (at * f64::from(place.width_px)).round() as i32;
-        draw_mark(scene, mark, x, (top, bottom), style);
+        place.x_px + (at * f64::from(place.width_px)).round() as i32
+    };
+    let marks: Vec<i32> = row.marks.iter().map(x).collect();
+    let flags = flags(&marks, place, style);
+    for (mark, flag) in row.marks.iter().zip(&flags) {
+        draw_flag(scene, mark, flag, (top, bottom), style);
+    }
+    let taken: Vec<(i32, i32)> = flags.iter().map(Flag::span).collect();
+    let (from, to) = gap(row.title, &taken, place, style);
+    let room_px = f64::from(to - from);
+    let title = cut_end(row.title, |title| {
+        style.width_px(title, LETTER_CSS, false) <= room_px
+    });
+    let pos = Pos::new(HPos::Left, VPos::Bottom);
+    let text = style.chart_text(LETTER_CSS, style.theme.muted_text, pos);
+    let at = (from, top - style.px(2.0));
+    scene.chart().draw(&Text::new(title, at, text));
+}
+
+/// The flag above a marked moment, device px.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Flag {
+    x: i32,
+    /// Half its width.
+    half: i32,
+    /// Left and right end of its letter's place, beside the flag.
+    letter: (i32, i32),
+}
+
+impl Flag {
+    /// Left and right end of flag and letter.
+    fn span(&self) -> (i32, i32) {
+        let (from, to) = (self.x - self.half, self.x + self.half);
+        (from.min(self.letter.0), to.max(self.letter.1))
     }
 }
 
-/// Draws a line, and above it a flag with the mark's letter.
-fn draw_mark(
+/// The flags of marks at these x. A letter is on the right of its flag, or else on the left where a flag, a letter or
+/// the end of the row is in the way.
+fn flags(marks: &[i32], place: &Area, style: &Style<'_>) -> Vec<Flag> {
+    let (half, width) = (style.px(4.0).max(2), style.px(10.0));
+    let meets = |a: (i32, i32), b: (i32, i32)| a.0 < b.1 && b.0 < a.1;
+    let mut flags: Vec<Flag> = Vec::new();
+    for &x in marks {
+        let right = (x + half, x + half + width);
+        let left = (x - half - width, x - half);
+        let is_free = |letter: &(i32, i32)| {
+            letter.1 <= place.right_px() + style.px(RIGHT_CSS)
+                && !marks
+                    .iter()
+                    .any(|mark| meets((mark - half, mark + half), *letter))
+                && !flags.iter().any(|flag| meets(flag.letter, *letter))
+        };
+        let letter = [right, left].into_iter().find(is_free).unwrap_or(right);
+        flags.push(Flag { x, half, letter });
+    }
+    flags
+}
+
+/// Left and right end of the first gap between flags that holds a title, else of the widest one.
+fn gap(title: &str, taken: &[(i32, i32)], place: &Area, style: &Style<'_>) -> (i32, i32) {
+    let air = style.px(4.0);
+    let mut taken = taken.to_vec();
+    taken.sort_unstable();
+    let (mut from, mut gaps) = (place.x_px + 2 * air, Vec::new());
+    for (left, right) in taken {
+        gaps.push((from, left - air));
+        from = from.max(right + air);
+    }
+    gaps.push((from, place.right_px()));
+    let width = style.width_px(title, LETTER_CSS, false).ceil() as i32;
+    let holds = gaps.iter().find(|(from, to)| to - from >= width);
+    let widest = || gaps.iter().rev().max_by_key(|(from, to)| to - from);
+    holds.or_else(widest).copied().unwrap_or((from, from))
+}
+
+/// Draws a line, and above it a flag with the mark's letter beside it.
+fn draw_flag(
     scene: &mut Scene,
     mark: &Mark<'_>,
-    x: i32,
+    flag: &Flag,
     (top, bottom): (i32, i32),
     style: &Style<'_>,
 ) {
-    let ink = rgb(style.theme.accent);
+    let (x, half, ink) = (flag.x, flag.half, rgb(style.theme.accent));
     let line = ink.stroke_width(style.px(1.5).max(1) as u32);
-    scene
-        .chart()
-        .draw(&PathElement::new(vec![(x, top), (x, bottom)], line));
-    let half = style.px(4.0).max(2);
-    let beside = (x - half - style.px(1.0), top - style.px(1.0));
-    // A background, because the title may extend below the letter.
-    let ground = [
-        (beside.0 - style.px(10.0), beside.1 - style.px(11.0)),
-        (x + half, beside.1),
-    ];
-    let background = rgb(style.theme.background).filled();
-    scene.chart().draw(&Rectangle::new(ground, background));
-    let flag = vec![(x - half, top - half), (x + half, top - half), (x, top)];
-    scene.chart().draw(&Polygon::new(flag, ink.filled()));
-    let pos = Pos::new(HPos::Right, VPos::Bottom);
+    let ends = vec![(x, top), (x, bottom)];
+    scene.chart().draw(&PathElement::new(ends, line));
+    let corners = vec![(x - half, top - half), (x + half, top - half), (x, top)];
+    scene.chart().draw(&Polygon::new(corners, ink.filled()));
+    let pos = Pos::new(HPos::Center, VPos::Bottom);
     let text = style.chart_text(LETTER_CSS, style.theme.accent, pos);
-    scene.chart().draw(&Text::new(mark.letter, beside, text));
+    let middle = (flag.letter.0 + flag.letter.1) / 2;
+    let at = (middle, top - style.px(1.0));
+    scene.chart().draw(&Text::new(mark.letter, at, text));
 }
 
 #[cfg(test)]
@@ -261,6 +318,46 @@ mod tests {
         assert_eq!(bounds.x_end, 1_000.0);
         // The margin is 64 px and the chart 600 px wide: B's curve ends in the middle.
         insta::assert_snapshot!(scene(&rows, (672, 200)));
+    }
+
+    #[test]
+    fn letters_and_titles_lie_beside_each_other() {
+        let theme = Theme::light();
+        let style = Style::new(&theme, 1.0);
+        let place = Area {
+            x_px: 64,
+            y_px: 20,
+            width_px: 600,
+            height_px: 70,
+        };
+        for marks in [
+            vec![64],
+            vec![64, 64],
+            vec![664, 664],
+            vec![64, 70],
+            vec![300, 310, 320],
+            vec![200, 400],
+        ] {
+            let flags = flags(&marks, &place, &style);
+            let mut spans: Vec<_> = flags.iter().map(|flag| flag.letter).collect();
+            spans.extend(marks.iter().map(|x| (x - 4, x + 4)));
+            for title in [
+                "run",
+                "a name that is about as long as half of the row is wide, or longer",
+                "",
+            ] {
+                let taken: Vec<_> = flags.iter().map(Flag::span).collect();
+                let (from, to) = gap(title, &taken, &place, &style);
+                assert!(place.x_px <= from && to <= place.right_px(), "{marks:?}");
+                let meets = |span: &&(i32, i32)| span.0 < to && from < span.1;
+                assert_eq!(spans.iter().find(meets), None, "{marks:?} {title:?}");
+            }
+            let letters: Vec<_> = flags.iter().map(|flag| flag.letter).collect();
+            for (number, a) in letters.iter().enumerate() {
+                let meets = |b: &&(i32, i32)| a.0 < b.1 && b.0 < a.1;
+                assert_eq!(letters[number + 1..].iter().find(meets), None, "{marks:?}");
+            }
+        }
     }
 
     #[test]

@@ -56,6 +56,12 @@ impl ViewKind {
         }
     }
 
+    /// Whether its figures are of all allocations, whatever is searched for.
+    #[must_use]
+    pub fn keeps_all(self) -> bool {
+        matches!(self, Self::Overview | Self::Compare | Self::WhatIf)
+    }
+
     /// The view that shows a kind of evidence.
     #[must_use]
     pub fn showing(evidence: EvidenceOf) -> Self {

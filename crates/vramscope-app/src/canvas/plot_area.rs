@@ -1,13 +1,16 @@
 //! The picture's rectangle in the timeline's box, and conversion between css px and device px.
 
+use vramscope_view::lines::FAILURE_CSS;
 use vramscope_view::scene::Area;
 
 /// Left margin, css px: room for `1,023 MiB` and ticks.
 const LEFT_CSS: f64 = 72.0;
 /// Bottom margin, css px: room for one line of tick labels.
 const BOTTOM_CSS: f64 = 24.0;
-/// Top and right margin, css px: half a tick label.
-const MARGIN_CSS: f64 = 8.0;
+/// Top margin, css px: room for the labels of failed allocations.
+const TOP_CSS: f64 = FAILURE_CSS;
+/// Right margin, css px: half a tick label.
+const RIGHT_CSS: f64 = 8.0;
 
 /// The picture's rectangle in the timeline's box.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -44,7 +47,7 @@ impl PlotArea {
     pub fn origin_px(&self) -> (u32, u32) {
         (
             (LEFT_CSS * self.pixel_ratio).round() as u32,
-            (MARGIN_CSS * self.pixel_ratio).round() as u32,
+            (TOP_CSS * self.pixel_ratio).round() as u32,
         )
     }
 
@@ -54,7 +57,7 @@ impl PlotArea {
         let (left, top) = self.origin_px();
         let (width, height) = self.box_px();
         let px = |css: f64| (css * self.pixel_ratio).round() as u32;
-        let used = (left + px(MARGIN_CSS), top + px(BOTTOM_CSS));
+        let used = (left + px(RIGHT_CSS), top + px(BOTTOM_CSS));
         (
             width.saturating_sub(used.0).max(1),
             height.saturating_sub(used.1).max(1),

@@ -7,6 +7,7 @@ use crate::canvas::PlotArea;
 use crate::protocol::Minimap;
 use crate::state::gesture::{DragKind, Point};
 use crate::state::{Action, Region, Shared, sentences};
+use vramscope_view::lines::FAILURE_CSS;
 
 /// The most marks of failed allocations. A job that retries can fail thousands of times, and more
 /// marks would only cover each other.
@@ -64,7 +65,7 @@ pub(super) fn Marks(props: &MarksProps) -> Html {
         // Else the picture below would take the press for its own.
         let onpointerdown = Callback::from(|event: PointerEvent| event.stop_propagation());
         html! {
-            <button type="button" {class} style={format!("left:{x}px;top:{top}px")} title={sentences::oom(mark)}
+            <button type="button" {class} style={format!("left:{x}px;top:{}px", top - FAILURE_CSS)} title={sentences::oom(mark)}
                 {onpointerdown} {onclick}>{ "OOM" }</button>
         }
     });

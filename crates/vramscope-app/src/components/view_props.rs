@@ -7,7 +7,7 @@ use yew::prelude::*;
 use crate::engine::{Session, SessionId};
 use crate::protocol::{Bounds, Look};
 use crate::state::selected::Places;
-use crate::state::{Choices, DeviceView, OpenFile, Search, Tab};
+use crate::state::{Choices, DeviceView, OpenFile, Search, Tab, ViewKind, sentences};
 
 /// The properties of every view of a device.
 #[derive(Clone, Properties, PartialEq)]
@@ -34,4 +34,12 @@ pub(super) struct ViewProps {
     pub(super) ruler_mode: bool,
     /// All open files, for the comparison.
     pub(super) tabs: Vec<Rc<Tab>>,
+}
+
+impl ViewProps {
+    /// A line that says that the figures of `view` are of everything although something is searched for.
+    pub(super) fn scope_note(&self, view: ViewKind) -> Html {
+        let text = sentences::unnarrowed(view, &self.search);
+        html! { { for text.map(|text| html! { <p class="note-line">{ text }</p> }) } }
+    }
 }

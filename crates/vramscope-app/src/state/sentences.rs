@@ -4,6 +4,7 @@ use vramscope_core::analysis::report::details::{EventMark, FxDetails, Life, Stac
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::display;
 
+use super::{Search, ViewKind};
 use crate::protocol::{
     Details, DeviceFacts, Failure, FileFacts, MomentFacts, OomMark, Progress, RangeFacts,
     SegmentPreview, Stage,
@@ -27,6 +28,19 @@ pub fn allocations(count: u64, bytes: u64) -> String {
         count_of(count, "allocation", "allocations"),
         display::bytes(bytes)
     )
+}
+
+/// What a view that does not follow the search says while there is one; `None` for other views.
+#[must_use]
+pub fn unnarrowed(view: ViewKind, search: &Search) -> Option<&'static str> {
+    let is_concerned = search.is_on() && view.keeps_all();
+    is_concerned.then(|| {
+        if search.pool().is_some() {
+            "These figures are of all memory pools: the search does not narrow this view."
+        } else {
+            "These figures are of all allocations: the search does not narrow this view."
+        }
+    })
 }
 
 /// The name of an allocation without a stack, or with a frame without a name.

@@ -4,10 +4,11 @@ use vramscope_core::analysis::code::call_tree::CallTree;
 use vramscope_core::analysis::code::frame_groups::GroupTable;
 use vramscope_core::units::Count;
 
-use super::{Content, text};
+use super::Content;
 use crate::flame::picture::draw;
 use crate::flame::{BoxColours, FlameScene, NodeKeys, ROW_CSS, Shape, Shown};
 use crate::scene::{Across, Area, Down, Scene, Style};
+use crate::shortened::cut_end;
 
 /// Font size, css px.
 const LETTER_CSS: f64 = 11.0;
@@ -107,7 +108,7 @@ pub(super) fn draw_flame(
     draw(scene, room, &cut, shape, above, style);
     let further = Count(u64::from(flame.rows - shown));
     let words = format!("{further} further rows have no room: a higher picture shows them");
-    let words = text::cut_end(&words, |words| {
+    let words = cut_end(&words, |words| {
         style.width_px(words, LETTER_CSS, false) <= f64::from(room.width_px)
     });
     let letters = style.letters(LETTER_CSS, style.theme.muted_text, (Across::Left, down));

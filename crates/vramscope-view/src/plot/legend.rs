@@ -2,10 +2,11 @@
 
 use vramscope_core::units::Count;
 
-use super::{MARGIN_CSS, PlotStyle, text};
+use super::{MARGIN_CSS, PlotStyle};
 use crate::colour::Rgb;
 use crate::display;
 use crate::scene::{Across, Down, Scene, Style};
+use crate::shortened::cut_site;
 
 /// Height of a line, css px.
 const LINE_CSS: f64 = 18.0;
@@ -132,7 +133,7 @@ fn draw_line(
         name_css = NAME_CSS;
     }
     let room_px = f64::from(width_px - style.px(name_css));
-    let label = text::cut_site(&line.label, |label| {
+    let label = cut_site(&line.label, |label| {
         style.width_px(label, LETTER_CSS, false) <= room_px
     });
     let muted = style.theme.muted_text;

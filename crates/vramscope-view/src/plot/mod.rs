@@ -12,7 +12,6 @@ pub mod over_time;
 pub mod state;
 #[cfg(test)]
 mod tests;
-mod text;
 pub mod views;
 
 use crate::scene::font::BuiltIn;
@@ -20,6 +19,7 @@ use crate::scene::font::BuiltIn;
 use crate::scene::pixels::Pixmap;
 use crate::scene::svg::Svg;
 use crate::scene::{Across, Area, Down, Scene, Style};
+use crate::shortened::cut_end;
 use crate::theme::Theme;
 
 pub use compare::ComparePlot;
@@ -242,7 +242,7 @@ impl<C: Content> Plot<'_, C> {
         scene.rect((0.0, 0.0), corner, theme.background);
         let width = f64::from(room.width_px);
         let cut = |text: &str, css: f64, is_bold: bool| {
-            text::cut_end(text, |text| style.width_px(text, css, is_bold) <= width)
+            cut_end(text, |text| style.width_px(text, css, is_bold) <= width)
         };
         let at = |css: f64| (f64::from(room.x_px), f64::from(style.px(css)));
         let start = (Across::Left, Down::Top);
@@ -269,7 +269,7 @@ impl<C: Content> Plot<'_, C> {
         let muted = style.theme.muted_text;
         let letters = style.letters(14.0, muted, (Across::Middle, Down::Middle));
         let width = f64::from(room.width_px);
-        let note = text::cut_end(self.note, |note| style.width_px(note, 14.0, false) <= width);
+        let note = cut_end(self.note, |note| style.width_px(note, 14.0, false) <= width);
         scene.text(middle, note, letters);
         scene
     }

@@ -2,18 +2,19 @@
 
 use vramscope_core::analysis::time::markers::MarkerKind;
 
-use super::{Content, Pixels, text};
+use super::{Content, Pixels};
 use crate::axes::XUnit;
 use crate::bitset::BitSet;
 use crate::chart::{draw_axes, draw_x_axis};
 use crate::colour::ColourColumn;
 use crate::decorations::{Decorations, Sources};
 use crate::header::Header;
-use crate::lines::Lines;
+use crate::lines::{FAILURE_CSS, Lines};
 use crate::map::{GroupMark, LaneMark, MapLabel, MapLabels, MapRaster, MemoryMap};
 use crate::marks::track;
 use crate::raster::{Bands, Frame, Paint, TimelineIndex, TimelineRaster};
 use crate::scene::{Across, Area, Down, Ink, Scene, Style};
+use crate::shortened::cut_end;
 use crate::viewport::{Bounds, Viewport};
 
 /// Width of the labels of bytes or addresses, css px.
@@ -130,6 +131,16 @@ impl Content for OverTime<'_> {
             0.0 => 0,
             height => style.px(height + GAP_CSS),
         };
+        let has_failures = self.around.is_some_and(|around| {
+            let failures = around.device.markers().column(MarkerKind::Oom);
+            !failures.is_empty()
+        });
+        let above = above
+            + if has_failures {
+                style.px(FAILURE_CSS)
+            } else {
+                0
+            };
         let left = style.px(LEFT_CSS);
         let size = |px: u32, taken: i32| px.saturating_sub(taken.max(0) as u32).max(1);
         let area = Area {
@@ -254,7 +265,7 @@ fn draw_group_labels(scene: &mut Scene, area: &Area, labels: &[MapLabel], style:
     let (pad, line) = (style.px(4.0), style.px(15.0));
     let room_px = f64::from(area.width_px) - f64::from(4 * pad);
     for label in labels {
-        let name = text::cut_end(&label.text, |name| {
+        let name = cut_end(&label.text, |name| {
             style.width_px(name, LETTER_CSS, false) <= room_px
         });
         let width = style.width_px(&name, LETTER_CSS, false).ceil() as i32;

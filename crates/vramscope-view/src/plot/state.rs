@@ -4,7 +4,7 @@ use vramscope_core::analysis::memory::allocator_state::{
     AllocatorState, BlockUse, PlacedBlock, SegmentState,
 };
 
-use super::{Content, Pixels, text};
+use super::{Content, Pixels};
 use crate::allocator_picture::{
     Heading, Metrics, StateLayout, StatePicture, StateRaster, heading_words,
 };
@@ -12,6 +12,7 @@ use crate::bitset::BitSet;
 use crate::colour::{ColourColumn, Rgb};
 use crate::raster::Paint;
 use crate::scene::{Across, Area, Down, Point, Scene, Style};
+use crate::shortened::cut_end;
 
 /// Font size, css px.
 const LETTER_CSS: f64 = 12.0;
@@ -146,7 +147,7 @@ impl StatePlot<'_> {
         };
         let (name, facts) = heading_words(pool, stream, &group.sums);
         let room_px = f64::from(layout.room.width_px);
-        let name = text::cut_end(&name, |name| {
+        let name = cut_end(&name, |name| {
             style.width_px(name, LETTER_CSS, true) <= room_px
         });
         let name_px = style.width_px(&name, LETTER_CSS, true);
@@ -157,7 +158,7 @@ impl StatePlot<'_> {
         let letters = style.letters(LETTER_CSS, style.theme.text, (Across::Left, Down::Bottom));
         scene.text((f64::from(x), f64::from(y)), name, letters.bold());
         let beside = name_px + GAP_CSS * style.pixel_ratio;
-        let facts = text::cut_end(&facts, |facts| {
+        let facts = cut_end(&facts, |facts| {
             beside + style.width_px(facts, LETTER_CSS, false) <= room_px
         });
         if facts == "…" {

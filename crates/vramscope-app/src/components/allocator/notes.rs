@@ -19,7 +19,7 @@ pub(super) struct NotesProps {
 #[component]
 pub(super) fn Notes(props: &NotesProps) -> Html {
     let texts = notes(props);
-    html! { { for texts.into_iter().map(|text| html! { <p class="state-note">{ text }</p> }) } }
+    html! { { for texts.into_iter().map(|text| html! { <p class="note-line">{ text }</p> }) } }
 }
 
 fn notes(props: &NotesProps) -> Vec<String> {

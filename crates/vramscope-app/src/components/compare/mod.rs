@@ -24,7 +24,7 @@ use crate::protocol::views::compare::{
 };
 use crate::state::choices::{CompareChoices, ComparePanel, Which};
 use crate::state::sides::{Side, compared, host, side};
-use crate::state::{Action, Chosen, Shared};
+use crate::state::{Action, Chosen, Shared, ViewKind};
 use flame::FlamePanel;
 use settings::SettingsPanel;
 use side_picker::SidePicker;
@@ -71,6 +71,7 @@ pub(super) fn CompareView(props: &ViewProps) -> Html {
     };
     html! {
         <section class="view compare" aria-label="Compare" tabindex="0" data-scrolls="">
+            { props.scope_note(ViewKind::Compare) }
             <div class="sides">
                 { picker(Which::Before, &sides[0]) }
                 <button type="button" class="outlined swap" title="Swap the sides" aria-label="Swap the sides" onclick={swap}>{ "⇄" }</button>

@@ -25,6 +25,7 @@ use super::view_props::ViewProps;
 use crate::protocol::Note;
 use crate::protocol::views::overview::OverviewOf;
 use crate::protocol::views::what_if;
+use crate::state::ViewKind;
 use crate::state::choices::FlameChoices;
 use vramscope_core::analysis::report::findings::Finding;
 use vramscope_core::analysis::report::overview::Overview;
@@ -60,6 +61,7 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
     }
     html! {
         <section ref={root} class="view overview" aria-label="Overview" tabindex="0" data-scrolls="">
+            { props.scope_note(ViewKind::Overview) }
             if let Some(found) = of_device {
                 <Found found={Overview::clone(&found)} {concluded} choices={props.choices.flame.clone()} {notes} colours={SiteColours::of(&props.file, props.look.theme)} />
             } else {

@@ -26,7 +26,7 @@ use super::hooks::{use_painted, use_rounds};
 use super::view_props::ViewProps;
 use crate::protocol::views::what_if::{Answer, Planned, Question, Stage};
 use crate::state::choices::{WhatIfChoices, WhatIfPanel};
-use crate::state::{Action, Chosen, Shared};
+use crate::state::{Action, Chosen, Shared, ViewKind};
 
 /// How long better packings are searched for initially, in ms of work.
 const SEARCH_MS: u32 = 10_000;
@@ -92,6 +92,7 @@ pub(super) fn WhatIfView(props: &ViewProps) -> Html {
     };
     html! {
         <section class="view what-if" aria-label="What-if" data-stage={stage_name(planned.stage)}>
+            { props.scope_note(ViewKind::WhatIf) }
             <Bars planned={known.clone()} choices={choices.clone()} on_choose={choose.clone()} />
             <PanelBar has_arenas={planned.arenas > 1} choices={choices.clone()} on_choose={choose} />
             { panel }

@@ -229,7 +229,23 @@ fn a_search_for_a_pool_stacks_it_alone() {
         page.0.search.in_pool(Some("pool:default")),
         "pool:default (a | b)"
     );
+    let said = |page: &Page, view| sentences::unnarrowed(view, &page.0.search);
+    for view in ViewKind::ALL {
+        let is_of_all = matches!(
+            view,
+            ViewKind::Overview | ViewKind::Compare | ViewKind::WhatIf
+        );
+        let sentence = said(&page, view);
+        assert_eq!(
+            sentence.is_some_and(|sentence| sentence.contains("all memory pools")),
+            is_of_all
+        );
+    }
     page.act(Action::Search(page.0.search.in_pool(None)));
     assert_eq!(page.0.search.text, "a | b");
+    assert!(
+        said(&page, ViewKind::Overview)
+            .is_some_and(|sentence| sentence.contains("all allocations"))
+    );
     assert!(!alone(&page), "the choice itself was never changed");
 }

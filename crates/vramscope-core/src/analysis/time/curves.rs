@@ -43,9 +43,10 @@ impl Curves {
         } else {
             axis
         };
-        let end = place(history, axis, history.event_count).max(1);
-        // More columns than distinct places would only repeat each other.
-        let columns = u64::from(columns.max(1)).min(end.saturating_add(1)) as usize;
+        let last = place(history, axis, history.event_count);
+        // More columns than distinct places would only repeat each other, or hold nothing: a state is one level.
+        let columns = u64::from(columns.max(1)).min(last.saturating_add(1)) as usize;
+        let end = last.max(1);
         let mut active_bytes = vec![0_u64; columns];
         let mut peak_moments = vec![u32::MAX; columns];
         let mut reserved_bytes = vec![0_u64; columns];
@@ -151,12 +152,18 @@ mod tests {
     }
 
     #[test]
-    fn nothing_recorded_is_one_column() {
-        let curves = Curves::of(&history(vec![0], &[], Vec::new()), CurveAxis::Events, 10);
+    fn a_state_is_one_level() {
+        let state = history(vec![7], &[], vec![(0, 9)]);
+        let curves = Curves::of(&state, CurveAxis::Events, 10);
+        assert_eq!(curves.end, 1);
         assert_eq!(
-            (curves.end, curves.active_bytes.as_slice()),
-            (1, &[0, 0][..])
+            (curves.active_bytes, curves.reserved_bytes),
+            (vec![7], vec![9])
         );
+        // All events at once: their time has no length either.
+        let at_once = history(vec![7, 8, 5], &[3, 3], Vec::new());
+        let curves = Curves::of(&at_once, CurveAxis::Time, 10);
+        assert_eq!(curves.active_bytes, [8]);
         assert!(curves.reserved_bytes.is_empty());
         let empty = Curves::of(&History::default(), CurveAxis::Time, 10);
         assert_eq!(empty.highest_bytes(), 0);

@@ -1,7 +1,7 @@
 //! Shortens texts to fit.
 
 /// A text, or as much of its start as fits, with an ellipsis.
-pub(super) fn cut_end(text: &str, fits: impl Fn(&str) -> bool) -> String {
+pub(crate) fn cut_end(text: &str, fits: impl Fn(&str) -> bool) -> String {
     longest(text.chars().count(), fits, |kept, all| {
         if kept == all {
             return text.to_owned();
@@ -24,7 +24,7 @@ fn cut_start(text: &str, fits: impl Fn(&str) -> bool) -> String {
 
 /// The name of a call site, shortened as on the page: first the folder loses its front, then the
 /// function its end. File and line are kept as long as possible.
-pub(super) fn cut_site(label: &str, fits: impl Fn(&str) -> bool) -> String {
+pub(crate) fn cut_site(label: &str, fits: impl Fn(&str) -> bool) -> String {
     if fits(label) {
         return label.to_owned();
     }
