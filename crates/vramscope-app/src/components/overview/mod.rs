@@ -103,6 +103,8 @@ struct FoundProps {
 fn Found(props: &FoundProps) -> Html {
     let commands = use_commands();
     let found = &props.found;
+    // What comes later does not change the columns: nothing moves sideways under the pointer.
+    let is_calm = found.findings.is_empty();
     let mut findings = found.findings.clone();
     if let Some(concluded) = &props.concluded {
         add_conclusion(&mut findings, concluded.clone());
@@ -113,7 +115,7 @@ fn Found(props: &FoundProps) -> Html {
             if let Some(sentence) = found.roles.sentence() {
                 <Roles {sentence} roles={found.roles.clone()} theme={props.colours.theme} />
             }
-            <div class={classes!("columns", findings.is_empty().then_some("calm"))}>
+            <div class={classes!("columns", is_calm.then_some("calm"))}>
                 <div class="column">
                     <Cards {findings} choices={props.choices.clone()} colours={props.colours.clone()} has_trace={found.has_trace} segments={found.segments} />
                     if !props.notes.is_empty() {
