@@ -1,16 +1,17 @@
 //! Signals that end the program. They leave neither unfinished files nor progress bars, and the parent process sees
-//! that the signal ended this one, as without a handler.
+//! that the signal ended this one, as without a handler. Memory that runs out is such a signal, too, and becomes an
+//! error like others.
 
-use std::io;
+use std::io::{self, Write};
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use libc::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ, c_int};
+use libc::{SIGABRT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ, c_int};
 use signal_hook::iterator::Signals;
-use signal_hook::low_level::emulate_default_handler;
+use signal_hook::low_level::{self, emulate_default_handler};
 
 use crate::{progress, temporary};
 
@@ -25,7 +26,11 @@ const PATIENCE: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// When the thread or the handlers cannot be set up.
+#[expect(unsafe_code, reason = "a handler may be called anywhere")]
 pub(crate) fn watch() -> io::Result<()> {
+    // SAFETY: the standard library aborts in the thread whose request was refused, where it holds no lock of the
+    // allocator. `run_out` waits for no lock.
+    unsafe { low_level::register(SIGABRT, run_out) }?;
     // Those ignored at the start stay ignored, as `nohup` requires.
     let ending = ENDING.into_iter().filter(|&signal| !is_ignored(signal));
     let mut signals = Signals::new(ending.chain([SIGXFSZ]))?;
@@ -41,6 +46,21 @@ pub(crate) fn watch() -> io::Result<()> {
         })?;
     Ok(())
 }
+
+/// Called when the program aborts. A panic does so only during another one; else the memory that was asked for was
+/// refused, which the standard library has said.
+fn run_out() {
+    if thread::panicking() || temporary::try_remove_all().is_none() {
+        return;
+    }
+    // The bars may be locked.
+    drop(writeln!(io::stderr(), "error: {OUT_OF_MEMORY}"));
+    low_level::exit(1);
+}
+
+/// Where the decoder refuses a file, it says more.
+const OUT_OF_MEMORY: &str = "there is not enough memory for this answer; raise the limit (see `ulimit -v`), or cut the \
+                             file into parts with `vramscope cut`";
 
 fn end(signal: c_int) {
     // With its files in place the command is not interrupted any more: the program ends by itself, now.

@@ -132,7 +132,15 @@ pub(crate) fn is_kept() -> bool {
 
 /// Removes all that was written. As long as the result lives, nothing is created or renamed.
 pub(crate) fn remove_all() -> impl DerefMut<Target = Written> {
-    let written = lock();
+    remove(lock())
+}
+
+/// Like [`remove_all`], unless files are being created or renamed just now.
+pub(crate) fn try_remove_all() -> Option<impl DerefMut<Target = Written>> {
+    WRITTEN.try_lock().ok().map(remove)
+}
+
+fn remove(written: MutexGuard<'static, Written>) -> MutexGuard<'static, Written> {
     let finished = written.finished.iter().map(|(path, _)| &**path);
     let unfinished = written.unfinished.iter().map(PathBuf::as_path);
     for path in finished.chain(unfinished) {

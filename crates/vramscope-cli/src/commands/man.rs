@@ -1,11 +1,11 @@
 //! `vramscope man`: the manual as man pages.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap_mangen::Man;
 
-use crate::destination;
+use crate::destination::UnfinishedFolder;
 use crate::failure::Failure;
 use crate::{help, output};
 
@@ -39,9 +39,7 @@ const FORMATS: [(&str, &str); 2] = [
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let program = help::program();
     if let Some(folder) = &options.output {
-        let doing = format!("cannot write man pages to {}", folder.display());
-        destination::create_folder(folder)?;
-        return clap_mangen::generate_to(program, folder).map_err(Failure::io(doing));
+        return write_all(program, folder);
     }
     let is_asked = |(name, _): &&(&str, &str)| options.command.as_deref() == Some(name);
     if let Some((_, text)) = FORMATS.iter().find(is_asked) {
@@ -56,6 +54,20 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         .render(&mut text)
         .map_err(Failure::io("cannot write the man page"))?;
     output::print_bytes(&text)
+}
+
+fn write_all(program: clap::Command, folder: &Path) -> Result<(), Failure> {
+    let mut program = program.disable_help_subcommand(true);
+    program.build();
+    let mut files = UnfinishedFolder::create(folder)?;
+    for page in std::iter::once(&program).chain(program.get_subcommands()) {
+        let page = Man::new(page.clone());
+        files.write(&page.get_filename(), |mut out| {
+            page.render(&mut out).map_err(output::unwritten)
+        })?;
+    }
+    files.finish();
+    Ok(())
 }
 
 /// Finds a command by name and gives it the full name: `vramscope peak`.

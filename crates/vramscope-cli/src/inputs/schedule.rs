@@ -4,9 +4,11 @@
 //! a file beyond the budget is still read, but alone. Files start in order, and their results are taken in order: a
 //! result counts as its file's memory until it has been taken.
 
+use std::alloc::{self, Layout};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
@@ -32,20 +34,20 @@ pub(crate) fn each<T: Send, R>(
     work: impl Fn(usize, &Path) -> T + Sync,
     take: impl FnOnce(&mut dyn Iterator<Item = T>) -> R,
 ) -> R {
-    let costs: Vec<u64> = match files {
-        // A single file needs no estimate.
-        [_] => vec![0],
-        files => files.iter().map(|file| cost_bytes(file)).collect(),
-    };
+    // A single file needs neither estimate nor thread.
+    if let [file] = files {
+        return take(&mut iter::once_with(|| work(0, file)));
+    }
+    let costs: Vec<u64> = files.iter().map(|file| cost_bytes(file)).collect();
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let queue = Queue::new(&costs, memory);
     let several = Several::new(files.len());
     let (queue, work, several) = (&queue, &work, &several);
     thread::scope(|scope| {
         let (sender, results) = mpsc::channel();
-        for _ in 0..cores.min(files.len()) {
+        for nth in 0..cores.min(files.len()) {
             let sender = sender.clone();
-            scope.spawn(move || {
+            let started = thread::Builder::new().spawn_scoped(scope, move || {
                 while let Some(turn) = queue.next() {
                     let result = work(turn.index, &files[turn.index]);
                     several.one_done();
@@ -54,6 +56,10 @@ pub(crate) fn each<T: Send, R>(
                     }
                 }
             });
+            // Nearly always for want of memory. One is enough.
+            if started.is_err() && nth == 0 {
+                alloc::handle_alloc_error(Layout::new::<Queue<'_>>());
+            }
         }
         drop(sender);
         take(&mut InOrder {

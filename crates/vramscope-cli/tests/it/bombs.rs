@@ -17,11 +17,16 @@ fn info(path: &Path) -> Output {
 
 /// The program with a file as its last argument, within the address space.
 fn limited(arguments: &[&str], path: &Path) -> Command {
+    limited_to(ADDRESS_SPACE_KIB, arguments, path)
+}
+
+/// The same within another address space.
+fn limited_to(space_kib: u32, arguments: &[&str], path: &Path) -> Command {
     let mut command = Command::new("sh");
     command
         .arg("-c")
         .arg(format!(
-            "ulimit -c 0; ulimit -v {ADDRESS_SPACE_KIB}; exec \"$0\" \"$@\""
+            "ulimit -c 0; ulimit -v {space_kib}; exec \"$0\" \"$@\""
         ))
         .arg(env!("CARGO_BIN_EXE_vramscope"))
         .args(arguments)
@@ -181,4 +186,45 @@ fn what_formats_repeat_is_bounded() {
             std::fs::remove_file(&output).unwrap();
         }
     }
+}
+
+/// Whatever needs the memory that is missing: it is an error, and nothing is left of what was written.
+#[test]
+#[cfg_attr(
+    not(target_os = "linux"),
+    ignore = "only Linux limits the address space"
+)]
+fn an_answer_that_needs_more_memory_than_there_is_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("many.pickle");
+    let pickle = with_stacks(100_000, 2, "f");
+    std::fs::write(&path, pickle).unwrap();
+    let mut refused = 0;
+    for arguments in [
+        &["explain"][..],
+        &["convert", "--to", "json", "-o", "out.json"],
+        &["convert", "--to", "perfetto", "-o", "out.perfetto.json"],
+    ] {
+        for space_mib in [36, 42, 48, 54, 60] {
+            let written = folder.path().join("written");
+            std::fs::create_dir(&written).unwrap();
+            let run = limited_to(space_mib << 10, arguments, &path)
+                .current_dir(&written)
+                // For a trace of calls the standard library needs more memory, and waits for itself.
+                .env_remove("RUST_BACKTRACE")
+                .output()
+                .unwrap();
+            let stderr = String::from_utf8_lossy(&run.stderr);
+            let case = format!("{arguments:?} within {space_mib} MiB: {stderr}");
+            if !run.status.success() {
+                assert_eq!(run.status.code(), Some(1), "{case}");
+                assert!(stderr.contains("error: "), "{case}");
+                let left: Vec<_> = std::fs::read_dir(&written).unwrap().collect();
+                assert!(left.is_empty(), "{case}: {left:?}");
+                refused += usize::from(stderr.contains("not enough memory for this answer"));
+            }
+            std::fs::remove_dir_all(&written).unwrap();
+        }
+    }
+    assert!(refused > 0, "no limit came after decoding");
 }

@@ -34,10 +34,7 @@ pub(super) fn snapshot(mut machine: Machine) -> Result<Snapshot, Fault> {
         Some(list) => machine.rows_value(list, RecordKind::Annotation, Key::ExternalAnnotations)?,
         None => 0..0,
     };
-    let settings = parts
-        .settings
-        .map(|value| machine.kept_json_of(value, Key::AllocatorSettings.text()))
-        .transpose()?;
+    let settings = settings_of(&mut machine, parts.settings)?;
     let segments = machine.slice(&machine.tables.segments, device_rows)?;
     check_devices(&segments)?;
     let host_segments = machine.slice(&machine.tables.segments, host_rows)?;
@@ -61,10 +58,7 @@ pub(super) fn snapshot(mut machine: Machine) -> Result<Snapshot, Fault> {
         blocks: tables.blocks,
         traces,
         host_trace,
-        settings: match settings {
-            Some(serde_json::Value::Object(settings)) => settings,
-            _ => serde_json::Map::new(),
-        },
+        settings,
         extras: parts.extras,
         keys,
         source: Source::default(),
@@ -74,6 +68,23 @@ pub(super) fn snapshot(mut machine: Machine) -> Result<Snapshot, Fault> {
     snapshot.keys.top = parts.keys;
     snapshot.producer = producer::of(&snapshot);
     Ok(snapshot)
+}
+
+/// The allocator's settings: a dict. Anything else counts as absent, and is warned of unless it is None.
+fn settings_of(
+    machine: &mut Machine,
+    value: Option<Value>,
+) -> Result<serde_json::Map<String, serde_json::Value>, Fault> {
+    let key = Key::AllocatorSettings.text();
+    match value
+        .map(|value| machine.kept_json_of(value, key))
+        .transpose()?
+    {
+        Some(serde_json::Value::Object(settings)) => return Ok(settings),
+        Some(serde_json::Value::Null) | None => {}
+        Some(_) => machine.warn_at(WarningKind::ValuesLeftOut, 1, Some(key)),
+    }
+    Ok(serde_json::Map::new())
 }
 
 fn check_devices(segments: &[Segment]) -> Result<(), Fault> {

@@ -111,7 +111,7 @@ enum Freed {
     Completed,
 }
 
-/// Checks that no address is freed again without an alloc in between.
+/// Checks that no address is freed again without an alloc in between, nor allocated again without a free.
 fn check_frees(snapshot: &Snapshot, found: &mut Warnings) {
     let events = &snapshot.events;
     for (device, rows) in snapshot.traces.iter().enumerate() {
@@ -120,19 +120,27 @@ fn check_frees(snapshot: &Snapshot, found: &mut Warnings) {
         if !actions.contains(&Action::Alloc) {
             continue;
         }
+        // The same holds for frees.
+        let has_frees = actions.contains(&Action::FreeCompleted);
         let mut addresses: HashMap<u64, Freed, RandomState> = HashMap::default();
         for (row, action) in rows.clone().zip(actions) {
-            let (now, is_twice): (_, fn(Freed) -> bool) = match action {
-                Action::Alloc => (Freed::No, |_| false),
-                Action::FreeRequested => (Freed::Requested, |before| before != Freed::No),
-                Action::FreeCompleted => (Freed::Completed, |before| before == Freed::Completed),
+            let now = match action {
+                Action::Alloc => Freed::No,
+                Action::FreeRequested => Freed::Requested,
+                Action::FreeCompleted => Freed::Completed,
                 _ => continue,
             };
-            let before = addresses.insert(events.addr[row as usize], now);
-            if before.is_some_and(is_twice) {
-                let place = || format!("device_traces[{device}][{}]", row - rows.start);
-                found.add(WarningKind::FreedTwice, place);
-            }
+            let Some(before) = addresses.insert(events.addr[row as usize], now) else {
+                continue;
+            };
+            let kind = match (before, now) {
+                (Freed::No, Freed::No) if has_frees => WarningKind::AllocatedTwice,
+                (Freed::Requested | Freed::Completed, Freed::Requested)
+                | (Freed::Completed, Freed::Completed) => WarningKind::FreedTwice,
+                _ => continue,
+            };
+            let place = || format!("device_traces[{device}][{}]", row - rows.start);
+            found.add(kind, place);
         }
     }
 }

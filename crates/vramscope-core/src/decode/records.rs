@@ -372,24 +372,21 @@ impl Machine {
         Ok(id)
     }
 
-    /// A pool id: a tuple or list of two integers. Anything else counts as absent.
+    /// A pool id: a tuple or list of two integers. Anything else counts as absent, and is warned of unless it is None.
     pub(super) fn pool_value(&mut self, value: Value) -> Option<PoolId> {
-        match value {
-            Value::Pair(row) => {
-                let (first, second) = self.tables.pair_of(row);
-                Some(PoolId(first as u64, second as u64))
-            }
-            Value::List(list) => {
-                let values = self.first_values(self.lists[list as usize], 3).ok()?;
-                match values[..] {
-                    [Value::Int(first), Value::Int(second)] => {
-                        Some(PoolId(first as u64, second as u64))
-                    }
-                    _ => None,
-                }
-            }
+        let pool = match value {
+            Value::None => return None,
+            Value::Pair(row) => Some(self.tables.pair_of(row)),
+            Value::List(list) => match self.first_values(self.lists[list as usize], 3).as_deref() {
+                Ok(&[Value::Int(first), Value::Int(second)]) => Some((first, second)),
+                _ => None,
+            },
             _ => None,
+        };
+        if pool.is_none() {
+            self.warn_at(WarningKind::ValuesLeftOut, 1, Some(Key::PoolId.text()));
         }
+        pool.map(|(first, second)| PoolId(first as u64, second as u64))
     }
 
     /// A text. A dict (some tools write metadata so) becomes its JSON; None counts as absent.

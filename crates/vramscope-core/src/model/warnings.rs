@@ -49,16 +49,18 @@ pub enum WarningKind {
     ImpossibleSize,
     /// An address or segment is freed again although nothing was allocated there in between.
     FreedTwice,
+    /// An address is allocated again although it was not freed in between, in a trace that has frees.
+    AllocatedTwice,
     /// Values that are not kept: of settings, metadata or unknown keys, if they are too many, nested too deeply or not
-    /// plain data; and all but the last value of a key that a dict has twice.
+    /// plain data; settings and pools of another shape; and all but the last value of a key that a dict has twice.
     ValuesLeftOut,
     /// Several snapshots in one container; the first was read.
     FurtherFiles,
 }
 
 impl WarningKind {
-    /// Whether figures or texts may differ from what was written: the file is damaged, or was altered. The other
-    /// kinds are remarks on genuine files and files of other tools.
+    /// Whether figures or texts may differ from what was written, or more was written than was read: the file is
+    /// damaged, was altered or joined. The other kinds are remarks on genuine files and files of other tools.
     ///
     /// Kinds of damage hold no text of the file.
     #[must_use]
@@ -74,14 +76,15 @@ impl WarningKind {
             | Self::CheckSumWrong
             | Self::ImpossibleSize
             | Self::FreedTwice
-            | Self::ValuesLeftOut => true,
+            | Self::AllocatedTwice
+            | Self::ValuesLeftOut
+            | Self::TrailingBytes
+            | Self::FurtherFiles => true,
             Self::UnknownKey(_)
             | Self::UnknownAction(_)
             | Self::MissingKey(_)
             | Self::SegmentsUnsorted
-            | Self::TimeRunsBackwards
-            | Self::TrailingBytes
-            | Self::FurtherFiles => false,
+            | Self::TimeRunsBackwards => false,
         }
     }
 }

@@ -401,6 +401,46 @@ fn doubled_frees() {
 }
 
 #[test]
+fn doubled_allocations() {
+    let found = |actions: &[&'static str]| {
+        let events: Vec<_> = actions.iter().map(|&action| (action, 1, 8)).collect();
+        damage(&read(&trace(&events)))
+    };
+    let [alloc, request, free] = ["alloc", "free_requested", "free_completed"];
+    assert_eq!(found(&[free, alloc, request, alloc]), []);
+    let place = vec!["device_traces[0][1]".to_owned()];
+    let expected = [(WarningKind::AllocatedTwice, 1, place)];
+    assert_eq!(found(&[alloc, alloc, free]), expected);
+    // Where no free was recorded, nothing can be told.
+    assert_eq!(found(&[alloc, alloc, alloc]), []);
+}
+
+#[test]
+fn settings_and_pools_of_another_shape() {
+    let kind = WarningKind::ValuesLeftOut;
+    let with = |pool: &str, settings: &str| {
+        read(&format!(
+            r#"{{"segments": [], "allocator_settings": {settings}, "device_traces": [[
+            {{"action": "alloc", "addr": 1, "size": 1, "stream": 0, "pool_id": {pool}}}]]}}"#
+        ))
+    };
+    assert_eq!(damage(&with("[1, 2]", "{}")), []);
+    assert_eq!(damage(&with("null", "null")), []);
+    for pool in ["[1]", "[1, 2, 3]", r#"["a", 2]"#, r#""0.1""#, "7", "{}"] {
+        let found = only(&with(pool, "{}"), kind.clone());
+        assert_eq!(
+            found,
+            (1, vec!["device_traces[0][0].pool_id".to_owned()]),
+            "{pool}"
+        );
+    }
+    for settings in ["[1]", r#""expandable_segments:True""#, "7"] {
+        let found = only(&with("[1, 2]", settings), kind.clone());
+        assert_eq!(found, (1, vec!["allocator_settings".to_owned()]));
+    }
+}
+
+#[test]
 fn values_left_out() {
     let kind = WarningKind::ValuesLeftOut;
     let with = |key: &str, value: &str| {

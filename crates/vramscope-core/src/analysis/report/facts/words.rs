@@ -367,8 +367,9 @@ pub fn warning_text(kind: &WarningKind) -> String {
             "a size is negative, beyond 2^48 bytes or too large for its place; no sum contains it"
         }
         WarningKind::FreedTwice => "an address is freed again with no allocation in between",
+        WarningKind::AllocatedTwice => "an address is allocated again with no free in between",
         WarningKind::ValuesLeftOut => {
-            "values are left out: too many, nested too deeply, not plain data, or of a key that comes again"
+            "values are left out: too many, nested too deeply, of another shape, or of a key that comes again"
         }
         WarningKind::FurtherFiles => "further snapshots in the same container; the first was read",
     };
