@@ -32,6 +32,8 @@ pub enum ChangeKind {
     NoForeach,
     /// What a step made is freed at its end, not when the next one has made its successor.
     FreeEarlier,
+    /// One of the first two, with [`Self::NoForeach`].
+    Together,
 }
 
 /// A change of the program and what it would do.
@@ -62,11 +64,14 @@ pub fn program_changes(device: Device<'_>, until: u32) -> Vec<ProgramChange> {
         no_foreach(device),
         free_earlier(device),
     ];
-    let changes = changes
+    let mut changes: Vec<Change<'_>> = changes
         .into_iter()
         .flatten()
-        .filter(|change| change.allocations > 0);
+        .filter(|change| change.allocations > 0)
+        .collect();
+    changes.extend(together(&changes));
     let mut found: Vec<ProgramChange> = changes
+        .into_iter()
         .map(|change| {
             let (peak_bytes, live_bytes) = change.curve.peak(until);
             ProgramChange {
@@ -91,6 +96,25 @@ struct Change<'a> {
     because: String,
     curve: Curve<'a>,
     allocations: u64,
+}
+
+/// Changes of the passes along with that of the optimizer, where both are possible. They concern different allocations, so
+/// that their effects add up.
+fn together<'a>(changes: &[Change<'a>]) -> Vec<Change<'a>> {
+    let of_kind = |kind| changes.iter().find(|change| change.kind == kind);
+    let Some(optimizer) = of_kind(ChangeKind::NoForeach) else {
+        return Vec::new();
+    };
+    let of_passes = [ChangeKind::Checkpoint, ChangeKind::HalfBatch];
+    let of_passes = of_passes.into_iter().filter_map(of_kind);
+    let both = of_passes.map(|passes| Change {
+        kind: ChangeKind::Together,
+        title: format!("{}, with {}", passes.title, optimizer.title),
+        because: "either alone leaves the peak of another phase".to_owned(),
+        curve: passes.curve.with(&optimizer.curve),
+        allocations: passes.allocations + optimizer.allocations,
+    });
+    both.collect()
 }
 
 /// Frees what a block keeps, but for its output, when the next block begins. It is made again when the backward pass

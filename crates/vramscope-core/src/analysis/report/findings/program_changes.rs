@@ -6,7 +6,7 @@ use super::{
 };
 use crate::analysis::recording::Device;
 use crate::analysis::report::peak_roles::PeakRoles;
-use crate::analysis::report::program_changes::{ProgramChange, program_changes};
+use crate::analysis::report::program_changes::{ChangeKind, ProgramChange, program_changes};
 use crate::analysis::roles::{Phase, Role};
 use crate::units::Bytes;
 
@@ -36,10 +36,17 @@ pub fn helpful(device: Device<'_>, until: u32, of_peak: bool) -> Vec<(u64, Progr
         whole.saturating_sub(after)
     };
     let changes = program_changes(device, until).into_iter();
-    let changes = changes.map(|change| (saved(&change), change));
-    let mut told: Vec<_> = changes
-        .filter(|&(saved, _)| saved > 0 && is_share(saved, TOLD_PERCENT, whole))
-        .collect();
+    let mut told: Vec<_> = changes.map(|change| (saved(&change), change)).collect();
+    let alone = told.iter();
+    let alone = alone.filter(|(_, change)| change.kind != ChangeKind::Together);
+    let best_alone = alone.map(|(saved, _)| *saved).max().unwrap_or(0);
+    told.retain(|(saved, change)| {
+        let more = match change.kind {
+            ChangeKind::Together => saved.saturating_sub(best_alone),
+            _ => *saved,
+        };
+        more > 0 && is_share(more, TOLD_PERCENT, whole)
+    });
     told.sort_by_key(|(saved, change)| (std::cmp::Reverse(*saved), change.kind));
     told
 }

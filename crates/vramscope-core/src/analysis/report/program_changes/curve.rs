@@ -34,6 +34,17 @@ impl<'a> Curve<'a> {
         self.add(-bytes, from, to);
     }
 
+    /// The curve with the changes of another one as well.
+    pub(super) fn with(&self, other: &Self) -> Self {
+        let both = self.steps.iter().zip(&other.steps);
+        Self {
+            history: self.history,
+            steps: both
+                .map(|(&one, &other)| one.saturating_add(other))
+                .collect(),
+        }
+    }
+
     /// The highest value of the moments up to `until`, and the value at `until`.
     pub(super) fn peak(&self, until: u32) -> (u64, u64) {
         let mut change = 0_i64;

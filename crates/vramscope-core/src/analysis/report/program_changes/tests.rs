@@ -110,3 +110,26 @@ fn outputs_that_outlive_their_step() {
         assert_eq!(earlier.unwrap().peak_bytes, 400 * MIB, "{found:?}");
     });
 }
+
+/// The forward pass peaks at 1,314 MiB, the optimizer at 1,300: one change alone leaves the other's peak.
+#[test]
+fn peaks_of_two_phases_need_two_changes() {
+    let optimizer = "train.py:12:step > lib/torch/optim/adam.py:7:step > lib/torch/optim/adam.py:9:_multi_tensor_adam";
+    let mut story = story(2, false).replace("400MiB", "350MiB");
+    for tensor in 0..10 {
+        story += &format!("alloc t{tensor} 95MiB {optimizer}\n");
+    }
+    for tensor in 0..10 {
+        story += &format!("free t{tensor} {optimizer}\n");
+    }
+    with_device(&story, |device| {
+        let passes = (350 + 4 + 6 * 160) * MIB;
+        assert_eq!(device.peak_bytes(), passes);
+        let found = program_changes(device, device.history.event_count);
+        let peak = |kind| found.iter().find(|it| it.kind == kind).unwrap().peak_bytes;
+        // What the optimizer needs at once remains.
+        let checkpointed = peak(ChangeKind::Checkpoint);
+        assert_eq!(checkpointed, (350 + 10 * 95) * MIB);
+        assert_eq!(peak(ChangeKind::Together), (350 + 4 + 5 * 10 + 160) * MIB);
+    });
+}
