@@ -175,6 +175,12 @@ def texts(run, batch, length, vocabulary):
     return tokens, targets
 
 
+def labelled_texts(run):
+    tokens, labels = torch.randint(0, 4000, (4, 128)).cuda(), torch.randint(0, 20, (4,)).cuda()
+    run.note("input", tokens, labels)
+    return tokens, labels
+
+
 def vectors(run, batch, width, outputs):
     x, y = torch.randn(batch, width, device="cpu").to("cuda"), torch.randn(batch, outputs).to("cuda")
     run.note("input", x, y)
@@ -326,6 +332,14 @@ def gpt_reentrant_late(run):
     return train_gpt(run, model, optimizer, late=True, steps=2, batch=8)
 
 
+@program("checkpoint", "python")
+def gpt_reentrant_adam_late(run):
+    model = GPT(layers=3, width=896, heads=14, vocabulary=3000, checkpoint=True).cuda()
+    optimizer = torch.optim.Adam(model.parameters(), foreach=False)
+    run.model(model, optimizer)
+    return train_gpt(run, model, optimizer, late=True, batch=6, length=320)
+
+
 # ---- gradient accumulation ----------------------------------------------------------------------
 
 
@@ -369,6 +383,52 @@ def mlp_accumulate_late(run):
         optimizer.zero_grad(set_to_none=False)
     run.phase("setup")
     return loss
+
+
+def accumulate_late(run, model, optimizer, batch_of, passes, **zero):
+    """Records from the second step on, each of several passes."""
+    run.model(model, optimizer)
+    for step in range(3):
+        if step == 1:
+            run.record()
+        for _ in range(passes):
+            run.phase("forward")
+            x, y = batch_of()
+            loss = F.cross_entropy(model(x).flatten(0, -2), y.flatten()) / passes
+            run.phase("backward")
+            loss.backward()
+        run.phase("optimizer")
+        optimizer.step()
+        optimizer.zero_grad(**zero)
+    run.phase("setup")
+    return loss
+
+
+@program("accumulation", "all", symbols="dladdr")
+def gpt_accumulate_zeroed_late(run):
+    model = GPT(width=512, heads=8, layers=4, vocabulary=5000).cuda()
+    optimizer = torch.optim.AdamW(model.parameters(), fused=True)
+    return accumulate_late(run, model, optimizer, lambda: texts(run, 6, 256, 5000), 3, set_to_none=False)
+
+
+@program("accumulation", "python")
+def encoder_accumulate_zeroed_late(run):
+    model = Classifier(width=640, layers=3, vocabulary=4000, feedforward=1536).cuda()
+    optimizer = torch.optim.Adam(model.parameters(), foreach=False)
+    return accumulate_late(run, model, optimizer, lambda: labelled_texts(run), 2, set_to_none=False)
+
+
+@program("accumulation", "python")
+def mlp_zeroed_momentum_late(run):
+    model = mlp(width=1280, depth=4).cuda()
+    optimizer = torch.optim.RMSprop(model.parameters(), momentum=0.9)
+
+    def batch_of():
+        x, y = torch.randn(700, 1280).cuda(), torch.randint(0, 512, (700,)).cuda()
+        run.note("input", x, y)
+        return x, y
+
+    return accumulate_late(run, model, optimizer, batch_of, 1, set_to_none=False)
 
 
 # ---- optimizers ---------------------------------------------------------------------------------
@@ -455,6 +515,17 @@ def ddp_nccl_views_late(run):
     return train(run, 2, True, batch_of, lambda x, y: F.cross_entropy(model(x), y), optimizer)
 
 
+@program("ddp", "python")
+def ddp_gloo_views_late(run):
+    """Gradients are views into buckets, and stay."""
+    join("gloo", 1)
+    model = GPT(width=512, heads=8, layers=4, vocabulary=6000).cuda()
+    model = nn.parallel.DistributedDataParallel(model, device_ids=[0], gradient_as_bucket_view=True)
+    optimizer = torch.optim.Adam(model.parameters(), foreach=True)
+    run.model(model, optimizer)
+    return accumulate_late(run, model, optimizer, lambda: texts(run, 4, 256, 6000), 2, set_to_none=False)
+
+
 def sharded_gpt(**options):
     from torch.distributed.fsdp import fully_shard
 
@@ -504,6 +575,53 @@ def fsdp2_bf16_late(run):
     optimizer = torch.optim.AdamW(model.parameters(), fused=True)
     run.model(model, optimizer, gathered=True)
     return train_gpt(run, model, optimizer, late=True, steps=2, batch=6)
+
+
+def train_fsdp1_late(run, model, block, optimizer_of, batch_of, loss_of, **options):
+    """FSDP in its first version, recorded from the second step on."""
+    from torch.distributed.fsdp import FullyShardedDataParallel
+    from torch.distributed.fsdp.wrap import ModuleWrapPolicy
+
+    model = FullyShardedDataParallel(model, auto_wrap_policy=ModuleWrapPolicy({block}), device_id=0, **options)
+    optimizer = optimizer_of(model.parameters())
+    run.model(model, optimizer, gathered=True)
+    return train(run, 2, True, batch_of, lambda *batch: loss_of(model, *batch), optimizer)
+
+
+@program("fsdp", "all", symbols="dladdr")
+def fsdp1_grad_op_late(run):
+    """Parameters stay gathered between forward and backward."""
+    from torch.distributed.fsdp import ShardingStrategy
+
+    join("nccl", 4)
+    model = Classifier(width=768, layers=3, vocabulary=4000, feedforward=3072)
+    strategy = ShardingStrategy.SHARD_GRAD_OP
+    return train_fsdp1_late(
+        run, model, nn.TransformerEncoderLayer, torch.optim.Adam, lambda: labelled_texts(run), lambda model, x, y: F.cross_entropy(model(x), y), sharding_strategy=strategy
+    )
+
+
+@program("fsdp", "all", symbols="dladdr")
+def fsdp1_orig_momentum_late(run):
+    join("nccl", 4)
+    return train_fsdp1_late(
+        run,
+        GPT(layers=4, width=576, heads=9, vocabulary=8000),
+        Block,
+        lambda parameters: torch.optim.SGD(parameters, lr=0.1, momentum=0.9),
+        lambda: texts(run, 3, 320, 8000),
+        lambda model, x, y: model(x, y)[1],
+        use_orig_params=True,
+    )
+
+
+@program("fsdp", "python")
+def fsdp1_orig_adamw_late(run):
+    """The optimizer sees each parameter, not the flat ones."""
+    join("nccl", 8)
+    return train_fsdp1_late(
+        run, GPT(layers=4, width=1024, heads=16, vocabulary=5000), Block, torch.optim.AdamW, lambda: texts(run, 4, 256, 5000), lambda model, x, y: model(x, y)[1], use_orig_params=True
+    )
 
 
 # ---- generation ---------------------------------------------------------------------------------

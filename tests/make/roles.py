@@ -192,6 +192,7 @@ class Noted(Run):
         library.fakecuda_on_workspace(self.listeners[0])
         library.fakecuda_on_collective(self.listeners[1])
         self.listen_to_gloo(torch.distributed)
+        self.listen_to_fsdp()
 
     def listen_to_gloo(self, distributed):
         for name in ("all_gather_into_tensor", "reduce_scatter_tensor", "all_reduce", "broadcast"):
@@ -203,6 +204,23 @@ class Noted(Run):
 
             setattr(distributed, name, noting)
         distributed._all_gather_base = distributed.all_gather_into_tensor
+
+    def listen_to_fsdp(self):
+        """What is gathered for a backward pass, in which no module runs."""
+        from torch.distributed.fsdp._flat_param import FlatParamHandle
+        from torch.distributed.fsdp._fully_shard._fsdp_param import FSDPParam
+
+        use, to_unsharded = FlatParamHandle._use_unsharded_flat_param, FSDPParam.to_unsharded
+
+        def noting_use(handle, gathered):
+            self.note("gathered", gathered)
+            return use(handle, gathered)
+
+        def noting_to_unsharded(parameter):
+            to_unsharded(parameter)
+            self.note("gathered", parameter._unsharded_param)
+
+        FlatParamHandle._use_unsharded_flat_param, FSDPParam.to_unsharded = noting_use, noting_to_unsharded
 
 
 # ---- from notes to the truth --------------------------------------------------------------------
