@@ -114,6 +114,40 @@ fn threads_without_python_have_empty_stacks() {
     });
 }
 
+/// Code of Python in the thread of autograd: a checkpoint computes a part again, and runs a backward pass through it.
+const AGAIN: &str = "site-packages/torch/utils/checkpoint.py:2:backward > site-packages/torch/nn/modules/module.py:1:_call_impl > m.py:3:forward";
+const INNER_BACKWARD: &str = "site-packages/torch/utils/checkpoint.py:4:backward > site-packages/torch/autograd/__init__.py:5:backward > site-packages/torch/autograd/graph.py:6:_engine_run_backward";
+
+#[test]
+fn reentrant_checkpoints_run_a_backward_pass_of_their_own() {
+    let lines = format!(
+        "alloc a 1MiB {FORWARD}\nalloc t 2MiB {AGAIN}\nfree t {AGAIN}\nalloc b 3MiB {AGAIN}\nalloc g 4MiB {INNER_BACKWARD}\n\
+         free b {INNER_BACKWARD}\nfree g {INNER_BACKWARD}\nfree a"
+    );
+    with_text(&lines, |device| {
+        let expected = [
+            (1, Role::Activation),
+            (2, Role::Temporary),
+            (3, Role::Activation),
+            (4, Role::Temporary),
+        ];
+        assert_eq!(roles(device), expected);
+    });
+}
+
+#[test]
+fn where_models_are_built_in_sight_what_has_no_stack_is_no_model() {
+    let used = format!("unrecorded alloc w 3MiB\nunrecorded alloc x 1MiB {FORWARD}");
+    with_text(&used, |device| {
+        assert!(roles(device).contains(&(3, Role::Parameter)));
+    });
+    let built = "unrecorded alloc p 5MiB train.py:1:<module> > m.py:2:load_weights";
+    with_text(&format!("{used}\n{built}"), |device| {
+        assert!(roles(device).contains(&(3, Role::Unknown)));
+        assert!(roles(device).contains(&(5, Role::Parameter)));
+    });
+}
+
 #[test]
 fn nothing_is_claimed_without_evidence() {
     let lines = "unrecorded alloc w 3MiB\nalloc a 1MiB\nfree a\nalloc b 2MiB x.py:1:f";

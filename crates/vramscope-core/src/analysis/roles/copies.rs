@@ -1,103 +1,231 @@
-//! Tells parameters from optimizer state among what is older than the recording, by sizes that recur.
+//! Tells parameters and optimizer state apart among what is older than the recording, by sizes that recur.
 //!
 //! An optimizer keeps tensors as large as the parameters: 291 sizes that occur three times each are the parameters
-//! and Adam's two moments. How often each size occurs once is known from the gradients that the recording shows;
-//! without any, from the number by which all sizes occur. Parameters were made first, so they lie at the lowest
-//! addresses.
+//! and Adam's two moments. How often each size occurs once is known from the gradients that the recording shows, or
+//! from what it adds to older ones; without any, from the number by which all sizes occur. Parameters were made first, so
+//! they lie at the lowest addresses. Gradients came next, but into what activations left behind, as the state did after
+//! them: where both are older, nothing tells one from the other.
 
 use std::collections::HashMap;
 
 use super::role::Role;
 use crate::analysis::time::history::AllocationTable;
 
-/// How many gradients have each size.
+/// How many allocations have each size.
 pub(super) type SizeCounts = HashMap<u64, u32>;
+
+/// What the recording shows of gradients, and of who else has some.
+#[derive(Debug, Default)]
+pub(super) struct Gradients {
+    /// How many there are. If they are older, how many tensors are added to some, and perhaps a few others.
+    pub counts: SizeCounts,
+    /// Whether they are older than the recording and never freed, so that only what is added to them is seen.
+    pub are_older: bool,
+    /// Whether several ranks train together, so that gradients may lie in buckets.
+    pub have_ranks: bool,
+    /// Whether the optimizer keeps two moments of each parameter, as Adam does.
+    pub have_moments: bool,
+    /// Whether each rank has a shard of each parameter, so that what it keeps may have any size.
+    pub are_sharded: bool,
+}
 
 /// Most copies of each parameter that are looked for: parameter, gradient and Adam's two moments, or a copy of higher
 /// precision instead of the gradient.
 const MOST_COPIES: u32 = 4;
-/// Fewest.
+/// Fewest that sizes alone prove.
 const LEAST_COPIES: u32 = 3;
+/// Most where gradients are known to be among them: Adam's variants keep three moments, and a copy of higher precision.
+const MOST_COPIES_WITH_GRADIENT: u32 = 6;
 
 /// Share of the bytes, and of the allocations, whose sizes must occur so many times, in percent. Layers repeat, too, so
 /// that most sizes of a model with 24 layers occur three times; but neither its embedding nor its last norm does.
 const ENOUGH_PERCENT: u128 = 99;
 
-/// Gives parameter or optimizer state to rows that are older than the recording and never freed. `gradients` are the
-/// sizes of the gradients that the recording shows, if any.
+/// All allocations of one size, the lowest address first.
+struct Class<'a> {
+    bytes: u64,
+    rows: &'a [u32],
+    /// How many gradients have this size, if any.
+    gradients: Option<u32>,
+}
+
+impl Class<'_> {
+    fn len(&self) -> u32 {
+        self.rows.len() as u32
+    }
+
+    fn sum_bytes(&self) -> u128 {
+        u128::from(self.bytes) * self.rows.len() as u128
+    }
+}
+
+/// Gives roles to rows that are older than the recording and never freed.
 pub(super) fn copies(
     table: &AllocationTable,
     mut rows: Vec<u32>,
-    gradients: &SizeCounts,
+    gradients: &Gradients,
 ) -> Vec<(u32, Role)> {
-    let key = |&row: &u32| (table.bytes[row as usize], table.address[row as usize], row);
-    rows.sort_unstable_by_key(key);
-    let classes: Vec<&[u32]> = rows
-        .chunk_by(|&a, &b| table.bytes[a as usize] == table.bytes[b as usize])
-        .collect();
-    let size = |class: &[u32]| class.first().map_or(0, |&row| table.bytes[row as usize]);
-    let number = if gradients.is_empty() {
-        let counts: Vec<_> = classes
-            .iter()
-            .map(|class| (size(class), class.len() as u32))
-            .collect();
-        times(&counts)
-    } else {
-        1
+    let bytes = |row: u32| table.bytes[row as usize];
+    rows.sort_unstable_by_key(|&row| (bytes(row), table.address[row as usize], row));
+    let classes = rows.chunk_by(|&a, &b| bytes(a) == bytes(b));
+    let classes = classes.filter_map(|rows| {
+        let bytes = bytes(*rows.first()?);
+        Some(Class {
+            bytes,
+            rows,
+            gradients: gradients.counts.get(&bytes).copied(),
+        })
+    });
+    let classes: Vec<Class<'_>> = classes.collect();
+    let number = number(&classes, gradients);
+    let of_class = |class: &Class<'_>| match (class.gradients, number) {
+        (Some(_), Some(number)) => (class.len() / number, rest_of_copies(gradients, number)),
+        (Some(_), None) if gradients.are_older => (0, Role::Unknown),
+        (Some(count), None) => (count, Role::OptimizerState),
+        (None, _) if is_double(class, gradients) => (0, Role::OptimizerState),
+        (None, Some(number)) if gradients.counts.is_empty() => {
+            (class.len() / number, Role::OptimizerState)
+        }
+        (None, _) if may_have_any_size(gradients) => (0, Role::Unknown),
+        (None, _) => (class.len(), Role::Parameter),
     };
-    let mut found = Vec::with_capacity(rows.len());
-    for class in classes {
-        let bytes = size(class);
-        let once = match gradients.get(&bytes) {
-            Some(&count) => count as usize,
-            // A copy in twice the precision.
-            None if bytes.is_multiple_of(2) && gradients.contains_key(&(bytes / 2)) => 0,
-            None => class.len() / number as usize,
-        };
-        let (parameters, state) = class.split_at(once.min(class.len()));
-        found.extend(parameters.iter().map(|&row| (row, Role::Parameter)));
-        found.extend(state.iter().map(|&row| (row, Role::OptimizerState)));
-    }
-    found
+    let found = classes.iter().flat_map(|class| {
+        let (parameters, others) = of_class(class);
+        let (first, rest) = class.rows.split_at(parameters.min(class.len()) as usize);
+        let first = first.iter().map(|&row| (row, Role::Parameter));
+        first.chain(rest.iter().map(move |&row| (row, others)))
+    });
+    found.collect()
 }
 
-/// The number of times that nearly all sizes occur, by bytes and by number; 1 if there is none above.
-fn times(classes: &[(u64, u32)]) -> u32 {
-    let sums = |classes: &mut dyn Iterator<Item = &(u64, u32)>| {
-        classes.fold((0_u128, 0_u128), |(bytes, rows), &(size, count)| {
-            let count = u128::from(count);
-            (bytes + u128::from(size) * count, rows + count)
-        })
-    };
-    let all = sums(&mut classes.iter());
-    let is_enough = |part: u128, all: u128| part * 100 >= all * ENOUGH_PERCENT;
-    let fits = |number: &u32| {
-        let fitting = classes.iter();
-        let mut fitting = fitting.filter(|(_, count)| count.is_multiple_of(*number));
-        let (bytes, rows) = sums(&mut fitting);
-        is_enough(bytes, all.0) && is_enough(rows, all.1)
-    };
-    let counts = (LEAST_COPIES..=MOST_COPIES).rev();
-    counts.into_iter().find(fits).unwrap_or(1)
+/// What the others are if so many older allocations have the size of each parameter, one of which is the parameter.
+fn rest_of_copies(gradients: &Gradients, number: u32) -> Role {
+    match number {
+        // No room for gradients of their own: they lie in buckets.
+        1..=3 if gradients.have_moments => Role::OptimizerState,
+        2 if !gradients.have_ranks => Role::Gradient,
+        _ => Role::Unknown,
+    }
+}
+
+/// Whether it is a copy of parameters in twice the precision.
+fn is_double(class: &Class<'_>, gradients: &Gradients) -> bool {
+    class.bytes.is_multiple_of(2) && gradients.counts.contains_key(&(class.bytes / 2))
+}
+
+/// Whether what has no gradient's size need not be parameters that are not trained: gradients of several ranks may lie in
+/// buckets, and what is kept of sharded parameters may be cut anywhere.
+fn may_have_any_size(gradients: &Gradients) -> bool {
+    gradients.are_older && gradients.have_ranks
+        || gradients.are_sharded && !gradients.counts.is_empty()
+}
+
+/// The number of times that nearly all sizes occur, by bytes and by number; `None` if there is none. Where gradients are
+/// older, the least that explains all that is added to them.
+fn number(classes: &[Class<'_>], gradients: &Gradients) -> Option<u32> {
+    if gradients.are_older {
+        let least = if gradients.have_ranks { 1 } else { 2 };
+        let counted = || classes.iter().filter(|class| class.gradients.is_some());
+        let explains =
+            |number| move |class: &Class<'_>| class.gradients >= Some(class.len() / number);
+        let mut numbers = least..=MOST_COPIES_WITH_GRADIENT;
+        numbers.find(|&number| are_nearly_all(counted(), explains(number)))
+    } else if gradients.counts.is_empty() {
+        let fits = |number| move |class: &Class<'_>| class.len().is_multiple_of(number);
+        let mut numbers = (LEAST_COPIES..=MOST_COPIES).rev();
+        numbers.find(|&number| are_nearly_all(classes.iter(), fits(number)))
+    } else {
+        None
+    }
+}
+
+/// Whether nearly all allocations, by bytes and by number, are in classes that fit.
+fn are_nearly_all<'a>(
+    classes: impl Iterator<Item = &'a Class<'a>>,
+    fits: impl Fn(&Class<'_>) -> bool,
+) -> bool {
+    let (mut all, mut fitting) = ([0_u128; 2], [0_u128; 2]);
+    for class in classes {
+        let sums = [class.sum_bytes(), u128::from(class.len())];
+        let is_fitting = fits(class);
+        for at in 0..2 {
+            all[at] += sums[at];
+            fitting[at] += if is_fitting { sums[at] } else { 0 };
+        }
+    }
+    (0..2).all(|at| fitting[at] * 100 >= all[at] * ENOUGH_PERCENT)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// A table with so many rows of each size, and the row numbers.
+    fn of_sizes(sizes: &[(u64, u32)]) -> (AllocationTable, Vec<u32>) {
+        let mut table = AllocationTable::default();
+        for &(bytes, count) in sizes {
+            for _ in 0..count {
+                table.address.push(table.bytes.len() as u64);
+                table.bytes.push(bytes);
+            }
+        }
+        let rows = 0..table.bytes.len() as u32;
+        (table, rows.collect())
+    }
+
+    /// How many rows of a size have each role, in the order of addresses.
+    fn roles(sizes: &[(u64, u32)], gradients: &Gradients, bytes: u64) -> Vec<(Role, usize)> {
+        let (table, rows) = of_sizes(sizes);
+        let mut found = copies(&table, rows, gradients);
+        found.retain(|&(row, _)| table.bytes[row as usize] == bytes);
+        found.sort_by_key(|&(row, _)| table.address[row as usize]);
+        let runs = found.chunk_by(|a, b| a.1 == b.1);
+        runs.map(|run| (run[0].1, run.len())).collect()
+    }
+
     #[test]
     fn layers_that_repeat_are_no_copies() {
         // 24 layers with four matrices of attention and three others, two norms each and a last one, an embedding.
         let once = [(4 << 20, 96), (16 << 20, 72), (4 << 10, 49), (40 << 20, 1)];
-        assert_eq!(times(&once), 1);
+        let none = Gradients::default();
+        assert_eq!(roles(&once, &none, 4 << 20), [(Role::Parameter, 96)]);
         let thrice = once.map(|(bytes, count)| (bytes, 3 * count));
-        assert_eq!(times(&thrice), 3);
+        let third = [(Role::Parameter, 96), (Role::OptimizerState, 192)];
+        assert_eq!(roles(&thrice, &none, 4 << 20), third);
         // A batch and an allocation for a library.
-        assert_eq!(
-            times(&[&thrice[..], &[(8 << 10, 1), (1 << 20, 2)]].concat()),
-            3
-        );
-        assert_eq!(times(&[]), 4, "nothing to tell");
+        let more = [&thrice[..], &[(8 << 10, 1), (1 << 20, 2)]].concat();
+        assert_eq!(roles(&more, &none, 4 << 20), third);
+        assert_eq!(copies(&AllocationTable::default(), Vec::new(), &none), []);
+    }
+
+    #[test]
+    fn older_gradients_are_not_told_from_state() {
+        // A tensor as large as a parameter is taken for a second gradient.
+        let mut gradients = Gradients {
+            counts: SizeCounts::from([(8 << 20, 2), (3 << 20, 2)]),
+            are_older: true,
+            ..Gradients::default()
+        };
+        let with_momentum = [(8 << 20, 6), (3 << 20, 3), (1 << 10, 1)];
+        let roles_of = |sizes, gradients: &Gradients, bytes| roles(sizes, gradients, bytes);
+        let third = [(Role::Parameter, 2), (Role::Unknown, 4)];
+        assert_eq!(roles_of(&with_momentum, &gradients, 8 << 20), third);
+        let frozen = [(Role::Parameter, 1)];
+        assert_eq!(roles_of(&with_momentum, &gradients, 1 << 10), frozen);
+        let stateless = [(8 << 20, 4), (3 << 20, 2)];
+        let half = [(Role::Parameter, 2), (Role::Gradient, 2)];
+        assert_eq!(roles_of(&stateless, &gradients, 8 << 20), half);
+        // Among several ranks, the second may be state, and gradients lie in buckets.
+        gradients.have_ranks = true;
+        let half = [(Role::Parameter, 2), (Role::Unknown, 2)];
+        assert_eq!(roles_of(&stateless, &gradients, 8 << 20), half);
+        let with_buckets = [&stateless[..], &[(19 << 20, 1)]].concat();
+        let buckets = [(Role::Unknown, 1)];
+        assert_eq!(roles_of(&with_buckets, &gradients, 19 << 20), buckets);
+        // Adam's moments leave none of the others for gradients.
+        gradients.have_moments = true;
+        let third = [(Role::Parameter, 2), (Role::OptimizerState, 4)];
+        assert_eq!(roles_of(&with_momentum, &gradients, 8 << 20), third);
     }
 
     #[test]
@@ -107,7 +235,10 @@ mod tests {
             table.address.push(address);
             table.bytes.push(bytes);
         }
-        let gradients = SizeCounts::from([(8, 1)]);
+        let gradients = Gradients {
+            counts: SizeCounts::from([(8, 1)]),
+            ..Gradients::default()
+        };
         let mut found = copies(&table, (0..6).collect(), &gradients);
         found.sort_unstable();
         let state = [Role::OptimizerState; 4];

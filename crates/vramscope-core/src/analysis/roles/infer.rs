@@ -1,8 +1,8 @@
 //! Applies the rules to all allocations of a device.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use super::copies::{SizeCounts, copies};
+use super::copies::{Gradients, SizeCounts, copies};
 use super::phases::{NEVER_PLACE, Phase, Phases, Place};
 use super::role::Role;
 use super::rules::{Life, RuleId, When, program};
@@ -48,8 +48,11 @@ pub fn infer(evidence: RoleEvidence<'_>) -> Vec<RuleId> {
         .filter(|&row| rules[row].role() == Role::Unknown)
         .collect();
     let mut copy_of = vec![None; undecided.len()];
-    if uses_model || !gradients.is_empty() {
-        let stays = |&&row: &&usize| table.born[row] == 0 && table.died[row] == NEVER;
+    // If nothing happens, the stacks of parameters show that memory without one is something else.
+    let shows_models = evidence.phases.ranges.is_empty()
+        && rules.iter().any(|rule| rule.role() == Role::Parameter);
+    if (uses_model && !shows_models) || !gradients.counts.is_empty() {
+        let stays = |&&row: &&usize| table.born[row] == 0 && evidence.end_moment(row) == NEVER;
         let old = undecided
             .iter()
             .filter(stays)
@@ -62,7 +65,7 @@ pub fn infer(evidence: RoleEvidence<'_>) -> Vec<RuleId> {
         }
     }
     for (row, copy) in undecided.into_iter().zip(copy_of) {
-        let is_gradient_sized = gradients.contains_key(&table.bytes[row]);
+        let is_gradient_sized = gradients.counts.contains_key(&table.bytes[row]);
         rules[row] = RuleId::of(&Life {
             copy,
             is_gradient_sized,
@@ -81,6 +84,8 @@ struct Lives<'a> {
     program: [bool; 3],
     /// The sizes of what is not freed at once; `None` where workspaces are seen otherwise.
     longer_sizes: Option<HashSet<u64>>,
+    /// The sizes of what is gathered of sharded parameters.
+    gathered_sizes: HashSet<u64>,
 }
 
 impl<'a> Lives<'a> {
@@ -93,8 +98,17 @@ impl<'a> Lives<'a> {
             let longer = rows.filter(|&row| !evidence.is_instant(row));
             longer.map(|row| history.allocations.bytes[row]).collect()
         };
+        let gathered = |row: &usize| evidence.made(*row).has(Signals::GATHER);
+        let rows = 0..history.allocations.len();
+        let gathered_sizes = if evidence.signals.show(Signals::GATHER) {
+            let gathered = rows.filter(gathered);
+            gathered.map(|row| history.allocations.bytes[row]).collect()
+        } else {
+            HashSet::new()
+        };
         Self {
             evidence,
+            gathered_sizes,
             recorded: column(snapshot, history, category, |_| None),
             program: program(evidence.phases),
             longer_sizes: evidence.signals.hide_workspaces().then(longer_sizes),
@@ -106,6 +120,7 @@ impl<'a> Lives<'a> {
         let life = self.evidence.life(id, self.recorded[row], self.program);
         let is_rare = |sizes: &HashSet<u64>| !sizes.contains(&life.bytes);
         Life {
+            is_gathered_sized: self.gathered_sizes.contains(&life.bytes),
             is_scratch_sized: life.is_instant && self.longer_sizes.as_ref().is_some_and(is_rare),
             ..life
         }
@@ -144,20 +159,13 @@ impl RoleEvidence<'_> {
     fn life(&self, id: AllocationId, recorded: Option<Role>, program: [bool; 3]) -> Life {
         let table = &self.history.allocations;
         let row = id.index();
-        let (stack, source) = self.history.stack(self.snapshot, id);
-        let is_alloc = source != StackSource::Free || !self.frees_tell;
-        let made = if is_alloc {
-            self.signals.get(stack)
-        } else {
-            Signals::NONE
-        };
         let end = self.end_moment(row);
         let (from, to) = (self.phases.place(table.born[row]), self.end(end));
         let passes = Phase::ALL.map(|phase| self.phases.count(phase, from, to));
         let when = |place: Place| self.phases.phase(place).map_or(When::Between, When::In);
         Life {
             recorded,
-            made,
+            made: self.made(row),
             freed: self.freed(id),
             born: if table.born[row] == 0 {
                 When::Before
@@ -172,8 +180,21 @@ impl RoleEvidence<'_> {
             bytes: table.bytes[row],
             is_gradient_sized: false,
             is_scratch_sized: false,
+            is_gathered_sized: false,
+            is_sharded: self.signals.show(Signals::GATHER),
             copy: None,
             program,
+        }
+    }
+
+    /// What the code that made it tells.
+    fn made(&self, row: usize) -> Signals {
+        let id = AllocationId::from_index(row);
+        let (stack, source) = self.history.stack(self.snapshot, id);
+        if source != StackSource::Free || !self.frees_tell {
+            self.signals.get(stack)
+        } else {
+            Signals::NONE
         }
     }
 
@@ -195,14 +216,61 @@ impl RoleEvidence<'_> {
         stack.map_or(Signals::NONE, |&stack| self.signals.get(stack))
     }
 
-    /// How many gradients have each size: of those that are live when a backward pass ends, the one with the most. A
-    /// pass in which the recording ends does not count, because some are missing. Without any other, those that are
-    /// older than the recording.
-    fn gradients(&self, rules: &[RuleId]) -> SizeCounts {
+    /// What there is of gradients: those of the recording, or else what it adds to older ones.
+    fn gradients(&self, rules: &[RuleId]) -> Gradients {
         let table = &self.history.allocations;
-        let rows: Vec<usize> = (0..rules.len())
-            .filter(|&row| rules[row].role() == Role::Gradient)
-            .collect();
+        let rows = || 0..rules.len();
+        let own = rows().filter(|&row| rules[row].role() == Role::Gradient);
+        let gradients = Gradients {
+            counts: self.gradient_counts(own.collect()),
+            are_older: false,
+            have_ranks: self.signals.show(Signals::RANKS),
+            have_moments: self.signals.show(Signals::ADAM),
+            are_sharded: self.signals.show(Signals::GATHER),
+        };
+        // What is added before it is sharded has no size of theirs.
+        if !gradients.counts.is_empty() || gradients.are_sharded {
+            return gradients;
+        }
+        let mut of_pass: HashMap<(Place, u64), u32> = HashMap::new();
+        for row in rows().filter(|&row| rules[row].role() == Role::Temporary) {
+            let place = self.phases.place(table.born[row]);
+            let is_backward = self.phases.phase(place) == Some(Phase::Backward);
+            if is_backward && !self.phases.is_last(place) && self.is_added(row) {
+                *of_pass.entry((place, table.bytes[row])).or_default() += 1;
+            }
+        }
+        let mut counts = SizeCounts::new();
+        for ((_, bytes), count) in of_pass {
+            let most = counts.entry(bytes).or_default();
+            *most = count.max(*most);
+        }
+        Gradients {
+            are_older: !counts.is_empty(),
+            counts,
+            ..gradients
+        }
+    }
+
+    /// Whether autograd adds it to a gradient, or may do so, where stacks do not show autograd. Hooks free gradients
+    /// themselves.
+    fn is_added(&self, row: usize) -> bool {
+        let is_autograd =
+            |code: Signals| !code.has(Signals::PYTHON) || code.has(Signals::STARTS_BACKWARD);
+        let freed = self.freed(AllocationId::from_index(row));
+        let is_shown = if self.signals.is_python_only() {
+            is_autograd(self.made(row))
+        } else {
+            freed.has(Signals::ACCUMULATE)
+        };
+        is_shown && is_autograd(freed)
+    }
+
+    /// How many of some gradients have each size: of those that are live when a backward pass ends, the one with the most.
+    /// A pass in which the recording ends does not count, because some are missing. Without any other, those that are older
+    /// than the recording.
+    fn gradient_counts(&self, rows: Vec<usize>) -> SizeCounts {
+        let table = &self.history.allocations;
         let passes = self.phases.ranges.iter();
         let passes = passes.filter(|range| range.phase == Phase::Backward);
         let ends: Vec<u32> = passes.map(|range| range.to).collect();

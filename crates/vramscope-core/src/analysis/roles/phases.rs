@@ -46,7 +46,7 @@ impl Phases {
         let mut annotated = annotated.iter().peekable();
         let mut reader = Reader::new(snapshot, history, signals, frees_tell);
         let mut ranges = Ranges {
-            is_without_modules: !signals.show(Phase::Forward),
+            is_without_modules: !signals.show_phase(Phase::Forward),
             ..Ranges::default()
         };
         for moment in 1..=history.event_count {

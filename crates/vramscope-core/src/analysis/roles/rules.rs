@@ -39,6 +39,8 @@ pub(super) struct Life {
     /// Whether it is freed at once, and nothing that lives longer has its size. Only looked for in programs with
     /// convolutions whose stacks do not show what libraries of kernels do.
     pub is_scratch_sized: bool,
+    /// Whether sharded parameters are gathered in memory of this size.
+    pub is_gathered_sized: bool,
     /// Whether it was born in the phase with which the recording ends.
     pub is_in_last: bool,
     /// Number of ranges of each phase from its birth to its death, both included.
@@ -46,6 +48,8 @@ pub(super) struct Life {
     pub bytes: u64,
     /// Whether gradients of parameters have this size.
     pub is_gradient_sized: bool,
+    /// Whether each rank has a shard of each parameter.
+    pub is_sharded: bool,
     /// The role that sizes give to memory from before the recording.
     pub copy: Option<Role>,
     /// Whether the recording has a phase of each kind.
@@ -173,7 +177,7 @@ const RECORDED: &str = "The file records its category.";
 const CUBLAS_WORKSPACE_BYTES: u64 = 8_519_680;
 
 /// All rules. Earlier ones win.
-static RULES: [RoleRule; 49] = [
+static RULES: [RoleRule; 54] = [
     // What the file records.
     rule(Parameter, Certain, RECORDED, |it| {
         it.recorded == Some(Parameter)
@@ -270,15 +274,19 @@ static RULES: [RoleRule; 49] = [
         Temporary,
         Likely,
         "Recomputed in the backward pass, and freed by the same code.",
-        |it| {
-            recomputed(it) && it.is_short && it.freed.has(Signals::FORWARD.and(Signals::RECOMPUTE))
-        },
+        |it| recomputed(it) && it.is_short && recomputes(it.freed),
     ),
     rule(
         Activation,
         Likely,
         "Recomputed in the backward pass, which frees it.",
         |it| recomputed(it) && (it.is_short || it.stays()),
+    ),
+    rule(
+        Gradient,
+        Likely,
+        "Made and freed by the backward pass, and as large as what is gathered of sharded parameters.",
+        |it| it.made_in(Backward) && it.is_short && it.is_gathered_sized,
     ),
     rule(
         Temporary,
@@ -451,9 +459,33 @@ static RULES: [RoleRule; 49] = [
     ),
     rule(
         OptimizerState,
+        Guess,
+        "Never freed, and as large as a shard of a parameter, which lies at a lower address.",
+        |it| it.is_sharded && it.copy == Some(OptimizerState),
+    ),
+    rule(
+        Parameter,
+        Guess,
+        "Never freed, and at the lowest address of what may be a shard of a parameter.",
+        |it| it.is_sharded && it.copy == Some(Parameter),
+    ),
+    rule(
+        OptimizerState,
         Likely,
         "Never freed, and of a size that recurs as often as Adam's moments do.",
         |it| it.copy == Some(OptimizerState),
+    ),
+    rule(
+        Gradient,
+        Guess,
+        "Never freed, and gradients of its size are added to something older than the recording.",
+        |it| it.copy == Some(Gradient),
+    ),
+    rule(
+        Unknown,
+        Guess,
+        "Never freed, but of a size that gradients and optimizer state from before the recording may have, too.",
+        |it| it.copy == Some(Unknown),
     ),
     rule(
         Parameter,
@@ -478,7 +510,13 @@ fn is_for_one_step(life: &Life) -> bool {
 
 /// Whether a part of the forward pass ran within the backward pass.
 fn recomputed(life: &Life) -> bool {
-    life.made_in(Backward) && life.made_by(Signals::FORWARD.and(Signals::RECOMPUTE))
+    life.made_in(Backward) && recomputes(life.made)
+}
+
+/// Whether code runs a part of the forward pass again. Reentrant checkpoints run a backward pass of their own after that.
+fn recomputes(code: Signals) -> bool {
+    code.has(Signals::FORWARD)
+        || code.has(Signals::RECOMPUTE) && !code.has(Signals::STARTS_BACKWARD)
 }
 
 /// Whether each phase occurs.

@@ -49,6 +49,12 @@ impl Signals {
     const NATIVE: Self = Self(1 << 15);
     /// A convolution.
     pub(super) const CONVOLUTION: Self = Self(1 << 16);
+    /// Python starts a backward pass: the program's, or a checkpoint one of its own within it.
+    pub(super) const STARTS_BACKWARD: Self = Self(1 << 17);
+    /// Several ranks train a model together.
+    pub(super) const RANKS: Self = Self(1 << 18);
+    /// An optimizer that keeps two moments of each parameter.
+    pub(super) const ADAM: Self = Self(1 << 19);
 
     pub(super) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -94,14 +100,15 @@ const PYTHON: &[(Signals, &str, Functions)] = &[
     (Signals::STATE, "optim", With("main_param")),
     (Signals::STATE, "optim", With("initialize_optimizer_states")),
     (Signals::STATE, "apex/fp16_utils/", All),
+    (Signals::ADAM, "optim/adam", All),
     (Signals::ZERO_GRAD, "", Named(&["zero_grad"])),
     (
-        Signals::BACKWARD,
+        Signals::BACKWARD.and(Signals::STARTS_BACKWARD),
         "torch/autograd/__init__.py",
         Named(&["backward", "grad"]),
     ),
     (
-        Signals::BACKWARD,
+        Signals::BACKWARD.and(Signals::STARTS_BACKWARD),
         "torch/autograd/graph.py",
         Named(&["_engine_run_backward"]),
     ),
@@ -176,6 +183,7 @@ const PYTHON: &[(Signals, &str, Functions)] = &[
         Named(&["_ddp_init_helper", "_pre_forward"]),
     ),
     (Signals::COLLECTIVE, "deepspeed/comm/", All),
+    (Signals::COLLECTIVE, "param_and_grad_buffer.py", All),
     (Signals::COLLECTIVE, "tensor_parallel/mappings.py", All),
     (
         Signals::GATHER,
@@ -196,6 +204,10 @@ const PYTHON: &[(Signals, &str, Functions)] = &[
         "_fsdp_param_group.py",
         Named(&["wait_for_unshard"]),
     ),
+    (Signals::RANKS, "torch/nn/parallel/", All),
+    (Signals::RANKS, "torch/distributed/", All),
+    (Signals::RANKS, "deepspeed/", All),
+    (Signals::RANKS, "megatron/", All),
     (Signals::INPUT, "torch/utils/data/", All),
     (Signals::INPUT, "accelerate/data_loader.py", All),
     (
@@ -221,7 +233,7 @@ const NATIVE: &[(Signals, &str)] = &[
     (Signals::WORKSPACE, "at::cuda::blas::"),
     (Signals::WORKSPACE, "at::native::raw_cudnn_"),
     (Signals::WORKSPACE, "at::native::run_conv_plan"),
-    (Signals::COLLECTIVE, "c10d::"),
+    (Signals::COLLECTIVE.and(Signals::RANKS), "c10d::"),
 ];
 
 /// Longest name and path that are looked at, in bytes.
@@ -251,10 +263,8 @@ fn signals_of(name: &str, file: &str) -> Signals {
 #[derive(Debug, Default)]
 pub struct StackSignals {
     of: Vec<Signals>,
-    /// Whether stacks hold Python's frames only, so that threads without Python have empty stacks.
-    is_python_only: bool,
-    /// Whether there are convolutions.
-    has_convolutions: bool,
+    /// The signals of all frames.
+    all: Signals,
 }
 
 impl StackSignals {
@@ -279,21 +289,22 @@ impl StackSignals {
                 sum
             })
             .collect();
-        let any = |signal| of_frame.iter().any(|signals| signals.has(signal));
-        let is_python_only = any(Signals::PYTHON) && !any(Signals::NATIVE);
-        Self {
-            of,
-            is_python_only,
-            has_convolutions: any(Signals::CONVOLUTION),
-        }
+        let frames = of_frame.iter().copied();
+        let all = frames.fold(Signals::NONE, Signals::and);
+        Self { of, all }
     }
 
     pub(super) fn get(&self, stack: StackId) -> Signals {
         self.of.get(stack.index()).copied().unwrap_or_default()
     }
 
+    /// Whether some frame has one of the signals.
+    pub(super) fn show(&self, any: Signals) -> bool {
+        self.all.has(any)
+    }
+
     /// Whether some stack tells a phase.
-    pub(super) fn show(&self, phase: Phase) -> bool {
+    pub(super) fn show_phase(&self, phase: Phase) -> bool {
         self.of
             .iter()
             .any(|&signals| phase_of(signals) == Some(phase))
@@ -301,11 +312,12 @@ impl StackSignals {
 
     /// Whether workspaces of convolutions look like any other memory.
     pub(super) fn hide_workspaces(&self) -> bool {
-        self.is_python_only && self.has_convolutions
+        self.is_python_only() && self.show(Signals::CONVOLUTION)
     }
 
+    /// Whether stacks hold Python's frames only, so that threads without Python have empty stacks.
     pub(super) fn is_python_only(&self) -> bool {
-        self.is_python_only
+        self.show(Signals::PYTHON) && !self.show(Signals::NATIVE)
     }
 }
 
