@@ -464,6 +464,32 @@ def mlp_sgd_late(run):
     return train_mlp(run, lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9), late=True, batch=1200, depth=6)
 
 
+@program("optimizer", "all", symbols="dladdr")
+def mlp_hook_momentum_late(run):
+    """Each gradient is used and dropped within the backward pass, as soon as it is whole."""
+    model = mlp(width=1536, depth=4).cuda()
+    optimizers = {parameter: torch.optim.SGD([parameter], lr=0.1, momentum=0.9) for parameter in model.parameters()}
+    run.model(model)
+    run.optimizers = list(optimizers.values())
+
+    def update(parameter):
+        optimizers[parameter].step()
+        parameter.grad = None
+
+    for parameter in model.parameters():
+        parameter.register_post_accumulate_grad_hook(update)
+    for step in range(3):
+        if step == 1:
+            run.record()
+        run.phase("forward")
+        x, y = vectors(run, 500, 1536, 512)
+        loss = F.mse_loss(model(x), y)
+        run.phase("backward")
+        loss.backward()
+    run.phase("setup")
+    return loss
+
+
 # ---- several ranks ------------------------------------------------------------------------------
 
 

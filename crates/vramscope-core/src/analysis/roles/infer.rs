@@ -216,11 +216,10 @@ impl RoleEvidence<'_> {
         stack.map_or(Signals::NONE, |&stack| self.signals.get(stack))
     }
 
-    /// What there is of gradients: those of the recording, or else what it adds to older ones.
+    /// What there is of gradients: those that a backward pass leaves, or those that hooks drop within it, or else what it
+    /// adds to older ones.
     fn gradients(&self, rules: &[RuleId]) -> Gradients {
-        let table = &self.history.allocations;
-        let rows = || 0..rules.len();
-        let own = rows().filter(|&row| rules[row].role() == Role::Gradient);
+        let own = (0..rules.len()).filter(|&row| rules[row].role() == Role::Gradient);
         let gradients = Gradients {
             counts: self.gradient_counts(own.collect()),
             are_older: false,
@@ -228,42 +227,70 @@ impl RoleEvidence<'_> {
             have_moments: self.signals.show(Signals::ADAM),
             are_sharded: self.signals.show(Signals::GATHER),
         };
-        // What is added before it is sharded has no size of theirs.
-        if !gradients.counts.is_empty() || gradients.are_sharded {
+        // What hooks free or add before it is sharded has no size of the shards.
+        if gradients.are_sharded {
             return gradients;
         }
-        let mut of_pass: HashMap<(Place, u64), u32> = HashMap::new();
-        for row in rows().filter(|&row| rules[row].role() == Role::Temporary) {
-            let place = self.phases.place(table.born[row]);
-            let is_backward = self.phases.phase(place) == Some(Phase::Backward);
-            if is_backward && !self.phases.is_last(place) && self.is_added(row) {
-                *of_pass.entry((place, table.bytes[row])).or_default() += 1;
+        let [dropped, added] = self.unseen_gradients(rules);
+        let sum = |counts: &SizeCounts| {
+            let bytes = counts
+                .iter()
+                .map(|(&bytes, &count)| u128::from(bytes) * u128::from(count));
+            bytes.sum::<u128>()
+        };
+        if !gradients.have_ranks && sum(&dropped) > sum(&gradients.counts) {
+            Gradients {
+                counts: dropped,
+                ..gradients
             }
-        }
-        let mut counts = SizeCounts::new();
-        for ((_, bytes), count) in of_pass {
-            let most = counts.entry(bytes).or_default();
-            *most = count.max(*most);
-        }
-        Gradients {
-            are_older: !counts.is_empty(),
-            counts,
-            ..gradients
+        } else if gradients.counts.is_empty() {
+            Gradients {
+                are_older: !added.is_empty(),
+                counts: added,
+                ..gradients
+            }
+        } else {
+            gradients
         }
     }
 
-    /// Whether autograd adds it to a gradient, or may do so, where stacks do not show autograd. Hooks free gradients
-    /// themselves.
-    fn is_added(&self, row: usize) -> bool {
+    /// How many gradients of each size hooks drop within a backward pass, and how many are added to others: of all steps
+    /// the most. Where stacks do not show autograd, the latter may be anything that it frees, and the former is not known.
+    fn unseen_gradients(&self, rules: &[RuleId]) -> [SizeCounts; 2] {
+        let table = &self.history.allocations;
         let is_autograd =
             |code: Signals| !code.has(Signals::PYTHON) || code.has(Signals::STARTS_BACKWARD);
-        let freed = self.freed(AllocationId::from_index(row));
-        let is_shown = if self.signals.is_python_only() {
-            is_autograd(self.made(row))
-        } else {
-            freed.has(Signals::ACCUMULATE)
-        };
-        is_shown && is_autograd(freed)
+        let mut of_step: [HashMap<(u32, u64), u32>; 2] = Default::default();
+        for (row, rule) in rules.iter().enumerate() {
+            let is_temporary = rule.role() == Role::Temporary;
+            let place = self.phases.place(table.born[row]);
+            if !(is_temporary || rule.role() == Role::Gradient)
+                || self.phases.phase(place) != Some(Phase::Backward)
+                || self.phases.is_last(place)
+            {
+                continue;
+            }
+            let freed = self.freed(AllocationId::from_index(row));
+            let by_autograd = is_autograd(freed);
+            let is_shown = if self.signals.is_python_only() {
+                by_autograd && is_autograd(self.made(row))
+            } else {
+                freed.has(Signals::ACCUMULATE)
+            };
+            if is_shown && (is_temporary || !by_autograd) {
+                let step = self.phases.count(Phase::Forward, 0, place);
+                let counts = &mut of_step[usize::from(by_autograd)];
+                *counts.entry((step, table.bytes[row])).or_default() += 1;
+            }
+        }
+        of_step.map(|of_step| {
+            let mut counts = SizeCounts::new();
+            for ((_, bytes), count) in of_step {
+                let most = counts.entry(bytes).or_default();
+                *most = count.max(*most);
+            }
+            counts
+        })
     }
 
     /// How many of some gradients have each size: of those that are live when a backward pass ends, the one with the most.

@@ -177,7 +177,7 @@ const RECORDED: &str = "The file records its category.";
 const CUBLAS_WORKSPACE_BYTES: u64 = 8_519_680;
 
 /// All rules. Earlier ones win.
-static RULES: [RoleRule; 54] = [
+static RULES: [RoleRule; 55] = [
     // What the file records.
     rule(Parameter, Certain, RECORDED, |it| {
         it.recorded == Some(Parameter)
@@ -486,6 +486,12 @@ static RULES: [RoleRule; 54] = [
         Guess,
         "Never freed, but of a size that gradients and optimizer state from before the recording may have, too.",
         |it| it.copy == Some(Unknown),
+    ),
+    rule(
+        Parameter,
+        Guess,
+        "Live before the recording, and never freed, as caches of programs that do not train may be, too.",
+        |it| it.copy == Some(Parameter) && !it.program_has(Backward),
     ),
     rule(
         Parameter,
