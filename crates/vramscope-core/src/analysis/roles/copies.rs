@@ -6,28 +6,9 @@
 //! they lie at the lowest addresses. Gradients came next, but into what activations left behind, as the state did after
 //! them: where both are older, nothing tells one from the other.
 
-use std::collections::HashMap;
-
+use super::gradients::Gradients;
 use super::role::Role;
 use crate::analysis::time::history::AllocationTable;
-
-/// How many allocations have each size.
-pub(super) type SizeCounts = HashMap<u64, u32>;
-
-/// What the recording shows of gradients, and of who else has some.
-#[derive(Debug, Default)]
-pub(super) struct Gradients {
-    /// How many there are. If they are older, how many tensors are added to some, and perhaps a few others.
-    pub counts: SizeCounts,
-    /// Whether they are older than the recording and never freed, so that only what is added to them is seen.
-    pub are_older: bool,
-    /// Whether several ranks train together, so that gradients may lie in buckets.
-    pub have_ranks: bool,
-    /// Whether the optimizer keeps two moments of each parameter, as Adam does.
-    pub have_moments: bool,
-    /// Whether each rank has a shard of each parameter, so that what it keeps may have any size.
-    pub are_sharded: bool,
-}
 
 /// Most copies of each parameter that are looked for: parameter, gradient and Adam's two moments, or a copy of higher
 /// precision instead of the gradient.
@@ -159,6 +140,7 @@ fn are_nearly_all<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::roles::gradients::SizeCounts;
 
     /// A table with so many rows of each size, and the row numbers.
     fn of_sizes(sizes: &[(u64, u32)]) -> (AllocationTable, Vec<u32>) {

@@ -1,8 +1,8 @@
 //! Applies the rules to all allocations of a device.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use super::copies::{Gradients, SizeCounts, copies};
+use super::copies::copies;
 use super::phases::{NEVER_PLACE, Phase, Phases, Place};
 use super::role::Role;
 use super::rules::{Life, RuleId, When, program};
@@ -127,23 +127,6 @@ impl<'a> Lives<'a> {
     }
 }
 
-/// The first of some ascending moments at which most of the lives, as (born, died), are live; `None` of none.
-fn most_live(moments: &[u32], lives: impl Iterator<Item = (u32, u32)>) -> Option<u32> {
-    let mut changes = vec![0_i64; moments.len() + 1];
-    for (born, died) in lives {
-        changes[moments.partition_point(|&moment| moment < born)] += 1;
-        changes[moments.partition_point(|&moment| moment < died)] -= 1;
-    }
-    let mut live = 0;
-    let sums = changes.iter().map(|change| {
-        live += change;
-        live
-    });
-    let counted = moments.iter().zip(sums);
-    let most = counted.max_by_key(|&(&moment, live)| (live, std::cmp::Reverse(moment)));
-    most.map(|(&moment, _)| moment)
-}
-
 impl RoleEvidence<'_> {
     /// When the program gave an allocation back, as a moment; [`NEVER`] if it did not.
     fn end_moment(&self, row: usize) -> u32 {
@@ -188,7 +171,7 @@ impl RoleEvidence<'_> {
     }
 
     /// What the code that made it tells.
-    fn made(&self, row: usize) -> Signals {
+    pub(super) fn made(&self, row: usize) -> Signals {
         let id = AllocationId::from_index(row);
         let (stack, source) = self.history.stack(self.snapshot, id);
         if source != StackSource::Free || !self.frees_tell {
@@ -206,7 +189,8 @@ impl RoleEvidence<'_> {
         }
     }
 
-    fn freed(&self, id: AllocationId) -> Signals {
+    /// What the code that freed it tells.
+    pub(super) fn freed(&self, id: AllocationId) -> Signals {
         if !self.frees_tell {
             return Signals::NONE;
         }
@@ -214,120 +198,5 @@ impl RoleEvidence<'_> {
         let event = event.or_else(|| self.history.free_completed_event(id));
         let stack = event.and_then(|event| self.snapshot.events.stack.get(event.index()));
         stack.map_or(Signals::NONE, |&stack| self.signals.get(stack))
-    }
-
-    /// What there is of gradients: those that a backward pass leaves, or those that hooks drop within it, or else what it
-    /// adds to older ones.
-    fn gradients(&self, rules: &[RuleId]) -> Gradients {
-        let own = (0..rules.len()).filter(|&row| rules[row].role() == Role::Gradient);
-        let gradients = Gradients {
-            counts: self.gradient_counts(own.collect()),
-            are_older: false,
-            have_ranks: self.signals.show(Signals::RANKS),
-            have_moments: self.signals.show(Signals::ADAM),
-            are_sharded: self.signals.show(Signals::GATHER),
-        };
-        // What hooks free or add before it is sharded has no size of the shards.
-        if gradients.are_sharded {
-            return gradients;
-        }
-        let [dropped, added] = self.unseen_gradients(rules);
-        let sum = |counts: &SizeCounts| {
-            let bytes = counts
-                .iter()
-                .map(|(&bytes, &count)| u128::from(bytes) * u128::from(count));
-            bytes.sum::<u128>()
-        };
-        if !gradients.have_ranks && sum(&dropped) > sum(&gradients.counts) {
-            Gradients {
-                counts: dropped,
-                ..gradients
-            }
-        } else if gradients.counts.is_empty() {
-            Gradients {
-                are_older: !added.is_empty(),
-                counts: added,
-                ..gradients
-            }
-        } else {
-            gradients
-        }
-    }
-
-    /// How many gradients of each size hooks drop within a backward pass, and how many are added to others: of all steps
-    /// the most. Where stacks do not show autograd, the latter may be anything that it frees, and the former is not known.
-    fn unseen_gradients(&self, rules: &[RuleId]) -> [SizeCounts; 2] {
-        let table = &self.history.allocations;
-        let is_autograd =
-            |code: Signals| !code.has(Signals::PYTHON) || code.has(Signals::STARTS_BACKWARD);
-        let mut of_step: [HashMap<(u32, u64), u32>; 2] = Default::default();
-        for (row, rule) in rules.iter().enumerate() {
-            let is_temporary = rule.role() == Role::Temporary;
-            let place = self.phases.place(table.born[row]);
-            if !(is_temporary || rule.role() == Role::Gradient)
-                || self.phases.phase(place) != Some(Phase::Backward)
-                || self.phases.is_last(place)
-            {
-                continue;
-            }
-            let freed = self.freed(AllocationId::from_index(row));
-            let by_autograd = is_autograd(freed);
-            let is_shown = if self.signals.is_python_only() {
-                by_autograd && is_autograd(self.made(row))
-            } else {
-                freed.has(Signals::ACCUMULATE)
-            };
-            if is_shown && (is_temporary || !by_autograd) {
-                let step = self.phases.count(Phase::Forward, 0, place);
-                let counts = &mut of_step[usize::from(by_autograd)];
-                *counts.entry((step, table.bytes[row])).or_default() += 1;
-            }
-        }
-        of_step.map(|of_step| {
-            let mut counts = SizeCounts::new();
-            for ((_, bytes), count) in of_step {
-                let most = counts.entry(bytes).or_default();
-                *most = count.max(*most);
-            }
-            counts
-        })
-    }
-
-    /// How many of some gradients have each size: of those that are live when a backward pass ends, the one with the most.
-    /// A pass in which the recording ends does not count, because some are missing. Without any other, those that are older
-    /// than the recording.
-    fn gradient_counts(&self, rows: Vec<usize>) -> SizeCounts {
-        let table = &self.history.allocations;
-        let passes = self.phases.ranges.iter();
-        let passes = passes.filter(|range| range.phase == Phase::Backward);
-        let ends: Vec<u32> = passes.map(|range| range.to).collect();
-        let is_whole = |end: &&u32| **end < self.history.event_count;
-        let whole: Vec<u32> = ends.iter().filter(is_whole).copied().collect();
-        let lives = rows.iter().map(|&row| (table.born[row], table.died[row]));
-        let at = match most_live(&whole, lives) {
-            Some(at) => at,
-            None if ends.is_empty() => 0,
-            None => return SizeCounts::new(),
-        };
-        let mut counts = SizeCounts::new();
-        for row in rows {
-            if self.history.is_live(AllocationId::from_index(row), at) {
-                *counts.entry(table.bytes[row]).or_default() += 1;
-            }
-        }
-        counts
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_moment_with_most_is_the_first_of_equals() {
-        let lives = [(1, 9), (3, 6), (4, 5), (8, NEVER)];
-        assert_eq!(most_live(&[2, 4, 5, 8], lives.into_iter()), Some(4));
-        assert_eq!(most_live(&[5, 8], lives.into_iter()), Some(5));
-        assert_eq!(most_live(&[], lives.into_iter()), None);
     }
 }

@@ -7,6 +7,7 @@
 //! column.
 
 mod copies;
+mod gradients;
 mod infer;
 mod phases;
 mod repetition;
