@@ -1,7 +1,7 @@
 //! What a recording shows of the gradients of parameters: those that a backward pass leaves, those that hooks drop within
 //! it, and what is added to older ones.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::infer::RoleEvidence;
 use super::phases::Phase;
@@ -30,8 +30,8 @@ pub(super) struct Gradients {
 
 impl RoleEvidence<'_> {
     /// What there is of gradients: those that a backward pass leaves, or those that hooks drop within it, or else what it
-    /// adds to older ones.
-    pub(super) fn gradients(&self, rules: &[RuleId]) -> Gradients {
+    /// adds to older ones. Only sizes of `older` rows, which are never freed, can be of the latter.
+    pub(super) fn gradients(&self, rules: &[RuleId], older: &[u32]) -> Gradients {
         let own = (0..rules.len()).filter(|&row| rules[row].role() == Role::Gradient);
         let gradients = Gradients {
             counts: self.gradient_counts(own.collect()),
@@ -44,22 +44,17 @@ impl RoleEvidence<'_> {
         if gradients.are_sharded {
             return gradients;
         }
-        let [dropped, added] = self.unseen_gradients(rules);
-        let sum = |counts: &SizeCounts| {
-            let bytes = counts
-                .iter()
-                .map(|(&bytes, &count)| u128::from(bytes) * u128::from(count));
-            bytes.sum::<u128>()
-        };
-        if !gradients.have_ranks && sum(&dropped) > sum(&gradients.counts) {
+        let [dropped, added] = self.unseen_gradients(rules, older);
+        let [seen, unseen, others] = [&gradients.counts, &dropped, &added].map(sum_bytes);
+        if seen == 0 && others > unseen {
             Gradients {
-                counts: dropped,
+                are_older: true,
+                counts: added,
                 ..gradients
             }
-        } else if gradients.counts.is_empty() {
+        } else if unseen > seen && !gradients.have_ranks {
             Gradients {
-                are_older: !added.is_empty(),
-                counts: added,
+                counts: dropped,
                 ..gradients
             }
         } else {
@@ -68,32 +63,35 @@ impl RoleEvidence<'_> {
     }
 
     /// How many gradients of each size hooks drop within a backward pass, and how many are added to others: of all steps
-    /// the most. Where stacks do not show autograd, the latter may be anything that it frees, and the former is not known.
-    fn unseen_gradients(&self, rules: &[RuleId]) -> [SizeCounts; 2] {
+    /// the most. Where stacks do not show autograd, either may be anything else that it makes.
+    fn unseen_gradients(&self, rules: &[RuleId], older: &[u32]) -> [SizeCounts; 2] {
         let table = &self.history.allocations;
+        let older_sizes = older.iter().map(|&row| table.bytes[row as usize]);
+        let older_sizes: HashSet<u64> = older_sizes.collect();
         let is_autograd =
             |code: Signals| !code.has(Signals::PYTHON) || code.has(Signals::STARTS_BACKWARD);
         let mut of_step: [HashMap<(u32, u64), u32>; 2] = Default::default();
         for (row, rule) in rules.iter().enumerate() {
+            let bytes = table.bytes[row];
             let is_temporary = rule.role() == Role::Temporary;
+            if !(is_temporary || rule.role() == Role::Gradient) || !older_sizes.contains(&bytes) {
+                continue;
+            }
             let place = self.phases.place(table.born[row]);
-            if !(is_temporary || rule.role() == Role::Gradient)
-                || self.phases.phase(place) != Some(Phase::Backward)
-                || self.phases.is_last(place)
-            {
+            if self.phases.phase(place) != Some(Phase::Backward) || self.phases.is_last(place) {
                 continue;
             }
             let freed = self.freed(AllocationId::from_index(row));
-            let by_autograd = is_autograd(freed);
             let is_shown = if self.signals.is_python_only() {
-                by_autograd && is_autograd(self.made(row))
+                is_autograd(self.made(row))
             } else {
                 freed.has(Signals::ACCUMULATE)
             };
+            let by_autograd = is_autograd(freed);
             if is_shown && (is_temporary || !by_autograd) {
                 let step = self.phases.count(Phase::Forward, 0, place);
                 let counts = &mut of_step[usize::from(by_autograd)];
-                *counts.entry((step, table.bytes[row])).or_default() += 1;
+                *counts.entry((step, bytes)).or_default() += 1;
             }
         }
         of_step.map(|of_step| {
@@ -131,6 +129,13 @@ impl RoleEvidence<'_> {
         }
         counts
     }
+}
+
+fn sum_bytes(counts: &SizeCounts) -> u128 {
+    let bytes = counts.iter();
+    bytes
+        .map(|(&bytes, &count)| u128::from(bytes) * u128::from(count))
+        .sum()
 }
 
 /// The first of some ascending moments at which most of the lives, as (born, died), are live; `None` of none.

@@ -42,23 +42,20 @@ pub fn infer(evidence: RoleEvidence<'_>) -> Vec<RuleId> {
         RuleId::of(&life)
     });
     let mut rules: Vec<RuleId> = rules.collect();
-    let gradients = evidence.gradients(&rules);
     let table = &evidence.history.allocations;
     let undecided: Vec<usize> = (0..rules.len())
         .filter(|&row| rules[row].role() == Role::Unknown)
         .collect();
+    let stays = |&&row: &&usize| table.born[row] == 0 && evidence.end_moment(row) == NEVER;
+    let older = undecided.iter().filter(stays);
+    let older: Vec<u32> = older.map(|&row| row as u32).collect();
+    let gradients = evidence.gradients(&rules, &older);
     let mut copy_of = vec![None; undecided.len()];
     // If nothing happens, the stacks of parameters show that memory without one is something else.
     let shows_models = evidence.phases.ranges.is_empty()
         && rules.iter().any(|rule| rule.role() == Role::Parameter);
     if (uses_model && !shows_models) || !gradients.counts.is_empty() {
-        let stays = |&&row: &&usize| table.born[row] == 0 && evidence.end_moment(row) == NEVER;
-        let old = undecided
-            .iter()
-            .filter(stays)
-            .map(|&row| row as u32)
-            .collect();
-        for (row, role) in copies(table, old, &gradients) {
+        for (row, role) in copies(table, older, &gradients) {
             if let Ok(at) = undecided.binary_search(&(row as usize)) {
                 copy_of[at] = Some(role);
             }
