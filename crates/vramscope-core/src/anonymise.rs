@@ -26,7 +26,9 @@ use crate::analysis::code::frames::is_python_source;
 use crate::analysis::memory::capture;
 use crate::analysis::memory::settings::is_known;
 use crate::decode::producer;
-use crate::model::{BlockState, CAPTURE_KEY, SegmentKind, Stage};
+use crate::model::{
+    BlockState, CAPTURE_KEY, DeviceIndex, SegmentKind, Stage, events_cut_off, note_events_cut_off,
+};
 use crate::transfer::{Rename, Role, Transfer};
 use functions::is_signature;
 pub use keep::Pattern;
@@ -125,6 +127,9 @@ pub fn anonymise(snapshot: &Snapshot, anonymiser: &Anonymiser) -> Snapshot {
     let capture = capture::without_words(&snapshot.extras);
     new.extras
         .extend(capture.map(|capture| (CAPTURE_KEY.to_owned(), capture)));
+    let devices = 0..new.traces.len() as DeviceIndex;
+    let cut_off = devices.map(|device| (device, events_cut_off(&snapshot.extras, device)));
+    note_events_cut_off(&mut new.extras, cut_off);
     new.keys = snapshot.keys;
     new.source.clone_from(&snapshot.source);
     new.warnings = snapshot.warnings.inherited();

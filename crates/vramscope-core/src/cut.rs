@@ -20,7 +20,7 @@ use crate::analysis::recording::{Device, Recording};
 use crate::analysis::time::selection::Moments;
 use crate::decode::{Key, sizes};
 use crate::ids::EventId;
-use crate::model::Warnings;
+use crate::model::{Warnings, events_cut_off, note_events_cut_off};
 use crate::transfer::{AsBefore, Role, Transfer};
 
 pub use freed::{is_of_freed, without_freed};
@@ -66,6 +66,7 @@ pub fn cut(recording: &Recording, pieces: &[Piece<'_>]) -> Snapshot {
     }
     marks::within(&mut transfer, pieces);
     facts(&mut transfer);
+    note_beginnings(&mut transfer.to, pieces);
     let mut found = Warnings::default();
     sizes::leave_out_impossible(&mut transfer.to, &mut found);
     transfer.to.warnings.merge(found.into_list());
@@ -83,6 +84,17 @@ fn events(transfer: &mut Transfer<'_>, piece: &Piece<'_>) {
         event.stack = transfer.stack(event.stack);
         transfer.to.events.push(event);
     }
+}
+
+/// Notes how many events were cut off before each piece, since the beginning of the first recording.
+fn note_beginnings(to: &mut Snapshot, pieces: &[Piece<'_>]) {
+    let beginnings = pieces.iter().map(|piece| {
+        let device = piece.device.history.device;
+        let before = events_cut_off(&to.extras, device);
+        (device, before.saturating_add(piece.bounds().0.into()))
+    });
+    let beginnings: Vec<_> = beginnings.collect();
+    note_events_cut_off(&mut to.extras, beginnings.into_iter());
 }
 
 /// Copies what concerns the file as a whole.

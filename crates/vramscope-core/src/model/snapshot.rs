@@ -133,6 +133,35 @@ pub(crate) fn capture_of(
     capture.get("tool")?.is_string().then_some(capture)
 }
 
+/// The top-level key of snapshots that begin later than the file that they were cut from.
+pub(crate) const CUT_KEY: &str = "cut";
+
+/// The number of events that were cut off before a device's trace.
+pub(crate) fn events_cut_off(
+    extras: &serde_json::Map<String, serde_json::Value>,
+    device: DeviceIndex,
+) -> u64 {
+    let of_device = extras
+        .get(CUT_KEY)
+        .and_then(|cut| cut.get(device.to_string()));
+    of_device.and_then(serde_json::Value::as_u64).unwrap_or(0)
+}
+
+/// Notes that number of each device; nothing where it is 0.
+pub(crate) fn note_events_cut_off(
+    extras: &mut serde_json::Map<String, serde_json::Value>,
+    by_device: impl Iterator<Item = (DeviceIndex, u64)>,
+) {
+    let cut: serde_json::Map<String, serde_json::Value> = by_device
+        .filter(|&(_, before)| before > 0)
+        .map(|(device, before)| (device.to_string(), before.into()))
+        .collect();
+    extras.remove(CUT_KEY);
+    if !cut.is_empty() {
+        extras.insert(CUT_KEY.to_owned(), cut.into());
+    }
+}
+
 /// The top-level key of snapshots that were written from a damaged file.
 pub(crate) const DAMAGE_KEY: &str = "damage";
 

@@ -5,9 +5,11 @@ use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
 use vramscope_core::analysis::recording::{Device, Recording};
+use vramscope_core::analysis::report::facts::{FactKind, facts};
 use vramscope_core::analysis::time::annotations::named_ranges;
 use vramscope_core::analysis::time::history::{History, StackSource};
 use vramscope_core::analysis::time::replay::Replay;
+use vramscope_core::anonymise::{Anonymiser, anonymise};
 use vramscope_core::cut::{Piece, cut};
 use vramscope_core::encode::{difference, encode};
 use vramscope_core::ids::AllocationId;
@@ -382,4 +384,44 @@ proptest! {
             }
         }
     }
+}
+
+/// A round number of events, and frees of what was there before, look like a full ring of events; in a cut they are none.
+#[test]
+fn a_cut_is_no_full_ring() {
+    let mut steps = String::new();
+    for at in 0..2_000_usize {
+        let (action, addr) = [("alloc", at), ("free_completed", at.saturating_sub(1))][at % 2];
+        steps.push_str(&format!(
+            r#"{{"action": "{action}", "addr": {}, "size": 512}},"#,
+            4096 * (addr + 1)
+        ));
+    }
+    let json = format!(
+        r#"{{"segments": [], "device_traces": [[{}]]}}"#,
+        steps.trim_end_matches(',')
+    );
+    let whole = decode(json.as_bytes()).unwrap();
+    let says_full = |snapshot: &Snapshot| {
+        let facts = facts(&Recording::of(snapshot.clone()));
+        facts
+            .iter()
+            .any(|fact| matches!(fact.kind, FactKind::RingFull { .. }))
+    };
+    let cut = |snapshot: &Snapshot, moments| decode(&pickle_of(snapshot, 0, moments)[..]).unwrap();
+    let later = cut(&whole, (1, 1_001));
+    assert!(!says_full(&whole) && !says_full(&later));
+    assert_eq!(later.extras["cut"]["0"], 1);
+    let again = cut(&later, (10, 500));
+    assert_eq!(
+        again.extras["cut"]["0"], 11,
+        "since the beginning of the first"
+    );
+    assert!(!cut(&whole, (0, 1_000)).extras.contains_key("cut"));
+    let hidden = anonymise(&again, &Anonymiser::salted("tests"));
+    assert_eq!(hidden.extras["cut"]["0"], 11);
+    // The same trace without the note.
+    let mut unknown = later;
+    unknown.extras.remove("cut");
+    assert!(says_full(&unknown));
 }

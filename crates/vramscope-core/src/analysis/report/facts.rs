@@ -17,7 +17,7 @@ use crate::analysis::recording::{Device, Recording};
 use crate::analysis::time::history::{History, NEVER};
 use crate::analysis::time::replay::mismatched_segment_events;
 use crate::ids::{AllocationId, EventId};
-use crate::model::{Action, DeviceIndex};
+use crate::model::{Action, DeviceIndex, events_cut_off};
 
 pub use words::{warning_line, warning_text};
 
@@ -296,6 +296,10 @@ fn events(device: Device<'_>) -> impl Iterator<Item = (u32, Action)> {
 /// certain if the trace begins with the completion of a free whose request is missing.
 fn ring_full(device: Device<'_>, actions: &ActionsSeen) -> Option<FactKind> {
     let (settings, history) = (&device.snapshot().settings, device.history);
+    // What is missing before was cut off, by the user's wish.
+    if events_cut_off(&device.snapshot().extras, history.device) > 0 {
+        return None;
+    }
     let max_entries = settings
         .get("trace_alloc_max_entries")
         .and_then(serde_json::Value::as_u64);
