@@ -89,6 +89,8 @@ pub(crate) struct Column {
     pub(crate) sums: bool,
     /// Whether text omits the column.
     pub(crate) is_detail: bool,
+    /// Whether its texts may go below those of the last column, in a narrow terminal.
+    pub(crate) is_remark: bool,
 }
 
 /// Rows of cells, the most important first.
@@ -227,6 +229,7 @@ pub(crate) const fn column(key: &'static str, header: &'static str) -> Column {
         header,
         sums: false,
         is_detail: false,
+        is_remark: false,
     }
 }
 
@@ -238,13 +241,19 @@ pub(crate) const fn detail(key: &'static str) -> Column {
     }
 }
 
+/// A column of texts that may go below those of the last one, in a narrow terminal.
+pub(crate) const fn remark(key: &'static str, header: &'static str) -> Column {
+    Column {
+        is_remark: true,
+        ..column(key, header)
+    }
+}
+
 /// A column that has a sum.
 pub(crate) const fn sum(key: &'static str, header: &'static str) -> Column {
     Column {
-        key,
-        header,
         sums: true,
-        is_detail: false,
+        ..column(key, header)
     }
 }
 

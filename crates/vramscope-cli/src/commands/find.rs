@@ -19,7 +19,7 @@ use super::peak::operators;
 use crate::arguments::{GroupWord, Grouping, Inputs, Show};
 use crate::failure::Failure;
 use crate::inputs::{Question, ask};
-use crate::report::{Cell, Column, Part, Rest, Rows, column, detail, rows_shown, sum};
+use crate::report::{Cell, Column, Part, Rest, Rows, column, detail, remark, rows_shown, sum};
 use crate::subject::{Device, Stack, Subject};
 
 /// List the allocations that match a filter, e.g. 'frame:attention size>100MiB live@peak'
@@ -86,7 +86,7 @@ const GROUP_COLUMNS: [Column; 5] = [
     sum("bytes", "bytes"),
     sum("allocations", "allocations"),
     column("largest_bytes", "largest"),
-    column("operators", "operators"),
+    remark("operators", "operators"),
     column("group", ""),
 ];
 

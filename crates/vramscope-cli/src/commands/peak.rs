@@ -12,7 +12,7 @@ use vramscope_view::display;
 use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
 use crate::inputs::{Question, ask};
-use crate::report::{Cell, Column, Part, column, sum};
+use crate::report::{Cell, Column, Part, column, remark, sum};
 use crate::subject::{Device, Subject};
 
 /// Show live memory at the peak, by call site
@@ -111,7 +111,7 @@ pub(super) fn live_table(part: &mut Part, device: &Device<'_>, grouping: Groupin
         sum("share", "share"),
         sum("allocations", "allocations"),
         column("largest_bytes", "largest"),
-        column("operators", "operators"),
+        remark("operators", "operators"),
         column("group", ""),
     ];
     let groups = device.groups(grouping);

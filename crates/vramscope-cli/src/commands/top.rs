@@ -9,7 +9,7 @@ use super::peak::operators;
 use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
 use crate::inputs::{Question, ask};
-use crate::report::{Cell, Column, Part, column, sum};
+use crate::report::{Cell, Column, Part, column, remark, sum};
 use crate::subject::{Device, Subject};
 
 /// Rank call sites by their own peak, all they allocated, how often, or bytes × lifetime
@@ -70,7 +70,7 @@ const COLUMNS: [Column; 11] = [
     column("mean_life_events", "lived (ev)"),
     sum("byte_us", "bytes × life"),
     sum("byte_events", "bytes × life"),
-    column("operators", "operators"),
+    remark("operators", "operators"),
     column("group", ""),
 ];
 

@@ -78,6 +78,33 @@ fn in_a_narrow_terminal_only_the_labels_wrap() {
     assert_snapshot!(text);
 }
 
+#[test]
+fn in_a_narrow_terminal_remarks_go_below_the_labels() {
+    let mut part = Part::of("a.pickle", 0);
+    let columns = [
+        sum("bytes", "bytes"),
+        remark("operators", "operators"),
+        column("group", "call site"),
+    ];
+    let row = |bytes: u64, operators: Option<&str>, label: &str| {
+        let operators = Cell::or_none(operators, |text| Cell::Text(text.to_owned()));
+        vec![Cell::Bytes(bytes), operators, Cell::Text(label.to_owned())]
+    };
+    let rows = vec![
+        row(
+            50,
+            Some("to in einsum (autocast), bmm in einsum and 1 other"),
+            "model.py:39 forward",
+        ),
+        row(30, None, "train.py:170 main"),
+    ];
+    part.table("groups", "", &columns, rows);
+    let wide = text_of(&part, Some(120));
+    let narrow = text_of(&part, Some(60));
+    assert!(wide.contains("1 other  model.py:39 forward"), "{wide}");
+    assert_snapshot!(narrow);
+}
+
 /// A limit set by the user is exact; only text's default limit allows one row more.
 #[test]
 fn a_limit_is_never_exceeded() {

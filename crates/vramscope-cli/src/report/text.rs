@@ -21,6 +21,8 @@ const FAINT: Style = Style::new().effects(Effects::DIMMED);
 
 /// The narrowest wrapped column, in characters. Below this the terminal may wrap rows as it likes.
 const LEAST_WIDTH: usize = 20;
+/// Where a terminal leaves the last column fewer characters, other texts go below those of the last column.
+const GOOD_WIDTH: usize = 40;
 
 /// Writes a part. `width`: the terminal's columns, if there is one.
 pub(super) fn write(
@@ -82,6 +84,9 @@ fn write_facts(out: &mut dyn Write, facts: &[Fact], show: Show) -> io::Result<()
     Ok(())
 }
 
+/// What stands before texts below those of the last column.
+const INDENT: &str = "  ";
+
 /// A column as it is shown.
 struct Shape {
     /// Its index in the table.
@@ -91,6 +96,10 @@ struct Shape {
     width: usize,
     /// Whether it has texts, which stand to the left.
     is_text: bool,
+    /// Whether they may go below those of the last column.
+    is_remark: bool,
+    /// Columns whose texts are below its own; only of the last column.
+    below: Vec<usize>,
 }
 
 fn write_table(
@@ -100,8 +109,13 @@ fn write_table(
     width: Option<usize>,
 ) -> io::Result<()> {
     let (shown, rest) = cut(table, show);
-    let shapes = shapes(table, shown, rest.as_ref(), show);
-    let room = width.and_then(|width| room_of_last(&shapes, width));
+    let mut shapes = shapes(table, shown, rest.as_ref(), show);
+    let room = width.and_then(|width| {
+        if room_of_last(&shapes, width).is_none_or(|room| room < GOOD_WIDTH) {
+            put_remarks_below(&mut shapes);
+        }
+        room_of_last(&shapes, width)
+    });
     let headers = shapes.iter().map(|shape| shape.header.to_owned());
     write_line(out, &shapes, headers, FAINT)?;
     for row in table.rows.range(0..shown) {
@@ -125,12 +139,21 @@ fn shapes(table: &Table, shown: usize, rest: Option<&Rest>, show: Show) -> Vec<S
     let columns = table.columns.iter().enumerate();
     let columns = columns.filter(|(_, column)| !column.is_detail);
     let mut shapes: Vec<_> = columns
-        .map(|(place, &Column { header, .. })| Shape {
-            place,
-            header,
-            width: measure_text_width(header),
-            is_text: false,
-        })
+        .map(
+            |(
+                place,
+                &Column {
+                    header, is_remark, ..
+                },
+            )| Shape {
+                place,
+                header,
+                is_remark,
+                width: measure_text_width(header),
+                is_text: false,
+                below: Vec::new(),
+            },
+        )
         .collect();
     let mut has_value = vec![false; shapes.len()];
     for (number, row) in table.rows.all().enumerate() {
@@ -174,6 +197,17 @@ fn room_of_last(shapes: &[Shape], width: usize) -> Option<usize> {
     (room >= LEAST_WIDTH).then_some(room)
 }
 
+/// Puts remarks below the texts of the last column, where they are wrapped, too.
+fn put_remarks_below(shapes: &mut Vec<Shape>) {
+    let moved: Vec<usize> = shapes
+        .extract_if(.., |shape| shape.is_remark)
+        .map(|shape| shape.place)
+        .collect();
+    if let Some(last) = shapes.last_mut() {
+        last.below = moved;
+    }
+}
+
 /// Writes the lines of all cells beside each other.
 fn write_row(
     out: &mut dyn Write,
@@ -184,16 +218,16 @@ fn write_row(
 ) -> io::Result<()> {
     let last = shapes.len().saturating_sub(1);
     let cells = shapes.iter().enumerate().map(|(index, shape)| {
-        let lines = lines(&row[shape.place], show);
         let room = room.filter(|_| index == last);
-        let fit = move |line: String| match room {
-            Some(room) => wrap::label(&line, room)
-                .lines()
-                .map(str::to_owned)
-                .collect(),
-            None => vec![line],
-        };
-        lines.flat_map(fit).peekable()
+        let own = fitted(lines(&row[shape.place], show), room);
+        let below = shape.below.iter().map(|&place| &row[place]);
+        let below = below.filter(|cell| !matches!(cell, Cell::None));
+        let below = fitted(
+            below.flat_map(move |cell| lines(cell, show)),
+            room.map(|room| room.saturating_sub(INDENT.len())),
+        );
+        let below = below.map(|line| format!("{INDENT}{line}"));
+        own.chain(below).peekable()
     });
     let mut cells: Vec<_> = cells.collect();
     loop {
@@ -205,6 +239,20 @@ fn write_row(
             return Ok(());
         }
     }
+}
+
+/// Lines, wrapped where there is only so much room.
+fn fitted(
+    lines: impl Iterator<Item = String>,
+    room: Option<usize>,
+) -> impl Iterator<Item = String> {
+    lines.flat_map(move |line| match room {
+        Some(room) => wrap::label(&line, room)
+            .lines()
+            .map(str::to_owned)
+            .collect(),
+        None => vec![line],
+    })
 }
 
 fn write_line(
