@@ -64,31 +64,66 @@ pub struct FileKey {
 }
 
 /// What the details are about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Pinned {
     /// An allocation.
     Allocation(AllocationId),
     /// The event that leads to the cursor's moment.
     Event,
+    /// A segment, named by one of its pieces: a row of the device's segment history.
+    Segment(u32),
+    /// The allocations that share a pixel.
+    Group(Pixel),
+}
+
+/// A pixel of a picture, in the picture's units.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Pixel {
+    /// The picture.
+    pub picture: Picture,
+    /// The unit of its x axis.
+    pub axis: XUnit,
+    /// Left and right edge, in that unit.
+    pub x: Span,
+    /// Lower and upper edge, bytes.
+    pub y_bytes: Span,
 }
 
 impl Pinned {
     /// The word for the event. Allocations are told by their number.
     const EVENT: &str = "event";
+    /// The first word for a segment.
+    const SEGMENT: &str = "segment";
+    /// The first word for a group.
+    const GROUP: &str = "group";
 
     fn word(self) -> String {
         match self {
             Self::Allocation(id) => id.0.to_string(),
             Self::Event => Self::EVENT.to_owned(),
+            Self::Segment(piece) => format!("{}:{piece}", Self::SEGMENT),
+            Self::Group(pixel) => {
+                let (picture, axis) = (word(&pixel.picture), word(&pixel.axis));
+                let (x, y) = (span_text(pixel.x), span_text(pixel.y_bytes));
+                format!("{}:{picture}:{axis}:{x}:{y}", Self::GROUP)
+            }
         }
     }
 
-    fn of_word(word: &str) -> Option<Self> {
-        if word == Self::EVENT {
-            return Some(Self::Event);
+    fn of_word(text: &str) -> Option<Self> {
+        let parts: Vec<&str> = text.split(':').collect();
+        match parts[..] {
+            [Self::EVENT] => Some(Self::Event),
+            [number] => Some(Self::Allocation(AllocationId(number.parse().ok()?))),
+            [Self::SEGMENT, piece] => Some(Self::Segment(piece.parse().ok()?)),
+            [Self::GROUP, picture, axis, x, y] => Some(Self::Group(Pixel {
+                picture: of_word(picture)?,
+                axis: of_word(axis)?,
+                x: span(x)?,
+                y_bytes: span(y)?,
+            })),
+            _ => None,
         }
-        let number = word.parse().ok()?;
-        Some(Self::Allocation(AllocationId(number)))
     }
 }
 
@@ -424,6 +459,40 @@ mod tests {
         assert_eq!(Address::parse(&text), Some(address));
         let pinned = |text: &str| <Address>::parse(text).unwrap().place.pinned;
         assert_eq!(pinned("file=a~1&pin=nothing&v=1"), None);
+    }
+
+    #[test]
+    fn segments_and_groups_are_pinned_by_words() {
+        let pixel = Pixel {
+            picture: Picture::Map,
+            axis: XUnit::Time,
+            x: (0.1, 0.30000000000000004),
+            y_bytes: (1024.5, 4096.0),
+        };
+        for (pinned, word) in [
+            (Pinned::Segment(12), "segment:12"),
+            (
+                Pinned::Group(pixel),
+                "group:map:time:0.1..0.30000000000000004:1024.5..4096",
+            ),
+        ] {
+            let mut address = address();
+            address.place.pinned = Some(pinned);
+            let text = address.to_text();
+            assert!(text.contains(&format!("&pin={word}&")), "{text}");
+            assert_eq!(Address::parse(&text), Some(address));
+        }
+        for wrong in [
+            "segment",
+            "segment:-1",
+            "segment:1:2",
+            "group:map:time:5..4:0..1",
+            "group:map:time:0..inf:0..1",
+            "group:nothing:time:0..1:0..1",
+        ] {
+            let address = <Address>::parse(&format!("file=a~1&pin={wrong}&v=1")).unwrap();
+            assert_eq!(address.place.pinned, None, "{wrong}");
+        }
     }
 
     #[test]

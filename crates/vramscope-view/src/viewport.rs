@@ -49,6 +49,19 @@ pub struct Viewport {
 }
 
 impl Viewport {
+    /// The picture of one pixel of this one.
+    #[must_use]
+    pub fn pixel(&self, (x_px, y_px): (u32, u32)) -> Self {
+        Self {
+            x_min: self.x_at(f64::from(x_px)),
+            x_max: self.x_at(f64::from(x_px) + 1.0),
+            y_min_bytes: self.bytes_at(f64::from(y_px) + 1.0),
+            y_max_bytes: self.bytes_at(f64::from(y_px)),
+            width_px: 1,
+            height_px: 1,
+        }
+    }
+
     /// The viewport that shows all data.
     #[must_use]
     pub fn fit_all(bounds: &Bounds, width_px: u32, height_px: u32) -> Self {

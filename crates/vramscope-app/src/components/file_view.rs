@@ -22,8 +22,8 @@ use super::table::TableView;
 use super::view_props::ViewProps;
 use super::what_if::WhatIfView;
 use crate::engine::{Session, SessionId};
-use crate::protocol::{Axis, DetailsOf, Look, MomentOf, RangeOf, ThemeName};
-use crate::state::{Choices, DeviceView, OpenFile, Phase, State, Tab, ViewKind};
+use crate::protocol::{Axis, DetailsOf, DrawRequest, HitOf, Look, MomentOf, RangeOf, ThemeName};
+use crate::state::{DeviceView, OpenFile, Phase, State, Tab, ViewKind, picture_of};
 
 #[derive(Properties, PartialEq)]
 pub(super) struct FileViewProps {
@@ -93,6 +93,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
     let (state, file, session) = (&props.state, &props.file, &props.session);
     let look = look(state, file, props.theme);
     use_questions(session, &look, file.view());
+    use_group(session, state, &look, file.view());
     let Some((facts, view)) = file.facts().zip(file.view()) else {
         return html! {
             <main class="workspace"><Rail view={ViewKind::Facts} /><FactsView session={session.clone()} file={file.clone()} theme={props.theme} /></main>
@@ -110,10 +111,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         view: view.clone(),
         places,
         search: state.search.clone(),
-        choices: Choices {
-            lanes: state.lanes(),
-            ..state.choices.clone()
-        },
+        choices: state.choices_with_search(),
         box_mode: state.box_mode,
         ruler_mode: state.ruler_mode,
         tabs: state.tabs.clone(),
@@ -145,6 +143,26 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
             </main>
         </>
     }
+}
+
+/// Asks what shares the pixel that an address tells.
+#[hook]
+fn use_group(session: &Session, state: &State, look: &Look, view: Option<&DeviceView>) {
+    let pixel = view.and_then(DeviceView::unknown_group);
+    let question = pixel.map(|pixel| HitOf {
+        draw: DrawRequest {
+            look: Look {
+                picture: pixel.picture,
+                axis: pixel.axis,
+                lit: None,
+                stacking: state.lanes().stacking(Some(pixel.picture)),
+                ..look.clone()
+            },
+            viewport: picture_of(pixel),
+        },
+        at_px: (0.0, 0.0),
+    });
+    use_known(session, question, false);
 }
 
 /// Asks for facts that the state needs about the device: about the cursor, the range and the pinned

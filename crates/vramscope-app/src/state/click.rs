@@ -1,7 +1,8 @@
 //! A click that waits for what is under it.
 
 use super::navigation::Region;
-use crate::protocol::{Axis, DrawRequest, Hit, Picture};
+use crate::protocol::{Axis, DrawRequest, Hit, Picture, Viewport};
+use vramscope_view::address::Pixel;
 
 /// A click in a picture.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -23,6 +24,25 @@ impl Click {
             && (look.axis, look.picture) == (self.axis, self.picture)
             && shows(&hit.draw, self.region)
     }
+}
+
+/// The picture of one pixel.
+#[must_use]
+pub fn picture_of(pixel: Pixel) -> Viewport {
+    Viewport {
+        x_min: pixel.x.0,
+        x_max: pixel.x.1,
+        y_min_bytes: pixel.y_bytes.0,
+        y_max_bytes: pixel.y_bytes.1,
+        width_px: 1,
+        height_px: 1,
+    }
+}
+
+/// Whether an answer is about the picture of this pixel.
+pub(super) fn is_of(hit: &Hit, pixel: Pixel) -> bool {
+    let (look, viewport) = (&hit.draw.look, hit.draw.viewport);
+    (look.picture, look.axis) == (pixel.picture, pixel.axis) && viewport == picture_of(pixel)
 }
 
 /// Whether a picture shows this part.

@@ -286,7 +286,7 @@ impl OpenFile {
         };
         let is_known = |pinned: &Pinned| match pinned {
             Pinned::Allocation(id) => id.0 < facts.allocations,
-            Pinned::Event => true,
+            Pinned::Event | Pinned::Segment(_) | Pinned::Group(_) => true,
         };
         let place = DevicePlace {
             cursor: place.cursor.map(|moment| moment.min(facts.events)),

@@ -41,7 +41,7 @@ use yew::Reducible;
 
 pub use action::Action;
 pub use choices::{Choices, Chosen, LanesChoices, RangeChoices};
-pub use click::Click;
+pub use click::{Click, picture_of};
 pub use file::{OpenFile, Phase, Tab};
 pub use graph::{GraphAction, GraphPlace, KnownOrder, OpenGraphs};
 pub use navigation::{Navigation, Region};
@@ -240,6 +240,15 @@ impl State {
         LanesChoices {
             pool_alone: self.search.pool().is_some(),
             ..self.choices.lanes
+        }
+    }
+
+    /// The choices of all views, as far as the search lets them.
+    #[must_use]
+    pub fn choices_with_search(&self) -> Choices {
+        Choices {
+            lanes: self.lanes(),
+            ..self.choices.clone()
         }
     }
 

@@ -3,7 +3,8 @@
 use super::{Region, Shared};
 use crate::protocol::{Axis, Composition, DrawRequest, Hit, HitOn, Picture, SegmentPreview, Thing};
 use vramscope_core::ids::AllocationId;
-use vramscope_view::address::Pinned;
+use vramscope_view::address::{Pinned, Pixel};
+use vramscope_view::viewport::Viewport;
 
 /// What the details panel is about.
 #[derive(Clone, PartialEq, Debug)]
@@ -23,7 +24,8 @@ impl Pin {
         match self {
             Self::Allocation(allocation) => Some(Pinned::Allocation(*allocation)),
             Self::Event => Some(Pinned::Event),
-            Self::Segment(_) | Self::Group(_) => None,
+            Self::Segment(segment) => Some(Pinned::Segment(segment.piece)),
+            Self::Group(group) => group.pixel().map(Pinned::Group),
         }
     }
 
@@ -38,14 +40,20 @@ impl Pin {
     }
 }
 
-/// A segment that was clicked.
+/// A segment.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PinnedSegment {
     pub piece: u32,
+    /// The place where it was clicked; `None` if an address told the segment.
+    pub(super) place: Option<SegmentPlace>,
+}
+
+/// The place of a segment in a picture.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct SegmentPlace {
     /// Its left and right edge, in the unit of its axis.
     pub(super) x: (f64, f64),
     pub(super) y: (f64, f64),
-    /// The picture and the axis of its place.
     pub(super) picture: Picture,
     pub(super) axis: Axis,
 }
@@ -54,18 +62,27 @@ impl PinnedSegment {
     pub(super) fn of(preview: &SegmentPreview, draw: &DrawRequest) -> Self {
         Self {
             piece: preview.piece,
-            x: preview.x,
-            y: preview.y,
-            picture: draw.look.picture,
-            axis: draw.look.axis,
+            place: Some(SegmentPlace {
+                x: preview.x,
+                y: preview.y,
+                picture: draw.look.picture,
+                axis: draw.look.axis,
+            }),
         }
+    }
+
+    /// Whether a picture can be fitted to it.
+    #[must_use]
+    pub fn can_be_fitted(&self) -> bool {
+        self.place.is_some()
     }
 }
 
 /// Allocations that share a pixel.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PinnedGroup {
-    pub several: Shared<Composition>,
+    /// `None` until the worker tells what shares the pixel of an address.
+    pub several: Option<Shared<Composition>>,
     /// The pixel; `None` if it is of no picture over the x axis.
     pub(super) place: Option<GroupPlace>,
 }
@@ -73,8 +90,7 @@ pub struct PinnedGroup {
 /// The place of a pixel.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct GroupPlace {
-    pub(super) picture: Picture,
-    pub(super) axis: Axis,
+    pub(super) pixel: Pixel,
     /// The part that was visible.
     pub(super) region: Region,
     /// Fractions of the picture's size.
@@ -86,9 +102,41 @@ impl PinnedGroup {
     #[must_use]
     pub fn of(several: Composition) -> Self {
         Self {
-            several: Shared::new(several),
+            several: Some(Shared::new(several)),
             place: None,
         }
+    }
+
+    /// What shares a pixel of an address, once the worker tells it; `region` is visible.
+    pub(super) fn at(pixel: Pixel, region: Region) -> Self {
+        let share = |(from, to): (f64, f64), low: f64, high: f64| {
+            (((from + to) / 2.0 - low) / (high - low)).clamp(0.0, 1.0)
+        };
+        let Region {
+            x_min,
+            x_max,
+            y_min_bytes,
+            y_max_bytes,
+        } = region;
+        let at = (
+            share(pixel.x, x_min, x_max),
+            1.0 - share(pixel.y_bytes, y_min_bytes, y_max_bytes),
+        );
+        Self {
+            several: None,
+            place: Some(GroupPlace { pixel, region, at }),
+        }
+    }
+
+    /// The pixel, as an address tells it. A packing has no such pixels: the next search for one may find another.
+    pub(super) fn pixel(&self) -> Option<Pixel> {
+        let pixel = self.place.map(|place| place.pixel);
+        pixel.filter(|pixel| pixel.picture != Picture::Packing)
+    }
+
+    /// The pixel whose allocations are not known yet.
+    pub(super) fn unknown(&self) -> Option<Pixel> {
+        self.pixel().filter(|_| self.several.is_none())
     }
 
     /// Whether a picture can go closer to them.
@@ -107,14 +155,22 @@ impl PinnedGroup {
             hit.at_px.0 / f64::from(viewport.width_px),
             hit.at_px.1 / f64::from(viewport.height_px),
         );
+        let Viewport {
+            x_min,
+            x_max,
+            y_min_bytes,
+            y_max_bytes,
+            ..
+        } = viewport.pixel((hit.at_px.0 as u32, hit.at_px.1 as u32));
+        let pixel = Pixel {
+            picture: look.picture,
+            axis: look.axis,
+            x: (x_min, x_max),
+            y_bytes: (y_min_bytes, y_max_bytes),
+        };
         Some(Self {
-            several: Shared::new(several.clone()),
-            place: Some(GroupPlace {
-                picture: look.picture,
-                axis: look.axis,
-                region,
-                at,
-            }),
+            several: Some(Shared::new(several.clone())),
+            place: Some(GroupPlace { pixel, region, at }),
         })
     }
 }

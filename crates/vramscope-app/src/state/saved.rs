@@ -51,6 +51,8 @@ impl Saved {
             sheet,
             file: tab.name.clone(),
             filter: state.search.filter(Some(device)),
+            replay: (state.view.picture())
+                .and_then(|picture| state.choices_with_search().drawn_replay(picture)),
         }))
     }
 }

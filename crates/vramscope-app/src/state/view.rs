@@ -1,7 +1,7 @@
 //! The view of one device: the visible part, the pointer, the pin, the selection.
 
 use super::Shared;
-use super::click::{Click, shows};
+use super::click::{self, Click, shows};
 use super::navigation::{self, Navigation, Region};
 use super::pin::{Pin, PinnedGroup, PinnedSegment};
 use crate::protocol::views::flame::BoxOf;
@@ -10,7 +10,7 @@ use crate::protocol::{
 };
 use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::ids::AllocationId;
-use vramscope_view::address::{DevicePlace, Pinned};
+use vramscope_view::address::{DevicePlace, Pinned, Pixel};
 use vramscope_view::axes::events_between;
 
 /// The magnification of a double click on a pixel that several allocations share.
@@ -199,6 +199,15 @@ impl DeviceView {
         match place.pinned {
             Some(Pinned::Allocation(allocation)) => self.pin(allocation),
             Some(Pinned::Event) => self.set_pin(self.cursor.map(|_| Pin::Event)),
+            // What is known of the same one stays.
+            Some(_) if place.pinned == self.pin.as_ref().and_then(Pin::address) => {}
+            Some(Pinned::Segment(piece)) => {
+                let place = None;
+                self.set_pin(Some(Pin::Segment(PinnedSegment { piece, place })));
+            }
+            Some(Pinned::Group(pixel)) => {
+                self.set_pin(Some(Pin::Group(PinnedGroup::at(pixel, self.region))));
+            }
             None => self.set_pin(None),
         }
         self.hide();
@@ -308,15 +317,20 @@ impl DeviceView {
                 let shown = (axis, self.picture, self.is_restacked);
                 navigation::fitted(self.region, &details.place, shown, bounds)
             }
-            (Some(Pin::Segment(pin)), _) if (pin.picture, pin.axis) == here => {
-                navigation::fitted_to(self.region, pin.x, pin.y, bounds)
+            (
+                Some(Pin::Segment(PinnedSegment {
+                    place: Some(place), ..
+                })),
+                _,
+            ) if (place.picture, place.axis) == here => {
+                navigation::fitted_to(self.region, place.x, place.y, bounds)
             }
             (
                 Some(Pin::Group(PinnedGroup {
                     place: Some(place), ..
                 })),
                 _,
-            ) if self.picture.shows(place.picture) && place.axis == self.axis => {
+            ) if self.picture.shows(place.pixel.picture) && place.pixel.axis == self.axis => {
                 navigation::closer(place.region, CLOSER, place.at, bounds)
             }
             _ => self.region,
@@ -525,7 +539,39 @@ impl DeviceView {
         self.clicked = None;
     }
 
+    /// The pixel of a pinned group whose allocations are not known yet.
+    #[must_use]
+    pub fn unknown_group(&self) -> Option<Pixel> {
+        match &self.pin {
+            Some(Pin::Group(group)) => group.unknown(),
+            _ => None,
+        }
+    }
+
+    /// Takes what is under the pixel of a group that an address told: mostly several allocations, but the file or the
+    /// search may be another.
+    fn take_group(&mut self, hit: Hit) {
+        let known = match hit.on {
+            HitOn::One(preview) => Some(Pin::Allocation(preview.allocation)),
+            HitOn::Several(several) => match self.pin.take() {
+                Some(Pin::Group(group)) => Some(Pin::Group(PinnedGroup {
+                    several: Some(Shared::new(several)),
+                    ..group
+                })),
+                other => other,
+            },
+            _ => None,
+        };
+        self.set_pin(known);
+    }
+
     fn take_hit(&mut self, hit: Hit, bounds: &Bounds) {
+        if self
+            .unknown_group()
+            .is_some_and(|pixel| click::is_of(&hit, pixel))
+        {
+            return self.take_group(hit);
+        }
         if self.clicked.is_some_and(|click| click.is_at(&hit)) {
             self.act_on_hit(&hit, bounds);
         }

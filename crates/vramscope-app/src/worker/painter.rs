@@ -82,14 +82,7 @@ impl Painter {
             return Some(Under::Band(hit));
         }
         // The page still shows another picture, stretched. One pixel of the asked one is drawn on its own.
-        let pixel = Viewport {
-            x_min: view.x_at(f64::from(x_px)),
-            x_max: view.x_at(f64::from(x_px) + 1.0),
-            y_min_bytes: view.bytes_at(f64::from(y_px) + 1.0),
-            y_max_bytes: view.bytes_at(f64::from(y_px)),
-            width_px: 1,
-            height_px: 1,
-        };
+        let pixel = view.pixel((x_px, y_px));
         let mut probe = std::mem::take(&mut self.probe);
         let draw = DrawRequest {
             look: draw.look.clone(),

@@ -92,6 +92,7 @@ fn check_hit(document: &Document, painter: &mut Painter, hit: &Hit, path: &Path)
         HitOn::Nothing | HitOn::Unmapped { .. } => return 0,
         HitOn::Several(several) => {
             assert!(several.top.count > 1, "{path:?}");
+            check_pixel(document, painter, hit, path);
             return 1;
         }
         HitOn::One(preview) => Thing::Allocation(preview.allocation),
@@ -127,6 +128,20 @@ fn check_hit(document: &Document, painter: &mut Painter, hit: &Hit, path: &Path)
         check_segment(document, painter, hit, piece, path);
     }
     1
+}
+
+/// The picture of a pixel alone shows what the pixel shows: an address tells a group so.
+fn check_pixel(document: &Document, painter: &mut Painter, hit: &Hit, path: &Path) {
+    let (x_px, y_px) = hit.at_px;
+    let mut draw = hit.draw.clone();
+    draw.viewport = draw.viewport.pixel((x_px as u32, y_px as u32));
+    let at_px = (0.0, 0.0);
+    let alone = ask(HitOf { draw, at_px }, document, painter).unwrap();
+    assert_eq!(
+        (alone.on, alone.moment),
+        (hit.on.clone(), hit.moment),
+        "{path:?}"
+    );
 }
 
 fn check_segment(document: &Document, painter: &mut Painter, hit: &Hit, piece: u32, path: &Path) {

@@ -17,8 +17,11 @@ use crate::engine::SessionId;
 use crate::protocol::views::compare::{
     self, CurveAxis, Naming, ProfileOptions, SideData, SideSpec,
 };
-use crate::protocol::{ColourBy, Extra, Question, Reply, ThemeName};
-use crate::state::choices::{CompareChoices, ComparePanel, FlameChoices, FlameForm, LanesChoices};
+use crate::protocol::views::what_if;
+use crate::protocol::{Axis, ColourBy, Extra, Question, Reply, ThemeName};
+use crate::state::choices::{
+    CompareChoices, ComparePanel, FlameChoices, FlameForm, LanesChoices, SettingChanges,
+};
 use crate::state::saved::Saved;
 use crate::state::{Action, Chosen, State, ViewKind};
 
@@ -129,6 +132,38 @@ fn a_timeline_with_lines_that_the_user_asks_for() {
         ..LanesChoices::default()
     })));
     assert_plotted(&page.saved(), "timeline_of_private_pools");
+}
+
+#[test]
+fn a_timeline_with_a_replay() {
+    let mut page = Page::open("torch-2.15.0/private_pools.pickle");
+    page.act(Action::View(ViewKind::Timeline));
+    let plain = page.saved();
+    let settings = SettingChanges {
+        expandable_segments: Some(true),
+        ..SettingChanges::default()
+    };
+    let replay = |round| {
+        what_if::Question::Replay {
+            device: page.document.histories[0].device,
+            changes: settings.text(),
+            axis: Axis::Events,
+            columns: 10,
+            round,
+        }
+        .into()
+    };
+    let rounds: Vec<Question> = (0..1_000).map(replay).collect();
+    page.act(Action::DrawReplay(Box::new(settings)));
+    assert_eq!(page.saved(), plain, "it is not known yet");
+    // Each round works for a slice of time.
+    let drawn = rounds.iter().find_map(|round| {
+        page.ask(round).unwrap();
+        Some(page.saved()).filter(|saved| *saved != plain)
+    });
+    assert!(drawn.unwrap().contains("reserved, replayed"));
+    page.act(Action::View(ViewKind::Map));
+    assert!(!page.saved().contains("replayed"));
 }
 
 #[test]

@@ -83,7 +83,7 @@ pub(super) fn answer(
             let answered = allocator::answer(of, document, painter, &mut caches.allocator);
             with_extra(of, answered)
         }
-        Question::Export(of) => with_extra(of, export::answer(of, document)),
+        Question::Export(of) => with_extra(of, export::answer(of, document, &caches.what_if)),
         Question::Flame(of) => with_extra(of, flame::answer(of, document, &mut painter.colours)),
         Question::Table(of) => with_extra(of, table::answer(of, document, &mut caches.table)),
     }

@@ -171,6 +171,7 @@ impl Options {
             file: &title(&subject.name),
             device: *device,
             search: found.as_ref().map(|(text, found)| Search { text, found }),
+            replayed_steps: &[],
         };
         let view = views::view(self, &device)?;
         written(view.file(&pictured, &self.sheet(), target.format.format()))

@@ -22,15 +22,18 @@ pub(super) struct GroupPanelProps {
 #[component]
 pub(super) fn GroupPanel(props: &GroupPanelProps) -> Html {
     let commands = use_commands();
-    let several = &*props.group.several;
-    let question = PreviewsOf {
+    let several = props.group.several.as_deref();
+    let question = several.map(|several| PreviewsOf {
         device: props.device,
         allocations: several.largest.clone(),
-    };
-    let answered = use_answer(&props.session, Some(question.clone()));
+    });
+    let answered = use_answer(&props.session, question.clone());
     let listed = answered
-        .filter(|answered| answered.question == question)
+        .filter(|answered| Some(&answered.question) == question.as_ref())
         .and_then(|answered| answered.answer);
+    let Some(several) = several else {
+        return html! { <p class="muted">{ "…" }</p> };
+    };
     let top = &several.top;
     let unlisted = top.count.saturating_sub(several.largest.len() as u64);
     html! {

@@ -103,7 +103,7 @@ fn pinned(props: &DetailsPanelProps, pin: &Pin) -> (&'static str, Html) {
         }
         Pin::Segment(segment) => (
             "Pinned segment",
-            html! { <SegmentPanel {session} {device} piece={segment.piece} moment={cursor} /> },
+            html! { <SegmentPanel {session} {device} piece={segment.piece} can_be_fitted={segment.can_be_fitted()} moment={cursor} /> },
         ),
         Pin::Event => (
             "Pinned event",

@@ -17,6 +17,8 @@ pub(super) struct SegmentPanelProps {
     pub(super) session: Session,
     pub(super) device: DeviceIndex,
     pub(super) piece: u32,
+    /// Whether the picture can be fitted to it.
+    pub(super) can_be_fitted: bool,
     /// The cursor's moment; `None` for the end.
     pub(super) moment: Option<u32>,
 }
@@ -50,10 +52,12 @@ pub(super) fn SegmentPanel(props: &SegmentPanelProps) -> Html {
                 <span class="mono">{ display::address(details.address) }</span>
                 <CopyButton text={display::address(details.address)} what="the address" />
             </div>
-            <div class="row tools">
-                <button type="button" class="outlined" title="Fit the view to it (F, or double click)"
-                    onclick={commands.on(Action::Navigate(Navigation::FitPinned))}>{ "Fit" }</button>
-            </div>
+            if props.can_be_fitted {
+                <div class="row tools">
+                    <button type="button" class="outlined" title="Fit the view to it (F, or double click)"
+                        onclick={commands.on(Action::Navigate(Navigation::FitPinned))}>{ "Fit" }</button>
+                </div>
+            }
             { rows(details) }
             if let Some(stack) = &details.stack {
                 <Stack title="The allocator asked CUDA for it in" frames={stack.clone()} />

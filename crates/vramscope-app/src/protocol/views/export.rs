@@ -30,6 +30,8 @@ pub enum Question {
         file: String,
         /// Allocations that do not match are dimmed.
         filter: Option<FilterText>,
+        /// The changed settings whose replay is drawn as a line, if that is known; `None` for none.
+        replay: Option<String>,
     },
 }
 

@@ -1,6 +1,8 @@
 //! The page's address: there and back.
 
 use super::*;
+use crate::protocol::{SegmentPreview, Thing};
+use vramscope_view::address::Pinned;
 
 #[test]
 fn an_address_brings_back_what_was_seen() {
@@ -44,6 +46,75 @@ fn a_pinned_event_is_told_and_brought_back() {
     page.key("Escape");
     page.act(Action::Restore(Box::new(link)));
     assert_eq!(page.view().pinned_event(), Some(321));
+}
+
+#[test]
+fn a_pinned_segment_is_told_and_brought_back() {
+    let mut page = Page::with_file();
+    page.hover(HitOn::Segment(Box::new(SegmentPreview {
+        piece: 12,
+        x: (10.0, 20.0),
+        y: (0.0, 4096.0),
+        ..SegmentPreview::default()
+    })));
+    page.click();
+    let pin = page.view().pin.clone();
+    let link = permalink(&page.0).unwrap();
+    assert!(link.to_text().contains("&pin=segment:12&"));
+    page.act(Action::Restore(Box::new(link.clone())));
+    assert_eq!(page.view().pin, pin, "with its place");
+    page.key("Escape");
+    page.act(Action::Restore(Box::new(link)));
+    assert_eq!(page.view().pinned_thing(), Some(Thing::Segment(12)));
+    let before = page.view().region;
+    page.go(Navigation::FitPinned);
+    assert_eq!(page.view().region, before, "its place is not known");
+}
+
+#[test]
+fn a_pinned_group_is_told_and_brought_back() {
+    let several = || HitOn::Several(crate::protocol::Composition::default());
+    let mut page = Page::with_file();
+    page.hover(several());
+    page.click();
+    let link = permalink(&page.0).unwrap();
+    let pixel = match link.place.pinned {
+        Some(Pinned::Group(pixel)) => pixel,
+        other => panic!("{other:?}"),
+    };
+    let answer = |on| {
+        let mut hit = match page.hit(on) {
+            Answer::Hit(hit) => hit,
+            other => panic!("{other:?}"),
+        };
+        (hit.draw.viewport, hit.at_px) = (picture_of(pixel), (0.0, 0.0));
+        Answer::Hit(hit)
+    };
+    for (on, pinned) in [
+        (several(), Some("group")),
+        (one(7), Some("7")),
+        (HitOn::Nothing, None),
+    ] {
+        let mut later = Page::with_file();
+        later.act(Action::Restore(Box::new(link.clone())));
+        assert_eq!(later.view().unknown_group(), Some(pixel));
+        let cursor = later.view().cursor;
+        assert_eq!(permalink(&later.0).unwrap().place.pinned, link.place.pinned);
+        later.answer(answer(on));
+        assert_eq!(
+            (later.view().unknown_group(), later.view().cursor),
+            (None, cursor)
+        );
+        let text = permalink(&later.0).unwrap().to_text();
+        let told = text.split('&').find_map(|word| word.strip_prefix("pin="));
+        assert_eq!(told.map(|told| told.split(':').next().unwrap()), pinned);
+        if pinned == Some("group") {
+            let before = later.view().region;
+            later.go(Navigation::FitPinned);
+            let after = later.view().region;
+            assert!(after.x_min <= pixel.x.0 && pixel.x.1 <= after.x_max && after != before);
+        }
+    }
 }
 
 #[test]

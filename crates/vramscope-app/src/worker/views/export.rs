@@ -10,11 +10,16 @@ use vramscope_core::model::DeviceIndex;
 use vramscope_view::plot::views::{Format, Search, Subject};
 
 use super::super::document::{Device, Document};
+use super::what_if;
 use crate::protocol::Extra;
 use crate::protocol::views::export::{Answer, Question};
 
 /// The answer, with what travels beside it; `None` if there is nothing to say.
-pub(super) fn answer(question: &Question, document: &Document) -> Option<(Answer, Extra)> {
+pub(super) fn answer(
+    question: &Question,
+    document: &Document,
+    replays: &what_if::Cache,
+) -> Option<(Answer, Extra)> {
     match question {
         &Question::Snapshot {
             device,
@@ -31,7 +36,10 @@ pub(super) fn answer(question: &Question, document: &Document) -> Option<(Answer
             sheet,
             file,
             filter,
+            replay,
         } => {
+            let replay = replay.as_deref();
+            let replayed = replay.map(|changes| replays.reserved_steps(*device, changes));
             let device = document.device(*device)?;
             let found = document.matches(device, filter.as_ref());
             let search = filter.as_ref().zip(found.as_deref());
@@ -42,6 +50,7 @@ pub(super) fn answer(question: &Question, document: &Document) -> Option<(Answer
                     text: &filter.text,
                     found,
                 }),
+                replayed_steps: replayed.unwrap_or_default(),
             };
             let svg = view.file(&subject, sheet, Format::Svg).ok()?;
             Some((Answer::Picture, Extra::Bytes(svg)))
@@ -144,7 +153,7 @@ mod tests {
                 moments: (1, 9),
                 only_size,
             };
-            answer(&question, &document).unwrap()
+            answer(&question, &document, &what_if::Cache::default()).unwrap()
         };
         let (size, nothing) = ask(true);
         assert_eq!(nothing, Extra::Nothing);
@@ -171,7 +180,7 @@ mod tests {
         let document = document();
         let csv = |moments| {
             let question = Question::Curves { device: 0, moments };
-            match answer(&question, &document) {
+            match answer(&question, &document, &what_if::Cache::default()) {
                 Some((Answer::Csv { rows }, Extra::Bytes(csv))) => {
                     assert_eq!(
                         csv.iter().filter(|&&byte| byte == b'\n').count() as u64,

@@ -20,6 +20,7 @@ pub use self::over_time::{LinesOver, OverTimeView};
 use super::{Content, LEAST_CSS, LegendLine, MOST_PX, Plot, PlotError, PlotStyle, least_px};
 use crate::bitset::BitSet;
 use crate::groups::{GroupTotal, Groups};
+use crate::reserved::Steps;
 use crate::theme::{Theme, ThemeName};
 
 /// Largest height of a picture whose height is flexible, device px.
@@ -90,6 +91,8 @@ pub struct Subject<'a> {
     pub device: Device<'a>,
     /// The search; `None` if nothing is searched for.
     pub search: Option<Search<'a>>,
+    /// Reserved memory in a replay with other settings, for the timeline; empty if none is drawn.
+    pub replayed_steps: &'a Steps,
 }
 
 /// A search. Allocations that do not match are dimmed.

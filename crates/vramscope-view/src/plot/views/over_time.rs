@@ -102,7 +102,7 @@ pub(super) fn file(
         } else {
             &[]
         },
-        replayed_steps: &[],
+        replayed_steps: subject.replayed_steps,
         pools: &pools,
     };
     let picture = Drawing {
