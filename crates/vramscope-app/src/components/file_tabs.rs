@@ -108,11 +108,12 @@ fn FileTab(props: &FileTabProps) -> Html {
         });
     }
     let (start, end) = halves(&props.short);
+    let letters = props.short.chars().count();
     let spot = props
         .spot
         .map(|spot| html! { <span class={classes!("spot", spot)} aria-hidden="true" /> });
     html! {
-        <div class={classes!("tab", is_current.then_some("current"))}>
+        <div class={classes!("tab", is_current.then_some("current"))} style={format!("--letters:{letters}")}>
             { spot }
             <button type="button" class="name" role="tab" ref={node} aria-selected={is_current.to_string()}
                 tabindex={if is_current { "0" } else { "-1" }} title={name.clone()} {onkeydown}

@@ -95,11 +95,15 @@ impl<'a> Faces<'a> {
     }
 }
 
-/// `34 callers of 99.4 %`.
+/// `34 frames that 99.4 % came through`.
 fn trunk_label(chains: &Chains, trunk: u32) -> String {
     let totals = &chains.tree.total;
     let share = display::percent(totals[trunk as usize].weight, totals[0].weight);
-    format!("{} callers of {share}", chains.lengths[trunk as usize])
+    let frames = match chains.lengths[trunk as usize] {
+        1 => "1 frame".to_owned(),
+        several => format!("{several} frames"),
+    };
+    format!("{frames} that {share} came through")
 }
 
 /// The fill colour of each group.

@@ -16,8 +16,8 @@ use crate::open::{Open, fixture, open_fixture};
 
 const FIXTURE: &str = "synth/scenario-pools.pickle";
 
-/// Left of the picture, above and right of it, below it, in CSS px; see the page's `PlotArea`.
-const MARGINS: (f64, f64, f64) = (72.0, 8.0, 24.0);
+/// Left of the picture, above it, right of it and below it, in CSS px; see the page's `PlotArea`.
+const MARGINS: (f64, f64, f64, f64) = (72.0, 16.0, 8.0, 24.0);
 
 fn recording() -> Recording {
     Recording::of(decode(File::open(fixture(FIXTURE)).unwrap()).unwrap())
@@ -27,8 +27,8 @@ fn recording() -> Recording {
 fn picture(open: &mut Open) -> ((f64, f64), (u32, u32)) {
     let (x, y) = open.point(0.0, 0.0);
     let (right, bottom) = open.point(1.0, 1.0);
-    let (left, top, below) = MARGINS;
-    let size = (right - x - left - top, bottom - y - top - below);
+    let (left, top, beside, below) = MARGINS;
+    let size = (right - x - left - beside, bottom - y - top - below);
     ((x + left, y + top), (size.0 as u32, size.1 as u32))
 }
 

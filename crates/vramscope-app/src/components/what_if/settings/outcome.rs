@@ -163,7 +163,7 @@ fn verdict_class(verdict: Verdict) -> &'static str {
 /// The effect of the settings, in a sentence.
 fn verdict_words(replayed: &Replayed) -> Html {
     let Some(changed) = &replayed.changed else {
-        let words = "Choose a row, or settings on the left: the trace is replayed with them.";
+        let words = "Choose a row, or change settings: the trace is replayed with them.";
         return html! { <span class="muted">{ words }</span> };
     };
     html! { <><strong class={verdict_class(changed.verdict)}>{ &changed.says }</strong><span>{ " " }{ &changed.remark }</span></> }
