@@ -82,8 +82,8 @@ pub(super) fn copies(
 /// What the others are if so many older allocations have the size of each parameter, one of which is the parameter.
 fn rest_of_copies(gradients: &Gradients, number: u32) -> Role {
     match number {
-        // No room for gradients of their own: they lie in buckets.
-        1..=3 if gradients.have_moments => Role::OptimizerState,
+        // The moments leave no room for gradients of their own: they lie in buckets.
+        3 if gradients.have_moments => Role::OptimizerState,
         2 if !gradients.have_ranks => Role::Gradient,
         _ => Role::Unknown,
     }
@@ -197,6 +197,10 @@ mod tests {
         let stateless = [(8 << 20, 4), (3 << 20, 2)];
         let half = [(Role::Parameter, 2), (Role::Gradient, 2)];
         assert_eq!(roles_of(&stateless, &gradients, 8 << 20), half);
+        // An optimizer that keeps its moments elsewhere.
+        gradients.have_moments = true;
+        assert_eq!(roles_of(&stateless, &gradients, 8 << 20), half);
+        gradients.have_moments = false;
         // Among several ranks, the second may be state, and gradients lie in buckets.
         gradients.have_ranks = true;
         let half = [(Role::Parameter, 2), (Role::Unknown, 2)];
