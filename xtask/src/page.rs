@@ -91,7 +91,8 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     if profile == Profile::Full {
         optimise(&app.join("vramscope_app_bg.wasm"));
     }
-    name_by_content(&staging)?;
+    let index = with_one_style(&app)?;
+    name_by_content(&staging, &index)?;
     samples::write(&staging.join("samples"))?;
 
     if folder.exists() {
@@ -167,10 +168,39 @@ fn optimise(module: &Path) {
     }
 }
 
-/// Renames `app/` by a hash of its content, and writes the `index.html` that refers to it.
-fn name_by_content(staging: &Path) -> Result<()> {
-    let app = staging.join("app");
+/// Joins the style sheets of `app`, in the order of `index.html`, into the first, since each costs a request before
+/// anything is drawn. Returns `index.html` with that one alone.
+fn with_one_style(app: &Path) -> Result<String> {
+    const LINK: &str = "<link rel=\"stylesheet\" href=\"www/";
     let index = fs::read_to_string(root().join("index.html")).context("cannot read index.html")?;
+    let mut lines = Vec::new();
+    let mut styles = String::new();
+    let mut first = None;
+    for line in index.lines() {
+        let link = line.trim_start().strip_prefix(LINK);
+        let Some((name, _)) = link.and_then(|link| link.split_once('"')) else {
+            lines.push(line);
+            continue;
+        };
+        let path = app.join(name);
+        let style = fs::read_to_string(&path);
+        styles += &style.with_context(|| format!("cannot read {}", path.display()))?;
+        fs::remove_file(&path)?;
+        if first.is_none() {
+            first = Some(path);
+            lines.push(line);
+        }
+    }
+    let first = first.context("index.html links no style sheet")?;
+    fs::write(first, styles)?;
+    // Where the others were.
+    drop(fs::remove_dir(app.join("views")));
+    Ok(lines.join("\n") + "\n")
+}
+
+/// Renames `app/` by a hash of its content, and writes the `index.html` that refers to it.
+fn name_by_content(staging: &Path, index: &str) -> Result<()> {
+    let app = staging.join("app");
     // The hash includes the name of the staging folder, which is the same for every build.
     let name = format!("app-{}", fingerprint::of(std::slice::from_ref(&app), "")?);
     fs::rename(&app, staging.join(&name))?;
