@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use vramscope_core::bidi;
+use vramscope_core::invisible;
 
 use crate::failure::Failure;
 
@@ -34,11 +34,11 @@ pub(crate) fn line(text: &str) -> String {
     format!("{PREFIX}{}\n", printable(text))
 }
 
-/// Replaces control characters except line breaks, and escapes bidirectional ones: names in a log may contain anything,
+/// Replaces control characters except line breaks, and escapes invisible ones: names in a log may contain anything,
 /// such as a terminal's escape sequences.
 fn printable(text: &str) -> String {
     let is_harmful = |character: char| character.is_control() && character != '\n';
-    bidi::escaped(text).replace(is_harmful, "\u{fffd}")
+    invisible::escaped(text).replace(is_harmful, "\u{fffd}")
 }
 
 /// Quotes a path for a shell.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::str;
 
-use vramscope_core::bidi;
+use vramscope_core::invisible;
 
 /// Replaces control characters other than line breaks and tabs, and invalid UTF-8, by U+FFFD: old terminals
 /// take single bytes as control characters. Bidirectional controls become escapes, which JSON reads back.
@@ -46,10 +46,10 @@ impl<W: Write> Harmless<W> {
     }
 }
 
-/// Replaces control characters but for those that are `kept`, and escapes bidirectional ones.
+/// Replaces control characters but for those that are `kept`, and escapes invisible ones.
 fn harmless(text: &str, kept: &[char]) -> String {
     let is_harmful = |character: char| character.is_control() && !kept.contains(&character);
-    bidi::escaped(text).replace(is_harmful, REPLACEMENT)
+    invisible::escaped(text).replace(is_harmful, REPLACEMENT)
 }
 
 const REPLACEMENT: &str = "\u{fffd}";

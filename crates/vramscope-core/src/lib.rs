@@ -23,7 +23,6 @@
 
 pub mod analysis;
 pub mod anonymise;
-pub mod bidi;
 pub mod bitset;
 mod budget;
 pub mod build;
@@ -33,6 +32,7 @@ pub mod decode;
 pub mod encode;
 mod error;
 pub mod ids;
+pub mod invisible;
 mod limits;
 pub mod model;
 pub mod open;

@@ -84,10 +84,11 @@ pub fn decode_with(input: impl Read, options: Options<'_>) -> Result<Snapshot, E
     containers.append(&mut snapshot.source.containers);
     snapshot.source.containers = containers;
     snapshot.source.file_bytes = counters.file_bytes.get();
-    if counters.further_files.get() > 0 {
-        snapshot
-            .warnings
-            .add(WarningKind::FurtherFiles, || "the container".to_owned());
+    let further = counters.further_files.get();
+    if further > 0 {
+        let place = || "the container".to_owned();
+        let warnings = &mut snapshot.warnings;
+        warnings.add_times(further, WarningKind::FurtherFiles, place);
     }
     if counters.has_trailing_bytes.get() {
         snapshot

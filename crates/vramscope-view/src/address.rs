@@ -15,8 +15,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use vramscope_core::bidi;
 use vramscope_core::ids::AllocationId;
+use vramscope_core::invisible;
 use vramscope_core::model::DeviceIndex;
 
 use crate::axes::XUnit;
@@ -26,11 +26,14 @@ use crate::views::{Picture, ViewKind};
 /// The version of the format; texts of other versions are not read.
 const VERSION: &str = "1";
 
+/// Most words that are read, far more than the page writes: each choice costs some microseconds.
+const MOST_WORDS: usize = 256;
+
 /// The name of the view of a file of graphs.
 const GRAPH: &str = "graph";
 
-/// Characters that stay as they are. Spaces are encoded, so that links can be pasted into running
-/// text.
+/// Characters that stay as they are. Spaces are encoded, so that links can be pasted into running text, and what a shell
+/// obeys within quotes or that ends them, since names come from strangers.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -39,14 +42,11 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b':')
     .remove(b'/')
     .remove(b',')
-    .remove(b';')
     .remove(b'!')
-    .remove(b'\'')
     .remove(b'(')
     .remove(b')')
     .remove(b'*')
     .remove(b'@')
-    .remove(b'$')
     .remove(b'?');
 
 /// Start and end.
@@ -55,7 +55,7 @@ pub type Span = (f64, f64);
 /// An open file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileKey {
-    /// File name. One that is read from an address is as the page shows it: see [`bidi::escaped`].
+    /// File name. One that is read from an address is as the page shows it: see [`invisible::escaped_line`].
     pub name: String,
     /// Size in bytes; `None` if an address written by hand does not tell.
     pub bytes: Option<u64>,
@@ -265,6 +265,7 @@ where
         let words: Vec<(String, String)> = text
             .split('&')
             .filter_map(|word| word.split_once('='))
+            .take(MOST_WORDS)
             .map(|(key, value)| (decoded(key), decoded(value)))
             .collect();
         let get = |key: &str| {
@@ -284,13 +285,13 @@ where
         let number = |key| get(key)?.parse::<u32>().ok();
         Some(Self {
             file: Some(FileKey {
-                name: bidi::escaped(name).into_owned(),
+                name: invisible::escaped_line(name).into_owned(),
                 bytes,
                 copy: number("copy").unwrap_or(0),
             }),
             view,
             colour_by: get("colour").and_then(of_word),
-            search: get("q").unwrap_or_default().to_owned(),
+            search: invisible::escaped_line(get("q").unwrap_or_default()).into_owned(),
             choices: choices_of(&words),
             graph,
             place: DevicePlace {
@@ -333,7 +334,8 @@ fn span(text: &str) -> Option<Span> {
     let (from, to) = text.split_once("..")?;
     let number = |text: &str| text.parse().ok().filter(|value: &f64| value.is_finite());
     let (from, to) = (number(from)?, number(to)?);
-    (from < to).then_some((from, to))
+    // What is shorter would be written as nothing.
+    (to - from >= 1e-9).then_some((from, to))
 }
 
 /// A value's name in serde's form; empty if the value is not a plain name.
@@ -531,6 +533,24 @@ mod tests {
     }
 
     #[test]
+    fn what_strangers_put_in_an_address_is_bounded_and_harmless() {
+        let many = "flame.x=1&".repeat(100_000);
+        assert_eq!(<Address>::parse(&format!("file=a~1&{many}v=1")), None);
+        let text = "file=x'$(id)%0A%E2%80%AE.pickle~1&q=%E2%80%AEa&range=0..5e-324&v=1";
+        let address = <Address>::parse(text).unwrap();
+        assert_eq!(
+            address.file.as_ref().unwrap().name,
+            "x'$(id)\\u000a\\u202e.pickle"
+        );
+        assert_eq!(
+            (address.search.as_str(), address.place.range),
+            ("\\u202ea", None)
+        );
+        let text = address.to_text();
+        assert!(text.starts_with("file=x%27%24(id)%5Cu000a"), "{text}");
+    }
+
+    #[test]
     fn the_start_page_has_no_text() {
         assert_eq!(<Address>::default().to_text(), "");
     }
@@ -538,7 +558,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_address_comes_back(
-            name in "\\PC{0,12}", bytes: u64, copy in 0..3_u32, search in "\\PC{0,12}", view in 0..10_usize,
+            name in "[^\\p{C}\\p{Zl}\\p{Zp}]{0,12}", bytes: u64, copy in 0..3_u32, search in "[^\\p{C}\\p{Zl}\\p{Zp}]{0,12}", view in 0..10_usize,
             x in option::of((0.0..1e7, 1e-3..1e6)), y in option::of((0.0..1e11, 512.0..1e11)),
             cursor: Option<u32>, pinned: Option<u32>, device: Option<u32>,
         ) {
@@ -561,7 +581,7 @@ mod tests {
                 ..<Address>::default()
             };
             let text = address.to_text();
-            prop_assert!(text.is_ascii() && !text.contains([' ', '"', '<', '>', '`', '#']));
+            prop_assert!(text.is_ascii() && !text.contains([' ', '"', '<', '>', '`', '#', '\'', '$', ';']));
             prop_assert_eq!(Address::parse(&text), Some(address));
         }
 

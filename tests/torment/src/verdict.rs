@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use vramscope_core::bidi;
+use vramscope_core::invisible;
 
 use crate::child::Ended;
 
@@ -93,7 +93,8 @@ fn wrong_answer(words: &[String], ended: &Ended, code: i32) -> Option<String> {
 
 /// Whether a terminal would take a character for an order, or show the text around it in another order.
 fn is_control(character: char) -> bool {
-    bidi::is_control(character) || character.is_control() && !matches!(character, '\n' | '\t')
+    invisible::is_invisible(character)
+        || character.is_control() && !matches!(character, '\n' | '\t')
 }
 
 /// Whether a CI system would take a line for a command.

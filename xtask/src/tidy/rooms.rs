@@ -24,7 +24,7 @@ const ORDERS: [Order; 10] = [
     Order {
         folder: "crates/vramscope-core/src",
         floors: &[
-            &["bidi", "bitset", "budget", "ids", "limits", "units"],
+            &["invisible", "bitset", "budget", "ids", "limits", "units"],
             &["model"],
             &["error"],
             &["container"],

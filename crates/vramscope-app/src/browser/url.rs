@@ -31,11 +31,12 @@ pub fn absolute(url: &str) -> String {
     full.map_or_else(|| url.to_owned(), |full| full.href())
 }
 
-/// The host of an address, with its port; the scheme of one without a host.
+/// The host of an address, with its port; the scheme of one without a host. Of a text that is no address it has
+/// nothing, since the page puts the host in a sentence of its own.
 #[must_use]
 pub fn host(url: &str) -> String {
     let Ok(full) = Url::new(&absolute(url)) else {
-        return url.to_owned();
+        return "an address that cannot be read".to_owned();
     };
     match full.host() {
         host if host.is_empty() => full.protocol(),

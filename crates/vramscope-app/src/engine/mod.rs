@@ -16,7 +16,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use vramscope_core::bidi;
+use vramscope_core::invisible;
 use wasm_bindgen::JsValue;
 use yew::Callback;
 
@@ -58,7 +58,7 @@ impl Source {
             Self::File(file) => file.name(),
             Self::Sample(url) | Self::Served(url) | Self::Linked(url) => url::file_name(url),
         };
-        bidi::escaped(&name).into_owned()
+        invisible::escaped_line(&name).into_owned()
     }
 
     /// The host that the page's own address names; `None` for a file that the user chose.

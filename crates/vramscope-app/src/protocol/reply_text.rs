@@ -5,9 +5,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
-use vramscope_core::bidi;
+use vramscope_core::invisible;
 
-/// A message to the page as JSON, in whose texts bidirectional controls stand as escapes.
+/// A message to the page as JSON, in whose texts invisible characters stand as escapes.
 ///
 /// # Errors
 /// Never for the types of this module, whose maps all have text as keys.
@@ -26,7 +26,7 @@ impl Formatter for Harmless {
         writer: &mut W,
         fragment: &str,
     ) -> io::Result<()> {
-        match bidi::escaped(fragment) {
+        match invisible::escaped(fragment) {
             Cow::Borrowed(plain) => writer.write_all(plain.as_bytes()),
             // Fragments hold no backslash of their own. A single one would be read back as the control itself.
             Cow::Owned(shown) => writer.write_all(shown.replace('\\', "\\\\").as_bytes()),

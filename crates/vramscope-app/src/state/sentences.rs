@@ -166,6 +166,10 @@ pub fn moment(moment: &MomentFacts, events: u32) -> String {
 /// `Reading … 12.0 of 100 MiB, 120,000 events`.
 #[must_use]
 pub fn progress(progress: &Progress) -> String {
+    let is_fetched = progress.done_bytes > 0 || progress.total_bytes.is_some();
+    if progress.stage == Stage::Fetching && !is_fetched {
+        return "Waiting".to_owned();
+    }
     let mut text = stage(progress.stage).to_owned();
     text.push_str(" · ");
     text.push_str(&display::bytes(progress.done_bytes));

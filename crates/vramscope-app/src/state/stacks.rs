@@ -3,6 +3,7 @@
 use vramscope_core::analysis::code::call_sites::short_function;
 use vramscope_core::analysis::code::frames::FrameClass;
 use vramscope_core::analysis::report::details::FrameDetails;
+use vramscope_core::invisible;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StackRow {
@@ -102,17 +103,13 @@ pub fn split_site(label: &str) -> (&str, &str) {
     ("", label)
 }
 
-/// All of a stack as text for the clipboard, innermost frame first.
+/// All of a stack as text for the clipboard, innermost frame first, each on one line whatever its names hold.
 #[must_use]
 pub fn text(frames: &[FrameDetails]) -> String {
     let mut text = String::new();
     for frame in frames {
-        let place = place(frame);
-        text.push_str(&place);
-        if !place.is_empty() {
-            text.push(' ');
-        }
-        text.push_str(&frame.function);
+        let line = format!("{} {}", place(frame), frame.function);
+        text.push_str(&invisible::escaped_line(line.trim_start()));
         text.push('\n');
     }
     text
@@ -137,6 +134,16 @@ mod tests {
             fx: None,
         };
         kinds.chars().map(frame).collect()
+    }
+
+    #[test]
+    fn a_copied_stack_has_a_line_per_frame() {
+        let mut frames = frames("uu");
+        frames[0].function = "f\nrm -rf ~/x #\u{1b}".to_owned();
+        frames[1].file = String::new();
+        let lines = text(&frames);
+        assert_eq!(lines.lines().count(), 2, "{lines}");
+        assert!(lines.starts_with("/home/me/train.py:7 f\\u000arm -rf ~/x #\\u001b\n"));
     }
 
     #[test]

@@ -83,7 +83,7 @@ fn unreachable(url: &str, error: &str) -> Failure {
         advice: format!(
             "A page may read from another site only if that site allows it with the header \
              Access-Control-Allow-Origin (CORS). Download the file and drop it here, or have the server send \
-             that header. (The browser says: {error})"
+             that header. Pages of `vramscope view` and `vramscope html` read no other site at all. (The browser says: {error})"
         ),
         path: url.to_owned(),
         ..Failure::default()

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use super::Value;
 use super::allocations::{FIELDS, Rows};
 use crate::analysis::recording::Device;
-use crate::bidi;
 use crate::ids::AllocationId;
+use crate::invisible;
 
 /// The first line. Events are numbered from 1 as on the page; times are microseconds since the Unix epoch; an
 /// empty field is something that is not known or never was.
@@ -62,7 +62,7 @@ pub fn csv_text(text: &str) -> Cow<'_, str> {
 fn is_unseen(character: char) -> bool {
     character.is_whitespace()
         || character.is_control()
-        || bidi::is_control(character)
+        || invisible::is_invisible(character)
         || matches!(
             character,
             '\u{ad}' | '\u{180e}' | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2064}' | '\u{feff}'

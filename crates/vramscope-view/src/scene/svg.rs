@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use vramscope_core::bidi;
+use vramscope_core::invisible;
 
 use super::{Across, Area, Command, Down, Ink, Letters, Point, Scene, Short};
 
@@ -177,7 +177,7 @@ fn places(points: &[Point]) -> String {
 /// Escapes text, because names from files may contain XML's special characters, characters that XML does not allow,
 /// or those that reorder the text beside them.
 fn escape(svg: &mut String, text: &str) {
-    for character in bidi::escaped(text).chars() {
+    for character in invisible::escaped(text).chars() {
         match character {
             '<' => svg.push_str("&lt;"),
             '>' => svg.push_str("&gt;"),

@@ -7,6 +7,7 @@ use vramscope_core::analysis::recording::Recording;
 use vramscope_core::decode;
 use vramscope_core::ids::AllocationId;
 use vramscope_view::display;
+use vramscope_view::lines::FAILURE_CSS;
 use vramscope_view::map::{Lanes, MapHit, MemoryMap};
 use vramscope_view::raster::Bands;
 use vramscope_view::viewport::{Bounds, Viewport};
@@ -17,7 +18,7 @@ use crate::open::{Open, fixture, open_fixture};
 const FIXTURE: &str = "synth/scenario-pools.pickle";
 
 /// Left of the picture, above it, right of it and below it, in CSS px; see the page's `PlotArea`.
-const MARGINS: (f64, f64, f64, f64) = (72.0, 16.0, 8.0, 24.0);
+const MARGINS: [f64; 4] = [72.0, FAILURE_CSS, 8.0, 24.0];
 
 fn recording() -> Recording {
     Recording::of(decode(File::open(fixture(FIXTURE)).unwrap()).unwrap())
@@ -27,7 +28,7 @@ fn recording() -> Recording {
 fn picture(open: &mut Open) -> ((f64, f64), (u32, u32)) {
     let (x, y) = open.point(0.0, 0.0);
     let (right, bottom) = open.point(1.0, 1.0);
-    let (left, top, beside, below) = MARGINS;
+    let [left, top, beside, below] = MARGINS;
     let size = (right - x - left - beside, bottom - y - top - below);
     ((x + left, y + top), (size.0 as u32, size.1 as u32))
 }

@@ -10,8 +10,8 @@ use crate::Snapshot;
 use crate::analysis::code::frames::{FrameClass, FrameClasses, Location, is_hidden_by_torch};
 use crate::analysis::recording::Recording;
 use crate::analysis::report::summary::saturating_sum;
-use crate::bidi;
 use crate::ids::{FrameId, StackId};
+use crate::invisible;
 use crate::model::{Block, BlockState, ContainerKind, Segment};
 use std::collections::HashMap;
 
@@ -292,7 +292,7 @@ fn label(snapshot: &Snapshot, id: FrameId) -> String {
 
 /// A label without characters that would break a line of collapsed stacks, or XML.
 fn harmless(text: &str) -> String {
-    let mut label: String = bidi::escaped(text)
+    let mut label: String = invisible::escaped(text)
         .chars()
         .map(|character| match character {
             ';' => ':',

@@ -7,8 +7,8 @@ use crate::Snapshot;
 use crate::analysis::code::call_sites::CallSiteId;
 use crate::analysis::code::frames::{Location, by_texts, clip, is_python_source};
 use crate::analysis::memory::capture::AllocatorKind;
-use crate::bidi;
 use crate::ids::{FrameId, StackId, StringId};
+use crate::invisible;
 use crate::model::{Context, Frame, PoolId};
 use crate::units::Percent;
 
@@ -262,7 +262,7 @@ fn pool_name(text: &str) -> Option<String> {
     let object: Map<String, Value> = serde_json::from_str(text).ok()?;
     let name = object.get("pool")?.as_str()?.trim();
     let name = clip(name, NAME_BYTES).replace(char::is_control, " ");
-    (!name.is_empty()).then(|| bidi::escaped(&name).into_owned())
+    (!name.is_empty()).then(|| invisible::escaped(&name).into_owned())
 }
 
 /// The call site with the most bytes of each pool, the first of equals.

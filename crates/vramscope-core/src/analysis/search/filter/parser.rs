@@ -9,7 +9,7 @@ use super::number::{self, Instead};
 use super::pattern::Pattern;
 use super::term::{Expression, LengthField, Live, PoolMatch, Term, Test, TextField, WhenField};
 use super::{FilterError, TEXT_LIMIT_BYTES};
-use crate::bidi;
+use crate::invisible;
 use crate::model::PoolId;
 
 /// Maximum depth of nested parentheses, because parsing and evaluating recurse.
@@ -275,7 +275,7 @@ fn keyed(token: &Token, word: &Word, key: Key, operator: Operator) -> Parsed<Ter
 fn pattern(word: &Word, is_whole: bool) -> Pattern {
     Pattern {
         is_literal: word.is_quoted && word.value.contains('*'),
-        text: bidi::escaped(&word.value).into_owned(),
+        text: invisible::escaped(&word.value).into_owned(),
         is_whole,
     }
 }

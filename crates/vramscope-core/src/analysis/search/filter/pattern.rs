@@ -6,7 +6,7 @@ use memchr::memmem::Finder;
 
 use super::parser;
 use super::term::{Expression, Term};
-use crate::bidi;
+use crate::invisible;
 
 /// A text to search for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,7 +29,7 @@ impl Pattern {
         before: &str,
         reads_back: impl Fn(&Term) -> bool,
     ) -> fmt::Result {
-        let text = bidi::escaped(&self.text);
+        let text = invisible::escaped(&self.text);
         let plain = format!("{before}{text}");
         if let Ok(Expression::Term(term)) = parser::parse(&plain)
             && reads_back(&term)
@@ -129,14 +129,14 @@ impl Matcher {
     }
 }
 
-/// Writes `text` to `out` in lower case, and with bidirectional controls as escapes.
+/// Writes `text` to `out` in lower case, and with invisible characters as escapes.
 fn fold(text: &str, out: &mut String) {
     out.clear();
     if text.is_ascii() {
         out.push_str(text);
         out.make_ascii_lowercase();
     } else {
-        let text = bidi::escaped(text);
+        let text = invisible::escaped(text);
         out.extend(text.chars().flat_map(char::to_lowercase));
     }
 }

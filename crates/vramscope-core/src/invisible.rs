@@ -1,0 +1,76 @@
+//! Characters that nobody sees: bidirectional controls, which reorder the text around them, characters without width,
+//! which make different names look the same, and the separators of lines and paragraphs, at which some programs break a
+//! line. Names in a file may hold any character, so wherever such a name is shown they stand as escapes. Files that
+//! programs read keep them.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Whether a character is one of these: of Unicode's category `Cf`, those without a shape of their own, and `Zl`, `Zp`.
+#[must_use]
+pub fn is_invisible(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+    )
+}
+
+/// The text with each of these characters as an escape such as `\u202e`, as Python and JSON write it.
+#[must_use]
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    escaped_where(text, is_invisible)
+}
+
+/// Like [`escaped`], for a text that is to stay on one line: control characters are escapes, too.
+#[must_use]
+pub fn escaped_line(text: &str) -> Cow<'_, str> {
+    escaped_where(text, |character| {
+        character.is_control() || is_invisible(character)
+    })
+}
+
+fn escaped_where(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_bad) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        if is_bad(character) {
+            // Writing to a string cannot fail.
+            let _ = write!(shown, "\\u{:04x}", u32::from(character));
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_invisible_character_is_an_escape_and_nothing_else_is() {
+        let found: Vec<char> = ('\0'..=char::MAX).filter(|&c| is_invisible(c)).collect();
+        assert_eq!(found.len(), 35);
+        for character in found {
+            let shown = escaped(&format!("é{character}x")).into_owned();
+            assert_eq!(shown, format!("é\\u{:04x}x", u32::from(character)));
+        }
+        for plain in ["", "train.py", "Größe › שלום", "a\tb\n\u{1b}"] {
+            assert!(matches!(escaped(plain), Cow::Borrowed(text) if text == plain));
+        }
+    }
+
+    #[test]
+    fn a_line_stays_one() {
+        assert_eq!(
+            escaped_line("f\nrm -rf\u{1b}\u{9b}\u{200b}é"),
+            "f\\u000arm -rf\\u001b\\u009b\\u200bé"
+        );
+    }
+}
