@@ -17,8 +17,8 @@ use super::http::{Request, Response, Status, parse, read_head, write_response};
 use crate::failure::Failure;
 
 /// The time for a whole request head: whoever connects and sends slowly takes a place for no longer, and browsers
-/// open connections in advance that they never use.
-const HEAD: Duration = Duration::from_secs(5);
+/// open connections in advance that they never use. On one machine a head takes milliseconds.
+const HEAD: Duration = Duration::from_secs(2);
 /// The longest that a client may leave an answer unread.
 const UNREAD: Duration = Duration::from_secs(30);
 /// The most connections served at once; a browser opens six.
