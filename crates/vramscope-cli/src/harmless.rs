@@ -6,7 +6,7 @@ use std::str;
 use vramscope_core::invisible;
 
 /// Replaces control characters other than line breaks and tabs, and invalid UTF-8, by U+FFFD: old terminals
-/// take single bytes as control characters. Bidirectional controls become escapes, which JSON reads back.
+/// take single bytes as control characters. Invisible characters become escapes, which JSON reads back.
 pub(crate) struct Harmless<W> {
     out: W,
     /// The start of a character that continues in the next write; at most three bytes.

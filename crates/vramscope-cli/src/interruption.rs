@@ -1,8 +1,8 @@
 //! Signals that end the program. They leave neither unfinished files nor progress bars, and the parent process sees
-//! that the signal ended this one, as without a handler. Memory that runs out is such a signal, too, and becomes an
-//! error like others.
+//! that the signal ended this one, as without a handler. Memory that runs out ends it by such a signal, too, and becomes
+//! an error like others.
 
-use std::io::{self, Write};
+use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::mpsc;
@@ -13,7 +13,7 @@ use libc::{SIGABRT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ, c_int};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::{self, emulate_default_handler};
 
-use crate::{progress, temporary};
+use crate::{memory, progress, temporary};
 
 /// What terminals, users, batch systems and limits of processor time send to end a program.
 const ENDING: [c_int; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU];
@@ -28,9 +28,9 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// When the thread or the handlers cannot be set up.
 #[expect(unsafe_code, reason = "a handler may be called anywhere")]
 pub(crate) fn watch() -> io::Result<()> {
-    // SAFETY: the standard library aborts in the thread whose request was refused, where it holds no lock of the
-    // allocator. `run_out` waits for no lock.
-    unsafe { low_level::register(SIGABRT, run_out) }?;
+    // SAFETY: an abort of the standard library comes from outside of the allocator and of all locks but those that
+    // `aborted` gives up waiting for. An abort from elsewhere may be in the middle of anything; the process ends anyway.
+    unsafe { low_level::register(SIGABRT, aborted) }?;
     // Those ignored at the start stay ignored, as `nohup` requires.
     let ending = ENDING.into_iter().filter(|&signal| !is_ignored(signal));
     let mut signals = Signals::new(ending.chain([SIGXFSZ]))?;
@@ -47,20 +47,28 @@ pub(crate) fn watch() -> io::Result<()> {
     Ok(())
 }
 
-/// Called when the program aborts. A panic does so only during another one; else the memory that was asked for was
-/// refused, which the standard library has said.
-fn run_out() {
-    if thread::panicking() || temporary::try_remove_all().is_none() {
-        return;
+/// Called when the program aborts: because memory that it cannot do without was refused, which the standard library has
+/// said and which becomes an error; or else by a fault.
+fn aborted() {
+    let _no_new_ones = temporary::try_remove_all(PATIENCE);
+    if memory::was_refused() && !thread::panicking() {
+        write_to_stderr(OUT_OF_MEMORY);
+        low_level::exit(1);
     }
-    // The bars may be locked.
-    drop(writeln!(io::stderr(), "error: {OUT_OF_MEMORY}"));
-    low_level::exit(1);
+    // Does not return.
+    drop(emulate_default_handler(SIGABRT));
 }
 
 /// Where the decoder refuses a file, it says more.
-const OUT_OF_MEMORY: &str = "there is not enough memory for this answer; raise the limit (see `ulimit -v`), or cut the \
-                             file into parts with `vramscope cut`";
+const OUT_OF_MEMORY: &str = "error: there is not enough memory for this answer; raise the limit (see `ulimit -v`), or \
+                             cut the file into parts with `vramscope cut`\n";
+
+/// Writes past all locks, which another thread may hold for ever.
+#[expect(unsafe_code, reason = "the standard library locks")]
+fn write_to_stderr(text: &str) {
+    // SAFETY: the text has this many bytes. If nobody reads it, there is nobody to tell.
+    unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
+}
 
 fn end(signal: c_int) {
     // With its files in place the command is not interrupted any more: the program ends by itself, now.

@@ -1,14 +1,17 @@
 //! Files under temporary names. They get their own when the command is over, all at once.
 //!
 //! Whatever ends the program before removes them, and the folders that were made for them: an error, a panic, or a
-//! signal, by way of `interruption`. Only SIGKILL and a crash of the machine leave them behind.
+//! signal, by way of `interruption`. Only SIGKILL, a crash of the machine, and memory
+//! refused in the instant in which a file is made leave them behind.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::ops::DerefMut;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use tempfile::{Builder, TempPath};
 
@@ -135,9 +138,20 @@ pub(crate) fn remove_all() -> impl DerefMut<Target = Written> {
     remove(lock())
 }
 
-/// Like [`remove_all`], unless files are being created or renamed just now.
-pub(crate) fn try_remove_all() -> Option<impl DerefMut<Target = Written>> {
-    WRITTEN.try_lock().ok().map(remove)
+/// Like [`remove_all`]; `None` if files are being created or renamed for longer than `patience`: perhaps this very thread
+/// was stopped while it did so.
+pub(crate) fn try_remove_all(patience: Duration) -> Option<impl DerefMut<Target = Written>> {
+    let end = Instant::now() + patience;
+    loop {
+        match WRITTEN.try_lock() {
+            Ok(written) => return Some(remove(written)),
+            Err(TryLockError::Poisoned(written)) => return Some(remove(written.into_inner())),
+            Err(TryLockError::WouldBlock) if Instant::now() < end => {
+                thread::sleep(Duration::from_millis(1));
+            }
+            Err(TryLockError::WouldBlock) => return None,
+        }
+    }
 }
 
 fn remove(written: MutexGuard<'static, Written>) -> MutexGuard<'static, Written> {

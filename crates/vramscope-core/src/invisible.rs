@@ -6,17 +6,21 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Whether a character is one of these: of Unicode's category `Cf`, those without a shape of their own, and `Zl`, `Zp`.
+/// Whether a character is one of these: of Unicode's category `Cf` those without a shape of their own, the separators `Zl`
+/// and `Zp`, fillers, joiners of graphemes and selectors of variants.
 #[must_use]
 pub fn is_invisible(character: char) -> bool {
     matches!(
         character,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
     )
 }
 
-/// The text with each of these characters as an escape such as `\u202e`, as Python and JSON write it.
+/// The text with each of these characters as an escape such as `\u202e`, as JSON writes it: beyond U+FFFF as two halves.
 #[must_use]
 pub fn escaped(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
@@ -40,8 +44,10 @@ fn escaped_where(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
     let mut shown = String::with_capacity(text.len() + 8);
     for character in text.chars() {
         if is_bad(character) {
-            // Writing to a string cannot fail.
-            let _ = write!(shown, "\\u{:04x}", u32::from(character));
+            for half in character.encode_utf16(&mut [0; 2]) {
+                // Writing to a string cannot fail.
+                let _ = write!(shown, "\\u{half:04x}");
+            }
         } else {
             shown.push(character);
         }
@@ -56,10 +62,12 @@ mod tests {
     #[test]
     fn every_invisible_character_is_an_escape_and_nothing_else_is() {
         let found: Vec<char> = ('\0'..=char::MAX).filter(|&c| is_invisible(c)).collect();
-        assert_eq!(found.len(), 35);
+        assert_eq!(found.len(), 4_170);
         for character in found {
             let shown = escaped(&format!("é{character}x")).into_owned();
-            assert_eq!(shown, format!("é\\u{:04x}x", u32::from(character)));
+            let read: String = serde_json::from_str(&format!("\"{shown}\"")).unwrap();
+            assert!(shown.starts_with("é\\u") && !shown.contains(character));
+            assert_eq!(read, format!("é{character}x"));
         }
         for plain in ["", "train.py", "Größe › שלום", "a\tb\n\u{1b}"] {
             assert!(matches!(escaped(plain), Cow::Borrowed(text) if text == plain));

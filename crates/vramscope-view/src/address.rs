@@ -291,7 +291,7 @@ where
             }),
             view,
             colour_by: get("colour").and_then(of_word),
-            search: invisible::escaped_line(get("q").unwrap_or_default()).into_owned(),
+            search: get("q").unwrap_or_default().to_owned(),
             choices: choices_of(&words),
             graph,
             place: DevicePlace {
@@ -536,16 +536,13 @@ mod tests {
     fn what_strangers_put_in_an_address_is_bounded_and_harmless() {
         let many = "flame.x=1&".repeat(100_000);
         assert_eq!(<Address>::parse(&format!("file=a~1&{many}v=1")), None);
-        let text = "file=x'$(id)%0A%E2%80%AE.pickle~1&q=%E2%80%AEa&range=0..5e-324&v=1";
+        let text = "file=x'$(id)%0A%E2%80%AE.pickle~1&range=0..5e-324&v=1";
         let address = <Address>::parse(text).unwrap();
         assert_eq!(
             address.file.as_ref().unwrap().name,
             "x'$(id)\\u000a\\u202e.pickle"
         );
-        assert_eq!(
-            (address.search.as_str(), address.place.range),
-            ("\\u202ea", None)
-        );
+        assert_eq!(address.place.range, None);
         let text = address.to_text();
         assert!(text.starts_with("file=x%27%24(id)%5Cu000a"), "{text}");
     }
@@ -558,7 +555,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_address_comes_back(
-            name in "[^\\p{C}\\p{Zl}\\p{Zp}]{0,12}", bytes: u64, copy in 0..3_u32, search in "[^\\p{C}\\p{Zl}\\p{Zp}]{0,12}", view in 0..10_usize,
+            name in ".{0,12}".prop_map(|name| invisible::escaped_line(&name).into_owned()), bytes: u64, copy in 0..3_u32, search in ".{0,12}", view in 0..10_usize,
             x in option::of((0.0..1e7, 1e-3..1e6)), y in option::of((0.0..1e11, 512.0..1e11)),
             cursor: Option<u32>, pinned: Option<u32>, device: Option<u32>,
         ) {

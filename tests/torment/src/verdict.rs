@@ -26,7 +26,14 @@ pub(crate) fn fault(words: &[String], ended: &Ended, folder: &Path) -> Option<St
     if !CODES.contains(&code) {
         return Some(format!("exit code {code}: {}", ended.stderr.trim()));
     }
-    for sign in ["panicked at", "internal error", "built without the page"] {
+    let signs = [
+        "panicked at",
+        "internal error",
+        "built without the page",
+        // What the decoder accepts within these limits can be answered.
+        "not enough memory for this answer",
+    ];
+    for sign in signs {
         if ended.stderr.contains(sign) {
             return Some(ended.stderr.trim().to_owned());
         }

@@ -4,11 +4,9 @@
 //! a file beyond the budget is still read, but alone. Files start in order, and their results are taken in order: a
 //! result counts as its file's memory until it has been taken.
 
-use std::alloc::{self, Layout};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
-use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
@@ -34,9 +32,13 @@ pub(crate) fn each<T: Send, R>(
     work: impl Fn(usize, &Path) -> T + Sync,
     take: impl FnOnce(&mut dyn Iterator<Item = T>) -> R,
 ) -> R {
+    let one_by_one = || {
+        let files = files.iter().enumerate();
+        files.map(|(index, file)| work(index, file))
+    };
     // A single file needs neither estimate nor thread.
-    if let [file] = files {
-        return take(&mut iter::once_with(|| work(0, file)));
+    if files.len() == 1 {
+        return take(&mut one_by_one());
     }
     let costs: Vec<u64> = files.iter().map(|file| cost_bytes(file)).collect();
     let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -45,7 +47,8 @@ pub(crate) fn each<T: Send, R>(
     let (queue, work, several) = (&queue, &work, &several);
     thread::scope(|scope| {
         let (sender, results) = mpsc::channel();
-        for nth in 0..cores.min(files.len()) {
+        let mut threads = 0;
+        for _ in 0..cores.min(files.len()) {
             let sender = sender.clone();
             let started = thread::Builder::new().spawn_scoped(scope, move || {
                 while let Some(turn) = queue.next() {
@@ -56,12 +59,13 @@ pub(crate) fn each<T: Send, R>(
                     }
                 }
             });
-            // Nearly always for want of memory. One is enough.
-            if started.is_err() && nth == 0 {
-                alloc::handle_alloc_error(Layout::new::<Queue<'_>>());
-            }
+            threads += usize::from(started.is_ok());
         }
         drop(sender);
+        // A limit forbids threads.
+        if threads == 0 {
+            return take(&mut one_by_one());
+        }
         take(&mut InOrder {
             results,
             waiting: BTreeMap::new(),

@@ -63,6 +63,7 @@ fn signals_leave_nothing_and_are_seen_by_the_shell() {
         ("-HUP", 1),
         ("-QUIT", 3),
         ("-XCPU", 24),
+        ("-ABRT", 6),
     ] {
         if is_ignored(number) {
             continue;

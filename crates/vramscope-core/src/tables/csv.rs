@@ -60,13 +60,7 @@ pub fn csv_text(text: &str) -> Cow<'_, str> {
 /// Whether a character takes no room where it is shown: white space, controls, zero-width characters and marks of
 /// direction or of byte order.
 fn is_unseen(character: char) -> bool {
-    character.is_whitespace()
-        || character.is_control()
-        || invisible::is_invisible(character)
-        || matches!(
-            character,
-            '\u{ad}' | '\u{180e}' | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2064}' | '\u{feff}'
-        )
+    character.is_whitespace() || character.is_control() || invisible::is_invisible(character)
 }
 
 fn append_text(text: &str, out: &mut String) {

@@ -296,10 +296,6 @@ fn events(device: Device<'_>) -> impl Iterator<Item = (u32, Action)> {
 /// certain if the trace begins with the completion of a free whose request is missing.
 fn ring_full(device: Device<'_>, actions: &ActionsSeen) -> Option<FactKind> {
     let (settings, history) = (&device.snapshot().settings, device.history);
-    // What is missing before was cut off, by the user's wish.
-    if events_cut_off(&device.snapshot().extras, history.device) > 0 {
-        return None;
-    }
     let max_entries = settings
         .get("trace_alloc_max_entries")
         .and_then(serde_json::Value::as_u64);
@@ -311,6 +307,10 @@ fn ring_full(device: Device<'_>, actions: &ActionsSeen) -> Option<FactKind> {
             max_entries,
             certain: true,
         });
+    }
+    // What is missing before was cut off, by the user's wish.
+    if events_cut_off(&device.snapshot().extras, history.device) > 0 {
+        return None;
     }
     let (_, first) = events(device).next()?;
     // PyTorch's default, and round numbers that people choose.

@@ -110,7 +110,7 @@ fn together<'a>(changes: &[Change<'a>]) -> Vec<Change<'a>> {
     let both = of_passes.map(|passes| Change {
         kind: ChangeKind::Together,
         title: format!("{}, with {}", passes.title, optimizer.title),
-        because: "either alone leaves the peak of another phase".to_owned(),
+        because: "what one leaves, the other saves".to_owned(),
         curve: passes.curve.with(&optimizer.curve),
         allocations: passes.allocations + optimizer.allocations,
     });

@@ -107,8 +107,15 @@ fn number(classes: &[Class<'_>], gradients: &Gradients) -> Option<u32> {
     if gradients.are_older {
         let least = if gradients.have_ranks { 1 } else { 2 };
         let counted = || classes.iter().filter(|class| class.gradients.is_some());
-        let explains =
-            |number| move |class: &Class<'_>| class.gradients >= Some(class.len() / number);
+        // Few others may have the size of a parameter, fewer than would be a copy.
+        let explains = |number: u32| {
+            move |class: &Class<'_>| {
+                class.gradients.is_some_and(|gradients| {
+                    let others = (number - 1).min(gradients / 2);
+                    class.len() <= number.saturating_mul(gradients).saturating_add(others)
+                })
+            }
+        };
         let mut numbers = least..=MOST_COPIES_WITH_GRADIENT;
         numbers.find(|&number| are_nearly_all(counted(), explains(number)))
     } else if gradients.counts.is_empty() {
@@ -212,6 +219,26 @@ mod tests {
         gradients.have_moments = true;
         let third = [(Role::Parameter, 2), (Role::OptimizerState, 4)];
         assert_eq!(roles_of(&with_momentum, &gradients, 8 << 20), third);
+    }
+
+    #[test]
+    fn older_gradients_of_sizes_that_occur_once_or_twice_are_not_told_from_state() {
+        for (parameters, copies) in [(1, 3), (1, 4), (2, 4)] {
+            let gradients = Gradients {
+                counts: SizeCounts::from([(8 << 20, parameters), (3 << 20, parameters)]),
+                are_older: true,
+                have_moments: copies == 4,
+                ..Gradients::default()
+            };
+            let sizes = [
+                (8 << 20, parameters * copies),
+                (3 << 20, parameters * copies),
+            ];
+            for (role, _) in roles(&sizes, &gradients, 8 << 20) {
+                let is_honest = matches!(role, Role::Parameter | Role::Unknown);
+                assert!(is_honest, "{parameters} x {copies}: {role:?}");
+            }
+        }
     }
 
     #[test]

@@ -106,8 +106,8 @@ impl RoleEvidence<'_> {
     }
 
     /// How many of some gradients have each size: of those that are live when a backward pass ends, the one with the most.
-    /// A pass in which the recording ends does not count, because some are missing. Without any other, those that are older
-    /// than the recording.
+    /// A pass in which the recording ends does not count, because some are missing. Where there is no pass at all, those
+    /// that are older than the recording.
     fn gradient_counts(&self, rows: Vec<usize>) -> SizeCounts {
         let table = &self.history.allocations;
         let passes = self.phases.ranges.iter();

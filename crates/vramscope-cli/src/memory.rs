@@ -1,0 +1,47 @@
+//! The system's allocator, which remembers whether it refused memory: `interruption` has to tell such an abort from others.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+#[global_allocator]
+static ALLOCATOR: Remembering = Remembering;
+
+static WAS_REFUSED: AtomicBool = AtomicBool::new(false);
+
+struct Remembering;
+
+/// Whether memory was refused so far.
+pub(crate) fn was_refused() -> bool {
+    WAS_REFUSED.load(Ordering::Relaxed)
+}
+
+fn remember(memory: *mut u8) -> *mut u8 {
+    if memory.is_null() {
+        WAS_REFUSED.store(true, Ordering::Relaxed);
+    }
+    memory
+}
+
+#[expect(unsafe_code, reason = "an allocator is")]
+// SAFETY: everything is the system allocator's.
+unsafe impl GlobalAlloc for Remembering {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller's.
+        remember(unsafe { System.alloc(layout) })
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller's.
+        remember(unsafe { System.alloc_zeroed(layout) })
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        // SAFETY: as the caller's.
+        remember(unsafe { System.realloc(memory, layout, bytes) })
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as the caller's.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
