@@ -90,7 +90,7 @@ const ORDERS: [Order; 10] = [
     Order {
         folder: "crates/vramscope-cli/src",
         floors: &[
-            &["harmless"],
+            &["harmless", "memory"],
             &["failure", "help", "hints", "temporary"],
             &["output", "progress"],
             &["input", "interruption"],

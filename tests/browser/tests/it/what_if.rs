@@ -1,6 +1,7 @@
 //! The what-if view: bars with core's bytes, the packing beside the map, and a replay with other settings.
 
 use std::fs::File;
+use std::time::{Duration, Instant};
 
 use vramscope_browser_tests::Modifiers;
 use vramscope_core::analysis::recording::{Device, Recording};
@@ -89,9 +90,7 @@ fn the_packing_and_the_map_share_pointer_and_pin() {
     while open.page.eval(tip).unwrap() != true {
         assert!(at > y_px / 2.0, "nothing in the packing");
         open.page.mouse_move(x_px, at).unwrap();
-        open.page
-            .pause(std::time::Duration::from_millis(60))
-            .unwrap();
+        open.page.pause(Duration::from_millis(60)).unwrap();
         at -= 12.0;
     }
     open.page.click(x_px, at + 12.0, 1).unwrap();
@@ -111,6 +110,11 @@ fn the_packing_and_the_map_share_pointer_and_pin() {
     open.page
         .wait_for("!!document.querySelector('.view.map')", PATIENCE)
         .unwrap();
+    // They are asked for anew.
+    let end = Instant::now() + PATIENCE;
+    while details(&mut open) != pinned && Instant::now() < end {
+        open.page.pause(Duration::from_millis(20)).unwrap();
+    }
     assert_eq!(details(&mut open), pinned);
     open.check_quiet();
 }

@@ -70,7 +70,7 @@ fn ended_before(device: Device<'_>, moment: u32) -> Vec<u64> {
             Action::FreeCompleted => {
                 let id = AllocationId(history.allocation_of_event[before as usize - 1]);
                 let requested = table.free_requested.get(id.index());
-                if requested.is_some_and(|&requested| requested + 1 < before) {
+                if requested.is_some_and(|&requested| requested.saturating_add(1) < before) {
                     ended.push(table.address[id.index()]);
                 }
             }
