@@ -187,16 +187,17 @@ def vectors(run, batch, width, outputs):
     return x, y
 
 
-def train(run, steps, late, batch_of, loss_of, optimizer, **zero):
-    """The plain loop; `late` records from the second step on."""
+def train(run, steps, late, batch_of, loss_of, optimizer, passes=1, **zero):
+    """The plain loop; `late` records from the second step on. Several `passes` add up their gradients for a step."""
     for step in range(steps + late):
         if late and step == 1:
             run.record()
-        run.phase("forward")
-        batch = batch_of()
-        loss = loss_of(*batch)
-        run.phase("backward")
-        loss.backward()
+        for _ in range(passes):
+            run.phase("forward")
+            batch = batch_of()
+            loss = loss_of(*batch)
+            run.phase("backward")
+            loss.backward()
         run.phase("optimizer")
         optimizer.step()
         optimizer.zero_grad(**zero)
@@ -369,39 +370,21 @@ def mlp_accumulate_late(run):
     model = mlp(width=1536, depth=5).cuda()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, nesterov=True)
     run.model(model, optimizer)
-    for step in range(3):
-        if step == 1:
-            run.record()
-        for _ in range(4):
-            run.phase("forward")
-            x, y = vectors(run, 1000, 1536, 512)
-            loss = F.mse_loss(model(x), y) / 4
-            run.phase("backward")
-            loss.backward()
-        run.phase("optimizer")
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=False)
-    run.phase("setup")
-    return loss
+
+    def loss_of(x, y):
+        return F.mse_loss(model(x), y) / 4
+
+    return train(run, 2, True, lambda: vectors(run, 1000, 1536, 512), loss_of, optimizer, 4, set_to_none=False)
 
 
 def accumulate_late(run, model, optimizer, batch_of, passes, **zero):
     """Records from the second step on, each of several passes."""
     run.model(model, optimizer)
-    for step in range(3):
-        if step == 1:
-            run.record()
-        for _ in range(passes):
-            run.phase("forward")
-            x, y = batch_of()
-            loss = F.cross_entropy(model(x).flatten(0, -2), y.flatten()) / passes
-            run.phase("backward")
-            loss.backward()
-        run.phase("optimizer")
-        optimizer.step()
-        optimizer.zero_grad(**zero)
-    run.phase("setup")
-    return loss
+
+    def loss_of(x, y):
+        return F.cross_entropy(model(x).flatten(0, -2), y.flatten()) / passes
+
+    return train(run, 2, True, batch_of, loss_of, optimizer, passes, **zero)
 
 
 @program("accumulation", "all", symbols="dladdr")

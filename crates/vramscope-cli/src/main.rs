@@ -18,6 +18,7 @@ mod input;
 mod inputs;
 #[cfg(unix)]
 mod interruption;
+#[cfg(unix)]
 mod memory;
 mod one_by_one;
 mod output;

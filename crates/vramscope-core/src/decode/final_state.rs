@@ -46,7 +46,7 @@ impl Machine {
                 }
                 Some(Key::Stream) => segment.stream = Some(signed(value, Key::Stream)?),
                 Some(Key::SegmentType) => segment.kind = Some(self.segment_kind(value)?),
-                Some(Key::SegmentPoolId) => segment.pool = self.pool_value(value),
+                Some(key @ Key::SegmentPoolId) => segment.pool = self.pool_value(value, key),
                 Some(Key::IsExpandable) => {
                     segment.is_expandable = Some(signed(value, Key::IsExpandable)? != 0)
                 }

@@ -312,7 +312,7 @@ impl Machine {
     ) -> Result<(), Fault> {
         match key {
             Key::Stream => context.stream = signed(value, key)?,
-            Key::PoolId => context.pool = self.pool_value(value),
+            Key::PoolId => context.pool = self.pool_value(value, key),
             Key::CompileContext => context.compile_context = self.text_value(value)?,
             Key::UserMetadata => context.user_metadata = self.text_value(value)?,
             Key::InternalMetadata => context.internal_metadata = self.text_value(value)?,
@@ -373,7 +373,7 @@ impl Machine {
     }
 
     /// A pool id: a tuple or list of two integers. Anything else counts as absent, and is warned of unless it is None.
-    pub(super) fn pool_value(&mut self, value: Value) -> Option<PoolId> {
+    pub(super) fn pool_value(&mut self, value: Value, key: Key) -> Option<PoolId> {
         let pool = match value {
             Value::None => return None,
             Value::Pair(row) => Some(self.tables.pair_of(row)),
@@ -384,7 +384,7 @@ impl Machine {
             _ => None,
         };
         if pool.is_none() {
-            self.warn_at(WarningKind::ValuesLeftOut, 1, Some(Key::PoolId.text()));
+            self.warn_at(WarningKind::ValuesLeftOut, 1, Some(key.text()));
         }
         pool.map(|(first, second)| PoolId(first as u64, second as u64))
     }

@@ -434,6 +434,12 @@ fn settings_and_pools_of_another_shape() {
             "{pool}"
         );
     }
+    let segment = r#"{"segments": [{"device": 0, "address": 0, "total_size": 0, "segment_pool_id": 7, "blocks": []}]}"#;
+    let (count, places) = only(&read(segment), kind.clone());
+    assert_eq!(
+        (count, places[0].as_str()),
+        (1, "segments[0].segment_pool_id")
+    );
     for settings in ["[1]", r#""expandable_segments:True""#, "7"] {
         let found = only(&with("[1, 2]", settings), kind.clone());
         assert_eq!(found, (1, vec!["allocator_settings".to_owned()]));
