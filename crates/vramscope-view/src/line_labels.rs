@@ -53,7 +53,8 @@ impl Room {
     ) -> Option<Point> {
         let ((left, _), (right, _)) = self.picture;
         let (first, last) = (left + 2.0 * self.air, right - 2.0 * self.air - width);
-        if !(first <= last) || height <= 0.0 {
+        let fits = first <= last && height > 0.0;
+        if !fits {
             return None;
         }
         // Steps of a label's height: finer ones would look the same.
