@@ -79,20 +79,30 @@ fn best<'a>(
     good.min_by_key(|row| (row.changes.matches(',').count(), row.peak_reserved_bytes))
 }
 
-/// Adds the conclusion to other findings, sorted: after a failure that it explains, before what else wastes memory; last
-/// if no setting helps.
+/// Adds the conclusion to other findings, sorted: settings that serve what failed as the first advice about the failure,
+/// else after it, before what else wastes memory; last if no setting helps.
 pub fn add_conclusion(findings: &mut Vec<Finding>, conclusion: Finding) {
-    let is_before = |other: &Finding| {
-        other.severity < conclusion.severity
-            || other.kind == FindingKind::OutOfMemory
-            || conclusion.severity == Severity::Note
-    };
     // What the replays do not bear out is no longer advised.
     let is_borne_out = (conclusion.evidence.iter())
         .any(|of| (of.settings.iter()).any(|settings| settings.contains(EXPANDABLE_SEGMENTS)));
     for finding in findings.iter_mut().filter(|_| !is_borne_out) {
         finding.to_try.retain(|text| !text.starts_with(EXPANDABLE));
     }
+    let failure = (findings.iter_mut()).find(|of| of.kind == FindingKind::OutOfMemory);
+    if let Some(failure) = failure.filter(|_| conclusion.severity == Severity::Problem) {
+        failure.to_try.retain(|text| !text.starts_with(EXPANDABLE));
+        let served = format!("{}. {}", conclusion.title, conclusion.seen);
+        failure
+            .to_try
+            .splice(0..0, std::iter::once(served).chain(conclusion.to_try));
+        failure.evidence.extend(conclusion.evidence);
+        return;
+    }
+    let is_before = |other: &Finding| {
+        other.severity < conclusion.severity
+            || other.kind == FindingKind::OutOfMemory
+            || conclusion.severity == Severity::Note
+    };
     let place = findings.partition_point(is_before);
     findings.insert(place, conclusion);
 }

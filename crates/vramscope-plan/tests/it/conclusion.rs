@@ -94,6 +94,35 @@ fn real_files() {
 }
 
 #[test]
+fn settings_that_serve_are_the_first_advice_about_the_failure() {
+    let served = of_scenario("oom").unwrap();
+    let failure = Finding {
+        kind: FindingKind::OutOfMemory,
+        to_try: vec![
+            "Hold less.".to_owned(),
+            "PYTORCH_ALLOC_CONF=expandable_segments:True, which joins free memory.".to_owned(),
+        ],
+        evidence: Vec::new(),
+        ..served.clone()
+    };
+    let mut all = vec![failure];
+    add_conclusion(&mut all, served.clone());
+    assert_eq!(all.len(), 1);
+    assert!(
+        all[0].to_try[0].starts_with("Would be served with expandable_segments:True. Replayed"),
+        "{:?}",
+        all[0].to_try
+    );
+    assert_eq!(
+        all[0].to_try.len(),
+        3,
+        "the advice without a replay is gone"
+    );
+    assert_eq!(all[0].to_try[2], "Hold less.");
+    assert_eq!(all[0].evidence, served.evidence);
+}
+
+#[test]
 fn its_place_among_findings() {
     let of = |kind, severity| Finding {
         kind,

@@ -66,8 +66,8 @@ fn card(commands: &Commands, props: &CardsProps, card: &Finding) -> Html {
                 <p>{ &card.may_mean }</p>
                 <ul class="try">{ for card.to_try.iter().map(|text| html! { <li>{ text }</li> }) }</ul>
             </details>
-            { for card.tables.iter().filter(|table| !table.rows.is_empty()).map(|of| table(commands, of, is_open, &props.colours)) }
             { for card.evidence.iter().filter_map(|of| of.variable.clone()).map(variable) }
+            { for card.tables.iter().filter(|table| !table.rows.is_empty()).map(|of| table(commands, of, is_open, &props.colours)) }
             <p class="evidence">{ for card.evidence.iter().map(|of| link(commands, &props.choices, of)) }</p>
         </article>
     }

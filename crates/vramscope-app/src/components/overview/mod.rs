@@ -19,12 +19,12 @@ use self::steps::StepsSection;
 use self::tiles::Tiles;
 use super::commands::use_commands;
 use super::facts_view::notes_list;
-use super::hooks::{use_answer, use_painted, use_rounds};
+use super::hooks::{use_answer, use_painted};
 use super::site_label::SiteColours;
 use super::view_props::ViewProps;
+use super::what_if::use_conclusion;
 use crate::protocol::Note;
 use crate::protocol::views::overview::OverviewOf;
-use crate::protocol::views::what_if;
 use crate::state::ViewKind;
 use crate::state::choices::FlameChoices;
 use vramscope_core::analysis::report::findings::Finding;
@@ -40,7 +40,7 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
     let found = answered.and_then(|answered| answered.answer);
     use_painted("overview", found.clone());
     let of_device = found.filter(|found| found.device == props.look.device);
-    let concluded = use_conclusion(props, of_device.is_some());
+    let concluded = use_conclusion(&props.session, props.look.device, of_device.is_some());
     // Notes on failures are left out, because each failure is also a finding.
     let notes = props.file.notes().map(|(_, note)| note);
     let notes: Vec<Note> = notes
@@ -68,23 +68,6 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
                 <p class="muted wait">{ "Looking through the recording…" }</p>
             }
         </section>
-    }
-}
-
-/// What replays with other settings of the allocator amount to, computed after everything else.
-#[hook]
-fn use_conclusion(props: &ViewProps, is_idle: bool) -> Option<Finding> {
-    let device = props.look.device;
-    let answered = use_rounds(
-        &props.session,
-        |round| is_idle.then_some(what_if::Question::Conclude { device, round }),
-        |answer| matches!(answer, what_if::Answer::Concluded(concluded) if concluded.is_done),
-    );
-    match answered?.answer.as_deref() {
-        Some(what_if::Answer::Concluded(concluded)) if concluded.device == device => {
-            concluded.finding.clone()
-        }
-        _ => None,
     }
 }
 

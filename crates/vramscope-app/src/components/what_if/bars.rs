@@ -14,6 +14,8 @@ use crate::state::sentences;
 #[derive(Properties, PartialEq)]
 pub(super) struct BarsProps {
     pub(super) planned: Option<PlannedRef>,
+    /// What replays with other settings amount to, in a line; `None` until they are over.
+    pub(super) conclusion: Option<AttrValue>,
     pub(super) choices: WhatIfChoices,
     pub(super) on_choose: Callback<WhatIfChoices>,
 }
@@ -45,6 +47,7 @@ pub(super) fn Bars(props: &BarsProps) -> Html {
             <div class="headline">
                 <h2>{ headline(&planned.plan) }</h2>
                 <p class="muted" role="status">{ stage_words(planned) }</p>
+                if let Some(conclusion) = &props.conclusion { <p class="conclusion">{ conclusion }{ "." }</p> }
             </div>
             <ol class={classes!(grows)} aria-label="From what was asked for to what was reserved">
                 { for steps.iter().zip(waterfall(&sums)).enumerate().map(row) }

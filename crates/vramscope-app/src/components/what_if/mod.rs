@@ -18,7 +18,7 @@ use yew::prelude::*;
 use self::arenas::ArenasPanel;
 use self::bars::Bars;
 use self::packing::PackingPanel;
-pub(super) use self::replayed::use_replay;
+pub(super) use self::replayed::{use_conclusion, use_replay};
 use self::settings::SettingsPanel;
 use super::choice::Choice;
 use super::commands::use_commands;
@@ -57,6 +57,9 @@ pub(super) fn WhatIfView(props: &ViewProps) -> Html {
     let more_ms = longer_ms.get(&device).copied().unwrap_or(0);
     let known = use_plan(props, SEARCH_MS.saturating_add(more_ms));
     use_painted("what-if", known.clone());
+    let is_planned = (known.as_ref().and_then(PlannedRef::get))
+        .is_some_and(|of| matches!(of.stage, Stage::Searching | Stage::Done));
+    let concluded = use_conclusion(&props.session, device, is_planned);
     let choose = commands
         .dispatch
         .reform(|choices| Action::Choose(Chosen::WhatIf(choices)));
@@ -93,7 +96,7 @@ pub(super) fn WhatIfView(props: &ViewProps) -> Html {
     html! {
         <section class="view what-if" aria-label="What-if" data-stage={stage_name(planned.stage)}>
             { props.scope_note(ViewKind::WhatIf) }
-            <Bars planned={known.clone()} choices={choices.clone()} on_choose={choose.clone()} />
+            <Bars planned={known.clone()} conclusion={concluded.map(|found| AttrValue::from(found.title))} choices={choices.clone()} on_choose={choose.clone()} />
             <PanelBar has_arenas={planned.arenas > 1} choices={choices.clone()} on_choose={choose} />
             { panel }
         </section>

@@ -1,5 +1,7 @@
 //! Replays with other settings of the allocator, asked for until they are over.
 
+use vramscope_core::analysis::report::findings::Finding;
+use vramscope_core::model::DeviceIndex;
 use yew::prelude::*;
 
 use crate::components::hooks::use_rounds;
@@ -53,4 +55,24 @@ pub(in crate::components) fn use_replay(
     };
     let answered = answered.filter(|answered| is_it(&answered.question));
     answered.and_then(|answered| answered.answer.map(ReplayedRef))
+}
+
+/// What replays with other settings amount to, computed once `is_idle`; `None` until then, and if nothing is to be said.
+#[hook]
+pub(in crate::components) fn use_conclusion(
+    session: &Session,
+    device: DeviceIndex,
+    is_idle: bool,
+) -> Option<Finding> {
+    let answered = use_rounds(
+        session,
+        |round| is_idle.then_some(Question::Conclude { device, round }),
+        |answer| matches!(answer, Answer::Concluded(concluded) if concluded.is_done),
+    );
+    match answered?.answer.as_deref() {
+        Some(Answer::Concluded(concluded)) if concluded.device == device => {
+            concluded.finding.clone()
+        }
+        _ => None,
+    }
 }
