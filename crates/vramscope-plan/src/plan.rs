@@ -147,7 +147,7 @@ impl StepKind {
             Self::Placement => "best packing",
             Self::Caching => "allocator model",
             Self::Before => "allocator model from the recorded start",
-            Self::Model | Self::Kept => "really reserved",
+            Self::Model | Self::Kept => "measured",
         }
     }
 

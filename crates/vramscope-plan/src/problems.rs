@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::packing::Problem;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
-use vramscope_core::analysis::memory::gap::Arena;
+use vramscope_core::analysis::memory::gap::{Arena, gap};
 use vramscope_core::analysis::recording::{Device, Recording};
 use vramscope_core::analysis::time::history::{AllocationTable, NEVER};
 use vramscope_core::ids::AllocationId;
@@ -74,6 +74,8 @@ pub(super) struct Needs {
     pub(super) rounded_bytes: u64,
     /// Freed memory that waits for other streams.
     pub(super) waiting: Waiting,
+    /// Bytes of segments that were wholly free when the recording began.
+    pub(super) empty_at_start_bytes: u64,
 }
 
 /// Memory that the program had freed but that other streams could still be using.
@@ -146,6 +148,10 @@ pub(super) fn problems_of(device: Device<'_>) -> (Vec<ArenaProblem>, Needs) {
             arena.key,
         )
     });
+    let needs = Needs {
+        empty_at_start_bytes: gap(&device.state_at(0), None).empty_bytes,
+        ..needs
+    };
     (arenas, needs)
 }
 

@@ -49,7 +49,7 @@ impl Words<'_> {
             StepKind::Separation => (self.separation(), self.on_separation(change_bytes)),
             StepKind::Placement => self.placement(change_bytes),
             StepKind::Caching => self.caching(change_bytes),
-            StepKind::Before => before(change_bytes),
+            StepKind::Before => self.before(change_bytes),
             StepKind::Model => (
                 match change_bytes {
                     0 => "The model of the allocator reserves exactly what the file says was reserved.".to_owned(),
@@ -253,16 +253,10 @@ impl Words<'_> {
             }
             _ => " This is what a model of it needs, beginning empty, with this file's settings.",
         };
-        let config = AllocatorConfig::of(self.device.snapshot());
-        let advice = match config.expandable_segments {
-            _ if change_bytes <= 0 => "",
-            Some(true) => {
-                "Replaying under other settings of the allocator tells what they would do."
-            }
-            _ => {
-                "Replaying under other settings of the allocator tells what they would do, above all expandable_segments:True, which lets \
-                 segments grow instead of adding new ones."
-            }
+        let advice = if change_bytes > 0 {
+            "Replaying under other settings of the allocator tells what they would do."
+        } else {
+            ""
         };
         (format!("{how}{measured}"), advice.to_owned())
     }
@@ -282,25 +276,37 @@ impl Words<'_> {
         let advice = "Where free memory lies, and what keeps it from going back to CUDA: see Allocator on the page, or the command vramscope fragmentation.";
         (why.to_owned(), advice.to_owned())
     }
-}
 
-fn before(change_bytes: i64) -> (String, String) {
-    match change_bytes {
-        0 => (
-            "Nothing: the allocator began with no more than the recorded buffers need.".to_owned(),
-            String::new(),
-        ),
-        1.. => (
-            "When the recording began, the allocator held more than the buffers that were live then need: freed memory from before, which \
-             later requests fit only in part, and live buffers scattered among it."
-                .to_owned(),
-            "Recording from the start of the program would show where it comes from; torch.cuda.empty_cache() after setting up gives what is \
-             wholly free back."
-                .to_owned(),
-        ),
-        _ => (
-            "The recorded start is better packed than the model's own: it saves memory.".to_owned(),
-            String::new(),
-        ),
+    fn before(&self, change_bytes: i64) -> (String, String) {
+        let (why, advice) = match change_bytes {
+            0 => (
+                "Nothing: the allocator began with no more than the recorded buffers need.",
+                String::new(),
+            ),
+            1.. => (
+                "When the recording began, the allocator held more than the buffers that were live then need: freed memory from before, which \
+                 later requests fit only in part, and live buffers scattered among it.",
+                format!(
+                    "Recording from the start of the program would show where it comes from{}.",
+                    self.on_empty_segments()
+                ),
+            ),
+            _ => (
+                "The recorded start is better packed than the model's own: it saves memory.",
+                String::new(),
+            ),
+        };
+        (why.to_owned(), advice)
+    }
+
+    /// The end of a sentence on the segments that held nothing when the recording began; empty if all held something.
+    fn on_empty_segments(&self) -> String {
+        match self.needs.empty_at_start_bytes {
+            0 => String::new(),
+            bytes => format!(
+                "; torch.cuda.empty_cache() after setting up gives the {} back that are wholly free then",
+                Bytes(bytes)
+            ),
+        }
     }
 }

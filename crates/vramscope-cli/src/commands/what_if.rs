@@ -157,7 +157,7 @@ fn error_facts(part: &mut Part, baseline: &Baseline) {
     let percent = |share: f64| format!("{:+.2} %", share * 100.0).replace('-', "\u{2212}");
     part.fact(
         "reserved_bytes",
-        "really reserved",
+        "measured",
         Cell::Bytes(error.reserved_bytes),
     );
     part.fact_with(
