@@ -170,8 +170,8 @@ pub struct Bar {
 }
 
 impl Overview {
-    /// The reserved memory at the special moments, equal ones merged. Empty if the segments are unknown or
-    /// invented.
+    /// The reserved memory at the special moments, equal ones merged; without a trace, at the dump only. Empty if the
+    /// segments are unknown or invented.
     #[must_use]
     pub fn bars(&self) -> Vec<Bar> {
         let mut bars: Vec<Bar> = Vec::new();
@@ -179,7 +179,12 @@ impl Overview {
             return bars;
         }
         let split = |at: &GapAt| (at.gap.moment, at.gap.parts());
-        for at in &self.gaps {
+        let only_end = if self.has_trace {
+            0
+        } else {
+            self.gaps.len().saturating_sub(1)
+        };
+        for at in self.gaps.iter().skip(only_end) {
             // The split at a failed request is made for its own arena, so it may differ at the same moment.
             match bars.iter_mut().find(|bar| split(&bar.at) == split(at)) {
                 Some(bar) => bar.occasions.push(at.occasion),

@@ -31,8 +31,10 @@ pub(super) fn find(material: Material<'_>, grown: &[CallSiteId]) -> Option<Findi
     let first = table.born.partition_point(|&born| born <= from);
     let end = table.born.partition_point(|&born| born <= to);
     let site_of = material.device.site_of();
-    let kept = (first..end.max(first))
-        .filter(|&row| table.died[row] == NEVER && !grown.contains(&site_of[row]));
+    // What waits for other streams has been freed by the program, and is told of in a finding of its own.
+    let is_kept = |row: usize| table.died[row] == NEVER && table.free_requested[row] == NEVER;
+    let kept =
+        (first..end.max(first)).filter(|&row| is_kept(row) && !grown.contains(&site_of[row]));
     let bytes = saturating_sum(kept.clone().map(|row| table.bytes[row]));
     if !is_notable(bytes, SHARE_PERCENT, last.totals.after_bytes) {
         return None;

@@ -36,7 +36,8 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         counted(top.count, "allocation"),
         percent(bytes, history.active_bytes_at(moment))
     );
-    if at_end > 0 {
+    let is_over_time = has_trace(history);
+    if at_end > 0 && is_over_time {
         seen += &format!(" At the end, {} still wait.", Bytes(at_end));
     }
     let warns = is_share(bytes, WARNING_PERCENT, peak);
@@ -44,7 +45,11 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         kind: FindingKind::PendingFree,
         severity: if warns { Severity::Warning } else { Severity::Note },
         bytes,
-        title: format!("Up to {} freed, but waiting for other streams", Bytes(bytes)),
+        title: format!(
+            "{}{} freed, but waiting for other streams",
+            if is_over_time { "Up to " } else { "" },
+            Bytes(bytes)
+        ),
         seen,
         figures: Vec::new(),
         may_mean: "record_stream() (also inside of FSDP, DDP and data loaders) keeps a block until the other \
@@ -60,7 +65,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         evidence: vec![
             Evidence::state(moment),
             Evidence::moment("the curve there", EvidenceOf::LiveMemory, moment),
-            Evidence::new("all that ever waited", EvidenceOf::Allocations).with_filter(if has_trace(history) {
+            Evidence::new("all that ever waited", EvidenceOf::Allocations).with_filter(if is_over_time {
                 "pending>1ev"
             } else {
                 "pending"

@@ -104,6 +104,16 @@ fn a_healthy_run_has_no_findings() {
     assert_eq!(found.ooms, 0);
 }
 
+#[test]
+fn a_state_alone_is_split_once() {
+    let mut found = of_story(&healthy());
+    assert!(found.bars().len() > 1);
+    found.has_trace = false;
+    let bars = found.bars();
+    assert_eq!(bars.len(), 1);
+    assert_eq!(bars[0].at.occasion, Occasion::End);
+}
+
 /// Three training steps as stacks show them; `kept` of each is never freed.
 fn unnamed_steps(kept: &str) -> String {
     const FORWARD: &str = "torch/nn/modules/module.py:1:_call_impl > m.py:3:forward";
@@ -178,6 +188,13 @@ fn what_one_step_leaves_behind() {
     assert_eq!(kinds(&found), [FindingKind::NeverFreed]);
     let never = get(&found, FindingKind::NeverFreed);
     assert_eq!((never.bytes, never.severity), (64 << 20, Severity::Warning));
+}
+
+#[test]
+fn what_waits_for_another_stream_was_freed() {
+    let waits = "free b3\nalloc k 64MiB train.py:9:keep\nfree_requested k\n";
+    let found = of_story(&healthy().replacen("free b3\n", waits, 1));
+    assert!(!kinds(&found).contains(&FindingKind::NeverFreed));
 }
 
 #[test]

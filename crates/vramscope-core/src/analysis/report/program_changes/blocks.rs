@@ -197,9 +197,12 @@ fn most_frequent<'a>(spans: &[&'a [(StackId, u64)]]) -> Option<&'a [(StackId, u6
 /// The innermost Python frame outside of torch that all stacks share.
 fn common_frame(device: Device<'_>, stacks: &[StackId]) -> String {
     let snapshot = device.snapshot();
+    let file = |id: FrameId| snapshot.strings.get(snapshot.frames.get(id).filename);
     let mut common: Option<Vec<FrameId>> = None;
     for &stack in stacks {
-        let outermost_first = snapshot.stacks.frames(stack).rev();
+        // The interpreter calls one function in several ways, so only frames of Python are compared.
+        let frames = snapshot.stacks.frames(stack).rev();
+        let outermost_first = frames.filter(|&id| is_python_source(file(id)));
         common = Some(match common {
             None => outermost_first.collect(),
             Some(known) => {
@@ -213,12 +216,8 @@ fn common_frame(device: Device<'_>, stacks: &[StackId]) -> String {
     let classes = device.recording.classes();
     // A model may be an installed package, but torch's own code only calls the next module.
     let is_telling = |&&id: &&FrameId| {
-        let file = snapshot.strings.get(snapshot.frames.get(id).filename);
-        classes.get(id) != FrameClass::Runtime
-            && is_python_source(file)
-            && !["/torch/", "\\torch\\"]
-                .iter()
-                .any(|part| file.contains(part))
+        let is_torch = |part: &&str| file(id).contains(part);
+        classes.get(id) != FrameClass::Runtime && !["/torch/", "\\torch\\"].iter().any(is_torch)
     };
     let frame = common.iter().rev().find(is_telling);
     frame.map_or(String::new(), |&frame| {

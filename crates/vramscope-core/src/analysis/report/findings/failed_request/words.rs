@@ -112,7 +112,7 @@ impl FailedRequest {
             ("free on the device", Some(self.device_free_bytes)),
             ("held by others", self.others_bytes()),
             (held, Some(gap.reserved_bytes)),
-            ("requested", Some(gap.requested_bytes)),
+            ("requested, not freed", Some(gap.requested_bytes)),
             (
                 "waiting for other streams",
                 Some(gap.pending_bytes).filter(|&bytes| bytes > 0),
