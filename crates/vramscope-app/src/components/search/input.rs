@@ -53,6 +53,7 @@ pub(crate) fn SearchBox(props: &SearchBoxProps) -> Html {
     let draft = use_state(Draft::default);
     let write = use_writer(&draft, search);
     let error = use_memo(draft.text.clone(), |text| Filter::parse(text).err());
+    let wrong = (*error).as_ref().filter(|error| !error.is_unfinished);
     let found = use_found(session, device, search, &props.view);
     let next = use_next(session, device, search, &props.view);
     let completions = use_completions(session, device, &draft);
@@ -76,13 +77,13 @@ pub(crate) fn SearchBox(props: &SearchBoxProps) -> Html {
     let pinned = next.filter(|next| props.view.pinned() == Some(next.allocation));
     let shows_panel = draft.is_focused;
     html! {
-        <search class={classes!("search", error.is_some().then_some("wrong"))} {onfocusin} {onfocusout}>
+        <search class={classes!("search", wrong.is_some().then_some("wrong"))} {onfocusin} {onfocusout}>
             <div class="search-field">
-                { echo(&draft.text, (*error).as_ref()) }
+                { echo(&draft.text, wrong) }
                 <input id={BOX_ID} ref={node} type="text" value={draft.text.clone()} {oninput} {onkeydown}
                     placeholder="Search or filter  ( / )" autocomplete="off" spellcheck="false" autocapitalize="off"
                     role="combobox" aria-label="Search" aria-expanded={(!completions.candidates.is_empty()).to_string()}
-                    aria-controls="search-options" aria-invalid={error.is_some().to_string()}
+                    aria-controls="search-options" aria-invalid={wrong.is_some().to_string()}
                     aria-activedescendant={draft.chosen.map(|place| format!("search-option-{place}"))} />
                 if let Some(found) = found.as_ref().filter(|_| is_searching) {
                     <output class="search-found" title={search_box::found_title(found)}>
@@ -98,7 +99,7 @@ pub(crate) fn SearchBox(props: &SearchBoxProps) -> Html {
                     aria-expanded={draft.has_guide.to_string()} onclick={toggle_guide}><Glyph icon={Icon::Help} /></button>
             </div>
             if shows_panel {
-                <Panel error={(*error).as_ref().map(|error| AttrValue::from(error.message.clone()))}
+                <Panel error={(*error).as_ref().map(|error| AttrValue::from(error.message.clone()))} is_unfinished={wrong.is_none()}
                     notes={found.map(|found| found.notes).unwrap_or_default()}
                     candidates={completions.candidates.clone()} chosen={draft.chosen} has_guide={draft.has_guide}
                     on_candidate={take} {on_example} />

@@ -8,8 +8,9 @@ use super::guide::Guide;
 
 #[derive(Properties, PartialEq)]
 pub(super) struct PanelProps {
-    /// The error in the text.
+    /// The error in the text, or what is still missing at its end.
     pub(super) error: Option<AttrValue>,
+    pub(super) is_unfinished: bool,
     /// Why parts of the filter match nothing.
     pub(super) notes: Vec<String>,
     /// The completions.
@@ -63,7 +64,7 @@ pub(super) fn Panel(props: &PanelProps) -> Html {
     html! {
         <div class="search-panel">
             if let Some(error) = &props.error {
-                <p class="search-error" role="alert">{ error }</p>
+                <p class={if props.is_unfinished { "search-note" } else { "search-error" }} role={(!props.is_unfinished).then_some("alert")}>{ error }</p>
             }
             { for props.notes.iter().map(|note| html! { <p class="search-note">{ note }</p> }) }
             if !props.candidates.is_empty() {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Filter;
 use super::keys::{self, Key, KeyKind};
 use super::lexer::{Operator, TokenKind, Word as WrittenWord, tokens};
+use super::number;
 use super::pattern::Pattern;
 use super::term::{Term, TextField};
 use super::vocabulary::{Vocabulary, Word};
@@ -87,11 +88,38 @@ fn of_word(text: &str, word: &WrittenWord, vocabulary: &Vocabulary) -> Vec<Candi
             None => Vec::new(),
         },
         None => {
-            let mut candidates = all_keys(&word.value);
+            let mut candidates = sizes(&word.value);
+            candidates.extend(all_keys(&word.value));
             candidates.extend(anywhere(&word.value, vocabulary));
             candidates
         }
     }
+}
+
+/// Terms of sizes, for a size typed without a key: `100MiB`, `>1GiB`.
+fn sizes(part: &str) -> Vec<Candidate> {
+    let size = part.trim_start_matches(['<', '>', '=']);
+    let sign = &part[..part.len() - size.len()];
+    // A plain number may be anything.
+    let has_unit = size.ends_with(|c: char| c.is_ascii_alphabetic());
+    if number::bytes(size).is_err() || (sign.is_empty() && !has_unit) {
+        return Vec::new();
+    }
+    let signs: &[(&str, &str)] = &[
+        (">=", "at least so large"),
+        ("<", "smaller"),
+        ("=", "exactly so large"),
+        (">", "larger"),
+        ("<=", "at most so large"),
+    ];
+    let is_meant =
+        |&&(of, _): &&(&str, &str)| of == sign || (sign.is_empty() && ![">", "<="].contains(&of));
+    let term = |&(sign, help): &(&str, &str)| Candidate {
+        text: format!("size{sign}{size}"),
+        help: help.to_owned(),
+        kind: CandidateKind::Term,
+    };
+    signs.iter().filter(is_meant).map(term).collect()
 }
 
 /// Keys whose name begins with `beginning`, then keys with such an alias, then flags.

@@ -157,6 +157,8 @@ pub struct FilterError {
     pub span: Range<usize>,
     /// What is wrong, and what to write instead: sentences for the user.
     pub message: String,
+    /// Whether it may be only that the text is still being typed: a value is missing at its end.
+    pub is_unfinished: bool,
 }
 
 impl FilterError {
@@ -164,6 +166,7 @@ impl FilterError {
         Self {
             span,
             message: message.into(),
+            is_unfinished: false,
         }
     }
 }

@@ -204,7 +204,10 @@ fn term(text: &str, token: &Token, word: &Word) -> Parsed<Expression> {
             "Say what after this, such as {}: {}.",
             key.example, key.help
         );
-        return Err(FilterError::new(token.span.clone(), message));
+        return Err(FilterError {
+            is_unfinished: token.span.end == text.len() && !word.is_quoted,
+            ..FilterError::new(token.span.clone(), message)
+        });
     }
     let is_negated = *operator == Operator::NotEqual;
     let operator = if is_negated {

@@ -756,6 +756,10 @@ fn completions_offer_keys_then_what_the_file_has() {
         (&*span, &sizes[..2]),
         ("si", &["size>".to_owned(), "site:".to_owned()][..])
     );
+    let (span, sizes) = offered("100MiB");
+    assert_eq!((&*span, &*sizes[0]), ("100MiB", "size>=100MiB"));
+    assert_eq!(offered(">1GiB").1, ["size>1GiB"]);
+    assert_eq!(offered("<>1GiB").1, [""; 0]);
     let (_, live) = offered("live@");
     assert_eq!(&live[..2], ["live@peak", "live@end"]);
     assert!(!vocabulary.functions.is_empty());
