@@ -86,6 +86,18 @@ impl ColourMode {
         }
     }
 
+    /// The same for its segments, which have no roles: the code that asked for them, or sizes where none has a stack.
+    #[must_use]
+    pub fn usual_of_segments(device: Device<'_>) -> Self {
+        let (snapshot, history, segments) = (device.snapshot(), device.history, device.segments());
+        let has_stack = |piece| segments.stack(snapshot, history, piece).has_frames();
+        if (0..segments.len()).any(has_stack) {
+            Self::CallSite
+        } else {
+            Self::Size
+        }
+    }
+
     /// The word in a legend's title.
     #[must_use]
     pub fn word(self) -> &'static str {

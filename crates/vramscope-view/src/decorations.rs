@@ -19,7 +19,7 @@ use crate::reserved::{Curve, Envelope, Steps, curve, envelopes};
 use crate::viewport::Viewport;
 
 /// Names of an item's ranges are compared only if it has at most this many ranges.
-const COMPARED_NAMES: u32 = 64;
+const COMPARED_NAMES: u32 = 4_096;
 /// Longer names are cut, in characters.
 const LONGEST_NAME: usize = 300;
 
@@ -173,9 +173,15 @@ fn named_item(snapshot: &Snapshot, row: &[LaneRange], item: Item) -> Option<Name
     })
 }
 
-/// A short form of a name: of a JSON object, the texts, and the numbers with their keys.
+/// A short form of a name: of a JSON object, the texts, and the numbers with their keys; of torch's own ranges of
+/// optimizers, what is behind the `#`.
 fn label(name: &str) -> String {
     use serde_json::{Map, Value};
+    if let Some((_, optimizer)) =
+        (name.strip_prefix("Optimizer.")).and_then(|of| of.split_once('#'))
+    {
+        return optimizer.to_owned();
+    }
     // A longer object would not fit into a label anyway.
     let is_json = name.starts_with('{') && name.len() < 4_096;
     let object = is_json.then(|| serde_json::from_str::<Map<String, Value>>(name).ok());
@@ -226,5 +232,6 @@ mod tests {
         assert_eq!(label(r#"{"phase":"forward","step":3}"#), "forward · step 3");
         assert_eq!(label("{not json"), "{not json");
         assert_eq!(label("forward"), "forward");
+        assert_eq!(label("Optimizer.step#AdamW.step"), "AdamW.step");
     }
 }

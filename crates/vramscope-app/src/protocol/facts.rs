@@ -95,6 +95,8 @@ pub struct DeviceFacts {
     pub ooms: u64,
     /// What colours stand for until the user chooses.
     pub colour_by: ColourBy,
+    /// The same for segments.
+    pub segments_colour_by: ColourBy,
     /// Notes on this device, e.g. "recording began after 12 live allocations".
     pub notes: Vec<Note>,
 }

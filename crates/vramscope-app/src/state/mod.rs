@@ -224,12 +224,15 @@ impl State {
         Some(Places::of(facts, view, self.choices.range.of))
     }
 
-    /// What colours stand for: what the user chose, or else what tells most of the shown file. Segments have no roles.
+    /// What colours stand for: what the user chose, or else what tells most of the shown picture.
     #[must_use]
     pub fn colours(&self) -> ColourBy {
         let of_file = || {
             let facts = self.file()?.facts()?;
-            (self.view.picture() != Some(Picture::Segments)).then_some(facts.colour_by)
+            Some(match self.view.picture() {
+                Some(Picture::Segments) => facts.segments_colour_by,
+                _ => facts.colour_by,
+            })
         };
         self.colour_by.or_else(of_file).unwrap_or_default()
     }

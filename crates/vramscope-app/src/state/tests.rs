@@ -123,6 +123,7 @@ fn opened() -> Opened {
         packing_bytes: 0,
         ooms: 0,
         colour_by: ColourBy::CallSite,
+        segments_colour_by: ColourBy::Size,
         notes: vec![note("of the device")],
     };
     Opened {

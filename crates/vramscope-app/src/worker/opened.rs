@@ -72,6 +72,7 @@ fn device_facts(device: Device<'_>, notes: Vec<Note>) -> DeviceFacts {
         packing_bytes: 0,
         ooms: device.failed_requests().len() as u64,
         colour_by: ColourBy::usual(*device),
+        segments_colour_by: ColourBy::usual_of_segments(*device),
         notes,
     }
 }

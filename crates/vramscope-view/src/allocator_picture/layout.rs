@@ -76,7 +76,7 @@ pub fn heading_words(pool: &str, stream: &str, sums: &StateSums) -> (String, Str
         "segments"
     };
     let facts = format!(
-        "{} of {} active in {} {segments}; free {}, largest {}",
+        "{} of {} in use in {} {segments}; free {}, largest {}",
         Bytes(sums.active_bytes()),
         Bytes(sums.reserved_bytes),
         Count(sums.segments),

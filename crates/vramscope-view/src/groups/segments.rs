@@ -117,5 +117,14 @@ mod tests {
             let first = &groups.labels[groups.group_of[0] as usize];
             assert!(first.contains(label), "{mode:?}: {first}");
         }
+        assert_eq!(ColourMode::usual_of_segments(device), ColourMode::CallSite);
+    }
+
+    #[test]
+    fn segments_without_stacks_are_told_apart_by_size() {
+        let bytes = text::pickle("alloc a 4MiB\nalloc b 2KiB", Producer::Python(2, 15)).unwrap();
+        let recording = Recording::of(vramscope_core::decode(bytes.as_slice()).unwrap());
+        let device = recording.device(0).unwrap();
+        assert_eq!(ColourMode::usual_of_segments(device), ColourMode::Size);
     }
 }

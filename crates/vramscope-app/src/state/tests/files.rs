@@ -108,3 +108,11 @@ fn a_device_without_times_stays_with_events() {
     page.act(Action::Device(9));
     assert_eq!(page.file().device, 1);
 }
+
+#[test]
+fn segments_have_colours_of_their_own() {
+    let mut page = Page::with_file();
+    assert_eq!(page.0.colours(), ColourBy::CallSite);
+    page.act(Action::View(ViewKind::Segments));
+    assert_eq!(page.0.colours(), ColourBy::Size);
+}
