@@ -112,7 +112,7 @@ fn body(
     html! {
             <>
                 <Totals compared={compared.clone()} />
-                { phases(&compared, choices, choose) }
+                { phases(&compared, is_one_recording(before, after), choices, choose) }
     <Timelines compared={compared.clone()} titles={titles(before, after)} choices={choices.clone()} {theme} on_choose={choose.clone()} />
                 <PanelBar compared={compared.clone()} choices={choices.clone()} on_choose={choose.clone()} />
                 { panel }
@@ -120,15 +120,23 @@ fn body(
         }
 }
 
-/// A line that says that both sides are in different phases, with buttons for the peaks of the phases that both have.
+/// Whether both sides are moments of one recording.
+fn is_one_recording(before: &Side, after: &Side) -> bool {
+    (before.id, before.device) == (after.id, after.device)
+}
+
+/// A line that says that both sides are in different phases, with buttons for the peaks of the phases that both have:
+/// of one recording these are the same moments.
 fn phases(
     compared: &ComparedRef,
+    is_one: bool,
     choices: &CompareChoices,
     choose: &Callback<CompareChoices>,
 ) -> Option<Html> {
     let compared = compared.get()?;
     let figures = [&compared.before.figures, &compared.after.figures];
     let found = different_phases(["A", "B"], figures)?;
+    let same: &[_] = if is_one { &[] } else { &found.same };
     let button = |peaks: &[PhasePeak; 2]| {
         let [before, after] = peaks.map(|peak| display::bytes(peak.active_bytes));
         let (choices, peaks) = (choices.clone(), *peaks);
@@ -143,8 +151,8 @@ fn phases(
     Some(html! {
         <p class="different-phases">
             { &found.sentence }
-            if !found.same.is_empty() { { " Compare the peaks of one phase: " } }
-            { for found.same.iter().map(button) }
+            if !same.is_empty() { { " Compare the peaks of one phase: " } }
+            { for same.iter().map(button) }
         </p>
     })
 }
@@ -155,7 +163,7 @@ fn titles(before: &Side, after: &Side) -> Vec<AttrValue> {
         1 => side.short_name.clone(),
         _ => format!("{} · device {}", side.short_name, side.device),
     };
-    if (before.id, before.device) == (after.id, after.device) {
+    if is_one_recording(before, after) {
         return vec![name(before).into()];
     }
     let both = [("A", before), ("B", after)];

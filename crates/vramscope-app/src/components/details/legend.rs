@@ -57,5 +57,21 @@ pub(super) fn Legend(props: &LegendProps) -> Html {
         mode => mode.word(),
     };
     let title = format!("{}, by {by}", sentences::capital(&what));
-    html! { <LegendList {title} {is_of_segments} {legend} search={props.search.clone()} /> }
+    let is_map = of.picture == Picture::Map;
+    html! {
+        <>
+            <LegendList {title} {is_of_segments} {legend} search={props.search.clone()} />
+            if is_map { { free_ground() } }
+        </>
+    }
+}
+
+/// What lies between the allocations of the map.
+fn free_ground() -> Html {
+    html! {
+        <ul class="legend ground">
+            <li><span class="swatch free" aria-hidden="true" />{ "free, in a segment" }</li>
+            <li><span class="swatch" aria-hidden="true" />{ "no segment: not held from CUDA" }</li>
+        </ul>
+    }
 }

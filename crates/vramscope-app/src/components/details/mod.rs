@@ -60,6 +60,8 @@ pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
         };
     }
     let is_pinned = props.view.pin.is_some();
+    // The overview says itself what held the peak.
+    let has_legend = props.shown != ViewKind::Overview || props.places.chosen().is_some();
     let (title, content) = match &props.view.pin {
         Some(pin) => pinned(props, pin),
         None => unpinned(props),
@@ -81,7 +83,9 @@ pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
             </div>
             <div class="scroll">
                 { content }
-                <Legend session={props.session.clone()} look={props.look.clone()} places={props.places} search={props.search.clone()} />
+                if has_legend {
+                    <Legend session={props.session.clone()} look={props.look.clone()} places={props.places} search={props.search.clone()} />
+                }
             </div>
         </aside>
     }

@@ -47,7 +47,7 @@ pub(super) fn SegmentPanel(props: &SegmentPanelProps) -> Html {
     html! {
         <>
             <p class="size">{ display::bytes(details.bytes) }</p>
-            <p class="muted">{ format!("mapped {at}, {}", sentences::exact_bytes(details.bytes)) }</p>
+            <p class="muted">{ format!("{}, held {at}", sentences::exact_bytes(details.bytes)) }</p>
             <div class="row id">
                 <span class="mono">{ display::address(details.address) }</span>
                 <CopyButton text={display::address(details.address)} what="the address" />
