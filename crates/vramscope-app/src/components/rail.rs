@@ -34,7 +34,7 @@ pub(super) fn Rail(props: &RailProps) -> Html {
         let (icon, question) = (icon(view), view.question());
         let title = match number {
             0..9 => format!("{question} ({})", number + 1),
-            _ => question.to_owned(),
+            _ => format!("{question} (R)"),
         };
         html! {
             <button type="button" {title} aria-current={(view == props.view).then_some("page")}

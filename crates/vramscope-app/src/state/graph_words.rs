@@ -80,7 +80,11 @@ fn share(change: f64) -> String {
     }
 }
 
-/// Two sentences: on the order that PyTorch would choose, and on the best one found.
+/// How an order is chosen in a real run.
+const BY_ITSELF: &str =
+    "PyTorch decides by itself (torch._inductor.config.reorder_for_peak_memory, on by default)";
+
+/// Sentences on the order that PyTorch would choose, and on the best one found with what can be done about it.
 #[must_use]
 pub fn verdict(orders: &OrdersFacts) -> (String, String) {
     let find = |name| orders.orders.iter().find(|facts| facts.order == name);
@@ -95,7 +99,15 @@ pub fn verdict(orders: &OrdersFacts) -> (String, String) {
     let Some(best) = find(OrderName::Best) else {
         return (first, String::new());
     };
-    (first, better(orders, chosen, best))
+    let is_better = best.peak_bytes < chosen.peak_bytes;
+    let end = match (orders.is_searching, is_better) {
+        (true, _) => String::new(),
+        (false, true) => format!(
+            " {BY_ITSELF}; no setting takes another order, so this is what reordering could save at most."
+        ),
+        (false, false) => format!(" {BY_ITSELF}."),
+    };
+    (first, better(orders, chosen, best) + &end)
 }
 
 fn better(orders: &OrdersFacts, chosen: &OrderFacts, best: &OrderFacts) -> String {
@@ -244,7 +256,13 @@ mod tests {
             second,
             "A better order needs 3.00 KiB, 1.00 KiB (25.0 %) less; searching on…"
         );
-        let second = |best, is_proved| verdict(&orders(best, is_proved, false)).1;
+        // The end says how PyTorch chooses, and if a better order cannot be chosen.
+        let second = |best, is_proved| {
+            let all = verdict(&orders(best, is_proved, false)).1;
+            let (text, end) = all.split_once(" PyTorch decides by itself").unwrap();
+            assert_eq!(end.contains("no setting"), best < 4_096, "{all}");
+            text.to_owned()
+        };
         assert_eq!(
             second(3_072, true),
             "The best order needs 3.00 KiB, 1.00 KiB (25.0 %) less: no order needs less, that is proved."

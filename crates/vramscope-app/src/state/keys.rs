@@ -219,6 +219,7 @@ pub const HELP: &[(&str, &[HelpLine])] = &[
                 &["1", "…", "9"],
                 "the views, from the top of the rail but for the last",
             ),
+            (&["R"], "the last one: facts about the recording"),
             (&["?"], "this help"),
         ],
     ),
@@ -259,6 +260,7 @@ pub fn command(press: &Press, state: &State) -> Option<Command> {
             Axis::Events => Axis::Time,
             Axis::Time => Axis::Events,
         }),
+        "r" | "R" => Action::View(ViewKind::Facts),
         "i" | "I" => Action::Details(!state.details_open),
         "e" | "E" => Action::ChooseEvent(state.places()?.ends().1),
         "g" | "G" if state.view == ViewKind::Timeline => {

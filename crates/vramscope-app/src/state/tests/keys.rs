@@ -129,3 +129,13 @@ fn the_flame_graph_below_the_timeline_is_in_the_address() {
     assert!(!page.0.is_split(), "other views have no flame graph below");
     assert_eq!(page.key("g"), None);
 }
+
+#[test]
+fn every_view_has_a_key() {
+    let mut page = Page::with_file();
+    let keys = (1..10).map(|number| number.to_string());
+    for (key, view) in keys.chain(["r".to_owned()]).zip(ViewKind::ALL) {
+        page.key(&key);
+        assert_eq!(page.0.view, view, "{key}");
+    }
+}
