@@ -56,6 +56,14 @@ pub enum ColourMode {
     /// The code that allocated it.
     #[default]
     CallSite,
+    /// The function of that code.
+    Function,
+    /// The file of that code.
+    File,
+    /// The Python module or C++ namespace of that code.
+    Module,
+    /// The innermost annotated range around its allocation.
+    Annotation,
     /// The operator that made it.
     Operator,
     /// Its size.
@@ -103,6 +111,10 @@ impl ColourMode {
     pub fn word(self) -> &'static str {
         match self {
             Self::CallSite => "call site",
+            Self::Function => "function",
+            Self::File => "file",
+            Self::Module => "module",
+            Self::Annotation => "annotation",
             Self::Operator => "operator",
             Self::Size => "size",
             Self::Stream => "stream",
@@ -110,6 +122,18 @@ impl ColourMode {
             Self::Category => "category",
             Self::Role => "role (inferred)",
             Self::Age => "age",
+        }
+    }
+
+    /// The same for segments, of which some modes tell something else; see [`Groups::of_segments`].
+    ///
+    /// [`Groups::of_segments`]: crate::groups::Groups::of_segments
+    #[must_use]
+    pub fn word_of_segments(self) -> &'static str {
+        match self {
+            Self::Category | Self::Role => "size of requests",
+            Self::Function | Self::File | Self::Module | Self::Annotation => "call site",
+            _ => self.word(),
         }
     }
 }

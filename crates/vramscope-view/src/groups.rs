@@ -109,6 +109,10 @@ impl Groups {
                 let leaders = Leaders::of(history, of.iter().map(|operator| operator.0), &hashes);
                 Self::by_operator(theme, &leaders, operators, of)
             }
+            ColourMode::Function => Self::by_name(theme, device, GroupBy::Function),
+            ColourMode::File => Self::by_name(theme, device, GroupBy::File),
+            ColourMode::Module => Self::by_name(theme, device, GroupBy::Module),
+            ColourMode::Annotation => Self::by_name(theme, device, GroupBy::Annotation),
             ColourMode::Size => Self::by_size(theme, &history.allocations.bytes),
             ColourMode::Age => Self::by_birth(theme, history, &history.allocations.born),
             ColourMode::Stream => column(GroupBy::Stream),
@@ -118,7 +122,8 @@ impl Groups {
         }
     }
 
-    /// The filter that finds exactly the allocations of a group; `None` for groups of segments.
+    /// The filter that finds exactly the allocations of a group; `None` for groups of segments, and for names that no
+    /// filter tells exactly.
     #[must_use]
     pub fn filter(&self, group: u32) -> Option<Filter> {
         let place = group as usize;
@@ -146,6 +151,25 @@ impl Groups {
             by: By::Column(column.filters),
             ..Self::by_number(theme, column.labels, column.of, hue)
         }
+    }
+
+    /// Groups by a column of names, of which the largest have the distinct colours. There are no filters for them.
+    fn by_name(theme: &Theme, device: Device<'_>, by: GroupBy) -> Self {
+        let column = GroupColumn::of(device, by, 1);
+        let unknown = &device.call_sites().get(CallSiteId::NONE).label;
+        let unknown = column.labels.iter().position(|label| label == unknown);
+        // Row 0 is for what has no name, so the others come one later.
+        let row = |group: u32| match unknown {
+            Some(unknown) if unknown == group as usize => 0,
+            _ => group + 1,
+        };
+        let row_of: Vec<u32> = column.of.into_iter().map(row).collect();
+        let labels = std::iter::once(NOT_RECORDED.to_owned()).chain(column.labels);
+        let labels: Vec<String> = labels.collect();
+        let hashes: Vec<u64> = labels.iter().map(|label| stable_hash(label)).collect();
+        let leaders = Leaders::of(device.history, row_of.iter().copied(), &hashes);
+        let rows = row_of.iter().copied();
+        Self::by_label(theme, &leaders, By::Column(Vec::new()), labels, rows)
     }
 
     /// Groups with a label each, coloured by it. Row 0 is for allocations without one.
@@ -359,6 +383,32 @@ mod tests {
             assert_eq!(sum, bytes.iter().sum::<u64>(), "{mode:?}");
             assert!(totals.is_sorted_by_key(|total| std::cmp::Reverse(total.bytes)));
         }
+    }
+
+    #[test]
+    fn code_and_ranges_are_groups_by_name() {
+        let written = "alloc z 1MiB\nbegin \"step 1\"\nwait 10us\nalloc a 4MiB main.py:10:train\nalloc b 2KiB main.py:20:train\n\
+                       alloc c 1MiB data.py:3:load\nwait 10us\nend \"step 1\"\nwait 10us\nalloc d 8";
+        let bytes = text::pickle(written, Producer::Python(2, 15)).unwrap();
+        let recording = Recording::of(vramscope_core::decode(bytes.as_slice()).unwrap());
+        let labels = |mode| {
+            let groups = groups_of(mode, recording.device(0).unwrap());
+            let label = |group: &u32| groups.labels[*group as usize].clone();
+            let labels: Vec<String> = groups.group_of.iter().map(label).collect();
+            labels.join(", ")
+        };
+        let none = NOT_RECORDED;
+        let (function, file) = (labels(ColourMode::Function), labels(ColourMode::File));
+        assert_eq!(
+            function,
+            format!("{none}, main.py train, main.py train, data.py load, {none}")
+        );
+        assert_eq!(file, format!("{none}, main.py, main.py, data.py, {none}"));
+        let around = labels(ColourMode::Annotation);
+        assert!(
+            around.contains(", step 1, step 1, step 1, outside"),
+            "{around}"
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@ use vramscope_core::model::SegmentKind;
 
 impl Groups {
     /// Groups the parts of a device's segments by `mode`. Segments have no category and no role, so
-    /// those modes tell segments for small requests from those for large requests. `leaders` are those of the
+    /// those modes tell segments for small requests from those for large requests; all code is told by call sites. `leaders` are those of the
     /// recording's call sites.
     #[must_use]
     pub fn of_segments(
@@ -24,7 +24,11 @@ impl Groups {
         let (segments, sites) = (device.segments(), device.call_sites());
         let pieces = 0..segments.len();
         let groups = match mode {
-            ColourMode::CallSite => {
+            ColourMode::CallSite
+            | ColourMode::Function
+            | ColourMode::File
+            | ColourMode::Module
+            | ColourMode::Annotation => {
                 let site = |piece| sites.of_stack(segments.stack(snapshot, history, piece));
                 let sites_of: Vec<CallSiteId> = pieces.map(site).collect();
                 Self::by_site(theme, leaders, sites, &sites_of)

@@ -6,7 +6,7 @@ use yew::prelude::*;
 use crate::components::hooks::use_answer;
 use crate::components::legend::LegendList;
 use crate::engine::Session;
-use crate::protocol::{ColourBy, LegendOf, Look, Picture};
+use crate::protocol::{LegendOf, Look, Picture};
 use crate::state::selected::Places;
 use crate::state::sentences;
 
@@ -52,9 +52,10 @@ pub(super) fn Legend(props: &LegendProps) -> Html {
         (true, Some(selection)) => places.words_of_segments(selection),
         (false, selection) => places.words(selection.unwrap_or(Selection::LiveAt(places.peak))),
     };
-    let by = match of.colour_by {
-        ColourBy::Category | ColourBy::Role if is_of_segments => "size of requests",
-        mode => mode.word(),
+    let by = if is_of_segments {
+        of.colour_by.word_of_segments()
+    } else {
+        of.colour_by.word()
     };
     let title = format!("{}, by {by}", sentences::capital(&what));
     let is_map = of.picture == Picture::Map;

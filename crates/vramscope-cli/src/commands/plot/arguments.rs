@@ -73,6 +73,14 @@ impl Surroundings {
 pub(super) enum Colour {
     /// The call site
     Site,
+    /// The call site's function
+    Function,
+    /// The call site's file
+    File,
+    /// The call site's Python module or C++ namespace
+    Module,
+    /// The innermost annotated range around its allocation
+    Annotation,
     /// The operator or autograd node that made it
     Operator,
     /// The size
@@ -93,6 +101,10 @@ impl Colour {
     pub(super) fn mode(self) -> ColourMode {
         match self {
             Self::Site => ColourMode::CallSite,
+            Self::Function => ColourMode::Function,
+            Self::File => ColourMode::File,
+            Self::Module => ColourMode::Module,
+            Self::Annotation => ColourMode::Annotation,
             Self::Operator => ColourMode::Operator,
             Self::Size => ColourMode::Size,
             Self::Stream => ColourMode::Stream,

@@ -219,10 +219,7 @@ impl Drawing<'_> {
             segments.born[piece] <= peak && peak < segments.died[piece]
         };
         let held = (0..segments.len() as u32).filter(is_held);
-        let by = match mode {
-            ColourMode::Category | ColourMode::Role => "size of requests",
-            _ => mode.word(),
-        };
+        let by = mode.word_of_segments();
         let peak_bytes = bands.total_bytes.get(peak as usize).copied().unwrap_or(0);
         let words = Words {
             subtitle: format!(
