@@ -13,6 +13,7 @@ use crate::protocol::views::segments::{MapLanesOf, SegmentOf};
 use crate::protocol::{
     Axis, DeviceFacts, DrawRequest, Hit, HitOf, HitOn, Look, OutlineOf, Picture, Thing, Viewport,
 };
+use vramscope_core::analysis::search::filter::Filter;
 
 const SIZE_PX: (u32, u32) = (200, 120);
 
@@ -156,6 +157,7 @@ fn check_segment(document: &Document, painter: &mut Painter, hit: &Hit, piece: u
     let Some(details) = ask(question, document, painter) else {
         panic!("{path:?}")
     };
+    assert!(Filter::parse(&details.filter).is_ok(), "{}", details.filter);
     let row = piece as usize;
     let is_mapped = segments.born[row] <= moment && moment < segments.died[row];
     assert!(

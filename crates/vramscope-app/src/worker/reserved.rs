@@ -5,6 +5,7 @@ use std::ops::Range;
 use vramscope_core::analysis::memory::segment_contents::SegmentContents;
 use vramscope_core::analysis::memory::segment_history::{SegmentHistory, SegmentLife};
 use vramscope_core::analysis::report::details::{EventMark, Life, frame_details};
+use vramscope_core::analysis::search::filter::rows;
 use vramscope_core::analysis::time::history::NEVER;
 use vramscope_core::analysis::time::lifetime::Lifetime;
 use vramscope_core::ids::EventId;
@@ -83,6 +84,7 @@ pub(super) fn details(
     Some(SegmentDetails {
         address: segment.address,
         bytes: mapped_bytes(segments, segment, moment),
+        filter: rows::of_addresses(segment.address, segment.extent_bytes).to_string(),
         is_expandable: segment.is_expandable,
         life: life(device, segment.born, segment.died),
         properties: properties(document, device, row, moment),

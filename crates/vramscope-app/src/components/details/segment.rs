@@ -8,7 +8,7 @@ use crate::components::copy_button::CopyButton;
 use crate::components::hooks::use_answer;
 use crate::engine::Session;
 use crate::protocol::views::segments::{SegmentDetails, SegmentOf};
-use crate::state::{Action, Navigation, sentences};
+use crate::state::{Action, Navigation, ViewKind, sentences};
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::display;
 
@@ -44,6 +44,11 @@ pub(super) fn SegmentPanel(props: &SegmentPanelProps) -> Html {
         Some(moment) => sentences::at_moment(moment),
         None => "at the end".to_owned(),
     };
+    let (dispatch, filter) = (commands.dispatch.clone(), details.filter.clone());
+    let in_table = Callback::from(move |_: MouseEvent| {
+        dispatch.emit(Action::Search(filter.clone()));
+        dispatch.emit(Action::View(ViewKind::Table));
+    });
     html! {
         <>
             <p class="size">{ display::bytes(details.bytes) }</p>
@@ -52,12 +57,15 @@ pub(super) fn SegmentPanel(props: &SegmentPanelProps) -> Html {
                 <span class="mono">{ display::address(details.address) }</span>
                 <CopyButton text={display::address(details.address)} what="the address" />
             </div>
-            if props.can_be_fitted {
-                <div class="row tools">
+            <div class="row tools">
+                if props.can_be_fitted {
                     <button type="button" class="outlined" title="Fit the view to it (F, or double click)"
                         onclick={commands.on(Action::Navigate(Navigation::FitPinned))}>{ "Fit" }</button>
-                </div>
-            }
+                }
+                <button type="button" class="outlined" title="The table of what was ever allocated at its addresses" onclick={in_table}>{ "Allocations" }</button>
+                <button type="button" class="outlined" title="All segments and blocks at the cursor"
+                    onclick={commands.on(Action::View(ViewKind::Allocator))}>{ "Allocator" }</button>
+            </div>
             { rows(details) }
             if let Some(stack) = &details.stack {
                 <Stack title="The allocator asked CUDA for it in" frames={stack.clone()} />

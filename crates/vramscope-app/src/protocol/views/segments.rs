@@ -37,6 +37,8 @@ pub struct SegmentDetails {
     pub address: u64,
     /// Bytes mapped at the moment.
     pub bytes: u64,
+    /// The text of the filter that finds what was ever allocated at its addresses.
+    pub filter: String,
     /// Whether it is an expandable segment.
     pub is_expandable: bool,
     /// From the mapping of its first piece to the unmapping of its last.

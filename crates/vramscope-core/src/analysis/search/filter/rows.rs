@@ -1,10 +1,10 @@
 //! Filters that select the allocations of a row in a legend, flame graph or table. They are built from the
 //! row's ids and values, never by parsing its label.
 
-use super::Filter;
 use super::keys::Flag;
 use super::pattern::Pattern;
 use super::term::{BytesField, Expression, PoolMatch, Term, Test, TextField, When, WhenField};
+use super::{AddressMatch, Filter};
 use crate::Snapshot;
 use crate::analysis::code::call_sites::{short_function, short_path};
 use crate::analysis::code::frame_groups::names::{namespaces, python_module, python_package};
@@ -51,6 +51,13 @@ pub fn without_stream(count: usize) -> Filter {
 #[must_use]
 pub fn of_pool(pool: PoolId) -> Filter {
     Expression::Term(Term::Pool(PoolMatch::of(pool))).into()
+}
+
+/// Selects the allocations in `bytes` bytes from an address.
+#[must_use]
+pub fn of_addresses(from: u64, bytes: u64) -> Filter {
+    let to = from.saturating_add(bytes.saturating_sub(1));
+    Expression::Term(Term::Address(AddressMatch::Between { from, to })).into()
 }
 
 /// Selects the allocations whose memory pool is unknown.
@@ -309,6 +316,7 @@ mod tests {
             (of_size(1 << 30, None), "size>=1GiB"),
             (of_size(1 << 20, Some(64 << 20)), "size>=1MiB size<64MiB"),
             (of_size(0, Some(64 << 10)), "size<64KiB"),
+            (of_addresses(0x7f00, 512), "addr:0x7f00..0x80ff"),
             (born_before(), "before"),
             (born_in(1201, 2400), "born:1201ev..2400ev"),
         ] {
