@@ -70,7 +70,7 @@ pub fn App(props: &AppProps) -> Html {
                 <TopBar state={state.clone()} />
                 <AllStrip state={state.clone()} {theme} />
                 { main }
-                <StatusBar tab={state.tab().cloned()} search={state.search.clone()} box_mode={state.box_mode} ruler_mode={state.ruler_mode} />
+                <StatusBar tab={state.tab().cloned()} search={state.search.clone()} box_mode={state.box_mode} ruler_mode={state.ruler_mode} wanted={state.wanted.clone()} />
             </div>
             <input type="file" multiple=true class="unseen" tabindex="-1" aria-hidden="true" ref={picker} onchange={on_pick} />
             if state.help_open { <Help /> }

@@ -7,7 +7,7 @@ use yew::prelude::*;
 use super::commands::{Commands, use_commands};
 use super::search::FoundStatus;
 use crate::state::{
-    Action, OpenFile, OpenGraphs, Phase, Search, Tab, ViewKind, graph_words, sentences,
+    Action, OpenFile, OpenGraphs, Permalink, Phase, Search, Tab, ViewKind, graph_words, sentences,
 };
 use vramscope_view::display;
 
@@ -17,6 +17,8 @@ pub(super) struct StatusBarProps {
     pub(super) search: Search,
     pub(super) box_mode: bool,
     pub(super) ruler_mode: bool,
+    /// The link whose file is not open yet, if there is one.
+    pub(super) wanted: Option<Rc<Permalink>>,
 }
 
 /// The bar at the bottom.
@@ -24,6 +26,8 @@ pub(super) struct StatusBarProps {
 pub(super) fn StatusBar(props: &StatusBarProps) -> Html {
     let commands = use_commands();
     let news = props.tab.as_ref().map_or("", |tab| news(tab));
+    let linked = props.wanted.as_ref().and_then(|link| link.file.as_ref());
+    let linked = linked.filter(|_| props.tab.as_ref().is_some_and(|tab| tab.ready().is_some()));
     html! {
         <footer class="statusbar">
             { props.tab.as_ref().and_then(|tab| place(tab)) }
@@ -32,6 +36,9 @@ pub(super) fn StatusBar(props: &StatusBarProps) -> Html {
             if props.box_mode { <span class="hint">{ "Drag a box to zoom to it · Escape cancels" }</span> }
             if props.ruler_mode { <span class="hint">{ "Drag to measure · M or Escape ends" }</span> }
             <span class="grow" />
+            if let Some(file) = linked {
+                <span class="muted" title={sentences::wanted(&file.name, file.bytes)}>{ format!("This is not the file of the link, {}", file.name) }</span>
+            }
             { props.tab.as_ref().and_then(|tab| tab.ready()).and_then(|file| notes(file, &commands)) }
             if props.tab.is_none() { <span class="muted">{ "Nothing leaves this page" }</span> }
             <span class="unseen" role="status" aria-live="polite">{ news }</span>

@@ -189,3 +189,14 @@ fn an_address_that_fits_no_file_is_cut_to_what_there_is() {
     assert_eq!(page.view().cursor_moment(), Some(999));
     assert_eq!(page.view().pinned(), None);
 }
+
+#[test]
+fn a_link_waits_for_its_own_file() {
+    let mut link = permalink(&Page::with_file().0).unwrap();
+    link.file.as_mut().unwrap().name = "other.pickle".to_owned();
+    let mut page = Page(Rc::new(State::default()));
+    page.act(Action::Restore(Box::new(link)));
+    page.open(1, "a.pickle");
+    page.reply(1, Reply::Opened(Box::new(opened())));
+    assert!(page.0.wanted.is_some());
+}
