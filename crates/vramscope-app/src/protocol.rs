@@ -71,6 +71,8 @@ pub enum Request {
         request: RequestId,
         /// The asker.
         slot: Slot,
+        /// The memory pools that it is asked of, as a search; `None` for all.
+        within: Option<String>,
         question: Box<Question>,
     },
 }

@@ -100,8 +100,12 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         };
     };
     let places = state.places().unwrap_or_default();
+    let within_pool = session.within(state.search.pool().as_deref());
     let given = ViewProps {
-        session: session.clone(),
+        session: match state.view.keeps_all() {
+            true => within_pool.clone(),
+            false => session.clone(),
+        },
         id: props.id,
         file: file.clone(),
         look: look.clone(),
@@ -136,7 +140,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
             <main class="workspace">
                 <Rail view={state.view} />
                 { center }
-                <DetailsPanel session={session.clone()} {look} facts={facts.clone()} view={view.clone()} {places}
+                <DetailsPanel session={session.clone()} {within_pool} {look} facts={facts.clone()} view={view.clone()} {places}
                     shown={state.view} lanes={state.lanes()} replay={state.choices.what_if.settings.text()} compare={state.choices.compare.clone()}
                     search={state.search.text.clone()}
                     is_open={state.details_open} width_px={state.details_width_px} />

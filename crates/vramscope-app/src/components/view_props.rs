@@ -12,7 +12,7 @@ use crate::state::{Choices, DeviceView, OpenFile, Search, Tab, ViewKind, sentenc
 /// The properties of every view of a device.
 #[derive(Clone, Properties, PartialEq)]
 pub(super) struct ViewProps {
-    /// The file's session.
+    /// The file's session; narrowed to the chosen memory pool for views that do not follow the search.
     pub(super) session: Session,
     /// The number of its tab.
     pub(super) id: SessionId,
@@ -37,7 +37,7 @@ pub(super) struct ViewProps {
 }
 
 impl ViewProps {
-    /// A line that says that the figures of `view` are of everything although something is searched for.
+    /// A line that says what the figures of `view` are of, although something is searched for.
     pub(super) fn scope_note(&self, view: ViewKind) -> Html {
         let text = sentences::unnarrowed(view, &self.search);
         html! { { for text.map(|text| html! { <p class="note-line">{ text }</p> }) } }

@@ -20,11 +20,13 @@ pub struct SessionId(pub u32);
 /// A callback for the answer to a question and its attachment.
 type TakeAnswer = Box<dyn FnOnce(Option<Answer>, JsValue)>;
 
-/// One open file. Cheap to clone; equal if the same. Its worker ends with [`Session::close`] or with the
-/// last clone.
+/// One open file, or some of its memory pools. Cheap to clone; equal if the same. Its worker ends with
+/// [`Session::close`] or with the last clone.
 #[derive(Clone)]
 pub struct Session {
     inner: Rc<Inner>,
+    /// The pools that questions are about, as a search; `None` for all.
+    within: Option<Rc<str>>,
 }
 
 struct Inner {
@@ -47,7 +49,7 @@ struct Inner {
 
 impl PartialEq for Session {
     fn eq(&self, other: &Self) -> bool {
-        Rc::ptr_eq(&self.inner, &other.inner)
+        Rc::ptr_eq(&self.inner, &other.inner) && self.within == other.within
     }
 }
 
@@ -73,6 +75,17 @@ impl Session {
         };
         Self {
             inner: Rc::new(inner),
+            within: None,
+        }
+    }
+
+    /// The same file, with all questions about these memory pools only, given as a search. Allocations and segments
+    /// are numbered as in the whole file.
+    #[must_use]
+    pub fn within(&self, pools: Option<&str>) -> Self {
+        Self {
+            inner: self.inner.clone(),
+            within: pools.map(Rc::from),
         }
     }
 
@@ -176,6 +189,7 @@ impl Session {
         self.send(&Request::Ask {
             request,
             slot,
+            within: self.within.as_deref().map(str::to_owned),
             question: Box::new(question.into()),
         });
     }

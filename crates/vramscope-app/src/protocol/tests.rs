@@ -24,6 +24,7 @@ fn hit_at(viewport: Viewport) -> Request {
     Request::Ask {
         request: 9,
         slot: 3,
+        within: Some("pool:0,2".to_owned()),
         question: Box::new(question.into()),
     }
 }

@@ -30,17 +30,27 @@ pub fn allocations(count: u64, bytes: u64) -> String {
     )
 }
 
-/// What a view that does not follow the search says while there is one; `None` for other views.
+/// What a view that follows no search but for a memory pool says while there is one; `None` for other views.
 #[must_use]
-pub fn unnarrowed(view: ViewKind, search: &Search) -> Option<&'static str> {
-    let is_concerned = search.is_on() && view.keeps_all();
-    is_concerned.then(|| {
-        if search.pool().is_some() {
-            "These figures are of all memory pools: the search does not narrow this view."
-        } else {
-            "These figures are of all allocations: the search does not narrow this view."
-        }
-    })
+pub fn unnarrowed(view: ViewKind, search: &Search) -> Option<String> {
+    if !search.is_on() || !view.keeps_all() {
+        return None;
+    }
+    let Some(pool) = search.pool() else {
+        let all = "These figures are of all allocations: the search does not narrow this view.";
+        return Some(all.to_owned());
+    };
+    let failures = match view {
+        ViewKind::Overview => " Why requests failed is told for all pools.",
+        _ => "",
+    };
+    let rest = match search.in_pool(None).is_empty() {
+        true => "",
+        false => " The rest of the search does not narrow this view.",
+    };
+    Some(format!(
+        "These figures are of {pool} alone.{failures}{rest}"
+    ))
 }
 
 /// The name of an allocation without a stack, or with a frame without a name.

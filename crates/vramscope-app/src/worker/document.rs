@@ -8,7 +8,7 @@ use vramscope_core::Snapshot;
 use vramscope_core::analysis::recording::{self, Recording};
 use vramscope_core::bitset::BitSet;
 use vramscope_core::ids::AllocationId;
-use vramscope_core::model::DeviceIndex;
+use vramscope_core::model::{DeviceIndex, PoolId};
 use vramscope_view::colour::Leaders;
 use vramscope_view::map::{self, MemoryMap, PackedMap};
 use vramscope_view::raster::{Bands, TimelineIndex};
@@ -77,6 +77,14 @@ impl Document {
             leaders: OnceCell::new(),
             filters: Filters::default(),
             flame: RefCell::default(),
+        }
+    }
+
+    /// The same devices narrowed to some memory pools, in the same colours.
+    pub(super) fn within_pools(&self, is_meant: impl Fn(PoolId) -> bool) -> Self {
+        Self {
+            leaders: self.leaders().clone().into(),
+            ..Self::of(self.recording.within_pools(is_meant))
         }
     }
 

@@ -19,6 +19,7 @@ mod filter;
 mod flame_trees;
 mod gate;
 mod graphs;
+mod narrowed;
 mod open;
 mod opened;
 mod pace;
@@ -51,6 +52,7 @@ use crate::protocol::{
 use document::Document;
 use gate::Gate;
 use graphs::Graphs;
+use narrowed::Narrowed;
 use painter::Painter;
 use port::Port;
 use queue::Queue;
@@ -66,6 +68,8 @@ struct Worker {
     painter: Painter,
     bitmaps: bitmap::Bitmaps,
     views: views::Caches,
+    /// The memory pools that were asked about last.
+    narrowed: Option<Narrowed>,
     /// Work done ahead of questions.
     preparation: prepare::Preparation,
     /// The rest of [`Request::WarmUp`].
@@ -144,9 +148,10 @@ fn work(worker: &Rc<RefCell<Worker>>, port: &Rc<Port>, ticks: &port::Ticks) {
         Request::Ask {
             request,
             slot,
+            within,
             question,
         } => {
-            let (answer, attachment) = worker.borrow_mut().answer(&question);
+            let (answer, attachment) = worker.borrow_mut().answer(within.as_deref(), &question);
             let reply = Reply::Answer {
                 request,
                 slot,
@@ -187,15 +192,17 @@ impl Worker {
     }
 
     /// The answer to a question, and its attachment or `NULL`.
-    fn answer(&mut self, question: &Question) -> (Option<Answer>, JsValue) {
+    fn answer(&mut self, within: Option<&str>, question: &Question) -> (Option<Answer>, JsValue) {
         let answered = match (&mut self.file, question) {
-            (_, Question::Draw(draw)) => return self.drawn(draw),
+            (_, Question::Draw(draw)) => return self.drawn(within, draw),
             (Some(File::Graphs(graphs)), Question::Graph(question)) => {
                 views::with_extra(question, graphs.answer(question))
             }
-            (Some(File::Snapshot(document)), question) => {
-                views::answer(question, document, &mut self.painter, &mut self.views)
-            }
+            (Some(File::Snapshot(document)), question) => match within {
+                None => views::answer(question, document, &mut self.painter, &mut self.views),
+                Some(pools) => Narrowed::of(document, pools, &mut self.narrowed)
+                    .and_then(|narrowed| narrowed.answer(question)),
+            },
             _ => None,
         };
         let Some((answer, extra)) = answered else {
@@ -223,8 +230,8 @@ impl Worker {
     }
 
     /// The answer to a request for a picture, with its bitmap. The pixels are not copied.
-    fn drawn(&mut self, draw: &DrawRequest) -> (Option<Answer>, JsValue) {
-        match self.draw(draw) {
+    fn drawn(&mut self, within: Option<&str>, draw: &DrawRequest) -> (Option<Answer>, JsValue) {
+        match self.draw(within, draw) {
             Ok((frame, bitmap)) => (Some(DrawRequest::wrap(frame)), bitmap.into()),
             Err(error) => {
                 port::log_error(&error);
@@ -233,16 +240,28 @@ impl Worker {
         }
     }
 
-    fn draw(&mut self, draw: &DrawRequest) -> Result<(DrawnFrame, ImageBitmap), String> {
+    fn draw(
+        &mut self,
+        within: Option<&str>,
+        draw: &DrawRequest,
+    ) -> Result<(DrawnFrame, ImageBitmap), String> {
         let file = self.file.as_ref();
         let document = file.and_then(File::snapshot).ok_or("no file to draw")?;
         let start_ms = clock::now_ms();
+        let (document, painter) = match within {
+            None => (document, &mut self.painter),
+            Some(pools) => {
+                let narrowed = Narrowed::of(document, pools, &mut self.narrowed);
+                let narrowed = narrowed.ok_or("no such pool")?;
+                (&narrowed.document, &mut narrowed.painter)
+            }
+        };
         let device = document.device(draw.look.device).ok_or("no such device")?;
         let (events, allocations) = (
             device.history.event_count,
             device.history.allocations.len() as u32,
         );
-        let frame = self.painter.draw(document, draw).ok_or("no such device")?;
+        let frame = painter.draw(document, draw).ok_or("no such device")?;
         let bitmap = self.bitmaps.bitmap(frame);
         let bitmap = bitmap.map_err(|error| crate::browser::error_text(&error))?;
         let draw_ms = clock::now_ms() - start_ms;

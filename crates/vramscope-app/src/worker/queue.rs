@@ -63,6 +63,7 @@ mod tests {
         Request::Ask {
             request: 1,
             slot,
+            within: None,
             question: Box::new(question.into()),
         }
     }

@@ -61,7 +61,7 @@ pub(super) fn CompareView(props: &ViewProps) -> Html {
     use_painted("compare", answer.clone());
     let picker = |which: Which, side: &Option<Side>| {
         html! {
-            <SidePicker {which} choices={choices.clone()} side={side.clone()} tabs={props.tabs.clone()} current={props.id}
+            <SidePicker {which} choices={choices.clone()} side={side.clone()} tabs={props.tabs.clone()} current={props.id} pool={props.search.pool()}
                 on_choose={choose.clone()} />
         }
     };
@@ -197,7 +197,11 @@ fn use_comparison(
     sides: &[Option<Side>; 2],
 ) -> Option<(Session, Answered<Question>)> {
     let commands = use_commands();
-    let sessions = (sides.each_ref()).map(|side| commands.session.emit(side.as_ref()?.id));
+    let pool = props.search.pool();
+    let sessions = (sides.each_ref()).map(|side| {
+        let session = commands.session.emit(side.as_ref()?.id)?;
+        Some(session.within(pool.as_deref()))
+    });
     let both = sides[0].as_ref().zip(sides[1].as_ref());
     let host_id = both.map(|(before, after)| host(before, after, props.id));
     let host_place = usize::from(both.is_some_and(|(before, _)| Some(before.id) != host_id));

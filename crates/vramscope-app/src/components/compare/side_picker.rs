@@ -23,6 +23,8 @@ pub(super) struct SidePickerProps {
     pub(super) side: Option<Side>,
     pub(super) tabs: Vec<Rc<Tab>>,
     pub(super) current: SessionId,
+    /// The memory pool that the comparison is narrowed to, as a search.
+    pub(super) pool: Option<String>,
     pub(super) on_choose: Callback<CompareChoices>,
 }
 
@@ -42,7 +44,8 @@ pub(super) fn SidePicker(props: &SidePickerProps) -> Html {
     let session = props
         .side
         .as_ref()
-        .and_then(|side| commands.session.emit(side.id));
+        .and_then(|side| commands.session.emit(side.id))
+        .map(|session| session.within(props.pool.as_deref()));
     html! {
         <fieldset {class}>
             <legend>{ letter }</legend>

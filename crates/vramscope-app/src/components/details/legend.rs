@@ -15,13 +15,14 @@ const ENTRIES: u32 = 40;
 
 #[derive(Properties, PartialEq)]
 pub(super) struct LegendProps {
+    /// The file within the chosen memory pool.
     pub(super) session: Session,
     pub(super) look: Look,
     pub(super) places: Places,
     pub(super) search: AttrValue,
 }
 
-/// The legend of the shown picture. It does not depend on axis or search. After a change of the selection the last one
+/// The legend of the shown picture. It does not depend on the axis, and on no search but for a memory pool. After a change of the selection the last one
 /// stays, under its own title, until the next arrives.
 #[component]
 pub(super) fn Legend(props: &LegendProps) -> Html {
@@ -31,7 +32,10 @@ pub(super) fn Legend(props: &LegendProps) -> Html {
         picture: look.picture,
         colour_by: look.colour_by,
         theme: look.theme,
-        selection: places.chosen(),
+        selection: places.chosen().or_else(|| {
+            let of_segments = look.picture == Picture::Segments;
+            (!of_segments).then_some(Selection::LiveAt(places.peak))
+        }),
         entries: ENTRIES,
     };
     let answered = use_answer(&props.session, Some(question.clone()));

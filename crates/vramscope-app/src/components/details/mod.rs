@@ -32,6 +32,8 @@ use segment::SegmentPanel;
 #[derive(Properties, PartialEq)]
 pub(super) struct DetailsPanelProps {
     pub(super) session: Session,
+    /// The same file within the chosen memory pool.
+    pub(super) within_pool: Session,
     pub(super) look: Look,
     pub(super) facts: DeviceFacts,
     pub(super) view: DeviceView,
@@ -84,7 +86,7 @@ pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
             <div class="scroll">
                 { content }
                 if has_legend {
-                    <Legend session={props.session.clone()} look={props.look.clone()} places={props.places} search={props.search.clone()} />
+                    <Legend session={props.within_pool.clone()} look={props.look.clone()} places={props.places} search={props.search.clone()} />
                 }
             </div>
         </aside>

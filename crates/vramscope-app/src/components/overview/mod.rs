@@ -63,7 +63,7 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
         <section ref={root} class="view overview" aria-label="Overview" tabindex="0" data-scrolls="">
             { props.scope_note(ViewKind::Overview) }
             if let Some(found) = of_device {
-                <Found found={Overview::clone(&found)} {concluded} choices={props.choices.flame.clone()} {notes} colours={SiteColours::of(&props.file, props.look.theme)} />
+                <Found found={Overview::clone(&found)} {concluded} within_pool={props.search.pool().is_some()} choices={props.choices.flame.clone()} {notes} colours={SiteColours::of(&props.file, props.look.theme)} />
             } else {
                 <p class="muted wait">{ "Looking through the recording…" }</p>
             }
@@ -76,6 +76,8 @@ struct FoundProps {
     found: Overview,
     /// What replays amount to, once they have ended.
     concluded: Option<Finding>,
+    /// Whether the figures are of one memory pool.
+    within_pool: bool,
     choices: FlameChoices,
     notes: Vec<Note>,
     colours: SiteColours,
@@ -94,7 +96,7 @@ fn Found(props: &FoundProps) -> Html {
     }
     html! {
         <div class="page">
-            <Tiles found={found.clone()} />
+            <Tiles found={found.clone()} within_pool={props.within_pool} />
             if let Some(sentence) = found.roles.sentence() {
                 <Roles {sentence} roles={found.roles.clone()} theme={props.colours.theme} />
             }

@@ -14,6 +14,8 @@ use crate::state::{Action, ViewKind, sentences};
 #[derive(Properties, PartialEq)]
 pub(super) struct TilesProps {
     pub(super) found: Overview,
+    /// Whether the figures are of one memory pool, which no request alone fails for.
+    pub(super) within_pool: bool,
 }
 
 /// A figure with its name.
@@ -43,7 +45,7 @@ pub(super) fn Tiles(props: &TilesProps) -> Html {
     }
     if found.has_trace {
         tiles.push(cuda(found));
-        tiles.push(trouble(found));
+        tiles.extend((!props.within_pool).then(|| trouble(found)));
     }
     html! { <dl class="tiles">{ for tiles.into_iter().map(tile) }</dl> }
 }

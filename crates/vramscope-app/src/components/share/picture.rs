@@ -58,9 +58,12 @@ impl Seen {
                 take(drawn(answer.is_some(), svg));
             }),
             Some(Saved::Comparison(id, question)) => match self.commands.session.emit(id) {
-                Some(session) => session.ask_once(question, move |answer, svg| {
-                    take(drawn(answer.is_some(), svg));
-                }),
+                Some(session) => {
+                    let session = session.within(self.state.search.pool().as_deref());
+                    session.ask_once(question, move |answer, svg| {
+                        take(drawn(answer.is_some(), svg));
+                    });
+                }
                 None => take(None),
             },
             None => take(svg_of(PICTURED).map(|svg| (svg.into(), pixel_ratio))),

@@ -15,7 +15,7 @@ use crate::components::timeline::Timeline;
 use crate::components::view_props::ViewProps;
 use crate::engine::Session;
 use crate::protocol::views::what_if::{Answer, Planned, Question, Stage};
-use crate::protocol::{Look, Picture};
+use crate::protocol::{DeviceFacts, Look, Picture};
 use crate::state::{Action, sentences};
 
 #[derive(Properties, PartialEq)]
@@ -52,13 +52,14 @@ pub(super) fn PackingPanel(props: &PackingPanelProps) -> Html {
     };
     let packed = of(Picture::Packing, planned.packing);
     let real = of(Picture::Map, 0);
-    let y_scale = own_scale(planned, bounds.y_end_bytes);
+    let map_scale = map_scale(planned, props.given.file.facts());
+    let own_scale = own_scale(planned, bounds.y_end_bytes * map_scale);
     html! {
         <>
         <div class="twins">
             <figure aria-label="Ideal packing">
                 <figcaption>{ packing_words(planned) }
-                    if y_scale < 1.0 { <span class="muted" title="The map is too high for the same scale">{ "· own scale" }</span> }
+                    if own_scale < 1.0 { <span class="muted" title="The map is too high for the same scale">{ "· own scale" }</span> }
                     if can_search_on(planned) {
                         <button type="button" class="plain" title="Search half a minute longer for a better packing"
                             onclick={props.on_longer.reform(|_: MouseEvent| ())}>{ "search on" }</button>
@@ -66,14 +67,14 @@ pub(super) fn PackingPanel(props: &PackingPanelProps) -> Html {
                 </figcaption>
                 if planned.packing > 0 {
                     <Timeline session={session.clone()} look={packed} {bounds} view={view.clone()} {box_mode} {ruler_mode}
-                        {groups} {y_scale} minimap={minimap.clone()} />
+                        {groups} y_scale={own_scale * map_scale} minimap={minimap.clone()} />
                 } else {
                     <p class="hint muted late">{ "Packing…" }</p>
                 }
             </figure>
             <figure aria-label="Real memory map">
                 <figcaption>{ real_words(planned) }</figcaption>
-                <Timeline {session} look={real} {bounds} {view} {box_mode} {ruler_mode} {minimap} />
+                <Timeline {session} look={real} {bounds} {view} {box_mode} {ruler_mode} y_scale={map_scale} {minimap} />
             </figure>
         </div>
         <p class="foot muted">
@@ -89,6 +90,15 @@ const COLUMNS: u32 = 512;
 const MOST_TIMES: f64 = 3.0;
 /// Space above a packing on its own scale, as a factor of its height.
 const AIR: f64 = 1.1;
+
+/// Scale of the map's heights relative to that of the whole device: below 1 within a memory pool.
+fn map_scale(planned: &Planned, facts: Option<&DeviceFacts>) -> f64 {
+    let whole = facts.map_or(0, |facts| facts.map_bytes);
+    match planned.map_bytes < whole {
+        true => planned.map_bytes.max(1) as f64 / whole as f64,
+        false => 1.0,
+    }
+}
 
 /// Scale of the packing's heights relative to the map's; 1 if they share a scale.
 fn own_scale(planned: &Planned, map_bytes: f64) -> f64 {

@@ -86,6 +86,8 @@ pub struct Planned {
     pub no_what_if: Option<String>,
     /// Counts the packings that were drawn; 0 = none yet.
     pub packing: u32,
+    /// Height of the map of memory as it was.
+    pub map_bytes: u64,
 }
 
 /// Figures by pool and stream.

@@ -237,7 +237,8 @@ fn a_search_for_a_pool_stacks_it_alone() {
         );
         let sentence = said(&page, view);
         assert_eq!(
-            sentence.is_some_and(|sentence| sentence.contains("all memory pools")),
+            sentence.is_some_and(|sentence| sentence.contains("of pool:0,2 alone")
+                && sentence.contains("rest of the search")),
             is_of_all
         );
     }

@@ -66,7 +66,7 @@ pub(super) fn answer(
             let device = document.device(*device)?;
             let work = work(device, &mut cache.works);
             work.go_on(device, f64::from(*search_ms));
-            Answer::Plan(Box::new(work.told(f64::from(*search_ms))))
+            Answer::Plan(Box::new(work.told(device, f64::from(*search_ms))))
         }
         Question::Groups { device, .. } => {
             let device = document.device(*device)?;
@@ -236,7 +236,7 @@ impl Work {
     }
 
     /// The plan as far as it is known.
-    fn told(&self, search_ms: f64) -> Planned {
+    fn told(&self, device: Device<'_>, search_ms: f64) -> Planned {
         let plan = self.planner.plan();
         Planned {
             arenas: plan.arenas.len() as u64,
@@ -246,6 +246,8 @@ impl Work {
                 .clone()
                 .or_else(|| self.planner.baseline()?.refusal.clone()),
             packing: self.packing,
+            // The cast saturates.
+            map_bytes: device.map_lanes().y_end() as u64,
             above_lowest_bytes: plan.above_lowest_bytes(),
             plan: brief(plan),
         }

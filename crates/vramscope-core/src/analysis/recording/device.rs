@@ -46,6 +46,7 @@ pub(super) struct Prepared {
 }
 
 /// What ranges tell. The inferred ones are those that the recorded ones leave open.
+#[derive(Clone)]
 struct Told {
     lanes: Lanes,
     phases: Phases,
@@ -288,6 +289,20 @@ impl<'a> Device<'a> {
     #[must_use]
     pub fn phases(self) -> &'a Phases {
         &self.told().phases
+    }
+
+    /// What one of its pools has in common with the device, given the pool's rules and steps.
+    pub(super) fn told_of_pools(
+        self,
+        rule_of: Option<Vec<RuleId>>,
+        steps: Option<Steps>,
+    ) -> Prepared {
+        Prepared {
+            rule_of: rule_of.map(OnceLock::from).unwrap_or_default(),
+            told: self.told().clone().into(),
+            steps: steps.into(),
+            ..Prepared::default()
+        }
     }
 
     fn told(self) -> &'a Told {

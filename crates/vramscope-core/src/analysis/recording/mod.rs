@@ -5,6 +5,7 @@
 //! analysis needs, and layouts of views, which their users keep.
 
 mod device;
+mod pool;
 #[cfg(test)]
 mod tests;
 

@@ -260,7 +260,7 @@ fn signals_of(name: &str, file: &str) -> Signals {
 }
 
 /// The signals of every stack of a snapshot.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct StackSignals {
     of: Vec<Signals>,
     /// The signals of all frames.

@@ -89,6 +89,21 @@ pub struct Steps {
     pub steps: Vec<Step>,
 }
 
+impl Steps {
+    /// The same steps with the totals of another history over the same moments. `sums` must be made from it.
+    #[must_use]
+    pub fn totalled(&self, history: &History, sums: &RangeSums) -> Self {
+        let step = |step: &Step| Step {
+            totals: sums.totals(history, step.moments),
+            ..step.clone()
+        };
+        Self {
+            steps: self.steps.iter().map(step).collect(),
+            ..self.clone()
+        }
+    }
+}
+
 /// The training steps of `history`'s device, if any range looks like one. `lanes` and `sums` must be made
 /// from the same history.
 #[must_use]

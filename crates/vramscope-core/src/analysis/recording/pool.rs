@@ -1,0 +1,157 @@
+//! Some memory pools as a recording of their own, with the moments of the whole one.
+//!
+//! The events of other pools keep their rows and do nothing. So a moment means the same in both recordings. What
+//! memory there is, is told from the rest: allocations, peaks, segments, free memory. What code did, and when, is told
+//! from the whole recording: call sites, roles, phases, the moments of steps.
+//!
+//! An allocation or a segment of which no pool is known is in none. Requests that failed are in none either: why they
+//! did depends on the whole device.
+
+use std::collections::HashMap;
+
+use super::{Device, Recording};
+use crate::Snapshot;
+use crate::analysis::memory::streams_and_pools::segment_of_addresses;
+use crate::analysis::time::history::{History, NEVER};
+use crate::ids::AllocationId;
+use crate::model::{Action, PoolId};
+
+/// The action of an event of another pool.
+const ELSEWHERE: &str = "in another pool";
+
+impl Recording {
+    /// The same devices in the same order, narrowed to the pools that `is_meant` names.
+    #[must_use]
+    pub fn within_pools(&self, is_meant: impl Fn(PoolId) -> bool) -> Self {
+        let snapshot = snapshot_within(self, is_meant);
+        let devices = self.devices().map(Device::index);
+        let histories = devices.map(|device| History::of(&snapshot, device));
+        let histories = histories.collect();
+        let mut narrowed = Self::with(snapshot, histories);
+        narrowed.classes = self.classes().clone().into();
+        narrowed.call_sites = self.call_sites().clone().into();
+        narrowed.signals = self.signals().clone().into();
+        narrowed.frees_tell = self.frees_tell().into();
+        narrowed.ranges = self.ranges().to_vec().into();
+        narrowed.streams = self.streams().clone().into();
+        narrowed.pools = self.pools().clone().into();
+        let both = narrowed.devices().zip(self.devices());
+        let prepared = both.map(|(inner, whole)| {
+            let rules = inner.numbered_in(whole).map(|ids| {
+                let rules = ids.into_iter().map(|id| whole.rule_of()[id.index()]);
+                rules.collect()
+            });
+            let steps = whole.steps();
+            whole.told_of_pools(
+                rules,
+                steps.map(|it| it.totalled(inner.history, inner.sums())),
+            )
+        });
+        let prepared = prepared.collect();
+        narrowed.prepared = prepared;
+        narrowed
+    }
+}
+
+impl Device<'_> {
+    /// The allocations of a device [within pools](Recording::within_pools), as the whole device numbers them. `None`
+    /// if one of them is unknown there, which happens in damaged files alone.
+    #[must_use]
+    pub fn numbered_in(self, whole: Device<'_>) -> Option<Vec<AllocationId>> {
+        in_whole(self.history, whole.history)
+    }
+}
+
+fn in_whole(narrowed: &History, whole: &History) -> Option<Vec<AllocationId>> {
+    let blocks = whole.final_blocks.iter();
+    let by_block: HashMap<_, _> = blocks.map(|&(id, block)| (block, id)).collect();
+    let ids = (0..narrowed.allocations.len()).map(AllocationId::from_index);
+    ids.map(|id| {
+        let event = narrowed
+            .alloc_event(id)
+            .or_else(|| narrowed.free_requested_event(id))
+            .or_else(|| narrowed.free_completed_event(id));
+        match event {
+            Some(event) => {
+                let place = event.0.checked_sub(whole.first_event)?;
+                let row = *whole.allocation_of_event.get(place as usize)?;
+                (row != u32::MAX).then_some(AllocationId(row))
+            }
+            None => by_block.get(&narrowed.final_block(id)?).copied(),
+        }
+    })
+    .collect()
+}
+
+/// The snapshot with only the pools that `is_meant` names.
+fn snapshot_within(whole: &Recording, is_meant: impl Fn(PoolId) -> bool) -> Snapshot {
+    let mut snapshot = whole.snapshot.clone();
+    let elsewhere = elsewhere(&mut snapshot);
+    for device in whole.devices() {
+        let history = device.history;
+        let first = history.first_event as usize;
+        let actions = &mut snapshot.events.action[first..first + history.event_count as usize];
+        for (action, is_kept) in actions.iter_mut().zip(kept_events(device, &is_meant)) {
+            if !is_kept {
+                *action = elsewhere;
+            }
+        }
+    }
+    snapshot.host_trace = 0..0;
+    snapshot.host_segments.rows.clear();
+    let segments = &mut snapshot.segments.rows;
+    segments.retain(|segment| segment.pool.is_some_and(&is_meant));
+    snapshot
+}
+
+/// An action of no effect, named after what it stands for.
+fn elsewhere(snapshot: &mut Snapshot) -> Action {
+    let name = snapshot.strings.intern(ELSEWHERE);
+    let names = &mut snapshot.events.other_actions;
+    if names.len() < usize::from(u8::MAX) {
+        names.push(name);
+    }
+    Action::Other((names.len() - 1) as u8)
+}
+
+/// For each event of a device, whether it is of one of these pools, or of none.
+fn kept_events(device: Device<'_>, is_meant: &impl Fn(PoolId) -> bool) -> Vec<bool> {
+    let (snapshot, history) = (device.snapshot(), device.history);
+    let segments = device.segments();
+    let mut mapped: HashMap<u32, Option<PoolId>> = HashMap::new();
+    for piece in 0..segments.len() {
+        let pool = segments.segment_of(piece).pool;
+        for moment in [segments.born[piece], segments.died[piece]] {
+            if moment != 0 && moment != NEVER {
+                mapped.insert(moment, pool);
+            }
+        }
+    }
+    let segment_at = segment_of_addresses(snapshot, device.index());
+    let is_kept = |place: u32| {
+        let row = (history.first_event + place) as usize;
+        let in_context = snapshot.contexts.get(snapshot.events.context[row]).pool;
+        let pool = match snapshot.events.action[row] {
+            Action::Alloc | Action::FreeRequested | Action::FreeCompleted | Action::Annotate => {
+                let allocation = history.allocation_of_event[place as usize] as usize;
+                device.pool_of().get(allocation).copied().flatten()
+            }
+            Action::SegmentAlloc
+            | Action::SegmentFree
+            | Action::SegmentMap
+            | Action::SegmentUnmap => in_context
+                .or_else(|| mapped.get(&(place + 1)).copied().flatten())
+                .or_else(|| {
+                    snapshot
+                        .segments
+                        .get(segment_at(snapshot.events.addr[row])?)
+                        .pool
+                }),
+            // They tell of the whole device: what it has, and what it lacks.
+            Action::Snapshot | Action::Oom => None,
+            Action::Other(_) => return true,
+        };
+        pool.is_some_and(is_meant)
+    };
+    (0..history.event_count).map(is_kept).collect()
+}
