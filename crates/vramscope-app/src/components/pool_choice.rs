@@ -68,7 +68,7 @@ fn option(line: &PoolLine) -> String {
 /// What tells the pool's name, and how to leave it.
 fn about(line: &PoolLine) -> String {
     format!(
-        "{} {} live at the peak. Pictures, flame graph and table show this pool alone or dim the others; choose “all pools” to leave it.",
+        "{} {} live at the peak. All views show this pool alone, or dim the others; choose “all pools” to leave it.",
         line.because,
         display::bytes(line.peak_bytes)
     )

@@ -31,8 +31,9 @@ pub fn allocations(count: u64, bytes: u64) -> String {
 }
 
 /// What a view that follows no search but for a memory pool says while there is one; `None` for other views.
+/// `has_failed`: whether requests failed on the device.
 #[must_use]
-pub fn unnarrowed(view: ViewKind, search: &Search) -> Option<String> {
+pub fn unnarrowed(view: ViewKind, search: &Search, has_failed: bool) -> Option<String> {
     if !search.is_on() || !view.keeps_all() {
         return None;
     }
@@ -41,7 +42,7 @@ pub fn unnarrowed(view: ViewKind, search: &Search) -> Option<String> {
         return Some(all.to_owned());
     };
     let failures = match view {
-        ViewKind::Overview => " Why requests failed is told for all pools.",
+        ViewKind::Overview if has_failed => " Why requests failed is told for all pools.",
         _ => "",
     };
     let rest = match search.in_pool(None).is_empty() {

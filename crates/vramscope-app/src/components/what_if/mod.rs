@@ -78,7 +78,10 @@ pub(super) fn WhatIfView(props: &ViewProps) -> Html {
     };
     if planned.plan.buffers == 0 {
         return html! {
-            <section class="view what-if" aria-label="What-if"><p class="hint muted">{ "No memory was allocated on this device: nothing could be saved." }</p></section>
+            <section class="view what-if" aria-label="What-if">
+                { props.scope_note(ViewKind::WhatIf) }
+                <p class="hint muted">{ "No memory was allocated here: nothing could be saved." }</p>
+            </section>
         };
     }
     let panel = match choices.panel {

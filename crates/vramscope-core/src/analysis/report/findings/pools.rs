@@ -81,6 +81,10 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     if reserved < SMALLEST_BYTES || !is_share(reserved, SHARE_PERCENT, total) {
         return None;
     }
+    // Where there is one pool, it keeps nothing from others.
+    if held.pools.len() == 1 && reserved == total {
+        return None;
+    }
     // A graph's replays write to what is free in its pool.
     let graphs = held.graphs();
     let warns = graphs == 0 && is_share(held.free_bytes, WARNING_PERCENT, total);
