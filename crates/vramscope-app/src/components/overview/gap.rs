@@ -1,6 +1,6 @@
 //! The composition of reserved memory: bars on a common scale, and their parts in numbers.
 
-use vramscope_core::analysis::memory::gap::GapPart;
+use vramscope_core::analysis::memory::gap::{Gap, GapPart};
 use vramscope_core::analysis::report::overview::{Bar, SegmentsKnown};
 use vramscope_view::display;
 use yew::prelude::*;
@@ -113,6 +113,8 @@ fn table(props: &GapSectionProps) -> Html {
             }
         }
     };
+    let is_larger = |gap: &Gap| gap.largest_free_anywhere_bytes > gap.largest_free_bytes;
+    let has_larger = bars.iter().any(|bar| is_larger(&bar.at.gap));
     let has_outside = bars.iter().any(|bar| bar.at.gap.outside_bytes > 0);
     html! {
         <div class="wide"><table>
@@ -127,9 +129,15 @@ fn table(props: &GapSectionProps) -> Html {
                     { for bars.iter().map(|bar| cell(bar.at.gap.reserved_bytes)) }
                 </tr>
                 <tr>
-                    <th scope="row" title="A larger request needs new memory from CUDA">{ "largest free block" }</th>
+                    <th scope="row" title="Free where most is live: a larger request there needs new memory from CUDA">{ "largest usable block" }</th>
                     { for bars.iter().map(|bar| cell(bar.at.gap.largest_free_bytes)) }
                 </tr>
+                if has_larger {
+                    <tr>
+                        <th scope="row" title="Of all pools and streams">{ "largest free block" }</th>
+                        { for bars.iter().map(|bar| cell(bar.at.gap.largest_free_anywhere_bytes)) }
+                    </tr>
+                }
                 if has_outside {
                     <tr>
                         <th scope="row" title="No part of what is reserved: the recording has no segment events for it, or is damaged">

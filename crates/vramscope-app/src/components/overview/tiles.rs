@@ -155,9 +155,9 @@ fn gap(found: &Overview, gap: &Gap) -> Tile {
 fn largest(found: &Overview, gap: &Gap) -> Tile {
     Tile {
         name: if found.has_trace {
-            "Largest free then"
+            "Largest usable then"
         } else {
-            "Largest free"
+            "Largest usable"
         },
         value: display::bytes(gap.largest_free_bytes),
         exact: format!(

@@ -13,8 +13,8 @@ pub(super) fn part(kind: GapPart) -> (&'static str, &'static str) {
     match kind {
         GapPart::Requested => ("requested", "requested by the program and not freed"),
         GapPart::Pending => (
-            "pending free",
-            "freed by the program, but other streams may still be using it",
+            "requested, pending free",
+            "what was requested and is freed by the program, but other streams may still be using it",
         ),
         GapPart::Rounding => (
             "rounding",
