@@ -92,13 +92,6 @@ fn table(props: &GapSectionProps) -> Html {
     let Some(first) = bars.first() else {
         return Html::default();
     };
-    let cell = |bytes: u64| {
-        html! {
-            <td class={classes!((bytes == 0).then_some("zero"))} title={sentences::exact_bytes(bytes)}>
-                { if bytes == 0 { "–".to_owned() } else { display::bytes(bytes) } }
-            </td>
-        }
-    };
     let first = &first.at.gap;
     let row = |(place, (kind, _)): (usize, (GapPart, u64))| {
         let of = |bar: &Bar| bar.at.gap.parts()[place].1;
@@ -113,8 +106,6 @@ fn table(props: &GapSectionProps) -> Html {
             }
         }
     };
-    let is_larger = |gap: &Gap| gap.largest_free_anywhere_bytes > gap.largest_free_bytes;
-    let has_larger = bars.iter().any(|bar| is_larger(&bar.at.gap));
     let has_outside = bars.iter().any(|bar| bar.at.gap.outside_bytes > 0);
     html! {
         <div class="wide"><table>
@@ -128,16 +119,7 @@ fn table(props: &GapSectionProps) -> Html {
                     <th scope="row">{ "reserved" }</th>
                     { for bars.iter().map(|bar| cell(bar.at.gap.reserved_bytes)) }
                 </tr>
-                <tr>
-                    <th scope="row" title="Free where most is live: a larger request there needs new memory from CUDA">{ "largest usable block" }</th>
-                    { for bars.iter().map(|bar| cell(bar.at.gap.largest_free_bytes)) }
-                </tr>
-                if has_larger {
-                    <tr>
-                        <th scope="row" title="Of all pools and streams">{ "largest free block" }</th>
-                        { for bars.iter().map(|bar| cell(bar.at.gap.largest_free_anywhere_bytes)) }
-                    </tr>
-                }
+                { largest(bars) }
                 if has_outside {
                     <tr>
                         <th scope="row" title="No part of what is reserved: the recording has no segment events for it, or is damaged">
@@ -148,5 +130,32 @@ fn table(props: &GapSectionProps) -> Html {
                 }
             </tbody>
         </table></div>
+    }
+}
+
+fn cell(bytes: u64) -> Html {
+    html! {
+        <td class={classes!((bytes == 0).then_some("zero"))} title={sentences::exact_bytes(bytes)}>
+            { if bytes == 0 { "–".to_owned() } else { display::bytes(bytes) } }
+        </td>
+    }
+}
+
+/// The rows of the largest free blocks.
+fn largest(bars: &[Bar]) -> Html {
+    let is_larger = |gap: &Gap| gap.largest_free_anywhere_bytes > gap.largest_free_bytes;
+    html! {
+        <>
+            <tr>
+                <th scope="row" title="Free where most is live: a larger request there needs new memory from CUDA">{ "largest usable block" }</th>
+                { for bars.iter().map(|bar| cell(bar.at.gap.largest_free_bytes)) }
+            </tr>
+            if bars.iter().any(|bar| is_larger(&bar.at.gap)) {
+                <tr>
+                    <th scope="row" title="Of all pools and streams">{ "largest free block" }</th>
+                    { for bars.iter().map(|bar| cell(bar.at.gap.largest_free_anywhere_bytes)) }
+                </tr>
+            }
+        </>
     }
 }
