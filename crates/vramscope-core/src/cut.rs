@@ -86,12 +86,15 @@ fn events(transfer: &mut Transfer<'_>, piece: &Piece<'_>) {
     }
 }
 
-/// Notes how many events were cut off before each piece, since the beginning of the first recording.
+/// Notes how many events were cut off before each piece that is less than the whole, since the beginning of the first
+/// recording.
 fn note_beginnings(to: &mut Snapshot, pieces: &[Piece<'_>]) {
     let beginnings = pieces.iter().map(|piece| {
-        let device = piece.device.history.device;
-        let before = events_cut_off(&to.extras, device);
-        (device, before.saturating_add(piece.bounds().0.into()))
+        let history = piece.device.history;
+        let (before, bounds) = (events_cut_off(&to.extras, history.device), piece.bounds());
+        let is_cut = before.is_some() || bounds != (0, history.event_count);
+        let now = before.unwrap_or(0).saturating_add(bounds.0.into());
+        (history.device, is_cut.then_some(now))
     });
     let beginnings: Vec<_> = beginnings.collect();
     note_events_cut_off(&mut to.extras, beginnings.into_iter());

@@ -133,28 +133,27 @@ pub(crate) fn capture_of(
     capture.get("tool")?.is_string().then_some(capture)
 }
 
-/// The top-level key of snapshots that begin later than the file that they were cut from.
+/// The top-level key of snapshots that are cut out of a longer one.
 pub(crate) const CUT_KEY: &str = "cut";
 
-/// The number of events that were cut off before a device's trace.
+/// The number of events that were cut off before a device's trace; `None` if it is not cut.
 pub(crate) fn events_cut_off(
     extras: &serde_json::Map<String, serde_json::Value>,
     device: DeviceIndex,
-) -> u64 {
+) -> Option<u64> {
     let of_device = extras
         .get(CUT_KEY)
         .and_then(|cut| cut.get(device.to_string()));
-    of_device.and_then(serde_json::Value::as_u64).unwrap_or(0)
+    of_device.and_then(serde_json::Value::as_u64)
 }
 
-/// Notes that number of each device; nothing where it is 0.
+/// Notes that number of each device that is cut.
 pub(crate) fn note_events_cut_off(
     extras: &mut serde_json::Map<String, serde_json::Value>,
-    by_device: impl Iterator<Item = (DeviceIndex, u64)>,
+    by_device: impl Iterator<Item = (DeviceIndex, Option<u64>)>,
 ) {
     let cut: serde_json::Map<String, serde_json::Value> = by_device
-        .filter(|&(_, before)| before > 0)
-        .map(|(device, before)| (device.to_string(), before.into()))
+        .filter_map(|(device, before)| Some((device.to_string(), before?.into())))
         .collect();
     extras.remove(CUT_KEY);
     if !cut.is_empty() {

@@ -417,7 +417,10 @@ fn a_cut_is_no_full_ring() {
         again.extras["cut"]["0"], 11,
         "since the beginning of the first"
     );
-    assert!(!cut(&whole, (0, 1_000)).extras.contains_key("cut"));
+    let first = cut(&whole, (0, 1_000));
+    assert_eq!(first.extras["cut"]["0"], 0, "what was cut off came later");
+    assert!(!says_full(&first));
+    assert!(!cut(&whole, (0, 2_000)).extras.contains_key("cut"));
     let hidden = anonymise(&again, &Anonymiser::salted("tests"));
     assert_eq!(hidden.extras["cut"]["0"], 11);
     // The same trace without the note.

@@ -308,8 +308,8 @@ fn ring_full(device: Device<'_>, actions: &ActionsSeen) -> Option<FactKind> {
             certain: true,
         });
     }
-    // What is missing before was cut off, by the user's wish.
-    if events_cut_off(&device.snapshot().extras, history.device) > 0 {
+    // What is missing, and how many events there are, was the user's wish.
+    if events_cut_off(&device.snapshot().extras, history.device).is_some() {
         return None;
     }
     let (_, first) = events(device).next()?;
