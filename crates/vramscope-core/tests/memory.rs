@@ -218,3 +218,45 @@ fn a_small_file_costs_little() {
         );
     }
 }
+
+/// One zstd frame with a window of 8 MiB, in blocks of `block_bytes` that are stored as they are.
+fn in_stored_blocks(bytes: &[u8], block_bytes: usize) -> Vec<u8> {
+    let mut frame = b"\x28\xb5\x2f\xfd\x00\x68".to_vec();
+    let count = bytes.len().div_ceil(block_bytes);
+    for (index, block) in bytes.chunks(block_bytes).enumerate() {
+        let head = (block.len() as u32) << 3 | u32::from(index + 1 == count);
+        frame.extend_from_slice(&head.to_le_bytes()[..3]);
+        frame.extend_from_slice(block);
+    }
+    frame
+}
+
+/// The decoder of zstd cannot say that there is no memory. It takes more some blocks after it began, when the
+/// tables have grown, too.
+#[test]
+fn too_little_memory_for_the_window_of_zstd_is_an_error() {
+    let _turn = TURN.lock();
+    let options = training::Options {
+        events: 20_000,
+        ..training::Options::default()
+    };
+    let bytes = training::write(&options, Vec::new()).unwrap();
+    for block_bytes in [128 << 10, 50_000] {
+        let packed = in_stored_blocks(&bytes, block_bytes);
+        let (highest, _, fault) = outcome(&packed, usize::MAX);
+        assert!(fault.is_none());
+        let mut refused = 0;
+        // Below, the readers' buffers of fixed size find no room.
+        for cap in (1 << 20..highest).step_by(48 << 10) {
+            if let (_, _, Some(fault)) = outcome(&packed, cap) {
+                assert!(matches!(fault.kind, ErrorKind::NoMemory(_)), "{fault}");
+                refused += 1;
+            }
+        }
+        println!(
+            "{highest} held of {} bytes, {refused} caps too low",
+            packed.len()
+        );
+        assert!(refused > 10);
+    }
+}

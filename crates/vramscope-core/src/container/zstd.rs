@@ -15,8 +15,13 @@ const PLACE: &str = "in the middle of zstd data";
 /// Largest window. `zstd --ultra -22` and `--long` need as much, and the zstd tool accepts no more by default.
 const MAX_WINDOW_BYTES: u64 = 128 << 20;
 
-/// The most bytes of a block's contents.
-const BLOCK_BYTES: usize = 128 << 10;
+/// The most that the decoder adds to a window for a block before it refuses it: 1 MiB of literals, the 128 KiB that a
+/// block may hold, and one match too many.
+const BLOCK_BYTES: usize = (1 << 20) + (128 << 10) + (132 << 10);
+
+/// The most bytes that the decoder takes beside the window while it decodes a block: the block, its literals and
+/// its sequences in lists that double, and its tables.
+const SCRATCH_BYTES: usize = 4 << 20;
 
 /// Bytes of a frame's check sum.
 const CHECK_SUM_BYTES: usize = 4;
@@ -29,10 +34,8 @@ pub(super) struct ZstdReader<'a> {
     frame: Option<FrameDecoder>,
     /// Bytes of the frame handed out, the last of which its window holds.
     frame_bytes: u64,
-    /// Size of the frame's window in bytes, at most.
-    most_window_bytes: u64,
-    /// The most bytes for which there was room in this frame.
-    tried_bytes: usize,
+    /// Size of the frame's window in bytes.
+    window_bytes: u64,
     /// Whether a check sum follows the frame's blocks.
     has_check_sum: bool,
     /// Whether the frame's check sum is cut off, although all before it is there.
@@ -46,8 +49,7 @@ impl<'a> ZstdReader<'a> {
             source,
             frame: None,
             frame_bytes: 0,
-            most_window_bytes: 0,
-            tried_bytes: 0,
+            window_bytes: 0,
             has_check_sum: false,
             is_cut: false,
             counters,
@@ -57,9 +59,9 @@ impl<'a> ZstdReader<'a> {
     /// Counts the bytes of the current frame.
     fn set_frame_bytes(&mut self, bytes: u64) {
         let window = &self.counters.window_bytes;
-        let others = window.get() - self.frame_bytes.min(self.most_window_bytes);
+        let others = window.get() - self.frame_bytes.min(self.window_bytes);
         self.frame_bytes = bytes;
-        window.set(others + bytes.min(self.most_window_bytes));
+        window.set(others + bytes.min(self.window_bytes));
     }
 
     /// Opens the next frame; `false` at the end. Data after the last frame is passed over.
@@ -88,8 +90,7 @@ impl<'a> ZstdReader<'a> {
             .source
             .peek(6)
             .map_err(|error| super::layer::kind_of(&error))?;
-        self.most_window_bytes = most_window_bytes(head);
-        self.tried_bytes = 0;
+        let window_bytes = window_bytes(head);
         self.has_check_sum = head.get(4).is_some_and(|flags| flags & 4 != 0);
         self.counters.add_part()?;
         let mut frame = FrameDecoder::new();
@@ -97,6 +98,8 @@ impl<'a> ZstdReader<'a> {
         frame
             .init(&mut self.source)
             .map_err(|error| self.explain(&error))?;
+        // A frame of a single segment is its own window.
+        self.window_bytes = window_bytes.unwrap_or(frame.content_size().min(MAX_WINDOW_BYTES));
         self.frame = Some(frame);
         Ok(true)
     }
@@ -126,8 +129,7 @@ impl<'a> ZstdReader<'a> {
             }
             self.counters.add_part()?;
             let decoded = (frame.blocks_decoded() as u64).saturating_mul(BLOCK_BYTES as u64);
-            let held = decoded.min(self.most_window_bytes) as usize;
-            try_room(held, &mut self.tried_bytes)?;
+            try_room(decoded.min(self.window_bytes) as usize)?;
             let strategy = BlockDecodingStrategy::UptoBlocks(1);
             let mut source = Padded {
                 source: &mut self.source,
@@ -188,31 +190,32 @@ impl Read for Padded<'_, '_> {
     }
 }
 
-/// Tries whether there is memory for what the next block adds to a frame's `held_bytes`: the decoder panics where there is
-/// none. `tried_bytes` is the most that was tried.
+/// Tries whether there is memory for all that decoding a block may take, with at most `held_bytes` of the frame held:
+/// where there is none, the decoder panics.
+///
+/// It keeps to itself how much it holds and has reserved, and other tables grow from one block to the next, so this is
+/// tried before each block. Memory that is not written to costs next to nothing.
 ///
 /// # Errors
 /// [`ErrorKind::NoMemory`].
-fn try_room(held_bytes: usize, tried_bytes: &mut usize) -> Result<(), ErrorKind> {
-    let room = (held_bytes + BLOCK_BYTES).next_power_of_two() + 2 * BLOCK_BYTES + 1;
-    if room > *tried_bytes {
-        if Vec::<u8>::new().try_reserve_exact(room).is_err() {
-            return Err(ErrorKind::NoMemory(room as u64));
-        }
-        *tried_bytes = room;
+fn try_room(held_bytes: usize) -> Result<(), ErrorKind> {
+    let ring = (held_bytes + BLOCK_BYTES).next_power_of_two() + (256 << 10) + 1;
+    let room = ring + SCRATCH_BYTES;
+    match Vec::<u8>::new().try_reserve_exact(room) {
+        Ok(()) => Ok(()),
+        Err(_) => Err(ErrorKind::NoMemory(room as u64)),
     }
-    Ok(())
 }
 
-/// The size of a frame's window by its first 6 bytes (RFC 8878, 3.1.1.1), which the decoder keeps to itself.
-fn most_window_bytes(head: &[u8]) -> u64 {
+/// The size of a frame's window by its first 6 bytes (RFC 8878, 3.1.1.1), which the decoder keeps to itself. `None` for a
+/// single segment.
+fn window_bytes(head: &[u8]) -> Option<u64> {
     match *head {
-        // Without the flag for a single segment, the window's size follows as exponent and mantissa.
         [_, _, _, _, flags, size] if flags & 0x20 == 0 => {
             let base = 1_u64 << (10 + (size >> 3));
-            (base + base / 8 * u64::from(size & 7)).min(MAX_WINDOW_BYTES)
+            Some((base + base / 8 * u64::from(size & 7)).min(MAX_WINDOW_BYTES))
         }
-        _ => MAX_WINDOW_BYTES,
+        _ => None,
     }
 }
 
