@@ -20,6 +20,7 @@ mod laws;
 mod naive;
 mod official;
 mod overview;
+mod pools;
 mod random;
 mod real;
 mod role_truth;

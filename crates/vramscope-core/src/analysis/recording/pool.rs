@@ -14,7 +14,7 @@ use crate::Snapshot;
 use crate::analysis::memory::streams_and_pools::segment_of_addresses;
 use crate::analysis::time::history::{History, NEVER};
 use crate::ids::AllocationId;
-use crate::model::{Action, PoolId};
+use crate::model::{Action, BlockState, PoolId};
 
 /// The action of an event of another pool.
 const ELSEWHERE: &str = "in another pool";
@@ -94,6 +94,12 @@ fn snapshot_within(whole: &Recording, is_meant: impl Fn(PoolId) -> bool) -> Snap
         for (action, is_kept) in actions.iter_mut().zip(kept_events(device, &is_meant)) {
             if !is_kept {
                 *action = elsewhere;
+            }
+        }
+        // The pool of an allocation's event counts, even where its block is in a segment of another pool.
+        for &(id, block) in &history.final_blocks {
+            if !device.pool_of()[id.index()].is_some_and(&is_meant) {
+                snapshot.blocks.rows[block.index()].state = BlockState::Inactive;
             }
         }
     }

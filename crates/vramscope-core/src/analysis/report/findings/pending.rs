@@ -62,16 +62,24 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
                 .to_owned(),
         ],
         tables: vec![site_table("Waiting then, by call site", material.device.call_sites(), &top)],
-        evidence: vec![
-            Evidence::state(moment),
-            Evidence::moment("the curve there", EvidenceOf::LiveMemory, moment),
-            Evidence::new("all that ever waited", EvidenceOf::Allocations).with_filter(if is_over_time {
-                "pending>1ev"
-            } else {
-                "pending"
-            }),
-        ],
+        evidence: evidence(moment, is_over_time),
     })
+}
+
+fn evidence(moment: u32, is_over_time: bool) -> Vec<Evidence> {
+    let curve = Evidence::moment("the curve there", EvidenceOf::LiveMemory, moment);
+    let filter = if is_over_time {
+        "pending>1ev"
+    } else {
+        "pending"
+    };
+    let all = Evidence::new("all that ever waited", EvidenceOf::Allocations).with_filter(filter);
+    // A state alone has no curve.
+    let curve = is_over_time.then_some(curve);
+    [Some(Evidence::state(moment)), curve, Some(all)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Whether other events came between the request and the completion of a free. Without another stream, the two
