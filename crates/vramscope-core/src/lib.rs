@@ -33,6 +33,7 @@ pub mod encode;
 mod error;
 pub mod ids;
 pub mod invisible;
+mod known_ranges;
 mod limits;
 pub mod model;
 pub mod open;

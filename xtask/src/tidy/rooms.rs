@@ -24,7 +24,15 @@ const ORDERS: [Order; 10] = [
     Order {
         folder: "crates/vramscope-core/src",
         floors: &[
-            &["invisible", "bitset", "budget", "ids", "limits", "units"],
+            &[
+                "invisible",
+                "bitset",
+                "budget",
+                "ids",
+                "known_ranges",
+                "limits",
+                "units",
+            ],
             &["model"],
             &["error"],
             &["container"],

@@ -1,9 +1,12 @@
 //! Checks the invariants of genuine snapshots (FORMAT.md 1.8), and warns where one is broken.
 
+use std::ops::Range;
+
 use foldhash::fast::RandomState;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 
 use crate::Snapshot;
+use crate::known_ranges::KnownRanges;
 use crate::model::{Action, BlockState, NO_TIME, Segment, WarningKind, Warnings};
 
 use super::sizes;
@@ -14,9 +17,16 @@ pub(crate) fn check(snapshot: &mut Snapshot) {
     sizes::leave_out_impossible(snapshot, &mut found);
     check_segments(snapshot, &mut found);
     check_order(snapshot, &mut found);
-    check_times(snapshot, &mut found);
-    check_frees(snapshot, &mut found);
-    check_segment_frees(snapshot, &mut found);
+    for trace in traces(snapshot) {
+        check_times(snapshot, &trace, &mut found);
+        check_frees(snapshot, &trace, &mut found);
+        for (alloc, free) in [
+            (Action::SegmentAlloc, Action::SegmentFree),
+            (Action::SegmentMap, Action::SegmentUnmap),
+        ] {
+            check_held(snapshot, &trace, alloc, free, &mut found);
+        }
+    }
     // A packed snapshot has some of them already.
     snapshot.warnings.merge(found.into_list());
 }
@@ -84,21 +94,50 @@ fn check_order(snapshot: &Snapshot, found: &mut Warnings) {
     }
 }
 
-fn check_times(snapshot: &Snapshot, found: &mut Warnings) {
+/// The events of a device, or those of the host's memory.
+struct Trace {
+    /// `None` for the host.
+    device: Option<usize>,
+    rows: Range<u32>,
+}
+
+impl Trace {
+    /// Where a row is in the file.
+    fn place(&self, row: u32) -> String {
+        let index = row - self.rows.start;
+        match self.device {
+            Some(device) => format!("device_traces[{device}][{index}]"),
+            None => format!("host_traces[{index}]"),
+        }
+    }
+
+    fn actions<'s>(&self, snapshot: &'s Snapshot) -> &'s [Action] {
+        &snapshot.events.action[self.rows.start as usize..self.rows.end as usize]
+    }
+}
+
+fn traces(snapshot: &Snapshot) -> impl Iterator<Item = Trace> {
+    let devices = snapshot.traces.iter().enumerate();
+    let devices = devices.map(|(device, rows)| (Some(device), rows));
+    let all = devices.chain([(None, &snapshot.host_trace)]);
+    all.map(|(device, rows)| Trace {
+        device,
+        rows: rows.clone(),
+    })
+}
+
+fn check_times(snapshot: &Snapshot, trace: &Trace, found: &mut Warnings) {
     let times = &snapshot.events.time_us;
     if times.is_empty() {
         return;
     }
-    for (device, rows) in snapshot.traces.iter().enumerate() {
-        let mut latest = NO_TIME;
-        for row in rows.clone() {
-            let time = times.get(row as usize).copied().unwrap_or(NO_TIME);
-            if time < latest && time != NO_TIME {
-                let place = || format!("device_traces[{device}][{}]", row - rows.start);
-                found.add(WarningKind::TimeRunsBackwards, place);
-            }
-            latest = latest.max(time);
+    let mut latest = NO_TIME;
+    for row in trace.rows.clone() {
+        let time = times.get(row as usize).copied().unwrap_or(NO_TIME);
+        if time < latest && time != NO_TIME {
+            found.add(WarningKind::TimeRunsBackwards, || trace.place(row));
         }
+        latest = latest.max(time);
     }
 }
 
@@ -111,62 +150,85 @@ enum Freed {
     Completed,
 }
 
-/// Checks that no address is freed again without an alloc in between, nor allocated again without a free.
-fn check_frees(snapshot: &Snapshot, found: &mut Warnings) {
-    let events = &snapshot.events;
-    for (device, rows) in snapshot.traces.iter().enumerate() {
-        let actions = &events.action[rows.start as usize..rows.end as usize];
-        // Recorded without allocs (`skip_actions`), every tenancy of an address but its first would count.
-        if !actions.contains(&Action::Alloc) {
-            continue;
-        }
-        // The same holds for frees.
-        let has_frees = actions.contains(&Action::FreeCompleted);
-        let mut addresses: HashMap<u64, Freed, RandomState> = HashMap::default();
-        for (row, action) in rows.clone().zip(actions) {
-            let now = match action {
-                Action::Alloc => Freed::No,
-                Action::FreeRequested => Freed::Requested,
-                Action::FreeCompleted => Freed::Completed,
-                _ => continue,
-            };
-            let Some(before) = addresses.insert(events.addr[row as usize], now) else {
-                continue;
-            };
-            let kind = match (before, now) {
-                (Freed::No, Freed::No) if has_frees => WarningKind::AllocatedTwice,
-                (Freed::Requested | Freed::Completed, Freed::Requested)
-                | (Freed::Completed, Freed::Completed) => WarningKind::FreedTwice,
-                _ => continue,
-            };
-            let place = || format!("device_traces[{device}][{}]", row - rows.start);
-            found.add(kind, place);
-        }
-    }
+/// What the last events of an address tell.
+struct Tenancy {
+    freed: Freed,
+    /// Bytes that were allocated; 0 if that was not recorded, or left out.
+    bytes: u64,
 }
 
-/// Checks that no segment is freed again without a `segment_alloc` in between.
-fn check_segment_frees(snapshot: &Snapshot, found: &mut Warnings) {
+/// Checks that no address is freed again without an alloc in between, nor allocated again without a free, and that as
+/// much is freed as was allocated.
+fn check_frees(snapshot: &Snapshot, trace: &Trace, found: &mut Warnings) {
     let events = &snapshot.events;
-    for (device, rows) in snapshot.traces.iter().enumerate() {
-        let actions = &events.action[rows.start as usize..rows.end as usize];
-        // As with allocs: `skip_actions` may have left them out.
-        if !actions.contains(&Action::SegmentAlloc) {
-            continue;
-        }
-        let mut freed: HashSet<u64, RandomState> = HashSet::default();
-        for (row, action) in rows.clone().zip(actions) {
-            let addr = events.addr[row as usize];
-            match action {
-                Action::SegmentAlloc => {
-                    freed.remove(&addr);
+    let actions = trace.actions(snapshot);
+    // Recorded without allocs (`skip_actions`), every tenancy of an address but its first would count.
+    if !actions.contains(&Action::Alloc) {
+        return;
+    }
+    // The same holds for frees.
+    let has_frees = actions.contains(&Action::FreeCompleted);
+    let mut addresses: HashMap<u64, Tenancy, RandomState> = HashMap::default();
+    for (row, action) in trace.rows.clone().zip(actions) {
+        let freed = match action {
+            Action::Alloc => Freed::No,
+            Action::FreeRequested => Freed::Requested,
+            Action::FreeCompleted => Freed::Completed,
+            _ => continue,
+        };
+        let (address, size) = (events.addr[row as usize], events.size[row as usize]);
+        let bytes = if freed == Freed::No { size } else { 0 };
+        let mut now = Tenancy { freed, bytes };
+        if let Some(before) = addresses.get(&address) {
+            match (before.freed, freed) {
+                (Freed::No, Freed::No) if has_frees => {
+                    found.add(WarningKind::AllocatedTwice, || trace.place(row));
                 }
-                Action::SegmentFree if !freed.insert(addr) => {
-                    let place = || format!("device_traces[{device}][{}]", row - rows.start);
-                    found.add(WarningKind::FreedTwice, place);
+                (Freed::Requested | Freed::Completed, Freed::Requested)
+                | (Freed::Completed, Freed::Completed) => {
+                    found.add(WarningKind::FreedTwice, || trace.place(row));
+                }
+                (_, Freed::Requested | Freed::Completed) => {
+                    if before.bytes > 0 && size > 0 && before.bytes != size {
+                        found.add(WarningKind::FreedSizeDiffers, || trace.place(row));
+                    }
+                    now.bytes = before.bytes;
                 }
                 _ => {}
             }
+        }
+        addresses.insert(address, now);
+    }
+}
+
+/// Checks that no segment or mapping, nor a part of one, is allocated again without a free in between, nor freed again
+/// without an alloc: `alloc` and `free` are the actions of these.
+fn check_held(
+    snapshot: &Snapshot,
+    trace: &Trace,
+    alloc: Action,
+    free: Action,
+    found: &mut Warnings,
+) {
+    let events = &snapshot.events;
+    let actions = trace.actions(snapshot);
+    // As with allocations: `skip_actions` may have left out either.
+    if !actions.contains(&alloc) || !actions.contains(&free) {
+        return;
+    }
+    let mut known = KnownRanges::default();
+    for (row, action) in trace.rows.clone().zip(actions) {
+        let is_held = *action == alloc;
+        if !is_held && *action != free {
+            continue;
+        }
+        let (address, bytes) = (events.addr[row as usize], events.size[row as usize]);
+        if known.set(address, bytes, is_held) > 0 {
+            let kind = match is_held {
+                true => WarningKind::AllocatedTwice,
+                false => WarningKind::FreedTwice,
+            };
+            found.add(kind, || trace.place(row));
         }
     }
 }

@@ -17,6 +17,7 @@ use self::surrogates::Paired;
 use super::End;
 use super::key::Key;
 use super::machine::Machine;
+use super::records::TWO_TO_64;
 use super::value::{Fault, ListCell, Value, malformed};
 use crate::ErrorKind;
 use crate::container::kind_of;
@@ -32,9 +33,6 @@ const BATCH: usize = 1000;
 /// Values for which the stack has room: a token pushes one, and no more than one more follow before the next
 /// [`Driver::step`].
 const PUSHES: usize = 4;
-
-/// 2^64, to which JavaScript rounds `2^64 - 1`.
-const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
 
 /// Reads a JSON value, and leaves it on the machine's stack. `on_chunk` is called every few hundred
 /// kilobytes with the bytes read so far; its error ends decoding.

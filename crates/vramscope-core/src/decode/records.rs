@@ -15,6 +15,9 @@ use crate::model::{
     WarningKind,
 };
 
+/// 2^64, to which JavaScript rounds `2^64 - 1`.
+pub(super) const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
+
 /// The snapshot's tables while they fill.
 pub(super) struct Tables {
     pub(super) strings: StringTable,
@@ -121,13 +124,16 @@ fn too_many_events() -> Fault {
     kind.into()
 }
 
-/// An address or size. Negative numbers are reinterpreted as unsigned.
+/// An address or size. Negative numbers are reinterpreted as unsigned, and so are numbers beyond 64 bits, which become
+/// the next ones within: all of them are sizes that cannot be.
 #[inline(always)]
 pub(super) fn unsigned(value: Value, key: Key) -> Result<u64, Fault> {
     match value {
         Value::Int(int) => Ok(int as u64),
         Value::Big(int) => Ok(int),
         Value::Bool(flag) => Ok(u64::from(flag)),
+        Value::Float(float) if float >= TWO_TO_64 => Ok(u64::MAX),
+        Value::Float(float) if float < -TWO_TO_64 / 2.0 => Ok(i64::MIN as u64),
         _ => Err(wrong_type(key, "integer")),
     }
 }
@@ -472,7 +478,10 @@ impl Machine {
                         Value::None => 0,
                         value => signed(value, Key::Line)?,
                     };
-                    frame.line = u32::try_from(line).unwrap_or(0);
+                    frame.line = u32::try_from(line).unwrap_or_else(|_| {
+                        self.warn_at(WarningKind::ValuesLeftOut, 1, Some(Key::Line.text()));
+                        0
+                    });
                 }
                 Some(Key::FxNodeOp) => fx.op = self.text_value(value)?.unwrap_or(none),
                 Some(Key::FxNodeName) => fx.name = self.text_value(value)?.unwrap_or(none),

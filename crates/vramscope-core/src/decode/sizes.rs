@@ -171,8 +171,10 @@ fn settle_events(
     let events = actions.iter().zip(addresses).zip(sizes);
     for (index, ((action, addr), size)) in events.enumerate() {
         let (is_sound, wrong) = match action {
-            // A program may ask for any size; what the device has free is in place of the address.
-            Action::Oom => (is_possible(*addr), addr),
+            // What the device has free is in place of the address.
+            Action::Oom if !is_possible(*addr) => (false, addr),
+            // A program may ask for any size, but a negative one.
+            Action::Oom => (i64::try_from(*size).is_ok(), size),
             Action::Other(_) => continue,
             // No memory is at the address of a snapshot.
             Action::Snapshot => (is_possible(*size), size),

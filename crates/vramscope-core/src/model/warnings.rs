@@ -47,10 +47,13 @@ pub enum WarningKind {
     /// A size below 0 or beyond 2^48, memory beyond the last address, or an active block smaller than what was
     /// requested. It is not kept: no sum contains it.
     ImpossibleSize,
-    /// An address or segment is freed again although nothing was allocated there in between.
+    /// An address, or part of a segment or mapping, is freed again although nothing was allocated there in between.
     FreedTwice,
-    /// An address is allocated again although it was not freed in between, in a trace that has frees.
+    /// An address, or part of a segment or mapping, is allocated again although it was not freed in between, in a
+    /// trace that has such frees.
     AllocatedTwice,
+    /// A free states another size than the allocation that it ends.
+    FreedSizeDiffers,
     /// Values that are not kept: of settings, metadata or unknown keys, if they are too many, nested too deeply or not
     /// plain data; settings and pools of another shape; and all but the last value of a key that a dict has twice.
     ValuesLeftOut,
@@ -77,6 +80,7 @@ impl WarningKind {
             | Self::ImpossibleSize
             | Self::FreedTwice
             | Self::AllocatedTwice
+            | Self::FreedSizeDiffers
             | Self::ValuesLeftOut
             | Self::TrailingBytes
             | Self::FurtherFiles => true,

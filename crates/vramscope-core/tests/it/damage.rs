@@ -140,6 +140,7 @@ fn impossible_sizes() {
         // A program may ask for anything.
         ("oom", 5, 1 << 60),
         ("oom", 1 << 49, 1),
+        ("oom", 5, -7),
         // Up to the last address, and one further.
         ("free_completed", u64::MAX - 7, 8),
         ("free_completed", u64::MAX - 6, 8),
@@ -150,7 +151,7 @@ fn impossible_sizes() {
         "device_traces[0][3]",
     ];
     let found = only(&read(&trace(&events)), WarningKind::ImpossibleSize);
-    assert_eq!(found, (5, places.map(str::to_owned).to_vec()));
+    assert_eq!(found, (6, places.map(str::to_owned).to_vec()));
 
     let state = r#"{"segments": [{"device": 0, "address": 512, "total_size": -5, "blocks": [
         {"address": 512, "size": -5, "requested_size": 3, "state": "active_allocated"}]}]}"#;
@@ -190,6 +191,148 @@ fn doubled_frees_of_segments() {
     assert_eq!(found(&[free, free]), [(WarningKind::FreedTwice, 1, place)]);
     // Where no `segment_alloc` was recorded, nothing can be told.
     assert_eq!(damage(&read(&trace(&[(free, 1, 8); 3]))), []);
+}
+
+#[test]
+fn doubled_segments_and_mappings() {
+    let [allocated, freed] = [WarningKind::AllocatedTwice, WarningKind::FreedTwice];
+    for [alloc, free] in [
+        ["segment_alloc", "segment_free"],
+        ["segment_map", "segment_unmap"],
+    ] {
+        let found = |events: &[(&str, u64, i128)]| {
+            let damage = damage(&read(&trace(events))).into_iter();
+            damage
+                .map(|(kind, count, _)| (kind, count))
+                .collect::<Vec<_>>()
+        };
+        // From before the recording, in pieces, out of the middle, and joined.
+        let genuine = [
+            (free, 90, 9),
+            (alloc, 0, 8),
+            (alloc, 8, 8),
+            (free, 4, 8),
+            (alloc, 4, 4),
+            (free, 0, 8),
+            (free, 12, 4),
+            (alloc, 0, 16),
+            (alloc, 90, 9),
+        ];
+        assert_eq!(found(&genuine), []);
+        let [map, part, end] = [(alloc, 0, 16), (free, 0, 8), (free, 90, 1)];
+        assert_eq!(found(&[map, part, part, end]), [(freed.clone(), 1)]);
+        assert_eq!(found(&[map, (alloc, 15, 8), end]), [(allocated.clone(), 1)]);
+        assert_eq!(
+            found(&[map, map, part, (free, 7, 9)]),
+            [(allocated.clone(), 1), (freed.clone(), 1)]
+        );
+        // Where no free was recorded, nothing can be told.
+        assert_eq!(found(&[map, map]), []);
+    }
+}
+
+/// Memory is there once, whatever is said of it.
+#[test]
+fn no_sum_counts_a_doubled_segment_twice() {
+    let [alloc, map, unmap] = ["segment_alloc", "segment_map", "segment_unmap"];
+    for (events, expected) in [
+        (vec![(alloc, 0, 8), (alloc, 0, 8)], vec![0, 8, 8]),
+        (vec![(alloc, 0, 8), (alloc, 4, 8)], vec![0, 8, 12]),
+        (
+            vec![(map, 0, 16), (unmap, 0, 8), (unmap, 0, 8), (map, 90, 8)],
+            vec![0, 16, 8, 8, 16],
+        ),
+    ] {
+        let recording = Recording::of(read(&trace(&events)));
+        let history = recording.devices().next().unwrap().history;
+        let bytes = (0..=history.event_count).map(|moment| history.reserved_bytes(moment));
+        assert_eq!(bytes.collect::<Vec<_>>(), expected);
+    }
+}
+
+#[test]
+fn frees_of_another_size() {
+    let [alloc, request, free] = ["alloc", "free_requested", "free_completed"];
+    let found = |events: &[(&str, u64, i128)]| damage(&read(&trace(events)));
+    assert_eq!(
+        found(&[(alloc, 1, 8), (request, 1, 8), (free, 1, 8), (alloc, 1, 9)]),
+        []
+    );
+    // Of an allocation from before the recording nothing is known.
+    assert_eq!(found(&[(request, 1, 8), (free, 1, 9), (alloc, 2, 1)]), []);
+    let places = ["device_traces[0][1]", "device_traces[0][2]"];
+    assert_eq!(
+        found(&[(alloc, 1, 8), (request, 1, 9), (free, 1, 7)]),
+        [(
+            WarningKind::FreedSizeDiffers,
+            2,
+            places.map(str::to_owned).to_vec()
+        )]
+    );
+}
+
+#[test]
+fn damage_to_the_trace_of_the_host() {
+    let [alloc, free] = ["alloc", "free_completed"];
+    let text = trace(&[(alloc, 1, 8), (free, 1, 8), (free, 1, 8)]);
+    let host = text.replace(
+        r#""device_traces": [["#,
+        r#""device_traces": [], "host_traces": ["#,
+    );
+    let host = host.replace("]]}", "]}");
+    assert_eq!(
+        only(&read(&host), WarningKind::FreedTwice),
+        (1, vec!["host_traces[2]".to_owned()])
+    );
+}
+
+#[test]
+fn lines_that_cannot_be() {
+    for (line, count) in [
+        ("-3", 1),
+        ("1099511627776", 1),
+        ("0", 0),
+        ("null", 0),
+        ("4294967295", 0),
+    ] {
+        let frames = format!(
+            r#""frames": [{{"name": "f", "filename": "a.py", "line": {line}}}], "stream": 0"#
+        );
+        let snapshot = read(&trace(&[("alloc", 1, 8)]).replace(r#""stream": 0"#, &frames));
+        let found: Vec<_> = damage(&snapshot)
+            .into_iter()
+            .map(|(kind, count, _)| (kind, count))
+            .collect();
+        let expected = [(WarningKind::ValuesLeftOut, count)];
+        assert_eq!(found, expected[..count as usize], "{line}");
+    }
+}
+
+/// Beyond 64 bits, in a pickle as in JSON.
+#[test]
+fn sizes_beyond_64_bits() {
+    for text in [
+        "18446744073709551616",
+        "18446744073709552128",
+        "1e30",
+        "-1e30",
+    ] {
+        let json = trace(&[("alloc", 1, 7)]).replace(r#""size": 7"#, &format!(r#""size": {text}"#));
+        let snapshot = read(&json);
+        assert_eq!(only(&snapshot, WarningKind::ImpossibleSize).0, 1, "{text}");
+        assert_eq!(snapshot.events.size, [0]);
+    }
+    for number in [
+        "I18446744073709551616\n",
+        "L18446744073709551616L\n",
+        "\u{8a}\u{9}\0\0\0\0\0\0\0\0\u{1}",
+    ] {
+        let number: Vec<_> = number.chars().map(|byte| byte as u8).collect();
+        let head = b"(dVsegments\n(lsVdevice_traces\n(l(l(dVaction\nValloc\nsVaddr\nI1\nsVsize\n";
+        let pickle = [head, &number[..], b"sVstream\nI0\nsaas."].concat();
+        let snapshot = decode(&pickle[..]).unwrap();
+        assert_eq!(only(&snapshot, WarningKind::ImpossibleSize).0, 1);
+    }
 }
 
 #[test]

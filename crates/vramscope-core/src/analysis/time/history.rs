@@ -7,6 +7,7 @@ use std::ops::Range;
 use super::byte_steps::{Life, bytes_at, live_bytes, most_bytes};
 use crate::Snapshot;
 use crate::ids::{AllocationId, BlockId, EventId, StackId};
+use crate::known_ranges::KnownRanges;
 use crate::model::{Action, DeviceIndex, NO_TIME};
 
 /// The moment of a free that was not recorded.
@@ -248,18 +249,21 @@ fn first_highest(values: &[u64]) -> u32 {
 
 /// Bytes of all segments over time: the final state's sum with the recorded changes undone. If the
 /// changes do not lead to it (the file has no segments, or is damaged), the curve is raised so that it
-/// never falls below zero.
+/// never falls below zero. Memory that is allocated again while it is held, or freed again, counts once.
 fn reserved_steps(snapshot: &Snapshot, device: DeviceIndex, rows: Range<u32>) -> Vec<(u32, u64)> {
     let events = &snapshot.events;
     let mut steps: Vec<(u32, i128)> = vec![(0, 0)];
+    let mut known = KnownRanges::default();
     let (mut net, mut lowest) = (0_i128, 0_i128);
     for (moment, row) in (1..).zip(rows) {
-        let size = i128::from(events.size[row as usize]);
-        net += match events.action[row as usize] {
-            Action::SegmentAlloc | Action::SegmentMap => size,
-            Action::SegmentFree | Action::SegmentUnmap => -size,
+        let is_held = match events.action[row as usize] {
+            Action::SegmentAlloc | Action::SegmentMap => true,
+            Action::SegmentFree | Action::SegmentUnmap => false,
             _ => continue,
         };
+        let (address, bytes) = (events.addr[row as usize], events.size[row as usize]);
+        let changed = i128::from(bytes - known.set(address, bytes, is_held));
+        net += if is_held { changed } else { -changed };
         lowest = lowest.min(net);
         steps.push((moment, net));
     }

@@ -368,6 +368,7 @@ pub fn warning_text(kind: &WarningKind) -> String {
         }
         WarningKind::FreedTwice => "an address is freed again with no allocation in between",
         WarningKind::AllocatedTwice => "an address is allocated again with no free in between",
+        WarningKind::FreedSizeDiffers => "a free states another size than its allocation",
         WarningKind::ValuesLeftOut => {
             "values are left out: too many, nested too deeply, of another shape, or of a key that comes again"
         }
