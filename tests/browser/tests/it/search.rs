@@ -112,6 +112,16 @@ fn a_pool_is_chosen_by_keys_and_left_again() {
             PATIENCE,
         )
         .unwrap();
+    // Views that follow no other search follow the pool: what it has reserved is the same in all.
+    let chosen = format!("{options}.selectedOptions[0].text.match(/, ([\\d.]+ [KMG]iB)/)[1]");
+    let reserved = open.page.eval(&chosen).unwrap();
+    let reserved = reserved.as_str().unwrap().to_owned();
+    open.page.eval("document.activeElement.blur()").unwrap();
+    for (key, view) in [("1", ".overview"), ("9", ".what-if")] {
+        open.page.key(key, Modifiers::NONE).unwrap();
+        wait_for_text(&mut open, view, "These figures are of pool:");
+        wait_for_text(&mut open, view, &reserved);
+    }
     open.page.eval(&format!("{options}.focus()")).unwrap();
     open.page.key("ArrowUp", Modifiers::NONE).unwrap();
     open.page
