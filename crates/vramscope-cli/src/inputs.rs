@@ -16,7 +16,7 @@ pub(crate) use self::files::files;
 pub(crate) use self::ranks::{part as ranks_part, summaries};
 pub(crate) use self::schedule::each;
 
-use crate::arguments::{Inputs, Show};
+use crate::arguments::{Inputs, Show, Snapshots};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress;
@@ -88,6 +88,24 @@ fn answer(
         false => Vec::new(),
     };
     (parts, summaries)
+}
+
+/// Hands each file to `take`, with whether there are several, for commands that print while they read: never more than
+/// one is in memory. A file that cannot be read is reported, and the others are still read, also where nobody reads the
+/// output any more: the exit code tells of all of them.
+///
+/// # Errors
+/// When a file cannot be read, or `take` fails.
+pub(crate) fn one_by_one(
+    inputs: &Snapshots,
+    mut take: impl FnMut(&Subject, bool) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let files = files(&inputs.files)?;
+    let results = files.iter().map(|file| {
+        let subject = Subject::load(file, inputs.device)?;
+        take(&subject, files.len() > 1)
+    });
+    report_all(results.filter_map(Result::err))
 }
 
 /// Reports failures in the order of their files, but for the gravest, which becomes the result: so neither a file that

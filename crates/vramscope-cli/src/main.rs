@@ -20,7 +20,6 @@ mod inputs;
 mod interruption;
 #[cfg(unix)]
 mod memory;
-mod one_by_one;
 mod output;
 mod progress;
 mod report;

@@ -14,7 +14,6 @@ use crate::destination::{self, Destination, Unfinished};
 use crate::failure::Failure;
 use crate::harmless::printable;
 use crate::inputs;
-use crate::one_by_one::one_by_one;
 use crate::output::{self, unwritten};
 use crate::subject::Subject;
 
@@ -81,7 +80,7 @@ pub(crate) fn run_memory(options: &MemoryOptions) -> Result<(), Failure> {
 fn run(inputs: &Snapshots, drawing: &Drawing, level: Level) -> Result<(), Failure> {
     let mut target = Target::open(drawing, &inputs::files(&inputs.files)?)?;
     let mut names = Vec::new();
-    let result = one_by_one(inputs, |subject, is_one_of_several| {
+    let result = inputs::one_by_one(inputs, |subject, is_one_of_several| {
         names.push(subject.name.clone());
         let prefix = match is_one_of_several {
             true => format!("{};", path_label(&subject.name)),

@@ -18,7 +18,7 @@ use vramscope_core::units::TorchBytes;
 use crate::arguments::Snapshots;
 use crate::failure::Failure;
 use crate::harmless::{printable, printable_cell};
-use crate::one_by_one::one_by_one;
+use crate::inputs::one_by_one;
 use crate::output::stream;
 use crate::subject::{Device, Subject};
 

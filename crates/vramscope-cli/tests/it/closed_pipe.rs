@@ -3,6 +3,7 @@
 use std::io;
 use std::process::{Output, Stdio};
 
+use crate::damage::damaged;
 use crate::program::command;
 
 const FILE: &str = "torch-2.15.0/oom_observer.pickle";
@@ -67,25 +68,35 @@ fn a_broken_budget_is_told_to_nobody_but_by_the_exit_code() {
     }
 }
 
+/// A file that is missing, one that breaks off before anything is known, and one of which a part is left.
 #[test]
-fn a_file_that_is_not_there_is_reported() {
-    for arguments in [
-        &["info", "none.pickle", FILE][..],
-        &["info", FILE, "none.pickle", "--json"],
-        &["peak", FILE, "none.pickle"],
-        &["check", FILE, "none.pickle", "--max-peak", "1TiB"],
-        &["trace", "none.pickle", FILE],
-        &["trace", FILE, "none.pickle"],
-        &["stats", FILE, "none.pickle", "--format", "torch"],
-        &["segments", "none.pickle", FILE, "--folded"],
-        &["memory", "none.pickle", FILE],
+fn a_file_that_is_not_as_it_should_be_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let damaged_file = folder.path().join("damaged.json.gz");
+    std::fs::write(&damaged_file, damaged()).unwrap();
+    let damaged = damaged_file.to_str().unwrap();
+    for (file, code, said) in [
+        ("none.pickle", 1, "cannot read none.pickle"),
+        ("refused/truncated.pickle.gz", 1, "the file ends early"),
+        (damaged, 0, "the check sum does not match"),
     ] {
-        let (code, stderr) = unread(arguments);
-        assert_eq!(code, Some(1), "{arguments:?}: {stderr}");
-        assert!(
-            stderr.contains("cannot read none.pickle"),
-            "{arguments:?}: {stderr}"
-        );
+        for arguments in [
+            &["info", file, FILE][..],
+            &["info", FILE, file, "--json"],
+            &["peak", FILE, file],
+            &["check", FILE, file, "--max-peak", "1TiB", "--allow-damage"],
+            &["trace", file, FILE],
+            &["trace", FILE, file],
+            &["stats", FILE, file, "--format", "torch"],
+            &["segments", file, FILE, "--folded"],
+            &["segments", FILE, file, "--folded"],
+            &["memory", file, FILE],
+            &["memory", FILE, file],
+        ] {
+            let (exit, stderr) = unread(arguments);
+            assert_eq!(exit, Some(code), "{arguments:?}: {stderr}");
+            assert!(stderr.contains(said), "{arguments:?}: {stderr}");
+        }
     }
 }
 

@@ -13,7 +13,7 @@ const CHECK_SUM: &str = "1 x the check sum does not match";
 const SIZE: &str = "1 x a size is negative, beyond 2^48 bytes or too large for its place; no sum contains it (e.g. device_traces[0][1])";
 
 /// A file of two allocations, one of them of -5 bytes, whose check sum is wrong.
-fn damaged() -> Vec<u8> {
+pub(crate) fn damaged() -> Vec<u8> {
     let text = r#"{"segments": [{"device": 0, "address": 512, "total_size": 512, "blocks": [
             {"address": 512, "size": 512, "requested_size": 500, "state": "active_allocated"}]}],
         "device_traces": [[

@@ -9,7 +9,7 @@ use vramscope_core::units::TorchBytes;
 
 use crate::arguments::Snapshots;
 use crate::failure::Failure;
-use crate::one_by_one::one_by_one;
+use crate::inputs::one_by_one;
 use crate::output::stream;
 
 /// Prints the text of each file, one after the other.
