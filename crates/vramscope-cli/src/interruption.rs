@@ -1,9 +1,10 @@
 //! Signals that end the program. They leave neither unfinished files nor progress bars, and the parent process sees
-//! that the signal ended this one, as without a handler. Memory that runs out ends it by such a signal, too, and becomes
-//! an error like others.
+//! that the signal ended this one, as without a handler. Memory that runs out ends it by such a signal or by a panic, and
+//! becomes an error like others.
 
 use std::io;
 use std::mem::MaybeUninit;
+use std::panic;
 use std::ptr;
 use std::sync::mpsc;
 use std::thread;
@@ -31,6 +32,15 @@ pub(crate) fn watch() -> io::Result<()> {
     // SAFETY: an abort of the standard library comes from outside of the allocator and of all locks but those that
     // `aborted` gives up waiting for. An abort from elsewhere may be in the middle of anything; the process ends anyway.
     unsafe { low_level::register(SIGABRT, aborted) }?;
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        // A library in C that was refused memory, such as zstd, makes its Rust side panic.
+        if memory::is_exhausted() {
+            let _no_new_ones = temporary::try_remove_all(PATIENCE);
+            end_without_memory();
+        }
+        usual(panic);
+    }));
     // Those ignored at the start stay ignored, as `nohup` requires.
     let ending = ENDING.into_iter().filter(|&signal| !is_ignored(signal));
     let mut signals = Signals::new(ending.chain([SIGXFSZ]))?;
@@ -52,11 +62,15 @@ pub(crate) fn watch() -> io::Result<()> {
 fn aborted() {
     let _no_new_ones = temporary::try_remove_all(PATIENCE);
     if memory::was_refused() && !thread::panicking() {
-        write_to_stderr(OUT_OF_MEMORY);
-        low_level::exit(1);
+        end_without_memory();
     }
     // Does not return.
     drop(emulate_default_handler(SIGABRT));
+}
+
+fn end_without_memory() -> ! {
+    write_to_stderr(OUT_OF_MEMORY);
+    low_level::exit(1);
 }
 
 /// Where the decoder refuses a file, it says more.

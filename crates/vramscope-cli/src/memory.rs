@@ -1,6 +1,7 @@
 //! The system's allocator, which remembers whether it refused memory: `interruption` has to tell such an abort from others.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::hint;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[global_allocator]
@@ -13,6 +14,21 @@ struct Remembering;
 /// Whether memory was refused so far.
 pub(crate) fn was_refused() -> bool {
     WAS_REFUSED.load(Ordering::Relaxed)
+}
+
+/// Whether not even a little memory is to be had now: as much as a library in C takes at once. Such libraries ask the
+/// system themselves, so what they are refused is not remembered.
+#[expect(unsafe_code, reason = "it asks the allocator")]
+pub(crate) fn is_exhausted() -> bool {
+    const LITTLE: Layout = Layout::new::<[u8; 1 << 20]>();
+    // SAFETY: the layout is not empty.
+    let memory = hint::black_box(unsafe { System.alloc(LITTLE) });
+    if memory.is_null() {
+        return true;
+    }
+    // SAFETY: it was allocated with this layout.
+    unsafe { System.dealloc(memory, LITTLE) };
+    false
 }
 
 fn remember(memory: *mut u8) -> *mut u8 {

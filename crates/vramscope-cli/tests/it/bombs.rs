@@ -204,6 +204,9 @@ fn an_answer_that_needs_more_memory_than_there_is_is_an_error() {
         &["explain"][..],
         &["convert", "--to", "json", "-o", "out.json"],
         &["convert", "--to", "perfetto", "-o", "out.perfetto.json"],
+        // zstd is a library in C.
+        &["convert", "--to", "parquet", "-o", "tables/"],
+        &["convert", "--to", "pickle.zst", "-o", "out.pickle.zst"],
     ] {
         for space_mib in [36, 42, 48, 54, 60] {
             let written = folder.path().join("written");
