@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -35,7 +35,7 @@ pub(crate) struct Options {
 ///
 /// # Errors
 ///
-/// If a build fails, or if an input broke a rule, after all targets had their time.
+/// If a build fails; or if an input broke a rule or a target ended for another reason, after all targets had their time.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut targets = targets()?;
     if let Some(only) = &options.target {
@@ -53,8 +53,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     if !broken.is_empty() {
         bail!(
-            "inputs that broke a rule are in fuzz/crashes now, where a test runs them; commit them: {}",
-            broken.join(", ")
+            "{}\nInputs in fuzz/crashes are run by a test from now on: commit them.",
+            broken.join("\n")
         );
     }
     Ok(())
@@ -95,7 +95,7 @@ fn build(target: &str) -> Result<PathBuf> {
     Ok(folder.join(host).join("release").join(target))
 }
 
-/// Fuzzes a target for so long, and goes on after a crash. Returns the names of the inputs that broke its rule.
+/// Fuzzes a target for so long, and goes on after a crash. Returns what broke, a line each.
 fn turn(target: &str, program: &Path, time: Duration) -> Result<Vec<String>> {
     let end = Instant::now() + time;
     let mut broken = Vec::new();
@@ -104,19 +104,32 @@ fn turn(target: &str, program: &Path, time: Duration) -> Result<Vec<String>> {
         if left == 0 {
             return Ok(broken);
         }
-        let is_done = fuzz(target, program, left)?;
+        let ended = fuzz(target, program, left)?;
         let crashes = keep_crashes(target)?;
-        let is_explained = !crashes.is_empty();
-        broken.extend(crashes);
-        if is_done || !is_explained || broken.len() >= MOST_CRASHES {
+        let may_go_on = !ended.success() && !crashes.is_empty();
+        broken.extend(faults(target, ended, &crashes));
+        if !may_go_on || broken.len() >= MOST_CRASHES {
             return Ok(broken);
         }
     }
 }
 
-/// Fuzzes for so many seconds, and counts the executions. Crashes stay in `fuzz/artifacts`. Returns whether there was
-/// none.
-fn fuzz(target: &str, program: &Path, seconds: u64) -> Result<bool> {
+/// What a run of a target broke: its inputs, or, if it failed without leaving one, the target itself. The system kills a
+/// process that takes too much memory, and a target may fail at its start.
+fn faults(target: &str, ended: ExitStatus, crashes: &[String]) -> Vec<String> {
+    if !ended.success() && crashes.is_empty() {
+        return vec![format!(
+            "{target} failed and left no input that explains it: {ended}"
+        )];
+    }
+    crashes
+        .iter()
+        .map(|name| format!("{target}: fuzz/crashes/{name}"))
+        .collect()
+}
+
+/// Fuzzes for so many seconds, and counts the executions. Crashes stay in `fuzz/artifacts`.
+fn fuzz(target: &str, program: &Path, seconds: u64) -> Result<ExitStatus> {
     let corpus = format!("fuzz/corpus/{target}");
     fs::create_dir_all(root().join(&corpus))?;
     fs::create_dir_all(root().join("fuzz/artifacts"))?;
@@ -146,7 +159,7 @@ fn fuzz(target: &str, program: &Path, seconds: u64) -> Result<bool> {
         println!("{}", text.get(from..).unwrap_or(&text));
     }
     executions::add(target, count)?;
-    Ok(ended.status.success())
+    Ok(ended.status)
 }
 
 /// Moves what broke a rule to `fuzz/crashes`. Returns the names. What is only slow on a busy machine stays.
@@ -182,4 +195,26 @@ fn shrink_corpus(target: &str, program: &Path) -> Result<()> {
         fs::remove_dir_all(&less)?;
     }
     Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    #[test]
+    fn a_target_that_fails_without_an_input_is_a_fault() {
+        let ends = |raw| ExitStatus::from_raw(raw);
+        let crash = ["decode-crash-1".to_owned()];
+        assert_eq!(faults("decode", ends(0), &[]), [""; 0]);
+        // Killed, aborted, exit code 1.
+        for raw in [9, 6, 1 << 8] {
+            let found = faults("decode", ends(raw), &[]);
+            assert_eq!(found.len(), 1, "{raw}");
+            assert!(found[0].contains("no input"), "{found:?}");
+            let found = faults("decode", ends(raw), &crash);
+            assert_eq!(found, ["decode: fuzz/crashes/decode-crash-1"]);
+        }
+    }
 }
