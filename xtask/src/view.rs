@@ -34,7 +34,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut command = cargo();
     // The command line with the page built in.
     command.env("VRAMSCOPE_PAGE", page);
-    command.args(["run", "--quiet", "--package", "vramscope-cli", "--", "view"]);
+    command.args(["run", "--package", "vramscope-cli", "--", "view"]);
     if options.no_open {
         command.arg("--no-open");
     }
