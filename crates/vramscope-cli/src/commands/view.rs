@@ -57,7 +57,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         match browser::open(&address) {
             Ok(()) => output::note("If no page appears, open the address above yourself.\n"),
             Err(error) => output::note(&format!(
-                "cannot open a browser ({error}): open the address yourself\n"
+                "cannot open a browser: {error}\nOpen this address yourself:  {address}\n"
             )),
         }
     }

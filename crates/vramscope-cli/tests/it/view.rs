@@ -18,6 +18,7 @@ fn without_the_page_it_says_how_to_build_it() {
     assert_eq!(output.status.code(), Some(2));
     let message = String::from_utf8(output.stderr).unwrap();
     assert!(message.contains("cargo xtask view"), "{message}");
+    assert!(message.contains("$PWD/dist/site"), "{message}");
 }
 
 #[test]
@@ -50,6 +51,32 @@ fn with_the_page_it_serves_page_and_file() {
     assert!(answer.contains("<title>"), "{answer}");
     let link = "<link rel=\"snapshot\" href=\"files/0/training.pickle\">";
     assert!(answer.contains(link), "{answer}");
+}
+
+/// In words, and with the address where it is read.
+#[test]
+fn without_a_browser_it_names_the_address() {
+    if !HAS_PAGE {
+        return;
+    }
+    let mut child = command(&["view"])
+        .env("PATH", "/nowhere")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut address = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut address).unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let said: Vec<_> = lines.map_while(Result::ok).take(2).collect();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(
+        said[0].starts_with("cannot open a browser: no program"),
+        "{said:?}"
+    );
+    assert!(said[1].ends_with(address.trim()), "{said:?}");
 }
 
 #[test]

@@ -29,9 +29,9 @@ impl Page {
         }
         Err(Failure::Usage(
             "this vramscope was built without the page. In a clone of its repository, `cargo xtask view \
-             FILE` builds the page and opens FILE in it; to build a program that has the page inside, set \
-             VRAMSCOPE_PAGE to the folder of the built page (`cargo xtask dist` makes one in dist/site/) and \
-             build again: VRAMSCOPE_PAGE=\"$PWD/dist\" cargo build --release --package vramscope-cli"
+             FILE` builds the page and opens FILE in it; `cargo xtask build` builds a program that has \
+             the page inside. With a page that is built already, such as the one that `cargo xtask dist` puts into \
+             dist/site: VRAMSCOPE_PAGE=\"$PWD/dist/site\" cargo build --release --package vramscope-cli"
                 .to_owned(),
         ))
     }

@@ -14,9 +14,15 @@ use crate::temporary::Temporary;
 const KEPT: Duration = Duration::from_mins(2);
 
 /// Opens `address` in the default browser.
+///
+/// # Errors
+/// When there is none, or the file for it cannot be written. In words for the user.
 pub(crate) fn open(address: &str) -> io::Result<()> {
     let file = redirect(address)?;
-    open::that_detached(file.as_ref())?;
+    // Its error is a list of launchers in Rust's notation.
+    open::that_detached(file.as_ref()).map_err(|_| {
+        io::Error::other("no program that opens web pages was found, or none could start")
+    })?;
     thread::Builder::new().spawn(move || {
         thread::sleep(KEPT);
         drop(file);
