@@ -77,18 +77,53 @@ pub(crate) fn printable(text: &str) -> String {
 }
 
 /// Spoils the commands that CI systems look for in what is printed: `::error::TEXT` at the beginning of a line (GitHub),
-/// `##[error]TEXT` and `##vso[…]` anywhere (Azure, GitHub).
+/// `##[error]TEXT`, `##vso[…]`, `##teamcity[…]` and their like anywhere (GitHub, Azure, TeamCity).
 fn without_commands(mut text: String) -> String {
     let after = text.trim_start().strip_prefix("::");
     if after.is_some_and(|after| after.contains("::")) {
         text.insert_str(0, REPLACEMENT);
     }
-    if text.contains("##") {
-        text = text
-            .replace("##[", "##\u{fffd}[")
-            .replace("##vso[", "##\u{fffd}vso[");
+    let mut from = 0;
+    while let Some(found) = text[from..].find("##") {
+        from += found + 2;
+        let is_name = |character: char| character.is_ascii_alphanumeric() || character == '#';
+        if text[from..].trim_start_matches(is_name).starts_with('[') {
+            text.insert_str(from, REPLACEMENT);
+        }
     }
     text
+}
+
+/// A writer of JSON in which no CI system finds a command: of two `#` the second is written as an escape, which JSON
+/// reads back.
+pub(crate) struct HarmlessJson<W> {
+    out: W,
+    follows_hash: bool,
+}
+
+impl<W: Write> HarmlessJson<W> {
+    pub(crate) fn new(out: W) -> Self {
+        let follows_hash = false;
+        Self { out, follows_hash }
+    }
+}
+
+impl<W: Write> Write for HarmlessJson<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // In what is not a string there is no `#`.
+        for piece in bytes.split_inclusive(|&byte| byte == b'#') {
+            match piece {
+                b"#" if self.follows_hash => self.out.write_all(b"\\u0023")?,
+                _ => self.out.write_all(piece)?,
+            }
+            self.follows_hash = piece.ends_with(b"#");
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// The longest name or cell of a text in characters; JSON and CSV have it whole. All rows of a table are as wide as
@@ -170,6 +205,8 @@ mod tests {
             ("\n ::debug::b", "\u{fffd}  ::debug::b"),
             ("a ##[error]b", "a ##\u{fffd}[error]b"),
             ("##vso[task.debug]b", "##\u{fffd}vso[task.debug]b"),
+            ("##teamcity[x] ##a", "##\u{fffd}teamcity[x] ##a"),
+            ("###[error]", "##\u{fffd}#[error]"),
             (
                 "::operator new(unsigned long)",
                 "::operator new(unsigned long)",
@@ -177,6 +214,24 @@ mod tests {
             ("std::vector::at ## [", "std::vector::at ## ["),
         ] {
             assert_eq!(printable(text), shown);
+        }
+    }
+
+    #[test]
+    fn commands_in_json_are_escaped() {
+        let text = "a#b ##[error] ####vso[ #";
+        let json = serde_json::to_vec(text).unwrap();
+        for pieces in [vec![&json[..]], json.chunks(1).collect()] {
+            let mut out = HarmlessJson::new(Vec::new());
+            for piece in pieces {
+                out.write_all(piece).unwrap();
+            }
+            let written = String::from_utf8(out.out).unwrap();
+            assert!(
+                written.contains("a#b #\\u0023[") && !written.contains("##"),
+                "{written}"
+            );
+            assert_eq!(serde_json::from_str::<String>(&written).unwrap(), text);
         }
     }
 

@@ -80,7 +80,14 @@ fn wrong_answer(words: &[String], ended: &Ended, code: i32) -> Option<String> {
     let is_json = words.iter().any(|word| word == "--json");
     if is_json && (code == 0 || !ended.stdout.is_empty()) {
         let parsed = serde_json::from_slice::<Value>(&ended.stdout);
-        return parsed.err().map(|error| format!("its JSON: {error}"));
+        let has_command = || {
+            let text = String::from_utf8_lossy(&ended.stdout);
+            let is_any = text.lines().any(is_command);
+            is_any.then(|| "a command to a CI system in JSON".to_owned())
+        };
+        return parsed
+            .err()
+            .map_or_else(has_command, |error| Some(format!("its JSON: {error}")));
     }
     let Ok(text) = std::str::from_utf8(&ended.stdout) else {
         return Some("its text is not UTF-8".to_owned());
@@ -107,5 +114,7 @@ fn is_control(character: char) -> bool {
 /// Whether a CI system would take a line for a command.
 fn is_command(line: &str) -> bool {
     let after = line.trim_start().strip_prefix("::");
-    after.is_some_and(|after| after.contains("::")) || line.contains("##[")
+    let anywhere = ["##[", "##vso[", "##teamcity["];
+    after.is_some_and(|after| after.contains("::"))
+        || anywhere.into_iter().any(|command| line.contains(command))
 }

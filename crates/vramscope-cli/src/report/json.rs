@@ -13,6 +13,7 @@ use serde::{Serialize, Serializer};
 
 use super::{Cell, Column, Part, Rest, SCHEMA, Table, cut};
 use crate::arguments::Show;
+use crate::harmless::HarmlessJson;
 
 /// One indented JSON document with a final newline.
 pub(super) fn write(
@@ -27,7 +28,7 @@ pub(super) fn write(
         command,
         parts: InTurn(RefCell::new(parts.map(|part| JsonPart { part, show }))),
     };
-    serde_json::to_writer_pretty(&mut *out, &document)?;
+    serde_json::to_writer_pretty(HarmlessJson::new(&mut *out), &document)?;
     out.write_all(b"\n")
 }
 
