@@ -4,7 +4,7 @@ mod size;
 mod time;
 mod view;
 
-pub(crate) use size::{Size, parse_size};
+pub(crate) use size::{Size, parse_number, parse_size};
 pub(crate) use time::parse_time;
 pub(crate) use view::parse_view;
 
@@ -81,9 +81,9 @@ pub(crate) struct Show {
 }
 
 /// Parses a number of rows, for clap's `value_parser`.
-fn parse_count(text: &str) -> Result<usize, &'static str> {
-    text.parse()
-        .map_err(|_error| "write a whole number in digits alone, such as 20")
+fn parse_count(text: &str) -> Result<usize, String> {
+    let number = parse_number(text)?;
+    Ok(usize::try_from(number).unwrap_or(usize::MAX))
 }
 
 /// The ways to name moments and ranges, for the help of commands that take them.

@@ -26,6 +26,7 @@ mod report;
 mod subject;
 mod temporary;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{FromArgMatches, Parser, Subcommand};
@@ -109,18 +110,30 @@ fn main() -> ExitCode {
     // If it fails, an interruption may leave a temporary file behind, and nothing else is lost.
     #[cfg(unix)]
     drop(interruption::watch());
-    let matches = help::program().get_matches();
-    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let matches = help::program().try_get_matches();
+    let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
+        Ok(arguments) => arguments,
+        Err(answer) => return print_answer(&answer),
+    };
     let writing = Writing;
     let failure = run(arguments.command).err();
     let failures = failure.into_iter().chain(destination::keep(writing));
-    match inputs::report_all(failures) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            output::report(&failure);
-            ExitCode::from(failure.exit_code())
-        }
+    inputs::report_all(failures).map_or_else(fail, |()| ExitCode::SUCCESS)
+}
+
+/// Prints help, the version, or what is wrong with the arguments.
+fn print_answer(answer: &clap::Error) -> ExitCode {
+    let printed = answer.print().and_then(|()| io::stdout().flush());
+    match printed.map_err(output::unwritten) {
+        Err(failure) if !answer.use_stderr() => fail(failure),
+        // Whether they are wrong does not depend on who reads it.
+        _ => ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2)),
     }
+}
+
+fn fail(failure: Failure) -> ExitCode {
+    output::report(&failure);
+    ExitCode::from(failure.exit_code())
 }
 
 fn run(command: Command) -> Result<(), Failure> {

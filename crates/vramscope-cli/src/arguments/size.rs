@@ -1,6 +1,6 @@
-//! Sizes as arguments: `70GiB`, `512MB`, `1000`.
+//! Sizes and whole numbers as arguments: `70GiB`, `512MB`, `1000`, `1,000`.
 
-use vramscope_core::analysis::search::filter::parse_bytes;
+use vramscope_core::analysis::search::filter::{parse_bytes, parse_whole};
 
 /// A number of bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -11,4 +11,9 @@ pub(crate) fn parse_size(text: &str) -> Result<Size, String> {
     parse_bytes(text)
         .map(Size)
         .map_err(|instead| format!("write {instead}"))
+}
+
+/// Parses a whole number, for clap's `value_parser`. The error has an example.
+pub(crate) fn parse_number(text: &str) -> Result<u64, String> {
+    parse_whole(text).map_err(|instead| format!("write {instead}"))
 }

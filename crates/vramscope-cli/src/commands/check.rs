@@ -12,7 +12,7 @@ use vramscope_core::analysis::roles::Role;
 use vramscope_core::analysis::search::filter::parse_decimal;
 
 use self::measure::{Limit, Measured, Measures, Value};
-use crate::arguments::{Grouping, Inputs, Show, Size, parse_size};
+use crate::arguments::{Grouping, Inputs, Show, Size, parse_number, parse_size};
 use crate::failure::Failure;
 use crate::inputs::{Question, ask, report_all};
 use crate::report::{Cell, Column, Part, column, detail};
@@ -47,7 +47,7 @@ pub(crate) struct Options {
     #[arg(long, help_heading = BUDGETS_HEADING, value_name = "PERCENT", value_parser = parse_percent)]
     max_fragmentation: Option<f64>,
     /// Allocations made in the recorded events
-    #[arg(long, help_heading = BUDGETS_HEADING, value_name = "N")]
+    #[arg(long, help_heading = BUDGETS_HEADING, value_name = "N", value_parser = parse_number)]
     max_allocations: Option<u64>,
     /// Requested bytes that are live after the last event
     #[arg(long, help_heading = BUDGETS_HEADING, value_name = "SIZE", value_parser = parse_size)]

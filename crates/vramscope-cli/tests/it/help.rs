@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::program::{transcript, vramscope};
+use crate::program::{command, transcript, vramscope};
 
 #[test]
 fn help_of_the_program() {
@@ -50,4 +50,16 @@ fn the_formats_are_described_by_the_program() {
     }
     let options = transcript(&vramscope(&["trace", "--help"]));
     assert!(!options.contains("--memory"), "{options}");
+}
+
+#[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "needs /dev/full")]
+fn help_that_cannot_be_written_is_a_failure() {
+    for arguments in [&["--help"][..], &["--version"], &["peak", "-h"], &["help"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        let output = command(arguments).stdout(full.unwrap()).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(said.contains("cannot write to standard output"), "{said}");
+    }
 }

@@ -46,7 +46,9 @@ pub use evaluate::{Matches, Pointed, matches};
 pub use filter_text::FilterText;
 pub use next::{NextMatch, next_match};
 pub(crate) use number::when as parse_when;
-pub use number::{ExactBytes, bytes as parse_bytes, decimal as parse_decimal};
+pub use number::{
+    ExactBytes, bytes as parse_bytes, decimal as parse_decimal, whole as parse_whole,
+};
 pub use pattern::{Matcher, Pattern};
 pub use term::{
     BytesField, Expression, LengthField, LengthUnit, Live, PoolMatch, Term, Test, TextField, When,

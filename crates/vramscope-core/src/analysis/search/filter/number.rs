@@ -47,12 +47,13 @@ const TIME_UNITS: [(&str, u64); 12] = [
 const EVENT_UNITS: [&str; 3] = ["ev", "event", "events"];
 
 const SIZE: Instead = "a size such as 512, 20KiB, 100MiB or 1.5GiB";
+const WHOLE: Instead = "a whole number such as 20 or 1,024";
 const LENGTH: Instead = "a length such as 5ms, 2.5s or, in events, 1000ev";
 const WHEN: Instead = "an event's number, a time such as 2.5s, or peak, end, start, cursor";
 const TOO_LARGE: Instead = "a smaller number: this one has more than 64 bits";
 const NO_COMMA: Instead =
     "1.5GiB, 1500GiB or 1_500GiB: before a unit, a comma may mean a decimal point";
-const SEPARATORS: Instead = "a number with a point before its decimals, and commas only before groups of three digits, as in 1.5 or 1,024";
+const SEPARATORS: Instead = "a number with a point before its decimals, and commas or underscores only before groups of three digits, as in 1.5, 1,024 or 1_024";
 
 /// Whether a word is a unit of size, ignoring case.
 pub(super) fn is_byte_unit(word: &str) -> bool {
@@ -80,6 +81,18 @@ pub fn bytes(text: &str) -> Result<u64, &'static str> {
         return Err(NO_COMMA);
     }
     number.times(factor)
+}
+
+/// Parses a whole number such as `512`, `1,024` or `1_024`.
+///
+/// # Errors
+/// If the text is something else: what to write instead, as the end of a sentence.
+pub fn whole(text: &str) -> Result<u64, &'static str> {
+    let (number, unit) = split(text, WHOLE)?;
+    match unit.is_empty() && number.decimals == 0 {
+        true => number.times(1),
+        false => Err(WHOLE),
+    }
 }
 
 /// Parses a plain decimal number such as `12.5` or `1_000`; `None` for any other text.
@@ -337,6 +350,12 @@ mod tests {
         for text in ["5.", "1,5", "1,500", "1e3", "5 s", "inf", "-1", ""] {
             assert_eq!(decimal(text), None, "{text}");
         }
+        assert_eq!(whole("1,000"), Ok(1_000));
+        assert_eq!(whole("1_000"), Ok(1_000));
+        for text in ["1.5", "5.0", "5 k", "", "-1"] {
+            assert_eq!(whole(text), Err(WHOLE), "{text}");
+        }
+        assert_eq!(whole("10,00"), Err(SEPARATORS));
         assert_eq!(integer("0x10"), Some(16));
         assert_eq!(integer("-1"), Some(-1));
     }
