@@ -106,7 +106,6 @@ const ORDERS: [Order; 10] = [
             &["report"],
             &["subject"],
             &["export", "inputs"],
-            &["one_by_one"],
             &["commands"],
         ],
     },

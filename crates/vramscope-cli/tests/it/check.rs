@@ -28,7 +28,7 @@ fn all_kept() {
         "--max-fragmentation",
         "90%",
         "--max-allocations",
-        "10000",
+        "10,000",
         "--max-live-at-end",
         "1GiB",
     ];

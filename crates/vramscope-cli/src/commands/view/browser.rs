@@ -20,7 +20,7 @@ const KEPT: Duration = Duration::from_mins(2);
 pub(crate) fn open(address: &str) -> io::Result<()> {
     let file = redirect(address)?;
     // Its error is a list of launchers in Rust's notation.
-    open::that_detached(file.as_ref()).map_err(|_| {
+    open::that_detached(file.as_ref()).map_err(|_launchers| {
         io::Error::other("no program that opens web pages was found, or none could start")
     })?;
     thread::Builder::new().spawn(move || {
