@@ -154,11 +154,7 @@ fn gap(found: &Overview, gap: &Gap) -> Tile {
 
 fn largest(found: &Overview, gap: &Gap) -> Tile {
     Tile {
-        name: if found.has_trace {
-            "Largest usable then"
-        } else {
-            "Largest usable"
-        },
+        name: "Largest usable",
         value: display::bytes(gap.largest_free_bytes),
         exact: format!(
             "{}, in the {}",
