@@ -128,7 +128,8 @@ impl Anonymiser {
         while let Some(first) = rest.chars().next() {
             if first.is_ascii_digit() {
                 let (number, after) = rest.split_at(numbers::group_end(rest, is_part));
-                if numbers::is_literal(number) {
+                // No name of C++ begins with a digit.
+                if numbers::is_literal(number) && !out.ends_with("::") {
                     out.push_str(number);
                 } else {
                     out.push_str(&self.tag("fn", number));

@@ -33,7 +33,7 @@ impl Anonymiser {
             let word = &rest[..end_of(rest, |character| !is_part(character))];
             let (length, stays) =
                 if public::is_namespace(word) && rest[word.len()..].starts_with("::") {
-                    let length = end_of(rest, |character| " \t\n\"',;".contains(character));
+                    let length = signature_end(rest);
                     out.push_str(&self.signature(&rest[..length]));
                     (counts, place) = (false, place + length);
                     continue;
@@ -134,6 +134,19 @@ fn is_part(character: char) -> bool {
 
 fn end_of(text: &str, is_end: impl Fn(char) -> bool) -> usize {
     text.find(is_end).unwrap_or(text.len())
+}
+
+/// The length of the C++ name at the beginning of a text. A number at its end that is only the first of several is left to
+/// them.
+fn signature_end(text: &str) -> usize {
+    let end = end_of(text, |character| " \t\n\"',;".contains(character));
+    let is_of_name = |character| is_part(character) || character == '_';
+    let last = text[..end].trim_end_matches(is_of_name).len();
+    let is_number = text[last..].starts_with(|first: char| first.is_ascii_digit());
+    match is_number && numbers::group_end(&text[last..], is_part) > end - last {
+        true => last,
+        false => end,
+    }
 }
 
 /// Whether it is a word that counts with its number: `layer3`.

@@ -3,7 +3,7 @@
 /// Most digits of a number that stands alone.
 const ALONE: usize = 4;
 
-/// Most digits of a number after a word that counts (`step 120000`).
+/// Most digits of a number, or of two, after a word that counts (`step 120000`, `step 12/100`).
 const COUNTED: usize = 7;
 
 /// Whether it is a number of at most `most` digits.
@@ -23,8 +23,12 @@ pub(super) fn is_line(text: &str) -> bool {
 
 /// Whether it is what follows a word that counts: `12` or `12/100`.
 pub(super) fn is_count(text: &str) -> bool {
-    let (count, of) = text.split_once('/').unwrap_or((text, "0"));
-    is_short(count, COUNTED) && is_short(of, COUNTED)
+    match text.split_once('/') {
+        Some((count, of)) => {
+            is_short(count, COUNTED) && is_short(of, COUNTED.saturating_sub(count.len()))
+        }
+        None => is_short(text, COUNTED),
+    }
 }
 
 /// Whether it is a number in a C++ name: `128`, `0x7f`, `16ul`.

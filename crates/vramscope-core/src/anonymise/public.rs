@@ -291,11 +291,13 @@ pub(super) fn is_clone(word: &str) -> bool {
 }
 
 /// Words of labels whose number is a step, a layer, a rank.
+pub(super) const COUNTING: &str = "\
+    step steps Step iteration Iteration iter epoch epochs Epoch batch minibatch layer layers Layer rank Rank ProfilerStep \
+    Region";
+
+/// Whether it is one of [`COUNTING`].
 pub(super) fn is_counting_word(word: &str) -> bool {
-    const WORDS: &str = "\
-        step steps Step iteration Iteration iter it epoch epochs Epoch batch minibatch layer layers Layer rank Rank \
-        ProfilerStep Region";
-    is_in(WORDS, word)
+    is_in(COUNTING, word)
 }
 
 /// Other words of labels: those of training, and those that torch, its profiler and its compiler use.

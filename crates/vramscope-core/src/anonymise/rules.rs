@@ -146,10 +146,12 @@ pub const RULES: [Rule; 10] = [
     Rule {
         name: "Numbers",
         stays: "Numbers that the format holds as numbers: lines, sizes, addresses, times, streams. In texts, numbers of up to 4 \
-                digits that stand alone, and of up to 7 after step, iteration, epoch, batch, layer or rank. Numbers joined to a \
-                word or to other numbers are hashed; only what a compiler appends to a function stays, with one number.",
+                digits that stand alone; of up to 7 after step(s), iteration, iter, epoch(s), batch, minibatch, layer(s), rank, \
+                ProfilerStep and Region, two numbers such as 12/100 together. Numbers joined to a word or to other numbers are \
+                hashed; only what a compiler appends to a function stays, with one number.",
         examples: &[
             (Kind::Label, "train_step 120000", "train_step 120000"),
+            (Kind::Label, "step 4911512/3456789", "step *"),
             (Kind::Label, "port 8080", "* 8080"),
             (Kind::Label, "10.20.30.40", "*"),
             (Kind::Label, "4111 1111 1111 1111", "*"),

@@ -1,6 +1,6 @@
 //! What becomes of single names; whole files are in the crate's integration tests.
 
-use super::{Anonymiser, Kind, Pattern, RULES};
+use super::{Anonymiser, Kind, Pattern, RULES, public};
 use crate::transfer::{Rename, Role};
 
 /// Hashes become `*`, so that a test shows what is kept.
@@ -243,6 +243,16 @@ fn rules_hold_as_their_examples_say() {
     }
 }
 
+#[test]
+fn words_that_count_are_named_by_their_rule() {
+    let rule = RULES.iter().find(|rule| rule.name == "Numbers").unwrap();
+    let said = rule.stays.replace("(s)", "").to_lowercase();
+    for word in public::COUNTING.to_lowercase().split(' ') {
+        let singular = word.strip_suffix('s').unwrap_or(word);
+        assert!(said.contains(singular), "{word}");
+    }
+}
+
 /// Places that look public and are not.
 #[expect(clippy::too_many_lines, reason = "a list")]
 #[test]
@@ -378,6 +388,11 @@ fn numbers_that_can_identify_are_hashed() {
         "x1234",
         "step 078-05-1120",
         "step 12345678",
+        "step 4911512/3456789",
+        "call it 5551234",
+        "aten::4111",
+        "aten::4111 1111 1111 1111",
+        "aten::f<4111 1111 1111 1111>",
         "rank 10.20.30.40",
         "layer12345678",
         "4111..1111..1111..1134",
