@@ -169,7 +169,7 @@ fn optimise(module: &Path) {
 }
 
 /// Joins the style sheets of `app`, in the order of `index.html`, into the first, since each costs a request before
-/// anything is drawn. Returns `index.html` with that one alone.
+/// anything is drawn. Returns `index.html` with that one alone, and without comments.
 fn with_one_style(app: &Path) -> Result<String> {
     const LINK: &str = "<link rel=\"stylesheet\" href=\"www/";
     let index = fs::read_to_string(root().join("index.html")).context("cannot read index.html")?;
@@ -177,6 +177,10 @@ fn with_one_style(app: &Path) -> Result<String> {
     let mut styles = String::new();
     let mut first = None;
     for line in index.lines() {
+        // A comment on a line of its own is for developers.
+        if line.trim_start().starts_with("<!--") && line.ends_with("-->") {
+            continue;
+        }
         let link = line.trim_start().strip_prefix(LINK);
         let Some((name, _)) = link.and_then(|link| link.split_once('"')) else {
             lines.push(line);
