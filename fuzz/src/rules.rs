@@ -137,7 +137,7 @@ pub fn pipeline(data: &[u8]) {
     let again =
         read(written.as_slice()).unwrap_or_else(|error| panic!("what was written: {error}"));
     let found = difference(&snapshot, &again);
-    // Values under unknown keys are kept only if they are plain: see the decoder's `to_json`.
+    // Values under unknown keys are kept only if they are plain: see the decoder's `kept_json_of`.
     let is_plain = snapshot.extras.is_empty() && snapshot.settings.is_empty();
     assert!(
         found.is_none() || !is_plain && is_generic(found.as_deref()),

@@ -67,7 +67,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     result
 }
 
-/// The attack that is part of the tests: the same files each time.
+/// The attack that is part of the tests: the same files in the same order each time, as many as the time allows.
 ///
 /// # Errors
 ///
