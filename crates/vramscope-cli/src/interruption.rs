@@ -36,7 +36,7 @@ pub(crate) fn watch() -> io::Result<()> {
     panic::set_hook(Box::new(move |panic| {
         // A library in C that was refused memory, such as zstd, makes its Rust side panic.
         if memory::is_exhausted() {
-            let _no_new_ones = temporary::try_remove_all(PATIENCE);
+            let _no_new_ones = temporary::remove_all_within(PATIENCE);
             end_without_memory();
         }
         usual(panic);
@@ -60,7 +60,7 @@ pub(crate) fn watch() -> io::Result<()> {
 /// Called when the program aborts: because memory that it cannot do without was refused, which the standard library has
 /// said and which becomes an error; or else by a fault.
 fn aborted() {
-    let _no_new_ones = temporary::try_remove_all(PATIENCE);
+    let _no_new_ones = temporary::remove_all_within(PATIENCE);
     if memory::was_refused() && !thread::panicking() {
         end_without_memory();
     }

@@ -16,14 +16,14 @@ use std::time::{Duration, Instant};
 use tempfile::{Builder, TempPath};
 
 /// What this command has written so far, locked while files are created, renamed or removed.
-static WRITTEN: Mutex<Written> = Mutex::new(Written {
+static FILES: Mutex<Files> = Mutex::new(Files {
     unfinished: BTreeSet::new(),
     finished: Vec::new(),
     folders: Vec::new(),
     is_kept: false,
 });
 
-pub(crate) struct Written {
+pub(crate) struct Files {
     /// The temporary files that are being written.
     unfinished: BTreeSet<PathBuf>,
     /// The complete ones, and the paths that they are to have.
@@ -46,18 +46,18 @@ impl Temporary {
     /// # Errors
     /// When it cannot be created.
     pub(crate) fn create(name: &Builder<'_, '_>, folder: &Path) -> io::Result<(File, Self)> {
-        let mut written = lock();
+        let mut files = lock();
         let (file, path) = name.tempfile_in(folder)?.into_parts();
-        written.unfinished.insert(path.to_path_buf());
+        files.unfinished.insert(path.to_path_buf());
         Ok((file, Self { path: Some(path) }))
     }
 
     /// Lets the file, which is complete, have this path when the command is over.
     pub(crate) fn finish(mut self, place: PathBuf) {
         if let Some(path) = self.path.take() {
-            let mut written = lock();
-            written.unfinished.remove(&*path);
-            written.finished.push((path, place));
+            let mut files = lock();
+            files.unfinished.remove(&*path);
+            files.finished.push((path, place));
         }
     }
 }
@@ -71,8 +71,8 @@ impl AsRef<Path> for Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if let Some(path) = self.path.take() {
-            let mut written = lock();
-            written.unfinished.remove(&*path);
+            let mut files = lock();
+            files.unfinished.remove(&*path);
             drop(path);
         }
     }
@@ -83,7 +83,7 @@ impl Drop for Temporary {
 /// # Errors
 /// When one cannot be made.
 pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
-    let mut written = lock();
+    let mut files = lock();
     let missing = path.ancestors().take_while(|folder| {
         let is_named = !folder.as_os_str().is_empty();
         is_named && !folder.is_dir()
@@ -91,7 +91,7 @@ pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     let missing: Vec<_> = missing.collect();
     for folder in missing.into_iter().rev() {
         match fs::create_dir(folder) {
-            Ok(()) => written.folders.push(folder.to_owned()),
+            Ok(()) => files.folders.push(folder.to_owned()),
             Err(_) if folder.is_dir() => {}
             Err(error) => return Err(error),
         }
@@ -106,25 +106,25 @@ impl Writing {
     /// Gives complete files their paths, and removes folders that nothing came into. A signal finds either all of them
     /// or none. Returns the paths of those that cannot be renamed, which are removed.
     pub(crate) fn keep(self) -> Vec<(PathBuf, io::Error)> {
-        let mut written = lock();
-        written.is_kept = !written.finished.is_empty();
-        let finished = std::mem::take(&mut written.finished).into_iter();
+        let mut files = lock();
+        files.is_kept = !files.finished.is_empty();
+        let finished = std::mem::take(&mut files.finished).into_iter();
         let failed = finished.filter_map(|(file, place)| match file.persist(&place) {
             Ok(()) => None,
             Err(error) => Some((place, error.error)),
         });
         let failed = failed.collect();
-        remove_empty(&std::mem::take(&mut written.folders));
+        remove_empty(&std::mem::take(&mut files.folders));
         failed
     }
 }
 
 impl Drop for Writing {
     fn drop(&mut self) {
-        let mut written = remove_all();
-        written.unfinished.clear();
-        written.finished.clear();
-        written.folders.clear();
+        let mut files = remove_all();
+        files.unfinished.clear();
+        files.finished.clear();
+        files.folders.clear();
     }
 }
 
@@ -134,18 +134,18 @@ pub(crate) fn is_kept() -> bool {
 }
 
 /// Removes all that was written. As long as the result lives, nothing is created or renamed.
-pub(crate) fn remove_all() -> impl DerefMut<Target = Written> {
-    remove(lock())
+pub(crate) fn remove_all() -> impl DerefMut<Target = Files> {
+    remove_listed(lock())
 }
 
 /// Like [`remove_all`]; `None` if files are being created or renamed for longer than `patience`: perhaps this very thread
 /// was stopped while it did so.
-pub(crate) fn try_remove_all(patience: Duration) -> Option<impl DerefMut<Target = Written>> {
+pub(crate) fn remove_all_within(patience: Duration) -> Option<impl DerefMut<Target = Files>> {
     let end = Instant::now() + patience;
     loop {
-        match WRITTEN.try_lock() {
-            Ok(written) => return Some(remove(written)),
-            Err(TryLockError::Poisoned(written)) => return Some(remove(written.into_inner())),
+        match FILES.try_lock() {
+            Ok(files) => return Some(remove_listed(files)),
+            Err(TryLockError::Poisoned(files)) => return Some(remove_listed(files.into_inner())),
             Err(TryLockError::WouldBlock) if Instant::now() < end => {
                 thread::sleep(Duration::from_millis(1));
             }
@@ -154,15 +154,15 @@ pub(crate) fn try_remove_all(patience: Duration) -> Option<impl DerefMut<Target 
     }
 }
 
-fn remove(written: MutexGuard<'static, Written>) -> MutexGuard<'static, Written> {
-    let finished = written.finished.iter().map(|(path, _)| &**path);
-    let unfinished = written.unfinished.iter().map(PathBuf::as_path);
+fn remove_listed(files: MutexGuard<'static, Files>) -> MutexGuard<'static, Files> {
+    let finished = files.finished.iter().map(|(path, _)| &**path);
+    let unfinished = files.unfinished.iter().map(PathBuf::as_path);
     for path in finished.chain(unfinished) {
         // What cannot be removed stays: the program is about to end.
         drop(fs::remove_file(path));
     }
-    remove_empty(&written.folders);
-    written
+    remove_empty(&files.folders);
+    files
 }
 
 fn remove_empty(folders: &[PathBuf]) {
@@ -173,6 +173,6 @@ fn remove_empty(folders: &[PathBuf]) {
 }
 
 /// The lists are complete whenever they are unlocked, so a poisoned lock can be used.
-fn lock() -> MutexGuard<'static, Written> {
-    WRITTEN.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock() -> MutexGuard<'static, Files> {
+    FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
