@@ -170,18 +170,21 @@ fn settle_events(
     };
     let events = actions.iter().zip(addresses).zip(sizes);
     for (index, ((action, addr), size)) in events.enumerate() {
-        let (is_sound, wrong) = match action {
-            // What the device has free is in place of the address.
-            Action::Oom if !is_possible(*addr) => (false, addr),
-            // A program may ask for any size, but a negative one.
-            Action::Oom => (i64::try_from(*size).is_ok(), size),
+        // No memory is at the address of a snapshot. What the device has free is in place of the address of an oom, and a
+        // program may ask for any size, but a negative one.
+        let (is_addr_sound, is_size_sound) = match action {
             Action::Other(_) => continue,
-            // No memory is at the address of a snapshot.
-            Action::Snapshot => (is_possible(*size), size),
-            _ => (has_room(*addr, *size), size),
+            Action::Oom => (is_possible(*addr), i64::try_from(*size).is_ok()),
+            Action::Snapshot => (true, is_possible(*size)),
+            _ => (true, has_room(*addr, *size)),
         };
-        if !is_sound {
-            *wrong = 0;
+        if !is_addr_sound {
+            *addr = 0;
+        }
+        if !is_size_sound {
+            *size = 0;
+        }
+        if !is_addr_sound || !is_size_sound {
             found.add(WarningKind::ImpossibleSize, || {
                 format!("{}[{index}]", trace())
             });

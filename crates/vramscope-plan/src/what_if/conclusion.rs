@@ -42,7 +42,6 @@ pub fn conclusion(device: Device<'_>, baseline: &Baseline, tried: &[WhatIf]) -> 
         let saved = row.change_bytes.unsigned_abs();
         row.verdict == Verdict::Less
             && row.rank().0 == 0
-            && saved >= SMALLEST_BYTES
             && is_share(saved, LEAST_SAVED_PERCENT, reserved)
     };
     Some(
@@ -160,7 +159,11 @@ impl Case<'_> {
         let saved = row.change_bytes.unsigned_abs();
         Finding {
             bytes: saved,
-            severity: Severity::Warning,
+            severity: if saved < SMALLEST_BYTES {
+                Severity::Note
+            } else {
+                Severity::Warning
+            },
             seen: format!(
                 "{} Replayed from empty, {} are reserved at the peak instead of {}. {}",
                 self.idle(),
@@ -170,7 +173,11 @@ impl Case<'_> {
             ),
             to_try: vec![SETTING.to_owned()],
             evidence: replay_of(row),
-            ..self.finding(format!("{} less with {}", Bytes(saved), row.changes))
+            ..self.finding(format!(
+                "{} less reserved with {}",
+                Bytes(saved),
+                row.changes
+            ))
         }
     }
 
@@ -192,12 +199,18 @@ impl Case<'_> {
         Finding {
             severity: Severity::Note,
             seen: format!(
-                "{} {} replayed: none does better{}. {}",
+                "{} {} replayed: none {}{}. {}",
                 self.idle(),
                 counted(self.tried, "setting"),
+                if failed {
+                    "serves it".to_owned()
+                } else {
+                    format!("saves {LEAST_SAVED_PERCENT} % of that")
+                },
                 match self.baseline.error.largest_bytes() {
                     0 => "",
-                    _ => " by more than the model may be wrong",
+                    _ if failed => "",
+                    _ => " and more than the model may be wrong",
                 },
                 self.error()
             ),

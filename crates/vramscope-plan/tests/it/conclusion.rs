@@ -62,7 +62,7 @@ fn idle_memory_that_other_settings_save() {
     let found = of_scenario("fragmented").unwrap();
     assert_eq!(found.severity, Severity::Warning);
     assert_eq!(
-        found.title, "322 MiB less with expandable_segments:True",
+        found.title, "322 MiB less reserved with expandable_segments:True",
         "a second setting must save a percent more"
     );
 }
@@ -88,7 +88,7 @@ fn real_files() {
         let found = concluded(&file.bytes);
         let title = found.as_ref().map(|found| found.title.as_str());
         if file.name.contains("xl_ctx512_full_step_bf16") {
-            assert_eq!(title, Some("6.01 GiB less with expandable_segments:True"));
+            assert_eq!(title, Some("6.01 GiB less reserved with expandable_segments:True"));
         }
     }
 }

@@ -105,7 +105,7 @@ fn Found(props: &FoundProps) -> Html {
                     <Cards {findings} choices={props.choices.clone()} colours={props.colours.clone()} has_trace={found.has_trace} segments={found.segments} />
                     if !props.notes.is_empty() {
                         <section class="recording">
-                            <h3>{ "About the recording" }</h3>
+                            <h3>{ if props.within_pool { "About the whole recording" } else { "About the recording" } }</h3>
                             { notes_list(&props.notes) }
                         </section>
                     }

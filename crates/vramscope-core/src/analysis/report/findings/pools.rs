@@ -81,8 +81,9 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     if reserved < SMALLEST_BYTES || !is_share(reserved, SHARE_PERCENT, total) {
         return None;
     }
-    // Where there is one pool, it keeps nothing from others.
-    if held.pools.len() == 1 && reserved == total {
+    // Where there is one pool, it keeps nothing from others but what is free.
+    let keeps = is_share(held.free_bytes, SHARE_PERCENT, total);
+    if held.pools.len() == 1 && reserved == total && !keeps {
         return None;
     }
     // A graph's replays write to what is free in its pool.
