@@ -41,17 +41,16 @@ pub fn unnarrowed(view: ViewKind, search: &Search, has_failed: bool) -> Option<S
         let all = "These figures are of all allocations: the search does not narrow this view.";
         return Some(all.to_owned());
     };
-    let failures = match view {
+    let of_all = match view {
         ViewKind::Overview if has_failed => " Why requests failed is told for all pools.",
+        ViewKind::Compare => " The peak and other moments are those of all pools.",
         _ => "",
     };
     let rest = match search.in_pool(None).is_empty() {
         true => "",
         false => " The rest of the search does not narrow this view.",
     };
-    Some(format!(
-        "These figures are of {pool} alone.{failures}{rest}"
-    ))
+    Some(format!("These figures are of {pool} alone.{of_all}{rest}"))
 }
 
 /// The name of an allocation without a stack, or with a frame without a name.
