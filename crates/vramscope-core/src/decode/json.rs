@@ -3,6 +3,7 @@
 //! PyTorch does not write JSON, but its viewer reads it and other tools make it. serde_json parses the
 //! text, and [`Node`] calls the machine as a pickle's opcodes would.
 
+mod not_numbers;
 mod surrogates;
 
 use std::cell::Cell;
@@ -13,6 +14,7 @@ use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::Deserializer;
 use serde_json::error::Category;
 
+use self::not_numbers::NotNumbers;
 use self::surrogates::Paired;
 use super::End;
 use super::key::Key;
@@ -45,8 +47,10 @@ pub(super) fn read(
     let token = Cell::new(0);
     let longest = machine.limits.string_bytes as u64;
     let was_lone = Cell::new(false);
+    let word = Cell::new(None);
     let mut tap = Tap {
         input: Paired::new(input, &was_lone),
+        words: NotNumbers::new(&word),
         offset: &offset,
         token: &token,
         longest,
@@ -57,6 +61,7 @@ pub(super) fn read(
         offset: &offset,
         token: &token,
         was_lone: &was_lone,
+        word: &word,
         asked: 0,
         fault: None,
     };
@@ -115,6 +120,7 @@ fn fault_of(error: serde_json::Error) -> Fault {
 /// out.
 struct Tap<'a, 'c> {
     input: Paired<'c, Box<dyn BufRead + 'a>>,
+    words: NotNumbers<'c>,
     offset: &'c Cell<u64>,
     /// The offset at which the last token ended.
     token: &'c Cell<u64>,
@@ -128,7 +134,9 @@ impl Read for Tap<'_, '_> {
         let available = self.input.fill_buf()?;
         let count = available.len().min(out.len());
         if let (Some(to), Some(from)) = (out.get_mut(..count), available.get(..count)) {
-            to.copy_from_slice(from);
+            for (to, from) in to.iter_mut().zip(from) {
+                *to = self.words.pass(*from);
+            }
         }
         self.input.consume(count);
         let offset = self.offset.get() + count as u64;
@@ -152,6 +160,8 @@ struct Driver<'m, 'c> {
     token: &'c Cell<u64>,
     /// Whether a lone surrogate was replaced, of which nobody has been warned yet.
     was_lone: &'c Cell<bool>,
+    /// What the zero that is being read stands for, if it is not itself.
+    word: &'c Cell<Option<f64>>,
     /// Offset of the last call of `on_chunk`.
     asked: u64,
     /// The error, kept here because serde's errors hold only text.
@@ -257,6 +267,11 @@ struct Node<'d, 'm, 'c> {
 }
 
 impl Node<'_, '_, '_> {
+    fn push_number<E: serde::de::Error>(self, value: Value) -> Result<(), E> {
+        let word = self.driver.word.take();
+        self.push(word.map_or(value, Value::Float))
+    }
+
     fn push<E: serde::de::Error>(self, value: Value) -> Result<(), E> {
         self.driver.machine.push(value);
         let result = self.driver.step();
@@ -288,11 +303,11 @@ impl<'de> Visitor<'de> for Node<'_, '_, '_> {
     }
 
     fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<(), E> {
-        self.push(Value::Int(value))
+        self.push_number(Value::Int(value))
     }
 
     fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<(), E> {
-        self.push(integer(value))
+        self.push_number(integer(value))
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<(), E> {
@@ -301,7 +316,7 @@ impl<'de> Visitor<'de> for Node<'_, '_, '_> {
         } else {
             Value::Float(value)
         };
-        self.push(value)
+        self.push_number(value)
     }
 
     fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<(), E> {

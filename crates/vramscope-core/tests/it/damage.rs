@@ -308,6 +308,28 @@ fn lines_that_cannot_be() {
     }
 }
 
+/// Python writes them into JSON.
+#[test]
+fn what_is_no_number_is_left_out() {
+    let text = r#"{"segments": [], "device_traces": [[{"action": "alloc", "addr": 1, "size": 8, "stream": 0,
+        "user_metadata": {"loss": NaN, "said": "loss: NaN, -Infinity"}}]], "mine": [1, -Infinity, Infinity, 2]}"#;
+    let snapshot = read(text);
+    let (count, places) = only(&snapshot, WarningKind::ValuesLeftOut);
+    assert_eq!(count, 3);
+    assert_eq!(places, ["device_traces[0][0]", "mine"]);
+    assert_eq!(snapshot.extras["mine"].to_string(), "[1,null,null,2]");
+    let kept = r#"{"loss":null,"said":"loss: NaN, -Infinity"}"#;
+    assert!(snapshot.strings.find(kept).is_some());
+    for size in ["NaN", "1NaN", "Nan"] {
+        let text = trace(&[("alloc", 1, 7)]).replace(r#""size": 7"#, &format!(r#""size": {size}"#));
+        let fault = decode(text.as_bytes()).err().map(|error| error.kind);
+        assert!(
+            matches!(fault, Some(ErrorKind::Malformed(_))),
+            "{size}: {fault:?}"
+        );
+    }
+}
+
 /// Beyond 64 bits, in a pickle as in JSON.
 #[test]
 fn sizes_beyond_64_bits() {
@@ -316,6 +338,7 @@ fn sizes_beyond_64_bits() {
         "18446744073709552128",
         "1e30",
         "-1e30",
+        "-Infinity",
     ] {
         let json = trace(&[("alloc", 1, 7)]).replace(r#""size": 7"#, &format!(r#""size": {text}"#));
         let snapshot = read(&json);
