@@ -65,7 +65,8 @@ impl Read for GzipReader<'_> {
     }
 }
 
-/// Whether all of a member was read, and its check sum or size is another. The library tells by the text alone.
+/// Whether all of a member was read, and its check sum or size is another. The library tells by the text alone: a test
+/// of damage fails where it has another.
 fn is_check_sum(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidInput && error.to_string().contains("matching checksum")
 }
