@@ -374,7 +374,7 @@ fn a_call_site_of_the_overview_leads_to_its_call_paths() {
     go(&mut open, "1", "overview");
     wait(&mut open, "!!document.querySelector('.sites .rows button')");
     // The last card moves what is below it.
-    wait_for_text(&mut open, ".overview", "No other setting of the allocator");
+    wait_for_text(&mut open, ".overview", "less reserved with");
     open.page.click_on(".sites .rows button").unwrap();
     wait(
         &mut open,
