@@ -56,9 +56,9 @@ impl ViewKind {
         }
     }
 
-    /// Whether its figures are of all allocations, whatever is searched for.
+    /// Whether it follows no search but for a memory pool.
     #[must_use]
-    pub fn keeps_all(self) -> bool {
+    pub fn follows_pools_only(self) -> bool {
         matches!(self, Self::Overview | Self::Compare | Self::WhatIf)
     }
 

@@ -102,7 +102,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
     let places = state.places().unwrap_or_default();
     let within_pool = session.within(state.search.pool().as_deref());
     let given = ViewProps {
-        session: match state.view.keeps_all() {
+        session: match state.view.follows_pools_only() {
             true => within_pool.clone(),
             false => session.clone(),
         },

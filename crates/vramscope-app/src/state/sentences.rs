@@ -30,11 +30,11 @@ pub fn allocations(count: u64, bytes: u64) -> String {
     )
 }
 
-/// What a view that follows no search but for a memory pool says while there is one; `None` for other views.
-/// `has_failed`: whether requests failed on the device.
+/// What the figures of a view that [follows no search but for a memory pool](ViewKind::follows_pools_only) are of, while
+/// something is searched for; `None` for other views. `has_failed`: whether requests failed on the device.
 #[must_use]
-pub fn unnarrowed(view: ViewKind, search: &Search, has_failed: bool) -> Option<String> {
-    if !search.is_on() || !view.keeps_all() {
+pub fn scope(view: ViewKind, search: &Search, has_failed: bool) -> Option<String> {
+    if !search.is_on() || !view.follows_pools_only() {
         return None;
     }
     let Some(pool) = search.pool() else {

@@ -196,22 +196,18 @@ impl Case<'_> {
                  lives long allocated first, leave less of it.",
             )
         };
+        let saves = format!("saves {LEAST_SAVED_PERCENT} % of that");
+        let none = match self.baseline.error.largest_bytes() {
+            _ if failed => "serves it".to_owned(),
+            0 => saves,
+            _ => format!("{saves} and more than the model may be wrong"),
+        };
         Finding {
             severity: Severity::Note,
             seen: format!(
-                "{} {} replayed: none {}{}. {}",
+                "{} {} replayed: none {none}. {}",
                 self.idle(),
                 counted(self.tried, "setting"),
-                if failed {
-                    "serves it".to_owned()
-                } else {
-                    format!("saves {LEAST_SAVED_PERCENT} % of that")
-                },
-                match self.baseline.error.largest_bytes() {
-                    0 => "",
-                    _ if failed => "",
-                    _ => " and more than the model may be wrong",
-                },
                 self.error()
             ),
             to_try: vec![advice.to_owned()],

@@ -22,8 +22,8 @@ pub(super) struct LegendProps {
     pub(super) search: AttrValue,
 }
 
-/// The legend of the shown picture. It does not depend on the axis, and on no search but for a memory pool. After a change of the selection the last one
-/// stays, under its own title, until the next arrives.
+/// The legend of the shown picture. It does not depend on the axis, and on no search but for a memory pool. After a change
+/// of the selection the last one stays, under its own title, until the next arrives.
 #[component]
 pub(super) fn Legend(props: &LegendProps) -> Html {
     let (look, places) = (&props.look, props.places);

@@ -229,7 +229,7 @@ fn a_search_for_a_pool_stacks_it_alone() {
         page.0.search.in_pool(Some("pool:default")),
         "pool:default (a | b)"
     );
-    let said = |page: &Page, view| sentences::unnarrowed(view, &page.0.search, false);
+    let said = |page: &Page, view| sentences::scope(view, &page.0.search, false);
     for view in ViewKind::ALL {
         let is_of_all = matches!(
             view,

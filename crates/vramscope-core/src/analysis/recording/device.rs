@@ -291,14 +291,16 @@ impl<'a> Device<'a> {
         &self.told().phases
     }
 
-    /// What one of its pools has in common with the device, given the pool's rules and steps.
-    pub(super) fn told_of_pools(
-        self,
-        rule_of: Option<Vec<RuleId>>,
-        steps: Option<Steps>,
-    ) -> Prepared {
+    /// What it tells of itself [within pools](Recording::within_pools): roles, phases and the moments of steps.
+    pub(super) fn told_within_pools(self, inner: Device<'_>) -> Prepared {
+        let rules = inner.numbered_in(self).map(|ids| {
+            let rules = ids.into_iter().map(|id| self.rule_of()[id.index()]);
+            OnceLock::from(rules.collect::<Vec<_>>())
+        });
+        let steps = self.steps();
+        let steps = steps.map(|steps| steps.totalled(inner.history, inner.sums()));
         Prepared {
-            rule_of: rule_of.map(OnceLock::from).unwrap_or_default(),
+            rule_of: rules.unwrap_or_default(),
             told: self.told().clone().into(),
             steps: steps.into(),
             ..Prepared::default()

@@ -35,20 +35,9 @@ impl Recording {
         narrowed.ranges = self.ranges().to_vec().into();
         narrowed.streams = self.streams().clone().into();
         narrowed.pools = self.pools().clone().into();
-        let both = narrowed.devices().zip(self.devices());
-        let prepared = both.map(|(inner, whole)| {
-            let rules = inner.numbered_in(whole).map(|ids| {
-                let rules = ids.into_iter().map(|id| whole.rule_of()[id.index()]);
-                rules.collect()
-            });
-            let steps = whole.steps();
-            whole.told_of_pools(
-                rules,
-                steps.map(|it| it.totalled(inner.history, inner.sums())),
-            )
-        });
-        let prepared = prepared.collect();
-        narrowed.prepared = prepared;
+        narrowed.prepared = (narrowed.devices().zip(self.devices()))
+            .map(|(inner, whole)| whole.told_within_pools(inner))
+            .collect();
         narrowed
     }
 }
@@ -58,29 +47,26 @@ impl Device<'_> {
     /// if one of them is unknown there, which happens in damaged files alone.
     #[must_use]
     pub fn numbered_in(self, whole: Device<'_>) -> Option<Vec<AllocationId>> {
-        in_whole(self.history, whole.history)
-    }
-}
-
-fn in_whole(narrowed: &History, whole: &History) -> Option<Vec<AllocationId>> {
-    let blocks = whole.final_blocks.iter();
-    let by_block: HashMap<_, _> = blocks.map(|&(id, block)| (block, id)).collect();
-    let ids = (0..narrowed.allocations.len()).map(AllocationId::from_index);
-    ids.map(|id| {
-        let event = narrowed
-            .alloc_event(id)
-            .or_else(|| narrowed.free_requested_event(id))
-            .or_else(|| narrowed.free_completed_event(id));
-        match event {
-            Some(event) => {
-                let place = event.0.checked_sub(whole.first_event)?;
-                let row = *whole.allocation_of_event.get(place as usize)?;
-                (row != u32::MAX).then_some(AllocationId(row))
+        let (own, whole) = (self.history, whole.history);
+        let blocks = whole.final_blocks.iter();
+        let by_block: HashMap<_, _> = blocks.map(|&(id, block)| (block, id)).collect();
+        let ids = (0..own.allocations.len()).map(AllocationId::from_index);
+        ids.map(|id| {
+            let event = own
+                .alloc_event(id)
+                .or_else(|| own.free_requested_event(id))
+                .or_else(|| own.free_completed_event(id));
+            match event {
+                Some(event) => {
+                    let place = event.0.checked_sub(whole.first_event)?;
+                    let row = *whole.allocation_of_event.get(place as usize)?;
+                    (row != u32::MAX).then_some(AllocationId(row))
+                }
+                None => by_block.get(&own.final_block(id)?).copied(),
             }
-            None => by_block.get(&narrowed.final_block(id)?).copied(),
-        }
-    })
-    .collect()
+        })
+        .collect()
+    }
 }
 
 /// The snapshot with only the pools that `is_meant` names.

@@ -67,19 +67,16 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
 }
 
 fn evidence(moment: u32, is_over_time: bool) -> Vec<Evidence> {
-    let curve = Evidence::moment("the curve there", EvidenceOf::LiveMemory, moment);
-    let filter = if is_over_time {
-        "pending>1ev"
-    } else {
-        "pending"
-    };
-    let all = Evidence::new("all that ever waited", EvidenceOf::Allocations).with_filter(filter);
-    // A state alone has no curve.
-    let curve = is_over_time.then_some(curve);
-    [Some(Evidence::state(moment)), curve, Some(all)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let all = Evidence::new("all that ever waited", EvidenceOf::Allocations);
+    // A state alone has neither a curve nor lengths.
+    if !is_over_time {
+        return vec![Evidence::state(moment), all.with_filter("pending")];
+    }
+    vec![
+        Evidence::state(moment),
+        Evidence::moment("the curve there", EvidenceOf::LiveMemory, moment),
+        all.with_filter("pending>1ev"),
+    ]
 }
 
 /// Whether other events came between the request and the completion of a free. Without another stream, the two
