@@ -196,7 +196,7 @@ fn analyse_device(device: Device<'_>) {
         let state = device.replay().state_at(history, moment);
         let _reserved = (state.reserved_bytes(), history.reserved_bytes(moment));
         let live: Vec<_> = live_at(history, moment).collect();
-        let top = top_call_sites(history, device.site_of(), live.iter().copied(), 3);
+        let top = top_call_sites(device, live.iter().copied(), 3);
         assert_eq!(top.count, live.len() as u64);
         assert!(live.iter().all(|&id| history.is_live(id, moment)));
     }

@@ -97,8 +97,8 @@ fn composition(several: &Composition) -> Html {
         <>
             <p><strong>{ sentences::allocations(top.count, top.bytes) }</strong>
                 <span class="muted">{ " share this pixel" }</span></p>
-            { for several.frames.iter().zip(&top.sites).map(|(frame, site)| html! {
-                <p class="pair">{ site_label(frame) }
+            { for top.sites.iter().map(|site| html! {
+                <p class="pair">{ site_label(&site.label) }
                     <span>{ display::bytes(site.bytes) }</span></p>
             }) }
             if further > 0 { <p class="muted">{ format!("and {}", sentences::count_of(further, "other", "others")) }</p> }

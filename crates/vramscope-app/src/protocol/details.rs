@@ -85,8 +85,6 @@ pub struct Preview {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Composition {
     pub top: TopSites,
-    /// `file:line function` of each site of `top`; empty for allocations without a stack.
-    pub frames: Vec<String>,
     /// The largest of the allocations, the largest first; at most [`MOST_LISTED`].
     pub largest: Vec<AllocationId>,
 }

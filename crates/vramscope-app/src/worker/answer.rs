@@ -93,7 +93,7 @@ fn on_band(
             moment,
             composition,
         } => {
-            let several = several(document, device, &composition.allocations);
+            let several = several(device, &composition.allocations);
             (Some(moment), HitOn::Several(several))
         }
     }
@@ -132,7 +132,7 @@ fn on_map(
             composition,
             ..
         } => {
-            let several = several(document, device, &composition.allocations);
+            let several = several(device, &composition.allocations);
             (Some(moment), HitOn::Several(several))
         }
     }
@@ -154,9 +154,9 @@ fn segment(
     preview.map_or(HitOn::Nothing, |preview| HitOn::Segment(Box::new(preview)))
 }
 
-fn several(document: &Document, device: Device<'_>, rows: &[u32]) -> Composition {
+fn several(device: Device<'_>, rows: &[u32]) -> Composition {
     let ids = rows.iter().map(|&row| AllocationId(row));
-    describe::composition(document, device, ids, HIT_CALL_SITES)
+    describe::composition(device, ids, HIT_CALL_SITES)
 }
 
 pub(super) fn minimap(document: &Document, asked: &MinimapOf) -> Option<protocol::Minimap> {

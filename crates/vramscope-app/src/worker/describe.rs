@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use vramscope_core::analysis::code::call_sites::CallSiteId;
-use vramscope_core::analysis::groups::live_at::{SiteTotal, top_call_sites};
+use vramscope_core::analysis::groups::live_at::top_call_sites;
 use vramscope_core::analysis::report::details::{
     AllocationDetails, FrameDetails, StackOrigin, allocation_brief, allocation_details,
     stack_details,
@@ -86,18 +86,12 @@ pub(super) fn preview(
 
 /// Several allocations, by call site.
 pub(super) fn composition(
-    document: &Document,
     device: Device<'_>,
     ids: impl IntoIterator<Item = AllocationId>,
     limit: usize,
 ) -> Composition {
     let mut largest: Vec<AllocationId> = ids.into_iter().collect();
-    let top = top_call_sites(
-        device.history,
-        device.site_of(),
-        largest.iter().copied(),
-        limit,
-    );
+    let top = top_call_sites(*device, largest.iter().copied(), limit);
     let bytes = &device.history.allocations.bytes;
     let rank = |id: &AllocationId| (Reverse(bytes[id.index()]), id.0);
     if largest.len() > MOST_LISTED {
@@ -105,15 +99,7 @@ pub(super) fn composition(
         largest.truncate(MOST_LISTED);
     }
     largest.sort_unstable_by_key(rank);
-    let frame = |total: &SiteTotal| match total.site.index() {
-        0 => String::new(),
-        _ => document.call_sites().get(total.site).label.clone(),
-    };
-    Composition {
-        frames: top.sites.iter().map(frame).collect(),
-        largest,
-        top,
-    }
+    Composition { top, largest }
 }
 
 /// Allocations in three lines each; `None` if the file has no such device. Unknown ones are left out.

@@ -209,7 +209,7 @@ fn hit(
         }
         HitOn::Several(several) => {
             assert!(
-                several.top.count > 0 && !several.frames.is_empty(),
+                several.top.count > 0 && !several.top.sites.is_empty(),
                 "{path:?}: {several:?}"
             );
             let allocations = several.largest.clone();
@@ -229,7 +229,7 @@ fn hit(
     if let Some(moment) = hit.moment {
         let device = document.device(device).unwrap();
         let live = live_at(device.history, moment.moment);
-        let all = describe::composition(document, device, live, 3).top;
+        let all = describe::composition(device, live, 3).top;
         assert_eq!(all.bytes, moment.active_bytes, "{path:?}");
         let listed: u64 = all.sites.iter().map(|site| site.count).sum();
         assert_eq!(listed + all.other_count, all.count, "{path:?}");

@@ -315,14 +315,15 @@ fn cells(row: AllocationRow) -> Vec<Cell> {
 
 fn group_table(part: &mut Part, device: &Device<'_>, grouping: Grouping, found: &Matches) {
     let groups = device.groups(grouping);
-    let ids = found.set.iter().map(AllocationId::from_index);
-    let totals = totals_of(device.history, &groups, ids);
+    let ids = || found.set.iter().map(AllocationId::from_index);
+    let totals = totals_of(device.history, &groups, ids());
+    let known = groups.operators_of(**device, ids());
     let row = move |total: &GroupTotal| {
         vec![
             Cell::Bytes(total.bytes),
             Cell::Number(total.count),
             Cell::Bytes(total.largest_bytes),
-            operators(&groups, total.group),
+            operators(&known, total.group),
             Cell::Text(groups.labels[total.group as usize].clone()),
         ]
     };

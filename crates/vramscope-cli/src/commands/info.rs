@@ -53,8 +53,6 @@ struct Info {
 struct PeakSites {
     device: DeviceIndex,
     sites: TopSites,
-    /// The labels of `sites.sites`.
-    labels: Vec<String>,
     roles: PeakRoles,
 }
 
@@ -100,7 +98,6 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 }
 
 fn gather(subject: &Subject) -> Info {
-    let sites = subject.call_sites();
     let mut summary = summary(subject);
     let is_wanted = |index| subject.devices().any(|device| device.index() == index);
     summary.devices.retain(|device| is_wanted(device.device));
@@ -109,16 +106,9 @@ fn gather(subject: &Subject) -> Info {
         let device = devices.find(|device| device.index() == summary.device)?;
         let history = device.history;
         let live = live_at(history, history.peak_moment);
-        let top = top_call_sites(history, device.site_of(), live, SITES);
-        let labels = top
-            .sites
-            .iter()
-            .map(|total| sites.get(total.site).label.clone())
-            .collect();
         Some(PeakSites {
             device: summary.device,
-            sites: top,
-            labels,
+            sites: top_call_sites(*device, live, SITES),
             roles: PeakRoles::of(*device),
         })
     });

@@ -1,9 +1,10 @@
 //! `vramscope peak`: the live memory at the highest moment.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use clap::Args;
-use vramscope_core::analysis::groups::grouping::{GroupColumn, group_totals};
+use vramscope_core::analysis::groups::grouping::group_totals;
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_core::analysis::time::selection::Selection;
 use vramscope_core::units::Count;
@@ -98,10 +99,8 @@ pub(super) fn moment_facts(
 }
 
 /// The operators of a group, as a cell.
-pub(super) fn operators(groups: &GroupColumn, group: u32) -> Cell {
-    Cell::or_none(groups.operators_of(group), |known| {
-        Cell::Text(known.to_owned())
-    })
+pub(super) fn operators(known: &HashMap<u32, String>, group: u32) -> Cell {
+    Cell::or_none(known.get(&group).cloned(), Cell::Text)
 }
 
 /// Adds the table of live memory at a moment, by group.
@@ -115,7 +114,9 @@ pub(super) fn live_table(part: &mut Part, device: &Device<'_>, grouping: Groupin
         column("group", ""),
     ];
     let groups = device.groups(grouping);
-    let totals = group_totals(device.history, &groups, Selection::LiveAt(moment));
+    let live = Selection::LiveAt(moment);
+    let totals = group_totals(device.history, &groups, live);
+    let known = groups.operators_of(**device, live.allocations(device.history));
     let whole: u64 = totals
         .iter()
         .fold(0, |sum, total| sum.saturating_add(total.bytes));
@@ -125,7 +126,7 @@ pub(super) fn live_table(part: &mut Part, device: &Device<'_>, grouping: Groupin
             Cell::Share(total.bytes as f64 / whole.max(1) as f64),
             Cell::Number(total.count),
             Cell::Bytes(total.largest_bytes),
-            operators(&groups, total.group),
+            operators(&known, total.group),
             Cell::Text(groups.labels[total.group as usize].clone()),
         ]
     });

@@ -104,9 +104,10 @@ impl Options {
             unit,
             groups: ranked,
         } = lives;
+        let known = groups.operators_of(**device, device.allocations());
         let row = move |life: &GroupLife| {
             let mut cells = row(life, unit);
-            cells.push(operators(&groups, life.group));
+            cells.push(operators(&known, life.group));
             cells.push(Cell::Text(groups.labels[life.group as usize].clone()));
             cells
         };

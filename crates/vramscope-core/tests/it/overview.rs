@@ -54,6 +54,7 @@ fn parts_add_up_in_every_file() {
                 check_parts(&file.name, &history, at.gap, at.active_bytes);
                 println!("   {:?}", at);
             }
+            check_operators(&file.name, &found);
             for finding in &found.findings {
                 println!(
                     "   {:?} {:?} {}: {}",
@@ -80,6 +81,21 @@ fn parts_add_up_in_every_file() {
                 }
             }
         }
+    }
+}
+
+/// No row names more operators than it counts allocations.
+fn check_operators(name: &str, found: &Overview) {
+    let tables = found.findings.iter().flat_map(|finding| &finding.tables);
+    let tables = tables.chain([&found.peak_sites]);
+    for row in tables.flat_map(|table| &table.rows) {
+        let others = row
+            .remark
+            .strip_suffix(" others")
+            .or(row.remark.strip_suffix(" other"));
+        let others = others.and_then(|named| named.rsplit(' ').next()?.parse::<u64>().ok());
+        let named = others.map_or(0, |others| others + 2);
+        assert!(named <= row.count, "{name}: {row:?}");
     }
 }
 

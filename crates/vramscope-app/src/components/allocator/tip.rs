@@ -38,8 +38,8 @@ fn block(on: &TipOn) -> Html {
                         { format!(" and {}, {},", count_of(*free_blocks, "free block", "free blocks"), display::bytes(*free_bytes)) }
                     }
                     <span class="muted">{ " share this pixel; click to go closer" }</span></p>
-                { for composition.frames.iter().zip(&composition.top.sites).map(|(frame, site)| html! {
-                    <p class="pair">{ site_label(frame) }<span>{ display::bytes(site.bytes) }</span></p>
+                { for composition.top.sites.iter().map(|site| html! {
+                    <p class="pair">{ site_label(&site.label) }<span>{ display::bytes(site.bytes) }</span></p>
                 }) }
             </>
         },

@@ -47,8 +47,8 @@ pub(super) fn GroupPanel(props: &GroupPanelProps) -> Html {
                 }
             </div>
             <ul class="group-sites">
-                { for several.frames.iter().zip(&top.sites).map(|(frame, site)| html! {
-                    <li><span class="grow">{ site_label(frame) }</span><span class="number muted">{ display::count(site.count) }{ " ×" }</span>
+                { for top.sites.iter().map(|site| html! {
+                    <li><span class="grow">{ site_label(&site.label) }</span><span class="number muted">{ display::count(site.count) }{ " ×" }</span>
                         <span class="number">{ display::bytes(site.bytes) }</span></li>
                 }) }
                 if top.other_sites > 0 {

@@ -45,9 +45,6 @@ pub(super) fn host_section(
             if !host.sites.rows.is_empty() {
                 <h4>{ &host.sites.title }</h4>
                 { row_table(commands, &host.sites, Some(memory.active_bytes), colours, None) }
-                if memory.other_bytes > 0 {
-                    <p class="muted">{ format!("{} of further call sites", display::bytes(memory.other_bytes)) }</p>
-                }
             }
         </section>
     }

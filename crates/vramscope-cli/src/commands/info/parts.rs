@@ -256,11 +256,11 @@ fn state_figures(part: &mut Part, state: &StateSummary, keys: StateKeys) {
 
 fn site_table(peak: &PeakSites) -> Table {
     let sites = &peak.sites;
-    let rows = sites.sites.iter().zip(&peak.labels).map(|(total, label)| {
+    let rows = sites.sites.iter().map(|total| {
         vec![
             Cell::Bytes(total.bytes),
             Cell::Number(total.count),
-            text(label),
+            text(&total.label),
         ]
     });
     let unmade = (sites.other_sites > 0).then(|| Rest {

@@ -324,8 +324,8 @@ fn site_lines(page: &mut Page, peak: &PeakSites) {
             Bytes(bytes).to_string()
         ));
     };
-    for (total, label) in peak.sites.sites.iter().zip(&peak.labels) {
-        line(total.bytes, total.count, label);
+    for total in &peak.sites.sites {
+        line(total.bytes, total.count, &total.label);
     }
     if peak.sites.other_sites > 0 {
         let label = format!("{} further call sites", count(peak.sites.other_sites));

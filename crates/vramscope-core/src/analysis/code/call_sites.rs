@@ -4,7 +4,6 @@
 //! the backward pass have no Python frames), it is the most telling frame. It is found once per
 //! distinct stack. Sites are numbered densely, so that allocations can be coloured and summed by them.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
@@ -62,9 +61,6 @@ pub struct CallSite {
     pub kind: CallSiteKind,
     /// A frame of the site.
     pub frame: Option<FrameId>,
-    /// The operators by which it allocates, those of the most bytes in the recording first: `mul`, or
-    /// `mul, exp and 3 others`. Empty if none is known.
-    pub operators: String,
 }
 
 /// The call sites of a snapshot.
@@ -96,14 +92,12 @@ impl CallSites {
         } else {
             builder.sites_of_frees(&frames, histories)
         };
-        let mut found = Self {
+        Self {
             sites: builder.sites,
             allocated,
             freed,
             operators: Operators::of(snapshot, classes),
-        };
-        found.name_operators(snapshot, histories);
-        found
+        }
     }
 
     /// All sites; row 0 is [`CallSiteId::NONE`].
@@ -175,56 +169,12 @@ impl CallSites {
         }
     }
 
-    /// Says of each site by which operators it allocates.
-    fn name_operators(&mut self, snapshot: &Snapshot, histories: &[History]) {
-        let mut of_stack = vec![0_u64; self.allocated.len()];
-        for history in histories {
-            for (row, &bytes) in history.allocations.bytes.iter().enumerate() {
-                let (stack, source) = history.stack(snapshot, AllocationId::from_index(row));
-                let is_of_free = source == StackSource::Free && !self.freed.is_empty();
-                if let Some(sum) = of_stack.get_mut(stack.index()).filter(|_| !is_of_free) {
-                    *sum = sum.saturating_add(bytes);
-                }
-            }
-        }
-        let mut bytes_of: HashMap<(CallSiteId, OperatorId), u64> = HashMap::new();
-        for (row, bytes) in of_stack.into_iter().enumerate() {
-            let stack = StackId::from_index(row);
-            let operator = self.operators.of_stack(stack);
-            if operator != OperatorId::NONE && bytes > 0 {
-                let sum = bytes_of
-                    .entry((self.of_stack(stack), operator))
-                    .or_default();
-                *sum = sum.saturating_add(bytes);
-            }
-        }
-        let mut ranked: Vec<_> = bytes_of.into_iter().collect();
-        ranked.sort_unstable_by_key(|&((site, operator), bytes)| (site, Reverse(bytes), operator));
-        for of_site in ranked.chunk_by(|a, b| a.0.0 == b.0.0) {
-            let labels = of_site
-                .iter()
-                .map(|&((_, operator), _)| self.operators.label(operator));
-            self.sites[of_site[0].0.0.index()].operators = enumeration(labels);
-        }
-    }
-
     /// The sites of all of a device's allocations, as a column.
     #[must_use]
     pub fn of_allocations(&self, snapshot: &Snapshot, history: &History) -> Vec<CallSiteId> {
         (0..history.allocations.len())
             .map(|row| self.of_allocation(snapshot, history, AllocationId::from_index(row)))
             .collect()
-    }
-}
-
-/// Names in a row: `mul`, `mul and exp`, `mul, exp and 3 others`.
-fn enumeration<'a>(mut names: impl ExactSizeIterator<Item = &'a str>) -> String {
-    match (names.next(), names.next(), names.len()) {
-        (Some(first), None, _) => first.to_owned(),
-        (Some(first), Some(second), 0) => format!("{first} and {second}"),
-        (Some(first), Some(second), 1) => format!("{first}, {second} and 1 other"),
-        (Some(first), Some(second), others) => format!("{first}, {second} and {others} others"),
-        (None, ..) => String::new(),
     }
 }
 
@@ -341,7 +291,6 @@ impl<'a> Builder<'a> {
             class: FrameClass::Runtime,
             kind: CallSiteKind::Unknown,
             frame: None,
-            operators: String::new(),
         };
         Self {
             snapshot,
@@ -377,7 +326,6 @@ impl<'a> Builder<'a> {
                 class,
                 kind,
                 frame: Some(frame),
-                operators: String::new(),
             });
         }
         self.by_frame.insert((frame, kind), id);
@@ -603,25 +551,6 @@ mod tests {
                 "no stack recorded",
             ]
         );
-    }
-
-    #[test]
-    fn a_site_names_its_operators_by_bytes() {
-        const MUL: (&str, &str) = ("at::_ops::mul_Tensor::call(int)", "??");
-        const EXP: (&str, &str) = ("at::_ops::exp::call(int)", "??");
-        let traces = [
-            event("alloc", 1, &[MALLOC, MUL, INNER]),
-            event("alloc", 2, &[MALLOC, EXP, INNER]),
-            event("alloc", 3, &[MALLOC, EXP, INNER]),
-            event("alloc", 4, &[MALLOC, NODE, INNER]),
-        ];
-        let traces = traces.join(",");
-        let file = format!(r#"{{"segments": [], "device_traces": [[{traces}]]}}"#);
-        let snapshot = crate::decode(file.as_bytes()).unwrap();
-        let histories = [History::of(&snapshot, 0)];
-        let sites = CallSites::of(&snapshot, &FrameClasses::of(&snapshot), &histories);
-        let all: Vec<&str> = sites.sites().iter().map(|site| &*site.operators).collect();
-        assert_eq!(all, ["", "exp, mul and 1 other"]);
     }
 
     #[test]

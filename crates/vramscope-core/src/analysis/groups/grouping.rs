@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::operator_sums::OperatorSums;
 use super::turnover::Amount;
 use crate::Snapshot;
 use crate::analysis::code::call_sites::{CallSiteId, CallSiteKind, CallSites};
@@ -79,9 +80,8 @@ pub struct GroupColumn {
     /// For each group the filter that matches exactly its allocations. Only by operator, category, role, pool and
     /// stream; else empty.
     pub filters: Vec<Filter>,
-    /// By call site with one frame per label, the operators of each group; else empty. See
-    /// [`CallSite::operators`](crate::analysis::code::call_sites::CallSite::operators).
-    pub operators: Vec<String>,
+    /// Whether groups are call sites, which [`operators_of`](Self::operators_of) tells more about.
+    pub are_call_sites: bool,
     /// Group of each allocation.
     pub of: Vec<u32>,
 }
@@ -114,11 +114,21 @@ impl GroupColumn {
         self.labels.get(group as usize).map_or("", String::as_str)
     }
 
-    /// The operators of a group; `None` where none is known.
+    /// The operators by which the given allocations of each group were made, those of the most bytes first. Only of
+    /// call sites, and where any is known.
     #[must_use]
-    pub fn operators_of(&self, group: u32) -> Option<&str> {
-        let known = self.operators.get(group as usize)?;
-        Some(known.as_str()).filter(|operators| !operators.is_empty())
+    pub fn operators_of(
+        &self,
+        device: Device<'_>,
+        allocations: impl IntoIterator<Item = AllocationId>,
+    ) -> HashMap<u32, String> {
+        let mut sums = OperatorSums::default();
+        for id in allocations.into_iter().filter(|_| self.are_call_sites) {
+            let row = id.index();
+            let bytes = device.history.allocations.bytes[row];
+            sums.add(self.of[row], device.operator_of()[row], bytes);
+        }
+        sums.named(device.call_sites().operators())
     }
 }
 
@@ -335,7 +345,6 @@ fn by_code(device: Device<'_>, grouping: FrameGrouping, depth: usize) -> GroupCo
     };
     let mut labels = Labels::default();
     let mut known: HashMap<(CallSiteId, StackId), u32> = HashMap::new();
-    let mut operators = Vec::new();
     let of = (0..history.allocations.len())
         .map(AllocationId::from_index)
         .map(|id| {
@@ -346,20 +355,15 @@ fn by_code(device: Device<'_>, grouping: FrameGrouping, depth: usize) -> GroupCo
             } else {
                 StackId::ABSENT
             };
-            *known.entry((site, stack)).or_insert_with(|| {
-                let number = labels.number(namer.name(site, stack));
-                if grouping == FrameGrouping::Line && depth == 1 {
-                    operators.resize(labels.labels.len(), String::new());
-                    operators[number as usize].clone_from(&sites.get(site).operators);
-                }
-                number
-            })
+            *known
+                .entry((site, stack))
+                .or_insert_with(|| labels.number(namer.name(site, stack)))
         });
     GroupColumn {
         of: of.collect(),
         labels: labels.labels,
         filters: Vec::new(),
-        operators,
+        are_call_sites: grouping == FrameGrouping::Line,
     }
 }
 

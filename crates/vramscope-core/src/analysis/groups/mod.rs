@@ -9,5 +9,6 @@ pub mod grouping;
 pub mod leaks;
 pub mod live_at;
 pub mod memory_places;
+pub mod operator_sums;
 pub mod stack_samples;
 pub mod turnover;

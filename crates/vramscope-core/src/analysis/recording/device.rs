@@ -259,7 +259,8 @@ impl<'a> Device<'a> {
         })
     }
 
-    fn allocations(self) -> impl Iterator<Item = AllocationId> {
+    /// All allocations, in stacking order.
+    pub fn allocations(self) -> impl Iterator<Item = AllocationId> {
         (0..self.history.allocations.len()).map(AllocationId::from_index)
     }
 }

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::groups::live_at::TopSites;
 use crate::analysis::memory::settings::Setting;
 use crate::analysis::recording::Recording;
 use crate::analysis::report::findings::{FindingTable, site_table};
@@ -37,15 +36,9 @@ pub struct HostDetails {
 pub fn file_details(recording: &Recording) -> FileDetails {
     let snapshot = &recording.snapshot;
     let sites = recording.call_sites();
-    let host = host_memory(snapshot, sites, SITES).map(|memory| {
-        let listed = TopSites {
-            sites: memory.sites.clone(),
-            ..TopSites::default()
-        };
-        HostDetails {
-            sites: site_table("In use at the end, by call site", sites, &listed),
-            memory,
-        }
+    let host = host_memory(snapshot, sites, SITES).map(|memory| HostDetails {
+        sites: site_table("In use at the end, by call site", &memory.sites),
+        memory,
     });
     FileDetails {
         summary: summary(recording),

@@ -27,7 +27,7 @@ mod words;
 
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::code::call_sites::{CallSiteId, CallSites};
+use crate::analysis::code::call_sites::CallSiteId;
 use crate::analysis::groups::live_at::TopSites;
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::memory::gap::Gap;
@@ -365,16 +365,16 @@ fn is_share(bytes: u64, percent: u64, whole: u64) -> bool {
 
 /// A table of the call sites with the most bytes, with the rest as the last row.
 #[must_use]
-pub fn site_table(title: impl Into<String>, sites: &CallSites, top: &TopSites) -> FindingTable {
+pub fn site_table(title: impl Into<String>, top: &TopSites) -> FindingTable {
     let mut rows: Vec<_> = top
         .sites
         .iter()
         .map(|total| FindingRow {
-            label: sites.get(total.site).label.clone(),
+            label: total.label.clone(),
             site: Some(total.site),
             bytes: total.bytes,
             count: total.count,
-            remark: sites.get(total.site).operators.clone(),
+            remark: total.operators.clone(),
         })
         .collect();
     if top.other_sites > 0 {

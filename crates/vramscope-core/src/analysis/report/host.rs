@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Snapshot;
-use crate::analysis::code::call_sites::{CallSiteId, CallSites};
-use crate::analysis::groups::live_at::SiteTotal;
+use crate::analysis::code::call_sites::CallSites;
+use crate::analysis::groups::live_at::TopSites;
 use crate::ids::EventId;
 use crate::model::{Action, NO_TIME};
 
@@ -40,10 +40,8 @@ pub struct HostMemory {
     pub peak_event: u64,
     /// Time of the peak, in µs since the Unix epoch; `None` if the file has no times.
     pub peak_time_us: Option<i64>,
-    /// Active bytes at the end by call site, most bytes first.
-    pub sites: Vec<SiteTotal>,
-    /// Active bytes at the end of the call sites not listed.
-    pub other_bytes: u64,
+    /// Active blocks at the end, by call site.
+    pub sites: TopSites,
 }
 
 /// The figures of a file's pinned host memory; `None` if it has none. `limit`: maximum number of call sites.
@@ -54,7 +52,7 @@ pub fn host_memory(snapshot: &Snapshot, sites: &CallSites, limit: usize) -> Opti
         return None;
     }
     let mut host = HostMemory::default();
-    let mut by_site: Vec<SiteTotal> = Vec::new();
+    let mut active = Vec::new();
     for segment in &snapshot.host_segments.rows {
         host.segments += 1;
         host.reserved_bytes = host.reserved_bytes.saturating_add(segment.total_size);
@@ -69,32 +67,13 @@ pub fn host_memory(snapshot: &Snapshot, sites: &CallSites, limit: usize) -> Opti
             } else {
                 segment.stack
             };
-            add(&mut by_site, sites.of_stack(stack), block.size);
+            let operator = sites.operators().of_stack(stack);
+            active.push((sites.of_stack(stack), operator, block.size));
         }
     }
     host.follow(snapshot, rows);
-    by_site.retain(|total| total.count > 0);
-    by_site.sort_by_key(|total| (std::cmp::Reverse(total.bytes), total.site));
-    host.other_bytes = by_site
-        .drain(limit.min(by_site.len())..)
-        .fold(0, |sum, total| sum.saturating_add(total.bytes));
-    host.sites = by_site;
+    host.sites = TopSites::of(sites, active, limit);
     Some(host)
-}
-
-/// Adds a block to the totals, which are indexed by call site.
-fn add(totals: &mut Vec<SiteTotal>, site: CallSiteId, bytes: u64) {
-    while totals.len() <= site.index() {
-        let site = CallSiteId(totals.len() as u32);
-        totals.push(SiteTotal {
-            site,
-            bytes: 0,
-            count: 0,
-        });
-    }
-    let total = &mut totals[site.index()];
-    total.bytes = total.bytes.saturating_add(bytes);
-    total.count += 1;
 }
 
 impl HostMemory {
@@ -185,10 +164,10 @@ mod tests {
         );
         assert_eq!(host.peak_bytes >> 20, 12);
         assert!(host.peak_time_us.is_some() && host.peak_event < host.events);
-        let [site] = host.sites[..] else {
+        let [site] = &host.sites.sites[..] else {
             panic!("{host:?}")
         };
-        assert_eq!((site.bytes >> 20, host.other_bytes >> 20), (8, 1));
+        assert_eq!((site.bytes >> 20, host.sites.other_bytes >> 20), (8, 1));
     }
 
     #[test]

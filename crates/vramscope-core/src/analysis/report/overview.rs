@@ -233,7 +233,7 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
     let releases = releases(device.snapshot(), history);
     let config = AllocatorConfig::of(device.snapshot());
     let live = live_at(history, history.peak_moment);
-    let peak_sites = top_call_sites(history, device.site_of(), live, limit);
+    let peak_sites = top_call_sites(device, live, limit);
     let (steps, steps_left_out) = newest_steps(device);
     Overview {
         device: history.device,
@@ -252,7 +252,7 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
         },
         gaps,
         roles: PeakRoles::of(device),
-        peak_sites: site_table(sites_title(history), device.call_sites(), &peak_sites),
+        peak_sites: site_table(sites_title(history), &peak_sites),
         peak_site_count: peak_site_count(device),
         steps,
         steps_left_out,

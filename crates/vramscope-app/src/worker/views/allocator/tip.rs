@@ -31,7 +31,7 @@ pub(super) fn tip(
         let on = one(document, device, &found.blocks[blocks.start])?;
         (on, draw.window.in_css(rects))
     } else {
-        let several = several(document, device, &found.blocks[blocks]);
+        let several = several(device, &found.blocks[blocks]);
         (several, Vec::new())
     };
     Some(Tip {
@@ -57,11 +57,11 @@ fn one(document: &Document, device: Device<'_>, block: &PlacedBlock) -> Option<T
     })
 }
 
-fn several(document: &Document, device: Device<'_>, blocks: &[PlacedBlock]) -> TipOn {
+fn several(device: Device<'_>, blocks: &[PlacedBlock]) -> TipOn {
     let live = blocks.iter().filter_map(|block| block.allocation);
     let free = blocks.iter().filter(|block| block.allocation.is_none());
     TipOn::Several {
-        composition: describe::composition(document, device, live, CALL_SITES),
+        composition: describe::composition(device, live, CALL_SITES),
         free_blocks: free.clone().count() as u64,
         free_bytes: free.map(|block| block.bytes).sum(),
     }

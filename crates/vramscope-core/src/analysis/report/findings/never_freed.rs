@@ -42,7 +42,7 @@ pub(super) fn find(material: Material<'_>, grown: &[CallSiteId]) -> Option<Findi
     let of_last = kept.clone().filter(|&row| table.born[row] > last.moments.0);
     let of_last = saturating_sum(of_last.map(|row| table.bytes[row]));
     let ids = kept.clone().map(AllocationId::from_index);
-    let top = top_call_sites(history, site_of, ids, ROWS);
+    let top = top_call_sites(material.device, ids, ROWS);
     let older = bytes - of_last.min(bytes);
     let leaks = older > 0;
     let stayed = (from, history.event_count);
@@ -66,11 +66,7 @@ pub(super) fn find(material: Material<'_>, grown: &[CallSiteId]) -> Option<Findi
         figures: Vec::new(),
         may_mean: may_mean(leaks, material.config.allocator).to_owned(),
         to_try: vec!["Look at the call sites, and at who holds what they make.".to_owned()],
-        tables: vec![site_table(
-            "Never freed, by call site",
-            material.device.call_sites(),
-            &top,
-        )],
+        tables: vec![site_table("Never freed, by call site", &top)],
         evidence: vec![
             Evidence::range("stacks of what stayed", EvidenceOf::CallStacks, stayed)
                 .with_selection(Selection::RetainedFrom(stayed)),

@@ -26,17 +26,13 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         &state,
     );
     let live = live_at(history, moment);
-    let top = top_call_sites(history, material.device.site_of(), live, ROWS);
+    let top = top_call_sites(material.device, live, ROWS);
     let title = format!(
         "Out of memory: {} requested, {} free on the device",
         Bytes(failure.requested_bytes),
         Bytes(failure.device_free_bytes)
     );
-    let live_table = site_table(
-        "Live when it failed, by call site",
-        material.device.call_sites(),
-        &top,
-    );
+    let live_table = site_table("Live when it failed, by call site", &top);
     let free_table = failure
         .has_state
         .then(|| failure.free_table(recording, &state));

@@ -26,7 +26,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         waits(history, row) && table.free_requested[row] <= moment && table.died[row] > moment
     });
     let ids = waiting.map(AllocationId::from_index);
-    let top = top_call_sites(history, material.device.site_of(), ids, ROWS);
+    let top = top_call_sites(material.device, ids, ROWS);
     let at_end = material.at_end.pending_bytes;
     let mut seen = format!(
         "{}: {} in {} had been freed by the program, but not yet by the streams that use them: {} of \
@@ -61,7 +61,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
              for collectives, TORCH_NCCL_AVOID_RECORD_STREAMS=1; for FSDP, limit_all_gathers or FSDP2."
                 .to_owned(),
         ],
-        tables: vec![site_table("Waiting then, by call site", material.device.call_sites(), &top)],
+        tables: vec![site_table("Waiting then, by call site", &top)],
         evidence: evidence(moment, is_over_time),
     })
 }
