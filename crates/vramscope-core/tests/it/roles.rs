@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use vramscope_core::analysis::recording::{Device, Recording};
 use vramscope_core::analysis::report::peak_roles::peak_of_role;
 use vramscope_core::analysis::roles::{Confidence, Phase, Role};
+use vramscope_core::decode;
 use vramscope_core::ids::AllocationId;
 use vramscope_synth::files::{all_files, real_files};
-use vramscope_synth::snapshot::Producer;
+use vramscope_synth::snapshot::{Producer, WriteOptions};
 use vramscope_synth::text;
 
 use crate::support::recorded;
@@ -294,4 +295,25 @@ fn the_peak_of_a_role_is_the_highest_of_all_moments() {
             assert_eq!((bytes, bytes), (slow, at(moment)), "{role:?}");
         }
     });
+}
+
+/// Samples show what they are about, and nothing strange beside it.
+#[test]
+fn samples_have_the_roles_and_passes_that_they_tell_of() {
+    let waited = vramscope_synth::samples::sample("oom-waited.pickle").unwrap();
+    let training = vramscope_synth::samples::sample("training.pickle").unwrap();
+    let [waited, training] = [waited, training].map(|sample| {
+        let bytes = sample.to_pickle(&WriteOptions::new(Producer::Python(2, 10)));
+        Recording::of(decode(&bytes[..]).unwrap())
+    });
+    let roles: BTreeMap<Role, u64> = peak(waited.device(0).unwrap());
+    let expected = [
+        (Role::Parameter, 100 << 20),
+        (Role::Activation, 290 << 20),
+        (Role::Communication, 400 << 20),
+    ];
+    assert_eq!(roles, BTreeMap::from(expected));
+    let ranges = &training.device(0).unwrap().phases().ranges;
+    let forward = ranges.iter().filter(|range| range.phase == Phase::Forward);
+    assert!(forward.count() <= 8, "{ranges:?}");
 }

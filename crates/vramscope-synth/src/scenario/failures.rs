@@ -6,15 +6,15 @@ use crate::text;
 /// A block that fits waits for another stream; the identical request after the failure is served from it.
 const WAITED: &str = "\
 segment 0x7f0000000000 800MiB large
-alloc weights 100MiB at 0x7f0000000000 train.py:3:build
-alloc sent 400MiB at 0x7f0006400000 comm.py:5:send
-alloc saved 250MiB at 0x7f001f400000 train.py:8:forward
-free_requested sent comm.py:6:send
-alloc small 40MiB at 0x7f002ee00000 train.py:9:forward
+alloc weights 100MiB at 0x7f0000000000 train.py:3:build > model.py:2:__init__
+alloc sent 400MiB at 0x7f0006400000 train.py:12:step > comm.py:5:send > torch/distributed/distributed_c10d.py:2100:isend
+alloc saved 250MiB at 0x7f001f400000 train.py:12:step > model.py:8:forward
+free_requested sent train.py:12:step > model.py:9:forward > comm.py:6:wait
+alloc small 40MiB at 0x7f002ee00000 train.py:12:step > model.py:9:forward
 free_completed sent
 oom 400MiB free=20MiB train.py:12:step
 alloc retried 400MiB at 0x7f0006400000 train.py:12:step
-free small";
+free small train.py:13:step";
 
 /// The settings grant half of the device, which has enough.
 const LIMITED: &str = "\

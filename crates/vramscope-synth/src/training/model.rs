@@ -245,10 +245,10 @@ impl<'a, S: Sink> Run<'a, S> {
                     passing.extend(made)
                 }
             }
-            self.free_all(used, self.sites.free_script);
+            self.free_all(used, self.sites.stages[stage][index].free);
             saved.push(kept);
         }
-        self.free_all(passing, self.sites.free_script);
+        self.free_all(passing, self.sites.stages[stage][BLOCK.len() - 1].free);
         saved
     }
 

@@ -267,6 +267,8 @@ const MAIN: [Line; 2] = [("main", "train.py", 141), ("<module>", "train.py", 167
 pub(super) struct OpSites {
     /// One per output.
     pub(super) forward: Vec<u32>,
+    /// Where the block drops what it no longer needs, if frees have stacks of their own.
+    pub(super) free: u32,
     /// The gradient of the input.
     pub(super) backward: u32,
     /// Scratch memory of the backward.
@@ -393,6 +395,8 @@ fn op_sites(
         path[0] = (name, file, line + i as u32);
         forward.push(book.forward(depth, op.op, &path));
     }
+    // The module has returned; its block still runs.
+    let free = book.free(depth, &path[3..]);
     let origin = backward_path();
     let backward = book.backward(depth, op.node, op.op, &origin);
     let scratch = book.backward(depth, op.node, "empty_strided", &origin);
@@ -402,6 +406,7 @@ fn op_sites(
         .collect();
     OpSites {
         forward,
+        free,
         backward,
         scratch,
         weights,
