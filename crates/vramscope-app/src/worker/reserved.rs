@@ -114,6 +114,9 @@ fn properties(
     let extent = segment
         .is_expandable
         .then(|| Bytes(segment.extent_bytes).to_string());
+    let pool = segment.pool.and_then(|pool| document.pools().get(pool));
+    let kept_for = pool.and_then(|pool| pool.kind.kept_for());
+    let is_partly_free = inside.mapped_bytes > inside.requested_bytes;
     let rows = [
         ("Ever mapped", extent),
         ("This piece", piece_text),
@@ -127,6 +130,10 @@ fn properties(
         (
             "Largest free range",
             (inside.mapped_bytes > 0).then(|| Bytes(inside.largest_free_bytes).to_string()),
+        ),
+        (
+            "What is free",
+            kept_for.filter(|_| is_partly_free).map(str::to_owned),
         ),
     ];
     rows.into_iter()

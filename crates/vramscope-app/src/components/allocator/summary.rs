@@ -59,7 +59,7 @@ pub(super) fn Summary(props: &SummaryProps) -> Html {
 fn free_words(total: &StateSums) -> String {
     let holes = count_of(total.free_blocks, "free block", "free blocks");
     format!(
-        "{holes}; {} of it in {} that could be given back to CUDA",
+        "{holes}; {} of it in {}: empty_cache() gives those back to CUDA that no CUDA graph's pool keeps",
         display::bytes(total.empty_bytes),
         count_of(total.empty_segments, "empty segment", "empty segments"),
     )

@@ -84,6 +84,7 @@ fn segment(segment: &TipSegment) -> Html {
                 <span class="muted">{ format!(", {}", segment.remarks.join(", ")) }</span></p>
             <p class="muted">{ format!("{} free, largest {} · {}", display::bytes(sums.free_bytes),
                 display::bytes(sums.largest_free_bytes), display::address(segment.address)) }</p>
+            if let Some(kept_for) = &segment.kept_for { <p class="muted">{ format!("What is free is {kept_for}.") }</p> }
             <p class="pair muted"><span>{ by }</span>
                 if !segment.site.is_empty() { { site_label(&segment.site) } }</p>
         </div>

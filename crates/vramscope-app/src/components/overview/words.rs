@@ -30,7 +30,7 @@ pub(super) fn part(kind: GapPart) -> (&'static str, &'static str) {
         ),
         GapPart::OtherPools => (
             "free, in other pools",
-            "free blocks of CUDA graphs' or the user's pools: of no use to any other pool",
+            "free blocks of CUDA graphs' or the user's pools: of no use to any other pool; what is free in a graph's pool, its replays write to",
         ),
         GapPart::OtherStreams => (
             "free, on other streams",

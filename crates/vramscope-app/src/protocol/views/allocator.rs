@@ -142,6 +142,8 @@ pub struct TipSegment {
     pub sums: StateSums,
     /// Its size class, kind, pool and stream, as words.
     pub remarks: Vec<String>,
+    /// Why what is free in it is not idle; `None` if nothing is, or nothing keeps it.
+    pub kept_for: Option<String>,
     /// The number of the event that mapped it, from 1; `None` if it was not recorded.
     pub mapped_by: Option<u32>,
     /// The call site of that event; empty if unknown.

@@ -54,6 +54,17 @@ impl PoolKind {
             Self::Private => "private pool",
         }
     }
+
+    /// Why what is free in such a pool is not idle: CUDA graphs keep it. `None` for pools that serve no graph.
+    #[must_use]
+    pub fn kept_for(self) -> Option<&'static str> {
+        match self {
+            Self::Graph | Self::CompiledGraph | Self::GraphTree | Self::SharedGraph => Some(
+                "kept for CUDA graphs as long as they live: their replays write there, and empty_cache() gives nothing of it back",
+            ),
+            Self::Default | Self::MemPool | Self::Symmetric | Self::Private => None,
+        }
+    }
 }
 
 /// What tells the kind of a pool.

@@ -15,8 +15,12 @@ struct Asked {
 
 impl Asked {
     fn new() -> Self {
+        Self::of(FILE)
+    }
+
+    fn of(file: &[u8]) -> Self {
         Self {
-            document: Document::new(vramscope_core::decode(FILE).unwrap()),
+            document: Document::new(vramscope_core::decode(file).unwrap()),
             painter: Painter::default(),
             cache: Cache::default(),
         }
@@ -96,6 +100,29 @@ fn what_is_under_the_pointer() {
     assert!(matches!(tip.on, TipOn::Block { .. }), "{tip:?}");
     assert_eq!(tip.rects.len(), 1);
     assert_eq!(tip.segment.mapped_by, Some(9), "of the default stream");
+}
+
+#[test]
+fn what_is_free_in_the_pool_of_a_graph_is_not_idle() {
+    let file: &[u8] =
+        include_bytes!("../../../../../../tests/fixtures/torch-2.15.0/cuda_graph.pickle");
+    let mut asked = Asked::of(file);
+    let end = asked.document.device(0).unwrap().history.event_count;
+    let mut tips = Vec::new();
+    let places = (0..=end).flat_map(|moment| (0..40).map(move |row| (moment, row)));
+    for (moment, row) in places {
+        let question = Question::Hit {
+            draw: draw(moment),
+            at_px: (4.0, f64::from(row) * 10.0),
+        };
+        if let Answer::Tip(Some(tip)) = asked.ask(&question).0 {
+            let is_of_graph = tip.segment.remarks.iter().any(|it| it.contains("graph"));
+            let is_kept = is_of_graph && tip.segment.sums.free_bytes > 0;
+            assert_eq!(tip.segment.kept_for.is_some(), is_kept, "{tip:?}");
+            tips.push(is_kept);
+        }
+    }
+    assert!(tips.contains(&true) && tips.contains(&false));
 }
 
 #[test]

@@ -78,12 +78,17 @@ fn segment_words(document: &Document, device: Device<'_>, segment: &SegmentState
         segment.pool.map(|pool| document.pools().label(pool)),
         Some(document.streams().label(segment.stream)),
     ];
+    let pool = segment.pool.and_then(|pool| document.pools().get(pool));
+    let kept_for = pool.and_then(|pool| pool.kind.kept_for());
     let sites = document.call_sites();
     let site = sites.of_stack(segment.stack);
     TipSegment {
         address: segment.address,
         sums: segment.sums,
         remarks: remarks.into_iter().flatten().collect(),
+        kept_for: kept_for
+            .filter(|_| segment.sums.free_bytes > 0)
+            .map(str::to_owned),
         mapped_by: segment
             .mapped_by
             .map(|event| event.0 - device.history.first_event + 1),
