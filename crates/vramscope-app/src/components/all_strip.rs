@@ -81,10 +81,7 @@ fn stands_out(
     state: &State,
     (odd, median): (&DeviceCard, &DeviceCard),
 ) -> Html {
-    let of = |card: &DeviceCard| RecordingChoice {
-        file: choice_of(&state.tabs, card.id),
-        device: Some(card.device),
-    };
+    let of = |card: &DeviceCard| card.recording(&state.tabs);
     let choices = state.choices.compare.of_selection();
     let choices = choices.with_recording(Which::Before, of(median), &of(odd));
     let dispatch = commands.dispatch.clone();

@@ -63,8 +63,9 @@ pub fn choice_of(tabs: &[Rc<Tab>], id: SessionId) -> Option<FileChoice> {
     Some(FileChoice { name, nth })
 }
 
-/// The choices, with two open files as sides where the user chose neither side and selected no range: the shown file and
-/// the one before it, else the one after it, both at their peaks.
+/// The choices, with two open files as sides where the user chose neither side and selected no range, both at their peaks:
+/// of more than two the one that stands out, with the shown file or else the median; else the shown file and the one
+/// before it, or after it.
 #[must_use]
 pub fn compared(choices: &CompareChoices, tabs: &[Rc<Tab>], current: SessionId) -> CompareChoices {
     let is_of_range =
@@ -75,6 +76,20 @@ pub fn compared(choices: &CompareChoices, tabs: &[Rc<Tab>], current: SessionId) 
     let (Some(place), true) = (place, choices.is_of_selection() && !is_of_range) else {
         return choices.clone();
     };
+    if ready.len() > 2
+        && let Some((odd, median)) = odd_one(&cards(tabs))
+    {
+        let of = |card: &DeviceCard| card.recording(tabs);
+        let other = if odd.id == current {
+            of(median)
+        } else {
+            RecordingChoice {
+                file: choice_of(tabs, current),
+                device: None,
+            }
+        };
+        return choices.with_recording(Which::Before, other, &of(odd));
+    }
     let first = place.saturating_sub(1);
     let (Some(&before), Some(&after)) = (ready.get(first), ready.get(first + 1)) else {
         return choices.clone();
@@ -205,6 +220,15 @@ impl DeviceCard {
             (1, _) => format!("device {}", self.device),
             (_, 1) => self.file_short_name.clone(),
             _ => format!("{} · {}", self.device, self.file_short_name),
+        }
+    }
+
+    /// It as a choice.
+    #[must_use]
+    pub fn recording(&self, tabs: &[Rc<Tab>]) -> RecordingChoice {
+        RecordingChoice {
+            file: choice_of(tabs, self.id),
+            device: Some(self.device),
         }
     }
 }

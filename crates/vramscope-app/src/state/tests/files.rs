@@ -116,3 +116,28 @@ fn segments_have_colours_of_their_own() {
     page.act(Action::View(ViewKind::Segments));
     assert_eq!(page.0.colours(), ColourBy::Size);
 }
+
+#[test]
+fn a_comparison_begins_with_the_file_that_stands_out() {
+    use crate::state::choices::CompareChoices;
+    use crate::state::sides::{compared, side};
+    let mut page = Page(Rc::new(State::default()));
+    for (id, gib) in [(1, 8), (2, 8), (3, 8), (4, 12), (5, 8)] {
+        page.open(id, &format!("rank{id}"));
+        let mut opened = opened();
+        opened.devices.truncate(1);
+        opened.devices[0].peak_bytes = gib << 30;
+        page.reply(id, Reply::Opened(Box::new(opened)));
+    }
+    let tabs = &page.0.tabs;
+    let sides = |current, tabs: &[Rc<Tab>]| {
+        let choices = compared(&CompareChoices::default(), tabs, SessionId(current));
+        [&choices.before, &choices.after]
+            .map(|choice| side(choice, tabs, SessionId(current)).unwrap().id.0)
+    };
+    assert_eq!(sides(5, tabs), [5, 4]);
+    assert_eq!(sides(4, tabs), [1, 4], "the median and the odd one");
+    // Of two files none stands out.
+    assert_eq!(sides(2, &tabs[..2]), [1, 2]);
+    assert_eq!(sides(2, &tabs[..3]), [1, 2], "all alike");
+}
