@@ -185,7 +185,8 @@ impl Words<'_> {
         let mut advice = Vec::new();
         if streams.len() > 1 {
             advice.push(
-                "Allocating on one stream, and using it on others with record_stream(), would save what streams cost.",
+                "Allocating on one stream and using the memory on others would save what streams cost. Order them with \
+                 wait_stream() and keep a reference until the other stream is done: record_stream() would make frees wait.",
             );
         }
         if graphs > 1 {

@@ -56,8 +56,8 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
                    a request fails, wholly free segments of all streams are given back, partly used ones are not."
             .to_owned(),
         to_try: vec![
-            "Allocate on one stream and use the memory on others (with record_stream or events) instead of allocating \
-             there."
+            "Allocate on one stream and use the memory on others instead of allocating there. Order them with wait_stream() \
+             and keep a reference until the other stream is done: record_stream() would make frees wait."
                 .to_owned(),
         ],
         tables: vec![FindingTable {
