@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use clap::Args;
 use serde_json::Value;
-use vramscope_core::analysis::report::findings::{Finding, Severity};
+use vramscope_core::analysis::report::facts::{FactKind, facts};
+use vramscope_core::analysis::report::findings::{Finding, Severity, is_calm};
 use vramscope_core::analysis::report::overview::overview;
 use vramscope_plan::what_if::{add_conclusion, concluded};
 
@@ -62,13 +63,22 @@ fn about(device: &Device<'_>) -> Part {
     if let Some(sentence) = sentence {
         part.prose.extend(wrap::paragraph("  ", &sentence, WIDTH));
     }
+    for fact in facts(device.recording) {
+        let is_state = matches!(fact.kind, FactKind::NoTrace | FactKind::StateOnly);
+        if is_state && fact.device == Some(device.index()) {
+            part.prose.push(String::new());
+            for text in [&fact.meaning, &fact.advice] {
+                part.prose.extend(wrap::paragraph("  ", text, WIDTH));
+            }
+        }
+    }
+    if is_calm(&found.findings) {
+        part.prose
+            .push("  Nothing found that looks wrong.".to_owned());
+    }
     for finding in &found.findings {
         part.prose.push(String::new());
         explain(&mut part.prose, finding);
-    }
-    if found.findings.is_empty() {
-        part.prose
-            .push("  Nothing found that looks wrong.".to_owned());
     }
     findings_table(&mut part, found.findings);
     phases_table(&mut part, device);

@@ -1,7 +1,7 @@
 //! Findings as cards: the observation, then what it may mean, then what to try.
 
 use vramscope_core::analysis::report::findings::{
-    Evidence, Figure, Finding, FindingTable, Severity,
+    Evidence, Figure, Finding, FindingTable, Severity, is_calm,
 };
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_view::display;
@@ -19,7 +19,8 @@ use crate::state::{ViewKind, sentences};
 #[derive(Properties, PartialEq)]
 pub(super) struct CardsProps {
     pub(super) findings: Vec<Finding>,
-    pub(super) colours: SiteColours,
+    /// The colours of call sites; `None` to show none.
+    pub(super) colours: Option<SiteColours>,
     /// The flame graph's choices, which a link to evidence changes.
     pub(super) choices: FlameChoices,
     pub(super) has_trace: bool,
@@ -33,13 +34,13 @@ pub(super) fn Cards(props: &CardsProps) -> Html {
     html! {
         <section class="findings">
             <h3>{ "Findings" }</h3>
-            if props.findings.is_empty() {
+            if is_calm(&props.findings) {
                 <p class="muted">{ if props.segments == SegmentsKnown::Doubtful {
                     "The segments of this file do not hold what is live, so what looks wrong in them cannot be told."
                 } else if props.has_trace {
                     "Nothing found that looks wrong. Looked for: failed requests and retries, fragmentation, frees that wait for other \
-                     streams, idle pools, streams and segments, rounding; and, where the program names its steps, growth from step to \
-                     step and memory that is never freed."
+                     streams, idle pools, streams and segments, rounding; and, where there are steps, growth from step to step and memory \
+                     that is never freed."
                 } else {
                     "Nothing found that looks wrong in the recorded state. Without a trace, only that can be judged."
                 } }</p>
@@ -67,7 +68,7 @@ fn card(commands: &Commands, props: &CardsProps, card: &Finding) -> Html {
                 <ul class="try">{ for card.to_try.iter().map(|text| html! { <li>{ text }</li> }) }</ul>
             </details>
             { for card.evidence.iter().filter_map(|of| of.variable.clone()).map(variable) }
-            { for card.tables.iter().filter(|table| !table.rows.is_empty()).map(|of| table(commands, of, is_open, &props.colours)) }
+            { for card.tables.iter().filter(|table| !table.rows.is_empty()).map(|of| table(commands, of, is_open, props.colours.as_ref())) }
             <p class="evidence">{ for card.evidence.iter().map(|of| link(commands, &props.choices, of)) }</p>
         </article>
     }
@@ -87,7 +88,12 @@ fn figure(figure: &Figure) -> Html {
     }
 }
 
-fn table(commands: &Commands, table: &FindingTable, is_open: bool, colours: &SiteColours) -> Html {
+fn table(
+    commands: &Commands,
+    table: &FindingTable,
+    is_open: bool,
+    colours: Option<&SiteColours>,
+) -> Html {
     html! {
         <details open={is_open && table.rows.len() <= 12}>
             <summary>{ &table.title }</summary>

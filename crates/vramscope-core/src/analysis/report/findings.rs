@@ -20,6 +20,7 @@ mod program_changes;
 mod retries;
 mod rounding;
 mod setting;
+mod steady;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -69,6 +70,8 @@ pub enum FindingKind {
     OutOfMemory,
     /// Active memory grows from step to step.
     Growth,
+    /// Active memory does not grow from step to step, or not steadily.
+    NoGrowth,
     /// Free memory is scattered between active blocks.
     Fragmentation,
     /// Memory allocated during the steps was not freed.
@@ -323,6 +326,13 @@ pub fn findings(material: Material<'_>) -> Vec<Finding> {
     let grown = growth.iter().flat_map(|growth| &growth.tables);
     let grown = grown.flat_map(|table| table.rows.iter().filter_map(|row| row.site));
     let unfreed = never_freed::find(material, &grown.collect::<Vec<_>>());
+    let is_kept = growth
+        .iter()
+        .chain(&unfreed)
+        .any(|found| found.severity != Severity::Note);
+    if !is_kept {
+        found.extend(steady::find(material));
+    }
     found.extend(growth.into_iter().chain(unfreed));
     found.extend(captured::find(material));
     found.extend(program_changes::find(material));
@@ -351,6 +361,14 @@ pub fn findings(material: Material<'_>) -> Vec<Finding> {
         )
     });
     found
+}
+
+/// Whether nothing was found that looks wrong or could be better.
+#[must_use]
+pub fn is_calm(findings: &[Finding]) -> bool {
+    findings
+        .iter()
+        .all(|finding| finding.kind == FindingKind::NoGrowth)
 }
 
 /// Whether `bytes` are enough for a finding, and at least `percent` of `whole`.

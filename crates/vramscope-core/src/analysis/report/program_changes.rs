@@ -36,6 +36,20 @@ pub enum ChangeKind {
     Together,
 }
 
+impl ChangeKind {
+    /// The change in few words.
+    #[must_use]
+    pub fn short(self) -> &'static str {
+        match self {
+            Self::Checkpoint => "checkpointing",
+            Self::HalfBatch => "half the batch",
+            Self::NoForeach => "foreach=False",
+            Self::FreeEarlier => "freeing earlier",
+            Self::Together => "both",
+        }
+    }
+}
+
 /// A change of the program and what it would do.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ProgramChange {
@@ -51,6 +65,19 @@ pub struct ProgramChange {
     pub live_bytes: u64,
     /// Number of allocations that it changes.
     pub allocations: u64,
+    /// Of [`ChangeKind::Together`], what each of both would do alone; else empty.
+    pub alone: Vec<AloneChange>,
+}
+
+/// What one of two changes would do without the other.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct AloneChange {
+    /// The change.
+    pub kind: ChangeKind,
+    /// The peak of live memory up to the moment in question.
+    pub peak_bytes: u64,
+    /// Live memory at that moment.
+    pub live_bytes: u64,
 }
 
 /// The changes that would lower live memory at `until` or the peak before, the greatest effect at `until` first. Linear in
@@ -69,7 +96,7 @@ pub fn program_changes(device: Device<'_>, until: u32) -> Vec<ProgramChange> {
         .flatten()
         .filter(|change| change.allocations > 0)
         .collect();
-    changes.extend(together(&changes));
+    changes.extend(together(&changes, until));
     let mut found: Vec<ProgramChange> = changes
         .into_iter()
         .map(|change| {
@@ -81,6 +108,7 @@ pub fn program_changes(device: Device<'_>, until: u32) -> Vec<ProgramChange> {
                 peak_bytes,
                 live_bytes,
                 allocations: change.allocations,
+                alone: change.alone,
             }
         })
         .filter(|change| change.peak_bytes < recorded.0 || change.live_bytes < recorded.1)
@@ -96,11 +124,24 @@ struct Change<'a> {
     because: String,
     curve: Curve<'a>,
     allocations: u64,
+    alone: Vec<AloneChange>,
+}
+
+impl Change<'_> {
+    /// What it does by itself, as a part of two.
+    fn as_part(&self, until: u32) -> AloneChange {
+        let (peak_bytes, live_bytes) = self.curve.peak(until);
+        AloneChange {
+            kind: self.kind,
+            peak_bytes,
+            live_bytes,
+        }
+    }
 }
 
 /// Changes of the passes along with that of the optimizer, where both are possible. They concern different allocations, so
 /// that their effects add up.
-fn together<'a>(changes: &[Change<'a>]) -> Vec<Change<'a>> {
+fn together<'a>(changes: &[Change<'a>], until: u32) -> Vec<Change<'a>> {
     let of_kind = |kind| changes.iter().find(|change| change.kind == kind);
     let Some(optimizer) = of_kind(ChangeKind::NoForeach) else {
         return Vec::new();
@@ -110,9 +151,10 @@ fn together<'a>(changes: &[Change<'a>]) -> Vec<Change<'a>> {
     let both = of_passes.map(|passes| Change {
         kind: ChangeKind::Together,
         title: format!("{}, with {}", passes.title, optimizer.title),
-        because: "what one leaves, the other saves".to_owned(),
+        because: "each lowers what the other leaves".to_owned(),
         curve: passes.curve.with(&optimizer.curve),
         allocations: passes.allocations + optimizer.allocations,
+        alone: [passes, optimizer].map(|part| part.as_part(until)).to_vec(),
     });
     both.collect()
 }
@@ -170,6 +212,7 @@ fn checkpoint(device: Device<'_>, until: u32) -> Option<Change<'_>> {
         ),
         curve,
         allocations,
+        alone: Vec::new(),
     })
 }
 
@@ -212,6 +255,7 @@ fn half_batch(device: Device<'_>) -> Option<Change<'_>> {
             .to_owned(),
         curve,
         allocations,
+        alone: Vec::new(),
     })
 }
 
@@ -253,6 +297,7 @@ fn no_foreach(device: Device<'_>) -> Option<Change<'_>> {
         because: "its step then needs temporaries for one parameter at a time; it takes longer, and fused=True needs none".to_owned(),
         curve,
         allocations,
+        alone: Vec::new(),
     })
 }
 
@@ -307,6 +352,7 @@ fn free_earlier(device: Device<'_>) -> Option<Change<'_>> {
         because: "it lives until the next step has made its successor".to_owned(),
         curve,
         allocations,
+        alone: Vec::new(),
     })
 }
 

@@ -87,8 +87,12 @@ fn words(kind: FactKind) -> Words {
     }
 }
 
-const RECORD_ALL: &str = "Call torch.cuda.memory._record_memory_history() (without enabled=\"state\") before the \
-     code in question, and _dump_snapshot() after it.";
+/// What cannot be told without a trace.
+const ONLY_A_STATE: &str = "Only the state at the dump is known; it is shown as flat bands. When memory was made, whether \
+     it grows from step to step, what the peak was and why a job died cannot be told.";
+
+const RECORD_ALL: &str = "To tell, record a history: call torch.cuda.memory._record_memory_history() (without \
+     enabled=\"state\") before the code in question, and _dump_snapshot() after it or where OutOfMemoryError is caught.";
 
 /// Texts of facts about the content of the file.
 fn of_contents(kind: FactKind) -> Words {
@@ -99,14 +103,10 @@ fn of_contents(kind: FactKind) -> Words {
             "Dump in the process that uses the GPU, after it has allocated, and not with \
              PYTORCH_NO_CUDA_MEMORY_CACHING=1 or the cudaMallocAsync backend.",
         ),
-        FactKind::NoTrace => Words::of(
-            "No events were recorded.",
-            "Only the final state is known; it is shown as flat bands.",
-            RECORD_ALL,
-        ),
+        FactKind::NoTrace => Words::of("No events were recorded.", ONLY_A_STATE, RECORD_ALL),
         FactKind::StateOnly => Words::of(
             "The trace has exactly one event: recorded with enabled=\"state\".",
-            "Only the final state is known; it is shown as flat bands. What was allocated and freed before is not in the file.",
+            ONLY_A_STATE,
             RECORD_ALL,
         ),
         FactKind::NoTimes => Words::of(

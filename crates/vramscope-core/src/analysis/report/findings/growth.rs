@@ -19,12 +19,12 @@ use crate::analysis::time::selection::{Moments, Selection};
 use crate::units::Bytes;
 
 /// Minimum number of steps after the first [`WARM_UP`] ones.
-const ENOUGH: usize = 4;
+pub(super) const ENOUGH: usize = 4;
 /// Minimum share of the steps with growth.
 const RISING_PERCENT: usize = 80;
 const SMALLEST_GROWTH_BYTES: u64 = 1 << 20;
 /// Minimum number of steps of which a call site keeps something.
-const FEW: usize = 3;
+pub(super) const FEW: usize = 3;
 /// Minimum share of that in what is live at the end.
 const LEAST_PERCENT: u64 = 1;
 /// A call site with at least this share of the growth is named in the title.
@@ -123,7 +123,7 @@ fn of_sites(material: Material<'_>, steps: &Steps) -> Option<Finding> {
 }
 
 /// How inferred steps were found, as a sentence.
-fn how_told(steps: &Steps) -> &'static str {
+pub(super) fn how_told(steps: &Steps) -> &'static str {
     match steps.by {
         StepsBy::InferredOptimizer => {
             " The steps are inferred: each ends where stacks show the optimizer."
@@ -255,9 +255,12 @@ fn trend(live: &[u64]) -> Option<u64> {
     let (early, late) = live.split_at(live.len() / 2);
     let is_lasting = late.iter().min() > early.iter().max();
     let is_rising = rising * 100 >= (live.len() - 1) * RISING_PERCENT;
-    // Growth by half a percent in all is within normal variation.
-    let is_much = growth >= SMALLEST_GROWTH_BYTES && growth.saturating_mul(200) >= live[0];
-    (is_rising && is_lasting && is_much).then_some(growth)
+    (is_rising && is_lasting && is_much(growth, live[0])).then_some(growth)
+}
+
+/// Whether more grew than normally varies: half a percent in all.
+pub(super) fn is_much(growth: u64, from: u64) -> bool {
+    growth >= SMALLEST_GROWTH_BYTES && growth.saturating_mul(200) >= from
 }
 
 /// The call sites with more live bytes at the second moment than at the first.

@@ -18,6 +18,7 @@ const LEAST_PERCENT: u64 = 10;
 const TOLD_PERCENT: u64 = 2;
 
 /// The changes that save something worth telling at a moment, or of the highest value before it if `of_peak`, with the bytes.
+/// Of two changes together, `because` says what each would come to alone.
 #[must_use]
 pub fn helpful(device: Device<'_>, until: u32, of_peak: bool) -> Vec<(u64, ProgramChange)> {
     let history = device.history;
@@ -48,7 +49,34 @@ pub fn helpful(device: Device<'_>, until: u32, of_peak: bool) -> Vec<(u64, Progr
         more > 0 && is_share(more, TOLD_PERCENT, whole)
     });
     told.sort_by_key(|(saved, change)| (std::cmp::Reverse(*saved), change.kind));
+    for (_, change) in &mut told {
+        if let Some(alone) = alone_and_both(change, of_peak) {
+            change.because = alone;
+        }
+    }
     told
+}
+
+/// What each of two changes would come to alone, and both; `None` of a single change.
+fn alone_and_both(change: &ProgramChange, of_peak: bool) -> Option<String> {
+    let value = |peak_bytes, live_bytes| Bytes(if of_peak { peak_bytes } else { live_bytes });
+    let [passes, optimizer] = &change.alone[..] else {
+        return None;
+    };
+    let [passes_leave, optimizer_leaves] =
+        [passes, optimizer].map(|part| value(part.peak_bytes, part.live_bytes));
+    let (passes, optimizer) = (passes.kind.short(), optimizer.kind.short());
+    let both = value(change.peak_bytes, change.live_bytes);
+    Some(if of_peak {
+        format!(
+            "{passes} alone leaves a peak of {passes_leave} and {optimizer} alone one of {optimizer_leaves}, because each \
+             leaves another moment nearly as high; both together leave {both}"
+        )
+    } else {
+        format!(
+            "{passes} alone leaves {passes_leave} and {optimizer} alone {optimizer_leaves}; both together leave {both}"
+        )
+    })
 }
 
 /// A sentence on a change: `Checkpoint model.py:9 forward: about 3.2 GiB less; …`.
@@ -111,9 +139,15 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         bytes: *best,
         title: format!("The peak could be {} lower: {}", Bytes(*best), change.title),
         seen: format!(
-            "Live memory peaks at {}. With this change, the recorded allocations would peak at {}.",
+            "Live memory peaks at {}{}.",
             Bytes(peak),
-            Bytes(change.peak_bytes)
+            match change.kind {
+                ChangeKind::Together => format!(": {}", change.because),
+                _ => format!(
+                    ". With this change, the recorded allocations would peak at {}",
+                    Bytes(change.peak_bytes)
+                ),
+            }
         ),
         figures: Vec::new(),
         may_mean: "Estimates, computed from when the recorded allocations were made and freed: how the program would behave \

@@ -1,0 +1,76 @@
+//! Finding: live memory does not grow from step to step, which is the answer to whether the program leaks.
+
+use super::growth::{ENOUGH, FEW, how_told, is_much};
+use super::{Evidence, EvidenceOf, Finding, FindingKind, Material, Severity};
+use crate::analysis::time::lanes::{Step, Steps};
+use crate::units::{Bytes, Count};
+
+/// For recordings in which nothing was found that grows or is never freed.
+pub(super) fn find(material: Material<'_>) -> Option<Finding> {
+    let steps = material.device.steps()?;
+    let (first, last, count) = compared(steps)?;
+    let (before, after) = (first.totals.after_bytes, last.totals.after_bytes);
+    let grew = is_much(after.saturating_sub(before), before);
+    // The first steps make what later ones keep, and few show no trend.
+    if grew && count < ENOUGH {
+        return None;
+    }
+    Some(Finding {
+        kind: FindingKind::NoGrowth,
+        severity: Severity::Note,
+        bytes: 0,
+        title: if grew {
+            "No steady growth per step"
+        } else {
+            "No growth per step"
+        }
+        .to_owned(),
+        seen: format!(
+            "{} were live after step {}, and {} after step {}, the last whole one of {}.{}{}",
+            Bytes(before),
+            Count(first.number),
+            Bytes(after),
+            Count(last.number),
+            Count(steps.steps.len() as u64),
+            if grew {
+                " But it does not rise with most steps, and no call site keeps something of each."
+            } else {
+                ""
+            },
+            how_told(steps)
+        ),
+        figures: Vec::new(),
+        may_mean: if grew {
+            "Sizes that vary from step to step, or a cache that fills: more steps would tell."
+        } else {
+            "What a step makes is freed in it or by the next one. What leaks more rarely than these steps could show is \
+             not seen."
+        }
+        .to_owned(),
+        to_try: vec![
+            "If memory grows only over hours, record more steps, or a snapshot early and one late, and compare them."
+                .to_owned(),
+        ],
+        tables: Vec::new(),
+        evidence: vec![Evidence::range(
+            "the steps",
+            EvidenceOf::LiveMemory,
+            (first.moments.1, last.moments.1),
+        )],
+    })
+}
+
+/// The first and the last step that tell, and the number of settled ones, if there are at least [`FEW`] steps. Of fewer than
+/// two settled ones the last two whole ones tell.
+fn compared(steps: &Steps) -> Option<(&Step, &Step, usize)> {
+    if steps.steps.len() < FEW {
+        return None;
+    }
+    let settled = steps.settled();
+    if let [first, .., last] = settled[..] {
+        return Some((first, last, settled.len()));
+    }
+    let mut whole = steps.steps.iter().rev().filter(|step| step.is_whole);
+    let (last, first) = (whole.next()?, whole.next()?);
+    Some((first, last, settled.len()))
+}
