@@ -44,7 +44,7 @@ pub(super) fn host_section(
             </dl>
             if !host.sites.rows.is_empty() {
                 <h4>{ &host.sites.title }</h4>
-                { row_table(commands, &host.sites, Some(memory.active_bytes), colours, None) }
+                { row_table(commands, &host.sites, Some(memory.active_bytes), Some(colours), None) }
             }
         </section>
     }

@@ -27,7 +27,7 @@ use crate::protocol::Note;
 use crate::protocol::views::overview::OverviewOf;
 use crate::state::ViewKind;
 use crate::state::choices::FlameChoices;
-use vramscope_core::analysis::report::findings::Finding;
+use vramscope_core::analysis::report::findings::{Finding, is_calm};
 use vramscope_core::analysis::report::overview::Overview;
 use vramscope_plan::what_if::add_conclusion;
 
@@ -53,7 +53,8 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
         let root = root.clone();
         use_effect_with((), move |()| {
             let focused = gloo::utils::document().active_element();
-            let is_free = focused.is_none_or(|of| of.matches("body, .rail *").unwrap_or(false));
+            let is_free =
+                focused.is_none_or(|of| of.matches("body, .rail *, .banner *").unwrap_or(false));
             if let Some(element) = root.cast::<web_sys::HtmlElement>().filter(|_| is_free) {
                 let _ = element.focus();
             }
@@ -89,33 +90,45 @@ fn Found(props: &FoundProps) -> Html {
     let commands = use_commands();
     let found = &props.found;
     // What comes later does not change the columns: nothing moves sideways under the pointer.
-    let is_calm = found.findings.is_empty();
+    let is_calm = is_calm(&found.findings);
     let mut findings = found.findings.clone();
     if let Some(concluded) = &props.concluded {
         add_conclusion(&mut findings, concluded.clone());
     }
+    let sentence = found.roles.sentence();
+    let colours = sentence.is_none().then(|| props.colours.clone());
+    let about = (!props.notes.is_empty()).then(|| {
+        html! {
+            <section class="recording">
+                <h3>{ if props.within_pool { "About the whole recording" } else { "About the recording" } }</h3>
+                { notes_list(&props.notes) }
+            </section>
+        }
+    });
+    // What a state alone cannot tell comes before what it tells.
+    let (above, below) = if found.has_trace {
+        (None, about)
+    } else {
+        (about, None)
+    };
     html! {
         <div class="page">
             <Tiles found={found.clone()} within_pool={props.within_pool} />
-            if let Some(sentence) = found.roles.sentence() {
+            if let Some(sentence) = sentence {
                 <Roles {sentence} roles={found.roles.clone()} theme={props.colours.theme} />
             }
             <div class={classes!("columns", is_calm.then_some("calm"))}>
                 <div class="column">
-                    <Cards {findings} choices={props.choices.clone()} colours={props.colours.clone()} has_trace={found.has_trace} segments={found.segments} />
-                    if !props.notes.is_empty() {
-                        <section class="recording">
-                            <h3>{ if props.within_pool { "About the whole recording" } else { "About the recording" } }</h3>
-                            { notes_list(&props.notes) }
-                        </section>
-                    }
+                    { above }
+                    <Cards {findings} choices={props.choices.clone()} colours={colours.clone()} has_trace={found.has_trace} segments={found.segments} />
+                    { below }
                 </div>
                 <div class="column">
                     <GapSection bars={found.bars()} start_us={found.start_us} segments={found.segments} has_trace={found.has_trace} />
                     if !found.peak_sites.rows.is_empty() {
                         <section class="sites">
                             <h3>{ &found.peak_sites.title }</h3>
-                            { row_table(&commands, &found.peak_sites, Some(found.peak.active_bytes), &props.colours, Some(found.peak.moment)) }
+                            { row_table(&commands, &found.peak_sites, Some(found.peak.active_bytes), colours.as_ref(), Some(found.peak.moment)) }
                         </section>
                     }
                 </div>

@@ -11,12 +11,13 @@ use crate::components::site_label::{SiteColours, site_label};
 use crate::state::{Action, ViewKind, sentences};
 
 /// A table of rows. A click on a call site shows it in the flame graph. `whole` is the number of bytes that
-/// counts as 100 %, `moment` when they were live; `None` if the rows are of no single moment.
+/// counts as 100 %, `moment` when they were live; `None` if the rows are of no single moment. `colours` is `None` beside
+/// a legend of other colours, which would be taken for the same.
 pub(in crate::components) fn row_table(
     commands: &Commands,
     table: &FindingTable,
     whole: Option<u64>,
-    colours: &SiteColours,
+    colours: Option<&SiteColours>,
     moment: Option<u32>,
 ) -> Html {
     // The remainder of a whole may exceed every row, so it does not set the bars' scale.
@@ -39,7 +40,7 @@ pub(in crate::components) fn row_table(
         html! {
             <li {title}>
                 <span class="fill" style={format!("width:{:.3}%", words::share(row.bytes, largest) * 100.0)} />
-                { swatch(row, colours) }
+                if let Some(colours) = colours { { swatch(row, colours) } }
                 <span class="grow label">{ label(commands, row, moment) }</span>
                 if !row.remark.is_empty() { <span class="muted remark">{ &row.remark }</span> }
                 <span class="number muted">{ display::count(row.count) }{ " ×" }</span>
