@@ -33,7 +33,7 @@ pub fn oom_marks(device: Device<'_>, bands: &Bands<'_>, columns: u32) -> Vec<Oom
             free_bytes: event.addr,
         }
     };
-    let marks = device.failed_requests().iter().map(mark).collect();
+    let marks = device.oom_moments().iter().map(mark).collect();
     thinned(marks, bands.x_end(), columns)
 }
 

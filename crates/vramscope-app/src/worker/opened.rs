@@ -70,7 +70,7 @@ fn device_facts(device: Device<'_>, notes: Vec<Note>) -> DeviceFacts {
         // The cast saturates.
         map_bytes: device.map_lanes().y_end() as u64,
         packing_bytes: 0,
-        ooms: device.failed_requests().len() as u64,
+        ooms: device.oom_moments().len() as u64,
         colour_by: ColourBy::usual(*device),
         segments_colour_by: ColourBy::usual_of_segments(*device),
         notes,

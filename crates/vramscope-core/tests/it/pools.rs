@@ -61,6 +61,7 @@ fn check_part(name: &str, inner: Device<'_>, whole: Device<'_>, pool: PoolId) {
         let at = id.index();
         assert_eq!(of.address[row], all.address[at], "{name} {pool:?}");
         assert_eq!(of.bytes[row], all.bytes[at], "{name} {pool:?}");
+        assert_eq!(of.version[row], all.version[at], "{name} {pool:?}");
         let lives = [
             (of.born[row], of.free_requested[row], of.died[row]),
             (all.born[at], all.free_requested[at], all.died[at]),
@@ -78,6 +79,7 @@ fn check_part(name: &str, inner: Device<'_>, whole: Device<'_>, pool: PoolId) {
     };
     assert_eq!(moments(inner), moments(whole), "{name}");
     assert!(inner.failed_requests().is_empty(), "{name}");
+    assert_eq!(inner.oom_moments(), whole.oom_moments(), "{name}");
     let reserved = |device: Device<'_>| -> u64 {
         let last = device.state_at(device.history.event_count);
         let groups = last.groups.iter().filter(|group| group.pool == Some(pool));

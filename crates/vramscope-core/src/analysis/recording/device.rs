@@ -267,9 +267,19 @@ impl<'a> Device<'a> {
 
 /// What happened when.
 impl<'a> Device<'a> {
-    /// The moments after each failed request, ascending.
+    /// The moments after each failed request, ascending. None [within pools](Recording::within_pools): what they tell
+    /// is about the whole device.
     #[must_use]
     pub fn failed_requests(self) -> &'a [u32] {
+        if self.recording.is_part {
+            return &[];
+        }
+        self.oom_moments()
+    }
+
+    /// The moments after each failed request of the device, whatever its pool, ascending.
+    #[must_use]
+    pub fn oom_moments(self) -> &'a [u32] {
         &self.markers().column(MarkerKind::Oom).moments
     }
 
@@ -292,17 +302,24 @@ impl<'a> Device<'a> {
         &self.told().phases
     }
 
-    /// What it tells of itself [within pools](Recording::within_pools): roles, phases and the moments of steps.
-    pub(super) fn told_within_pools(self, inner: Device<'_>) -> Prepared {
-        let rules = inner.numbered_in(self).map(|ids| {
+    /// What it tells of itself [within pools](Recording::within_pools), whose allocations have the numbers `ids` here:
+    /// roles, phases, the moments of steps and of failures.
+    pub(super) fn told_within_pools(
+        self,
+        inner: Device<'_>,
+        ids: Option<Vec<AllocationId>>,
+    ) -> Prepared {
+        let rules = ids.map(|ids| {
             let rules = ids.into_iter().map(|id| self.rule_of()[id.index()]);
             OnceLock::from(rules.collect::<Vec<_>>())
         });
+        let markers = Markers::of(inner.snapshot(), inner.history);
         let steps = self.steps();
         let steps = steps.map(|steps| steps.totalled(inner.history, inner.sums()));
         Prepared {
             rule_of: rules.unwrap_or_default(),
             told: self.told().clone().into(),
+            markers: markers.on_device(self.markers()).into(),
             steps: steps.into(),
             ..Prepared::default()
         }

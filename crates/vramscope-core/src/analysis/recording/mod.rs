@@ -33,6 +33,8 @@ pub struct Recording {
     /// One history per device, in the order of [`devices`](Self::devices).
     pub histories: Vec<History>,
     prepared: Vec<Prepared>,
+    /// Whether it is some [memory pools](Self::within_pools) of another one.
+    is_part: bool,
     classes: OnceLock<FrameClasses>,
     call_sites: OnceLock<CallSites>,
     signals: OnceLock<StackSignals>,
@@ -71,6 +73,7 @@ impl Recording {
             prepared: histories.iter().map(|_| Prepared::default()).collect(),
             snapshot,
             histories,
+            is_part: false,
             classes: OnceLock::new(),
             call_sites: OnceLock::new(),
             signals: OnceLock::new(),

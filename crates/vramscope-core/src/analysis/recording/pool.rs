@@ -4,8 +4,8 @@
 //! memory there is, is told from the rest: allocations, peaks, segments, free memory. What code did, and when, is told
 //! from the whole recording: call sites, roles, phases, the moments of steps.
 //!
-//! An allocation or a segment of which no pool is known is in none. Requests that failed are in none either: why they
-//! did depends on the whole device.
+//! An allocation or a segment of which no pool is known is in none. Requests that failed are in none either: when they
+//! did is told, but why depends on the whole device.
 
 use std::collections::HashMap;
 
@@ -28,6 +28,7 @@ impl Recording {
         let histories = devices.map(|device| History::of(&snapshot, device));
         let histories = histories.collect();
         let mut narrowed = Self::with(snapshot, histories);
+        narrowed.is_part = true;
         narrowed.classes = self.classes().clone().into();
         narrowed.call_sites = self.call_sites().clone().into();
         narrowed.signals = self.signals().clone().into();
@@ -35,8 +36,29 @@ impl Recording {
         narrowed.ranges = self.ranges().to_vec().into();
         narrowed.streams = self.streams().clone().into();
         narrowed.pools = self.pools().clone().into();
-        narrowed.prepared = (narrowed.devices().zip(self.devices()))
-            .map(|(inner, whole)| whole.told_within_pools(inner))
+        let numbers: Vec<_> = (narrowed.devices().zip(self.devices()))
+            .map(|(inner, whole)| inner.numbered_in(whole))
+            .collect();
+        // An allocation keeps its name, which counts all that were at its address.
+        for ((history, whole), ids) in narrowed
+            .histories
+            .iter_mut()
+            .zip(&self.histories)
+            .zip(&numbers)
+        {
+            let versions = ids
+                .iter()
+                .flatten()
+                .map(|id| whole.allocations.version[id.index()]);
+            history
+                .allocations
+                .version
+                .iter_mut()
+                .zip(versions)
+                .for_each(|(own, of)| *own = of);
+        }
+        narrowed.prepared = (narrowed.devices().zip(self.devices()).zip(numbers))
+            .map(|((inner, whole), ids)| whole.told_within_pools(inner, ids))
             .collect();
         narrowed
     }

@@ -52,7 +52,7 @@ pub fn named_moments(device: Device<'_>) -> NamedMoments {
                 .collect()
         }
     };
-    let failed = device.failed_requests().iter();
+    let failed = device.oom_moments().iter();
     found.extend(failed.map(|&moment| NamedMoment {
         moment,
         name: "out of memory".to_owned(),

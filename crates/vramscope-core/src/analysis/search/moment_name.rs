@@ -156,7 +156,7 @@ fn moment_as(text: &str, device: Device<'_>, edge: Edge) -> Result<u32, MomentEr
     }
     let name = Named::parse(text)?;
     if name.is_oom() && name.edge.is_none() {
-        let moments = device.failed_requests();
+        let moments = device.oom_moments();
         return name.pick(moments).copied().ok_or_else(|| {
             MomentError::missing(match moments.len() {
                 0 => "no request failed in this recording".to_owned(),

@@ -125,6 +125,15 @@ impl Markers {
         markers
     }
 
+    /// These marks with those that tell of the device itself, failures and snapshots, from `whole`.
+    #[must_use]
+    pub(crate) fn on_device(mut self, whole: &Self) -> Self {
+        for kind in [MarkerKind::Oom, MarkerKind::Snapshot] {
+            self.columns[kind as usize].clone_from(whole.column(kind));
+        }
+        self
+    }
+
     /// The marks of one kind.
     #[must_use]
     pub fn column(&self, kind: MarkerKind) -> &MarkerColumn {

@@ -286,7 +286,7 @@ impl Evaluation<'_> {
                 })
             }
             Flag::Oom => {
-                let ooms = self.device.failed_requests();
+                let ooms = self.device.oom_moments();
                 if ooms.is_empty() {
                     self.note("oom", "no allocation of this device failed");
                 }
