@@ -31,7 +31,8 @@ pub use details::{
     MomentFacts, MomentOf, PlacedMoment, Preview, PreviewsOf, RangeFacts, RangeOf,
 };
 pub use facts::{
-    Axes, DeviceFacts, Failure, FileFacts, Note, NoteLevel, Opened, Progress, Stage, UNASKED_BYTES,
+    Axes, DeviceFacts, DevicesOfPools, DevicesWithin, Failure, FileFacts, Note, NoteLevel, Opened,
+    Progress, Stage, UNASKED_BYTES,
 };
 pub use pictures::{
     DrawRequest, DrawnFrame, Hit, HitOf, HitOn, LegendEntry, LegendOf, Look, Minimap, MinimapOf,

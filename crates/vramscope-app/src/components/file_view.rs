@@ -13,7 +13,7 @@ use super::error_card::ErrorCard;
 use super::facts_view::FactsView;
 use super::flame::FlameView;
 use super::graph::GraphView;
-use super::hooks::use_known;
+use super::hooks::{use_known, use_pools};
 use super::opening_card::OpeningCard;
 use super::overview::OverviewView;
 use super::pictured::PicturedView;
@@ -45,8 +45,9 @@ pub(super) fn FileView(props: &FileViewProps) -> Html {
             <main class="middle"><ErrorCard id={tab.id} name={tab.name.clone()} failure={failure.clone()} /></main>
         },
         Phase::Ready(file) => match commands.session.emit(tab.id) {
+            // All views ask about the chosen memory pools alone.
             Some(session) => html! {
-                <ReadyFile key={tab.id.0} state={props.state.clone()} file={file.clone()} {session} id={tab.id} theme={props.theme} />
+                <ReadyFile key={tab.id.0} state={props.state.clone()} file={file.clone()} session={session.within(props.state.search.pool().as_deref())} id={tab.id} theme={props.theme} />
             },
             None => Html::default(),
         },
@@ -63,6 +64,7 @@ pub(super) fn FileView(props: &FileViewProps) -> Html {
 struct ReadyFileProps {
     state: UseReducerHandle<State>,
     file: Rc<OpenFile>,
+    /// The file within the chosen memory pools.
     session: Session,
     id: SessionId,
     theme: ThemeName,
@@ -83,7 +85,7 @@ fn look(state: &State, file: &OpenFile, theme: ThemeName) -> Look {
         axis: file.axis,
         colour_by: state.colours(),
         theme,
-        stacking: state.lanes().stacking(state.view.picture()),
+        stacking: state.choices.lanes.stacking(state.view.picture()),
     }
 }
 
@@ -92,6 +94,7 @@ fn look(state: &State, file: &OpenFile, theme: ThemeName) -> Look {
 fn ReadyFile(props: &ReadyFileProps) -> Html {
     let (state, file, session) = (&props.state, &props.file, &props.session);
     let look = look(state, file, props.theme);
+    use_pools(session, file.pools.as_deref(), state.search.pool());
     use_questions(session, &look, file.view());
     use_group(session, state, &look, file.view());
     let Some((facts, view)) = file.facts().zip(file.view()) else {
@@ -100,12 +103,8 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         };
     };
     let places = state.places().unwrap_or_default();
-    let within_pool = session.within(state.search.pool().as_deref());
     let given = ViewProps {
-        session: match state.view.follows_pools_only() {
-            true => within_pool.clone(),
-            false => session.clone(),
-        },
+        session: session.clone(),
         id: props.id,
         file: file.clone(),
         look: look.clone(),
@@ -115,7 +114,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         view: view.clone(),
         places,
         search: state.search.clone(),
-        choices: state.choices_with_search(),
+        choices: state.choices.clone(),
         box_mode: state.box_mode,
         ruler_mode: state.ruler_mode,
         tabs: state.tabs.clone(),
@@ -140,9 +139,9 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
             <main class="workspace">
                 <Rail view={state.view} />
                 { center }
-                <DetailsPanel session={session.clone()} {within_pool} {look} facts={facts.clone()} view={view.clone()} {places}
-                    shown={state.view} lanes={state.lanes()} replay={state.choices.what_if.settings.text()} compare={state.choices.compare.clone()}
-                    search={state.search.text.clone()}
+                <DetailsPanel session={session.clone()} {look} facts={facts.clone()} view={view.clone()} {places}
+                    shown={state.view} lanes={state.choices.lanes} replay={state.choices.what_if.settings.text()} compare={state.choices.compare.clone()}
+                    search={state.search.clone()}
                     is_open={state.details_open} width_px={state.details_width_px} />
             </main>
         </>
@@ -159,7 +158,7 @@ fn use_group(session: &Session, state: &State, look: &Look, view: Option<&Device
                 picture: pixel.picture,
                 axis: pixel.axis,
                 lit: None,
-                stacking: state.lanes().stacking(Some(pixel.picture)),
+                stacking: state.choices.lanes.stacking(Some(pixel.picture)),
                 ..look.clone()
             },
             viewport: picture_of(pixel),

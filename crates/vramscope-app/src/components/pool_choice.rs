@@ -14,6 +14,7 @@ use crate::state::{Action, Search};
 
 #[derive(Properties, PartialEq)]
 pub(super) struct PoolChoiceProps {
+    /// The file with all of its pools.
     pub(super) session: Session,
     pub(super) device: DeviceIndex,
     /// Whether the device may have several pools.
@@ -68,7 +69,7 @@ fn option(line: &PoolLine) -> String {
 /// What tells the pool's name, and how to leave it.
 fn about(line: &PoolLine) -> String {
     format!(
-        "{} {} live at the peak. All views show this pool alone, or dim the others; choose “all pools” to leave it.",
+        "{} {} live at the device's peak. All views show this pool alone; choose “all pools” to leave it.",
         line.because,
         display::bytes(line.peak_bytes)
     )

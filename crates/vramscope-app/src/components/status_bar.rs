@@ -49,6 +49,7 @@ pub(super) fn StatusBar(props: &StatusBarProps) -> Html {
 /// How much the search matches.
 fn found(tab: &Tab, search: &Search, commands: &Commands) -> Option<Html> {
     let session = commands.session.emit(tab.id)?;
+    let session = session.within(search.pool().as_deref());
     let file = tab.ready()?;
     let (facts, view) = file.facts().zip(file.view())?;
     search.is_on().then(|| {

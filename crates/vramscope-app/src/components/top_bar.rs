@@ -64,8 +64,8 @@ pub(super) fn TopBar(props: &TopBarProps) -> Html {
             }
             if let Some(file) = state.file() {
                 if let Some((file, _, session)) = searched(state, &commands) {
-                    <PoolChoice {session} device={file.facts().map_or(0, |facts| facts.device)}
-                        has_pools={file.facts().is_some_and(|facts| facts.lines.has_pools)} search={state.search.clone()} />
+                    <PoolChoice session={session.within(None)} device={file.facts().map_or(0, |facts| facts.device)}
+                        has_pools={file.whole_facts().is_some_and(|facts| facts.lines.has_pools)} search={state.search.clone()} />
                 }
                 <FileChoices file={file.clone()} colour_by={state.colours()} />
                 <span class="divider" />
@@ -85,18 +85,20 @@ pub(super) fn TopBar(props: &TopBarProps) -> Html {
     }
 }
 
-/// The current file and its session, if it has something to share.
+/// The current file and its session within the chosen memory pools, if it has something to share.
 fn shared<'a>(state: &'a State, commands: &Commands) -> Option<(&'a Tab, Session)> {
     let tab = state.tab().filter(|tab| tab.file_bytes().is_some())?;
-    Some((tab, commands.session.emit(tab.id)?))
+    let session = commands.session.emit(tab.id)?;
+    Some((tab, session.within(state.search.pool().as_deref())))
 }
 
-/// The file that the search box searches, the state of its device, and its session.
+/// The file that the search box searches, the state of its device, and its session within the chosen memory pools.
 fn searched<'a>(
     state: &'a State,
     commands: &Commands,
 ) -> Option<(&'a OpenFile, &'a DeviceView, Session)> {
     let session = commands.session.emit(state.tab()?.id)?;
+    let session = session.within(state.search.pool().as_deref());
     let file = state.file()?;
     Some((file, file.view()?, session))
 }

@@ -12,7 +12,7 @@ use crate::state::{Choices, DeviceView, OpenFile, Search, Tab, ViewKind, sentenc
 /// The properties of every view of a device.
 #[derive(Clone, Properties, PartialEq)]
 pub(super) struct ViewProps {
-    /// The file's session; narrowed to the chosen memory pool for views that do not follow the search.
+    /// The file within the chosen memory pools.
     pub(super) session: Session,
     /// The number of its tab.
     pub(super) id: SessionId,

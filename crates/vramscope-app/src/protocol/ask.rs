@@ -7,9 +7,9 @@ use super::views::{
     allocator, compare, export, filter, flame, graph, lanes, overview, segments, table, what_if,
 };
 use super::{
-    Details, DetailsOf, DrawRequest, DrawnFrame, EventAnswer, EventOf, Hit, HitOf, LegendEntry,
-    LegendOf, Minimap, MinimapOf, MomentAt, MomentOf, OutlineColumns, OutlineOf, PlacedMoment,
-    Preview, PreviewsOf, RangeFacts, RangeOf,
+    Details, DetailsOf, DevicesOfPools, DevicesWithin, DrawRequest, DrawnFrame, EventAnswer,
+    EventOf, Hit, HitOf, LegendEntry, LegendOf, Minimap, MinimapOf, MomentAt, MomentOf,
+    OutlineColumns, OutlineOf, PlacedMoment, Preview, PreviewsOf, RangeFacts, RangeOf,
 };
 
 /// An asker. Of several waiting questions of one asker only the newest is answered.
@@ -99,6 +99,8 @@ questions! {
     /// Allocations in short.
     Previews(PreviewsOf => Vec<Preview>);
     Event(EventOf => EventAnswer);
+    /// The devices within memory pools.
+    Devices(DevicesWithin => DevicesOfPools);
     /// A device at a glance.
     Overview(overview::OverviewOf => overview::Overview);
     /// The file as a whole.

@@ -66,6 +66,21 @@ pub struct FileFacts {
     pub read_ms: f64,
 }
 
+/// Asks for the facts of the devices within the memory pools that are asked about.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct DevicesWithin {
+    /// Those pools, as a search.
+    pub pools: String,
+}
+
+/// The answer to [`DevicesWithin`].
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct DevicesOfPools {
+    pub pools: String,
+    /// In the order of [`Opened::devices`]. What is said of the whole device is left out: notes, usual colours, capacity.
+    pub devices: Vec<DeviceFacts>,
+}
+
 /// One device of a file.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct DeviceFacts {

@@ -61,8 +61,7 @@ impl Choices {
     /// The changed settings of the replay that is drawn over a picture.
     #[must_use]
     pub fn drawn_replay(&self, picture: Picture) -> Option<String> {
-        let is_drawn =
-            self.lanes.replayed && !self.lanes.pool_alone && picture == Picture::Timeline;
+        let is_drawn = self.lanes.replayed && picture == Picture::Timeline;
         let settings = is_drawn.then(|| self.what_if.settings.text())?;
         Some(settings).filter(|settings| !settings.is_empty())
     }

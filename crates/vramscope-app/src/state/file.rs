@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::address::{DevicePlace, Pinned};
+use vramscope_view::line_facts::LineFacts;
 use vramscope_view::restacked::Stacking;
 
 use super::graph::OpenGraphs;
@@ -11,7 +12,8 @@ use super::view::DeviceView;
 use super::{LanesChoices, Navigation, Shared, ViewKind};
 use crate::engine::SessionId;
 use crate::protocol::{
-    Answer, Axis, Bounds, DeviceFacts, Failure, Note, Opened, Picture, Progress, Reply,
+    Answer, Axis, Bounds, DeviceFacts, DevicesOfPools, Failure, Note, Opened, Picture, Progress,
+    Reply,
 };
 
 /// One file's tab.
@@ -47,6 +49,10 @@ pub enum Phase {
 pub struct OpenFile {
     /// The worker's facts about it.
     pub opened: Shared<Opened>,
+    /// The facts of its devices within [`pools`](Self::pools), in the order of [`Opened::devices`].
+    pub devices: Shared<Vec<DeviceFacts>>,
+    /// The memory pools that the file is narrowed to, as a search; `None` if it is not.
+    pub pools: Option<String>,
     /// Index of the shown device in [`Opened::devices`].
     pub device: usize,
     /// The x axis of all devices.
@@ -141,6 +147,8 @@ impl OpenFile {
             .map(|facts| DeviceView::new(facts, &whole(facts)))
             .collect();
         Self {
+            devices: Shared::new(opened.devices.clone()),
+            pools: None,
             opened: Shared::new(opened),
             device: 0,
             axis: Axis::Events,
@@ -151,10 +159,53 @@ impl OpenFile {
         }
     }
 
-    /// Facts about the shown device; `None` for a snapshot without devices.
+    /// Facts about the shown device, within the chosen memory pools; `None` for a snapshot without devices.
     #[must_use]
     pub fn facts(&self) -> Option<&DeviceFacts> {
+        self.devices.get(self.device)
+    }
+
+    /// Facts about the shown device as a whole.
+    #[must_use]
+    pub fn whole_facts(&self) -> Option<&DeviceFacts> {
         self.opened.devices.get(self.device)
+    }
+
+    /// Takes the facts within memory pools.
+    pub(super) fn narrow(&mut self, within: DevicesOfPools) {
+        let both = within.devices.into_iter().zip(&self.opened.devices);
+        // What is said of the device is the same in all of its pools.
+        let devices = both.map(|(facts, whole)| DeviceFacts {
+            notes: whole.notes.clone(),
+            colour_by: whole.colour_by,
+            segments_colour_by: whole.segments_colour_by,
+            lines: LineFacts {
+                capacity: whole.lines.capacity,
+                ..facts.lines
+            },
+            ..facts
+        });
+        let devices = devices.collect();
+        self.take_devices(devices, Some(within.pools));
+    }
+
+    /// Leaves the memory pools that it was narrowed to.
+    pub(super) fn widen(&mut self) {
+        let whole = self.opened.devices.clone();
+        self.take_devices(whole, None);
+    }
+
+    /// Takes other facts of the devices. Views that showed all heights still do.
+    fn take_devices(&mut self, devices: Vec<DeviceFacts>, pools: Option<String>) {
+        let devices = Shared::new(devices);
+        let before = std::mem::replace(&mut self.devices, devices);
+        self.pools = pools;
+        let facts = before.iter().zip(&**self.devices);
+        for ((before, after), view) in facts.zip(&mut self.views) {
+            let (picture, axis) = (view.picture, view.axis);
+            let bounds = |facts| self.lanes.bounds(facts, picture, axis);
+            view.take_facts(after, &bounds(before), &bounds(after));
+        }
     }
 
     /// The view of the shown device.
@@ -223,7 +274,7 @@ impl OpenFile {
     /// Takes other lines over the picture. Views that showed all heights still do.
     pub(super) fn choose_lines(&mut self, lanes: LanesChoices) {
         let before = std::mem::replace(&mut self.lanes, lanes);
-        for (facts, view) in self.opened.devices.iter().zip(&mut self.views) {
+        for (facts, view) in self.devices.iter().zip(&mut self.views) {
             // A device that is not shown may still have the picture of an earlier view.
             let (picture, axis) = (view.picture, view.axis);
             let after = lanes.bounds(facts, picture, axis);
@@ -235,15 +286,14 @@ impl OpenFile {
 
     /// Takes the height of a device's packing. Views that showed all heights still do.
     pub(super) fn packed(&mut self, device: DeviceIndex, bytes: u64) {
-        let devices = &self.opened.devices;
+        let mut devices = (*self.devices).clone();
         let Some(place) = devices.iter().position(|facts| facts.device == device) else {
             return;
         };
-        if self.opened.devices[place].packing_bytes >= bytes {
+        let facts = &mut devices[place];
+        if facts.packing_bytes >= bytes {
             return;
         }
-        let mut opened = (*self.opened).clone();
-        let facts = &mut opened.devices[place];
         let of = |facts: &DeviceFacts, view: &DeviceView| {
             self.lanes.bounds(facts, view.picture, view.axis)
         };
@@ -255,7 +305,7 @@ impl OpenFile {
                 view.fit_heights(&before, &after);
             }
         }
-        self.opened = Shared::new(opened);
+        self.devices = Shared::new(devices);
     }
 
     /// Asks for the allocation above or below the pinned one.
@@ -281,7 +331,7 @@ impl OpenFile {
         self.choose_device(place.device.and_then(of_device).unwrap_or(0));
         self.choose_axis(place.axis);
         self.choose_picture(place.picture);
-        let Some((facts, bounds)) = self.facts().cloned().zip(self.bounds()) else {
+        let Some((facts, bounds)) = self.whole_facts().cloned().zip(self.bounds()) else {
             return;
         };
         let is_known = |pinned: &Pinned| match pinned {
@@ -336,7 +386,7 @@ impl OpenFile {
     /// Takes the chosen axis; that of events if the shown device has no times.
     pub(super) fn choose_axis(&mut self, axis: Axis) {
         self.axis = axis;
-        let Some(facts) = self.opened.devices.get(self.device) else {
+        let Some(facts) = self.devices.get(self.device) else {
             return;
         };
         if facts.axes.time.is_none() {
@@ -373,7 +423,7 @@ impl OpenFile {
             Answer::Moment(placed) => placed.device,
             _ => return,
         };
-        let devices = &self.opened.devices;
+        let devices = &self.devices;
         let Some(place) = devices.iter().position(|facts| facts.device == device) else {
             return;
         };

@@ -237,24 +237,6 @@ impl State {
         self.colour_by.or_else(of_file).unwrap_or_default()
     }
 
-    /// The choices for lanes and lines. A pool that is searched for is drawn alone: it is a memory of its own.
-    #[must_use]
-    pub fn lanes(&self) -> LanesChoices {
-        LanesChoices {
-            pool_alone: self.search.pool().is_some(),
-            ..self.choices.lanes
-        }
-    }
-
-    /// The choices of all views, as far as the search lets them.
-    #[must_use]
-    pub fn choices_with_search(&self) -> Choices {
-        Choices {
-            lanes: self.lanes(),
-            ..self.choices.clone()
-        }
-    }
-
     /// Whether the flame graph is below the timeline.
     #[must_use]
     pub fn is_split(&self) -> bool {
@@ -392,12 +374,15 @@ impl State {
     }
 
     fn take_answer(&mut self, id: SessionId, answer: Answer) {
-        let had_click = self.has_click();
-        self.edit_tab(id, |tab| {
-            if let Phase::Ready(file) = &mut tab.phase {
-                Rc::make_mut(file).take(answer);
+        if let Answer::Devices(within) = answer {
+            // The search may have changed since.
+            if self.search.pool().as_ref() == Some(&within.pools) {
+                self.edit_ready(id, |file| file.narrow(*within));
             }
-        });
+            return;
+        }
+        let had_click = self.has_click();
+        self.edit_ready(id, |file| file.take(answer));
         // The click has its answer.
         self.details_open |= had_click && !self.has_click() && self.has_pin();
     }
@@ -525,7 +510,7 @@ impl State {
 
     /// Gives all files the chosen lines over pictures, those included that open later.
     fn share_lines(&mut self) {
-        let lanes = self.lanes();
+        let lanes = self.choices.lanes;
         for tab in &mut self.tabs {
             if tab.ready().is_some_and(|file| file.lanes != lanes)
                 && let Phase::Ready(file) = &mut Rc::make_mut(tab).phase
@@ -533,6 +518,18 @@ impl State {
                 Rc::make_mut(file).choose_lines(lanes);
             }
         }
+    }
+
+    /// Widens all files again once the search names no memory pool.
+    fn follow_search(&mut self) {
+        let is_narrow = |tab: &Rc<Tab>| tab.ready().is_some_and(|file| file.pools.is_some());
+        if !self.tabs.iter().any(is_narrow) || self.search.pool().is_some() {
+            return;
+        }
+        let narrow = self.tabs.iter().filter(|tab| is_narrow(tab));
+        let ids: Vec<_> = narrow.map(|tab| tab.id).collect();
+        ids.into_iter()
+            .for_each(|id| self.edit_ready(id, OpenFile::widen));
     }
 
     fn edit_tab(&mut self, id: SessionId, edit: impl FnOnce(&mut Tab)) {
@@ -543,7 +540,11 @@ impl State {
 
     fn edit_file(&mut self, edit: impl FnOnce(&mut OpenFile)) {
         let Some(current) = self.current else { return };
-        self.edit_tab(current, |tab| {
+        self.edit_ready(current, edit);
+    }
+
+    fn edit_ready(&mut self, id: SessionId, edit: impl FnOnce(&mut OpenFile)) {
+        self.edit_tab(id, |tab| {
             if let Phase::Ready(file) = &mut tab.phase {
                 edit(Rc::make_mut(file));
             }
@@ -577,6 +578,7 @@ impl Reducible for State {
         inner.apply(action);
         inner.follow_view();
         inner.share_lines();
+        inner.follow_search();
         state
     }
 }

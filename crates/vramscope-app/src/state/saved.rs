@@ -52,7 +52,7 @@ impl Saved {
             file: tab.name.clone(),
             filter: state.search.filter(Some(device)),
             replay: (state.view.picture())
-                .and_then(|picture| state.choices_with_search().drawn_replay(picture)),
+                .and_then(|picture| state.choices.clone().drawn_replay(picture)),
         }))
     }
 }
@@ -78,9 +78,9 @@ fn over_time(
             (seen.y_min_bytes, seen.y_max_bytes),
             (whole.y_min_bytes, whole.y_max_bytes),
         ),
-        lines: state.lanes().lines(facts, picture),
+        lines: state.choices.lanes.lines(facts, picture),
         is_folded: state.choices.lanes.folded,
-        stacking: state.lanes().stacking(Some(picture)),
+        stacking: state.choices.lanes.stacking(Some(picture)),
     })
 }
 

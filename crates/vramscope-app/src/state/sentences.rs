@@ -43,14 +43,19 @@ pub fn scope(view: ViewKind, search: &Search, has_failed: bool) -> Option<String
     };
     let of_all = match view {
         ViewKind::Overview if has_failed => " Why requests failed is told for all pools.",
-        ViewKind::Compare => " The peak and other moments are those of all pools.",
         _ => "",
     };
     let rest = match search.in_pool(None).is_empty() {
         true => "",
         false => " The rest of the search does not narrow this view.",
     };
-    Some(format!("These figures are of {pool} alone.{of_all}{rest}"))
+    Some(format!("{}{of_all}{rest}", of_pools(&pool)))
+}
+
+/// What figures are of while a search names memory pools.
+#[must_use]
+pub fn of_pools(pools: &str) -> String {
+    format!("These figures are of {pools} alone.")
 }
 
 /// The name of an allocation without a stack, or with a frame without a name.

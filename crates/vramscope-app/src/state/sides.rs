@@ -106,7 +106,7 @@ pub fn compared(choices: &CompareChoices, tabs: &[Rc<Tab>], current: SessionId) 
 pub fn side(choice: &SideChoice, tabs: &[Rc<Tab>], current: SessionId) -> Option<Side> {
     let tab = tab_of(choice.file.as_ref(), tabs, current)?;
     let file: &OpenFile = tab.ready()?;
-    let devices = &file.opened.devices;
+    let devices = &file.devices;
     let place = match choice.device {
         None => file.device,
         Some(device) => devices.iter().position(|facts| facts.device == device)?,

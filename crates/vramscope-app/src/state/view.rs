@@ -215,6 +215,19 @@ impl DeviceView {
         self.hide();
     }
 
+    /// Takes other facts of the device, of the same events, with the bounds before and after. Figures that depend on
+    /// them are asked for anew.
+    pub(super) fn take_facts(&mut self, facts: &DeviceFacts, before: &Bounds, after: &Bounds) {
+        self.heights = [None; 4];
+        self.fit_heights(before, after);
+        self.peak_moment = facts.peak_moment;
+        (self.selection, self.details) = (None, None);
+        if let Some(cursor) = &mut self.cursor {
+            cursor.facts = None;
+        }
+        self.hide();
+    }
+
     /// Takes new bounds of other height. If all heights were shown, they still are.
     pub(super) fn fit_heights(&mut self, before: &Bounds, after: &Bounds) {
         let is_whole =

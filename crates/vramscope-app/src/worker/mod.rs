@@ -201,7 +201,12 @@ impl Worker {
             (Some(File::Snapshot(document)), question) => match within {
                 None => views::answer(question, document, &mut self.painter, &mut self.views),
                 Some(pools) => Narrowed::of(document, pools, &mut self.narrowed)
-                    .and_then(|narrowed| narrowed.answer(question)),
+                    .and_then(|narrowed| narrowed.answer(question))
+                    .or_else(|| {
+                        narrowed::is_of_whole(question).then(|| {
+                            views::answer(question, document, &mut self.painter, &mut self.views)
+                        })?
+                    }),
             },
             _ => None,
         };

@@ -10,6 +10,8 @@ use vramscope_core::model::DeviceIndex;
 use super::document::{Device, Document};
 use super::painter::Painter;
 use super::views::{self, Caches};
+use crate::protocol::views::allocator::TipOn;
+use crate::protocol::views::{allocator, export, filter, flame, lanes, table};
 use crate::protocol::{
     Answer, Composition, Extra, HitOn, OutlineOf, Question, SegmentPreview, Thing,
 };
@@ -57,37 +59,114 @@ impl Narrowed {
         })
     }
 
-    /// The answer to a question, in numbers of the whole file.
+    /// The answer to a question, in numbers of the whole file; `None` if there is none within these pools.
     pub(super) fn answer(&mut self, question: &Question) -> Option<(Answer, Extra)> {
         let asked = self.inwards(question)?;
         let (mut answer, extra) =
             views::answer(&asked, &self.document, &mut self.painter, &mut self.views)?;
-        match &mut answer {
-            Answer::Hit(hit) => {
-                let numbers = self.numbers.get(&hit.draw.look.device)?;
+        self.outwards(question, &mut answer)?;
+        Some((answer, extra))
+    }
+
+    /// A question in the numbers of the narrowed file; `None` if it is about something outside.
+    fn inwards(&self, question: &Question) -> Option<Question> {
+        if is_of_whole(question) && !matches!(question, Question::Details(_)) {
+            return None;
+        }
+        let numbers = |device| self.numbers.get(device);
+        let optional = |device, id: &mut Option<AllocationId>| {
+            *id = id.and_then(|id| numbers(device)?.row(id));
+        };
+        let mut asked = question.clone();
+        match &mut asked {
+            Question::Outline(OutlineOf { draw, thing }) => {
+                *thing = numbers(&draw.look.device)?.inwards(*thing)?;
+            }
+            Question::Details(of) => of.allocation = numbers(&of.device)?.row(of.allocation)?,
+            Question::Lanes(lanes::Question::Neighbour { device, from, .. })
+            | Question::Filter(filter::Question::Next { device, from, .. }) => {
+                optional(device, from);
+            }
+            Question::Table(table::Question::Rows { order, locate, .. }) => {
+                optional(&order.device, locate);
+            }
+            Question::Allocator(
+                allocator::Question::Draw(draw) | allocator::Question::Hit { draw, .. },
+            ) => optional(&draw.look.device, &mut draw.pinned),
+            Question::Flame(flame::Question {
+                about,
+                wanted: flame::TreeQuestion::Picture { marked, .. },
+                ..
+            }) => optional(&about.device, marked),
+            _ => {}
+        }
+        Some(asked)
+    }
+
+    /// Gives what an answer names the numbers of the whole file; `None` if that does not know it.
+    fn outwards(&self, question: &Question, answer: &mut Answer) -> Option<()> {
+        let numbers = |device: DeviceIndex| self.numbers.get(&device);
+        match (question, answer) {
+            (_, Answer::Hit(hit)) => {
+                let numbers = numbers(hit.draw.look.device)?;
                 hit.on = numbers.outwards(std::mem::replace(&mut hit.on, HitOn::Nothing));
             }
-            Answer::Outline(outline) => {
-                if let Question::Outline(asked) = question {
-                    outline.thing = asked.thing;
+            (Question::Outline(asked), Answer::Outline(outline)) => outline.thing = asked.thing,
+            (Question::Details(asked), Answer::Details(details)) => {
+                details.known.allocation = asked.allocation;
+            }
+            (
+                Question::Lanes(lanes::Question::Neighbour { device, .. }),
+                Answer::Lanes(neighbour),
+            ) => {
+                if let lanes::Answer::Neighbour(Some(id)) = &mut **neighbour {
+                    *id = numbers(*device)?.allocation(*id)?;
+                }
+            }
+            (Question::Filter(filter::Question::Next { device, .. }), Answer::Filter(next)) => {
+                if let filter::Answer::Next(Some(next)) = &mut **next {
+                    next.allocation = numbers(*device)?.allocation(next.allocation)?;
+                }
+            }
+            (Question::Table(asked), Answer::Table(rows)) => {
+                if let table::Answer::Rows(window) = &mut **rows {
+                    let numbers = numbers(asked.order().device)?;
+                    for row in &mut window.rows {
+                        row.allocation = numbers.allocation(row.allocation)?;
+                    }
+                }
+            }
+            (
+                Question::Allocator(allocator::Question::Hit { draw, .. }),
+                Answer::Allocator(tip),
+            ) => {
+                if let allocator::Answer::Tip(Some(tip)) = &mut **tip {
+                    numbers(draw.look.device)?.tip_outwards(&mut tip.on)?;
                 }
             }
             _ => {}
         }
-        Some((answer, extra))
+        Some(())
     }
+}
 
-    /// A question in the numbers of the narrowed file.
-    fn inwards(&self, question: &Question) -> Option<Question> {
-        let Question::Outline(OutlineOf { draw, thing }) = question else {
-            return Some(question.clone());
-        };
-        let numbers = self.numbers.get(&draw.look.device)?;
-        Some(Question::Outline(OutlineOf {
-            draw: draw.clone(),
-            thing: numbers.inwards(*thing)?,
-        }))
-    }
+/// Whether the whole file answers a question although pools are asked about: events and things are what they are,
+/// whatever else is left out. An allocation of the pools is told of within them.
+pub(super) fn is_of_whole(question: &Question) -> bool {
+    matches!(
+        question,
+        Question::Details(_)
+            | Question::Previews(_)
+            | Question::Event(_)
+            | Question::Segment(_)
+            | Question::FileDetails(_)
+            | Question::Lanes(lanes::Question::Marker { .. })
+            | Question::Allocator(
+                allocator::Question::Events { .. } | allocator::Question::Jump { .. }
+            )
+            | Question::Filter(filter::Question::Pools { .. } | filter::Question::Complete { .. })
+            | Question::Export(export::Question::Snapshot { .. })
+    )
 }
 
 impl Numbers {
@@ -105,10 +184,7 @@ impl Numbers {
 
     fn inwards(&self, thing: Thing) -> Option<Thing> {
         match thing {
-            Thing::Allocation(id) => {
-                let row = self.allocations.iter().position(|&of| of == id)?;
-                Some(Thing::Allocation(AllocationId::from_index(row)))
-            }
+            Thing::Allocation(id) => Some(Thing::Allocation(self.row(id)?)),
             Thing::Segment(piece) => {
                 let row = self.pieces.iter().position(|&of| of == Some(piece))?;
                 Some(Thing::Segment(row as u32))
@@ -123,14 +199,7 @@ impl Numbers {
                 preview.allocation = id;
                 HitOn::One(preview)
             }),
-            HitOn::Several(several) => Some(HitOn::Several(Composition {
-                largest: several
-                    .largest
-                    .iter()
-                    .filter_map(|&id| self.allocation(id))
-                    .collect(),
-                ..several
-            })),
+            HitOn::Several(several) => Some(HitOn::Several(self.composition(several))),
             HitOn::Segment(segment) => self.segment(*segment).map(|it| HitOn::Segment(it.into())),
             HitOn::Free {
                 address,
@@ -146,8 +215,35 @@ impl Numbers {
         known.unwrap_or(HitOn::Nothing)
     }
 
+    fn composition(&self, several: Composition) -> Composition {
+        let ids = several.largest.iter();
+        Composition {
+            largest: ids.filter_map(|&id| self.allocation(id)).collect(),
+            ..several
+        }
+    }
+
+    fn tip_outwards(&self, on: &mut TipOn) -> Option<()> {
+        match on {
+            TipOn::Block { preview, .. } => {
+                preview.allocation = self.allocation(preview.allocation)?;
+            }
+            TipOn::Several { composition, .. } => {
+                *composition = self.composition(std::mem::take(composition));
+            }
+            TipOn::Free { .. } => {}
+        }
+        Some(())
+    }
+
     fn allocation(&self, id: AllocationId) -> Option<AllocationId> {
         self.allocations.get(id.index()).copied()
+    }
+
+    /// The number in the narrowed file; `None` if the allocation is not in it.
+    fn row(&self, id: AllocationId) -> Option<AllocationId> {
+        let row = self.allocations.binary_search(&id).ok()?;
+        Some(AllocationId::from_index(row))
     }
 
     fn segment(&self, preview: SegmentPreview) -> Option<SegmentPreview> {
@@ -157,119 +253,4 @@ impl Numbers {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::protocol::views::overview::OverviewOf;
-    use crate::protocol::{DrawRequest, HitOf, LegendOf, Look, Picture, Viewport};
-    use vramscope_core::analysis::time::selection::Selection;
-    use vramscope_core::model::PoolId;
-
-    const FILE: &[u8] = include_bytes!("../../../../tests/fixtures/synth/scenario-pools.pickle");
-
-    fn document() -> Document {
-        Document::new(vramscope_core::decode(FILE).unwrap())
-    }
-
-    /// The pool with the most allocations but for the default one, as a search.
-    fn private(document: &Document) -> (PoolId, String) {
-        let device = document.devices().next().unwrap();
-        let private = device.pool_of().iter().flatten().find(|pool| pool.1 != 0);
-        let pool = *private.unwrap();
-        (pool, format!("pool:{},{}", pool.0, pool.1))
-    }
-
-    fn ask(kept: &mut Option<Narrowed>, whole: &Document, pool: &str, of: &Question) -> Answer {
-        let narrowed = Narrowed::of(whole, pool, kept).unwrap();
-        narrowed.answer(of).unwrap().0
-    }
-
-    #[test]
-    fn figures_are_of_the_pool() {
-        let whole = document();
-        let (_, pool) = private(&whole);
-        let device = whole.devices().next().unwrap();
-        let of = Question::Overview(OverviewOf {
-            device: device.index(),
-        });
-        let mut kept = None;
-        let Answer::Overview(found) = ask(&mut kept, &whole, &pool, &of) else {
-            panic!()
-        };
-        assert!((1..device.peak_bytes()).contains(&found.peak.active_bytes));
-        let listed = vramscope_core::analysis::report::pool_lines::pool_lines(*device);
-        let line = listed.lines.iter().find(|line| line.filter == pool);
-        assert_eq!(
-            found
-                .bars()
-                .iter()
-                .map(|bar| bar.at.gap.reserved_bytes)
-                .max(),
-            line.map(|line| line.reserved_bytes)
-        );
-        let legend = |selection| {
-            Question::Legend(LegendOf {
-                device: device.index(),
-                picture: Picture::Timeline,
-                colour_by: crate::protocol::ColourBy::CallSite,
-                theme: crate::protocol::ThemeName::Light,
-                selection,
-                entries: 9,
-            })
-        };
-        let at_peak = Some(Selection::LiveAt(device.history.peak_moment));
-        let Answer::Legend(entries) = ask(&mut kept, &whole, &pool, &legend(at_peak)) else {
-            panic!()
-        };
-        let sum: u64 = entries.iter().map(|entry| entry.bytes).sum();
-        assert_eq!(Some(sum), line.map(|line| line.peak_bytes));
-        assert!(Narrowed::of(&whole, "size>1", &mut kept).is_none());
-    }
-
-    #[test]
-    fn what_is_hit_has_the_numbers_of_the_whole_file() {
-        let whole = document();
-        let (id, pool) = private(&whole);
-        let device = whole.devices().next().unwrap();
-        let (width_px, height_px) = (64, 32);
-        let mut kept = None;
-        let narrowed = Narrowed::of(&whole, &pool, &mut kept).unwrap();
-        let bounds = narrowed.document.device(device.index()).unwrap();
-        let draw = DrawRequest {
-            look: Look {
-                device: device.index(),
-                ..Look::default()
-            },
-            viewport: Viewport::fit_all(&bounds.bounds(Default::default()), width_px, height_px),
-        };
-        let mut hits = 0;
-        for x in 0..width_px {
-            for y in 0..height_px {
-                let of = Question::Hit(HitOf {
-                    draw: draw.clone(),
-                    at_px: (f64::from(x), f64::from(y)),
-                });
-                let Some((Answer::Hit(hit), _)) = narrowed.answer(&of) else {
-                    continue;
-                };
-                let HitOn::One(preview) = hit.on else {
-                    continue;
-                };
-                assert_eq!(device.pool_of()[preview.allocation.index()], Some(id));
-                let bytes = device.history.allocations.bytes[preview.allocation.index()];
-                assert_eq!(preview.brief.requested_bytes, bytes);
-                let of = OutlineOf {
-                    draw: draw.clone(),
-                    thing: Thing::Allocation(preview.allocation),
-                };
-                let outlined = narrowed.answer(&Question::Outline(of.clone()));
-                let Some((Answer::Outline(outline), _)) = outlined else {
-                    panic!()
-                };
-                assert_eq!(outline.thing, of.thing);
-                assert!(!outline.points_px.is_empty());
-                hits += 1;
-            }
-        }
-        assert!(hits > 10);
-    }
-}
+mod tests;

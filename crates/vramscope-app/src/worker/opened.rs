@@ -9,7 +9,8 @@ use vramscope_view::line_facts::LineFacts;
 
 use super::document::{Device, Document};
 use crate::protocol::{
-    Axes, Axis, ColourBy, DeviceFacts, Failure, FileFacts, Note, NoteLevel, Opened,
+    Axes, Axis, ColourBy, DeviceFacts, DevicesOfPools, DevicesWithin, Failure, FileFacts, Note,
+    NoteLevel, Opened,
 };
 
 /// The facts about an open file.
@@ -43,6 +44,22 @@ pub(super) fn opened(document: &Document, name: &str, file_bytes: u64, read_ms: 
         devices: devices.collect(),
         notes,
         leaders: document.leaders().clone(),
+    }
+}
+
+/// The facts of the devices of a file that is narrowed to memory pools.
+pub(super) fn devices_of_pools(document: &Document, asked: &DevicesWithin) -> DevicesOfPools {
+    let facts = |device: Device<'_>| DeviceFacts {
+        lines: LineFacts {
+            // The line of reserved memory is theirs.
+            has_pools: false,
+            ..LineFacts::of(*device)
+        },
+        ..device_facts(device, Vec::new())
+    };
+    DevicesOfPools {
+        pools: asked.pools.clone(),
+        devices: document.devices().map(facts).collect(),
     }
 }
 

@@ -16,7 +16,7 @@ use vramscope_core::analysis::report::file_details::file_details;
 use super::document::{Device, Document};
 use super::painter::Painter;
 use super::range::range_facts;
-use super::{answer, describe, reserved};
+use super::{answer, describe, opened, reserved};
 use crate::protocol::{Answer, Ask, Extra, Question};
 
 /// The data that views keep from one question to the next.
@@ -56,6 +56,7 @@ pub(super) fn answer(
         Question::Details(of) => alone(of, describe::details(document, of)),
         Question::Previews(of) => alone(of, describe::previews(document, of)),
         Question::Event(of) => alone(of, describe::event(document, of)),
+        Question::Devices(of) => alone(of, Some(opened::devices_of_pools(document, of))),
         Question::Compare(of) => with_extra(of, compare::answer(of, document, &mut caches.compare)),
         Question::Filter(of) => alone(of, filter::answer(of, document, &mut caches.filter)),
         Question::Lanes(of) => alone(

@@ -131,6 +131,53 @@ fn a_pool_is_chosen_by_keys_and_left_again() {
 }
 
 #[test]
+fn a_chosen_pool_has_one_peak_in_every_view() {
+    const POOLS: &str = "synth/scenario-pools.pickle";
+    let bytes = std::fs::read(fixture(POOLS)).unwrap();
+    let whole = Recording::by_peak(vramscope_core::decode(&bytes[..]).unwrap());
+    let pool = Filter::parse("pool:1,0").unwrap().pool().unwrap();
+    let narrowed = whole.within_pools(|id| pool.matches(id));
+    let (own, all) = (&narrowed.histories[0], &whole.histories[0]);
+    assert_ne!(own.peak_moment, all.peak_moment);
+    let peak = Bytes(own.peak_bytes()).to_string();
+    let reserved = Bytes(own.most_reserved_bytes()).to_string();
+    let reached = format!("with event {}", Count(own.peak_moment.into()));
+
+    let mut open = open_fixture(POOLS);
+    search(&mut open, "pool:1,0");
+    for (key, view) in [
+        ("1", ".overview"),
+        ("2", ".timeline"),
+        ("3", ".segments"),
+        ("4", ".map"),
+        ("5", ".allocator"),
+        ("6", ".flame"),
+        ("7", ".table"),
+    ] {
+        open.page.key(key, Modifiers::NONE).unwrap();
+        let shown = format!("!!document.querySelector('.view{view}')");
+        open.page.wait_for(&shown, PATIENCE).unwrap();
+        for text in [&peak, &reserved, &reached] {
+            wait_for_text(&mut open, ".details", text);
+        }
+        let said = if key == "1" { view } else { ".details" };
+        wait_for_text(&mut open, said, "These figures are of pool:1,0 alone.");
+        wait_for_text(&mut open, ".statusbar", &format!("of {peak} at the peak"));
+    }
+    wait_for_text(&mut open, ".overview, .details", "Live at the peak");
+    open.page.key("2", Modifiers::NONE).unwrap();
+    open.page.key("p", Modifiers::NONE).unwrap();
+    let cursor = format!("location.hash.includes('at={}')", own.peak_moment);
+    open.page.wait_for(&cursor, PATIENCE).unwrap();
+    let active = format!("active {peak}");
+    wait_for_text(&mut open, ".statusbar", &active);
+    search(&mut open, "");
+    let active = Bytes(all.active_bytes_at(own.peak_moment)).to_string();
+    wait_for_text(&mut open, ".statusbar", &format!("active {active}"));
+    open.check_quiet();
+}
+
+#[test]
 fn what_is_wrong_is_underlined_and_words_are_completed() {
     let mut open = open_fixture(FILE);
     open.page.key("/", Modifiers::NONE).unwrap();

@@ -6,7 +6,7 @@ use web_sys::{HtmlInputElement, HtmlSelectElement};
 use yew::prelude::*;
 
 use crate::components::commands::use_commands;
-use crate::components::hooks::use_answer;
+use crate::components::hooks::{use_answer, use_pools};
 use crate::engine::{Session, SessionId};
 use crate::protocol::views::compare::{Answer, NamedMoments, Question};
 use crate::state::choices::{CompareChoices, RecordingChoice, SideChoice, SideWhat, Which};
@@ -52,7 +52,8 @@ pub(super) fn SidePicker(props: &SidePickerProps) -> Html {
             { files(props) }
             { devices(props, choice, &choose) }
             if let Some((side, session)) = props.side.as_ref().zip(session) {
-                <MomentPicker key={side.id.0} {session} side={side.clone()} choice={choice.clone()} on_choose={choose.clone()} />
+                <MomentPicker key={side.id.0} {session} known_pools={known_pools(props, side.id)} pools={props.pool.clone()} side={side.clone()}
+                    choice={choice.clone()} on_choose={choose.clone()} />
             }
         </fieldset>
     }
@@ -112,6 +113,12 @@ fn shown_device(props: &SidePickerProps) -> Option<DeviceIndex> {
     Some(tab.ready()?.facts()?.device)
 }
 
+/// The memory pools that a file's facts are of.
+fn known_pools(props: &SidePickerProps, id: SessionId) -> Option<String> {
+    let tab = props.tabs.iter().find(|tab| tab.id == id)?;
+    tab.ready()?.pools.clone()
+}
+
 /// The drop-down list of devices; empty if there is only one.
 fn devices(props: &SidePickerProps, choice: &SideChoice, choose: &Callback<SideChoice>) -> Html {
     let Some(side) = props.side.as_ref().filter(|side| side.devices > 1) else {
@@ -148,6 +155,10 @@ fn devices(props: &SidePickerProps, choice: &SideChoice, choose: &Callback<SideC
 #[derive(Properties, PartialEq)]
 struct MomentPickerProps {
     session: Session,
+    /// The memory pools that the page knows the side's moments of, and those that the comparison is narrowed to, as
+    /// searches.
+    known_pools: Option<String>,
+    pools: Option<String>,
     side: Side,
     choice: SideChoice,
     on_choose: Callback<SideChoice>,
@@ -157,6 +168,11 @@ struct MomentPickerProps {
 #[component]
 fn MomentPicker(props: &MomentPickerProps) -> Html {
     let side = &props.side;
+    use_pools(
+        &props.session,
+        props.known_pools.as_deref(),
+        props.pools.clone(),
+    );
     let named = use_named_moments(&props.session, side.device);
     let named = named.as_ref().and_then(names);
     let moments: Vec<u32> = named.map_or(Vec::new(), |named| {

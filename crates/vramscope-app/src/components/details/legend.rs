@@ -15,7 +15,6 @@ const ENTRIES: u32 = 40;
 
 #[derive(Properties, PartialEq)]
 pub(super) struct LegendProps {
-    /// The file within the chosen memory pool.
     pub(super) session: Session,
     pub(super) look: Look,
     pub(super) places: Places,

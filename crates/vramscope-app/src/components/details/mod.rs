@@ -20,7 +20,9 @@ use crate::engine::Session;
 use crate::protocol::{DeviceFacts, Look};
 use crate::state::choices::CompareChoices;
 use crate::state::selected::Places;
-use crate::state::{Action, DETAILS_WIDTH_PX, DeviceView, LanesChoices, Pin, ViewKind};
+use crate::state::{
+    Action, DETAILS_WIDTH_PX, DeviceView, LanesChoices, Pin, Search, ViewKind, sentences,
+};
 use device::DeviceSummary;
 use event::EventPanel;
 use group::GroupPanel;
@@ -32,8 +34,6 @@ use segment::SegmentPanel;
 #[derive(Properties, PartialEq)]
 pub(super) struct DetailsPanelProps {
     pub(super) session: Session,
-    /// The same file within the chosen memory pool.
-    pub(super) within_pool: Session,
     pub(super) look: Look,
     pub(super) facts: DeviceFacts,
     pub(super) view: DeviceView,
@@ -45,8 +45,7 @@ pub(super) struct DetailsPanelProps {
     /// The settings to replay with; empty if there are none.
     pub(super) replay: AttrValue,
     pub(super) compare: CompareChoices,
-    /// The search text.
-    pub(super) search: AttrValue,
+    pub(super) search: Search,
     pub(super) is_open: bool,
     pub(super) width_px: f64,
 }
@@ -83,10 +82,13 @@ pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
                 <button type="button" class="square fold" title="Fold away (I)" aria-label="Fold the details away"
                     aria-expanded="true" onclick={commands.on(Action::Details(false))}><Glyph icon={Icon::Chevron} /></button>
             </div>
+            if let Some(pools) = props.search.pool().filter(|_| !props.shown.follows_pools_only()) {
+                <p class="note-line">{ sentences::of_pools(&pools) }</p>
+            }
             <div class="scroll">
                 { content }
                 if has_legend {
-                    <Legend session={props.within_pool.clone()} look={props.look.clone()} places={props.places} search={props.search.clone()} />
+                    <Legend session={props.session.clone()} look={props.look.clone()} places={props.places} search={props.search.text.clone()} />
                 }
             </div>
         </aside>

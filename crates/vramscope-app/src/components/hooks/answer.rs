@@ -6,7 +6,7 @@ use yew::prelude::*;
 use crate::browser::clock;
 use crate::components::commands::use_commands;
 use crate::engine::Session;
-use crate::protocol::Ask;
+use crate::protocol::{Ask, DevicesWithin};
 use crate::state::{Action, Shared};
 
 /// An answer with its question.
@@ -82,6 +82,14 @@ where
             commands.dispatch.emit(Action::Answer(id, answer));
         }
     });
+}
+
+/// Asks `session`, which is narrowed to `pools`, for the facts of its devices, unless they are `known`.
+#[hook]
+pub(crate) fn use_pools(session: &Session, known: Option<&str>, pools: Option<String>) {
+    let is_known = pools.as_deref() == known;
+    let question = pools.map(|pools| DevicesWithin { pools });
+    use_known(session, question, is_known);
 }
 
 /// Sets the User Timing mark `vramscope:painted` with the view's name after the frame in which

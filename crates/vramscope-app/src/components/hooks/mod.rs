@@ -12,7 +12,7 @@ mod theme;
 mod wheel;
 
 pub(super) use address::use_address;
-pub(super) use answer::{Answered, use_answer, use_known, use_painted};
+pub(super) use answer::{Answered, use_answer, use_known, use_painted, use_pools};
 pub(super) use drop_files::use_drop;
 pub(super) use keyboard::use_keys;
 pub(super) use moment_at::use_moment_at;

@@ -34,7 +34,7 @@ pub(in crate::components) fn LineControls(props: &LineControlsProps) -> Html {
         return Html::default();
     }
     let lines = choices.lines(facts, *picture);
-    let has_reserved = *picture == Picture::Timeline && !choices.pool_alone;
+    let has_reserved = *picture == Picture::Timeline;
     let choose =
         |changed: LanesChoices| commands.on::<Event>(Action::Choose(Chosen::Lanes(changed)));
     html! {
@@ -84,10 +84,8 @@ fn stacking(choices: LanesChoices, commands: &Commands) -> Html {
         <>
             { switch("", "Stack by colour", String::new(), "All of one colour together, the largest at the bottom; else in the order of birth",
                 by_group, choose(grouped)) }
-            if !choices.pool_alone {
-                { switch("", "Stack only what is found", String::new(), "With a search: what does not match it is left out instead of dimmed",
-                    only_found, choose(found)) }
-            }
+            { switch("", "Stack only what is found", String::new(), "With a search: what does not match it is left out instead of dimmed",
+                only_found, choose(found)) }
         </>
     }
 }

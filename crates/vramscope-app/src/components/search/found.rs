@@ -98,7 +98,7 @@ pub(crate) fn FoundStatus(props: &FoundStatusProps) -> Html {
     let is_cursor = props.view.cursor_moment().is_some();
     html! {
         <>
-            <span class="showing" title={search_box::found_title(&found)}>{ search_box::showing(&found, is_cursor) }</span>
+            <span class="showing" title={search_box::found_title(&found)}>{ search_box::showing(&found, is_cursor, props.search.pool().as_deref()) }</span>
             <button type="button" class="show-all" title="Clear the search box"
                 onclick={commands.on(Action::Search(String::new()))}>{ "Show all" }</button>
         </>

@@ -25,9 +25,6 @@ pub struct LanesChoices {
     pub capacity_bytes: Option<u64>,
     /// The order of the timeline's bands.
     pub stacking: Stacking,
-    /// Whether the search is for a memory pool, which is drawn alone. Follows from the search, and is no choice.
-    #[serde(skip)]
-    pub pool_alone: bool,
 }
 
 impl LanesChoices {
@@ -41,12 +38,9 @@ impl LanesChoices {
     /// The order of a picture's bands, which only the timeline has.
     #[must_use]
     pub fn stacking(&self, picture: Option<Picture>) -> Stacking {
-        if picture != Some(Picture::Timeline) {
-            return Stacking::default();
-        }
-        Stacking {
-            only_found: self.stacking.only_found || self.pool_alone,
-            ..self.stacking
+        match picture {
+            Some(Picture::Timeline) => self.stacking,
+            _ => Stacking::default(),
         }
     }
 
@@ -58,9 +52,7 @@ impl LanesChoices {
             Picture::Segments => facts.peak_reserved_bytes,
             Picture::Map | Picture::Packing => return LinesOver::default(),
         };
-        // Memory that is reserved in other pools says nothing of one that is drawn alone.
         let reserved = picture == Picture::Timeline
-            && !self.pool_alone
             && facts.peak_reserved_bytes > 0
             && self.reserved.unwrap_or_else(|| {
                 self.replayed || reserved_leaves_room(facts.peak_reserved_bytes, height)
@@ -73,7 +65,6 @@ impl LanesChoices {
             reserved,
             pools: picture == Picture::Timeline
                 && facts.lines.has_pools
-                && !self.pool_alone
                 && self.pools.unwrap_or(reserved),
             capacity_bytes: self.known_capacity(facts).filter(is_shown),
         }
@@ -125,12 +116,6 @@ mod tests {
         let choices = LanesChoices::default();
         let lines = choices.lines(&facts(1_000, 1_200, Some(9_000)), Picture::Timeline);
         assert!(lines.reserved && lines.pools && lines.capacity_bytes.is_none());
-        let alone = LanesChoices {
-            pool_alone: true,
-            ..choices
-        };
-        let lines = alone.lines(&facts(1_000, 1_200, None), Picture::Timeline);
-        assert!(!lines.reserved && !lines.pools);
         let lines = choices.lines(&facts(1_000, 5_000, Some(1_100)), Picture::Timeline);
         assert!(!lines.reserved && !lines.pools && lines.capacity_bytes == Some(1_100));
         assert_eq!(

@@ -211,19 +211,78 @@ fn a_search_says_where_its_cursor_and_range_are() {
     );
 }
 
-#[test]
-fn a_search_for_a_pool_stacks_it_alone() {
-    let mut page = Page::with_file();
-    let alone = |page: &Page| {
-        let stacking = page.0.lanes().stacking(Some(Picture::Timeline));
-        stacking.only_found
+/// What the worker answers about pools that have a quarter of the memory, and their peak at moment 100.
+fn quarter(pools: &str) -> Answer {
+    let narrowed = |facts: DeviceFacts| DeviceFacts {
+        allocations: 5,
+        peak_bytes: PEAK / 4,
+        peak_moment: 100,
+        axes: Axes {
+            events: Bounds::new(EVENTS, PEAK / 4),
+            time: facts
+                .axes
+                .time
+                .map(|time| Bounds::new(time.x_end, PEAK / 4)),
+        },
+        colour_by: ColourBy::Role,
+        notes: Vec::new(),
+        ..facts
     };
+    Answer::Devices(Box::new(crate::protocol::DevicesOfPools {
+        pools: pools.to_owned(),
+        devices: opened().devices.into_iter().map(narrowed).collect(),
+    }))
+}
+
+#[test]
+fn a_chosen_pool_is_what_all_views_are_about() {
+    let mut page = Page::with_file();
+    page.act(Action::Pin(AllocationId(40)));
+    page.answer(details(40));
+    let top = |page: &Page| page.view().region.y_max_bytes;
+    let (whole, colours) = (top(&page), page.0.colours());
+    page.answer(quarter("pool:0,2"));
+    assert_eq!(page.0.places().unwrap().peak, 600, "nobody asked for that");
+    page.act(Action::Search("pool:0,2 size>1".into()));
+    page.answer(quarter("pool:0,2"));
+    assert_eq!(page.0.places().unwrap().peak, 100);
+    assert!(top(&page) < whole / 3.0, "its own scale");
+    assert_eq!(page.pinned(), Some(40), "by its number in the whole file");
+    assert!(page.view().details.is_none(), "its place is another one");
+    assert_eq!(page.0.colours(), colours);
+    assert_eq!(page.file().notes().count(), 2);
+    page.go(Navigation::Peak);
+    assert_eq!(page.view().cursor_moment(), Some(100));
+    page.act(Action::Device(1));
+    assert_eq!(page.0.places().unwrap().peak, 100, "on any device");
+    page.act(Action::Device(0));
+    page.act(Action::Search("size>1".into()));
+    assert_eq!((page.0.places().unwrap().peak, top(&page)), (600, whole));
+    assert_eq!(page.view().cursor_moment(), Some(100), "moments stay");
+    page.answer(quarter("pool:0,2"));
+    assert_eq!(page.0.places().unwrap().peak, 600, "too late");
+}
+
+#[test]
+fn an_address_may_pin_what_is_in_another_pool() {
+    let mut page = Page::with_file();
+    page.act(Action::Search("pool:0,2".into()));
+    page.answer(quarter("pool:0,2"));
+    page.act(Action::Pin(AllocationId(40)));
+    let link = permalink(&page.0).unwrap();
+    page.act(Action::LetGo);
+    page.act(Action::Restore(Box::new(link)));
+    assert_eq!(page.pinned(), Some(40));
+}
+
+#[test]
+fn a_search_names_a_pool_and_says_what_figures_are_of() {
+    let mut page = Page::with_file();
     page.act(Action::Search("a | b".into()));
-    assert!(!alone(&page) && page.0.search.pool().is_none());
+    assert!(page.0.search.pool().is_none());
     let narrowed = page.0.search.in_pool(Some("pool:0,2"));
     assert_eq!(narrowed, "pool:0,2 (a | b)");
     page.act(Action::Search(narrowed));
-    assert!(alone(&page) && page.file().lanes == page.0.lanes());
     assert_eq!(page.0.search.pool().as_deref(), Some("pool:0,2"));
     assert_eq!(
         page.0.search.in_pool(Some("pool:default")),
@@ -248,5 +307,4 @@ fn a_search_for_a_pool_stacks_it_alone() {
         said(&page, ViewKind::Overview)
             .is_some_and(|sentence| sentence.contains("all allocations"))
     );
-    assert!(!alone(&page), "the choice itself was never changed");
 }
