@@ -8,6 +8,7 @@
 
 mod gzip;
 mod html;
+mod inflate;
 mod input;
 mod layer;
 mod sniff;
@@ -232,7 +233,7 @@ pub fn unpacked<'a>(
     for _ in 0..=limits.containers {
         let head = layer.peek(HEAD).map_err(|error| kind_of(&error))?;
         let reader = match sniff(head) {
-            Ok(Format::Gzip) => gzip(layer, &counters)?,
+            Ok(Format::Gzip) => gzip(layer, &counters),
             Ok(Format::Zstd) => zstd(layer, &counters)?,
             _ => return Ok(Box::new(layer)),
         };
@@ -244,16 +245,14 @@ pub fn unpacked<'a>(
     })
 }
 
-/// What a reader of a container gives.
-type Reader<'a> = Result<Box<dyn Read + 'a>, ErrorKind>;
-
-fn gzip<'a>(mut source: Layer<'a>, counters: &Rc<Counters>) -> Reader<'a> {
-    source.set_packed()?;
-    let counters = Rc::clone(counters);
-    Ok(Box::new(gzip::GzipReader::new(source, counters)))
+fn gzip<'a>(source: Layer<'a>, counters: &Rc<Counters>) -> Box<dyn Read + 'a> {
+    Box::new(gzip::GzipReader::new(source, Rc::clone(counters)))
 }
 
-fn zstd<'a>(mut source: Layer<'a>, counters: &Rc<Counters>) -> Reader<'a> {
+fn zstd<'a>(
+    mut source: Layer<'a>,
+    counters: &Rc<Counters>,
+) -> Result<Box<dyn Read + 'a>, ErrorKind> {
     source.set_packed()?;
     let counters = Rc::clone(counters);
     Ok(Box::new(zstd::ZstdReader::new(source, counters)))
@@ -270,7 +269,7 @@ fn open<'a>(
     counters: &Rc<Counters>,
 ) -> Result<Opened<'a>, ErrorKind> {
     Ok(match format {
-        Format::Gzip => Opened::Wrapping(ContainerKind::Gzip, gzip(layer, counters)?),
+        Format::Gzip => Opened::Wrapping(ContainerKind::Gzip, gzip(layer, counters)),
         Format::Zstd => Opened::Wrapping(ContainerKind::Zstd, zstd(layer, counters)?),
         Format::Zip => {
             let reader = zip::ZipReader::open(layer, Rc::clone(counters))?;

@@ -1,4 +1,6 @@
-//! Wrappings made here, opened, cut short and damaged.
+//! Wrappings made here and opened.
+
+mod damage;
 
 use std::io::Write;
 
@@ -10,7 +12,6 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use super::layer::LOOKAHEAD;
 use super::*;
 use crate::error::Lookalike;
-use crate::model::WarningKind;
 
 /// Starts like a pickle and is long enough to need several reads.
 fn pickle() -> Vec<u8> {
@@ -318,50 +319,6 @@ fn html_of_several_files() {
 }
 
 #[test]
-fn every_cut_is_named() {
-    let pickle = pickle();
-    for whole in [
-        gzip(&pickle),
-        zstd(&pickle),
-        html(&pickle),
-        one_in_zip(&pickle),
-        zip(Sizes::InDescriptor, &[("a", &pickle, false)]),
-    ] {
-        let cuts = (1..120)
-            .chain((120..whole.len() - 40).step_by(50_021))
-            .chain([whole.len() / 2]);
-        for cut in cuts {
-            match read(&whole[..cut]) {
-                // What is left may be too short to say what it is.
-                Err(
-                    ErrorKind::Truncated(_) | ErrorKind::UnknownFormat | ErrorKind::NotASnapshot(_),
-                ) => {}
-                other => panic!("cut at {cut}: {:?}", other.map(|(out, ..)| out.len())),
-            }
-        }
-    }
-}
-
-#[test]
-fn damage_is_an_error_or_changes_nothing() {
-    let pickle = pickle();
-    for whole in [
-        gzip(&pickle),
-        zstd(&pickle),
-        one_in_zip(&pickle),
-        zip(Sizes::InDescriptor, &[("a", &pickle, true)]),
-    ] {
-        for at in (0..whole.len()).step_by(whole.len() / 60 + 1) {
-            let mut damaged = whole.clone();
-            damaged[at] ^= 0x55;
-            if let Ok((out, ..)) = read(&damaged) {
-                assert!(out == pickle || out.is_empty(), "byte {at}");
-            }
-        }
-    }
-}
-
-#[test]
 fn empty_at_every_layer() {
     assert_eq!(refusal(b""), ErrorKind::Empty);
     assert_eq!(refusal(&gzip(b"")), ErrorKind::EmptyInside);
@@ -478,48 +435,6 @@ fn json_loses_its_byte_order_mark() {
     assert_eq!(io::read_to_string(unwrapped.input).unwrap(), "{}");
 }
 
-#[test]
-fn a_damaged_end_costs_nothing() {
-    let snapshot = b"\x80\x04}\x94(\x8c\x08segments\x94]\x94\x8c\x0ddevice_traces\x94]\x94u.";
-    for (wrapped, most) in [
-        (gzip(snapshot), 8),
-        (zstd(snapshot), 4),
-        (zstd(&[&snapshot[..], &[0; 300_000]].concat()), 4),
-        (one_in_zip(snapshot), 22),
-    ] {
-        for cut in 1..=most {
-            let decoded = crate::decode(&wrapped[..wrapped.len() - cut]).unwrap();
-            assert_eq!(warned(&decoded), [WarningKind::DamagedEnd], "{cut}");
-        }
-    }
-    // More than the check sum.
-    let cut = zstd(snapshot);
-    let error = crate::decode(&cut[..cut.len() - 5]).err().unwrap();
-    assert!(matches!(error.kind, ErrorKind::Truncated(_)), "{error}");
-}
-
-#[test]
-fn damage_to_further_files_of_a_page_is_a_warning() {
-    let snapshot = b"\x80\x04}\x94(\x8c\x08segments\x94]\x94\x8c\x0ddevice_traces\x94]\x94u.";
-    let page = own_html(&[snapshot, b"a second one"]);
-    let second = page.len() - "</script>\n".len() - 4;
-    let mut flipped = page.clone();
-    flipped[second] = b'!';
-    for (page, kinds) in [
-        (&page[..], vec![WarningKind::FurtherFiles]),
-        (
-            &page[..second],
-            vec![WarningKind::DamagedEnd, WarningKind::FurtherFiles],
-        ),
-        (
-            &flipped,
-            vec![WarningKind::DamagedEnd, WarningKind::FurtherFiles],
-        ),
-    ] {
-        assert_eq!(warned(&crate::decode(page).unwrap()), kinds);
-    }
-}
-
 /// A deflate stream of blocks that hold nothing: a byte of it costs a decoder as much as hundreds of other ones.
 #[test]
 fn compressed_data_in_another_container_is_paid_for() {
@@ -552,47 +467,5 @@ fn compressed_data_in_another_container_is_paid_for() {
             io::copy(&mut read.input, &mut io::sink()).map_err(|error| kind_of(&error))
         });
         assert!(matches!(end, Err(ErrorKind::Limit { .. })), "{end:?}");
-    }
-}
-
-fn warned(snapshot: &crate::Snapshot) -> Vec<WarningKind> {
-    let warnings = snapshot.warnings.list().iter();
-    warnings.map(|warning| warning.kind.clone()).collect()
-}
-
-#[test]
-fn damage_behind_the_snapshot_of_an_archive_is_a_warning() {
-    let snapshot = b"\x80\x04}\x94(\x8c\x08segments\x94]\x94\x8c\x0ddevice_traces\x94]\x94u.";
-    let notes = [7; 500];
-    for sizes in [Sizes::InHeader, Sizes::InDescriptor, Sizes::Zip64] {
-        let files: [(&str, &[u8], bool); 3] = [
-            ("snapshot.pickle", snapshot, true),
-            ("notes.bin", &notes, false),
-            ("more.bin", &notes, true),
-        ];
-        let whole = zip(sizes, &files);
-        let start = zip(sizes, &files[..1]).len() - 22;
-        let second = start + 30 + "notes.bin".len() + 40;
-        for sound in [whole.clone(), [&whole[..], &[0; 100]].concat()] {
-            assert_eq!(warned(&crate::decode(&sound[..]).unwrap()), []);
-        }
-        for cut in [start, start + 2, second, whole.len() - 22, whole.len() - 1] {
-            let decoded = crate::decode(&whole[..cut]).unwrap();
-            assert_eq!(
-                warned(&decoded),
-                [WarningKind::DamagedEnd],
-                "{sizes:?} {cut}"
-            );
-        }
-        for at in [start, second] {
-            let mut flipped = whole.clone();
-            flipped[at] ^= 1;
-            let decoded = crate::decode(&flipped[..]).unwrap();
-            assert_eq!(
-                warned(&decoded),
-                [WarningKind::DamagedEnd],
-                "{sizes:?} {at}"
-            );
-        }
     }
 }

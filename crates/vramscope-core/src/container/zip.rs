@@ -4,11 +4,11 @@
 //! The price: some archivers write sizes only *after* the data (macOS's, and all that write to a
 //! pipe). Then the end has to be found in the data itself.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, Read};
 use std::rc::Rc;
 
 use super::Counters;
-use super::layer::{LOOKAHEAD, Layer, kind_of};
+use super::layer::{LOOKAHEAD, Layer};
 use super::sniff::{HEAD, sniff_member};
 use super::zip_entry::{Body, Entry, damaged, read_directory};
 use crate::ErrorKind;
@@ -166,9 +166,4 @@ fn read_head(
     };
     head.truncate(filled);
     (head, failure)
-}
-
-/// The buffered bytes of a layer; at least one unless it has ended.
-pub(super) fn available<'l>(source: &'l mut Layer<'_>) -> Result<&'l [u8], ErrorKind> {
-    source.fill_buf().map_err(|error| kind_of(&error))
 }

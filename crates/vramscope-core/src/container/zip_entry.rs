@@ -8,12 +8,12 @@
 
 use std::io::BufRead;
 
-use flate2::{Crc, Decompress, FlushDecompress, Status};
+use flate2::Crc;
 use memchr::memmem;
 
 use super::Counters;
+use super::inflate::Inflate;
 use super::layer::{LOOKAHEAD, Layer, kind_of};
-use super::zip::available;
 use crate::ErrorKind;
 
 const PLACE: &str = "in the middle of a zip archive";
@@ -91,7 +91,7 @@ impl Entry {
         }
         let packing = match self.method {
             0 => Packing::Stored,
-            8 => Packing::Deflated(Box::new(Decompress::new(false))),
+            8 => Packing::Deflated(Inflate::bare(PLACE, damaged)),
             method => {
                 return Err(ErrorKind::Unsupported(format!(
                     "a zip archive with compression method {method}"
@@ -222,7 +222,7 @@ pub(super) struct Body {
 
 enum Packing {
     Stored,
-    Deflated(Box<Decompress>),
+    Deflated(Inflate),
 }
 
 impl Body {
@@ -236,7 +236,7 @@ impl Body {
             return Ok(0);
         }
         let read = match (&mut self.packing, self.left) {
-            (Packing::Deflated(inflate), _) => inflate_some(inflate, &mut self.left, source, out)?,
+            (Packing::Deflated(inflate), _) => inflate.read(&mut self.left, source, out)?,
             (Packing::Stored, Some(left)) => {
                 let read = read_at_most(source, out, left)?;
                 self.left = Some(left - read as u64);
@@ -297,41 +297,6 @@ fn read_at_most(source: &mut Layer<'_>, out: &mut [u8], left: u64) -> Result<usi
     match std::io::Read::read(source, out).map_err(|error| kind_of(&error))? {
         0 => Err(ErrorKind::Truncated(PLACE)),
         read => Ok(read),
-    }
-}
-
-/// Inflates until there is output; returns 0 at the end of the deflate stream.
-fn inflate_some(
-    inflate: &mut Decompress,
-    left: &mut Option<u64>,
-    source: &mut Layer<'_>,
-    out: &mut [u8],
-) -> Result<usize, ErrorKind> {
-    loop {
-        let mut input = available(source)?;
-        if let Some(left) = *left {
-            let left = usize::try_from(left).unwrap_or(usize::MAX);
-            input = input.get(..left).unwrap_or(input);
-        }
-        let starved = input.is_empty();
-        let (in_before, out_before) = (inflate.total_in(), inflate.total_out());
-        let status = inflate
-            .decompress(input, out, FlushDecompress::None)
-            .map_err(|error| damaged(&error.to_string()))?;
-        let consumed = inflate.total_in() - in_before;
-        let produced = inflate.total_out() - out_before;
-        source.consume(consumed as usize);
-        source.count_packed(consumed)?;
-        *left = left.map(|left| left.saturating_sub(consumed));
-        if produced > 0 || status == Status::StreamEnd {
-            return Ok(produced as usize);
-        }
-        if consumed == 0 {
-            return Err(match (starved, *left) {
-                (true, None | Some(1..)) => ErrorKind::Truncated(PLACE),
-                _ => damaged("the deflate data ends early"),
-            });
-        }
     }
 }
 
