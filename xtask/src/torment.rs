@@ -67,7 +67,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     result
 }
 
-/// The attack that is part of the tests: the same files in the same order each time, as many as the time allows.
+/// The attack that is part of the tests: the same shapes and files in the same order each time, as many as the time allows.
 ///
 /// # Errors
 ///
@@ -76,6 +76,7 @@ pub(crate) fn in_tests(program: &Path) -> Result<()> {
     let words = [
         format!("--seconds={SECONDS_IN_TESTS}"),
         format!("--seed={SEED_IN_TESTS}"),
+        "--growth".to_owned(),
     ];
     attack(program, &words)
 }

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::fs;
-use std::io::Write as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -11,12 +10,11 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use vramscope_synth::{Rng, pickle};
 
 use crate::child::{self, Ended};
-use crate::commands::{QUESTIONS, SERVER, WRITERS, words};
+use crate::commands::{FILE, QUESTIONS, SERVER, STDIN, WRITERS, words};
+use crate::containers;
 use crate::damage::damage;
 use crate::extreme;
 use crate::interruptions;
@@ -79,18 +77,8 @@ impl Cases {
             5..9 => extreme::snapshot(rng),
             _ => rng.pick(&self.hostile).bytes.clone(),
         };
-        match rng.below(10) {
-            0 => gzip(&bytes).unwrap_or(bytes),
-            1 => zstd::encode_all(&bytes[..], 1).unwrap_or(bytes),
-            _ => bytes,
-        }
+        containers::wrapped(rng, bytes)
     }
-}
-
-fn gzip(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(bytes)?;
-    encoder.finish()
 }
 
 /// Removes a file or folder, if it is there.
@@ -272,9 +260,9 @@ impl<'a> Case<'a> {
     /// Ends some of the runs early.
     fn interrupt(&mut self) -> Result<Option<(String, String)>> {
         let folder = self.folder.path().to_owned();
+        let question = *self.rng.pick(&QUESTIONS);
         let (command, what) = match self.rng.below(10) {
             0..2 => {
-                let question = *self.rng.pick(&QUESTIONS);
                 let words = words(question, NAME);
                 let code = self.child(&words)?.code();
                 self.runs += 1;
@@ -296,9 +284,37 @@ impl<'a> Case<'a> {
                 let what = interruptions::served(self.program, &words(SERVER, NAME), &folder)?;
                 (SERVER.to_owned(), what)
             }
+            5 => {
+                let (command, out, _) = *self.rng.pick(&WRITERS);
+                let command = format!("{command} {out}");
+                remove(&folder.join(out))?;
+                self.runs += 1;
+                let words = words(&command, NAME);
+                let what = interruptions::too_large(self.program, &words, &folder, &mut self.rng)?;
+                (format!("{command} (too large)"), what)
+            }
+            6 => (
+                format!("{question} (from standard input)"),
+                self.ask_by_pipe(question)?,
+            ),
             _ => return Ok(None),
         };
         Ok(what.map(|what| (command, what)))
+    }
+
+    /// Asks a question of the file as standard input, which must have the same exit code. Standard input can be named once.
+    fn ask_by_pipe(&mut self, question: &str) -> Result<Option<String>> {
+        if question.matches(FILE).count() > 1 {
+            return Ok(None);
+        }
+        let code = self.child(&words(question, NAME))?.code();
+        let words = words(question, STDIN);
+        let folder = self.folder.path();
+        self.runs += 1;
+        let piped = child::run_with(self.program, &words, folder, Some(NAME), child::FILE_BLOCKS)?;
+        let differs = piped.code() != code;
+        let what = || format!("exit code {:?}, but {code:?} for the file", piped.code());
+        Ok(verdict::fault(&words, &piped, folder).or_else(|| differs.then(what)))
     }
 
     fn child(&mut self, words: &[String]) -> Result<Ended> {

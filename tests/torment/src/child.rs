@@ -18,7 +18,7 @@ const ADDRESS_SPACE_KIB: u64 = 1 << 20;
 const CPU_SECONDS: u64 = 20;
 
 /// The largest file that a run may write, in blocks of 512 bytes.
-const FILE_BLOCKS: u64 = 1 << 20;
+pub(crate) const FILE_BLOCKS: u64 = 1 << 20;
 
 /// The longest that a run may take, waiting included.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -60,6 +60,29 @@ pub(crate) fn run(program: &Path, words: &[String], folder: &Path) -> Result<End
     wait(start(program, words, folder, out.into())?, folder)
 }
 
+/// Runs the program in a folder with a file of that folder as its standard input, or with another limit of the blocks
+/// that it may write.
+///
+/// # Errors
+///
+/// If it cannot be started.
+pub(crate) fn run_with(
+    program: &Path,
+    words: &[String],
+    folder: &Path,
+    stdin: Option<&str>,
+    file_blocks: u64,
+) -> Result<Ended> {
+    let stdin = match stdin {
+        Some(name) => File::open(folder.join(name))?.into(),
+        None => Stdio::null(),
+    };
+    let out = File::create(folder.join(STDOUT))?;
+    let mut command = limited(program, words, folder, file_blocks)?;
+    command.stdin(stdin).stdout(out);
+    wait(command.spawn().context("cannot start sh")?, folder)
+}
+
 /// Starts the program under the limits.
 ///
 /// # Errors
@@ -71,9 +94,15 @@ pub(crate) fn start(
     folder: &Path,
     stdout: Stdio,
 ) -> Result<Child> {
+    let mut command = limited(program, words, folder, FILE_BLOCKS)?;
+    command.stdin(Stdio::null()).stdout(stdout);
+    command.spawn().context("cannot start sh")
+}
+
+fn limited(program: &Path, words: &[String], folder: &Path, file_blocks: u64) -> Result<Command> {
     // The limits of the shell hold for the program that takes its place. Not every system has each of them.
     let script = format!(
-        "ulimit -c 0; ulimit -v {ADDRESS_SPACE_KIB} 2>&-; ulimit -t {CPU_SECONDS}; ulimit -f {FILE_BLOCKS}; exec \"$0\" \"$@\""
+        "ulimit -c 0; ulimit -v {ADDRESS_SPACE_KIB} 2>&-; ulimit -t {CPU_SECONDS}; ulimit -f {file_blocks}; exec \"$0\" \"$@\""
     );
     let mut command = Command::new("sh");
     command
@@ -82,10 +111,8 @@ pub(crate) fn start(
         .args(words)
         .current_dir(folder)
         .env("NO_COLOR", "1")
-        .stdin(Stdio::null())
-        .stdout(stdout)
         .stderr(File::create(folder.join(STDERR))?);
-    command.spawn().context("cannot start sh")
+    Ok(command)
 }
 
 /// Sends a signal such as `INT`. A program that has ended does not get it.

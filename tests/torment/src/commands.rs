@@ -3,6 +3,9 @@
 /// Stands for the file in a command.
 pub(crate) const FILE: &str = "FILE";
 
+/// Names standard input in place of a file.
+pub(crate) const STDIN: &str = "-";
+
 /// The commands that print, as one word each of arguments.
 pub(crate) const QUESTIONS: [&str; 49] = [
     "info FILE",

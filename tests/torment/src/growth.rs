@@ -24,19 +24,23 @@ const LEAST_BYTES: u64 = 96 << 20;
 /// Runs of which the best counts, if the first was suspicious.
 const RUNS: usize = 3;
 
-/// Compares all shapes in all commands that print, until the deadline. Returns what grew too much.
+/// Compares all shapes in one command that prints after another, until the deadline. Returns what grew too much.
 ///
 /// # Errors
 ///
 /// If the program cannot be started.
 pub(crate) fn measure(program: &Path, deadline: Instant) -> Result<Vec<String>> {
     let mut faults = Vec::new();
-    for (name, file) in SHAPES {
+    let folders = SHAPES.map(|(name, file)| {
         let folder = tempfile::tempdir()?;
         for n in SIZES {
             fs::write(folder.path().join(n.to_string()), file(n))?;
         }
-        for command in QUESTIONS {
+        anyhow::Ok((name, folder))
+    });
+    let folders = folders.into_iter().collect::<Result<Vec<_>>>()?;
+    for command in QUESTIONS {
+        for (name, folder) in &folders {
             if Instant::now() >= deadline {
                 return Ok(faults);
             }

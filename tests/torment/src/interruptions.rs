@@ -1,4 +1,5 @@
-//! Runs that are ended from outside: a reader that closes early, a signal, and a server that only a signal ends.
+//! Runs that are ended from outside: a reader that closes early, a signal, a limit of what may be written, and a server
+//! that only a signal ends.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
@@ -19,6 +20,12 @@ const SIGNALS: [(&str, i32); 3] = [("INT", 2), ("TERM", 15), ("HUP", 1)];
 
 /// The longest delay of a signal in milliseconds: a run takes about as long.
 const MOST_DELAY_MS: u64 = 80;
+
+/// The most blocks of 512 bytes for a run that may not write what it wants to.
+const MOST_BLOCKS: u64 = 24;
+
+/// The signal for a file beyond the limit.
+const TOO_LARGE: i32 = 25;
 
 /// How long a server may take for its first line, or for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -68,6 +75,29 @@ pub(crate) fn interrupted(
         true => verdict::interrupted(&ended, &before, folder),
         // It was faster, or was started with the signal ignored.
         false => verdict::fault(words, &ended, folder),
+    })
+}
+
+/// Runs a command that writes a file, which may not grow beyond a few blocks.
+///
+/// # Errors
+///
+/// If the program cannot be started.
+pub(crate) fn too_large(
+    program: &Path,
+    words: &[String],
+    folder: &Path,
+    rng: &mut Rng,
+) -> Result<Option<String>> {
+    let before = verdict::names(folder);
+    let blocks = rng.between(1, MOST_BLOCKS);
+    let ended = child::run_with(program, words, folder, None, blocks)?;
+    Ok(match ended.code() {
+        Some(0) => verdict::fault(words, &ended, folder),
+        Some(_) => verdict::fault(words, &ended, folder)
+            .or_else(|| verdict::interrupted(&ended, &before, folder)),
+        None if ended.signal() == Some(TOO_LARGE) => verdict::interrupted(&ended, &before, folder),
+        None => verdict::fault(words, &ended, folder),
     })
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 pub(crate) type Shape = (&'static str, fn(usize) -> String);
 
 /// All shapes, each as JSON, which is quickly written and read the same way as pickle behind the reader.
-pub(crate) const SHAPES: [Shape; 17] = [
+pub(crate) const SHAPES: [Shape; 22] = [
     ("live", |n| trace(n, |i| alloc(i, 512, 0))),
     ("alloc_and_free", |n| {
         trace(n, |_| both(&alloc(0, 512, 0), &free(0, 512)))
@@ -70,6 +70,31 @@ pub(crate) const SHAPES: [Shape; 17] = [
     ("blocks", |n| {
         format!(r#"{{"segments":[{}],"device_traces":[[]]}}"#, segment(0, n))
     }),
+    ("pools", |n| {
+        let segments: Vec<String> = (0..n)
+            .map(|i| segment(i, 1).replace("[0,0]", &format!("[{i},1]")))
+            .collect();
+        format!(
+            r#"{{"segments":[{}],"device_traces":[[]]}}"#,
+            segments.join(",")
+        )
+    }),
+    ("metadata", |n| {
+        trace(n, |i| with_metadata(i, &format!("step {i}")))
+    }),
+    ("long_metadata", |n| {
+        let (side, text) = (n.isqrt(), "x".repeat(n.isqrt() * 20));
+        trace(side, |i| with_metadata(i, &format!("{text}{i}")))
+    }),
+    ("nested_annotations", |n| {
+        annotated(n, |i| {
+            let stage = if i < n / 2 { "START" } else { "END" };
+            (i.min(n - 1 - i), stage)
+        })
+    }),
+    ("annotations_in_a_row", |n| {
+        annotated(n, |i| (i / 2, ["START", "END"][i % 2]))
+    }),
     // The allocator's model takes the block before, each time.
     ("streams_in_segments", |n| {
         let segments: Vec<String> = (0..n).map(segment_of_stream).collect();
@@ -127,6 +152,29 @@ fn segment_event(action: &str, place: usize) -> String {
 fn framed(place: usize, frames: &str) -> String {
     let address = address(place);
     format!(r#"{{"action":"alloc","addr":{address},"size":512,"stream":0,"frames":{frames}}}"#)
+}
+
+fn with_metadata(place: usize, text: &str) -> String {
+    let address = address(place);
+    format!(
+        r#"{{"action":"alloc","addr":{address},"size":512,"stream":0,"time_us":{place},"user_metadata":"{text}","frames":[]}}"#
+    )
+}
+
+/// So many events, with an annotation of this number and stage at each.
+fn annotated(n: usize, annotation: impl Fn(usize) -> (usize, &'static str)) -> String {
+    let events: Vec<String> = (0..n).map(|i| with_metadata(i, "")).collect();
+    let annotations: Vec<String> = (0..n)
+        .map(|i| {
+            let (number, stage) = annotation(i);
+            format!(r#"{{"name":"step {number}","stage":"{stage}","device":0,"time_us":{i}}}"#)
+        })
+        .collect();
+    format!(
+        r#"{{"segments":[],"device_traces":[[{}]],"external_annotations":[{}]}}"#,
+        events.join(","),
+        annotations.join(",")
+    )
 }
 
 fn frame(place: usize) -> String {
