@@ -1,4 +1,5 @@
-//! Allocations as comma-separated values (RFC 4180), with all that a spreadsheet may want of them.
+//! Allocations as comma-separated values (RFC 4180, with lines that end in LF as on the command line), with all that a
+//! spreadsheet may want of them.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -13,7 +14,7 @@ use crate::invisible;
 /// empty field is something that is not known or never was.
 #[must_use]
 pub fn csv_header() -> String {
-    FIELDS.map(|field| field.name).join(",") + "\r\n"
+    FIELDS.map(|field| field.name).join(",") + "\n"
 }
 
 /// Appends a line for each of these rows; numbers beyond the table are left out.
@@ -40,7 +41,7 @@ fn append_line(values: &[Value<'_>], out: &mut String) {
             let _ = write!(out, "{value}");
         }
     }
-    out.push_str("\r\n");
+    out.push('\n');
 }
 
 /// A text as a cell that no spreadsheet runs: one that begins like a formula gets an apostrophe in front, which
@@ -114,7 +115,7 @@ mod tests {
         }
         let mut out = String::new();
         append_line(&[Value::Text("=1,2".into()), Value::Number(-5)], &mut out);
-        assert_eq!(out, "\"'=1,2\",-5\r\n");
+        assert_eq!(out, "\"'=1,2\",-5\n");
     }
 
     #[test]
@@ -132,6 +133,6 @@ mod tests {
             ],
             &mut out,
         );
-        assert_eq!(out, "a,\"f(int, char)\",\"say \"\"x\"\"\",,5,0xff\r\n");
+        assert_eq!(out, "a,\"f(int, char)\",\"say \"\"x\"\"\",,5,0xff\n");
     }
 }

@@ -22,12 +22,11 @@ use crate::commands::view::assets::{Asset, Page, unexpected};
 use crate::commands::view::token;
 use crate::failure::Failure;
 
-/// The beginnings of other lines that are left out: the policy of a served page, links to its files, and comments.
-const LEFT_OUT: [&str; 4] = [
+/// The beginnings of other lines that are left out: the policy of a served page, and links to its files.
+const LEFT_OUT: [&str; 3] = [
     "<meta http-equiv",
     "<link rel=\"preload\"",
     "<link rel=\"modulepreload\"",
-    "<!--",
 ];
 
 /// The files that the script loads by name.
