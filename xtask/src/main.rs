@@ -1,4 +1,4 @@
-//! The project's commands: `cargo xtask view|test|dist|bench|shots|fuzz|torment|ci`.
+//! The project's commands: `cargo xtask view|test|dist|bench|size|shots|fuzz|torment|ci`.
 //!
 //! Each command sets up all it needs, so a fresh clone on a fresh machine needs only Rust. Commands say what
 //! they install and why. Nothing is installed globally, except system packages on Debian as root.
@@ -23,6 +23,7 @@ mod process;
 mod program;
 mod samples;
 mod shots;
+mod size;
 mod test;
 mod tidy;
 mod toolchain;
@@ -71,6 +72,8 @@ enum Command {
     Ci,
     /// Install the tools that read conversions in the tests, and print where they are
     Consumers,
+    /// Print how large the page is, compressed and not, and which crates it is made of
+    Size,
     /// Only the checks of the sources that no other tool makes
     Tidy,
     /// Build the command line, optimised and with the page inside, and print where it is
@@ -108,6 +111,7 @@ fn run(command: Command) -> anyhow::Result<()> {
             println!("{}", consumers::prepare().display());
             Ok(())
         }
+        Command::Size => size::run(),
         Command::Tidy => tidy::run(),
         Command::Build => {
             let page = page::build(page::Profile::Full)?;

@@ -127,11 +127,22 @@ fn compile(profile: Profile, toolchain: Toolchain) -> Result<PathBuf> {
         profile.cargo_name(),
     ]);
     run(&mut build)?;
-    Ok(target_dir()
+    Ok(module(profile, toolchain))
+}
+
+/// Where the compiler writes the wasm module.
+fn module(profile: Profile, toolchain: Toolchain) -> PathBuf {
+    target_dir()
         .join(toolchain.folder())
         .join(toolchain::WASM)
         .join(profile.cargo_name())
-        .join("vramscope_app.wasm"))
+        .join("vramscope_app.wasm")
+}
+
+/// The wasm module as the compiler wrote it, with the names of its functions; `None` if it is not there any more.
+pub(crate) fn compiled(profile: Profile) -> Option<PathBuf> {
+    let module = module(profile, toolchain::present()?);
+    module.is_file().then_some(module)
 }
 
 /// Writes the wasm module, and the JavaScript module that loads it, into `out`.

@@ -12,6 +12,7 @@ use crate::consumers;
 use crate::page::{self, Profile};
 use crate::process::{cargo, output, run as run_command};
 use crate::program;
+use crate::size;
 use crate::torment;
 
 /// The package with the browser tests.
@@ -48,6 +49,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let chromium = browser::find()?;
     println!("browser: {}", chromium.display());
     let page = page::build(Profile::from_flag(options.fast))?;
+    if !options.fast {
+        size::hold(&page)?;
+    }
     native(Some(&page))?;
     let program = program::build(&page, program::Speed::Dev)?;
     torment::in_tests(&program)?;

@@ -1,0 +1,237 @@
+//! `cargo xtask size`: how large the page is as it is loaded, and which crates its module is made of.
+//!
+//! The budgets stand here, and `cargo xtask test` holds the page to them.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use wasmparser::{KnownCustom, Name, Parser, Payload};
+
+use crate::fingerprint::files_under;
+use crate::page::{self, Profile};
+
+/// The most that a browser may have to load before the page is there, in KiB of brotli.
+///
+/// A tenth above what it is. The aim is 700, which takes a worker's module without the interface and an interface's
+/// module without the decoder. Lower it with every step there.
+const MOST_LOADED_KIB: u64 = 1650;
+
+/// Crates below this share of the module are summed up.
+const LEAST_SHARE: f64 = 0.005;
+
+/// A file of the page with its sizes in bytes.
+struct Sizes {
+    name: String,
+    raw: u64,
+    gzip: u64,
+    brotli: u64,
+}
+
+/// Builds the page and prints its sizes.
+///
+/// # Errors
+///
+/// If the build fails, a file cannot be read, or the page is larger than its budget.
+pub(crate) fn run() -> Result<()> {
+    let page = page::build(Profile::Full)?;
+    let files = measure(&page)?;
+    print_files(&files);
+    let module = page::compiled(Profile::Full);
+    match module.as_deref().map(by_crate) {
+        Some(crates) => print_crates(&crates?),
+        None => println!(
+            "the module with its names has been removed: rebuild the page to see what it is made of"
+        ),
+    }
+    check(&files)
+}
+
+/// Holds a built page to its budget.
+///
+/// # Errors
+///
+/// If it is larger, or a file cannot be read.
+pub(crate) fn hold(page: &Path) -> Result<()> {
+    check(&measure(page)?)
+}
+
+fn check(files: &[Sizes]) -> Result<()> {
+    let loaded = files
+        .iter()
+        .map(|file| file.brotli)
+        .sum::<u64>()
+        .div_ceil(1024);
+    ensure!(
+        loaded <= MOST_LOADED_KIB,
+        "the page takes {loaded} KiB of brotli to load; its budget is {MOST_LOADED_KIB} KiB (xtask/src/size.rs)"
+    );
+    Ok(())
+}
+
+/// The files that a browser loads before anything is opened, the largest first: all but the samples.
+fn measure(page: &Path) -> Result<Vec<Sizes>> {
+    let mut sizes = Vec::new();
+    for path in files_under(page)? {
+        let name = path.strip_prefix(page)?;
+        if name.starts_with("samples") {
+            continue;
+        }
+        let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        sizes.push(Sizes {
+            name: name.display().to_string(),
+            raw: bytes.len() as u64,
+            gzip: gzip(&bytes)?.len() as u64,
+            brotli: brotli(&bytes)?.len() as u64,
+        });
+    }
+    sizes.sort_by_key(|file| std::cmp::Reverse(file.brotli));
+    Ok(sizes)
+}
+
+fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes)?;
+    Ok(encoder.finish()?)
+}
+
+fn brotli(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    let best = brotli::enc::BrotliEncoderParams::default();
+    brotli::BrotliCompress(&mut &bytes[..], &mut out, &best)?;
+    Ok(out)
+}
+
+fn print_files(files: &[Sizes]) {
+    println!(
+        "{:>10} {:>10} {:>10}  loaded before anything is opened (bytes)",
+        "raw", "gzip", "brotli"
+    );
+    let sum = |size: fn(&Sizes) -> u64| files.iter().map(size).sum();
+    let all = Sizes {
+        name: "all".to_owned(),
+        raw: sum(|file| file.raw),
+        gzip: sum(|file| file.gzip),
+        brotli: sum(|file| file.brotli),
+    };
+    for Sizes {
+        name,
+        raw,
+        gzip,
+        brotli,
+    } in files.iter().chain([&all])
+    {
+        println!("{raw:>10} {gzip:>10} {brotli:>10}  {name}");
+    }
+}
+
+/// The bytes of a module's functions by the crate that wrote them, the largest first.
+fn by_crate(module: &Path) -> Result<Vec<(String, u64)>> {
+    let bytes = fs::read(module).with_context(|| format!("cannot read {}", module.display()))?;
+    let mut sums: HashMap<String, u64> = HashMap::new();
+    let (mut sizes, mut names, mut imported) = (Vec::new(), HashMap::new(), 0);
+    for payload in Parser::new(0).parse_all(&bytes) {
+        match payload? {
+            Payload::ImportSection(imports) => {
+                imported += imports
+                    .into_imports()
+                    .filter(|import| matches!(import, Ok(import) if matches!(import.ty, wasmparser::TypeRef::Func(_))))
+                    .count();
+            }
+            Payload::CodeSectionEntry(body) => sizes.push(body.range().len() as u64),
+            Payload::DataSection(data) => {
+                *sums.entry("(texts and tables)".to_owned()).or_default() +=
+                    data.range().len() as u64;
+            }
+            Payload::CustomSection(section) => {
+                let KnownCustom::Name(subsections) = section.as_known() else {
+                    continue;
+                };
+                for subsection in subsections {
+                    if let Name::Function(functions) = subsection? {
+                        for function in functions {
+                            let function = function?;
+                            names.insert(function.index as usize, function.name);
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    for (place, size) in sizes.into_iter().enumerate() {
+        let name = names.get(&(imported + place)).copied().unwrap_or_default();
+        *sums.entry(crate_of(name)).or_default() += size;
+    }
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    sums.sort_by_key(|(name, size)| (std::cmp::Reverse(*size), name.clone()));
+    Ok(sums)
+}
+
+/// The crate of a function: that of the type or the path that its name begins with.
+fn crate_of(symbol: &str) -> String {
+    let name = format!("{:#}", rustc_demangle::demangle(symbol));
+    let path = name.trim_start_matches(|c: char| !c.is_ascii_alphabetic() && c != '_');
+    // References, pointers and trait objects of a crate's types belong to it.
+    let path = path
+        .trim_start_matches("mut ")
+        .trim_start_matches("dyn ")
+        .trim_start_matches("const ");
+    match path.split_once("::") {
+        Some((first, _))
+            if first
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') =>
+        {
+            first.to_owned()
+        }
+        _ => "(others)".to_owned(),
+    }
+}
+
+fn print_crates(crates: &[(String, u64)]) {
+    let all: u64 = crates.iter().map(|(_, size)| size).sum();
+    println!(
+        "\n{:>10} {:>8}  what the module is made of, by crate (generic code counts where it is written)",
+        "bytes", "share"
+    );
+    let share = |size: u64| size as f64 / all as f64;
+    let (large, small): (Vec<_>, Vec<_>) = crates
+        .iter()
+        .partition(|(_, size)| share(*size) >= LEAST_SHARE);
+    let rest = (
+        "(smaller ones)".to_owned(),
+        small.iter().map(|(_, size)| size).sum(),
+    );
+    for (name, size) in large.into_iter().chain([&rest]) {
+        println!("{size:>10} {:>7.1}%  {name}", share(*size) * 100.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::crate_of;
+
+    #[test]
+    fn a_function_belongs_to_the_crate_of_its_path() {
+        for (symbol, name) in [
+            ("yew::html::component::lifecycle::render", "yew"),
+            (
+                "<vramscope_app::state::Page as core::fmt::Debug>::fmt",
+                "vramscope_app",
+            ),
+            (
+                "<&mut serde_json::de::Deserializer<R> as serde::de::Deserializer>::deserialize_map",
+                "serde_json",
+            ),
+            ("<alloc::vec::Vec<T> as core::clone::Clone>::clone", "alloc"),
+            ("memcpy", "(others)"),
+        ] {
+            assert_eq!(crate_of(symbol), name, "{symbol}");
+        }
+    }
+}
