@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use wait4::Wait4 as _;
 
 use crate::executions;
 use crate::process::{cargo, in_root, output, root, run as run_command, target_dir};
@@ -19,6 +20,9 @@ const FLAGS: &str = "--cfg fuzzing -Cdebug-assertions -Coverflow-checks -Ccodege
 
 /// The crashes after which a target's turn ends: more would be the same.
 const MOST_CRASHES: usize = 5;
+
+/// The most processor time for an input. The largest inputs take some 0.2 s.
+const MOST_CPU: Duration = Duration::from_secs(10);
 
 /// Options of the command.
 #[derive(Args)]
@@ -105,9 +109,9 @@ fn turn(target: &str, program: &Path, time: Duration) -> Result<Vec<String>> {
             return Ok(broken);
         }
         let ended = fuzz(target, program, left)?;
-        let crashes = keep_crashes(target)?;
-        let may_go_on = !ended.success() && !crashes.is_empty();
-        broken.extend(faults(target, ended, &crashes));
+        let kept = keep_crashes(target, program)?;
+        let may_go_on = !ended.success() && (kept.has_waited || !kept.crashes.is_empty());
+        broken.extend(faults(target, ended, &kept));
         if !may_go_on || broken.len() >= MOST_CRASHES {
             return Ok(broken);
         }
@@ -116,14 +120,13 @@ fn turn(target: &str, program: &Path, time: Duration) -> Result<Vec<String>> {
 
 /// What a run of a target broke: its inputs, or, if it failed without leaving one, the target itself. The system kills a
 /// process that takes too much memory, and a target may fail at its start.
-fn faults(target: &str, ended: ExitStatus, crashes: &[String]) -> Vec<String> {
-    if !ended.success() && crashes.is_empty() {
+fn faults(target: &str, ended: ExitStatus, kept: &Kept) -> Vec<String> {
+    if !ended.success() && kept.crashes.is_empty() && !kept.has_waited {
         return vec![format!(
             "{target} failed and left no input that explains it: {ended}"
         )];
     }
-    crashes
-        .iter()
+    (kept.crashes.iter())
         .map(|name| format!("{target}: fuzz/crashes/{name}"))
         .collect()
 }
@@ -139,10 +142,10 @@ fn fuzz(target: &str, program: &Path, seconds: u64) -> Result<ExitStatus> {
         .args([&corpus, "fuzz/corpus/seeds", "-dict=fuzz/pickle.dict"])
         .arg(format!("-artifact_prefix=fuzz/artifacts/{target}-"))
         .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-timeout={}", MOST_CPU.as_secs()))
         .args([
             "-max_len=20000",
             "-rss_limit_mb=1024",
-            "-timeout=10",
             "-print_final_stats=1",
         ])
         .stderr(Stdio::piped());
@@ -162,22 +165,47 @@ fn fuzz(target: &str, program: &Path, seconds: u64) -> Result<ExitStatus> {
     Ok(ended.status)
 }
 
-/// Moves what broke a rule to `fuzz/crashes`. Returns the names. What is only slow on a busy machine stays.
-fn keep_crashes(target: &str) -> Result<Vec<String>> {
-    let mut names = Vec::new();
+/// What a run of a target left.
+#[derive(Default)]
+struct Kept {
+    /// The names of inputs that broke a rule, in `fuzz/crashes`.
+    crashes: Vec<String>,
+    /// Whether it ended at an input that only waited for the machine.
+    has_waited: bool,
+}
+
+/// Moves what broke a rule to `fuzz/crashes`. What is only slow on a busy machine stays: libFuzzer counts the time that
+/// passes, so what ran into its limit is run again, and judged by its processor time.
+fn keep_crashes(target: &str, program: &Path) -> Result<Kept> {
+    let mut kept = Kept::default();
     for entry in fs::read_dir(root().join("fuzz/artifacts"))?.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let Some(kind) = name.strip_prefix(&format!("{target}-")) else {
             continue;
         };
-        if kind.starts_with("slow-unit-") {
+        let has_waited = kind.starts_with("timeout-") && !is_slow(program, &entry.path())?;
+        kept.has_waited |= has_waited;
+        if kind.starts_with("slow-unit-") || has_waited {
             println!("  slow: fuzz/artifacts/{name}");
         } else {
             fs::rename(entry.path(), root().join("fuzz/crashes").join(&name))?;
-            names.push(name);
+            kept.crashes.push(name);
         }
     }
-    Ok(names)
+    Ok(kept)
+}
+
+/// Whether a target breaks at an input, or takes longer for it than it may.
+fn is_slow(program: &Path, input: &Path) -> Result<bool> {
+    let mut command = in_root(Command::new(program));
+    let patience = format!("-timeout={}", 20 * MOST_CPU.as_secs());
+    let command = command.arg(input).arg(patience).stderr(Stdio::null());
+    let ended = command
+        .spawn()
+        .context("cannot start the target")?
+        .wait4()?;
+    let cpu = ended.rusage.utime + ended.rusage.stime;
+    Ok(!ended.status.success() || cpu > MOST_CPU)
 }
 
 /// Keeps of a corpus only what reaches code that nothing smaller reaches.
@@ -206,15 +234,24 @@ mod tests {
     #[test]
     fn a_target_that_fails_without_an_input_is_a_fault() {
         let ends = |raw| ExitStatus::from_raw(raw);
-        let crash = ["decode-crash-1".to_owned()];
-        assert_eq!(faults("decode", ends(0), &[]), [""; 0]);
+        let none = Kept::default();
+        let crash = Kept {
+            crashes: vec!["decode-crash-1".to_owned()],
+            has_waited: false,
+        };
+        let waited = Kept {
+            crashes: Vec::new(),
+            has_waited: true,
+        };
+        assert_eq!(faults("decode", ends(0), &none), [""; 0]);
         // Killed, aborted, exit code 1.
         for raw in [9, 6, 1 << 8] {
-            let found = faults("decode", ends(raw), &[]);
+            let found = faults("decode", ends(raw), &none);
             assert_eq!(found.len(), 1, "{raw}");
             assert!(found[0].contains("no input"), "{found:?}");
             let found = faults("decode", ends(raw), &crash);
             assert_eq!(found, ["decode: fuzz/crashes/decode-crash-1"]);
+            assert_eq!(faults("decode", ends(raw), &waited), [""; 0]);
         }
     }
 }
