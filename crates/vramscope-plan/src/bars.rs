@@ -7,9 +7,9 @@ use super::plan::StepKind;
 pub(super) struct Bars {
     /// Peak of live requested bytes.
     pub(super) requested: u64,
-    /// Peak of live bytes with rounding.
-    pub(super) rounded: u64,
-    /// Sum of the rounded peaks of all pools and streams.
+    /// Peak of live aligned bytes.
+    pub(super) aligned: u64,
+    /// Sum of the aligned peaks of all pools and streams.
     pub(super) separate: u64,
     /// Sum of the packings of all problems; `None` until all have one.
     pub(super) packed: Option<u64>,
@@ -27,7 +27,7 @@ impl Bars {
     pub(super) fn steps(&self) -> Vec<(StepKind, u64, i64)> {
         let mut bars = vec![
             (StepKind::Requested, self.requested),
-            (StepKind::Rounding, self.rounded),
+            (StepKind::Alignment, self.aligned),
             (StepKind::Separation, self.separate),
         ];
         bars.extend(self.packed.map(|bytes| (StepKind::Placement, bytes)));

@@ -1,7 +1,7 @@
 //! From ideal to real: the least memory that a device's recorded buffers could live in, and every step between that
 //! and the memory that was reserved.
 //!
-//! The steps add up: bytes requested at once; rounding; pools and streams that cannot share memory; placement without
+//! The steps add up: bytes requested at once; alignment; pools and streams that cannot share memory; placement without
 //! moving anything; memory that PyTorch's allocator keeps (by a [model](crate::allocator_model) of it); memory that it
 //! had kept from before the recording; and the model's error. Each [`Step`] explains itself in a sentence, so neither
 //! the page nor the command line has words of its own.

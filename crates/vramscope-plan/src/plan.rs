@@ -105,8 +105,8 @@ pub struct Step {
 pub enum StepKind {
     /// The most requested bytes that were live at once.
     Requested,
-    /// Blocks are larger than requests.
-    Rounding,
+    /// Requests grow to sizes that the allocator hands out.
+    Alignment,
     /// Pools and streams do not share memory, and peak at different moments.
     Separation,
     /// Buffers cannot be moved, so free memory may be in pieces too small to use.
@@ -127,7 +127,7 @@ impl StepKind {
     pub fn gap_label(self) -> &'static str {
         match self {
             Self::Requested => "requested at once",
-            Self::Rounding => "rounding up",
+            Self::Alignment => "alignment",
             Self::Separation => "pools and streams",
             Self::Placement => "placement",
             Self::Caching => "caching and fragmentation",
@@ -142,7 +142,7 @@ impl StepKind {
     pub fn bar_label(self) -> &'static str {
         match self {
             Self::Requested => "requested at once",
-            Self::Rounding => "requests rounded up",
+            Self::Alignment => "aligned requests",
             Self::Separation => "each pool and stream by itself",
             Self::Placement => "best packing",
             Self::Caching => "allocator model",
@@ -173,8 +173,8 @@ pub struct ArenaPlan {
     pub buffers: u64,
     /// Peak of its live requested bytes.
     pub requested_bytes: u64,
-    /// Peak of its live bytes with rounding.
-    pub rounded_bytes: u64,
+    /// The same with each request aligned: a lower bound of any packing.
+    pub aligned_bytes: u64,
     /// The best packing so far.
     pub packed: Option<PackedBytes>,
     /// Bytes that inductor's pool planner would need for the same buffers; `None` if not known yet, or if there are too

@@ -55,14 +55,14 @@ impl Planner {
         let is_reserved_known = segments == SegmentsKnown::Real;
         let recording = device.recording;
         let separate = problems.iter().fold(0_u64, |sum, problem| {
-            sum.saturating_add(problem.rounded_bytes)
+            sum.saturating_add(problem.aligned_bytes)
         });
         let plans = problems.iter().map(|problem| ArenaPlan {
             key: problem.key,
             label: problem.key.label(recording),
             buffers: problem.allocations.len() as u64,
             requested_bytes: problem.requested_bytes,
-            rounded_bytes: problem.rounded_bytes,
+            aligned_bytes: problem.aligned_bytes,
             packed: None,
             pools_bytes: None,
             modelled_bytes: None,
@@ -88,7 +88,7 @@ impl Planner {
             is_packed: vec![false; problems.len()],
             bars: Bars {
                 requested: needs.requested_bytes,
-                rounded: needs.rounded_bytes,
+                aligned: needs.aligned_bytes,
                 separate,
                 reserved: is_reserved_known.then(|| device.history.most_reserved_bytes()),
                 ..Bars::default()

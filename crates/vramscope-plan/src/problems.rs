@@ -55,8 +55,8 @@ pub struct ArenaProblem {
     pub problem: Arc<Problem>,
     /// Peak of its live requested bytes.
     pub requested_bytes: u64,
-    /// Peak of its live block bytes: a lower bound of any packing.
-    pub rounded_bytes: u64,
+    /// The same with each request aligned: a lower bound of any packing.
+    pub aligned_bytes: u64,
     /// Peak of its segments' bytes.
     pub reserved_bytes: u64,
 }
@@ -70,8 +70,8 @@ pub(super) struct Needs {
     pub(super) requested_moment: u32,
     /// Buffers live at that moment.
     pub(super) live_at_peak: u64,
-    /// Peak of live block bytes.
-    pub(super) rounded_bytes: u64,
+    /// Peak of live aligned bytes.
+    pub(super) aligned_bytes: u64,
     /// Freed memory that waits for other streams.
     pub(super) waiting: Waiting,
     /// Bytes of segments that were wholly free when the recording began.
@@ -99,7 +99,7 @@ pub(super) fn problems_of(device: Device<'_>) -> (Vec<ArenaProblem>, Needs) {
     let blocks: Vec<u64> = table
         .bytes
         .iter()
-        .map(|&bytes| sizes.rounded(bytes))
+        .map(|&bytes| sizes.aligned(bytes))
         .collect();
     let (peaks, needs) = sweep(table, &blocks, &arena_of, rows.keys.len());
 
@@ -137,14 +137,14 @@ pub(super) fn problems_of(device: Device<'_>) -> (Vec<ArenaProblem>, Needs) {
                 allocations,
                 problem: Arc::new(problem),
                 requested_bytes: peak.requested.most(),
-                rounded_bytes: peak.rounded.most(),
+                aligned_bytes: peak.aligned.most(),
                 reserved_bytes: reserved.get(row).copied().unwrap_or(0),
             }
         })
         .collect();
     arenas.sort_by_key(|arena| {
         (
-            std::cmp::Reverse((arena.rounded_bytes, arena.reserved_bytes)),
+            std::cmp::Reverse((arena.aligned_bytes, arena.reserved_bytes)),
             arena.key,
         )
     });
@@ -205,7 +205,7 @@ impl Running {
 #[derive(Clone, Copy, Default)]
 struct Peaks {
     requested: Running,
-    rounded: Running,
+    aligned: Running,
 }
 
 /// One pass over births, free requests and deaths that finds the peaks of each pool and stream and of the device.
@@ -248,7 +248,7 @@ fn sweep(
     sweep.walk();
     let mut needs = sweep.needs;
     needs.requested_bytes = sweep.device.requested.most();
-    needs.rounded_bytes = sweep.device.rounded.most();
+    needs.aligned_bytes = sweep.device.aligned.most();
     needs.waiting.most_bytes = sweep.waiting.most();
     needs.waiting.peak_without_bytes = sweep.in_use.most();
     (sweep.by_arena, needs)
@@ -310,7 +310,7 @@ impl Sweep<'_> {
             &mut self.by_arena[self.arena_of[row] as usize],
         ] {
             peaks.requested.sub(self.table.bytes[row]);
-            peaks.rounded.sub(self.blocks[row]);
+            peaks.aligned.sub(self.blocks[row]);
         }
     }
 
@@ -322,8 +322,8 @@ impl Sweep<'_> {
         }
         let arena = &mut self.by_arena[self.arena_of[row] as usize];
         arena.requested.add(bytes);
-        arena.rounded.add(self.blocks[row]);
-        self.device.rounded.add(self.blocks[row]);
+        arena.aligned.add(self.blocks[row]);
+        self.device.aligned.add(self.blocks[row]);
         if self.device.requested.add(bytes) {
             self.needs.requested_moment = moment;
             self.needs.live_at_peak = self.live;

@@ -50,7 +50,7 @@ fn each_step_adds_what_it_says() {
         first,
         [
             (StepKind::Requested, 1600, 1600),
-            (StepKind::Rounding, 2048, 448),
+            (StepKind::Alignment, 2048, 448),
             (StepKind::Separation, 3072, 1024),
             (StepKind::Placement, 3072, 0),
         ]
@@ -83,7 +83,7 @@ fn each_step_adds_what_it_says() {
                 arena.label.as_str(),
                 arena.buffers,
                 arena.requested_bytes,
-                arena.rounded_bytes,
+                arena.aligned_bytes,
                 arena.reserved_bytes,
             )
         })
@@ -108,7 +108,7 @@ fn a_state_alone_says_what_it_can() {
         bars(&plan),
         [
             (StepKind::Requested, 700, 700),
-            (StepKind::Rounding, 1024, 324),
+            (StepKind::Alignment, 1024, 324),
             (StepKind::Separation, 1024, 0),
             (StepKind::Placement, 1024, 0),
             (StepKind::Kept, 2 << 20, (2 << 20) - 1024),

@@ -45,7 +45,7 @@ impl Words<'_> {
         let change = Bytes(change_bytes.unsigned_abs());
         match kind {
             StepKind::Requested => (self.requested(), self.on_requested()),
-            StepKind::Rounding => (self.rounding(), self.on_rounding(change_bytes)),
+            StepKind::Alignment => (self.alignment(), self.on_alignment(change_bytes)),
             StepKind::Separation => (self.separation(), self.on_separation(change_bytes)),
             StepKind::Placement => self.placement(change_bytes),
             StepKind::Caching => self.caching(change_bytes),
@@ -110,7 +110,7 @@ impl Words<'_> {
         )
     }
 
-    fn rounding(&self) -> String {
+    fn alignment(&self) -> String {
         let who = if self.is_driver() {
             "The driver"
         } else {
@@ -118,19 +118,19 @@ impl Words<'_> {
         };
         let config = AllocatorConfig::of(self.device.snapshot());
         if config.rounds_to_power2 == Some(true) && !self.is_driver() {
-            return "PyTorch rounds requests up to fractions of powers of two, as roundup_power2_divisions says, and at least to 512 B."
+            return "PyTorch aligns requests to fractions of powers of two, as roundup_power2_divisions says, and at least to 512 B."
                 .to_owned();
         }
-        format!("{who} rounds every request up to a multiple of 512 B.")
+        format!("{who} aligns every request to a multiple of 512 B.")
     }
 
-    fn on_rounding(&self, change_bytes: i64) -> String {
+    fn on_alignment(&self, change_bytes: i64) -> String {
         let is_much = change_bytes.unsigned_abs() > self.needs.requested_bytes / 50;
         let config = AllocatorConfig::of(self.device.snapshot());
         match (is_much, config.rounds_to_power2) {
             (false, _) => "",
             (true, Some(true)) if !self.is_driver() => {
-                "More divisions in roundup_power2_divisions, or none, round less; but then freed blocks are used again less often."
+                "More divisions in roundup_power2_divisions, or none, add less; but then freed blocks are used again less often."
             }
             (true, _) => {
                 let live = self.needs.live_at_peak;
@@ -149,7 +149,7 @@ impl Words<'_> {
             .plan
             .arenas
             .iter()
-            .filter(|arena| arena.rounded_bytes > 0)
+            .filter(|arena| arena.aligned_bytes > 0)
             .collect();
         if used.len() < 2 {
             return "All is in one pool on one stream: no pool or stream stands in the way of using freed memory again.".to_owned();
@@ -162,9 +162,9 @@ impl Words<'_> {
         format!(
             "{who} memory serves no other, and the {} {places} need most at different moments. The largest: {} for {}, {} for {}.",
             Count(used.len() as u64),
-            Bytes(used[0].rounded_bytes),
+            Bytes(used[0].aligned_bytes),
             used[0].label,
-            Bytes(used[1].rounded_bytes),
+            Bytes(used[1].aligned_bytes),
             used[1].label,
         )
     }
@@ -178,7 +178,7 @@ impl Words<'_> {
                 .to_owned();
         }
         let used = self.plan.arenas.iter();
-        let used = used.filter(|arena| arena.rounded_bytes > 0);
+        let used = used.filter(|arena| arena.aligned_bytes > 0);
         let streams: BTreeSet<_> = used.clone().map(|arena| arena.key.stream).collect();
         let pools: BTreeSet<_> = used.map(|arena| arena.key.pool).collect();
         let graphs = pools.iter().filter(|pool| pool.is_private()).count();

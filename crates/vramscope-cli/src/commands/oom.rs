@@ -323,7 +323,7 @@ fn asked(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
         "requested",
         requested,
         match failure.kind {
-            AllocatorKind::Torch => "as PyTorch rounds it",
+            AllocatorKind::Torch => "as PyTorch aligns it",
             AllocatorKind::Driver => "",
         },
     );

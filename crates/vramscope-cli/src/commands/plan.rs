@@ -24,7 +24,8 @@ use crate::subject::{Device, Subject};
 /// From ideal to real, step by step; each step says what it adds, what that consists of, and what can be done:
 ///
 ///   requested at once    the most bytes that the program asked for and held at one moment
-///   requests rounded up  the same, each rounded up as the allocator does
+///   aligned requests     the same, each as large as the allocator's sizes are: multiples of 512 B, or as
+///                        roundup_power2_divisions says
 ///   each by itself       pools and streams do not share memory, and peak at different moments
 ///   best packing         placed as well as can be with all lives known, without moving anything
 ///   allocator model      PyTorch's allocator, replayed with the file's own settings, from empty, and from what
@@ -212,7 +213,7 @@ fn step_notes(plan: &DevicePlan) -> impl Iterator<Item = String> {
 fn places_table(part: &mut Part, plan: &DevicePlan) {
     const COLUMNS: [Column; 10] = [
         sum("requested_bytes", "requested"),
-        sum("rounded_bytes", "rounded"),
+        sum("aligned_bytes", "aligned"),
         sum("packed_bytes", "best packing"),
         sum("bound_bytes", "at least"),
         column("found_by", "found by"),
@@ -226,7 +227,7 @@ fn places_table(part: &mut Part, plan: &DevicePlan) {
         let packed = arena.packed;
         vec![
             Cell::Bytes(arena.requested_bytes),
-            Cell::Bytes(arena.rounded_bytes),
+            Cell::Bytes(arena.aligned_bytes),
             Cell::or_none(packed, |packed| Cell::Bytes(packed.bytes)),
             Cell::or_none(packed, |packed| Cell::Bytes(packed.bound_bytes)),
             Cell::or_none(packed, |packed| Cell::Text(packed.verdict().to_owned())),
@@ -241,7 +242,7 @@ fn places_table(part: &mut Part, plan: &DevicePlan) {
     let bars = plan.arenas.iter().flat_map(|arena| {
         let bars = [
             (StepKind::Requested, Some(arena.requested_bytes)),
-            (StepKind::Rounding, Some(arena.rounded_bytes)),
+            (StepKind::Alignment, Some(arena.aligned_bytes)),
             (StepKind::Placement, arena.packed.map(|packed| packed.bytes)),
             (StepKind::Caching, arena.modelled_bytes),
             (StepKind::Kept, arena.reserved_bytes),

@@ -53,7 +53,7 @@ fn check(name: &str, recording: &Recording) {
                 continue;
             }
             assert_eq!(verify(&found.problem, &packed.packing), Ok(()), "{name}");
-            assert!(packed.packing.height >= found.rounded_bytes, "{name}");
+            assert!(packed.packing.height >= found.aligned_bytes, "{name}");
         }
         let json = serde_json::to_string(planner.plan()).unwrap();
         assert_eq!(
@@ -157,7 +157,7 @@ fn check_problems(name: &str, device: Device<'_>, planner: &Planner) {
     assert!(
         problems
             .windows(2)
-            .all(|pair| pair[0].rounded_bytes >= pair[1].rounded_bytes)
+            .all(|pair| pair[0].aligned_bytes >= pair[1].aligned_bytes)
     );
     let mut keys = BTreeMap::new();
     for problem in problems {
@@ -168,10 +168,10 @@ fn check_problems(name: &str, device: Device<'_>, planner: &Planner) {
         );
         assert_eq!(
             lower_bound(&problem.problem),
-            problem.rounded_bytes,
+            problem.aligned_bytes,
             "{name}"
         );
-        assert!(problem.requested_bytes <= problem.rounded_bytes, "{name}");
+        assert!(problem.requested_bytes <= problem.aligned_bytes, "{name}");
         if AllocatorKind::of(device.snapshot()) == AllocatorKind::Driver {
             assert_eq!(problem.key.stream, None);
         }
@@ -187,7 +187,7 @@ fn check_problems(name: &str, device: Device<'_>, planner: &Planner) {
             assert_eq!(problem.problem.upper[buffer], u64::from(end));
             assert_eq!(
                 problem.problem.size[buffer],
-                device.block_sizes().rounded(table.bytes[row])
+                device.block_sizes().aligned(table.bytes[row])
             );
         }
         if problem.allocations.len() <= 200 {

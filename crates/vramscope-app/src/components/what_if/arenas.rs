@@ -41,7 +41,7 @@ pub(super) fn ArenasPanel(props: &ArenasPanelProps) -> Html {
                     <th scope="col">{ "pool and stream" }</th>
                     <th scope="col">{ "buffers" }</th>
                     <th scope="col" title="The most requested bytes that were live at once">{ "requested" }</th>
-                    <th scope="col" title="The same, each request rounded up; no packing needs less">{ "rounded up" }</th>
+                    <th scope="col" title="The same, each request aligned to a multiple of 512 B, or as roundup_power2_divisions says; no packing needs less">{ "aligned" }</th>
                     <th scope="col">{ "best packing" }</th>
                     <th scope="col" title="How far the packing may be from the lowest">{ "at most above the lowest" }</th>
                     <th scope="col" title="What torch.compile's memory planner would need for the same buffers">{ "inductor's pools" }</th>
@@ -71,7 +71,7 @@ fn row(arena: &ArenaPlan, is_modelled: bool) -> Html {
             <th scope="row">{ &arena.label }</th>
             <td>{ display::count(arena.buffers) }</td>
             { cell(Some(arena.requested_bytes), "") }
-            { cell(Some(arena.rounded_bytes), "") }
+            { cell(Some(arena.aligned_bytes), "") }
             { cell(arena.packed.map(|packed| packed.bytes), "…") }
             { cell(above.filter(|&above| above > 0), "nothing") }
             { cell(arena.pools_bytes, "not worked out") }

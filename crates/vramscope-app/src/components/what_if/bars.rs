@@ -112,7 +112,7 @@ fn row(
 fn kind_class(kind: StepKind) -> &'static str {
     match kind {
         StepKind::Requested => "requested",
-        StepKind::Rounding => "rounding",
+        StepKind::Alignment => "alignment",
         StepKind::Separation => "separation",
         StepKind::Placement => "placement",
         StepKind::Caching | StepKind::Kept => "caching",

@@ -152,9 +152,9 @@ impl BlockSizes {
         }
     }
 
-    /// The block size for a request, in bytes, if the remainder of the free block is split off.
+    /// The aligned size of a request, in bytes: that of its block if the remainder of the free block is split off.
     #[must_use]
-    pub fn rounded(&self, requested_bytes: u64) -> u64 {
+    pub fn aligned(&self, requested_bytes: u64) -> u64 {
         self.rounding.round(requested_bytes)
     }
 

@@ -32,9 +32,8 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         ),
         figures: Vec::new(),
         may_mean: match (rounds, limits) {
-            _ if is_driver => "The driver rounds up to 512 bytes, and rows of pitched memory to its alignment. With many small \
-                              allocations that adds up.",
-            (true, _) => "roundup_power2_divisions is set: requests are rounded up further than to 512 bytes.",
+            _ if is_driver => "The driver aligns to 512 bytes, and rows of pitched memory further. With many small allocations that adds up.",
+            (true, _) => "roundup_power2_divisions is set: requests are aligned to more than 512 bytes.",
             (_, true) => "max_split_size is set: larger blocks are given whole.",
             _ => "A free block that is up to 1 MiB larger than a large request is given whole. With many requests of a \
                   few MiB that adds up.",
