@@ -124,6 +124,8 @@ pub(crate) enum GroupWord {
     File,
     /// Its Python module or C++ namespace
     Module,
+    /// The first part of that: the package
+    Package,
     /// The operator or autograd node that made it
     Operator,
     /// The profiler's category: parameter, gradient, activation, ...
@@ -145,6 +147,7 @@ impl GroupWord {
             Self::Function => GroupBy::Function,
             Self::File => GroupBy::File,
             Self::Module => GroupBy::Module,
+            Self::Package => GroupBy::Package,
             Self::Operator => GroupBy::Operator,
             Self::Category => GroupBy::Category,
             Self::Role => GroupBy::Role,

@@ -62,6 +62,8 @@ pub enum ColourMode {
     File,
     /// The Python module or C++ namespace of that code.
     Module,
+    /// The package of that code.
+    Package,
     /// The innermost annotated range around its allocation.
     Annotation,
     /// The operator that made it.
@@ -114,6 +116,7 @@ impl ColourMode {
             Self::Function => "function",
             Self::File => "file",
             Self::Module => "module",
+            Self::Package => "package",
             Self::Annotation => "annotation",
             Self::Operator => "operator",
             Self::Size => "size",
@@ -132,7 +135,9 @@ impl ColourMode {
     pub fn word_of_segments(self) -> &'static str {
         match self {
             Self::Category | Self::Role => "size of requests",
-            Self::Function | Self::File | Self::Module | Self::Annotation => "call site",
+            Self::Function | Self::File | Self::Module | Self::Package | Self::Annotation => {
+                "call site"
+            }
             _ => self.word(),
         }
     }

@@ -112,6 +112,7 @@ impl Groups {
             ColourMode::Function => Self::by_name(theme, device, GroupBy::Function),
             ColourMode::File => Self::by_name(theme, device, GroupBy::File),
             ColourMode::Module => Self::by_name(theme, device, GroupBy::Module),
+            ColourMode::Package => Self::by_name(theme, device, GroupBy::Package),
             ColourMode::Annotation => Self::by_name(theme, device, GroupBy::Annotation),
             ColourMode::Size => Self::by_size(theme, &history.allocations.bytes),
             ColourMode::Age => Self::by_birth(theme, history, &history.allocations.born),

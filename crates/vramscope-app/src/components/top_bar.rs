@@ -18,13 +18,14 @@ use crate::protocol::{Axis, ColourBy};
 use crate::state::{Action, DeviceView, OpenFile, State, Tab, ThemeChoice, sentences};
 
 /// The options of "Colour by", in the order of the list.
-const COLOURS: [ColourBy; 12] = [
+const COLOURS: [ColourBy; 13] = [
     ColourBy::CallSite,
     ColourBy::Role,
     ColourBy::Operator,
     ColourBy::Function,
     ColourBy::File,
     ColourBy::Module,
+    ColourBy::Package,
     ColourBy::Annotation,
     ColourBy::Size,
     ColourBy::Stream,

@@ -28,6 +28,7 @@ impl Groups {
             | ColourMode::Function
             | ColourMode::File
             | ColourMode::Module
+            | ColourMode::Package
             | ColourMode::Annotation => {
                 let site = |piece| sites.of_stack(segments.stack(snapshot, history, piece));
                 let sites_of: Vec<CallSiteId> = pieces.map(site).collect();

@@ -79,6 +79,8 @@ pub(super) enum Colour {
     File,
     /// The call site's Python module or C++ namespace
     Module,
+    /// The first part of that: the package
+    Package,
     /// The innermost annotated range around its allocation
     Annotation,
     /// The operator or autograd node that made it
@@ -104,6 +106,7 @@ impl Colour {
             Self::Function => ColourMode::Function,
             Self::File => ColourMode::File,
             Self::Module => ColourMode::Module,
+            Self::Package => ColourMode::Package,
             Self::Annotation => ColourMode::Annotation,
             Self::Operator => ColourMode::Operator,
             Self::Size => ColourMode::Size,

@@ -40,6 +40,8 @@ pub enum GroupBy {
     File,
     /// The call site's Python module or C++ namespace.
     Module,
+    /// The call site's package: the first part of its module.
+    Package,
     /// The operator, see [`operators`](crate::analysis::code::operators).
     Operator,
     /// The profiler's category.
@@ -62,6 +64,7 @@ impl GroupBy {
             Self::Function => Some(FrameGrouping::Function),
             Self::File => Some(FrameGrouping::File),
             Self::Module => Some(FrameGrouping::Module),
+            Self::Package => Some(FrameGrouping::Package),
             Self::Operator
             | Self::Category
             | Self::Role

@@ -5,11 +5,12 @@ use crate::analysis::recording::Recording;
 use crate::decode;
 
 const FILE: &[u8] = include_bytes!("../../../../../../tests/fixtures/torch-2.15.0/training.pickle");
-const BY: [GroupBy; 9] = [
+const BY: [GroupBy; 10] = [
     GroupBy::CallSite,
     GroupBy::Function,
     GroupBy::File,
     GroupBy::Module,
+    GroupBy::Package,
     GroupBy::Category,
     GroupBy::Role,
     GroupBy::Pool,
