@@ -3,11 +3,14 @@
 
 use super::words::{at_moment, at_peak, counted, has_trace, percent};
 use super::{
-    EXPANDABLE, Evidence, EvidenceOf, Finding, FindingKind, Material, Severity, is_notable,
+    EXPANDABLE, Evidence, EvidenceOf, Finding, FindingKind, FindingRow, FindingTable, Material,
+    ROWS, Severity, is_notable,
 };
+use crate::analysis::groups::grouping::{GroupBy, GroupColumn};
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::memory::gap::Gap;
 use crate::analysis::memory::settings::AllocatorConfig;
+use crate::analysis::report::fragmentation::pinned;
 use crate::units::Bytes;
 
 /// Minimum share of reserved memory.
@@ -15,19 +18,34 @@ const SHARE_PERCENT: u64 = 10;
 
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let history = material.device.history;
-    // The largest free block can serve the largest request, so only the others count.
-    let notable = |gap: &Gap| is_notable(gap.scattered_bytes(), SHARE_PERCENT, gap.reserved_bytes);
-    // Fragmentation matters most at the peak. At the end it may be temporary, so it is only a note.
+    let most_reserved = material.at_reserved_peak.reserved_bytes;
+    // Fragmentation matters at a peak. At the end it may be temporary, so it is only a note, and only if it is much beside
+    // what was once reserved.
     let found = [
-        (material.at_peak, at_peak(history), Severity::Warning),
+        (
+            material.at_peak,
+            material.at_peak.reserved_bytes,
+            at_peak(history),
+            Severity::Warning,
+        ),
         (
             material.at_reserved_peak,
+            most_reserved,
             ", when most was reserved",
             Severity::Warning,
         ),
-        (material.at_end, ", at the end", Severity::Note),
+        (
+            material.at_end,
+            most_reserved,
+            ", at the end",
+            Severity::Note,
+        ),
     ];
-    let &(gap, when, severity) = found.iter().find(|&&(gap, ..)| notable(gap))?;
+    // The largest free block can serve the largest request, so only the others count.
+    let notable = |gap: &Gap, whole| is_notable(gap.scattered_bytes(), SHARE_PERCENT, whole);
+    let &(gap, _, when, severity) = found
+        .iter()
+        .find(|&&(gap, whole, ..)| notable(gap, whole))?;
     Some(Finding {
         kind: FindingKind::Fragmentation,
         severity: if has_trace(history) {
@@ -53,12 +71,34 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         figures: Vec::new(),
         may_mean: may_mean(material.config.allocator).to_owned(),
         to_try: to_try(material.config),
-        tables: Vec::new(),
+        tables: vec![holders(material, gap.moment)],
         evidence: vec![
             Evidence::state(gap.moment),
             Evidence::moment("how it came to be", EvidenceOf::Addresses, gap.moment),
         ],
     })
+}
+
+/// The call sites whose allocations keep segments of which at least half is free.
+fn holders(material: Material<'_>, moment: u32) -> FindingTable {
+    let sites = GroupColumn::of(material.device, GroupBy::CallSite, 1);
+    let (_, holders) = pinned(&material.device.state_at(moment), &sites, true);
+    let rows = holders.iter().take(ROWS).map(|holder| FindingRow {
+        label: sites.labels[holder.group as usize].clone(),
+        site: None,
+        bytes: holder.stuck_bytes,
+        count: holder.segments,
+        remark: format!(
+            "free beside {} in {}",
+            Bytes(holder.held_bytes),
+            counted(holder.allocations, "allocation")
+        ),
+    });
+    FindingTable {
+        title: "Whose allocations keep segments that are mostly free".to_owned(),
+        counted: "segments".to_owned(),
+        rows: rows.collect(),
+    }
 }
 
 fn may_mean(allocator: AllocatorKind) -> &'static str {

@@ -2,8 +2,8 @@
 
 use super::words::by_operator_at;
 use super::{
-    Evidence, EvidenceOf, FailedRequest, Finding, FindingKind, Material, ROWS, Severity, helpful,
-    origin, program_changes, site_table,
+    Evidence, EvidenceOf, FailedRequest, Finding, FindingKind, Material, ROWS, Severity, Verdict,
+    helpful, origin, program_changes, site_table,
 };
 use crate::analysis::groups::live_at::{live_at, top_call_sites};
 use crate::units::{Bytes, Count};
@@ -43,8 +43,13 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             &changes,
         )
     });
-    let mut to_try: Vec<String> = changes.iter().map(program_changes::sentence).collect();
-    to_try.extend(failure.to_try(material.config));
+    let less = changes.iter().map(program_changes::sentence);
+    let own = failure.to_try(material.config);
+    // A request that only came too early needs no smaller program.
+    let to_try = match failure.verdict() {
+        Verdict::Waited | Verdict::PoolNotEmptied => own.into_iter().chain(less).collect(),
+        _ => less.chain(own).collect::<Vec<String>>(),
+    };
     let seen = failure.seen(
         recording,
         failures.len() as u64,

@@ -311,6 +311,27 @@ fn an_oom_by_fragmentation() {
 }
 
 #[test]
+fn fragmentation_names_whose_allocations_keep_segments() {
+    let mut story = String::new();
+    for i in 0..8 {
+        story += &format!("alloc a{i} 15MiB a.py:1:f\nalloc k{i} 2MiB keep.py:7:cache\n");
+    }
+    for i in 0..8 {
+        story += &format!("free a{i}\n");
+    }
+    let once_more = "alloc big 1000MiB a.py:8:g\nfree big\nempty_cache";
+    let at_end = of_story(&format!("{story}{once_more}"));
+    assert!(
+        !kinds(&at_end).contains(&FindingKind::Fragmentation),
+        "little beside what was reserved"
+    );
+    let found = of_story(&(story + "alloc big 300MiB a.py:9:g"));
+    let fragmentation = get(&found, FindingKind::Fragmentation);
+    let rows = &fragmentation.tables[0].rows;
+    assert_eq!(rows[0].label, "keep.py:7 cache", "{rows:#?}");
+}
+
+#[test]
 fn an_oom_beside_a_block_of_another_stream() {
     let found = of_story(
         "alloc a 300MiB stream=7 a.py:1:f\nfree a\nalloc b 100MiB a.py:2:f\noom 200MiB free=10MiB a.py:9:f",
