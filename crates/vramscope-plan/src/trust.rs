@@ -94,8 +94,8 @@ pub(super) fn refusal(error: ModelError, check: &Check, forged: u64) -> Option<S
 pub(super) fn from_empty(error: ModelError) -> String {
     let off = off(error.from_empty_error_bytes, error.from_empty_share());
     match error.from_empty_error_bytes {
-        0 => "Beginning empty, as here, and with the recorded settings, the model's peak is exactly the real one.".to_owned(),
-        _ => format!("Beginning empty, as here, and with the recorded settings, the model's peak is {off} the real one: other settings may be off by as much."),
+        0 => "Beginning empty, as here, and with the recorded settings, the model's peak is exactly the measured one.".to_owned(),
+        _ => format!("Beginning empty, as here, and with the recorded settings, the model's peak is {off} the measured one: other settings may be off by as much."),
     }
 }
 
@@ -104,9 +104,9 @@ pub(super) fn from_start(error: ModelError, check: &Check) -> String {
     let off = off(error.error_bytes, error.share());
     let is_trivial = check.segment_events.recorded == 0 && check.extra_segment_events == 0;
     match error.error_bytes {
-        0 if is_trivial => "Beginning as recorded, it is exactly the real one, which proves little: nothing was obtained from CUDA meanwhile.".to_owned(),
-        0 => "Beginning as recorded, it is exactly the real one.".to_owned(),
-        _ => format!("Beginning as recorded, it is {off} the real one."),
+        0 if is_trivial => "Beginning with the recorded segments, it is exactly the measured one. That proves little, as nothing was obtained from CUDA meanwhile.".to_owned(),
+        0 => "Beginning with the recorded segments, it is exactly the measured one.".to_owned(),
+        _ => format!("Beginning with the recorded segments, it is {off} the measured one."),
     }
 }
 
