@@ -17,7 +17,7 @@ use crate::engine::{Asker, Session};
 use crate::protocol::{
     self, Bounds, DrawRequest, DrawnFrame, Hit, HitOf, OutlineColumns, OutlineOf, Thing, Viewport,
 };
-use vramscope_view::chart::{draw_axes, draw_x_axis};
+use vramscope_view::chart::{draw_axes, draw_x_axis, draw_y_axis};
 use vramscope_view::scene::{Scene, Style};
 
 /// The User Timing mark set after every finished frame.
@@ -402,9 +402,12 @@ impl Inner {
 /// Ticks, labels and grid of a picture.
 fn draw_ticks(scene: &mut Scene, area: &PlotArea, wanted: &DrawRequest, style: &Style<'_>) {
     let (place, viewport, unit) = (area.picture(), &wanted.viewport, wanted.look.axis);
+    let has_x_axis = !wanted.look.is_state;
     match wanted.look.picture {
         // The page labels the map's lanes.
+        protocol::Picture::Map if !has_x_axis => {}
         protocol::Picture::Map => draw_x_axis(scene, &place, viewport, unit, style),
+        _ if !has_x_axis => draw_y_axis(scene, &place, viewport, style),
         protocol::Picture::Timeline | protocol::Picture::Segments | protocol::Picture::Packing => {
             draw_axes(scene, &place, viewport, unit, style);
         }

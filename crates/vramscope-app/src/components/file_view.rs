@@ -83,6 +83,7 @@ fn look(state: &State, file: &OpenFile, theme: ThemeName) -> Look {
             .filter(|_| state.is_split()),
         packing: 0,
         axis: file.axis,
+        is_state: file.facts().is_some_and(|facts| !facts.has_trace),
         colour_by: state.colours(),
         theme,
         stacking: state.choices.lanes.stacking(state.view.picture()),

@@ -26,6 +26,8 @@ pub struct Look {
     /// The number of the packing, so that pictures of older packings can be told apart. 0 for all other pictures.
     pub packing: u32,
     pub axis: Axis,
+    /// Whether the recording is a state alone: then nothing is told of when.
+    pub is_state: bool,
     pub colour_by: ColourBy,
     pub theme: ThemeName,
     /// The order of the timeline's bands. The default in all other pictures.

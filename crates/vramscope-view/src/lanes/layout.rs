@@ -131,6 +131,9 @@ pub fn drawn_px(item: &Item, view: &Viewport, pixel_ratio: f64) -> (f64, f64) {
     (from, (to - gap).max(from + least - gap))
 }
 
+/// Fewer letters of a label, the ellipsis included, tell nothing.
+const LEAST_LETTERS: usize = 5;
+
 /// A label shortened to a width: in full, cut with an ellipsis, or `None` if there is too little
 /// room.
 #[must_use]
@@ -142,7 +145,7 @@ pub fn elided(label: &str, width_css: f64) -> Option<String> {
     if length <= letters {
         return (length > 0).then(|| label.to_owned());
     }
-    if letters < 3 {
+    if letters < LEAST_LETTERS {
         return None;
     }
     // Cut at the front where the label ends in a number, such as a step's: that says more than the
@@ -240,6 +243,7 @@ mod tests {
         );
         assert_eq!(elided("train_step 12", 38.0).as_deref(), Some("…p 12"));
         assert_eq!(elided("forward", 20.0), None);
+        assert_eq!(elided("AdamW.step", 32.0), None, "two letters tell nothing");
         assert_eq!(elided("", 80.0), None);
         assert_eq!(elided("a", f64::NAN), None);
     }

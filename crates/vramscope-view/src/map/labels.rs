@@ -127,6 +127,9 @@ impl MapLabels {
             }
             fits
         });
+        if labels.lanes.is_empty() && lanes.len() < MOST_LANES {
+            labels.lanes = sums(lanes, viewport);
+        }
         if groups.len() > 1 {
             labels.groups = groups
                 .iter()
@@ -135,6 +138,26 @@ impl MapLabels {
         }
         labels
     }
+}
+
+/// The bytes of all segments below a place, where each is too thin for a label of its own.
+fn sums(lanes: &[LaneMark], view: &Viewport) -> Vec<MapLabel> {
+    let mut labels: Vec<MapLabel> = Vec::new();
+    let (mut below_bytes, mut last_px) = (0_u64, f64::INFINITY);
+    for lane in lanes {
+        let y_px = view.y_px(lane.y);
+        if (0.0..=f64::from(view.height_px)).contains(&y_px) && last_px - y_px >= ADDRESS_STEP_PX {
+            last_px = y_px;
+            let text = display::bytes(below_bytes);
+            labels.push(MapLabel {
+                y_px,
+                title: format!("{text} of segments below"),
+                text,
+            });
+        }
+        below_bytes = below_bytes.saturating_add(lane.bytes);
+    }
+    labels
 }
 
 fn lane_labels(lane: &LaneMark, view: &Viewport, labels: &mut Vec<MapLabel>) {
@@ -255,6 +278,22 @@ mod tests {
         ];
         let labels = MapLabels::of(&lanes, &[], &view(0.0, 200e6));
         assert_eq!(texts(&labels.lanes), [(179, "40.0 MiB"), (108, "60.0 MiB")]);
+    }
+
+    #[test]
+    fn where_all_lanes_are_thin_their_sums_are_the_axis() {
+        let lanes: Vec<LaneMark> = (0..100)
+            .map(|row| lane(f64::from(row) * 2e6, 1 << 20))
+            .collect();
+        let labels = MapLabels::of(&lanes, &[], &view(0.0, 200e6));
+        let texts = texts(&labels.lanes);
+        assert_eq!(texts[..2], [(200, "0 B"), (156, "22.0 MiB")]);
+        assert_eq!(labels.lanes[1].title, "22.0 MiB of segments below");
+        let upper = MapLabels::of(&lanes, &[], &view(100e6, 200e6));
+        assert_eq!(
+            upper.lanes[0].text, "50.0 MiB",
+            "what is out of sight counts"
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use vramscope_core::analysis::time::markers::MarkerKind;
 use super::{Content, Pixels};
 use crate::axes::XUnit;
 use crate::bitset::BitSet;
-use crate::chart::{draw_axes, draw_x_axis};
+use crate::chart::{draw_axes, draw_x_axis, draw_y_axis};
 use crate::colour::ColourColumn;
 use crate::decorations::{Decorations, Sources};
 use crate::header::Header;
@@ -190,10 +190,15 @@ impl Content for OverTime<'_> {
             decorations,
             ..
         } = layout;
+        // A state alone has no order of events.
+        let has_x_axis = self.bands.total_bytes.len() > 2;
         match self.stack {
+            Stack::Bands(_) if !has_x_axis => draw_y_axis(scene, area, viewport, style),
             Stack::Bands(_) => draw_axes(scene, area, viewport, self.unit(), style),
             Stack::Map { lanes, groups, .. } => {
-                draw_x_axis(scene, area, viewport, self.unit(), style);
+                if has_x_axis {
+                    draw_x_axis(scene, area, viewport, self.unit(), style);
+                }
                 let labels = labels(lanes, groups, layout, style);
                 draw_lane_labels(scene, area, &labels.lanes, style);
             }
