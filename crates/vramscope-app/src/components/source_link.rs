@@ -70,7 +70,7 @@ pub(super) struct SourceLinkProps {
     pub(super) children: Html,
 }
 
-/// A position in a source file: a link if the user has set a pattern, else plain text.
+/// A position in a source file: a link if the user has set a pattern, else it offers to set one.
 #[component]
 pub(super) fn SourceLink(props: &SourceLinkProps) -> Html {
     let editor = use_context::<Editor>();
@@ -85,7 +85,14 @@ pub(super) fn SourceLink(props: &SourceLinkProps) -> Html {
             let target = is_web.then_some("_blank");
             html! { <a {class} {href} {target} rel="noopener noreferrer" title={format!("Open {place}")}>{ props.children.clone() }</a> }
         }
-        None => html! { <span {class} title={place}>{ props.children.clone() }</span> },
+        // C++ frames without debug information name no line.
+        None if props.line == 0 => {
+            html! { <span {class} title={place}>{ props.children.clone() }</span> }
+        }
+        None => html! {
+            <button type="button" class={classes!("bare", class)} popovertarget={SETTING_ID}
+                title={format!("{place}\nClick to choose the editor or repository that opens it")}>{ props.children.clone() }</button>
+        },
     }
 }
 

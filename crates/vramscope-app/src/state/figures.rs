@@ -93,7 +93,7 @@ fn bytes(name: &'static str, before: u64, after: u64) -> FigureRow {
         name,
         before: display::bytes(before),
         after: display::bytes(after),
-        change: display::bytes_change(before, after),
+        change: with_share(display::bytes_change(before, after), before, after),
         direction: after.cmp(&before),
         exact: format!(
             "{} \u{2192} {} bytes",
@@ -108,9 +108,19 @@ fn count(name: &'static str, before: u64, after: u64) -> FigureRow {
         name,
         before: display::count(before),
         after: display::count(after),
-        change: display::count_change(before, after),
+        change: with_share(display::count_change(before, after), before, after),
         direction: after.cmp(&before),
         exact: String::new(),
+    }
+}
+
+/// A change with its share of what was there before: `+2.00 GiB (25.0 %)`; above twice as much, how often.
+fn with_share(change: String, before: u64, after: u64) -> String {
+    match after.abs_diff(before) {
+        0 => change,
+        _ if before == 0 => change,
+        by if by <= before => format!("{change} ({})", display::percent(by, before)),
+        _ => format!("{change} (×{:.1})", after as f64 / before as f64),
     }
 }
 
@@ -131,9 +141,10 @@ mod tests {
     #[test]
     fn figures_say_what_differs_and_which_way() {
         let row = bytes("x", 3 << 20, 1 << 20);
-        assert_eq!(row.change, "\u{2212}2.00 MiB");
+        assert_eq!(row.change, "\u{2212}2.00 MiB (66.7 %)");
         assert_eq!(direction_class(row.direction), "shrank");
         assert_eq!(row.exact, "3,145,728 \u{2192} 1,048,576 bytes");
-        assert_eq!(count("y", 1, 1_001).change, "+1,000");
+        assert_eq!(count("y", 4, 1_004).change, "+1,000 (×251.0)");
+        assert_eq!(count("y", 0, 7).change, "+7");
     }
 }

@@ -67,14 +67,18 @@ pub struct OpenFile {
     dismissed: Vec<(usize, usize)>,
 }
 
-/// The view in which a snapshot opens, if one has just been read. A timeline of a single moment would show nothing.
+/// The view in which a snapshot opens, if one has just been read. A timeline of a single moment would show nothing, and of
+/// a file without memory there are only facts.
 pub(super) fn first_view(reply: &Reply) -> Option<ViewKind> {
     let Reply::Opened(opened) = reply else {
         return None;
     };
     let has_trace = opened.devices.iter().any(|facts| facts.has_trace);
+    let has_memory = |facts: &DeviceFacts| facts.allocations > 0 || facts.peak_reserved_bytes > 0;
     Some(if has_trace {
         ViewKind::Timeline
+    } else if !opened.devices.iter().any(has_memory) {
+        ViewKind::Facts
     } else {
         ViewKind::Overview
     })

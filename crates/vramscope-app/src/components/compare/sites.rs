@@ -168,7 +168,7 @@ fn head(props: &SitesPanelProps, has_turnover: bool) -> Html {
             { column(SiteColumn::Before, "A", "bytes on the first side") }
             { column(SiteColumn::After, "B", "bytes on the second side") }
             { column(SiteColumn::Growth, "B − A", "what grew most first; once more: what shrank most") }
-            { column(SiteColumn::Difference, "size", "the largest difference first, whichever way") }
+            { column(SiteColumn::Difference, "change", "the largest difference first, whichever way") }
             { column(SiteColumn::CountGrowth, "number", "the difference in allocations") }
             if has_turnover {
                 <span class="number" role="columnheader" title="live at A and gone at B">{ "freed" }</span>

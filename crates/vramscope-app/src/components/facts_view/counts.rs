@@ -13,8 +13,6 @@ pub(super) fn counts_section(details: &FileDetails) -> Html {
     let summary = &details.summary;
     let (tables, producer) = (&summary.tables, &summary.producer);
     let rows = [
-        ("Events", tables.events),
-        ("Distinct stacks", tables.stacks),
         ("Distinct frames", tables.frames),
         ("Distinct texts", tables.strings),
         ("Streams", tables.streams),
@@ -24,13 +22,10 @@ pub(super) fn counts_section(details: &FileDetails) -> Html {
         <section class="counts">
             <h3>{ "In numbers" }</h3>
             <dl class="rows">
-                <dt>{ "Written by" }</dt>
-                <dd>
-                    { &producer.name }
-                    if !producer.evidence.is_empty() {
-                        <span class="muted">{ " (files carry no version; recognised by " }{ producer.evidence.replace('`', "") }{ ")" }</span>
-                    }
-                </dd>
+                if !producer.evidence.is_empty() {
+                    <dt>{ "Version told by" }</dt>
+                    <dd>{ producer.evidence.replace('`', "") }<span class="muted">{ ", as files carry none" }</span></dd>
+                }
                 { for rows.iter().map(|(name, count)| html! { <><dt>{ *name }</dt><dd>{ display::count(*count) }</dd></> }) }
             </dl>
             { for summary.devices.iter().map(device) }

@@ -141,3 +141,21 @@ fn a_comparison_begins_with_the_file_that_stands_out() {
     assert_eq!(sides(2, &tabs[..2]), [1, 2]);
     assert_eq!(sides(2, &tabs[..3]), [1, 2], "all alike");
 }
+
+#[test]
+fn a_file_opens_where_there_is_something_to_see() {
+    let view_of = |change: fn(&mut DeviceFacts)| {
+        let mut page = Page(Rc::new(State::default()));
+        page.open(1, "a");
+        let mut opened = opened();
+        opened.devices.iter_mut().for_each(change);
+        page.reply(1, Reply::Opened(Box::new(opened)));
+        page.0.view
+    };
+    assert_eq!(view_of(|_| {}), ViewKind::Timeline);
+    assert_eq!(view_of(|of| of.has_trace = false), ViewKind::Overview);
+    let empty = |of: &mut DeviceFacts| {
+        (of.has_trace, of.allocations, of.peak_reserved_bytes) = (false, 0, 0);
+    };
+    assert_eq!(view_of(empty), ViewKind::Facts);
+}
