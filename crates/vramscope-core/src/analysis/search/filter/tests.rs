@@ -965,8 +965,7 @@ mod table {
                 }
                 '"' => quoted = !quoted,
                 ',' if !quoted => line.push(std::mem::take(&mut field)),
-                '\r' if !quoted => {
-                    assert_eq!(characters.next(), Some('\n'));
+                '\n' if !quoted => {
                     line.push(std::mem::take(&mut field));
                     lines.push(std::mem::take(&mut line));
                 }
