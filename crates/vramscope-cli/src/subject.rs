@@ -10,6 +10,7 @@ use vramscope_core::analysis::code::call_sites::label;
 use vramscope_core::analysis::code::frames::Location;
 use vramscope_core::analysis::groups::grouping::GroupColumn;
 use vramscope_core::analysis::recording::{self, Recording};
+use vramscope_core::analysis::search::filter::Filter;
 use vramscope_core::analysis::search::moment_name;
 use vramscope_core::analysis::time::lanes::LaneRange;
 use vramscope_core::analysis::time::selection::Moments;
@@ -73,6 +74,16 @@ impl Subject {
             name,
             recording,
             device,
+        })
+    }
+
+    /// The main device alone, narrowed to the memory pools that a filter names; `None` if it names none.
+    pub(crate) fn within_pools(&self, filter: &Filter) -> Option<Self> {
+        let pool = filter.pool()?;
+        Some(Self {
+            name: self.name.clone(),
+            recording: self.recording.within_pools(|id| pool.matches(id)),
+            device: self.main_device().map(|device| device.index()),
         })
     }
 

@@ -18,7 +18,7 @@ pub struct LineFacts {
     pub tracks: [bool; 2],
     /// The device's memory; `None` if the file does not tell.
     pub capacity: Option<Capacity>,
-    /// Whether there are private pools.
+    /// Whether there are private pools beside others.
     pub has_pools: bool,
     /// Annotations before or after the recorded events.
     pub outside: u64,
@@ -65,8 +65,9 @@ impl LineFacts {
             lanes: facts.collect(),
             tracks: [has(0), has(1)],
             capacity: device.capacity(),
-            has_pools: segments.any(|(_, segment)| is_private(segment.pool))
-                || contexts.any(|context| is_private(context.pool)),
+            has_pools: !device.recording.is_within_pools()
+                && (segments.any(|(_, segment)| is_private(segment.pool))
+                    || contexts.any(|context| is_private(context.pool))),
             outside: lanes.outside,
             without_time: lanes.without_time,
         }

@@ -77,7 +77,7 @@ pub struct DevicesWithin {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct DevicesOfPools {
     pub pools: String,
-    /// In the order of [`Opened::devices`]. What is said of the whole device is left out: notes, usual colours, capacity.
+    /// In the order of [`Opened::devices`]. Their notes and usual colours are not those of the whole devices.
     pub devices: Vec<DeviceFacts>,
 }
 

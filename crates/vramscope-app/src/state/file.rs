@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::address::{DevicePlace, Pinned};
-use vramscope_view::line_facts::LineFacts;
 use vramscope_view::restacked::Stacking;
 
 use super::graph::OpenGraphs;
@@ -183,10 +182,6 @@ impl OpenFile {
             notes: whole.notes.clone(),
             colour_by: whole.colour_by,
             segments_colour_by: whole.segments_colour_by,
-            lines: LineFacts {
-                capacity: whole.lines.capacity,
-                ..facts.lines
-            },
             ..facts
         });
         let devices = devices.collect();

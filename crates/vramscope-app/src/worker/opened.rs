@@ -49,14 +49,7 @@ pub(super) fn opened(document: &Document, name: &str, file_bytes: u64, read_ms: 
 
 /// The facts of the devices of a file that is narrowed to memory pools.
 pub(super) fn devices_of_pools(document: &Document, asked: &DevicesWithin) -> DevicesOfPools {
-    let facts = |device: Device<'_>| DeviceFacts {
-        lines: LineFacts {
-            // The line of reserved memory is theirs.
-            has_pools: false,
-            ..LineFacts::of(*device)
-        },
-        ..device_facts(device, Vec::new())
-    };
+    let facts = |device| device_facts(device, Vec::new());
     DevicesOfPools {
         pools: asked.pools.clone(),
         devices: document.devices().map(facts).collect(),

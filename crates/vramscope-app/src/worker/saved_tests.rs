@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::rc::Rc;
 
+use vramscope_core::analysis::search::filter::Filter;
 use vramscope_core::analysis::time::selection::Selection;
 use vramscope_core::ids::AllocationId;
 use vramscope_view::plot::views::Sheet;
@@ -18,7 +19,7 @@ use crate::protocol::views::compare::{
     self, CurveAxis, Naming, ProfileOptions, SideData, SideSpec,
 };
 use crate::protocol::views::what_if;
-use crate::protocol::{Axis, ColourBy, Extra, Question, Reply, ThemeName};
+use crate::protocol::{Answer, Axis, ColourBy, DevicesWithin, Extra, Question, Reply, ThemeName};
 use crate::state::choices::{
     CompareChoices, ComparePanel, FlameChoices, FlameForm, LanesChoices, SettingChanges,
 };
@@ -64,6 +65,17 @@ impl Page {
         let (document, caches) = (&self.document, &mut self.caches);
         let answered = views::answer(question, document, &mut self.painter, caches)?;
         Some(answered.1)
+    }
+
+    /// Chooses memory pools, as a search.
+    fn narrow(&mut self, pools: &str) {
+        self.act(Action::Search(pools.to_owned()));
+        let pool = Filter::parse(pools).unwrap().pool().unwrap();
+        self.document = self.document.within_pools(|id| pool.matches(id));
+        let pools = pools.to_owned();
+        let devices = opened::devices_of_pools(&self.document, &DevicesWithin { pools });
+        let answer = Answer::Devices(Box::new(devices));
+        self.act(Action::Answer(SessionId(1), answer));
     }
 
     /// The SVG file that the page saves.
@@ -119,6 +131,14 @@ fn timelines() {
         page.act(Action::View(ViewKind::Timeline));
         assert_plotted(&page.saved(), test);
     }
+}
+
+#[test]
+fn a_timeline_of_a_pool() {
+    let mut page = Page::open("synth/scenario-pools.pickle");
+    page.act(Action::View(ViewKind::Timeline));
+    page.narrow("pool:1,0");
+    assert_plotted(&page.saved(), "timeline_of_a_pool");
 }
 
 #[test]

@@ -8,8 +8,9 @@ mod views;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use vramscope_core::analysis::search::filter::{Pointed, matches};
+use vramscope_core::analysis::search::filter::{Filter, Pointed, matches};
 use vramscope_core::bitset::BitSet;
+use vramscope_view::colour::{ColourMode, Leaders};
 use vramscope_view::plot::PlotError;
 use vramscope_view::plot::views::{Search, Sheet, Subject as Pictured};
 use vramscope_view::views::ViewKind;
@@ -83,6 +84,8 @@ pub(crate) struct Options {
     #[arg(long, visible_alias = "color", value_enum)]
     colour: Option<Colour>,
     /// Dim allocations that do not match a filter (see `vramscope find`); its words cursor and range mean --at and --range
+    ///
+    /// A memory pool that it names (pool:1,0) is drawn alone.
     #[arg(long, value_name = "FILTER")]
     filter: Option<String>,
     /// Stack allocations of one colour together, the largest at the bottom [default: in the order of birth]
@@ -164,32 +167,39 @@ impl Options {
     }
 
     fn draw(&self, file: &Path, target: &Target) -> Result<Vec<u8>, Failure> {
-        let subject = Subject::load(file, self.inputs.device)?;
-        let device = main_device(&subject)?;
-        let found = self.found(&device)?;
+        let whole = Subject::load(file, self.inputs.device)?;
+        let usual = ColourMode::usual(*main_device(&whole)?);
+        let filter = self.filter.as_deref().map(find::parse).transpose()?;
+        let narrowed = filter.as_ref().and_then(|of| whole.within_pools(of));
+        let subject = narrowed.as_ref().unwrap_or(&whole);
+        let device = main_device(subject)?;
+        let found = filter.as_ref().map(|of| self.found(of, &device));
+        let found = found.transpose()?.flatten();
         let pictured = Pictured {
             file: &title(&subject.name),
             device: *device,
+            leaders: &Leaders::of_sites(&whole),
             search: found.as_ref().map(|(text, found)| Search { text, found }),
             replayed_steps: &[],
         };
-        let view = views::view(self, &device)?;
+        let view = views::view(self, &device, usual)?;
         written(view.file(&pictured, &self.sheet(), target.format.format()))
     }
 
     /// The filter, and the allocations that match it; `None` if all do.
-    fn found(&self, device: &Device<'_>) -> Result<Option<(&str, BitSet)>, Failure> {
-        let Some(text) = self.filter.as_deref() else {
-            return Ok(None);
-        };
+    fn found(
+        &self,
+        filter: &Filter,
+        device: &Device<'_>,
+    ) -> Result<Option<(&str, BitSet)>, Failure> {
         let (at, range) = (self.at.as_deref(), self.range.as_deref());
         let pointed = Pointed {
             cursor: at.map(|at| device.moment(at)).transpose()?,
             range: range.map(|range| device.range(range)).transpose()?,
         };
-        let filter = find::parse(text)?;
-        let found = matches(&filter, **device, pointed).set;
-        Ok((!filter.is_empty()).then_some((text, found)))
+        let found = matches(filter, **device, pointed).set;
+        let text = self.filter.as_deref().filter(|_| !filter.is_empty());
+        Ok(text.map(|text| (text, found)))
     }
 
     /// Fails for options that have no meaning in the view.

@@ -275,6 +275,12 @@ fn flame_from_pools_to_code() {
 }
 
 #[test]
+fn timeline_of_a_pool() {
+    let pool = ["synth/scenario-pools.pickle", "--filter", "pool:1,0"];
+    assert_snapshot!(svg(&pool));
+}
+
+#[test]
 fn flame_of_a_search() {
     let flame = ["--view", "flame", "--filter", "size>11MiB"];
     assert_snapshot!(svg(

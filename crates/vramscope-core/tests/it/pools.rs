@@ -80,6 +80,7 @@ fn check_part(name: &str, inner: Device<'_>, whole: Device<'_>, pool: PoolId) {
     assert_eq!(moments(inner), moments(whole), "{name}");
     assert!(inner.failed_requests().is_empty(), "{name}");
     assert_eq!(inner.oom_moments(), whole.oom_moments(), "{name}");
+    assert_eq!(inner.capacity(), whole.capacity(), "{name}");
     let reserved = |device: Device<'_>| -> u64 {
         let last = device.state_at(device.history.event_count);
         let groups = last.groups.iter().filter(|group| group.pool == Some(pool));

@@ -46,6 +46,7 @@ pub(super) fn answer(
             let subject = Subject {
                 file,
                 device: *device,
+                leaders: document.leaders(),
                 search: search.map(|(filter, found)| Search {
                     text: &filter.text,
                     found,

@@ -16,27 +16,32 @@ use crate::failure::Failure;
 use crate::subject::Device;
 
 /// The view of a device that the options describe.
-pub(super) fn view(options: &Options, device: &Device<'_>) -> Result<View, Failure> {
+pub(super) fn view(
+    options: &Options,
+    device: &Device<'_>,
+    usual: ColourMode,
+) -> Result<View, Failure> {
     Ok(match options.view {
         ViewKind::Allocator => View::Allocator(AllocatorView {
             moment: device.moment(options.at.as_deref().unwrap_or("peak"))?,
-            colour_by: colours(options, device, None),
+            colour_by: colours(options, usual, None),
         }),
-        ViewKind::Flame => View::Flame(flame(options, device)?),
+        ViewKind::Flame => View::Flame(flame(options, device, usual)?),
         view => View::OverTime(over_time(
             options,
             view.picture().unwrap_or_default(),
             device,
+            usual,
         )?),
     })
 }
 
 /// What the colours mean: what the user chose, or else what the page would.
-fn colours(options: &Options, device: &Device<'_>, picture: Option<Picture>) -> ColourMode {
+fn colours(options: &Options, usual: ColourMode, picture: Option<Picture>) -> ColourMode {
     match options.colour {
         Some(chosen) => chosen.mode(),
         None if picture == Some(Picture::Segments) => ColourMode::CallSite,
-        None => ColourMode::usual(**device),
+        None => usual,
     }
 }
 
@@ -44,6 +49,7 @@ fn over_time(
     options: &Options,
     picture: Picture,
     device: &Device<'_>,
+    usual: ColourMode,
 ) -> Result<OverTimeView, Failure> {
     let axis = options.axis.unwrap_or_default().unit();
     if axis == XUnit::Time && !device.has_times() {
@@ -56,7 +62,7 @@ fn over_time(
     Ok(OverTimeView {
         picture,
         axis,
-        colour_by: colours(options, device, Some(picture)),
+        colour_by: colours(options, usual, Some(picture)),
         x: range
             .map(|range| on_axis(range, device, axis))
             .transpose()?,
@@ -100,10 +106,10 @@ fn in_seconds(range: &str) -> String {
     }
 }
 
-fn flame(options: &Options, device: &Device<'_>) -> Result<FlameView, Failure> {
+fn flame(options: &Options, device: &Device<'_>, usual: ColourMode) -> Result<FlameView, Failure> {
     Ok(FlameView {
         selection: selection(options, device)?,
-        colour_by: colours(options, device, None),
+        colour_by: colours(options, usual, None),
         weight: options.weight.unwrap_or_default().weight(),
         grouping: options.group_by.unwrap_or_default().grouping(),
         fold: options.fold.unwrap_or_default().fold(),

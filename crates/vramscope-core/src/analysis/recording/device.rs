@@ -38,6 +38,7 @@ pub(super) struct Prepared {
     rule_of: OnceLock<Vec<RuleId>>,
     told: OnceLock<Told>,
     markers: OnceLock<Markers>,
+    capacity: OnceLock<Option<Capacity>>,
     sums: OnceLock<RangeSums>,
     steps: OnceLock<Option<Steps>>,
     segments: OnceLock<SegmentHistory>,
@@ -303,7 +304,7 @@ impl<'a> Device<'a> {
     }
 
     /// What it tells of itself [within pools](Recording::within_pools), whose allocations have the numbers `ids` here:
-    /// roles, phases, the moments of steps and of failures.
+    /// roles, phases, the moments of steps and of failures, and what it has.
     pub(super) fn told_within_pools(
         self,
         inner: Device<'_>,
@@ -320,6 +321,7 @@ impl<'a> Device<'a> {
             rule_of: rules.unwrap_or_default(),
             told: self.told().clone().into(),
             markers: markers.on_device(self.markers()).into(),
+            capacity: self.capacity().into(),
             steps: steps.into(),
             ..Prepared::default()
         }
@@ -390,10 +392,11 @@ impl<'a> Device<'a> {
         self.prepared.replay.get_or_init(replay)
     }
 
-    /// The device's memory; `None` if unknown.
+    /// The device's memory, of all of its pools; `None` if unknown.
     #[must_use]
     pub fn capacity(self) -> Option<Capacity> {
-        capacity(self.snapshot(), self.history, self.failed_requests())
+        let known = || capacity(self.snapshot(), self.history, self.failed_requests());
+        *self.prepared.capacity.get_or_init(known)
     }
 
     /// The block sizes of all allocations.

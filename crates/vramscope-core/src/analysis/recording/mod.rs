@@ -84,6 +84,12 @@ impl Recording {
         }
     }
 
+    /// Whether it is some [memory pools](Self::within_pools) of another recording.
+    #[must_use]
+    pub fn is_within_pools(&self) -> bool {
+        self.is_part
+    }
+
     /// All devices, in the order of [`histories`](Self::histories).
     pub fn devices(&self) -> impl Iterator<Item = Device<'_>> {
         let both = self.histories.iter().zip(&self.prepared);

@@ -9,7 +9,7 @@ use vramscope_core::analysis::recording::Device;
 use vramscope_core::units::Bytes;
 
 use super::{Format, Sheet, Subject, legend_lines, moment_words};
-use crate::colour::{ColourMode, Leaders};
+use crate::colour::ColourMode;
 use crate::groups::Groups;
 use crate::plot::{Legend, LegendLine, Plot, PlotError, StatePlot};
 use crate::theme::Theme;
@@ -35,12 +35,7 @@ pub(super) fn file(
     let fullest = steps.max_by_key(|&&(moment, bytes)| (bytes, Reverse(moment)));
     let fullest = fullest.map_or(0, |&(moment, _)| moment);
     let (state, fullest) = (device.state_at(moment), device.state_at(fullest));
-    let groups = Groups::of(
-        view.colour_by,
-        theme,
-        &Leaders::of_sites(device.recording),
-        device,
-    );
+    let groups = Groups::of(view.colour_by, theme, subject.leaders, device);
     let mut legend = kinds(&state.total, theme);
     let live = live_at(history, moment).map(|id| id.0);
     let totals = groups.totals(&history.allocations.bytes, live);

@@ -13,7 +13,7 @@ use vramscope_core::analysis::time::selection::{Selection, Weight};
 use vramscope_core::units::{Bytes, Count};
 
 use super::{Format, Sheet, Subject, legend_lines, selection_words};
-use crate::colour::{ColourMode, Leaders};
+use crate::colour::ColourMode;
 use crate::flame::{BoxColours, GroupColours, Mixes, NodeKey, NodeKeys, Shape, weight_text};
 use crate::groups::Groups;
 use crate::plot::{FlamePlot, Legend, Plot, PlotError};
@@ -65,7 +65,7 @@ pub(super) fn file(
     } else {
         CallTree::top_down(&paths)
     };
-    let (colours, groups) = colours(view, device, &table, &Theme::of(sheet.theme));
+    let (colours, groups) = colours(view, subject, &table, &Theme::of(sheet.theme));
     let mixes = groups.as_ref();
     let mixes = mixes.map(|groups| Mixes::of((&tree, &paths), device, &options, groups));
     let legend = groups.as_ref().map(|groups| {
@@ -115,16 +115,16 @@ pub(super) fn file(
 /// The colours of code, and the groups that boxes take their colours from instead, if any.
 fn colours(
     view: &FlameView,
-    device: Device<'_>,
+    subject: &Subject<'_>,
     table: &GroupTable,
     theme: &Theme,
 ) -> (GroupColours, Option<Groups>) {
+    let (device, leaders) = (subject.device, subject.leaders);
     let sites = device.call_sites().sites().iter();
     let sites: HashSet<&str> = sites.map(|site| site.label.as_str()).collect();
-    let leaders = Leaders::of_sites(device.recording);
-    let of_code = GroupColours::of(table, theme, &leaders, |label| sites.contains(label));
+    let of_code = GroupColours::of(table, theme, leaders, |label| sites.contains(label));
     let groups = (view.colour_by != ColourMode::CallSite)
-        .then(|| Groups::of(view.colour_by, theme, &leaders, device));
+        .then(|| Groups::of(view.colour_by, theme, leaders, device));
     (of_code, groups)
 }
 

@@ -19,6 +19,7 @@ pub use self::flame::FlameView;
 pub use self::over_time::{LinesOver, OverTimeView};
 use super::{Content, LEAST_CSS, LegendLine, MOST_PX, Plot, PlotError, PlotStyle, least_px};
 use crate::bitset::BitSet;
+use crate::colour::Leaders;
 use crate::groups::{GroupTotal, Groups};
 use crate::reserved::Steps;
 use crate::theme::{Theme, ThemeName};
@@ -89,6 +90,8 @@ pub struct Subject<'a> {
     pub file: &'a str,
     /// The device.
     pub device: Device<'a>,
+    /// The call sites with the distinct colours: those of the whole file, also within memory pools.
+    pub leaders: &'a Leaders,
     /// The search; `None` if nothing is searched for.
     pub search: Option<Search<'a>>,
     /// Reserved memory in a replay with other settings, for the timeline; empty if none is drawn.

@@ -9,7 +9,7 @@ use vramscope_core::units::{Bytes, Count};
 
 use super::{Format, Sheet, Subject, legend_lines, moment_words};
 use crate::axes::XUnit;
-use crate::colour::{ColourMode, Leaders};
+use crate::colour::ColourMode;
 use crate::decorations::Sources;
 use crate::groups::Groups;
 use crate::map::{Lanes, MemoryMap};
@@ -72,7 +72,7 @@ impl LinesOver {
         let known = device.capacity();
         Self {
             reserved,
-            pools: reserved,
+            pools: reserved && !device.recording.is_within_pools(),
             capacity_bytes: known.map(|capacity| capacity.bytes).filter(fits),
         }
     }
@@ -208,12 +208,7 @@ impl Drawing<'_> {
         let bands = columns.bands(segments, *self.bands);
         let peak = self.highest(&bands, &columns.index);
         let mode = self.view.colour_by;
-        let groups = Groups::of_segments(
-            mode,
-            &self.theme,
-            &Leaders::of_sites(device.recording),
-            device,
-        );
+        let groups = Groups::of_segments(mode, &self.theme, self.subject.leaders, device);
         let is_held = |&piece: &u32| {
             let piece = piece as usize;
             segments.born[piece] <= peak && peak < segments.died[piece]
@@ -248,8 +243,8 @@ impl Drawing<'_> {
     }
 
     fn groups(&self) -> Groups {
-        let leaders = Leaders::of_sites(self.device.recording);
-        Groups::of(self.view.colour_by, &self.theme, &leaders, self.device)
+        let leaders = self.subject.leaders;
+        Groups::of(self.view.colour_by, &self.theme, leaders, self.device)
     }
 
     /// The moment in the shown range with the most live bytes.
