@@ -3,7 +3,7 @@
 use vramscope_browser_tests::Modifiers;
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::recording::Recording;
-use vramscope_core::analysis::report::findings::FindingKind;
+use vramscope_core::analysis::report::findings::{FindingKind, is_calm};
 use vramscope_core::analysis::report::overview::{Overview, overview};
 use vramscope_core::units::{Bytes, Count};
 
@@ -80,12 +80,35 @@ fn an_oom_is_explained_and_leads_to_its_moment() {
 }
 
 #[test]
+fn a_banner_that_explains_hands_on_the_focus() {
+    let mut open = open_fixture("torch-2.15.0/oom_after.pickle");
+    open.page.click_on(".banner button").unwrap();
+    let focused = "document.activeElement?.matches('.view.overview')";
+    open.page.wait_for(focused, PATIENCE).unwrap();
+    open.check_quiet();
+}
+
+#[test]
+fn a_state_alone_says_first_what_it_cannot_tell() {
+    let mut open = open_fixture("synth/scenario-state-only.pickle");
+    go(&mut open, "1", ".findings");
+    let first = open.page.text(".column > section").unwrap();
+    assert!(first.contains("why a job died cannot be told"), "{first}");
+    open.check_quiet();
+}
+
+#[test]
 fn steps_and_a_healthy_run() {
     let name = "synth/scenario-annotated.pickle";
     let found = expected(&decoded(name));
-    assert_eq!(found.findings, []);
+    assert!(is_calm(&found.findings));
     let mut open = open_fixture(name);
     go(&mut open, "1", ".steps tbody tr");
+    let told = open.page.text(".findings").unwrap();
+    assert!(
+        told.contains("Nothing found that looks wrong") && told.contains("No growth per step"),
+        "{told}"
+    );
     let rows = open
         .page
         .eval("document.querySelectorAll('.steps tbody tr').length")
