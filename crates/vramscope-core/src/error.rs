@@ -118,6 +118,8 @@ pub enum Lookalike {
     GitLfsPointer,
     /// A file of NUL bytes, as an interrupted copy leaves behind.
     Nuls,
+    /// A PNG, JPEG, WebP or GIF picture.
+    Picture,
     /// Graphs of torch.compile's inductor: see the crate vramscope-inductor.
     InductorGraphs,
 }
@@ -136,6 +138,7 @@ impl fmt::Display for Lookalike {
                 "a Git LFS pointer, which stands for a large file in a git repository"
             }
             Self::Nuls => "a file of NUL bytes, as an interrupted copy leaves behind",
+            Self::Picture => "a picture",
             Self::InductorGraphs => "a TORCH_TRACE log or a graph of torch.compile",
         })
     }
@@ -237,6 +240,9 @@ impl Lookalike {
             Self::GitLfsPointer => "Fetch the file itself with `git lfs pull`, then open it again.",
             Self::Torch20Html => "Give the pickle from which that page was made.",
             Self::Nuls => "Copy it again, or dump it again.",
+            Self::Picture => {
+                "A picture holds no memory: give the file that torch.cuda.memory._dump_snapshot() writes."
+            }
             Self::InductorGraphs => {
                 "It says in which order torch.compile runs nodes, not what was allocated: look at it with `vramscope view`, \
                  or ask `vramscope inductor` about it."

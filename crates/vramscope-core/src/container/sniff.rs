@@ -53,6 +53,7 @@ pub(super) fn sniff(head: &[u8]) -> Result<Format, ErrorKind> {
         _ if head.starts_with(b"version https://git-lfs") => {
             return not_a_snapshot(Lookalike::GitLfsPointer);
         }
+        _ if is_picture(head) => return not_a_snapshot(Lookalike::Picture),
         _ if is_pickle(head) => return Ok(Format::Pickle),
         _ if is_graph(head) => return not_a_snapshot(Lookalike::InductorGraphs),
         _ => {}
@@ -175,6 +176,13 @@ fn is_global(bytes: &[u8]) -> bool {
     rest.is_some() && module.is_some_and(is_word) && name.is_some_and(is_word)
 }
 
+/// Whether a file begins like a picture of a usual format.
+fn is_picture(head: &[u8]) -> bool {
+    let starts: [&[u8]; 3] = [b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8"];
+    starts.iter().any(|start| head.starts_with(start))
+        || head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP")
+}
+
 /// Whether it begins with a plausible little-endian length and a JSON header.
 fn is_safetensors(head: &[u8]) -> bool {
     let Some((length, [b'{', b'"' | b' ' | b'}', ..])) = head.split_first_chunk::<8>() else {
@@ -231,6 +239,9 @@ mod tests {
                 Lookalike::TorchCheckpoint,
             ),
             (&[0; 100], Lookalike::Nuls),
+            (b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR", Lookalike::Picture),
+            (b"\xff\xd8\xff\xe0\0\x10JFIF", Lookalike::Picture),
+            (b"RIFF\0\x10\0\0WEBPVP8 ", Lookalike::Picture),
             (
                 b"V1120 15:07:08.375000 7 a.py:1] {}",
                 Lookalike::InductorGraphs,
