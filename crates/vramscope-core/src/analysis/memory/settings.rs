@@ -42,7 +42,7 @@ pub struct Setting {
 /// The settings that findings depend on. `None` = the file does not say.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct AllocatorConfig {
-    /// Whether segments are expandable.
+    /// Whether segments are expandable: as it is set, or else as the segments of the state are, if they are all alike.
     pub expandable_segments: Option<bool>,
     /// Blocks larger than this are not split; `None` also if there is no limit.
     pub max_split_bytes: Option<u64>,
@@ -69,7 +69,10 @@ impl AllocatorConfig {
             found.map(|(_, value)| value.as_str())
         };
         Self {
-            expandable_segments: settings.get("expandable_segments").and_then(Value::as_bool),
+            expandable_segments: settings
+                .get("expandable_segments")
+                .and_then(Value::as_bool)
+                .or_else(|| all_expandable(snapshot)),
             max_split_bytes: max_split_bytes(settings),
             garbage_collection_threshold: settings
                 .get("garbage_collection_threshold")
@@ -84,6 +87,14 @@ impl AllocatorConfig {
             allocator: AllocatorKind::of(snapshot),
         }
     }
+}
+
+/// Whether all segments of the state are expandable; `None` if they differ, or there are none.
+fn all_expandable(snapshot: &Snapshot) -> Option<bool> {
+    let segments = snapshot.segments.rows.iter();
+    let mut kinds = segments.map(|segment| segment.is_expandable);
+    let first = kinds.next()??;
+    kinds.all(|kind| kind == Some(first)).then_some(first)
 }
 
 /// Whether any torch up to 2.15 has a setting with this key, in any of its spellings.

@@ -44,7 +44,7 @@ pub use program_changes::helpful;
 pub use words::counted;
 
 /// The advice to let segments grow begins with this.
-pub const EXPANDABLE: &str = "PYTORCH_ALLOC_CONF=expandable_segments:True";
+pub const EXPANDABLE: &str = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
 /// Findings about fewer bytes are left out.
 pub const SMALLEST_BYTES: u64 = 16 << 20;
 /// Maximum number of call sites or pools in a table.

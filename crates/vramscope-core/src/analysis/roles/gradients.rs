@@ -32,7 +32,11 @@ impl RoleEvidence<'_> {
     /// What there is of gradients: those that a backward pass leaves, or those that hooks drop within it, or else what it
     /// adds to older ones. Only sizes of `older` rows, which are never freed, can be of the latter.
     pub(super) fn gradients(&self, rules: &[RuleId], older: &[u32]) -> Gradients {
-        let own = (0..rules.len()).filter(|&row| rules[row].role() == Role::Gradient);
+        // A buffer that holds all of them has the size of none.
+        let is_own = |row: &usize| {
+            rules[*row].role() == Role::Gradient && !self.made(*row).has(Signals::FLAT_GRADIENTS)
+        };
+        let own = (0..rules.len()).filter(is_own);
         let gradients = Gradients {
             counts: self.gradient_counts(own.collect()),
             are_older: false,

@@ -177,7 +177,7 @@ const RECORDED: &str = "The file records its category.";
 const CUBLAS_WORKSPACE_BYTES: u64 = 8_519_680;
 
 /// All rules. Earlier ones win.
-static RULES: [RoleRule; 55] = [
+static RULES: [RoleRule; 57] = [
     // What the file records.
     rule(Parameter, Certain, RECORDED, |it| {
         it.recorded == Some(Parameter)
@@ -219,6 +219,12 @@ static RULES: [RoleRule; 55] = [
         Likely,
         "Made where sharded parameters are gathered.",
         |it| it.made_by(Signals::GATHER),
+    ),
+    rule(
+        Gradient,
+        Likely,
+        "Made where Megatron makes its buffers, after that of the parameters.",
+        |it| it.made_by(Signals::FLAT_GRADIENTS),
     ),
     rule(
         Communication,
@@ -456,6 +462,12 @@ static RULES: [RoleRule; 55] = [
         Likely,
         "A step of the optimizer replaces it.",
         |it| it.is_older() && (it.freed.has(Signals::STEP) || it.freed_in(Optimizer)),
+    ),
+    rule(
+        Activation,
+        Guess,
+        "Its stack shows a forward pass before the recording, and it is not freed in it.",
+        |it| it.is_older() && it.stays() && it.made_by(Signals::FORWARD),
     ),
     rule(
         OptimizerState,

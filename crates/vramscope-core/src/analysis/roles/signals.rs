@@ -3,6 +3,8 @@
 //! Only the table knows names. A signal says what code was running, not what the memory is for: that follows from
 //! signals and lifetimes together, in [`rules`](super::rules).
 
+use std::collections::BTreeSet;
+
 use super::phases::{Phase, phase_of};
 use crate::Snapshot;
 use crate::analysis::code::frames::{by_texts, clip, is_python_source};
@@ -55,6 +57,8 @@ impl Signals {
     pub(super) const RANKS: Self = Self(1 << 18);
     /// An optimizer that keeps two moments of each parameter.
     pub(super) const ADAM: Self = Self(1 << 19);
+    /// The buffer that holds all gradients of a kind.
+    pub(super) const FLAT_GRADIENTS: Self = Self(1 << 20);
 
     pub(super) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -183,7 +187,6 @@ const PYTHON: &[(Signals, &str, Functions)] = &[
         Named(&["_ddp_init_helper", "_pre_forward"]),
     ),
     (Signals::COLLECTIVE, "deepspeed/comm/", All),
-    (Signals::COLLECTIVE, "param_and_grad_buffer.py", All),
     (Signals::COLLECTIVE, "tensor_parallel/mappings.py", All),
     (
         Signals::GATHER,
@@ -276,6 +279,7 @@ impl StackSignals {
             signals_of(strings.get(frame.name), strings.get(frame.filename))
         };
         let of_frame = by_texts(snapshot, |id| frame(snapshot.frames.get(id)));
+        let flat = flat_buffers(snapshot);
         let stacks = (0..snapshot.stacks.len()).map(StackId::from_index);
         let of: Vec<Signals> = stacks
             .map(|stack| {
@@ -286,7 +290,13 @@ impl StackSignals {
                 if !sum.has(Signals::NATIVE) && begins_in_torch(snapshot, stack) {
                     return sum.and(Signals::BACKWARD);
                 }
-                sum
+                match flat_buffer(snapshot, stack) {
+                    Some(line) if flat.first() == Some(&line) && flat.len() > 1 => {
+                        sum.and(Signals::BUILD)
+                    }
+                    Some(line) if flat.last() == Some(&line) => sum.and(Signals::FLAT_GRADIENTS),
+                    _ => sum,
+                }
             })
             .collect();
         let frames = of_frame.iter().copied();
@@ -319,6 +329,30 @@ impl StackSignals {
     pub(super) fn is_python_only(&self) -> bool {
         self.show(Signals::PYTHON) && !self.show(Signals::NATIVE)
     }
+}
+
+/// The lines in which Megatron makes its buffers, in order. One holds all parameters, where the optimizer is distributed;
+/// a later line makes the one that holds all gradients.
+fn flat_buffers(snapshot: &Snapshot) -> BTreeSet<u32> {
+    let stacks = (0..snapshot.stacks.len()).map(StackId::from_index);
+    stacks
+        .filter_map(|stack| flat_buffer(snapshot, stack))
+        .collect()
+}
+
+/// The line of Megatron's `_ParamAndGradBuffer.__init__` that a stack's innermost function of Python is in.
+fn flat_buffer(snapshot: &Snapshot, stack: StackId) -> Option<u32> {
+    let texts = &snapshot.strings;
+    let mut frames = snapshot
+        .stacks
+        .frames(stack)
+        .map(|id| snapshot.frames.get(id));
+    let inner = frames.find(|frame| is_python_source(texts.get(frame.filename)))?;
+    let is_buffer = texts
+        .get(inner.filename)
+        .ends_with("param_and_grad_buffer.py")
+        && texts.get(inner.name) == "__init__";
+    is_buffer.then_some(inner.line)
 }
 
 /// Whether a stack of Python alone has torch's own code as its outermost function. Threads of autograd enter Python

@@ -120,7 +120,7 @@ fn to_try(config: &AllocatorConfig) -> Vec<String> {
     match config.allocator {
         AllocatorKind::Torch => {
             let expandable = format!(
-                "{EXPANDABLE} (before torch 2.9: PYTORCH_CUDA_ALLOC_CONF): segments that grow instead of many fixed ones."
+                "{EXPANDABLE}: segments that grow instead of many fixed ones."
             );
             let is_off = config.expandable_segments != Some(true);
             let sizes = "Allocate what lives long first, and keep sizes that vary (sequence lengths) to a few steps, e.g. \

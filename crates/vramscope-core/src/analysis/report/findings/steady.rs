@@ -19,10 +19,10 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         kind: FindingKind::NoGrowth,
         severity: Severity::Note,
         bytes: 0,
-        title: if grew {
-            "No steady growth per step"
-        } else {
-            "No growth per step"
+        title: match grew {
+            true => "No steady growth per step",
+            false if after > before => "Next to no growth per step",
+            false => "No growth per step",
         }
         .to_owned(),
         seen: format!(

@@ -184,8 +184,11 @@ fn growth_that_is_not_steady_is_called_so() {
         titles(&[9000, 9000, 2000, 0, 0, 0, 2000]),
         ["No steady growth per step"]
     );
-    assert_eq!(titles(&[9000, 9000, 2, 1, 1, 1, 2]), ["No growth per step"]);
-    assert_eq!(titles(&[9000, 2, 2]), ["No growth per step"]);
+    assert_eq!(
+        titles(&[9000, 9000, 2, 1, 1, 1, 2]),
+        ["Next to no growth per step"]
+    );
+    assert_eq!(titles(&[9000, 2, 2]), ["Next to no growth per step"]);
     assert_eq!(titles(&[9000, 2000, 2000]), [""; 0], "too few to tell");
     assert_eq!(titles(&[900, 9]), [""; 0], "too few to tell");
 }

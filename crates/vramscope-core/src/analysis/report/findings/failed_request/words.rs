@@ -190,7 +190,7 @@ impl FailedRequest {
                 "Free memory is spread over pools and streams; no one of them has enough."
             }
             Verdict::Short => {
-                "No other arrangement of memory would have helped: less must be live at that moment. What else \
+                "No other arrangement of these blocks would have helped: less must be live at that moment. What else \
                  is on the device (the CUDA context, NCCL, other processes) is not in a snapshot."
             }
         };
@@ -253,7 +253,7 @@ impl FailedRequest {
         }
         let verdict = self.verdict();
         let grow = format!(
-            "{EXPANDABLE} (before torch 2.9: PYTORCH_CUDA_ALLOC_CONF; before 2.1 there is only max_split_size_mb), which joins free memory."
+            "{EXPANDABLE} (before torch 2.1 there is only max_split_size_mb), which joins free memory."
         );
         let mut list: Vec<&str> = Vec::new();
         match verdict {
@@ -369,7 +369,7 @@ fn driver_may_mean(verdict: Verdict) -> &'static str {
         | Verdict::Waited
         | Verdict::PoolNotEmptied
         | Verdict::Short => {
-            "No other arrangement of memory would have helped: less must be live at that moment, or others must hold less."
+            "No other arrangement of these blocks would have helped: less must be live at that moment, or others must hold less."
         }
     }
 }
