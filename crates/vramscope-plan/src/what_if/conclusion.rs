@@ -269,7 +269,7 @@ fn replay_of(row: &WhatIf) -> Vec<Evidence> {
     let settings = &row.settings;
     // Quoted, because brackets have a meaning in a shell.
     let quote = if settings.contains('[') { "'" } else { "" };
-    let variable = format!("PYTORCH_ALLOC_CONF={quote}{settings}{quote}");
+    let variable = format!("PYTORCH_CUDA_ALLOC_CONF={quote}{settings}{quote}");
     vec![
         Evidence::replay(row.changes.clone(), Some(variable)),
         Evidence::replay_over_time(row.changes.clone()),

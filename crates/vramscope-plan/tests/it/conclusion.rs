@@ -39,7 +39,7 @@ fn told(found: &Finding) -> (Severity, &str, Option<&str>) {
 #[test]
 fn a_failed_request_that_other_settings_serve() {
     let found = of_scenario("oom").unwrap();
-    let variable = "PYTORCH_ALLOC_CONF=expandable_segments:True";
+    let variable = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
     assert_eq!(
         told(&found),
         (
@@ -105,7 +105,7 @@ fn settings_that_serve_are_the_first_advice_about_the_failure() {
         kind: FindingKind::OutOfMemory,
         to_try: vec![
             "Hold less.".to_owned(),
-            "PYTORCH_ALLOC_CONF=expandable_segments:True, which joins free memory.".to_owned(),
+            "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, which joins free memory.".to_owned(),
         ],
         evidence: Vec::new(),
         ..served.clone()

@@ -93,7 +93,7 @@ impl ModelSettings {
         self.allowed = share.map_or(Allowed::All, Allowed::Share);
     }
 
-    /// The text for `PYTORCH_ALLOC_CONF`: settings that differ from the defaults, and the file's other settings.
+    /// The text for `PYTORCH_CUDA_ALLOC_CONF`: settings that differ from the defaults, and the file's other settings.
     /// Empty if there are none. Limits that torch has no key for (`capacity_bytes`, and `allowed` unless it is a
     /// fraction) are left out.
     #[must_use]

@@ -125,7 +125,9 @@ fn without_backward(device: Device<'_>) -> Option<String> {
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let history = material.device.history;
     let peak = history.peak_bytes();
-    if peak < LEAST_PEAK_BYTES || !material.device.failed_requests().is_empty() {
+    // A state alone has no peak.
+    let has_peak = history.has_trace() && peak >= LEAST_PEAK_BYTES;
+    if !has_peak || !material.device.failed_requests().is_empty() {
         return None;
     }
     let changes = helpful(material.device, history.event_count, true);
