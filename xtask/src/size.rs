@@ -17,9 +17,9 @@ use crate::page::{self, Profile};
 
 /// The most that a browser may have to load before the page is there, in KiB of brotli.
 ///
-/// A tenth above what it is. The aim is 700, which takes a worker's module without the interface and an interface's
-/// module without the decoder. Lower it with every step there.
-const MOST_LOADED_KIB: u64 = 1650;
+/// Little above what it is: 1,801. The aim is 700, which takes a worker's module without the interface, an interface's
+/// module without the decoder, and another encoding than JSON between them. Lower it with every step there.
+const MOST_LOADED_KIB: u64 = 1850;
 
 /// Crates below this share of the module are summed up.
 const LEAST_SHARE: f64 = 0.005;

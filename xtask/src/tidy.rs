@@ -130,7 +130,7 @@ pub(crate) fn run() -> Result<()> {
     if !findings.is_empty() {
         bail!("{} findings", findings.len());
     }
-    println!("tidy: {} files are", names.len());
+    println!("{} files are tidy", names.len());
     Ok(())
 }
 

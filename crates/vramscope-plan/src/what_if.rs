@@ -177,12 +177,13 @@ impl WhatIf {
         lower_limit(self.capacity_bytes, self.allowed_bytes)
     }
 
-    /// The verdict in a few words. Where requests failed in the recording, whether some still do comes first.
+    /// The verdict in a few words. Where requests failed in the recording, whether they still do comes first.
     #[must_use]
     pub fn verdict_label(&self) -> &'static str {
         match self.verdict {
             Verdict::OutOfMemory | Verdict::TooClose => self.verdict.label(),
             _ if self.refused > 0 => "fails too",
+            _ if self.rescued > 0 => "serves it",
             verdict => verdict.label(),
         }
     }

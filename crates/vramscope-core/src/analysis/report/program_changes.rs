@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use self::curve::Curve;
 use crate::analysis::recording::Device;
 use crate::analysis::roles::{Phase, Role};
-use crate::analysis::time::history::NEVER;
+use crate::analysis::time::history::{History, NEVER};
 use crate::ids::StackId;
 use crate::units::Bytes;
 
@@ -63,8 +63,10 @@ pub struct ProgramChange {
     pub peak_bytes: u64,
     /// Live memory at that moment, with the change.
     pub live_bytes: u64,
-    /// Number of allocations that it changes.
-    pub allocations: u64,
+    /// Number of allocations that it makes smaller, or frees, at the peak of the recording up to that moment.
+    pub peak_allocations: u64,
+    /// The same at that moment.
+    pub live_allocations: u64,
     /// Of [`ChangeKind::Together`], what each of both would do alone; else empty.
     pub alone: Vec<AloneChange>,
 }
@@ -85,6 +87,7 @@ pub struct AloneChange {
 #[must_use]
 pub fn program_changes(device: Device<'_>, until: u32) -> Vec<ProgramChange> {
     let recorded = Curve::new(device.history).peak(until);
+    let peak_moment = peak_moment(device.history, until);
     let changes = [
         checkpoint(device, until),
         half_batch(device),
@@ -94,7 +97,7 @@ pub fn program_changes(device: Device<'_>, until: u32) -> Vec<ProgramChange> {
     let mut changes: Vec<Change<'_>> = changes
         .into_iter()
         .flatten()
-        .filter(|change| change.allocations > 0)
+        .filter(|change| !change.curve.is_as_recorded())
         .collect();
     changes.extend(together(&changes, until));
     let mut found: Vec<ProgramChange> = changes
@@ -107,7 +110,8 @@ pub fn program_changes(device: Device<'_>, until: u32) -> Vec<ProgramChange> {
                 because: change.because,
                 peak_bytes,
                 live_bytes,
-                allocations: change.allocations,
+                peak_allocations: change.curve.changed_at(peak_moment),
+                live_allocations: change.curve.changed_at(until),
                 alone: change.alone,
             }
         })
@@ -117,13 +121,19 @@ pub fn program_changes(device: Device<'_>, until: u32) -> Vec<ProgramChange> {
     found
 }
 
+/// The first moment up to `until` at which most is live.
+fn peak_moment(history: &History, until: u32) -> u32 {
+    let live = history.active_bytes.iter().take(until as usize + 1);
+    let peak = live.enumerate().rev().max_by_key(|&(_, bytes)| bytes);
+    peak.map_or(0, |(moment, _)| moment as u32)
+}
+
 /// A change with its curve.
 struct Change<'a> {
     kind: ChangeKind,
     title: String,
     because: String,
     curve: Curve<'a>,
-    allocations: u64,
     alone: Vec<AloneChange>,
 }
 
@@ -153,7 +163,6 @@ fn together<'a>(changes: &[Change<'a>], until: u32) -> Vec<Change<'a>> {
         title: format!("{}, with {}", passes.title, optimizer.title),
         because: "each lowers what the other leaves".to_owned(),
         curve: passes.curve.with(&optimizer.curve),
-        allocations: passes.allocations + optimizer.allocations,
         alone: [passes, optimizer].map(|part| part.as_part(until)).to_vec(),
     });
     both.collect()
@@ -165,7 +174,6 @@ fn checkpoint(device: Device<'_>, until: u32) -> Option<Change<'_>> {
     let block = repeated_block(device, until)?;
     let table = &device.history.allocations;
     let mut curve = Curve::new(device.history);
-    let mut allocations = 0;
     let stacks = device.stack_of();
     let is_part = |row: &usize| {
         block.stacks.binary_search(&stacks[*row]).is_ok() && blocks::is_pass_made(device, *row)
@@ -198,7 +206,6 @@ fn checkpoint(device: Device<'_>, until: u32) -> Option<Change<'_>> {
             .unwrap_or(NEVER);
         for &row in inner {
             curve.remove(table.bytes[row], end, again);
-            allocations += 1;
         }
     }
     Some(Change {
@@ -211,7 +218,6 @@ fn checkpoint(device: Device<'_>, until: u32) -> Option<Change<'_>> {
             Bytes(block.bytes)
         ),
         curve,
-        allocations,
         alone: Vec::new(),
     })
 }
@@ -228,7 +234,6 @@ fn checkpoint_title(label: &str) -> String {
 fn half_batch(device: Device<'_>) -> Option<Change<'_>> {
     let table = &device.history.allocations;
     let mut curve = Curve::new(device.history);
-    let mut allocations = 0;
     let forward = device.phases().ranges.iter();
     let forward: Vec<_> = forward
         .filter(|range| range.phase == Phase::Forward)
@@ -245,7 +250,6 @@ fn half_batch(device: Device<'_>) -> Option<Change<'_>> {
         };
         if grows {
             curve.remove(table.bytes[row] / 2, table.born[row], table.died[row]);
-            allocations += 1;
         }
     }
     Some(Change {
@@ -254,7 +258,6 @@ fn half_batch(device: Device<'_>) -> Option<Change<'_>> {
         because: "inputs and activations halve; accumulate gradients over twice as many steps"
             .to_owned(),
         curve,
-        allocations,
         alone: Vec::new(),
     })
 }
@@ -263,7 +266,6 @@ fn half_batch(device: Device<'_>) -> Option<Change<'_>> {
 fn no_foreach(device: Device<'_>) -> Option<Change<'_>> {
     let table = &device.history.allocations;
     let mut curve = Curve::new(device.history);
-    let mut allocations = 0;
     let is_foreach = foreach_stacks(device);
     let stacks = device.stack_of();
     let temporaries = device.rule_of().iter().enumerate();
@@ -279,7 +281,6 @@ fn no_foreach(device: Device<'_>) -> Option<Change<'_>> {
         }
         let (born, died, bytes) = (table.born[row], table.died[row], table.bytes[row]);
         curve.remove(bytes, born, died);
-        allocations += 1;
         let step = device
             .phases()
             .ranges
@@ -296,7 +297,6 @@ fn no_foreach(device: Device<'_>) -> Option<Change<'_>> {
         title: "foreach=False for the optimizer".to_owned(),
         because: "its step then needs temporaries for one parameter at a time; it takes longer, and fused=True needs none".to_owned(),
         curve,
-        allocations,
         alone: Vec::new(),
     })
 }
@@ -325,7 +325,6 @@ fn free_earlier(device: Device<'_>) -> Option<Change<'_>> {
     let step_of = |born: u32| steps.partition_point(|step| step.moments.1 < born);
     let mut latest: HashMap<StackId, usize> = HashMap::new();
     let mut largest: Option<usize> = None;
-    let mut allocations = 0;
     for row in (0..table.len()).filter(|&row| table.born[row] > 0 && stacks[row].has_frames()) {
         let Some(before) = latest.insert(stacks[row], row) else {
             continue;
@@ -338,7 +337,6 @@ fn free_earlier(device: Device<'_>) -> Option<Change<'_>> {
         let is_replaced = table.died[before] != NEVER && table.died[before] > table.born[row];
         if is_replaced && blocks::is_pass_made(device, before) {
             curve.remove(table.bytes[before], end, table.died[before]);
-            allocations += 1;
             if largest.is_none_or(|row| table.bytes[row] < table.bytes[before]) {
                 largest = Some(before);
             }
@@ -351,7 +349,6 @@ fn free_earlier(device: Device<'_>) -> Option<Change<'_>> {
         title: format!("Free what {site} made at the end of each step (del)"),
         because: "it lives until the next step has made its successor".to_owned(),
         curve,
-        allocations,
         alone: Vec::new(),
     })
 }

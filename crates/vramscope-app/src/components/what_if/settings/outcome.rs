@@ -144,7 +144,7 @@ fn cells(of: &WhatIf, own: Option<&WhatIf>) -> Html {
         <>
             <td title={sentences::exact_bytes(of.peak_reserved_bytes)}>{ display::bytes(of.peak_reserved_bytes) }</td>
             <td>{ change }</td>
-            <td class={verdict_class(of.verdict)}>{ if own.is_some() { of.verdict_label() } else if of.refused > 0 { "fails" } else { "" } }</td>
+            <td class={verdict_class(of)}>{ if own.is_some() { of.verdict_label() } else if of.refused > 0 { "fails" } else { "" } }</td>
             <td class="more" title={sentences::exact_bytes(of.free_bytes_at_peak)}>{ display::bytes(of.free_bytes_at_peak) }</td>
             <td class={classes!("more", (of.refused > 0).then_some("bad"))}>{ display::count(of.refused) }</td>
             <td class="more">{ display::count(of.retries) }</td>
@@ -152,8 +152,10 @@ fn cells(of: &WhatIf, own: Option<&WhatIf>) -> Html {
     }
 }
 
-fn verdict_class(verdict: Verdict) -> &'static str {
-    match verdict {
+fn verdict_class(of: &WhatIf) -> &'static str {
+    match of.verdict {
+        _ if of.refused > 0 => "more-bytes",
+        _ if of.rescued > 0 => "less",
         Verdict::Same | Verdict::WithinError => "same",
         Verdict::Less => "less",
         Verdict::More | Verdict::TooClose | Verdict::OutOfMemory => "more-bytes",
@@ -166,7 +168,7 @@ fn verdict_words(replayed: &Replayed) -> Html {
         let words = "Choose a row, or change settings: the trace is replayed with them.";
         return html! { <span class="muted">{ words }</span> };
     };
-    html! { <><strong class={verdict_class(changed.verdict)}>{ &changed.says }</strong><span>{ " " }{ &changed.remark }</span></> }
+    html! { <><strong class={verdict_class(changed)}>{ &changed.says }</strong><span>{ " " }{ &changed.remark }</span></> }
 }
 
 /// How reliable the model is.

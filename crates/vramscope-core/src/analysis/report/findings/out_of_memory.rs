@@ -41,6 +41,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         program_changes::table(
             "What changes of the program would have saved then, about",
             &changes,
+            false,
         )
     });
     let less = changes.iter().map(program_changes::sentence);

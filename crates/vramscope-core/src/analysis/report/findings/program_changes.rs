@@ -89,13 +89,16 @@ pub(super) fn sentence((saved, change): &(u64, ProgramChange)) -> String {
     )
 }
 
-/// The changes as a finding's table.
-pub(super) fn table(title: &str, changes: &[(u64, ProgramChange)]) -> FindingTable {
+/// The changes as a finding's table, with what each changes of the peak or, unless `of_peak`, of the moment in question.
+pub(super) fn table(title: &str, changes: &[(u64, ProgramChange)], of_peak: bool) -> FindingTable {
     let rows = changes.iter().map(|(saved, change)| FindingRow {
         label: change.title.clone(),
         site: None,
         bytes: *saved,
-        count: change.allocations,
+        count: match of_peak {
+            true => change.peak_allocations,
+            false => change.live_allocations,
+        },
         remark: change.because.clone(),
     });
     FindingTable {
@@ -158,7 +161,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         to_try: (without_backward(material.device).into_iter())
             .chain(changes.iter().map(sentence))
             .collect(),
-        tables: vec![table("What would be saved at the peak, about", &changes)],
+        tables: vec![table("What would be saved at the peak, about", &changes, true)],
         evidence: vec![
             Evidence::live_at(history.peak_moment),
             Evidence::moment("the peak", EvidenceOf::LiveMemory, history.peak_moment),

@@ -7,13 +7,19 @@ pub(super) struct Curve<'a> {
     history: &'a History,
     /// For each moment, the change of the change.
     steps: Vec<i64>,
+    /// For each moment, by how many more allocations are changed that are live then.
+    counts: Vec<i32>,
 }
 
 impl<'a> Curve<'a> {
     /// The curve as recorded.
     pub(super) fn new(history: &'a History) -> Self {
-        let steps = vec![0; history.active_bytes.len() + 1];
-        Self { history, steps }
+        let moments = history.active_bytes.len() + 1;
+        Self {
+            history,
+            steps: vec![0; moments],
+            counts: vec![0; moments],
+        }
     }
 
     /// Adds bytes to the moments `from .. to`.
@@ -28,20 +34,39 @@ impl<'a> Curve<'a> {
         }
     }
 
-    /// Takes bytes from the moments `from .. to`.
+    /// Takes an allocation's bytes from the moments `from .. to`.
     pub(super) fn remove(&mut self, bytes: u64, from: u32, to: u32) {
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
         self.add(-bytes, from, to);
+        let end = self.counts.len() - 1;
+        let place = |moment: u32| (moment as usize).min(end);
+        if place(from) < place(to) {
+            self.counts[place(from)] += 1;
+            self.counts[place(to)] -= 1;
+        }
+    }
+
+    /// Whether nothing was taken.
+    pub(super) fn is_as_recorded(&self) -> bool {
+        self.counts.iter().all(|&count| count == 0)
+    }
+
+    /// Number of allocations that give up bytes at a moment.
+    pub(super) fn changed_at(&self, moment: u32) -> u64 {
+        let counts = self.counts.iter().take(moment as usize + 1);
+        u64::try_from(counts.map(|&count| i64::from(count)).sum::<i64>()).unwrap_or(0)
     }
 
     /// The curve with the changes of another one as well.
     pub(super) fn with(&self, other: &Self) -> Self {
-        let both = self.steps.iter().zip(&other.steps);
+        let steps = self.steps.iter().zip(&other.steps);
+        let counts = self.counts.iter().zip(&other.counts);
         Self {
             history: self.history,
-            steps: both
+            steps: steps
                 .map(|(&one, &other)| one.saturating_add(other))
                 .collect(),
+            counts: counts.map(|(&one, &other)| one + other).collect(),
         }
     }
 

@@ -133,6 +133,11 @@ fn peaks_of_two_phases_need_two_changes() {
         assert_eq!(device.peak_bytes(), passes);
         let found = program_changes(device, device.history.event_count);
         let peak = |kind| found.iter().find(|it| it.kind == kind).unwrap().peak_bytes;
+        // Of two steps with 18 activations each, those of one are live at a time.
+        let half = found.iter().find(|it| it.kind == ChangeKind::HalfBatch);
+        let half = half.unwrap();
+        assert!((18..=19).contains(&half.peak_allocations), "{half:?}");
+        assert_eq!(half.live_allocations, 0);
         // What the optimizer needs at once remains.
         let checkpointed = peak(ChangeKind::Checkpoint);
         assert_eq!(checkpointed, (350 + 10 * 95) * MIB);
