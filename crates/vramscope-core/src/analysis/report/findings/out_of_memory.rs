@@ -37,13 +37,9 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         .has_state
         .then(|| failure.free_table(recording, &state));
     let changes = helpful(material.device, moment, false);
-    let changes_table = (!changes.is_empty()).then(|| {
-        program_changes::table(
-            "What changes of the program would have saved then, about",
-            &changes,
-            false,
-        )
-    });
+    let saved = "What changes of the program would have saved then, about";
+    let changes_table =
+        (!changes.is_empty()).then(|| program_changes::table(saved, &changes, false));
     let less = changes.iter().map(program_changes::sentence);
     let own = failure.to_try(material.config);
     // A request that only came too early needs no smaller program.
