@@ -53,8 +53,9 @@ fn found(tab: &Tab, search: &Search, commands: &Commands) -> Option<Html> {
     let file = tab.ready()?;
     let (facts, view) = file.facts().zip(file.view())?;
     search.is_on().then(|| {
+        let when = sentences::live_when(facts, view);
         html! {
-            <FoundStatus key={tab.id.0} {session} device={facts.device} search={search.clone()} view={view.clone()} />
+            <FoundStatus key={tab.id.0} {session} device={facts.device} search={search.clone()} view={view.clone()} {when} />
         }
     })
 }

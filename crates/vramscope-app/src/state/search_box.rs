@@ -82,10 +82,10 @@ pub fn found_title(found: &SearchResult) -> String {
 }
 
 /// `showing 1,204 of 50,000 allocations, 2.10 of 31.2 GiB at the peak`; within memory pools
-/// `showing 1,204 of 9,000 allocations of pool:1,0, …`.
+/// `showing 1,204 of 9,000 allocations of pool:1,0, …`. `when` is the moment in words, see
+/// [`sentences::live_when`](super::sentences::live_when).
 #[must_use]
-pub fn showing(found: &SearchResult, is_cursor: bool, pools: Option<&str>) -> String {
-    let place = if is_cursor { "cursor" } else { "peak" };
+pub fn showing(found: &SearchResult, when: &str, pools: Option<&str>) -> String {
     let (some, all) = (
         display::bytes(found.matches.live_bytes),
         display::bytes(found.all_live_bytes),
@@ -97,7 +97,7 @@ pub fn showing(found: &SearchResult, is_cursor: bool, pools: Option<&str>) -> St
     };
     let of_pools = pools.map_or_else(String::new, |pools| format!(" of {pools}"));
     format!(
-        "showing {} of {}{of_pools}, {some} of {all} at the {place}",
+        "showing {} of {}{of_pools}, {some} of {all} {when}",
         display::count(found.matches.count),
         count_of(found.all_count, "allocation", "allocations"),
     )
@@ -149,7 +149,7 @@ mod tests {
         };
         assert_eq!(found_text(&found), "1,204 matches, at most 3.00 GiB");
         assert_eq!(
-            showing(&found, false, None),
+            showing(&found, "at the peak", None),
             "showing 1,204 of 50,000 allocations, 2.10 of 31.3 GiB at the peak"
         );
     }

@@ -4,7 +4,7 @@ use vramscope_core::analysis::report::details::{EventMark, FxDetails, Life, Stac
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::display;
 
-use super::{Search, ViewKind};
+use super::{DeviceView, Search, ViewKind};
 use crate::protocol::{
     Details, DeviceFacts, Failure, FileFacts, MomentFacts, OomMark, Progress, RangeFacts,
     SegmentPreview, Stage,
@@ -28,6 +28,16 @@ pub fn allocations(count: u64, bytes: u64) -> String {
         count_of(count, "allocation", "allocations"),
         display::bytes(bytes)
     )
+}
+
+/// When live bytes are counted: at the cursor, else at the peak. A state alone has only the dump.
+#[must_use]
+pub fn live_when(facts: &DeviceFacts, view: &DeviceView) -> &'static str {
+    match view.cursor_moment() {
+        _ if !facts.has_trace => "at the dump",
+        Some(_) => "at the cursor",
+        None => "at the peak",
+    }
 }
 
 /// What the figures of a view that [follows no search but for a memory pool](ViewKind::follows_pools_only) are of, while

@@ -24,6 +24,8 @@ pub(super) struct CardsProps {
     /// The flame graph's choices, which a link to evidence changes.
     pub(super) choices: FlameChoices,
     pub(super) has_trace: bool,
+    /// Whether nothing was ever live.
+    pub(super) is_empty: bool,
     pub(super) segments: SegmentsKnown,
 }
 
@@ -35,7 +37,9 @@ pub(super) fn Cards(props: &CardsProps) -> Html {
         <section class="findings">
             <h3>{ "Findings" }</h3>
             if is_calm(&props.findings) {
-                <p class="muted">{ if props.segments == SegmentsKnown::Doubtful {
+                <p class="muted">{ if props.is_empty {
+                    "Nothing was ever live here."
+                } else if props.segments == SegmentsKnown::Doubtful {
                     "The segments of this file do not hold what is live, so what looks wrong in them cannot be told."
                 } else if props.has_trace {
                     "Nothing found that looks wrong. Looked for: failed requests and retries, fragmentation, frees that wait for other \

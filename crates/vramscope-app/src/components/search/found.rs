@@ -85,6 +85,8 @@ pub(crate) struct FoundStatusProps {
     pub(crate) device: DeviceIndex,
     pub(crate) search: Search,
     pub(crate) view: DeviceView,
+    /// When live bytes are counted, in words.
+    pub(crate) when: &'static str,
 }
 
 /// How much the search matches, and a button that ends it.
@@ -95,10 +97,9 @@ pub(crate) fn FoundStatus(props: &FoundStatusProps) -> Html {
     let Some(found) = found else {
         return Html::default();
     };
-    let is_cursor = props.view.cursor_moment().is_some();
     html! {
         <>
-            <span class="showing" title={search_box::found_title(&found)}>{ search_box::showing(&found, is_cursor, props.search.pool().as_deref()) }</span>
+            <span class="showing" title={search_box::found_title(&found)}>{ search_box::showing(&found, props.when, props.search.pool().as_deref()) }</span>
             <button type="button" class="show-all" title="Clear the search box"
                 onclick={commands.on(Action::Search(String::new()))}>{ "Show all" }</button>
         </>

@@ -173,14 +173,10 @@ fn limits(commands: &Commands, props: &ViewProps) -> Html {
 /// Totals of all rows of the table.
 fn sums(props: &ViewProps, window: &TableWindow) -> Html {
     let totals = &window.totals;
-    let has_trace = props.file.facts().is_some_and(|facts| facts.has_trace);
-    let place = match props.view.cursor_moment() {
-        _ if !has_trace => "at the dump",
-        Some(_) => "at the cursor",
-        None => "at the peak",
-    };
+    let facts = props.file.facts();
+    let place = facts.map_or("", |facts| sentences::live_when(facts, &props.view));
     let live = format!("{} live {place}", display::bytes(totals.live_bytes));
-    if !has_trace {
+    if facts.is_none_or(|facts| !facts.has_trace) {
         return html! {
             <>
                 <b>{ sentences::count_of(totals.count, "allocation", "allocations") }</b>
