@@ -138,8 +138,10 @@ fn row(of: &Row, replayed: &Replayed, props: &OutcomeTableProps) -> Html {
 
 /// The cells of a row, compared with `own`.
 fn cells(of: &WhatIf, own: Option<&WhatIf>) -> Html {
+    // Where more requests fail, the peak says nothing.
+    let compared = own.filter(|_| of.verdict != Verdict::OutOfMemory);
     let change =
-        own.map(|own| display::bytes_change(own.peak_reserved_bytes, of.peak_reserved_bytes));
+        compared.map(|own| display::bytes_change(own.peak_reserved_bytes, of.peak_reserved_bytes));
     html! {
         <>
             <td title={sentences::exact_bytes(of.peak_reserved_bytes)}>{ display::bytes(of.peak_reserved_bytes) }</td>
