@@ -1,6 +1,6 @@
 //! The program's steps: memory live after each, and its peak.
 
-use vramscope_core::analysis::time::lanes::{Step, Steps};
+use vramscope_core::analysis::time::lanes::{FEW_STEPS, Step, Steps};
 use vramscope_view::display;
 use yew::prelude::*;
 
@@ -37,6 +37,9 @@ pub(super) fn StepsSection(props: &StepsSectionProps) -> Html {
             <p class="muted">
                 { words::steps_by(steps.by, &steps.pattern) }
                 if props.left_out > 0 { { format!(" {} earlier steps are not listed.", display::count(props.left_out)) } }
+                if steps.compared().is_none() {
+                    { format!(" Whether memory grows from step to step takes {FEW_STEPS} steps to tell, of which at least two are recorded whole.") }
+                }
                 { " The dark part of a bar is what was live after the step, the light part its peak." }
             </p>
             <div class="wide"><table>

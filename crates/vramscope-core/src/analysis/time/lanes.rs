@@ -13,7 +13,7 @@ mod rows;
 mod steps;
 mod threads;
 
-pub use growth::{StepGrowth, WARM_UP};
+pub use growth::{FEW_STEPS, StepGrowth, WARM_UP};
 pub use name::RangeName;
 pub use steps::{Step, Steps, StepsBy, repeated_steps, steps};
 pub use threads::thread_names;

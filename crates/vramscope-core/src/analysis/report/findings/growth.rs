@@ -14,7 +14,7 @@ use crate::analysis::groups::live_at::live_at;
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::report::summary::saturating_sum;
 use crate::analysis::time::history::NEVER;
-use crate::analysis::time::lanes::{Steps, StepsBy, WARM_UP};
+use crate::analysis::time::lanes::{FEW_STEPS, Steps, StepsBy, WARM_UP};
 use crate::analysis::time::selection::{Moments, Selection};
 use crate::units::Bytes;
 
@@ -23,8 +23,6 @@ pub(super) const ENOUGH: usize = 4;
 /// Minimum share of the steps with growth.
 const RISING_PERCENT: usize = 80;
 const SMALLEST_GROWTH_BYTES: u64 = 1 << 20;
-/// Minimum number of steps of which a call site keeps something.
-pub(super) const FEW: usize = 3;
 /// Minimum share of that in what is live at the end.
 const LEAST_PERCENT: u64 = 1;
 /// A call site with at least this share of the growth is named in the title.
@@ -197,7 +195,7 @@ struct KeptSite {
     steps: u64,
 }
 
-/// The call sites of which all steps keep something, at least [`FEW`], most bytes first. Rarely are the first steps and
+/// The call sites of which all steps keep something, at least [`FEW_STEPS`], most bytes first. Rarely are the first steps and
 /// the last one recorded as a whole, so the first [`WARM_UP`] and what follows the last whole one may lack.
 fn kept_sites(material: Material<'_>, steps: &Steps) -> Vec<KeptSite> {
     let table = &material.device.history.allocations;
@@ -236,7 +234,7 @@ fn kept_site(site: CallSiteId, rows: &[(usize, u64)], last_whole: usize) -> Opti
         .collect();
     let (first_step, last) = (rows.first()?.0, rows.last()?.0);
     let is_in_all = by_step.len() == last - first_step + 1;
-    let lasts = first_step <= WARM_UP && last >= last_whole && by_step.len() >= FEW;
+    let lasts = first_step <= WARM_UP && last >= last_whole && by_step.len() >= FEW_STEPS;
     let per_step_bytes = *by_step.iter().min()?;
     (is_in_all && lasts && per_step_bytes >= SMALLEST_GROWTH_BYTES).then(|| KeptSite {
         site,

@@ -1,14 +1,14 @@
 //! Finding: live memory does not grow from step to step, which is the answer to whether the program leaks.
 
-use super::growth::{ENOUGH, FEW, how_told, is_much};
+use super::growth::{ENOUGH, how_told, is_much};
 use super::{Evidence, EvidenceOf, Finding, FindingKind, Material, Severity};
-use crate::analysis::time::lanes::{Step, Steps};
 use crate::units::{Bytes, Count};
 
 /// For recordings in which nothing was found that grows or is never freed.
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let steps = material.device.steps()?;
-    let (first, last, count) = compared(steps)?;
+    let (first, last) = steps.compared()?;
+    let count = steps.settled().len();
     let (before, after) = (first.totals.after_bytes, last.totals.after_bytes);
     let grew = is_much(after.saturating_sub(before), before);
     // The first steps make what later ones keep, and few show no trend.
@@ -58,19 +58,4 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             (first.moments.1, last.moments.1),
         )],
     })
-}
-
-/// The first and the last step that tell, and the number of settled ones, if there are at least [`FEW`] steps. Of fewer than
-/// two settled ones the last two whole ones tell.
-fn compared(steps: &Steps) -> Option<(&Step, &Step, usize)> {
-    if steps.steps.len() < FEW {
-        return None;
-    }
-    let settled = steps.settled();
-    if let [first, .., last] = settled[..] {
-        return Some((first, last, settled.len()));
-    }
-    let mut whole = steps.steps.iter().rev().filter(|step| step.is_whole);
-    let (last, first) = (whole.next()?, whole.next()?);
-    Some((first, last, settled.len()))
 }

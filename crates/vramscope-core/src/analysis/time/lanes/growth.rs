@@ -10,6 +10,9 @@ use crate::analysis::time::selection::Moments;
 /// Number of whole steps at the beginning that are left out, because they create optimizer state and fill caches.
 pub const WARM_UP: usize = 2;
 
+/// Fewest steps that tell whether memory grows.
+pub const FEW_STEPS: usize = 3;
+
 /// Most steps that are compared with each other. Of more steps, evenly spaced ones are taken.
 const COMPARED: usize = 1000;
 
@@ -30,6 +33,21 @@ impl Steps {
     pub fn settled(&self) -> Vec<&Step> {
         let whole = self.steps.iter().filter(|step| step.is_whole);
         whole.skip(WARM_UP).collect()
+    }
+
+    /// The first and the last step whose ends tell whether memory grows; `None` if there are fewer than
+    /// [`FEW_STEPS`]. Of fewer than two [`settled`](Self::settled) ones the last two whole ones tell.
+    #[must_use]
+    pub fn compared(&self) -> Option<(&Step, &Step)> {
+        if self.steps.len() < FEW_STEPS {
+            return None;
+        }
+        if let [first, .., last] = self.settled()[..] {
+            return Some((first, last));
+        }
+        let mut whole = self.steps.iter().rev().filter(|step| step.is_whole);
+        let (last, first) = (whole.next()?, whole.next()?);
+        Some((first, last))
     }
 
     /// Bytes live at the end of a step minus those at the end of the one before; `None` for the first step.
