@@ -269,29 +269,22 @@ impl<'a> Case<'a> {
                 let what = interruptions::closed_pipe(self.program, &words, &folder, code)?;
                 (format!("{question} | true"), what)
             }
-            2..4 => {
+            end @ (2 | 3 | 5) => {
+                let (end, told): (interruptions::End, _) = match end {
+                    5 => (interruptions::too_large, "too large"),
+                    _ => (interruptions::interrupted, "interrupted"),
+                };
                 let (command, out, _) = *self.rng.pick(&WRITERS);
                 let command = format!("{command} {out}");
                 remove(&folder.join(out))?;
                 self.runs += 1;
-                let words = words(&command, NAME);
-                let rng = &mut self.rng;
-                let what = interruptions::interrupted(self.program, &words, &folder, rng)?;
-                (format!("{command} (interrupted)"), what)
+                let what = end(self.program, &words(&command, NAME), &folder, &mut self.rng)?;
+                (format!("{command} ({told})"), what)
             }
             4 => {
                 self.runs += 1;
                 let what = interruptions::served(self.program, &words(SERVER, NAME), &folder)?;
                 (SERVER.to_owned(), what)
-            }
-            5 => {
-                let (command, out, _) = *self.rng.pick(&WRITERS);
-                let command = format!("{command} {out}");
-                remove(&folder.join(out))?;
-                self.runs += 1;
-                let words = words(&command, NAME);
-                let what = interruptions::too_large(self.program, &words, &folder, &mut self.rng)?;
-                (format!("{command} (too large)"), what)
             }
             6 => (
                 format!("{question} (from standard input)"),

@@ -56,8 +56,7 @@ const STDERR: &str = ".stderr";
 ///
 /// If it cannot be started.
 pub(crate) fn run(program: &Path, words: &[String], folder: &Path) -> Result<Ended> {
-    let out = File::create(folder.join(STDOUT))?;
-    wait(start(program, words, folder, out.into())?, folder)
+    run_with(program, words, folder, None, FILE_BLOCKS)
 }
 
 /// Runs the program in a folder with a file of that folder as its standard input, or with another limit of the blocks

@@ -30,6 +30,9 @@ const TOO_LARGE: i32 = 25;
 /// How long a server may take for its first line, or for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Runs a command that writes a file, and ends it before it is done.
+pub(crate) type End = fn(&Path, &[String], &Path, &mut Rng) -> Result<Option<String>>;
+
 /// Runs a command whose reader closes at once. `code` is its exit code for a patient reader.
 ///
 /// # Errors

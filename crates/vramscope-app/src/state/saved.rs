@@ -51,8 +51,7 @@ impl Saved {
             sheet,
             file: tab.name.clone(),
             filter: state.search.filter(Some(device)),
-            replay: (state.view.picture())
-                .and_then(|picture| state.choices.clone().drawn_replay(picture)),
+            replay: (state.view.picture()).and_then(|picture| state.choices.drawn_replay(picture)),
         }))
     }
 }

@@ -277,6 +277,24 @@ fn real_training_runs() {
     }
 }
 
+/// With a distributed optimizer Megatron makes two buffers, first that of all parameters; without one, that of all
+/// gradients alone.
+#[test]
+fn buffers_of_megatron_are_told_apart_by_their_lines() {
+    let buffer = |line: u32| {
+        format!("site-packages/megatron/core/distributed/param_and_grad_buffer.py:{line}:__init__")
+    };
+    let both = format!(
+        "alloc p 4MiB train.py:3:<module> > {}\nalloc g 8MiB train.py:3:<module> > {}",
+        buffer(500),
+        buffer(520)
+    );
+    let expected = [(4, Role::Parameter), (8, Role::Gradient)];
+    assert_eq!(with_text(&both, roles), expected);
+    let alone = format!("alloc g 8MiB train.py:3:<module> > {}", buffer(520));
+    assert_eq!(with_text(&alone, roles), [(8, Role::Gradient)]);
+}
+
 /// The highest sum of a role, against sums at every moment.
 #[test]
 fn the_peak_of_a_role_is_the_highest_of_all_moments() {

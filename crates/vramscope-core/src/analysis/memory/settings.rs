@@ -332,6 +332,31 @@ mod tests {
     }
 
     #[test]
+    fn segments_tell_what_is_not_set() {
+        let expandable = |kinds: &[&str], set: &str| {
+            let segment = |kind: &&str| {
+                format!(
+                    r#"{{"device": 0, "address": 4096, "total_size": 4096, "is_expandable": {kind}, "blocks": []}}"#
+                )
+            };
+            let segments: Vec<String> = kinds.iter().map(segment).collect();
+            let json = format!(
+                r#"{{"segments": [{}], "device_traces": [], "allocator_settings": {{{set}}}}}"#,
+                segments.join(",")
+            );
+            AllocatorConfig::of(&decode(json.as_bytes()).unwrap()).expandable_segments
+        };
+        assert_eq!(expandable(&["true", "true"], ""), Some(true));
+        assert_eq!(expandable(&["false"], ""), Some(false));
+        assert_eq!(expandable(&["true", "false"], ""), None);
+        assert_eq!(expandable(&[], ""), None);
+        assert_eq!(
+            expandable(&["true"], r#""expandable_segments": false"#),
+            Some(false)
+        );
+    }
+
+    #[test]
     fn values_and_what_the_variable_adds() {
         let list = settings(of(
             r#"{"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True, roundup_power2_divisions:[256:1,>:4],per_process_memory_fraction:0.5,new_thing:7",

@@ -40,22 +40,12 @@ impl Recording {
             .map(|(inner, whole)| inner.numbered_in(whole))
             .collect();
         // An allocation keeps its name, which counts all that were at its address.
-        for ((history, whole), ids) in narrowed
-            .histories
-            .iter_mut()
-            .zip(&self.histories)
-            .zip(&numbers)
-        {
-            let versions = ids
-                .iter()
-                .flatten()
-                .map(|id| whole.allocations.version[id.index()]);
-            history
-                .allocations
-                .version
-                .iter_mut()
-                .zip(versions)
-                .for_each(|(own, of)| *own = of);
+        let histories = narrowed.histories.iter_mut().zip(&self.histories);
+        for ((history, whole), ids) in histories.zip(&numbers) {
+            let names = &mut history.allocations.version;
+            for (name, id) in names.iter_mut().zip(ids.iter().flatten()) {
+                *name = whole.allocations.version[id.index()];
+            }
         }
         narrowed.prepared = (narrowed.devices().zip(self.devices()).zip(numbers))
             .map(|((inner, whole), ids)| whole.told_within_pools(inner, ids))

@@ -59,6 +59,8 @@ impl Signals {
     pub(super) const ADAM: Self = Self(1 << 19);
     /// The buffer that holds all gradients of a kind.
     pub(super) const FLAT_GRADIENTS: Self = Self(1 << 20);
+    /// Megatron makes a buffer of all parameters, or of all gradients.
+    const FLAT_BUFFER: Self = Self(1 << 21);
 
     pub(super) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -169,6 +171,11 @@ const PYTHON: &[(Signals, &str, Functions)] = &[
         Named(&["create_weights", "load_weights", "from_pretrained"]),
     ),
     (Signals::SETUP, "", Named(&["__init__"])),
+    (
+        Signals::FLAT_BUFFER,
+        "param_and_grad_buffer.py",
+        Named(&["__init__"]),
+    ),
     (Signals::CACHE, "", With("kv_cache")),
     (Signals::CACHE, "kv_cache", All),
     (Signals::CACHE, "cache_utils", All),
@@ -279,7 +286,6 @@ impl StackSignals {
             signals_of(strings.get(frame.name), strings.get(frame.filename))
         };
         let of_frame = by_texts(snapshot, |id| frame(snapshot.frames.get(id)));
-        let flat = flat_buffers(snapshot);
         let stacks = (0..snapshot.stacks.len()).map(StackId::from_index);
         let of: Vec<Signals> = stacks
             .map(|stack| {
@@ -287,21 +293,37 @@ impl StackSignals {
                 let sum = frames.fold(Signals::NONE, |sum, frame| {
                     sum.and(of_frame.get(frame.index()).copied().unwrap_or_default())
                 });
-                if !sum.has(Signals::NATIVE) && begins_in_torch(snapshot, stack) {
-                    return sum.and(Signals::BACKWARD);
-                }
-                match flat_buffer(snapshot, stack) {
-                    Some(line) if flat.first() == Some(&line) && flat.len() > 1 => {
-                        sum.and(Signals::BUILD)
-                    }
-                    Some(line) if flat.last() == Some(&line) => sum.and(Signals::FLAT_GRADIENTS),
-                    _ => sum,
+                match !sum.has(Signals::NATIVE) && begins_in_torch(snapshot, stack) {
+                    true => sum.and(Signals::BACKWARD),
+                    false => sum,
                 }
             })
             .collect();
         let frames = of_frame.iter().copied();
         let all = frames.fold(Signals::NONE, Signals::and);
-        Self { of, all }
+        let mut signals = Self { of, all };
+        if signals.show(Signals::FLAT_BUFFER) {
+            signals.tell_flat_buffers(snapshot);
+        }
+        signals
+    }
+
+    /// Tells Megatron's buffers apart by the lines that make them: one holds all parameters, where the optimizer is
+    /// distributed; a later line makes the one that holds all gradients.
+    fn tell_flat_buffers(&mut self, snapshot: &Snapshot) {
+        let stacks = (0..self.of.len()).filter(|&stack| self.of[stack].has(Signals::FLAT_BUFFER));
+        let made = stacks
+            .filter_map(|stack| Some((stack, flat_buffer(snapshot, StackId::from_index(stack))?)));
+        let made: Vec<(usize, u32)> = made.collect();
+        let lines: BTreeSet<u32> = made.iter().map(|&(_, line)| line).collect();
+        for (stack, line) in made {
+            let signal = match lines.len() {
+                2.. if lines.first() == Some(&line) => Signals::BUILD,
+                _ if lines.last() == Some(&line) => Signals::FLAT_GRADIENTS,
+                _ => continue,
+            };
+            self.of[stack] = self.of[stack].and(signal);
+        }
     }
 
     pub(super) fn get(&self, stack: StackId) -> Signals {
@@ -329,15 +351,6 @@ impl StackSignals {
     pub(super) fn is_python_only(&self) -> bool {
         self.show(Signals::PYTHON) && !self.show(Signals::NATIVE)
     }
-}
-
-/// The lines in which Megatron makes its buffers, in order. One holds all parameters, where the optimizer is distributed;
-/// a later line makes the one that holds all gradients.
-fn flat_buffers(snapshot: &Snapshot) -> BTreeSet<u32> {
-    let stacks = (0..snapshot.stacks.len()).map(StackId::from_index);
-    stacks
-        .filter_map(|stack| flat_buffer(snapshot, stack))
-        .collect()
 }
 
 /// The line of Megatron's `_ParamAndGradBuffer.__init__` that a stack's innermost function of Python is in.

@@ -24,12 +24,9 @@ impl<'a> Curve<'a> {
 
     /// Adds bytes to the moments `from .. to`.
     pub(super) fn add(&mut self, bytes: i64, from: u32, to: u32) {
-        let end = self.steps.len() - 1;
-        let place = |moment: u32| (moment as usize).min(end);
-        if place(from) < place(to) {
-            for (at, change) in [(from, bytes), (to, bytes.saturating_neg())] {
-                let step = &mut self.steps[place(at)];
-                *step = step.saturating_add(change);
+        if let Some((first, end)) = self.span(from, to) {
+            for (at, change) in [(first, bytes), (end, bytes.saturating_neg())] {
+                self.steps[at] = self.steps[at].saturating_add(change);
             }
         }
     }
@@ -38,12 +35,16 @@ impl<'a> Curve<'a> {
     pub(super) fn remove(&mut self, bytes: u64, from: u32, to: u32) {
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
         self.add(-bytes, from, to);
-        let end = self.counts.len() - 1;
-        let place = |moment: u32| (moment as usize).min(end);
-        if place(from) < place(to) {
-            self.counts[place(from)] += 1;
-            self.counts[place(to)] -= 1;
+        if let Some((first, end)) = self.span(from, to) {
+            self.counts[first] += 1;
+            self.counts[end] -= 1;
         }
+    }
+
+    /// The places of the moments `from .. to`, if there are any.
+    fn span(&self, from: u32, to: u32) -> Option<(usize, usize)> {
+        let place = |moment: u32| (moment as usize).min(self.steps.len() - 1);
+        (place(from) < place(to)).then(|| (place(from), place(to)))
     }
 
     /// Whether nothing was taken.
