@@ -7,7 +7,7 @@
 mod blocks;
 mod curve;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -230,36 +230,58 @@ fn checkpoint_title(label: &str) -> String {
     format!("Checkpoint {place} (torch.utils.checkpoint)")
 }
 
-/// Halves what grows with the batch: inputs, activations, and what the forward pass needs meanwhile.
+/// Halves what grows with the batch: inputs, activations, caches of keys and values, and what the passes need meanwhile.
 fn half_batch(device: Device<'_>) -> Option<Change<'_>> {
     let table = &device.history.allocations;
     let mut curve = Curve::new(device.history);
-    let forward = device.phases().ranges.iter();
-    let forward: Vec<_> = forward
-        .filter(|range| range.phase == Phase::Forward)
-        .collect();
-    let in_forward = |born: u32| {
-        let at = forward.partition_point(|range| range.to < born);
-        forward.get(at).is_some_and(|range| range.from < born)
-    };
+    let is_meanwhile = needs_of_passes(device);
+    let mut has_cache = false;
     for (row, rule) in device.rule_of().iter().enumerate() {
         let grows = match rule.role() {
-            Role::Activation | Role::Input => true,
-            Role::Temporary => in_forward(table.born[row]),
+            Role::Activation | Role::Input | Role::KvCache => true,
+            Role::Temporary => is_meanwhile(row),
             _ => false,
         };
         if grows {
             curve.remove(table.bytes[row] / 2, table.born[row], table.died[row]);
+            has_cache |= rule.role() == Role::KvCache;
         }
     }
+    let because = match has_cache {
+        true => "inputs, activations and the cache of keys and values halve",
+        false => "inputs and activations halve; accumulate gradients over twice as many steps",
+    };
     Some(Change {
         kind: ChangeKind::HalfBatch,
         title: "Half the batch, or half the sequence".to_owned(),
-        because: "inputs and activations halve; accumulate gradients over twice as many steps"
-            .to_owned(),
+        because: because.to_owned(),
         curve,
         alone: Vec::new(),
     })
+}
+
+/// Whether a temporary grows with the batch. Those of a forward pass, and of the loss behind it, do. Of those of a backward
+/// pass, gradients of activations do, which have the sizes of activations; gradients of parameters do not.
+fn needs_of_passes<'a>(device: Device<'a>) -> impl Fn(usize) -> bool + 'a {
+    let table = &device.history.allocations;
+    let sizes_of = |roles: &[Role]| -> HashSet<u64> {
+        let rules = device.rule_of().iter().zip(&table.bytes);
+        let meant = rules.filter(|(rule, _)| roles.contains(&rule.role()));
+        meant.map(|(_, &bytes)| bytes).collect()
+    };
+    let of_batch = sizes_of(&[Role::Activation]);
+    let of_model = sizes_of(&[Role::Parameter, Role::Gradient]);
+    let ranges = &device.phases().ranges;
+    move |row| {
+        let (born, bytes) = (table.born[row], table.bytes[row]);
+        let at = ranges.partition_point(|range| range.to < born);
+        let inside = ranges.get(at).filter(|range| range.from < born);
+        match inside.or(ranges[..at].last()).map(|range| range.phase) {
+            Some(Phase::Forward) => true,
+            Some(Phase::Backward) => of_batch.contains(&bytes) && !of_model.contains(&bytes),
+            _ => false,
+        }
+    }
 }
 
 /// Takes away what a multi-tensor step of the optimizer needs meanwhile, but for two tensors of the largest size.

@@ -92,6 +92,24 @@ fn a_failure_lies_in_the_fifth_layer() {
     });
 }
 
+/// The loss behind the model (80 MiB) and the gradient of what is 50 MiB halve; that of a parameter (400 MiB) does not.
+#[test]
+fn half_the_batch_halves_what_the_loss_needs() {
+    let loss = "train.py:11:step > lib/torch/nn/functional.py:7:cross_entropy";
+    let passes = story(2, false).replace(
+        &format!("free c1_5 {BACKWARD}\n"),
+        &format!("alloc soft 80MiB {loss}\nfree soft {loss}\nalloc ga 50MiB {BACKWARD}\nalloc gw 400MiB {BACKWARD}\nfree ga {BACKWARD}\nfree gw {BACKWARD}\nfree c1_5 {BACKWARD}\n"),
+    );
+    with_device(&passes, |device| {
+        let whole = (400 + 4 + 6 * 160) * MIB;
+        assert_eq!(device.peak_bytes(), whole + 450 * MIB);
+        let found = program_changes(device, device.history.event_count);
+        let half = found.iter().find(|it| it.kind == ChangeKind::HalfBatch);
+        let halved = (400 + 2 + 6 * 80) * MIB;
+        assert_eq!(half.unwrap().peak_bytes, halved + (25 + 400) * MIB);
+    });
+}
+
 #[test]
 fn outputs_that_outlive_their_step() {
     let mut story = String::new();
