@@ -56,7 +56,7 @@ fn leak() -> String {
     let mut story = "alloc weights 320MiB train.py:8:build > model.py:12:__init__\n".to_owned();
     for step in 0..8 {
         story += &format!(
-            "begin \"ProfilerStep#{step}\"\nalloc batch{step} 32MiB train.py:20:load\nwait 2ms\n"
+            "begin \"ProfilerStep#{step}\"\nalloc batch{step} 32MiB train.py:20:get_batch\nwait 2ms\n"
         );
         for (layer, mib) in LAYERS.iter().enumerate() {
             story += &format!(

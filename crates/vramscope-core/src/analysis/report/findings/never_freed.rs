@@ -8,6 +8,7 @@ use crate::analysis::code::call_sites::CallSiteId;
 use crate::analysis::groups::live_at::top_call_sites;
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::report::summary::saturating_sum;
+use crate::analysis::roles::Role;
 use crate::analysis::time::history::NEVER;
 use crate::analysis::time::selection::Selection;
 use crate::ids::AllocationId;
@@ -45,10 +46,15 @@ pub(super) fn find(material: Material<'_>, grown: &[CallSiteId]) -> Option<Findi
     let top = top_call_sites(material.device, ids, ROWS);
     let older = bytes - of_last.min(bytes);
     let leaks = older > 0;
+    let rules = material.device.rule_of();
+    let cached = kept
+        .clone()
+        .filter(|&row| rules[row].role() == Role::KvCache);
+    let is_cache = saturating_sum(cached.map(|row| table.bytes[row])) > bytes / 2;
     let stayed = (from, history.event_count);
     Some(Finding {
         kind: FindingKind::NeverFreed,
-        severity: severity(leaks),
+        severity: severity(leaks && !is_cache),
         bytes,
         title: format!(
             "{} allocated during the steps were never freed",
@@ -64,7 +70,7 @@ pub(super) fn find(material: Material<'_>, grown: &[CallSiteId]) -> Option<Findi
             Bytes(older)
         ),
         figures: Vec::new(),
-        may_mean: may_mean(leaks, material.config.allocator).to_owned(),
+        may_mean: may_mean(leaks, is_cache, material.config.allocator).to_owned(),
         to_try: vec!["Look at the call sites, and at who holds what they make.".to_owned()],
         tables: vec![site_table("Never freed, by call site", &top)],
         evidence: vec![
@@ -85,8 +91,11 @@ fn severity(leaks: bool) -> Severity {
     }
 }
 
-fn may_mean(leaks: bool, allocator: AllocatorKind) -> &'static str {
+fn may_mean(leaks: bool, is_cache: bool, allocator: AllocatorKind) -> &'static str {
     match (leaks, allocator) {
+        _ if is_cache => {
+            "Most of it is the cache of keys and values, which grows with every token until the answer is complete."
+        }
         (true, _) => {
             "What earlier steps made and later ones did not free is held on purpose (a cache, state) or by a \
                           forgotten reference."
