@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clap::Args;
-use vramscope_core::analysis::report::findings::Finding;
+use vramscope_core::analysis::report::findings::{Finding, helpful};
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_core::analysis::search::filter::ExactBytes;
 use vramscope_plan::allocator_model::ModelSettings;
@@ -12,7 +12,7 @@ use vramscope_plan::what_if::{Baseline, WhatIf, baseline, conclusion};
 use crate::arguments::{Inputs, Show, Size, parse_size};
 use crate::failure::Failure;
 use crate::inputs::{Question, ask};
-use crate::report::{Cell, Column, Part, column, detail};
+use crate::report::{Cell, Column, Part, column, detail, remark};
 use crate::subject::{Device, Subject};
 
 /// Show what PyTorch's allocator would have reserved with other settings
@@ -94,7 +94,44 @@ impl Options {
             conclude(&mut part, conclusion(**device, &baseline, &rows));
         }
         baseline_parts(&mut part, &baseline, &rows);
+        self.program_table(&mut part, device);
         Ok(part)
+    }
+
+    /// Adds where live memory would peak with changes of the program.
+    fn program_table(&self, part: &mut Part, device: &Device<'_>) {
+        let fits = match self.capacity {
+            Some(_) => column("live_fits", "live fits"),
+            None => detail("live_fits"),
+        };
+        let columns = [
+            column("peak_bytes", "live peak"),
+            column("saved_bytes", "saved"),
+            fits,
+            column("change", "with"),
+            remark("because", "because"),
+        ];
+        let changes = helpful(**device, device.history.event_count, true);
+        let rows = changes.into_iter().map(|(saved, change)| {
+            let fits = self.capacity.map(|Size(bytes)| change.peak_bytes <= bytes);
+            let word = |fits: bool| Cell::Text(if fits { "yes" } else { "no" }.to_owned());
+            vec![
+                Cell::Bytes(change.peak_bytes),
+                Cell::Bytes(saved),
+                Cell::or_none(fits, word),
+                Cell::Text(change.title),
+                Cell::Text(change.because),
+            ]
+        });
+        let rows: Vec<_> = rows.collect();
+        if !rows.is_empty() {
+            part.table(
+                "program",
+                "Changes of the program, estimated from when allocations were made and freed",
+                &columns,
+                rows,
+            );
+        }
     }
 
     /// The changes to try: the user's, or else the suggested ones. With a capacity, also the capacity alone.

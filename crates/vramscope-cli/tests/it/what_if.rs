@@ -65,3 +65,23 @@ fn of_a_file_without_segments() {
 fn help() {
     assert_snapshot!(what_if(&["--help"]));
 }
+
+/// Half the batch fits into 700 MiB, what was recorded does not.
+#[test]
+fn changes_of_the_program_beside_a_capacity() {
+    let file = "roles/rules/gpt_bf16_late.pickle.zst";
+    let output = vramscope(&["what-if", file, "--capacity", "700MiB", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = json["parts"][0]["program"].as_array().unwrap();
+    let half = rows.iter().find(|row| {
+        row["change"]
+            .as_str()
+            .unwrap()
+            .starts_with("Half the batch")
+    });
+    let half = half.unwrap();
+    assert_eq!(half["live_fits"], "yes");
+    let bytes = |key: &str| half[key].as_u64().unwrap();
+    assert!(bytes("peak_bytes") <= 700 << 20);
+    assert!(bytes("peak_bytes") + bytes("saved_bytes") > 700 << 20);
+}

@@ -36,6 +36,25 @@ fn open_what_if() -> Open {
     open
 }
 
+/// What was recorded does not fit into 700 MiB, half the batch does.
+#[test]
+fn another_program_may_fit_into_less() {
+    let mut open = open_fixture("roles/rules/gpt_bf16_late.pickle.zst");
+    open.page.key("9", Modifiers::NONE).unwrap();
+    let panel = "[...document.querySelectorAll('.what-if .panel-bar label')].find(label => label.innerText.includes('another program'))";
+    open.page.wait_for(&format!("!!{panel}"), PATIENCE).unwrap();
+    open.page.eval(&format!("{panel}.click()")).unwrap();
+    let typed = "const field = document.querySelector('.program input'); field.value = '700MiB'; field.dispatchEvent(new Event('change', { bubbles: true }));";
+    open.page
+        .wait_for("!!document.querySelector('.program input')", PATIENCE)
+        .unwrap();
+    open.page.eval(typed).unwrap();
+    let fits = "JSON.stringify([...document.querySelectorAll('.program tbody tr')].map(row => row.cells[3].innerText)) === '[\"no\",\"yes\"]'";
+    open.page.wait_for(fits, PATIENCE).unwrap();
+    assert!(open.page.eval("location.hash.includes('700MiB')").unwrap() == true);
+    open.check_quiet();
+}
+
 #[test]
 fn the_bars_are_those_of_the_plan() {
     let mut open = open_what_if();

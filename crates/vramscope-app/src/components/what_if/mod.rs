@@ -7,6 +7,7 @@
 mod arenas;
 mod bars;
 mod packing;
+mod program;
 mod replayed;
 mod settings;
 
@@ -18,6 +19,7 @@ use yew::prelude::*;
 use self::arenas::ArenasPanel;
 use self::bars::Bars;
 use self::packing::PackingPanel;
+use self::program::ProgramPanel;
 pub(super) use self::replayed::{use_conclusion, use_replay};
 use self::settings::SettingsPanel;
 use super::choice::Choice;
@@ -89,6 +91,9 @@ pub(super) fn WhatIfView(props: &ViewProps) -> Html {
             <SettingsPanel session={props.session.clone()} look={props.look.clone()} planned={known.clone()} choices={choices.clone()}
                 on_choose={choose.clone()} />
         },
+        WhatIfPanel::Program => html! {
+            <ProgramPanel session={props.session.clone()} device={props.look.device} choices={choices.clone()} on_choose={choose.clone()} />
+        },
         WhatIfPanel::Places if planned.arenas > 1 => {
             html! { <ArenasPanel session={props.session.clone()} planned={known.clone()} /> }
         }
@@ -145,9 +150,10 @@ struct PanelBarProps {
 /// The choice of what is shown below the bars.
 #[component]
 fn PanelBar(props: &PanelBarProps) -> Html {
-    const PANELS: [WhatIfPanel; 3] = [
+    const PANELS: [WhatIfPanel; 4] = [
         WhatIfPanel::Packing,
         WhatIfPanel::Settings,
+        WhatIfPanel::Program,
         WhatIfPanel::Places,
     ];
     let mut options = vec![
@@ -158,6 +164,10 @@ fn PanelBar(props: &PanelBarProps) -> Html {
         (
             "other settings",
             "what the allocator would have reserved under other settings, by a model of it",
+        ),
+        (
+            "another program",
+            "where live memory would peak with checkpointing, half the batch, another optimizer",
         ),
     ];
     if props.has_arenas {

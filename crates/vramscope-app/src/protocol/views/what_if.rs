@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::report::findings::Finding;
+use vramscope_core::analysis::report::program_changes::ProgramChange;
 use vramscope_core::model::DeviceIndex;
 use vramscope_plan::what_if::WhatIf;
 use vramscope_plan::{ArenaPlan, DevicePlan};
@@ -35,6 +36,8 @@ pub enum Question {
         packing: u32,
         stage: Stage,
     },
+    /// What changes of the program would leave of the peak. Answered by [`Answer::Program`].
+    Program { device: DeviceIndex },
     /// Replay the trace with other settings. Answered by [`Answer::Replay`].
     Replay {
         device: DeviceIndex,
@@ -67,6 +70,7 @@ pub enum Answer {
     /// From the bottom up; empty if there is only one.
     Groups(Vec<GroupMark>),
     Arenas(ArenaRows),
+    Program(ProgramRows),
     Replay(Box<Replayed>),
     Tries(Tries),
     Concluded(Concluded),
@@ -98,6 +102,16 @@ pub struct ArenaRows {
     pub arenas: Vec<ArenaPlan>,
     /// Number of those left out.
     pub left_out: u64,
+}
+
+/// Changes of the program.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct ProgramRows {
+    pub device: DeviceIndex,
+    /// The peak of live memory as recorded.
+    pub peak_bytes: u64,
+    /// What saves something, the most effective first, each with the bytes that it saves at the peak.
+    pub rows: Vec<(u64, ProgramChange)>,
 }
 
 /// The stage of the work on a plan.

@@ -27,6 +27,8 @@ pub enum WhatIfPanel {
     Packing,
     /// Replays of the allocator with other settings.
     Settings,
+    /// Changes of the program.
+    Program,
     /// Figures by pool and stream.
     Places,
 }

@@ -2,6 +2,7 @@
 
 mod replay;
 
+use vramscope_core::analysis::report::findings::helpful;
 use vramscope_core::model::DeviceIndex;
 use vramscope_plan::what_if::{conclusion, is_worth_replaying};
 use vramscope_plan::{ArenaKey, DevicePlan, Planner, StepKind};
@@ -11,7 +12,7 @@ use vramscope_view::reserved::Steps;
 use super::super::document::{Device, Document};
 use super::super::pace::Pace;
 use crate::protocol::views::what_if::{
-    Answer, ArenaRows, Concluded, Planned, Question, Replayed, Stage,
+    Answer, ArenaRows, Concluded, Planned, ProgramRows, Question, Replayed, Stage,
 };
 
 /// Time of work on one question, in ms. Other questions have their turn after it.
@@ -75,6 +76,14 @@ pub(super) fn answer(
         Question::Arenas { device, .. } => {
             let device = document.device(*device)?;
             Answer::Arenas(work(device, &mut cache.works).arenas())
+        }
+        Question::Program { device } => {
+            let device = document.device(*device)?;
+            Answer::Program(ProgramRows {
+                device: device.history.device,
+                peak_bytes: device.history.peak_bytes(),
+                rows: helpful(*device, device.history.event_count, true),
+            })
         }
         Question::Replay {
             device,

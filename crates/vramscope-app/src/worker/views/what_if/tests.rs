@@ -57,6 +57,17 @@ fn every_fixture_has_a_plan_and_a_picture_of_its_packing() {
         let (mut cache, mut painter) = (Cache::default(), Painter::default());
         for device in &facts.devices {
             let planned = planned(&document, device.device, &mut cache, &path);
+            let question = Question::Program {
+                device: device.device,
+            };
+            match ask(&question, &document, &mut cache, &path) {
+                Answer::Program(known) => assert!(
+                    (known.rows.iter())
+                        .all(|(saved, change)| change.peak_bytes + saved == known.peak_bytes),
+                    "{path:?}"
+                ),
+                other => panic!("{other:?}"),
+            }
             let known = document.device(device.device).unwrap();
             let packed = known.packed().unwrap_or_default();
             let bytes = planned.plan.bytes(StepKind::Placement).unwrap_or(0);
