@@ -142,7 +142,7 @@ def made_up(case, count, seed, reads, sizes, threshold=0):
     config.size_threshold_for_succ_based_strategy = 0
 
 
-def compiled(case, count, seed):
+def compiled(case, count, seed, rows=64):
     """A graph that torch.compile compiled."""
     rng = random.Random(seed)
     widths = [32, 64, 96, 128, 256, 512]
@@ -185,7 +185,7 @@ def compiled(case, count, seed):
     torch._dynamo.reset()
     config.reorder_for_peak_memory_debug = True
     try:
-        torch.compile(model)(torch.randn(64, 64))
+        torch.compile(model)(torch.randn(rows, 64))
     finally:
         torch._logging.trace_structured = logged
         memory.reorder_for_peak_memory = pass_of_torch
@@ -203,3 +203,5 @@ made_up("narrow_200", 200, 5, near, any_size)
 made_up("narrow_600", 600, 6, near, any_size)
 for case, count, seed in [("dag_60", 40, 7), ("dag_200", 130, 8)]:
     compiled(case, count, seed)
+# The sample of the start page: buffers of MiB, as models have them.
+compiled("dag_of_mib", 40, 15, rows=8192)

@@ -11,8 +11,7 @@ use crate::fingerprint::files_under;
 use crate::process::{cargo, root, run_quiet};
 
 /// A graph by torch.compile, as inductor exports it; relative to the repository's root.
-pub(crate) const GRAPH: &str =
-    "tests/fixtures/planning/graphs/random_dag_40__0_model__0_inference_0_fused.orm.json.zst";
+pub(crate) const GRAPH: &str = "tests/fixtures/planning/graphs/dag_of_mib.orm.json.zst";
 
 /// Where real recordings of small programs lie; relative to the repository's root.
 pub(crate) const RECORDINGS: &str = "tests/fixtures/roles/rules";
