@@ -44,6 +44,34 @@ impl Machine {
         Ok(())
     }
 
+    /// MARK, the opcodes at the beginning of `bytes`, and APPENDS: a known stack becomes the value of the new list on top of
+    /// the stack. Returns the number of bytes that are done with the MARK before them; `None` if it is no such case.
+    #[inline]
+    pub(super) fn append_known_stack(&mut self, bytes: &[u8]) -> Option<usize> {
+        let list = self.top_list()?;
+        if self.lists[list] != ListCell::Empty || self.marks.len() >= self.limits.depth {
+            return None;
+        }
+        let (length, stack) = self.known_stacks.find(bytes)?;
+        self.lists[list] = ListCell::Stack(stack);
+        Some(1 + length)
+    }
+
+    /// Remembers the opcodes up to APPENDS, if they made a stack of the list that is now on top of the machine's stack.
+    #[inline]
+    pub(super) fn learn_stack(&mut self, bytes: &[u8]) {
+        let list = self.top_list().map(|list| self.lists[list]);
+        if let Some(ListCell::Stack(stack)) = list {
+            self.known_stacks.learn(bytes, stack);
+        }
+    }
+
+    /// The list on top of the stack.
+    #[inline]
+    fn top_list(&self) -> Option<usize> {
+        self.top().ok()?.list().map(|list| list as usize)
+    }
+
     /// APPEND: adds the top of the stack to the list below it.
     pub(super) fn append(&mut self) -> Result<(), Fault> {
         self.top()?;

@@ -11,6 +11,7 @@
 //! do otherwise, and files that do could cause work out of proportion to their size.
 
 use super::key;
+use super::known_stacks::KnownStacks;
 use super::records::Tables;
 use super::value::{DictCell, Fault, ListCell, Packed, PackedDict, Value, malformed};
 use crate::budget::Budget;
@@ -30,6 +31,7 @@ pub(super) struct Machine {
     /// The dict memoised last, and its memo index. If it becomes a frame, the memo entry is replaced, because frames
     /// are fetched from the memo tens of millions of times.
     pub(super) last_memoised: (u32, usize),
+    pub(super) known_stacks: KnownStacks,
     /// Values that do not fit into a packed value.
     pub(super) wide: Vec<Value>,
     /// A cache of recent texts, by a few of their bits. Most texts are one of the same few.
@@ -57,6 +59,7 @@ impl Machine {
             marks: Vec::new(),
             memo: Vec::new(),
             last_memoised: (u32::MAX, 0),
+            known_stacks: KnownStacks::default(),
             wide: Vec::new(),
             recent_texts: [StringId(0); 16],
             lists: Vec::new(),
@@ -272,6 +275,9 @@ impl Machine {
             let more = index + 1 - self.memo.len();
             self.budget.rows(&mut self.memo, more)?;
             self.memo.resize(index + 1, UNSET);
+        }
+        if self.memo[index] != UNSET {
+            self.known_stacks.forget();
         }
         self.memo[index] = cell;
         Ok(())

@@ -16,6 +16,7 @@ mod generic;
 pub(crate) mod invariants;
 mod json;
 mod key;
+mod known_stacks;
 mod machine;
 pub(crate) mod opcode;
 mod path;

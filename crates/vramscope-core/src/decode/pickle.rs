@@ -93,6 +93,8 @@ fn run(
 #[inline(never)]
 fn burst(bytes: &[u8], machine: &mut Machine) -> (usize, Result<(), Fault>) {
     let mut rest = bytes;
+    // What follows the last MARK of these bytes.
+    let mut marked: &[u8] = &[];
     while let Some(window) = rest.first_chunk::<WINDOW>() {
         let (length, result) = match window[0] {
             op::BINGET | op::LONG_BINGET => {
@@ -115,13 +117,23 @@ fn burst(bytes: &[u8], machine: &mut Machine) -> (usize, Result<(), Fault>) {
                 Some(text) => (2 + text.len(), machine.push_text(text)),
                 None => break,
             },
-            op::MARK => (1, machine.mark()),
+            op::MARK => {
+                marked = &rest[1..];
+                match machine.append_known_stack(marked) {
+                    Some(length) => (length, Ok(())),
+                    None => (1, machine.mark()),
+                }
+            }
             op::SETITEMS => (1, machine.set_items()),
             op::EMPTY_DICT => {
                 machine.push_dict();
                 (1, Ok(()))
             }
-            op::APPENDS => (1, machine.appends()),
+            op::APPENDS => {
+                let result = machine.appends();
+                machine.learn_stack(&marked[..(marked.len() + 1).saturating_sub(rest.len())]);
+                (1, result)
+            }
             op::EMPTY_LIST => {
                 machine.push_list();
                 (1, Ok(()))

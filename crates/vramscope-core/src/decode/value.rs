@@ -180,6 +180,12 @@ impl Packed {
         (self.tag() == DICT).then(|| self.row())
     }
 
+    /// The cell number, if it is a list.
+    #[inline]
+    pub(super) fn list(self) -> Option<u32> {
+        (self.tag() == LIST).then(|| self.row())
+    }
+
     /// Whether it is a frame record.
     #[inline]
     pub(super) fn is_frame(self) -> bool {
