@@ -35,8 +35,8 @@ pub use facts::{
     Progress, Stage, UNASKED_BYTES,
 };
 pub use pictures::{
-    DrawRequest, DrawnFrame, Hit, HitOf, HitOn, LegendEntry, LegendOf, Look, Minimap, MinimapOf,
-    OomMark, OutlineColumns, OutlineOf, SegmentPreview, Thing,
+    BandLabels, BandLabelsOf, DrawRequest, DrawnFrame, Hit, HitOf, HitOn, LegendEntry, LegendOf,
+    Look, Minimap, MinimapOf, OomMark, OutlineColumns, OutlineOf, SegmentPreview, Thing,
 };
 pub use reply_text::reply_text;
 

@@ -15,7 +15,7 @@ use vramscope_core::analysis::compare::side::Amount;
 
 use crate::colour::{Rgb, stable_hash};
 use crate::flame::NodeKey;
-use crate::theme::{Theme, contrast};
+use crate::theme::Theme;
 pub use scene::scene;
 
 /// Least width of a rectangle, px. Narrower siblings share a rectangle, and their children are not
@@ -318,17 +318,6 @@ pub fn change_colour(theme: &Theme, before: u64, after: u64) -> Rgb {
     };
     let still = mix(theme.background, theme.unknown, 0.45);
     mix(still, full, tint)
-}
-
-/// Black or white, whichever has the higher contrast with a colour.
-#[must_use]
-pub fn ink_on(colour: Rgb) -> Rgb {
-    let (black, white) = ([0; 3], [255; 3]);
-    if contrast(colour, black) >= contrast(colour, white) {
-        black
-    } else {
-        white
-    }
 }
 
 fn mix(from: Rgb, to: Rgb, share: f64) -> Rgb {

@@ -1,6 +1,7 @@
 //! The differential flame graph: widths, shares and hits.
 
 use super::*;
+use crate::theme::contrast;
 use proptest::prelude::*;
 
 /// A tree from rows of (parent, label, before, after).
@@ -84,7 +85,7 @@ fn colours_say_which_way_and_how_much_and_can_be_written_on() {
         assert_eq!(change_colour(&theme, 9, 0), theme.shrink);
         for after in 0..=200 {
             let colour = change_colour(&theme, 100, after);
-            assert!(contrast(colour, ink_on(colour)) >= 4.5, "{colour:?}");
+            assert!(contrast(colour, theme.ink_on(colour)) >= 4.5, "{colour:?}");
             let redder = i32::from(colour[0]) - i32::from(colour[2]);
             let redder = redder - (i32::from(still[0]) - i32::from(still[2]));
             assert_eq!(redder.signum(), (after as i32 - 100).signum(), "{after}");

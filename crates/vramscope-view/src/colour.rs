@@ -153,6 +153,17 @@ pub struct ColourColumn {
 }
 
 impl ColourColumn {
+    /// What texts on a row are written on: the lighter of the two steps of its colour, so that neighbours of one colour
+    /// have one ink.
+    #[must_use]
+    pub fn ground(&self, row: usize) -> Rgb {
+        let entry = self.index.get(row).copied().unwrap_or(0);
+        self.palette
+            .get(usize::from(entry | 1))
+            .copied()
+            .unwrap_or_default()
+    }
+
     /// Colours by texts. `row_of`: per allocation, its row among the texts' hashes; `None` there has the colour of
     /// unknown.
     #[must_use]

@@ -4,6 +4,7 @@
 //! Values in, values out: no DOM, I/O, clock or threads. The same code runs natively and in wasm.
 //!
 //! - [`raster`]: the stacked timeline of every allocation as pixels, exact at every zoom;
+//! - [`band_labels`]: texts in its bands;
 //! - [`map`]: addresses × time, equally exact;
 //! - [`viewport`]: the visible part of the data; panning, zooming, clamping;
 //! - [`allocator_picture`]: segments and their blocks at one moment;
@@ -33,6 +34,7 @@ pub mod address;
 pub mod allocator_picture;
 pub mod allocator_window;
 pub mod axes;
+pub mod band_labels;
 pub use vramscope_core::bitset;
 pub mod change_flame;
 pub mod chart;

@@ -127,6 +127,12 @@ impl Restacked {
         BitSet::from_fn(order.len(), |row| allocations.contains(order[row] as usize))
     }
 
+    /// The allocation of a row.
+    #[must_use]
+    pub fn allocation_of(&self, row: usize) -> usize {
+        self.allocation_of.get(row).copied().unwrap_or(NONE) as usize
+    }
+
     /// The row of an allocation; `None` if it is not stacked.
     #[must_use]
     pub fn row_of(&self, allocation: usize) -> Option<usize> {
@@ -137,12 +143,7 @@ impl Restacked {
     /// The same hit with allocations instead of rows.
     #[must_use]
     pub fn named(&self, hit: Hit) -> Hit {
-        let name = |row: u32| {
-            self.allocation_of
-                .get(row as usize)
-                .copied()
-                .unwrap_or(NONE)
-        };
+        let name = |row: u32| self.allocation_of(row as usize) as u32;
         match hit {
             Hit::Outside | Hit::Free { .. } => hit,
             Hit::Allocation { moment, row } => Hit::Allocation {

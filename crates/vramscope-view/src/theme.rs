@@ -113,6 +113,20 @@ impl Theme {
         }
     }
 
+    /// The colour of text on a ground: this theme's where it is legible, else black or white.
+    #[must_use]
+    pub fn ink_on(&self, ground: Rgb) -> Rgb {
+        if contrast(self.text, ground) >= 4.5 {
+            return self.text;
+        }
+        let (dark, light) = ([0; 3], [255; 3]);
+        if contrast(dark, ground) >= contrast(light, ground) {
+            dark
+        } else {
+            light
+        }
+    }
+
     /// A data colour when the filter does not match: mostly background.
     #[must_use]
     pub fn dim(&self, colour: Rgb) -> Rgb {

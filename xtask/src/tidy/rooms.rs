@@ -143,6 +143,7 @@ const ORDERS: [Order; 10] = [
             ],
             &[
                 "allocator_window",
+                "band_labels",
                 "chart",
                 "decorations",
                 "extent",

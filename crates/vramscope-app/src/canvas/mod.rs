@@ -8,6 +8,7 @@
 //! draws the sharp one. A bitmap of the whole range is kept below, so that panning leaves no holes.
 
 mod bitmap;
+mod labels;
 mod overlay;
 mod painter;
 mod picture;

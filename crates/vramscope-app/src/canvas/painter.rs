@@ -29,17 +29,26 @@ pub(crate) fn draw_scene(
     theme: ThemeName,
     fill: impl FnOnce(&mut Scene, &Style<'_>),
 ) {
-    let Some(context) = emptied(canvas, area.box_px()) else {
-        return;
-    };
+    if let Some(context) = emptied(canvas, area.box_px()) {
+        add_scene(&context, area, theme, fill);
+    }
+}
+
+/// Draws a scene of the size of the area's box, which `fill` fills, over what a canvas has.
+pub(super) fn add_scene(
+    context: &CanvasRenderingContext2d,
+    area: &PlotArea,
+    theme: ThemeName,
+    fill: impl FnOnce(&mut Scene, &Style<'_>),
+) {
     let style = Style {
         theme: &Theme::of(theme),
         pixel_ratio: area.pixel_ratio,
-        measure: &Measured(&context),
+        measure: &Measured(context),
     };
     let mut scene = Scene::default();
     fill(&mut scene, &style);
-    paint(&context, &scene);
+    paint(context, &scene);
 }
 
 /// Clears a canvas, sets its size in device px, and returns its context.

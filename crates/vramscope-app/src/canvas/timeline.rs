@@ -8,6 +8,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::ImageBitmap;
 use yew::Callback;
 
+use super::labels::Labels;
 use super::overlay::Overlay;
 use super::painter::{draw_scene, emptied};
 use super::picture::{Picture, Pictures};
@@ -15,7 +16,8 @@ use super::{BoxCss, Canvases, PlotArea};
 use crate::browser::clock;
 use crate::engine::{Asker, Session};
 use crate::protocol::{
-    self, Bounds, DrawRequest, DrawnFrame, Hit, HitOf, OutlineColumns, OutlineOf, Thing, Viewport,
+    self, BandLabels, BandLabelsOf, Bounds, DrawRequest, DrawnFrame, Hit, HitOf, OutlineColumns,
+    OutlineOf, Thing, Viewport,
 };
 use vramscope_view::chart::{draw_axes, draw_x_axis, draw_y_axis};
 use vramscope_view::scene::{Scene, Style};
@@ -49,6 +51,7 @@ struct Inner {
 /// One asker per kind of question, so that a question supersedes only older ones of its kind.
 struct Askers {
     picture: Asker,
+    labels: Asker,
     hit: Asker,
     hover: Asker,
     pin: Asker,
@@ -72,6 +75,7 @@ struct State {
     drawing: Option<DrawRequest>,
     /// The picture that the worker could not draw; it is not requested again before another one.
     refused: Option<DrawRequest>,
+    labels: Labels,
     /// Number of pictures received so far.
     pictures_drawn: u32,
     /// Number of the last sharp picture that was marked.
@@ -99,6 +103,7 @@ impl TimelineCanvas {
     pub fn new(session: &Session, canvases: Canvases, on_hit: Callback<Hit>) -> Self {
         let askers = Askers {
             picture: session.asker(),
+            labels: session.asker(),
             hit: session.asker(),
             hover: session.asker(),
             pin: session.asker(),
@@ -226,6 +231,7 @@ impl Inner {
                 false
             }
         };
+        self.ask_for_labels();
         self.ask_for_picture();
         if is_shown {
             for which in [Outlined::Hovered, Outlined::Pinned] {
@@ -233,6 +239,15 @@ impl Inner {
             }
             self.schedule();
         }
+    }
+
+    fn labelled(&self, draw: DrawRequest, labels: BandLabels) {
+        {
+            let state = &mut *self.state.borrow_mut();
+            state.labels.take(draw, labels);
+            state.picture_shows = None;
+        }
+        self.schedule();
     }
 
     fn outline(&self, which: Outlined, outline: OutlineColumns) {
@@ -294,6 +309,20 @@ impl Inner {
         self.askers.picture.ask(draw, move |frame, bitmap| {
             if let Some(inner) = own.upgrade() {
                 inner.drawn(frame, bitmap);
+            }
+        });
+    }
+
+    /// Requests the texts in the bands of the sharp picture. Before the background of that: the worker still has its
+    /// frame.
+    fn ask_for_labels(&self) {
+        let Some(asked) = self.state.borrow_mut().ask_for_labels() else {
+            return;
+        };
+        let (own, draw) = (self.own.clone(), asked.draw.clone());
+        self.askers.labels.ask(asked, move |labels, _| {
+            if let (Some(inner), Some(labels)) = (own.upgrade(), labels) {
+                inner.labelled(draw, labels);
             }
         });
     }
@@ -383,6 +412,7 @@ impl Inner {
             state
                 .pictures
                 .present(&context, &wanted, (f64::from(left), f64::from(top)));
+            state.labels.draw(&context, &area, &wanted);
         }
         // The style sheet shows "Drawing…" over a picture that has nothing yet.
         let _ = picture.toggle_attribute_with_force("data-drawn", !state.pictures.is_empty());
@@ -457,6 +487,12 @@ impl State {
             look: wanted.look.clone(),
             viewport: Viewport::fit_all(bounds, width_px, height_px),
         })
+    }
+
+    fn ask_for_labels(&mut self) -> Option<BandLabelsOf> {
+        let (draw, _) = self.wanted.as_ref()?;
+        let sharp = self.pictures.sharp(draw)?;
+        self.labels.ask(sharp.draw(), self.area.pixel_ratio)
     }
 
     /// The outline to request, unless it is available.

@@ -7,9 +7,10 @@ use super::views::{
     allocator, compare, export, filter, flame, graph, lanes, overview, segments, table, what_if,
 };
 use super::{
-    Details, DetailsOf, DevicesOfPools, DevicesWithin, DrawRequest, DrawnFrame, EventAnswer,
-    EventOf, Hit, HitOf, LegendEntry, LegendOf, Minimap, MinimapOf, MomentAt, MomentOf,
-    OutlineColumns, OutlineOf, PlacedMoment, Preview, PreviewsOf, RangeFacts, RangeOf,
+    BandLabels, BandLabelsOf, Details, DetailsOf, DevicesOfPools, DevicesWithin, DrawRequest,
+    DrawnFrame, EventAnswer, EventOf, Hit, HitOf, LegendEntry, LegendOf, Minimap, MinimapOf,
+    MomentAt, MomentOf, OutlineColumns, OutlineOf, PlacedMoment, Preview, PreviewsOf, RangeFacts,
+    RangeOf,
 };
 
 /// An asker. Of several waiting questions of one asker only the newest is answered.
@@ -86,6 +87,8 @@ questions! {
     Hit(HitOf => Hit);
     /// The outline of a thing in a picture.
     Outline(OutlineOf => OutlineColumns);
+    /// The texts in a timeline's bands.
+    BandLabels(BandLabelsOf => BandLabels);
     /// The meaning of a picture's colours.
     Legend(LegendOf => Vec<LegendEntry>);
     /// The curves over the whole recording.

@@ -5,6 +5,7 @@ use vramscope_core::analysis::report::details::Life;
 use vramscope_core::analysis::time::selection::Selection;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
+pub use vramscope_view::band_labels::BandLabels;
 use vramscope_view::minimap;
 pub use vramscope_view::oom_marks::OomMark;
 use vramscope_view::restacked::Stacking;
@@ -154,6 +155,15 @@ pub struct OutlineColumns {
     pub thing: Thing,
     /// A closed polygon in device px of the picture; empty if the thing is not in it.
     pub points_px: Vec<(f64, f64)>,
+}
+
+/// Asks for the texts in the bands of the timeline.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct BandLabelsOf {
+    /// The picture that the page shows.
+    pub draw: DrawRequest,
+    /// Device px per css px.
+    pub pixel_ratio: f64,
 }
 
 /// Asks for the curves of the strip above the timeline.

@@ -1,5 +1,6 @@
 //! Draws pictures, and finds things under their pixels and outlines in them.
 
+use vramscope_view::band_labels::{BandLabels, BandNames, DrawnBands};
 use vramscope_view::extent::column_spans;
 use vramscope_view::map::{MapHit, MapRaster};
 use vramscope_view::raster::{Bands, ColumnSpan, Frame, Hit, Paint, TimelineRaster};
@@ -10,7 +11,7 @@ use vramscope_view::viewport::Viewport;
 use super::colours::Colours;
 use super::document::{Device, Document};
 use super::reserved;
-use crate::protocol::{Axis, DrawRequest, Look, Picture, Thing};
+use crate::protocol::{Axis, BandLabelsOf, DrawRequest, Look, Picture, Thing};
 
 /// Draws pictures. Keeps buffers, colours and the last frame.
 #[derive(Default)]
@@ -188,6 +189,41 @@ fn stack<'a>(device: Device<'a>, look: &Look) -> Bands<'a> {
 }
 
 impl Painter {
+    /// The texts in the bands of a timeline; `None` if there is no such device.
+    pub(super) fn labels(
+        &mut self,
+        document: &Document,
+        asked: &BandLabelsOf,
+    ) -> Option<BandLabels> {
+        let BandLabelsOf { draw, pixel_ratio } = asked;
+        let device = document.device(draw.look.device)?;
+        if self.drawn.as_ref() != Some(draw) {
+            self.draw(document, draw)?;
+        }
+        self.restack(document, device, &draw.look);
+        let lit = document.lit(device, &draw.look);
+        let groups = self.colours.of(device, &draw.look);
+        let restacked = self.restacked.as_ref().and_then(|(_, of)| of.as_ref());
+        let axis = stack(device, &draw.look);
+        let rows = restacked.zip(lit.as_ref()).map(|(of, lit)| of.rows_of(lit));
+        let paint = Paint {
+            colours: restacked.map_or(&groups.colours, |of| &of.colours),
+            matches: rows.as_ref().or(lit.as_deref()),
+            theme: &Theme::of(draw.look.theme),
+        };
+        let drawn = DrawnBands {
+            frame: &self.frame,
+            view: draw.viewport,
+            bands: &restacked.map_or(axis, |of| of.bands(axis)),
+            paint: &paint,
+        };
+        let names = BandNames {
+            device: *device,
+            restacked,
+        };
+        Some(BandLabels::of(names, &drawn, *pixel_ratio))
+    }
+
     /// The outline of a thing in a picture, in its device px; empty if it is not in it.
     pub(super) fn outline(
         &mut self,

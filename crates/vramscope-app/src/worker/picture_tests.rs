@@ -11,9 +11,12 @@ use super::painter::Painter;
 use super::tests::{ask, fixtures};
 use crate::protocol::views::segments::{MapLanesOf, SegmentOf};
 use crate::protocol::{
-    Axis, DeviceFacts, DrawRequest, Hit, HitOf, HitOn, Look, OutlineOf, Picture, Thing, Viewport,
+    Axis, BandLabelsOf, DeviceFacts, DrawRequest, Hit, HitOf, HitOn, Look, OutlineOf, Picture,
+    Thing, Viewport,
 };
 use vramscope_core::analysis::search::filter::Filter;
+use vramscope_view::raster::BandRoom;
+use vramscope_view::restacked::Stacking;
 
 const SIZE_PX: (u32, u32) = (200, 120);
 
@@ -43,6 +46,68 @@ fn every_fixture_has_its_segments_and_its_map() {
         }
     }
     assert!(drawn > 50, "only {drawn} pictures have anything in them");
+}
+
+/// The text in a band is that of the allocation under it, in every order and on both axes.
+#[test]
+fn bands_are_labelled_with_what_is_under_them() {
+    let mut labelled = 0;
+    for path in fixtures() {
+        let Ok(snapshot) = decode(std::fs::read(&path).unwrap().as_slice()) else {
+            continue;
+        };
+        let document = Document::new(snapshot);
+        let mut painter = Painter::default();
+        for device in document.devices() {
+            for (axis, by_group) in [(Axis::Events, false), (Axis::Time, true)] {
+                let look = Look {
+                    device: device.index(),
+                    axis,
+                    stacking: Stacking {
+                        by_group,
+                        ..Stacking::default()
+                    },
+                    ..Look::default()
+                };
+                let draw = DrawRequest {
+                    look,
+                    viewport: Viewport::fit_all(&device.bounds(axis), 400, 300),
+                };
+                labelled += check_labels(&document, &mut painter, &draw, &path);
+            }
+        }
+    }
+    assert!(labelled > 100, "only {labelled} labels");
+}
+
+/// The number of labels.
+fn check_labels(
+    document: &Document,
+    painter: &mut Painter,
+    draw: &DrawRequest,
+    path: &Path,
+) -> usize {
+    let asked = BandLabelsOf {
+        draw: draw.clone(),
+        pixel_ratio: 1.0,
+    };
+    let found = ask(asked, document, painter).unwrap();
+    for label in &found.labels {
+        let BandRoom { x_px, y_px, .. } = label.room;
+        for (x_px, y_px) in [(x_px.0, y_px.0), (x_px.1 - 1, y_px.1 - 1)] {
+            let question = HitOf {
+                draw: draw.clone(),
+                at_px: (f64::from(x_px), f64::from(y_px)),
+            };
+            let hit = ask(question, document, painter).unwrap();
+            let HitOn::One(preview) = hit.on else {
+                panic!("{path:?}: {label:?}")
+            };
+            let known = (&preview.user_frame, preview.brief.requested_bytes);
+            assert_eq!((&label.site, label.bytes), known, "{path:?}");
+        }
+    }
+    found.labels.len()
 }
 
 /// Whether there was anything to see.

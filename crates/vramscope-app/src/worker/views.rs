@@ -48,6 +48,7 @@ pub(super) fn answer(
         Question::Draw(_) | Question::Graph(_) => None,
         Question::Hit(of) => alone(of, answer::hit(document, painter, of)),
         Question::Outline(of) => alone(of, answer::outline(document, painter, of)),
+        Question::BandLabels(of) => alone(of, painter.labels(document, of)),
         Question::Minimap(of) => alone(of, answer::minimap(document, of)),
         Question::Legend(of) => alone(of, painter.colours.legend(document, of)),
         Question::Moment(of) => alone(of, describe::placed_moment(document, of)),

@@ -5,7 +5,7 @@ use super::scene::{FlameCell, FlameScene};
 use super::{ROW_CSS, Shape};
 use crate::colour::Rgb;
 use crate::scene::{Across, Area, Down, Scene, Style};
-use crate::theme::{Theme, contrast};
+use crate::theme::Theme;
 
 const FONT_CSS: f64 = 12.0;
 /// Padding between a box's edge and its text, css px.
@@ -72,7 +72,7 @@ fn draw_cell(scene: &mut Scene, area: &Area, cell: &FlameCell, top_css: f64, sty
             (right - line / 2.0, bottom - line / 2.0),
             (inner.0, bottom - line / 2.0),
         ];
-        scene.outline(corners, line, ink(ground, theme));
+        scene.outline(corners, line, theme.ink_on(ground));
     }
     let room_css = cell.width_px - 2.0 * PAD_CSS;
     let text = if cell.joined > 1 {
@@ -83,7 +83,7 @@ fn draw_cell(scene: &mut Scene, area: &Area, cell: &FlameCell, top_css: f64, sty
     if text.is_empty() {
         return;
     }
-    let letters = style.letters(FONT_CSS, ink(ground, theme), (Across::Left, Down::Middle));
+    let letters = style.letters(FONT_CSS, theme.ink_on(ground), (Across::Left, Down::Middle));
     // Moved down a little, because letters have more height above their middle than below.
     let at = point(left + style.px(PAD_CSS), (top + bottom) / 2 + style.px(1.0));
     scene.text(at, text, letters);
@@ -129,26 +129,11 @@ fn ground(cell: &FlameCell, theme: &Theme) -> Rgb {
     }
 }
 
-/// The colour of the text: the theme's where its contrast suffices, else black or white.
-fn ink(ground: Rgb, theme: &Theme) -> Rgb {
-    let [dark, light] = [[0; 3], [255; 3]];
-    let best = if contrast(dark, ground) >= contrast(light, ground) {
-        dark
-    } else {
-        light
-    };
-    // The theme's own where it does as well.
-    if contrast(theme.text, ground) >= 4.5 {
-        theme.text
-    } else {
-        best
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::colour::{Leaders, ordinal_colour};
+    use crate::theme::contrast;
 
     #[test]
     fn text_is_legible_on_every_box() {
@@ -158,7 +143,7 @@ mod tests {
             let fills = fills.chain((0..9).map(|number| ordinal_colour(&theme, number)));
             for fill in fills.chain([theme.unknown]) {
                 for ground in [fill, theme.dim(fill)] {
-                    let ratio = contrast(ink(ground, &theme), ground);
+                    let ratio = contrast(theme.ink_on(ground), ground);
                     assert!(ratio >= 4.5, "{:?}: {ground:?} has {ratio:.2}", theme.name);
                 }
             }

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 
 use super::PlotError;
-use crate::scene::Area;
+use crate::scene::{Area, Scene};
 
 /// A part of a picture given as pixels.
 #[derive(Clone, Debug)]
@@ -12,6 +12,8 @@ pub struct Pixels {
     pub area: Area,
     /// R, G, B, A (not premultiplied) of each pixel of the area, the top row first.
     pub rgba: Vec<u8>,
+    /// Texts in the picture.
+    pub labels: Scene,
 }
 
 impl Pixels {

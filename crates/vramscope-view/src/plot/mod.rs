@@ -159,6 +159,7 @@ impl<C: Content> Plot<'_, C> {
         Pixmap::new(&mut picture, size).draw(&self.below(&room, &layout, plot_style));
         if let Some(pixels) = self.content.pixels(&layout, &style) {
             pixels.blit(&mut picture, size.0 as usize);
+            Pixmap::new(&mut picture, size).draw(&pixels.labels);
         }
         Pixmap::new(&mut picture, size).draw(&self.above(&room, &layout, &style));
         encode::png(&picture, size, png::ColorType::Rgb)
@@ -175,6 +176,7 @@ impl<C: Content> Plot<'_, C> {
         svg.draw(&self.below(&room, &layout, plot_style));
         if let Some(pixels) = self.content.pixels(&layout, &style) {
             svg.element(&pixels.to_svg()?);
+            svg.draw(&pixels.labels);
         }
         svg.draw(&self.above(&room, &layout, &style));
         Ok(svg.finish())

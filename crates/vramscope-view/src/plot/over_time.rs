@@ -4,6 +4,7 @@ use vramscope_core::analysis::time::markers::MarkerKind;
 
 use super::{Content, Pixels};
 use crate::axes::XUnit;
+use crate::band_labels::{BandLabels, BandNames, DrawnBands};
 use crate::bitset::BitSet;
 use crate::chart::{draw_axes, draw_x_axis, draw_y_axis};
 use crate::colour::ColourColumn;
@@ -57,6 +58,8 @@ pub struct OverTime<'a> {
     pub colours: &'a ColourColumn,
     /// Rows that match the filter; the others are dimmed. `None` if all match.
     pub matches: Option<&'a BitSet>,
+    /// Names written into the bands; `None` for none.
+    pub names: Option<BandNames<'a>>,
     /// Visible range of the x axis, in its unit; `None` for all of it.
     pub x: Option<(f64, f64)>,
     /// Visible range of the y axis, bytes; `None` for all of it.
@@ -176,9 +179,25 @@ impl Content for OverTime<'_> {
             }
             Stack::Map { map, .. } => MapRaster::new().draw(map, bands, view, &paint, &mut frame),
         }
+        let mut labels = Scene::default();
+        if let Some(names) = self.names {
+            let drawn = DrawnBands {
+                frame: &frame,
+                view: *view,
+                bands,
+                paint: &paint,
+            };
+            BandLabels::of(names, &drawn, style.pixel_ratio).draw(
+                &mut labels,
+                &layout.area,
+                view,
+                style,
+            );
+        }
         Some(Pixels {
             area: layout.area,
             rgba: frame.rgba,
+            labels,
         })
     }
 

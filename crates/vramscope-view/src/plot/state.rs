@@ -89,6 +89,7 @@ impl Content for StatePlot<'_> {
         Some(Pixels {
             area: layout.room,
             rgba: picture.rgba,
+            labels: Scene::default(),
         })
     }
 

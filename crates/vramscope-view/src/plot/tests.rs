@@ -21,6 +21,7 @@ fn with_plot<T>(lines: &[LegendLine], check: impl FnOnce(&Plot<'_, OverTime<'_>>
         bands: &bands,
         colours: &colours,
         matches: None,
+        names: None,
         x: None,
         y_bytes: None,
         around: None,

@@ -16,6 +16,7 @@ mod index;
 mod live;
 #[cfg(any(test, feature = "reference"))]
 pub mod reference;
+mod rooms;
 mod shades;
 mod spans;
 mod sweep;
@@ -26,6 +27,7 @@ pub use bands::{Bands, NEVER};
 pub use composition::{Composition, Hit};
 pub use index::TimelineIndex;
 pub(crate) use index::sorted_by_moment;
+pub use rooms::{BandRoom, TextSizes};
 pub use spans::ColumnSpan;
 
 use crate::bitset::BitSet;

@@ -9,6 +9,7 @@ use vramscope_core::units::{Bytes, Count};
 
 use super::{Format, Sheet, Subject, legend_lines, moment_words};
 use crate::axes::XUnit;
+use crate::band_labels::BandNames;
 use crate::colour::ColourMode;
 use crate::decorations::Sources;
 use crate::groups::Groups;
@@ -156,13 +157,17 @@ impl Drawing<'_> {
         };
         let found = self.subject.found();
         let Some(of) = Restacked::new(self.bands, &groups, found, self.view.stacking) else {
-            let content = self.content(Stack::Bands(self.index), self.bands, &groups);
+            let content = OverTime {
+                names: self.names(None),
+                ..self.content(Stack::Bands(self.index), self.bands, &groups)
+            };
             return self.file(words, content);
         };
         let bands = of.bands(*self.bands);
         let content = OverTime {
             matches: of.matches.as_ref(),
             colours: &of.colours,
+            names: self.names(Some(&of)),
             ..self.content(Stack::Bands(&of.index), &bands, &groups)
         };
         self.file(words, content)
@@ -294,6 +299,11 @@ impl Drawing<'_> {
         }
     }
 
+    fn names<'b>(&'b self, restacked: Option<&'b Restacked>) -> Option<BandNames<'b>> {
+        let device = self.device;
+        Some(BandNames { device, restacked })
+    }
+
     fn content<'b>(
         &'b self,
         stack: Stack<'b>,
@@ -305,6 +315,7 @@ impl Drawing<'_> {
             bands,
             colours: &groups.colours,
             matches: self.subject.found(),
+            names: None,
             x: self.view.x,
             y_bytes: self.view.y_bytes,
             around: Some(self.around),
