@@ -146,6 +146,13 @@ impl FlameScene {
         self.cells.iter().position(is_it)
     }
 
+    /// The row of the innermost marked box; `None` if none is marked but the root.
+    #[must_use]
+    pub fn marked_row(&self) -> Option<u32> {
+        let marked = self.cells.iter().filter(|cell| cell.is_marked);
+        marked.map(|cell| cell.row).max().filter(|&row| row > 0)
+    }
+
     /// The index in `cells` of the box under a point, in css px from the top left of the whole
     /// graph.
     #[must_use]

@@ -5,8 +5,8 @@ use web_sys::Element;
 use yew::prelude::*;
 
 use super::pointed::{Finder, Pointed};
-use super::{BoxChartProps, Boxes};
-use vramscope_view::flame::{FlameCell, NodeKey, ROW_CSS, Step};
+use super::{BoxChartProps, Boxes, bring_in};
+use vramscope_view::flame::{FlameCell, NodeKey, Step};
 
 /// The listener for keys.
 pub(super) fn on_keys<B: Boxes>(
@@ -78,17 +78,8 @@ impl<B: Boxes> Keys<B> {
         };
         let cell = scene.cells.get(place)?;
         let list = self.finder.scroller.cast::<Element>()?;
-        let (scroll, height) = (
-            f64::from(list.scroll_top()),
-            f64::from(list.client_height()),
-        );
-        let y = self.finder.y_css(cell) - scroll;
         self.pointed.set(Some(Pointed::Box(place)));
-        if y < 0.0 {
-            list.set_scroll_top((scroll + y) as i32);
-        } else if y + ROW_CSS > height {
-            list.set_scroll_top((scroll + y + ROW_CSS - height) as i32);
-        }
+        bring_in(&list, self.finder.y_css(cell));
         Some(())
     }
 }

@@ -14,6 +14,7 @@ use crate::components::tooltip;
 use crate::protocol::ThemeName;
 use keys::on_keys;
 use pointed::{Finder, Pointed};
+use vramscope_core::ids::AllocationId;
 use vramscope_view::flame::picture::draw;
 use vramscope_view::flame::{FlameCell, FlameScene, NodeKey, ROW_CSS, Shape};
 
@@ -24,6 +25,11 @@ pub(super) trait Boxes: Clone + PartialEq + 'static {
 
     /// The keys of the boxes from the root to the focus, both included.
     fn trail(&self) -> Vec<NodeKey>;
+
+    /// The allocation whose path is marked; `None` without one.
+    fn marked(&self) -> Option<AllocationId> {
+        None
+    }
 
     /// The tooltip of a box, given by its index.
     fn tip(&self, place: usize, cell: &FlameCell) -> Html;
@@ -67,6 +73,7 @@ pub(super) fn BoxChart<B: Boxes>(props: &BoxChartProps<B>) -> Html {
     let scene = props.boxes.as_ref().and_then(B::scene);
     let picture_css = scene.map_or(0.0, |scene| f64::from(scene.rows) * ROW_CSS);
     let box_css = stage.box_css();
+    use_mark(&stage.scroller, props);
     let finder = Finder {
         boxes: props.boxes.clone(),
         scroller: stage.scroller.clone(),
@@ -218,4 +225,31 @@ fn use_reveal<B: Boxes>(scroller: &NodeRef, props: &BoxChartProps<B>) {
         };
         list.set_scroll_top(scroll.max(0.0) as i32);
     });
+}
+
+/// Scrolls to the innermost marked box when another allocation is marked.
+#[hook]
+fn use_mark<B: Boxes>(scroller: &NodeRef, props: &BoxChartProps<B>) {
+    let (scroller, shape) = (scroller.clone(), props.shape);
+    let scene = props.boxes.as_ref().and_then(B::scene);
+    let place = scene.and_then(|scene| Some((scene.marked_row()?, scene.rows)));
+    let marked = props.boxes.as_ref().and_then(B::marked);
+    use_effect_with(marked, move |_| {
+        if let Some(((row, rows), list)) = place.zip(scroller.cast::<Element>()) {
+            bring_in(&list, f64::from(shape.place(row, rows)) * ROW_CSS);
+        }
+    });
+}
+
+/// Scrolls no further than it takes to show the row at `y_css` of the picture.
+fn bring_in(list: &Element, y_css: f64) {
+    let (top, height) = (
+        f64::from(list.scroll_top()),
+        f64::from(list.client_height()),
+    );
+    if y_css < top {
+        list.set_scroll_top(y_css as i32);
+    } else if y_css + ROW_CSS > top + height {
+        list.set_scroll_top((y_css + ROW_CSS - height).ceil() as i32);
+    }
 }

@@ -8,7 +8,7 @@ use crate::components::box_chart::{BoxChart, Boxes};
 use crate::components::hooks::{use_answer, use_painted};
 use crate::components::site_label::site_label;
 use crate::protocol::views::flame::{
-    About, Answer, FlameScene, NodeKey, TrailStep, TreeAnswer, TreeKind, TreeQuestion,
+    About, Answer, FlameScene, NodeKey, Question, TrailStep, TreeAnswer, TreeKind, TreeQuestion,
 };
 use crate::state::Shared;
 use vramscope_core::ids::AllocationId;
@@ -51,6 +51,7 @@ pub(super) struct FlameChartProps {
 #[derive(Clone, PartialEq)]
 struct Drawn {
     about: About,
+    marked: Option<AllocationId>,
     answer: Shared<Answer>,
 }
 
@@ -73,6 +74,10 @@ impl Boxes for Drawn {
 
     fn trail(&self) -> Vec<NodeKey> {
         self.steps().iter().map(|step| step.key).collect()
+    }
+
+    fn marked(&self) -> Option<AllocationId> {
+        self.marked
     }
 
     fn tip(&self, _place: usize, cell: &FlameCell) -> Html {
@@ -126,9 +131,17 @@ fn use_drawn(props: &FlameChartProps, width_css: Option<f64>) -> Option<Drawn> {
     let answered = use_answer(&asked.session, question);
     let device = asked.about.device;
     let drawn = answered.and_then(|answered| {
-        let about = answered.question.about;
+        let Question { about, wanted, .. } = answered.question;
         let answer = answered.answer.filter(|_| about.device == device)?;
-        Some(Drawn { about, answer })
+        let marked = match wanted {
+            TreeQuestion::Picture { marked, .. } => marked,
+            _ => None,
+        };
+        Some(Drawn {
+            about,
+            marked,
+            answer,
+        })
     });
     use_painted("flame", drawn.as_ref().map(|drawn| drawn.answer.clone()));
     drawn

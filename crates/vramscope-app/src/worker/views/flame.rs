@@ -431,7 +431,7 @@ mod tests {
             };
             let focus = picture(NodeKey::ROOT, ColourBy::CallSite).cells[focus_at].key;
             let scene = picture(focus, ColourBy::Size);
-            let mut marked = 0;
+            let mut marked = Vec::new();
             for cell in scene.cells.iter().filter(|cell| cell.smaller == 0) {
                 let look = Look {
                     lit: Some(Box::new(BoxOf {
@@ -448,19 +448,17 @@ mod tests {
                 };
                 let set = document.lit(device, &look).unwrap();
                 let bytes: u64 = set.iter().map(|row| history.allocations.bytes[row]).sum();
-                assert_eq!(
-                    (bytes, set.count() as u64),
-                    (cell.sums.bytes, cell.sums.count),
-                    "{cell:?}"
-                );
+                let counted = (bytes, set.count() as u64);
+                assert_eq!(counted, (cell.sums.bytes, cell.sums.count), "{cell:?}");
                 let is_in = first.is_some_and(|id| set.contains(id.index()));
                 assert_eq!(cell.is_marked, is_in, "{cell:?}");
-                marked += usize::from(is_in);
+                marked.extend(is_in.then_some(cell.row));
                 let told: u64 = cell.parts.iter().map(|part| part.weight).sum();
                 assert!(told <= cell.sums.weight && told > 0, "{cell:?}");
                 assert_eq!(cell.parts[0].rgb, cell.fill);
             }
-            assert!(marked > 1 && scene.cells.len() > 3);
+            assert!(marked.len() > 1 && scene.cells.len() > 3);
+            assert_eq!(scene.marked_row(), marked.into_iter().max());
         }
     }
 
