@@ -55,7 +55,7 @@ pub(super) fn Banners(props: &BannersProps) -> Html {
                 // The advice on a failed allocation is in the facts view only.
                 <p title={format!("{}\n{}", note.text, note.advice)}><b>{ &note.text }</b> { " " } if note.moment.is_none() { <span>{ &note.advice }</span> }</p>
                 if let Some(moment) = note.moment {
-                    <button type="button" class="plain" onclick={commands.on(Action::View(ViewKind::Overview))}>{ "Explain" }</button>
+                    <button type="button" class="plain" onclick={commands.on_explain()}>{ "Explain" }</button>
                     <button type="button" class="plain" onclick={go(moment)}>{ "Go there" }</button>
                 }
                 if is_last && further > 0 {

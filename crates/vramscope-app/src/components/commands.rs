@@ -3,6 +3,7 @@
 
 use yew::prelude::*;
 
+use crate::browser;
 use crate::engine::{Session, SessionId, Source};
 use crate::state::Action;
 
@@ -25,6 +26,17 @@ impl Commands {
     /// A callback that dispatches `action` on any event.
     pub(super) fn on<E: 'static>(&self, action: Action) -> Callback<E> {
         self.dispatch.reform(move |_| action.clone())
+    }
+
+    /// A callback that shows the findings, and not the details over them.
+    pub(super) fn on_explain(&self) -> Callback<MouseEvent> {
+        let dispatch = self.dispatch.clone();
+        Callback::from(move |_: MouseEvent| {
+            if browser::is_narrow() {
+                dispatch.emit(Action::Details(false));
+            }
+            dispatch.emit(Action::Explain);
+        })
     }
 }
 

@@ -117,6 +117,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         search: state.search.clone(),
         choices: state.choices.clone(),
         box_mode: state.box_mode,
+        explained: state.explained,
         ruler_mode: state.ruler_mode,
         tabs: state.tabs.clone(),
     };

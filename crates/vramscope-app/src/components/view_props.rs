@@ -30,6 +30,8 @@ pub(super) struct ViewProps {
     pub(super) choices: Choices,
     /// Whether the next drag zooms to a box.
     pub(super) box_mode: bool,
+    /// See [`State::explained`](crate::state::State::explained).
+    pub(super) explained: u32,
     /// Whether drags measure with a ruler.
     pub(super) ruler_mode: bool,
     /// All open files, for the comparison.

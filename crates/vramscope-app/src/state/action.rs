@@ -40,6 +40,8 @@ pub enum Action {
     ShowStart,
     /// A view of the rail is chosen.
     View(ViewKind),
+    /// The findings are asked for.
+    Explain,
     /// A device of the current file is chosen, by its index in the list.
     Device(usize),
     /// The x axis is chosen.

@@ -150,6 +150,8 @@ pub struct State {
     pub current: Option<SessionId>,
     /// The view that is shown.
     pub view: ViewKind,
+    /// How often the findings were asked for since the view was chosen.
+    pub explained: u32,
     pub theme: ThemeChoice,
     /// The meaning of colours, the same in all files so that they compare; `None` until the user chooses one.
     pub colour_by: Option<ColourBy>,
@@ -179,6 +181,7 @@ impl Default for State {
             tabs: Vec::new(),
             current: None,
             view: ViewKind::Timeline,
+            explained: 0,
             theme: ThemeChoice::System,
             colour_by: None,
             search: Search::default(),
@@ -291,6 +294,7 @@ impl State {
             Action::SwitchBy(steps) => self.switch_by(steps),
             Action::ShowStart => self.current = None,
             Action::View(view) => self.show(view),
+            Action::Explain => self.explain(),
             Action::ColourBy(colour_by) => self.colour_by = Some(colour_by),
             Action::Search(text) => self.search.text = text,
             Action::NextMatch(is_forward) => {
@@ -398,8 +402,15 @@ impl State {
         self.show(ViewKind::Timeline);
     }
 
+    fn explain(&mut self) {
+        let before = self.explained;
+        self.show(ViewKind::Overview);
+        self.explained = before + 1;
+    }
+
     fn show(&mut self, view: ViewKind) {
         self.view = view;
+        self.explained = 0;
         // Another view has other things under the pointer.
         self.edit_view(DeviceView::hide);
         self.box_mode &= view.picture().is_some();

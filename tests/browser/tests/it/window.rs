@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use vramscope_browser_tests::Modifiers;
+
 use crate::PATIENCE;
 use crate::open::{open, open_fixture};
 
@@ -53,6 +55,40 @@ const SCROLLED_SIZE: &str = "(({scrollWidth, scrollHeight}) => \
 /// Whether all canvases of the timeline have the screen's resolution.
 const EXACT: &str = "[...document.querySelectorAll('.stage canvas')].every(canvas => \
     Math.abs(canvas.width - canvas.getBoundingClientRect().width * devicePixelRatio) <= 1)";
+
+/// On a phone "Explain" shows the finding itself, although it is below the figures, and the details would be over it.
+#[test]
+fn what_is_explained_is_on_the_screen() {
+    let mut open = open_fixture("torch-2.15.0/oom_after.pickle");
+    open.page.set_viewport(390, 844, 1.0).unwrap();
+    open.page.click_on(".banner button.plain").unwrap();
+    let seen = "(() => {
+      const place = document.querySelector('.finding.problem')?.getBoundingClientRect();
+      if (!place) return false;
+      const at = document.elementFromPoint(place.left + 20, place.top + 20);
+      return place.top < innerHeight / 2 && !!at?.closest('.finding.problem');
+    })()";
+    open.page.wait_for(seen, PATIENCE).unwrap();
+    open.check_quiet();
+}
+
+/// On a phone everything of the comparison is within its width.
+#[test]
+fn the_comparison_fits_a_phone() {
+    let mut open = open_fixture(FIXTURE);
+    open.page.key("8", Modifiers::NONE).unwrap();
+    open.page
+        .wait_for("!!document.querySelector('.site-rows .change')", PATIENCE)
+        .unwrap();
+    open.page.key("i", Modifiers::NONE).unwrap();
+    open.page.set_viewport(390, 844, 1.0).unwrap();
+    let outside = "[...document.querySelectorAll('.compare *')].filter(of => of.checkVisibility() && \
+        of.getBoundingClientRect().right > innerWidth).map(of => of.className)";
+    open.page
+        .wait_for(&format!("{outside}.length === 0"), PATIENCE)
+        .unwrap();
+    open.check_quiet();
+}
 
 /// Text has enough contrast to its background in both themes.
 #[test]

@@ -58,7 +58,9 @@ pub(super) fn EventPanel(props: &EventPanelProps) -> Html {
             <div class="row tools">
                 { go("‹ Event", "The event before ([)", Action::Navigate(Navigation::Step(false))) }
                 { go("Event ›", "The next event (])", Action::Navigate(Navigation::Step(true))) }
-                if is_failure { { go("Explain", "Why it failed, and what to try", Action::View(ViewKind::Overview)) } }
+                if is_failure {
+                    <button type="button" class="outlined" title="Why it failed, and what to try" onclick={commands.on_explain()}>{ "Explain" }</button>
+                }
                 if props.view != ViewKind::Allocator {
                     { go("Allocator", "Segments and blocks then, in the list of events", Action::View(ViewKind::Allocator)) }
                 }

@@ -60,6 +60,7 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
             }
         });
     }
+    use_reveal(&root, props.explained, of_device.is_some());
     html! {
         <section ref={root} class="view overview" aria-label="Overview" tabindex="0" data-scrolls="">
             { props.scope_note(ViewKind::Overview) }
@@ -70,6 +71,33 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
             }
         </section>
     }
+}
+
+/// Space above what is scrolled to, CSS px.
+const AIR_CSS: f64 = 36.0;
+
+/// Scrolls to the first finding when the findings were asked for and it is not in the upper half of the view.
+#[hook]
+fn use_reveal(root: &NodeRef, explained: u32, is_found: bool) {
+    let root = root.clone();
+    use_effect_with((explained, is_found), move |&(explained, is_found)| {
+        let view = root
+            .cast::<web_sys::Element>()
+            .filter(|_| explained > 0 && is_found);
+        let finding = view
+            .as_ref()
+            .and_then(|view| view.query_selector(".finding").ok()?);
+        if let Some((view, finding)) = view.zip(finding) {
+            let (frame, place) = (
+                view.get_bounding_client_rect(),
+                finding.get_bounding_client_rect(),
+            );
+            let (below, half) = (place.top() - frame.top(), frame.height() / 2.0);
+            if !(0.0..half).contains(&below) {
+                view.set_scroll_top(view.scroll_top() + (below - AIR_CSS) as i32);
+            }
+        }
+    });
 }
 
 #[derive(Properties, PartialEq)]

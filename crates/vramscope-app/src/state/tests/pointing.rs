@@ -235,6 +235,18 @@ fn quarter(pools: &str) -> Answer {
 }
 
 #[test]
+fn the_findings_are_gone_to_only_where_they_were_asked_for() {
+    let mut page = Page::with_file();
+    for asked in 1..3 {
+        page.act(Action::Explain);
+        assert_eq!((page.0.view, page.0.explained), (ViewKind::Overview, asked));
+    }
+    page.act(Action::View(ViewKind::Flame));
+    page.act(Action::View(ViewKind::Overview));
+    assert_eq!(page.0.explained, 0);
+}
+
+#[test]
 fn a_chosen_pool_is_what_all_views_are_about() {
     let mut page = Page::with_file();
     page.act(Action::Pin(AllocationId(40)));
