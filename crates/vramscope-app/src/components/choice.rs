@@ -63,8 +63,13 @@ pub(super) fn Select(props: &SelectProps) -> Html {
     let option = |(place, text): (usize, &AttrValue)| {
         html! { <option selected={place == props.chosen}>{ text.clone() }</option> }
     };
+    // A narrow list cuts what is chosen.
+    let chosen = props.options.get(props.chosen);
+    let chosen = chosen.map_or_else(String::new, |text| format!(": {text}"));
+    let about = props.about.as_ref();
+    let about = about.map_or_else(String::new, |about| format!("\n{about}"));
     html! {
-        <label title={props.about.clone().unwrap_or_else(|| props.label.clone())}>
+        <label title={format!("{}{chosen}{about}", props.label)}>
             <span>{ props.label.clone() }</span>
             <select {onchange}>{ for props.options.iter().enumerate().map(option) }</select>
         </label>

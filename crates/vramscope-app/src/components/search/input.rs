@@ -81,7 +81,7 @@ pub(crate) fn SearchBox(props: &SearchBoxProps) -> Html {
             <div class="search-field">
                 { echo(&draft.text, wrong) }
                 <input id={BOX_ID} ref={node} type="text" value={draft.text.clone()} {oninput} {onkeydown}
-                    placeholder="Search or filter  ( / )" autocomplete="off" spellcheck="false" autocapitalize="off"
+                    title={draft.text.clone()} placeholder="Search or filter  ( / )" autocomplete="off" spellcheck="false" autocapitalize="off"
                     role="combobox" aria-label="Search" aria-expanded={(!completions.candidates.is_empty()).to_string()}
                     aria-controls="search-options" aria-invalid={wrong.is_some().to_string()}
                     aria-activedescendant={draft.chosen.map(|place| format!("search-option-{place}"))} />
