@@ -105,20 +105,7 @@ fn place(tab: &Tab) -> Option<Html> {
                     .map(|bytes| format!("reserved {}", display::bytes(bytes))),
             );
         }
-        None => {
-            parts.push(if facts.has_trace {
-                sentences::count_of(u64::from(facts.events), "event", "events")
-            } else {
-                "no events recorded".to_owned()
-            });
-            parts.push(sentences::count_of(
-                u64::from(facts.allocations),
-                "allocation",
-                "allocations",
-            ));
-            let peak = if facts.has_trace { "peak" } else { "active" };
-            parts.push(format!("{peak} {}", display::bytes(facts.peak_bytes)));
-        }
+        None => parts.extend(sentences::totals(facts, file.pools.is_some())),
     }
     let selection = view.selection.as_ref().map(|facts| {
         let text = sentences::selection(facts);

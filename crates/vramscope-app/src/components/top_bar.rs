@@ -115,8 +115,8 @@ struct FileChoicesProps {
 fn FileChoices(props: &FileChoicesProps) -> Html {
     let commands = use_commands();
     let file = &props.file;
+    // Of the chosen memory pools, as everything below.
     let devices: Vec<AttrValue> = file
-        .opened
         .devices
         .iter()
         .map(|facts| sentences::device(facts).into())

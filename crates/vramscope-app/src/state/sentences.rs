@@ -89,6 +89,21 @@ pub fn device(facts: &DeviceFacts) -> String {
     )
 }
 
+/// The events, allocations and peak of a device. Within memory pools, events keep their numbers, and so are of all pools.
+#[must_use]
+pub fn totals(facts: &DeviceFacts, within_pools: bool) -> [String; 3] {
+    let events = count_of(u64::from(facts.events), "event", "events");
+    let events = match (facts.has_trace, within_pools) {
+        (false, _) => "no events recorded".to_owned(),
+        (true, false) => events,
+        (true, true) => format!("{events} of all pools"),
+    };
+    let allocations = count_of(u64::from(facts.allocations), "allocation", "allocations");
+    let peak = if facts.has_trace { "peak" } else { "active" };
+    let peak = format!("{peak} {}", display::bytes(facts.peak_bytes));
+    [events, allocations, peak]
+}
+
 #[must_use]
 pub fn event(mark: EventMark) -> String {
     display::event(u64::from(mark.moment()))
@@ -446,6 +461,18 @@ mod tests {
             "before recording → still live · more than 1 event, 1.50 ms"
         );
         assert_eq!(block(1_000, 1_024), "1.00 KiB, 24 B of it rounding");
+        let facts = DeviceFacts {
+            events: 364,
+            has_trace: true,
+            allocations: 1,
+            peak_bytes: 2 << 20,
+            ..DeviceFacts::default()
+        };
+        assert_eq!(
+            totals(&facts, false),
+            ["364 events", "1 allocation", "peak 2.00 MiB"]
+        );
+        assert_eq!(totals(&facts, true)[0], "364 events of all pools");
         let fetched = Progress {
             done_bytes: 1 << 20,
             total_bytes: Some(4 << 20),
