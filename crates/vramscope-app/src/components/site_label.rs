@@ -46,11 +46,12 @@ pub(super) fn site_label(label: &str) -> Html {
         return html! { <span class="site-label mono"><span class="function">{ sentences::site(label) }</span></span> };
     }
     let (folder, file) = stacks::split_path(place);
+    let (name, line) = stacks::split_line(file);
     html! {
         <span class="site-label mono">
             if is_freed { <span class="file">{ "freed at\u{a0}" }</span> }
             if !folder.is_empty() { <span class="folder"><bdi>{ folder }</bdi></span> }
-            <span class="file">{ file }</span>
+            <span class="file"><span>{ name }</span><span>{ line }</span></span>
             if !function.is_empty() { <span class="function">{ function }</span> }
         </span>
     }

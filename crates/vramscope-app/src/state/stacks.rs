@@ -87,6 +87,12 @@ pub fn split_path(place: &str) -> (&str, &str) {
         .map_or(("", place), |slash| place.split_at(slash + 1))
 }
 
+/// `file:line` cut into `file` and `:line`.
+#[must_use]
+pub fn split_line(file: &str) -> (&str, &str) {
+    file.split_at(file.rfind(':').unwrap_or(file.len()))
+}
+
 /// `file:line function` cut into `file:line` and the function; a label without a line is no place.
 #[must_use]
 pub fn split_site(label: &str) -> (&str, &str) {
@@ -189,6 +195,8 @@ mod tests {
             ("/home/me/", "train.py:7")
         );
         assert_eq!(split_path("train.py"), ("", "train.py"));
+        assert_eq!(split_line("train.py:7"), ("train.py", ":7"));
+        assert_eq!(split_line("train.py"), ("train.py", ""));
         frame.line = 0;
         assert_eq!(place(&frame), "/home/me/train.py");
         frame.file = "??".into();
