@@ -52,10 +52,10 @@ pub(super) fn Tiles(props: &TilesProps) -> Html {
 
 fn tile(tile: Tile) -> Html {
     html! {
-        <div>
+        <div title={tile.exact}>
             <dt>{ tile.name }</dt>
             <dd>
-                <span class="size" title={tile.exact}>{ tile.value }</span>
+                <span class="size">{ tile.value }</span>
                 <span class="muted">{ tile.remark }</span>
             </dd>
         </div>
@@ -103,7 +103,10 @@ fn peak(commands: &Commands, found: &Overview) -> Tile {
             "Active"
         },
         value: beside_each_other(found, peak.active_bytes),
-        exact: sentences::exact_bytes(peak.active_bytes),
+        exact: format!(
+            "{}: what live allocations requested, without rounding",
+            sentences::exact_bytes(peak.active_bytes)
+        ),
         remark: html! { <>{ when(commands, found, peak.moment, peak.time_us) }<br />{ allocations }{ from }</> },
     }
 }
@@ -124,7 +127,10 @@ fn reserved(commands: &Commands, found: &Overview, at: &GapAt) -> Tile {
             "Reserved"
         },
         value: beside_each_other(found, gap.reserved_bytes),
-        exact: sentences::exact_bytes(gap.reserved_bytes),
+        exact: format!(
+            "{}: all segments, in use or free",
+            sentences::exact_bytes(gap.reserved_bytes)
+        ),
         remark: html! {
             <>
                 { when(commands, found, gap.moment, at.time_us) }<br />
@@ -143,11 +149,11 @@ fn gap(found: &Overview, gap: &Gap) -> Tile {
         },
         value: display::bytes(gap.gap_bytes()),
         exact: format!(
-            "{}: reserved, but not requested and live",
+            "{}: reserved minus what live allocations requested, so rounding and free memory together",
             sentences::exact_bytes(gap.gap_bytes())
         ),
         remark: html! {
-            format!("{} of {}", display::percent(gap.gap_bytes(), gap.reserved_bytes), display::bytes(gap.reserved_bytes))
+            format!("rounding and free, {} of {}", display::percent(gap.gap_bytes(), gap.reserved_bytes), display::bytes(gap.reserved_bytes))
         },
     }
 }
