@@ -1,7 +1,7 @@
 //! The messages between page and workers.
 //!
-//! Each message is one JSON text, so that both ends and the tests share these types and nothing else. A `Blob`, an
-//! `ImageBitmap` or a large array travels beside it as the message's attachment.
+//! Each message is one array of bytes (see [`wire`]), so that both ends and the tests share these types and nothing else.
+//! A `Blob`, an `ImageBitmap` or a large array travels beside it as the message's attachment.
 //!
 //! One worker has one file, so no message names it. Everything that the page wants to know of an open file is a
 //! [`Question`]. Each question is a type with its own type of answer (see [`Ask`]) and holds all that the answer
@@ -12,10 +12,10 @@ mod ask;
 mod details;
 mod facts;
 mod pictures;
-mod reply_text;
 #[cfg(test)]
 mod tests;
 pub mod views;
+mod wire;
 
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ pub use pictures::{
     BandLabels, BandLabelsOf, DrawRequest, DrawnFrame, Hit, HitOf, HitOn, LegendEntry, LegendOf,
     Look, Minimap, MinimapOf, OomMark, OutlineColumns, OutlineOf, SegmentPreview, Thing,
 };
-pub use reply_text::reply_text;
+pub use wire::{Unreadable, from_bytes, reply_bytes, to_bytes};
 
 /// The number of a question, by which its answer is known. Never 0.
 pub type RequestId = u32;
@@ -100,20 +100,4 @@ pub enum Reply {
         /// `None` if there is no answer, e.g. because the file has no such device.
         answer: Option<Answer>,
     },
-}
-
-/// A request as JSON; [`reply_text`] is for the other way.
-///
-/// # Errors
-/// Never for the types of this module, whose maps all have text as keys.
-pub fn to_text<T: Serialize>(message: &T) -> Result<String, serde_json::Error> {
-    serde_json::to_string(message)
-}
-
-/// A message from JSON.
-///
-/// # Errors
-/// If the text is no such message, which only happens if page and worker are of different versions.
-pub fn from_text<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, serde_json::Error> {
-    serde_json::from_str(text)
 }

@@ -1,5 +1,5 @@
 //! The browser's services apart from elements and their events: files, downloads, the address and
-//! its history, the clock, the clipboard. Canvases are in [`canvas`](crate::canvas), workers in
+//! its history, the clock, the clipboard, messages. Canvases are in [`canvas`](crate::canvas), workers in
 //! [`engine`](crate::engine).
 
 pub mod clipboard;
@@ -7,6 +7,7 @@ pub mod clock;
 pub mod download;
 pub mod files;
 pub mod history;
+pub mod message;
 pub mod url;
 
 use wasm_bindgen::{JsCast, JsValue};

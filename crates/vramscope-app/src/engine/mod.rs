@@ -21,7 +21,7 @@ use wasm_bindgen::JsValue;
 use yew::Callback;
 
 use crate::browser::{clock, url};
-use crate::protocol::{Reply, Request, to_text};
+use crate::protocol::{Reply, Request, to_bytes};
 use port::Port;
 pub use session::{Asker, Session, SessionId};
 
@@ -108,9 +108,9 @@ impl Engine {
     #[must_use]
     pub fn new(boot: Boot) -> Self {
         let spare = Port::start(&boot).ok();
-        if let (Some(spare), Ok(text)) = (&spare, to_text(&Request::WarmUp)) {
+        if let Some(spare) = &spare {
             // A spare that does not warm up can still be used.
-            let _ = spare.send(&text, &JsValue::NULL);
+            let _ = spare.send(&to_bytes(&Request::WarmUp), &JsValue::NULL);
         }
         let inner = Inner {
             boot,

@@ -1,4 +1,4 @@
-//! A worker, and messages to and from it: JSON text with an optional attachment.
+//! A worker, and messages to and from it: bytes with an optional attachment.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,7 +10,8 @@ use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions};
 
 use super::Boot;
 use crate::browser::clock;
-use crate::protocol::{Failure, Reply, from_text};
+use crate::browser::message::{message, received};
+use crate::protocol::{Failure, Reply};
 
 type OnMessage = Closure<dyn FnMut(MessageEvent)>;
 type TakeError = Box<dyn Fn(&str)>;
@@ -74,12 +75,9 @@ impl Port {
     pub(super) fn listen(&self, take: impl Fn(Reply, JsValue) + Clone + 'static) {
         let take_error = take.clone();
         let on_message = Closure::<dyn FnMut(_)>::new(move |event: MessageEvent| {
-            let parts = Array::from(&event.data());
-            let text = parts.get(0).as_string().unwrap_or_default();
-            match from_text(&text) {
-                Ok(reply) => take(reply, parts.get(1)),
-                Err(error) => take(internal(&error.to_string()), JsValue::NULL),
-            }
+            let (reply, attachment) = received(&event)
+                .unwrap_or_else(|error| (internal(&error.to_string()), JsValue::NULL));
+            take(reply, attachment);
         });
         self.worker
             .set_onmessage(Some(on_message.as_ref().unchecked_ref()));
@@ -96,9 +94,10 @@ impl Port {
     }
 
     /// Sends a message. `attachment` is a `Blob`, which is passed by reference, or `NULL`.
-    pub(super) fn send(&self, text: &str, attachment: &JsValue) -> Result<(), JsValue> {
+    pub(super) fn send(&self, bytes: &[u8], attachment: &JsValue) -> Result<(), JsValue> {
+        let moving = Array::new();
         self.worker
-            .post_message(&Array::of2(&text.into(), attachment))
+            .post_message_with_transfer(&message(bytes, attachment, &moving), &moving)
     }
 }
 

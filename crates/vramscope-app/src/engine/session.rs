@@ -11,7 +11,7 @@ use yew::Callback;
 use super::Source;
 use super::port::{Port, internal};
 use crate::browser::clock;
-use crate::protocol::{Answer, Ask, Reply, Request, RequestId, Slot, to_text};
+use crate::protocol::{Answer, Ask, Reply, Request, RequestId, Slot, to_bytes};
 
 /// The number of an open file; never reused while the page is open.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -203,8 +203,7 @@ impl Session {
         let sent = {
             let port = self.inner.port.borrow();
             let Some(port) = port.as_ref() else { return };
-            let text = to_text(request).map_err(|error| JsValue::from(error.to_string()));
-            text.and_then(|text| port.send(&text, attachment))
+            port.send(&to_bytes(request), attachment)
         };
         if let Err(error) = sent {
             self.inner

@@ -51,6 +51,12 @@ macro_rules! questions {
         #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
         pub enum Question {$( $(#[$doc])* $name($question), )*}
 
+        #[cfg(test)]
+        impl Question {
+            /// The names of all kinds.
+            pub(crate) const KINDS: &[&str] = &[$(stringify!($name)),*];
+        }
+
         /// The answer to a [`Question`].
         #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
         pub enum Answer {$( $(#[$doc])* $name(Box<$answer>), )*}

@@ -1,4 +1,4 @@
-//! Numbers survive the journey as JSON. What each view sends is tested with its answers.
+//! Numbers survive the journey. What each view sends is tested with its answers.
 
 use super::*;
 use crate::protocol::views::filter::FilterText;
@@ -8,8 +8,7 @@ fn there_and_back<T>(message: &T)
 where
     T: Serialize + for<'a> Deserialize<'a> + PartialEq + std::fmt::Debug,
 {
-    let text = to_text(message).unwrap();
-    assert_eq!(&from_text::<T>(&text).unwrap(), message, "{text}");
+    assert_eq!(&from_bytes::<T>(&to_bytes(message)).unwrap(), message);
 }
 
 fn hit_at(viewport: Viewport) -> Request {

@@ -41,13 +41,13 @@ mod warm_up;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use js_sys::Array;
 use wasm_bindgen::JsValue;
-use web_sys::{ImageBitmap, MessageEvent};
+use web_sys::ImageBitmap;
 
 use crate::browser::clock;
+use crate::browser::message::received;
 use crate::protocol::{
-    Answer, Ask, DrawRequest, DrawnFrame, Extra, Question, Reply, Request, from_text,
+    Answer, Ask, DrawRequest, DrawnFrame, Extra, Failure, Question, Reply, Request,
 };
 use document::Document;
 use gate::Gate;
@@ -101,20 +101,15 @@ pub(crate) fn run() {
         port::Ticks::new(move |ticks| work(&worker, &port, ticks))
     };
     port.listen(move |event| {
-        match receive(&event) {
+        match received(&event) {
             Ok((request, attachment)) => worker.borrow_mut().queue.push(request, attachment),
-            Err(error) => port::log_error(&error),
+            Err(error) => Port::new().send(&Reply::Failed(Box::new(Failure::internal(
+                &error.to_string(),
+            )))),
         }
         ticks.schedule();
     });
     Port::new().send(&Reply::Ready);
-}
-
-fn receive(event: &MessageEvent) -> Result<(Request, JsValue), String> {
-    let parts = Array::from(&event.data());
-    let text = parts.get(0).as_string().unwrap_or_default();
-    let request = from_text(&text).map_err(|error| format!("not understood: {error}: {text}"))?;
-    Ok((request, parts.get(1)))
 }
 
 /// Answers one question and schedules the next, so that messages come in between and newer questions replace older

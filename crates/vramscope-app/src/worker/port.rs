@@ -8,7 +8,8 @@ use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent};
 
-use crate::protocol::{Failure, Reply, reply_text};
+use crate::browser::message::message;
+use crate::protocol::{Failure, Reply, reply_bytes};
 
 /// Reports a panic to the page.
 type Report = Box<dyn Fn(String)>;
@@ -51,15 +52,10 @@ impl Port {
         self.post(reply, &Array::of1(attachment), attachment);
     }
 
-    fn post(&self, reply: &Reply, transfer: &Array, attachment: &JsValue) {
-        match reply_text(reply) {
-            Ok(text) => {
-                let message = Array::of2(&text.into(), attachment);
-                if let Err(error) = self.scope.post_message_with_transfer(&message, transfer) {
-                    log_error(&crate::browser::error_text(&error));
-                }
-            }
-            Err(error) => log_error(&error.to_string()),
+    fn post(&self, reply: &Reply, moving: &Array, attachment: &JsValue) {
+        let message = message(&reply_bytes(reply), attachment, moving);
+        if let Err(error) = self.scope.post_message_with_transfer(&message, moving) {
+            log_error(&crate::browser::error_text(&error));
         }
     }
 

@@ -13,7 +13,7 @@ use super::views::{self, Caches};
 use crate::protocol::{
     Answer, Ask, Axis, ColourBy, DetailsOf, DrawRequest, EventOf, HitOf, HitOn, LegendOf, Look,
     MinimapOf, MomentAt, NoteLevel, OutlineOf, PreviewsOf, Reply, ThemeName, Thing, Viewport,
-    from_text, to_text,
+    from_bytes, to_bytes,
 };
 
 const WIDTH_PX: u32 = 240;
@@ -60,7 +60,7 @@ pub(super) fn ask<Q: Ask>(
     painter: &mut Painter,
 ) -> Option<Q::Answer> {
     let (answer, _) = views::answer(&question.into(), document, painter, &mut Caches::default())?;
-    let arrived: Answer = from_text(&to_text(&answer).unwrap()).unwrap();
+    let arrived: Answer = from_bytes(&to_bytes(&answer)).unwrap();
     assert_eq!(arrived, answer);
     Q::pick(answer)
 }
@@ -81,9 +81,9 @@ fn every_fixture_answers_every_question() {
             .map(|device| device.peak_bytes)
             .collect();
         assert!(peaks.is_sorted_by(|a, b| a >= b), "{path:?}: {peaks:?}");
-        let text = to_text(&Reply::Opened(Box::new(facts.clone()))).unwrap();
+        let bytes = to_bytes(&Reply::Opened(Box::new(facts.clone())));
         assert_eq!(
-            from_text::<Reply>(&text).unwrap(),
+            from_bytes::<Reply>(&bytes).unwrap(),
             Reply::Opened(Box::new(facts.clone()))
         );
         let mut painter = Painter::default();

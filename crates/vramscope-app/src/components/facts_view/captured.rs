@@ -10,7 +10,7 @@ use crate::state::sentences;
 
 /// The section; empty for a file that was not captured.
 pub(super) fn captured_section(details: &FileDetails) -> Html {
-    let Some(capture) = &details.summary.capture else {
+    let Some(capture) = &details.capture else {
         return Html::default();
     };
     let ended = match capture.ended {

@@ -10,8 +10,7 @@ use crate::state::sentences;
 
 /// The producer, the tables, and the counts of each device's trace and final state.
 pub(super) fn counts_section(details: &FileDetails) -> Html {
-    let summary = &details.summary;
-    let (tables, producer) = (&summary.tables, &summary.producer);
+    let (tables, producer) = (&details.tables, &details.producer);
     let rows = [
         ("Distinct frames", tables.frames),
         ("Distinct texts", tables.strings),
@@ -28,7 +27,7 @@ pub(super) fn counts_section(details: &FileDetails) -> Html {
                 }
                 { for rows.iter().map(|(name, count)| html! { <><dt>{ *name }</dt><dd>{ display::count(*count) }</dd></> }) }
             </dl>
-            { for summary.devices.iter().map(device) }
+            { for details.devices.iter().map(device) }
         </section>
     }
 }

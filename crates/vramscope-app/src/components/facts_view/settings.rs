@@ -8,7 +8,7 @@ use crate::protocol::views::overview::FileDetails;
 /// A list of all settings; changed ones are highlighted.
 pub(super) fn settings_section(details: &FileDetails) -> Html {
     // Memory of a captured program comes from the driver, which has no settings.
-    if details.summary.capture.is_some() && details.settings.is_empty() {
+    if details.capture.is_some() && details.settings.is_empty() {
         return Html::default();
     }
     html! {

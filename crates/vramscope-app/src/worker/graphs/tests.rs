@@ -8,7 +8,7 @@ use super::*;
 use crate::protocol::views::graph::{
     Answer, Bars, DrawGraph, Live, OrderFacts, OrdersFacts, Question,
 };
-use crate::protocol::{Ask, Extra, Reply, ThemeName, from_text, to_text};
+use crate::protocol::{Ask, Extra, Reply, ThemeName, from_bytes, to_bytes};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/planning/graphs")
@@ -28,7 +28,7 @@ fn ask(graphs: &mut Graphs, question: &Question) -> (Answer, Extra) {
         slot: 1,
         answer: Some(any),
     };
-    let arrived: Reply = from_text(&to_text(&reply).unwrap()).unwrap();
+    let arrived: Reply = from_bytes(&to_bytes(&reply)).unwrap();
     assert_eq!(arrived, reply);
     (answer, extra)
 }

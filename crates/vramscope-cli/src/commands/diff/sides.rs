@@ -1,6 +1,6 @@
 //! The sides of a comparison, each a device at a moment, and their pairing.
 
-use serde_json::{Map, Value};
+use vramscope_core::analysis::compare::flat_settings::{FlatSettings, flat_settings};
 use vramscope_core::analysis::compare::side::{Figures, figures};
 use vramscope_core::analysis::groups::grouping::named_totals;
 use vramscope_core::analysis::groups::turnover::Amount;
@@ -21,7 +21,7 @@ pub(super) struct Side {
     pub(super) figures: Figures,
     /// Live memory at that moment, by group.
     pub(super) groups: Vec<(String, Amount)>,
-    pub(super) settings: Map<String, Value>,
+    pub(super) settings: FlatSettings,
     pub(super) damage: Vec<Damage>,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn sides(
                 &device.groups(grouping),
                 Selection::LiveAt(at),
             ),
-            settings: subject.snapshot.settings.clone(),
+            settings: flat_settings(&subject.snapshot.settings),
             damage: subject.damage(),
         })
     });
@@ -130,7 +130,7 @@ mod tests {
             moment: "peak".to_owned(),
             figures: Figures::default(),
             groups: Vec::new(),
-            settings: Map::new(),
+            settings: FlatSettings::new(),
             damage: Vec::new(),
         }
     }

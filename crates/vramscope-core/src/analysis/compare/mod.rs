@@ -4,6 +4,7 @@
 //! sides.
 
 pub mod changes;
+pub mod flat_settings;
 pub mod names;
 pub mod phases;
 pub mod ranks;

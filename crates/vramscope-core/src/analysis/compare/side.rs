@@ -19,6 +19,7 @@ use crate::analysis::code::frame_groups::{
     Fold, FrameGrouping, FrameGroups, GroupId, GroupOptions, GroupTable,
 };
 use crate::analysis::code::frames::{Location, clip};
+use crate::analysis::compare::flat_settings::{FlatSettings, flat_settings};
 use crate::analysis::recording::{Device, Recording};
 use crate::analysis::search::filter::rows;
 use crate::analysis::time::curves::{CurveAxis, Curves, place};
@@ -72,8 +73,8 @@ pub struct Profile {
     pub sites: Vec<SiteAmount>,
     /// The amount whose call paths were cut because of [`NODES_MAX`]; included in [`Self::total`].
     pub shortened: Amount,
-    /// `allocator_settings` of the file, unchanged.
-    pub settings: serde_json::Map<String, serde_json::Value>,
+    /// `allocator_settings` of the file by name.
+    pub settings: FlatSettings,
     /// Active and reserved memory over the whole recording.
     pub curves: Curves,
     /// Position of the selection on the curves' axis: one moment, or the first and the last one.
@@ -276,7 +277,7 @@ pub fn profile(device: Device<'_>, names: &ProfileNames, options: &ProfileOption
         tree,
         sites: amounts,
         shortened,
-        settings: snapshot.settings.clone(),
+        settings: flat_settings(&snapshot.settings),
         marks: marks.collect(),
         curves,
     }

@@ -2,11 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::analysis::memory::capture::Capture;
 use crate::analysis::memory::settings::Setting;
 use crate::analysis::recording::Recording;
 use crate::analysis::report::findings::{FindingTable, site_table};
 use crate::analysis::report::host::{HostMemory, host_memory};
-use crate::analysis::report::summary::{Summary, summary};
+use crate::analysis::report::summary::{DeviceSummary, TableSizes, summary};
+use crate::model::Producer;
 
 /// The most call sites of pinned memory that are listed.
 const SITES: usize = 10;
@@ -14,8 +16,14 @@ const SITES: usize = 10;
 /// A file as a whole.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FileDetails {
-    /// Counts of what the file holds.
-    pub summary: Summary,
+    /// The program that wrote the file.
+    pub producer: Producer,
+    /// The metadata of a captured snapshot; `None` for others.
+    pub capture: Option<Capture>,
+    /// Sizes of the tables.
+    pub tables: TableSizes,
+    /// The devices, highest peak first.
+    pub devices: Vec<DeviceSummary>,
     /// Settings of the allocator.
     pub settings: Vec<Setting>,
     /// Pinned host memory; `None` if none was recorded.
@@ -40,8 +48,12 @@ pub fn file_details(recording: &Recording) -> FileDetails {
         sites: site_table("In use at the end, by call site", &memory.sites),
         memory,
     });
+    let summary = summary(recording);
     FileDetails {
-        summary: summary(recording),
+        producer: summary.producer,
+        capture: summary.capture,
+        tables: summary.tables,
+        devices: summary.devices,
         settings: recording.settings(),
         host,
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::protocol::views::allocator::{Direction, TipOn, Window};
-use crate::protocol::{Look, from_text, to_text};
+use crate::protocol::{Look, from_bytes, to_bytes};
 
 const FILE: &[u8] =
     include_bytes!("../../../../../../tests/fixtures/torch-2.15.0/streams_pending.pickle");
@@ -29,7 +29,7 @@ impl Asked {
     fn ask(&mut self, question: &Question) -> (Answer, Extra) {
         let (answer, extra) =
             answer(question, &self.document, &mut self.painter, &mut self.cache).unwrap();
-        let arrived: Answer = from_text(&to_text(&answer).unwrap()).unwrap();
+        let arrived: Answer = from_bytes(&to_bytes(&answer)).unwrap();
         assert_eq!(arrived, answer);
         (answer, extra)
     }

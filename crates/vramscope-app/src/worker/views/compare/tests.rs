@@ -6,8 +6,8 @@ use vramscope_core::analysis::compare::side::Amount;
 use vramscope_view::change_flame::{ChangeUnit, FlameWidth};
 
 use super::*;
-use crate::protocol::ThemeName;
 use crate::protocol::views::compare::{CurveAxis, SiteColumn, SiteRows};
+use crate::protocol::{ThemeName, from_bytes, to_bytes};
 
 fn open(name: &str) -> Document {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
@@ -28,8 +28,9 @@ fn spec(document: &Document, selection: Selection) -> SideSpec {
 
 fn ask(document: &Document, cache: &mut Cache, question: Question) -> Option<Answer> {
     let (answer, _) = answer(&question, document, cache)?;
-    let text = crate::protocol::to_text(&answer).unwrap();
-    assert!(crate::protocol::from_text::<Answer>(&text).is_ok());
+    let bytes = to_bytes(&answer);
+    let arrived: Answer = from_bytes(&bytes).unwrap();
+    assert_eq!(to_bytes(&arrived), bytes);
     Some(answer)
 }
 

@@ -6,6 +6,7 @@ use vramscope_core::analysis::report::overview::{Occasion, SegmentsKnown};
 use vramscope_core::decode;
 
 use super::*;
+use crate::protocol::{from_bytes, to_bytes};
 use crate::worker::document::Document;
 
 fn document(file: &[u8]) -> Document {
@@ -47,11 +48,10 @@ fn answers_survive_the_journey() {
     ));
     let found = device(&document);
     assert_eq!(found.steps.as_ref().map(|steps| steps.steps.len()), Some(8));
-    let text = serde_json::to_string(&found).unwrap();
-    assert_eq!(serde_json::from_str::<Overview>(&text).unwrap(), found);
+    assert_eq!(from_bytes(&to_bytes(&found)), Ok(found));
     let found = file_details(&document);
-    let text = serde_json::to_string(&found).unwrap();
-    assert_eq!(serde_json::from_str::<FileDetails>(&text).unwrap(), found);
+    let arrived: FileDetails = from_bytes(&to_bytes(&found)).unwrap();
+    assert_eq!(arrived, found);
     assert!(
         found
             .settings

@@ -7,7 +7,7 @@ use vramscope_plan::what_if::WhatIf;
 
 use super::*;
 use crate::protocol::views::what_if::Try;
-use crate::protocol::{Axis, DrawRequest, Look, Picture, Viewport};
+use crate::protocol::{Axis, DrawRequest, Look, Picture, Viewport, from_bytes, to_bytes};
 use crate::worker::opened;
 use crate::worker::painter::{Painter, Under};
 use crate::worker::tests::fixtures;
@@ -19,12 +19,8 @@ const MOST_ROUNDS: u32 = 10_000;
 
 fn ask(question: &Question, document: &Document, cache: &mut Cache, path: &Path) -> Answer {
     let answer = answer(question, document, cache).unwrap_or_else(|| panic!("{path:?}"));
-    let text = serde_json::to_string(&answer).unwrap();
-    assert_eq!(
-        serde_json::from_str::<Answer>(&text).unwrap(),
-        answer,
-        "{path:?}"
-    );
+    let arrived: Answer = from_bytes(&to_bytes(&answer)).unwrap();
+    assert_eq!(arrived, answer, "{path:?}");
     answer
 }
 
