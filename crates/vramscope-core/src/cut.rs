@@ -21,6 +21,7 @@ use crate::analysis::time::selection::Moments;
 use crate::decode::{Key, sizes};
 use crate::ids::EventId;
 use crate::model::{Warnings, events_cut_off, note_events_cut_off};
+use crate::sorting::SortFew;
 use crate::transfer::{AsBefore, Role, Transfer};
 
 pub use freed::{is_of_freed, without_freed};
@@ -60,7 +61,7 @@ pub fn cut(recording: &Recording, pieces: &[Piece<'_>]) -> Snapshot {
         transfer.to.traces.push(rows);
     }
     let mut by_device: Vec<_> = pieces.iter().collect();
-    by_device.sort_by_key(|piece| piece.device.history.device);
+    by_device.sort_few_by_key(|piece| piece.device.history.device);
     for piece in by_device {
         state::at_end(&mut transfer, piece);
     }

@@ -37,6 +37,7 @@ mod known_ranges;
 mod limits;
 pub mod model;
 pub mod open;
+pub mod sorting;
 pub mod tables;
 mod transfer;
 pub mod units;

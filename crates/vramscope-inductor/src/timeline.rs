@@ -1,6 +1,7 @@
 //! The life of each buffer in an order, and the memory at each step.
 
 use super::{Graph, Order};
+use vramscope_core::sorting::SortFew;
 
 /// The life of a buffer in steps, first and last included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,7 +109,7 @@ impl Timeline {
         }
         let held = (0u32..).zip(held);
         let mut live: Vec<(u32, i64)> = held.filter(|&(_, bytes)| bytes != 0).collect();
-        live.sort_by_key(|&(b, bytes)| (-bytes, b));
+        live.sort_few_by_key(|&(b, bytes)| (-bytes, b));
         live
     }
 }

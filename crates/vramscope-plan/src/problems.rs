@@ -12,6 +12,7 @@ use vramscope_core::analysis::recording::{Device, Recording};
 use vramscope_core::analysis::time::history::{AllocationTable, NEVER};
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::PoolId;
+use vramscope_core::sorting::SortFew;
 
 /// The pool and stream whose requests share memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -142,7 +143,7 @@ pub(super) fn problems_of(device: Device<'_>) -> (Vec<ArenaProblem>, Needs) {
             }
         })
         .collect();
-    arenas.sort_by_key(|arena| {
+    arenas.sort_few_by_key(|arena| {
         (
             std::cmp::Reverse((arena.aligned_bytes, arena.reserved_bytes)),
             arena.key,

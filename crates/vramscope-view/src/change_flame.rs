@@ -12,6 +12,7 @@ mod scene;
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::compare::changes::{Change, ChangeTree};
 use vramscope_core::analysis::compare::side::Amount;
+use vramscope_core::sorting::SortFew;
 
 use crate::colour::{Rgb, stable_hash};
 use crate::flame::NodeKey;
@@ -173,7 +174,7 @@ pub fn layout(tree: &ChangeTree, options: &FlameOptions) -> ChangeFlame {
     }
     flame
         .rects
-        .sort_by(|a, b| a.row.cmp(&b.row).then(a.x_px.total_cmp(&b.x_px)));
+        .sort_few_by(|a, b| a.row.cmp(&b.row).then(a.x_px.total_cmp(&b.x_px)));
     flame.rows = flame.rects.last().map_or(0, |rect| rect.row + 1);
     flame
 }

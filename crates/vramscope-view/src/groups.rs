@@ -12,6 +12,7 @@ use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::roles::Role;
 use vramscope_core::analysis::search::filter::{Filter, rows};
 use vramscope_core::analysis::time::history::History;
+use vramscope_core::sorting::SortFew;
 
 /// Lower bounds of the size groups, in bytes.
 const SIZE_STEPS: [u64; 6] = [1 << 30, 256 << 20, 64 << 20, 1 << 20, 64 << 10, 0];
@@ -311,7 +312,7 @@ impl Groups {
             }
         }
         totals.retain(|total| total.count > 0);
-        totals.sort_by_key(|total| (std::cmp::Reverse(total.bytes), total.group));
+        totals.sort_few_by_key(|total| (std::cmp::Reverse(total.bytes), total.group));
         totals
     }
 }

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::memory::segment_history::SegmentHistory;
 use vramscope_core::analysis::search::filter::Filter;
+use vramscope_core::sorting::SortFew;
 
 use crate::bitset::BitSet;
 use crate::colour::ColourColumn;
@@ -202,7 +203,7 @@ fn ranks(bands: &Bands<'_>, groups: &Groups) -> Vec<u32> {
         }
     }
     let mut order: Vec<usize> = (0..areas.len()).collect();
-    order.sort_by_key(|&group| Reverse(areas[group]));
+    order.sort_few_by_key(|&group| Reverse(areas[group]));
     let mut ranks = vec![0; areas.len()];
     for (rank, group) in (0..).zip(order) {
         ranks[group] = rank;

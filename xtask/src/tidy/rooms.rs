@@ -31,6 +31,7 @@ const ORDERS: [Order; 10] = [
                 "ids",
                 "known_ranges",
                 "limits",
+                "sorting",
                 "units",
             ],
             &["model"],

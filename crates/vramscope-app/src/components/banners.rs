@@ -8,6 +8,7 @@ use super::commands::use_commands;
 use super::icons::{Glyph, Icon};
 use crate::protocol::{Note, NoteLevel};
 use crate::state::{Action, Navigation, OpenFile, ViewKind};
+use vramscope_core::sorting::SortFew;
 
 /// The most banners at once: more would take too much of the views' height. The facts view shows all notes.
 const SHOWN: usize = 1;
@@ -38,7 +39,7 @@ pub(super) fn Banners(props: &BannersProps) -> Html {
         .filter(|(_, note)| is_banner(note))
         .collect();
     // Damage comes first, as it makes all else doubtful; then failed requests, the likeliest reason to open the file.
-    notes.sort_by_key(|(_, note)| (note.level != NoteLevel::Damage, note.moment.is_none()));
+    notes.sort_few_by_key(|(_, note)| (note.level != NoteLevel::Damage, note.moment.is_none()));
     let go = |moment| {
         let dispatch = commands.dispatch.clone();
         Callback::from(move |_: MouseEvent| {

@@ -6,6 +6,7 @@ use vramscope_core::analysis::compare::names::names_apart;
 use vramscope_core::analysis::compare::ranks::{Measure, outlier_of};
 use vramscope_core::analysis::time::selection::Selection;
 use vramscope_core::model::DeviceIndex;
+use vramscope_core::sorting::SortFew;
 
 use super::choices::{CompareChoices, FileChoice, RecordingChoice, SideChoice, SideWhat, Which};
 use super::selected::{OfRange, Places};
@@ -265,7 +266,7 @@ pub fn cards(tabs: &[Rc<Tab>]) -> Vec<DeviceCard> {
             })
             .collect();
         // By number, as ranks are looked for by their number.
-        own.sort_by_key(|card| card.device);
+        own.sort_few_by_key(|card| card.device);
         cards.extend(own);
     }
     cards

@@ -12,6 +12,7 @@ use vramscope_core::analysis::report::event_details::event_details;
 use vramscope_core::analysis::roles::{Role, RoleFinding};
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::{BlockState, PoolId};
+use vramscope_core::sorting::SortFew;
 use vramscope_core::units::Bytes;
 
 use super::document::{Device, Document};
@@ -98,7 +99,7 @@ pub(super) fn composition(
         largest.select_nth_unstable_by_key(MOST_LISTED, rank);
         largest.truncate(MOST_LISTED);
     }
-    largest.sort_unstable_by_key(rank);
+    largest.sort_few_by_key(rank);
     Composition { top, largest }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use vramscope_core::analysis::memory::gap::Arena;
+use vramscope_core::sorting::SortFew;
 
 /// Bytes held from CUDA. Every change takes constant time, however many pools and streams there are.
 #[derive(Default)]
@@ -67,7 +68,7 @@ impl Reserved {
     pub(super) fn peaks(&self) -> Vec<(Arena, u64)> {
         let held = self.arenas.iter().filter(|held| held.most > 0);
         let mut peaks: Vec<_> = held.map(|held| (held.arena, held.most)).collect();
-        peaks.sort_by_key(|&(arena, most)| (std::cmp::Reverse(most), arena));
+        peaks.sort_few_by_key(|&(arena, most)| (std::cmp::Reverse(most), arena));
         peaks
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::recording::Recording;
 use vramscope_core::analysis::time::history::History;
+use vramscope_core::sorting::SortFew;
 
 use super::{DISTINCT, Rgb, entry_colour, ring_entry, stable_hash};
 use crate::theme::Theme;
@@ -50,8 +51,8 @@ impl Leaders {
         let mut by_peak: Vec<usize> = (1..extents.len()).collect();
         by_peak.retain(|&row| extents[row].area > 0);
         let mut by_area = by_peak.clone();
-        by_peak.sort_by_key(|&row| std::cmp::Reverse(extents[row].peak_bytes));
-        by_area.sort_by_key(|&row| std::cmp::Reverse(extents[row].area));
+        by_peak.sort_few_by_key(|&row| std::cmp::Reverse(extents[row].peak_bytes));
+        by_area.sort_few_by_key(|&row| std::cmp::Reverse(extents[row].area));
         let mut leaders = Self::default();
         for (of_peak, of_area) in by_peak.into_iter().zip(by_area) {
             leaders.add(hashes[of_peak]);

@@ -1,6 +1,7 @@
 //! What is under a pixel of the map.
 
 use vramscope_core::analysis::time::history::AllocationTable;
+use vramscope_core::sorting::SortFew;
 
 use super::MemoryMap;
 use crate::raster::{Bands, Composition};
@@ -160,7 +161,7 @@ impl MemoryMap {
             .filter(|(_, piece)| lives(piece.born, piece.died))
             .map(|(row, piece)| (piece.low, piece.high, row))
             .collect();
-        held.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        held.sort_few_by(|a, b| a.0.total_cmp(&b.0));
         let at = held.partition_point(|&(low, ..)| low <= y).checked_sub(1)?;
         let (mut low, mut high, piece) = held[at];
         let lane = self.lanes.lanes.get(self.lanes.at(y)?.0 as usize)?;

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::memory::segment_history::SegmentHistory;
 use vramscope_core::analysis::recording::Recording;
+use vramscope_core::sorting::SortFew;
 
 use super::{Lane, Lanes};
 use crate::display;
@@ -76,9 +77,9 @@ impl Lanes {
     ) -> (Vec<LaneMark>, Vec<GroupMark>) {
         let mut largest: Vec<&Lane> = self.lanes.iter().collect();
         if largest.len() > MOST_LANES {
-            largest.sort_by_key(|lane| Reverse(lane.bytes));
+            largest.sort_few_by_key(|lane| Reverse(lane.bytes));
             largest.truncate(MOST_LANES);
-            largest.sort_by(|a, b| a.y.total_cmp(&b.y));
+            largest.sort_few_by(|a, b| a.y.total_cmp(&b.y));
         }
         let is_expandable = |row: u32| segments.segments[row as usize].is_expandable;
         let lane = |lane: &Lane| LaneMark {

@@ -9,6 +9,7 @@ use std::ops::Range;
 use vramscope_core::analysis::memory::segment_history::SegmentHistory;
 use vramscope_core::analysis::time::history::AllocationTable;
 use vramscope_core::model::PoolId;
+use vramscope_core::sorting::SortFew;
 
 /// Gap between two lanes, as a share of the bytes of all lanes.
 const GAP_PART: f64 = 0.004;
@@ -95,11 +96,11 @@ impl Lanes {
                 segment.map(|segment| segment.stream),
             )
         };
-        lanes.sort_by_key(|lane| (key(lane), lane.address));
+        lanes.sort_few_by_key(|lane| (key(lane), lane.address));
         let keys: Vec<GroupKey> = lanes.iter().map(key).collect();
         let groups = stack(&mut lanes, &keys);
         let mut by_address: Vec<u32> = (0..lanes.len() as u32).collect();
-        by_address.sort_by_key(|&row| lanes[row as usize].address);
+        by_address.sort_few_by_key(|&row| lanes[row as usize].address);
         Self {
             lanes,
             groups,
@@ -180,7 +181,7 @@ impl Lanes {
 /// One lane for each group of overlapping segments, sorted by address.
 fn of_segments(segments: &SegmentHistory) -> Vec<Lane> {
     let mut order: Vec<u32> = (0..segments.segments.len() as u32).collect();
-    order.sort_by_key(|&row| segments.segments[row as usize].address);
+    order.sort_few_by_key(|&row| segments.segments[row as usize].address);
     let mut lanes: Vec<Lane> = Vec::new();
     for row in order {
         let segment = &segments.segments[row as usize];

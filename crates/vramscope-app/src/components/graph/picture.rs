@@ -6,6 +6,7 @@ use yew::prelude::*;
 use crate::canvas::{PlotArea, show_bitmap, use_closing};
 use crate::components::drawing::drawing;
 use crate::protocol::views::graph::{DrawGraph, Drawn, OrderName};
+use vramscope_core::sorting::SortFew;
 use vramscope_view::graph::curves::{OrderCurve, Picture, draw, ink, split};
 use vramscope_view::scene::{Area, Scene, Style};
 use vramscope_view::theme::Theme;
@@ -22,7 +23,7 @@ pub(super) fn curves(drawn: &Drawn, asked: &DrawGraph, steps: u32, area: &PlotAr
     let place = |order: OrderName| OrderName::ALL.iter().position(|known| *known == order);
     let is_shown = |order: OrderName| order == asked.key.order;
     let mut curves: Vec<_> = drawn.curves.iter().collect();
-    curves.sort_by_key(|curve| is_shown(curve.order));
+    curves.sort_few_by_key(|curve| is_shown(curve.order));
     let curves = curves.into_iter().map(|curve| OrderCurve {
         bytes: &curve.bytes,
         colour: ink(&theme, place(curve.order).unwrap_or(0)),

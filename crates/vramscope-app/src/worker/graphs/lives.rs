@@ -11,6 +11,7 @@ use vramscope_view::theme::Theme;
 use vramscope_view::viewport::Viewport;
 
 use crate::protocol::views::graph::{Bars, DrawGraph};
+use vramscope_core::sorting::SortFew;
 
 /// The lives of one order.
 pub(super) struct Lives {
@@ -49,7 +50,7 @@ impl Lives {
         };
         let spans: Vec<_> = timeline.lives.iter().map(span).collect();
         let mut by_birth: Vec<u32> = (0..spans.len() as u32).collect();
-        by_birth.sort_by_key(|&buffer| {
+        by_birth.sort_few_by_key(|&buffer| {
             let is_made = buffer as usize >= graph.input_count;
             (is_made, spans[buffer as usize].0)
         });

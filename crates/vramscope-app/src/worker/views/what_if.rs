@@ -4,6 +4,7 @@ mod replay;
 
 use vramscope_core::analysis::report::findings::helpful;
 use vramscope_core::model::DeviceIndex;
+use vramscope_core::sorting::SortFew;
 use vramscope_plan::what_if::{conclusion, is_worth_replaying};
 use vramscope_plan::{ArenaKey, DevicePlan, Planner, StepKind};
 use vramscope_view::map::{GroupMark, PackedGroup, PackedMap};
@@ -292,7 +293,7 @@ fn brief(plan: &DevicePlan) -> DevicePlan {
 /// The indexes of arenas from the bottom of the picture up, in the order of the map.
 fn in_order<T>(arenas: &[T], key: impl Fn(&T) -> ArenaKey) -> Vec<usize> {
     let mut order: Vec<usize> = (0..arenas.len()).collect();
-    order.sort_by_key(|&number| key(&arenas[number]));
+    order.sort_few_by_key(|&number| key(&arenas[number]));
     order
 }
 

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::Snapshot;
 use crate::ids::FrameId;
 use crate::model::Frame;
+use crate::sorting::SortFew;
 
 /// The origin of a frame's code.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -476,7 +477,7 @@ pub fn fold(
                 }
             )
         };
-        rows.sort_by_key(|row| !is_user(row));
+        rows.sort_few_by_key(|row| !is_user(row));
     }
     rows
 }

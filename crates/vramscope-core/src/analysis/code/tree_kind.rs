@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::call_tree::{CallTree, FunctionTotal, Paths};
 use super::frame_groups::{GroupId, GroupTable};
+use crate::sorting::SortFew;
 
 /// A way through the stacks.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -65,7 +66,7 @@ pub enum FunctionOrder {
 impl FunctionOrder {
     /// Sorts functions; equal ones by the other sum, then by group.
     pub fn sort(self, functions: &mut [FunctionTotal]) {
-        functions.sort_by_key(|row| {
+        functions.sort_few_by_key(|row| {
             let (by, then) = match self {
                 Self::Total => (row.total, row.own),
                 Self::Own => (row.own, row.total),

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::compare::side::{Amount, Profile};
+use crate::sorting::SortFew;
 
 mod settings;
 
@@ -190,7 +191,7 @@ pub fn changes<'a>(
         rows[row].change.side(side).add(amount);
     }
     // The label comes last, so that the order is always the same.
-    rows.sort_by(|a, b| {
+    rows.sort_few_by(|a, b| {
         let rank = |row: &SiteChange| {
             let Change { before, after } = row.change;
             (

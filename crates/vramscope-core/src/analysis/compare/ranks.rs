@@ -17,6 +17,7 @@ use crate::analysis::groups::turnover::Amount;
 use crate::analysis::recording::Device;
 use crate::analysis::time::selection::Selection;
 use crate::model::DeviceIndex;
+use crate::sorting::SortFew;
 
 /// Maximum number of call sites in a summary; the largest are kept.
 const SITES_MAX: usize = 4096;
@@ -148,7 +149,7 @@ pub fn ranks(summaries: &[RankSummary]) -> Option<Ranks> {
     }
     let peak = |rank: usize| summaries[rank].value(Measure::Peak);
     let mut by_peak: Vec<usize> = (0..summaries.len()).collect();
-    by_peak.sort_by_key(|&rank| Reverse(peak(rank)));
+    by_peak.sort_few_by_key(|&rank| Reverse(peak(rank)));
     let (highest, median) = (by_peak[0], by_peak[by_peak.len() / 2]);
     let outliers: Vec<_> = Measure::ALL
         .into_iter()

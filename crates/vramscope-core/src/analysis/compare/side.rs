@@ -28,6 +28,7 @@ use crate::analysis::time::phase::{Phase, PhasePeak};
 use crate::analysis::time::selection::Selection;
 use crate::ids::{EventId, StackId};
 use crate::model::{Action, DeviceIndex};
+use crate::sorting::SortFew;
 
 pub use crate::analysis::groups::turnover::Amount;
 
@@ -351,7 +352,7 @@ impl Sums {
         };
         let mut stacks = of(&self.by_stack, false);
         stacks.extend(of(&self.by_free, true));
-        stacks.sort_unstable_by_key(|&(key, amount)| (std::cmp::Reverse(amount.bytes), key));
+        stacks.sort_few_by_key(|&(key, amount)| (std::cmp::Reverse(amount.bytes), key));
         stacks
     }
 }
@@ -391,7 +392,7 @@ fn site_amounts<'a>(
         sum.add(amount);
     }
     let mut amounts: Vec<_> = by_name.into_iter().collect();
-    amounts.sort_unstable_by_key(|&(name, (amount, _))| (std::cmp::Reverse(amount.bytes), name));
+    amounts.sort_few_by_key(|&(name, (amount, _))| (std::cmp::Reverse(amount.bytes), name));
     let rest = amounts.split_off(SITES_MAX.min(amounts.len()));
     let rows = amounts
         .into_iter()

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::compare::changes::SiteChange;
 use crate::analysis::groups::turnover::Turnover;
+use crate::sorting::SortFew;
 
 /// The order of a table of call sites. Equal rows keep the order of [`SiteColumn::Difference`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
@@ -59,15 +60,17 @@ pub fn ordered(
     match order.by {
         // The order that they come in.
         SiteColumn::Difference => {}
-        SiteColumn::Growth => rows.sort_by_key(|row| Reverse(site(row).change.bytes_delta())),
-        SiteColumn::CountGrowth => rows.sort_by_key(|row| Reverse(site(row).change.count_delta())),
-        SiteColumn::Before => rows.sort_by_key(|row| Reverse(site(row).change.before.bytes)),
-        SiteColumn::After => rows.sort_by_key(|row| Reverse(site(row).change.after.bytes)),
+        SiteColumn::Growth => rows.sort_few_by_key(|row| Reverse(site(row).change.bytes_delta())),
+        SiteColumn::CountGrowth => {
+            rows.sort_few_by_key(|row| Reverse(site(row).change.count_delta()))
+        }
+        SiteColumn::Before => rows.sort_few_by_key(|row| Reverse(site(row).change.before.bytes)),
+        SiteColumn::After => rows.sort_few_by_key(|row| Reverse(site(row).change.after.bytes)),
         SiteColumn::New => rows.sort_by_cached_key(|row| {
             let of = turnover(site(row)).unwrap_or_default();
             Reverse((of.new.bytes, of.freed.bytes))
         }),
-        SiteColumn::Name => rows.sort_by(|a, b| site(a).label.cmp(&site(b).label)),
+        SiteColumn::Name => rows.sort_few_by(|a, b| site(a).label.cmp(&site(b).label)),
     }
     if order.reversed {
         rows.reverse();

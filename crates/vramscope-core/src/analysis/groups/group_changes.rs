@@ -10,6 +10,7 @@ use super::grouping::GroupColumn;
 use super::turnover::Amount;
 use crate::analysis::time::history::History;
 use crate::analysis::time::selection::{Moments, Selection};
+use crate::sorting::SortFew;
 
 /// The changes of one group. Bytes are requested bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -89,7 +90,7 @@ pub fn group_changes(history: &History, column: &GroupColumn, ranges: &[Moments]
         }
     }
     groups.retain(|group| !(group.allocated.is_nothing() && group.freed.is_nothing()));
-    groups.sort_by_key(|group| {
+    groups.sort_few_by_key(|group| {
         let sizes = (
             group.retained.bytes,
             group.allocated.bytes,

@@ -11,6 +11,7 @@ use super::grouping::GroupColumn;
 use crate::analysis::time::history::History;
 use crate::analysis::time::lifetime::lifetime;
 use crate::ids::AllocationId;
+use crate::sorting::SortFew;
 
 /// The unit of lifetimes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -111,7 +112,7 @@ impl GroupLives {
         }
         set_peaks(&mut groups, history, column);
         groups.retain(|group| group.count > 0);
-        groups.sort_by_key(|group| std::cmp::Reverse(rank.of(group)));
+        groups.sort_few_by_key(|group| std::cmp::Reverse(rank.of(group)));
         Self { unit, groups }
     }
 }

@@ -26,6 +26,7 @@ use crate::analysis::time::lanes::{LaneKind, LaneRange, RangeName};
 use crate::analysis::time::selection::Selection;
 use crate::ids::{AllocationId, StackId};
 use crate::model::{Context, PoolId};
+use crate::sorting::SortFew;
 
 /// The property by which allocations are grouped.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
@@ -181,7 +182,7 @@ pub fn totals_of(
         }
     }
     totals.retain(|total| total.count > 0);
-    totals.sort_by_key(|total| std::cmp::Reverse(total.bytes));
+    totals.sort_few_by_key(|total| std::cmp::Reverse(total.bytes));
     totals
 }
 

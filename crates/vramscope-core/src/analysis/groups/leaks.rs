@@ -16,6 +16,7 @@ use super::turnover::Amount;
 use crate::analysis::time::history::History;
 use crate::analysis::time::lanes::LaneRange;
 use crate::analysis::time::selection::Moments;
+use crate::sorting::SortFew;
 
 /// What the repetitions left of one group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -148,7 +149,7 @@ fn groups(by_group: &BTreeMap<(u32, usize), Amount>, repetitions: usize) -> Vec<
             })
         })
         .collect();
-    groups.sort_by_key(|group| std::cmp::Reverse((group.median_bytes, group.left.bytes)));
+    groups.sort_few_by_key(|group| std::cmp::Reverse((group.median_bytes, group.left.bytes)));
     groups
 }
 

@@ -12,6 +12,7 @@ use crate::analysis::code::operators::OperatorId;
 use crate::analysis::recording::Device;
 use crate::analysis::time::history::History;
 use crate::ids::AllocationId;
+use crate::sorting::SortFew;
 
 /// The allocations live at a moment, in stacking order. Includes those whose free is pending.
 pub fn live_at(history: &History, moment: u32) -> impl Iterator<Item = AllocationId> + '_ {
@@ -73,7 +74,7 @@ impl TopSites {
             operators.add(site.0, operator, bytes);
         }
         let mut ranked: Vec<_> = by_site.into_iter().collect();
-        ranked.sort_unstable_by_key(|&(site, sum)| (Reverse(sum.bytes), site));
+        ranked.sort_few_by_key(|&(site, sum)| (Reverse(sum.bytes), site));
         let others = ranked.split_off(limit.min(ranked.len()));
         let mut other = Amount::default();
         others.iter().for_each(|&(_, sum)| other.add(sum));

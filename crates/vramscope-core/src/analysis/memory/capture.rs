@@ -11,6 +11,7 @@ use crate::Snapshot;
 use crate::analysis::code::frames::clip;
 use crate::ids::FrameId;
 use crate::model::{DeviceIndex, capture_of};
+use crate::sorting::SortFew;
 
 /// Limits for damaged or hostile files: items per list, and bytes per text.
 const ITEMS_KEPT: usize = 256;
@@ -159,7 +160,7 @@ impl Capture {
         for device in items("devices").take(ITEMS_KEPT) {
             devices.extend(CapturedDevice::of(device));
         }
-        devices.sort_by_key(|device| device.index);
+        devices.sort_few_by_key(|device| device.index);
         devices.dedup_by_key(|device| device.index);
         for sample in items("memory").filter_map(Sample::of) {
             let place = devices.binary_search_by_key(&sample.device, |device| device.index);

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use super::allocator_state::{SizeClass, StateSums};
 use crate::Snapshot;
 use crate::model::{BlockState, DeviceIndex, PoolId, Segment};
+use crate::sorting::SortFew;
 
 /// The segments of one pool, stream and size class.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,7 +46,7 @@ pub fn segment_groups(snapshot: &Snapshot, device: DeviceIndex) -> Vec<SegmentGr
         sums,
     });
     let mut groups: Vec<_> = groups.collect();
-    groups.sort_by_key(|group| Reverse(group.sums.reserved_bytes));
+    groups.sort_few_by_key(|group| Reverse(group.sums.reserved_bytes));
     groups
 }
 

@@ -13,6 +13,7 @@ use crate::Snapshot;
 use crate::analysis::time::byte_steps::{bytes_at, most_bytes};
 use crate::analysis::time::history::{History, NEVER};
 use crate::model::PoolId;
+use crate::sorting::SortFew;
 
 /// Maximum number of pools listed one by one, counted by pool and stream. The timeline draws each over its
 /// whole width.
@@ -131,7 +132,7 @@ pub fn private_pools(
     if places.len() > MAX_POOLS {
         places.sort_by_cached_key(|(_, changes)| Reverse(changes.highest_reserved_bytes()));
         others = places.split_off(MAX_POOLS);
-        places.sort_by_key(|&(place, _)| place);
+        places.sort_few_by_key(|&(place, _)| place);
     }
     let mut uses: Vec<_> = places
         .into_iter()

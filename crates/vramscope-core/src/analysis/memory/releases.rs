@@ -11,6 +11,7 @@ use crate::Snapshot;
 use crate::analysis::time::history::History;
 use crate::ids::{EventId, StackId};
 use crate::model::Action;
+use crate::sorting::SortFew;
 
 /// Maximum number of runs; the largest are kept.
 const RUNS_KEPT: usize = 256;
@@ -112,9 +113,11 @@ pub fn releases(snapshot: &Snapshot, history: &History) -> Releases {
     if let Some(run) = open {
         found.close(&run, None, &emptying);
     }
-    found.runs.sort_by_key(|run| std::cmp::Reverse(run.bytes));
+    found
+        .runs
+        .sort_few_by_key(|run| std::cmp::Reverse(run.bytes));
     found.runs.truncate(RUNS_KEPT);
-    found.runs.sort_by_key(|run| run.from);
+    found.runs.sort_few_by_key(|run| run.from);
     found
 }
 
@@ -190,7 +193,8 @@ impl Releases {
         // Sort only when there are twice as many as needed, so that memory and time stay bounded in a long
         // trace.
         if self.runs.len() >= 2 * RUNS_KEPT {
-            self.runs.sort_by_key(|run| std::cmp::Reverse(run.bytes));
+            self.runs
+                .sort_few_by_key(|run| std::cmp::Reverse(run.bytes));
             self.runs.truncate(RUNS_KEPT);
         }
     }

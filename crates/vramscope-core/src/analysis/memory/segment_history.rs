@@ -17,6 +17,7 @@ use crate::analysis::time::history::{AllocationTable, History, NEVER};
 use crate::analysis::time::replay::{self, MappedRange, SegmentStep};
 use crate::ids::{EventId, SegmentId, StackId};
 use crate::model::{PoolId, SegmentKind};
+use crate::sorting::SortFew;
 
 /// The pieces of one device, as columns in stacking order: sorted by the start of their segment in time, then
 /// by address.
@@ -345,7 +346,7 @@ impl Builder {
                 )
             })
             .collect();
-        segments.sort_by_key(|(life, rows)| (life.born, life.address, rows.start));
+        segments.sort_few_by_key(|(life, rows)| (life.born, life.address, rows.start));
         let mut history = SegmentHistory {
             mismatched,
             ..SegmentHistory::default()

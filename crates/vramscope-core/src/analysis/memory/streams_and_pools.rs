@@ -8,6 +8,7 @@ use crate::Snapshot;
 use crate::analysis::time::history::History;
 use crate::ids::{AllocationId, ContextId, SegmentId};
 use crate::model::{Context, DeviceIndex, PoolId, Segment};
+use crate::sorting::SortFew;
 
 /// Stream and pool of an allocation, given the results of [`context_of`] and [`segment_at`].
 pub(crate) fn place_of(
@@ -86,7 +87,7 @@ fn by_address<T: Copy>(
         .collect();
     // The sort is stable: of several segments at one address, in a damaged file, the last one counts, as in
     // `segment_at`.
-    segments.sort_by_key(|&(address, ..)| address);
+    segments.sort_few_by_key(|&(address, ..)| address);
     move |address| {
         let after = segments.partition_point(|&(start, ..)| start <= address);
         let &(_, end, value) = segments.get(after.checked_sub(1)?)?;

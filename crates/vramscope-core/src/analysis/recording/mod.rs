@@ -25,6 +25,7 @@ use crate::analysis::roles::StackSignals;
 use crate::analysis::time::annotations::{NamedRange, named_ranges};
 use crate::analysis::time::history::History;
 use crate::model::{DeviceIndex, Streams};
+use crate::sorting::SortFew;
 
 /// A snapshot with the histories of all its devices, and the results about them.
 pub struct Recording {
@@ -64,7 +65,7 @@ impl Recording {
             mut histories,
             ..
         } = Self::of(snapshot);
-        histories.sort_by_key(|history| (Reverse(history.peak_bytes()), history.device));
+        histories.sort_few_by_key(|history| (Reverse(history.peak_bytes()), history.device));
         Self::with(snapshot, histories)
     }
 

@@ -37,6 +37,7 @@ use crate::analysis::memory::settings::AllocatorConfig;
 use crate::analysis::recording::Device;
 use crate::analysis::search::filter::{Filter, rows};
 use crate::analysis::time::selection::{Moments, Selection};
+use crate::sorting::SortFew;
 
 pub use failed_request::{FailedRequest, FreePlace, Verdict, WaitedBlock};
 pub use origin::origin;
@@ -353,7 +354,7 @@ pub fn findings(material: Material<'_>) -> Vec<Finding> {
             found.extend(streams::find(material));
         }
     }
-    found.sort_by_key(|finding| {
+    found.sort_few_by_key(|finding| {
         (
             finding.severity,
             std::cmp::Reverse(finding.bytes),

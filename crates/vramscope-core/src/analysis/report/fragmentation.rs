@@ -21,6 +21,7 @@ use crate::analysis::memory::allocator_state::{
     AllocatorState, BlockUse, SegmentState, SizeClass, StateSums,
 };
 use crate::analysis::memory::gap::Arena;
+use crate::sorting::SortFew;
 
 pub use over_time::{FragmentationAt, over_time};
 pub use pinned::{PinnedSegment, PinningGroup, pinned};
@@ -174,7 +175,7 @@ pub fn places(state: &AllocatorState) -> (FreeSums, Vec<FragmentedPlace>) {
         places[row].sums.add(&segment.sums);
         total.add(&free);
     }
-    places.sort_by_key(|place| {
+    places.sort_few_by_key(|place| {
         let bytes = (place.free.stuck_bytes(), place.free.reserved_bytes);
         std::cmp::Reverse(bytes)
     });

@@ -7,6 +7,7 @@ use crate::analysis::recording::Device;
 use crate::analysis::roles::{Confidence, Role};
 use crate::analysis::time::selection::Selection;
 use crate::ids::AllocationId;
+use crate::sorting::SortFew;
 use crate::units::Bytes;
 
 /// The allocations of one role that are live at the peak.
@@ -48,7 +49,7 @@ impl PeakRoles {
                 count: total.count,
             })
             .collect();
-        rows.sort_by_key(|row| row.role == Role::Unknown);
+        rows.sort_few_by_key(|row| row.role == Role::Unknown);
         let is_sure = |id: AllocationId| {
             device.rule_of()[id.index()].rule().confidence == Confidence::Certain
         };

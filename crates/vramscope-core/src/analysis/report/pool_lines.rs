@@ -10,6 +10,7 @@ use crate::analysis::groups::live_at::live_at;
 use crate::analysis::recording::Device;
 use crate::analysis::search::filter::rows;
 use crate::model::PoolId;
+use crate::sorting::SortFew;
 
 /// Maximum number of pools that are listed.
 const MOST_POOLS: usize = 64;
@@ -64,7 +65,7 @@ pub fn pool_lines(device: Device<'_>) -> PoolLines {
     if held.len() < 2 {
         return PoolLines::default();
     }
-    held.sort_unstable_by_key(|(id, held)| (Reverse(held.reserved_bytes), *id));
+    held.sort_few_by_key(|(id, held)| (Reverse(held.reserved_bytes), *id));
     let left_out = held.len().saturating_sub(MOST_POOLS) as u64;
     held.truncate(MOST_POOLS);
     let line = |(id, held): (PoolId, Held)| {

@@ -16,6 +16,7 @@ use crate::analysis::recording::Device;
 use crate::analysis::roles::{Phase, Role};
 use crate::analysis::time::history::{History, NEVER};
 use crate::ids::StackId;
+use crate::sorting::SortFew;
 use crate::units::Bytes;
 
 pub use blocks::{RepeatedBlock, repeated_block};
@@ -117,7 +118,7 @@ pub fn program_changes(device: Device<'_>, until: u32) -> Vec<ProgramChange> {
         })
         .filter(|change| change.peak_bytes < recorded.0 || change.live_bytes < recorded.1)
         .collect();
-    found.sort_by_key(|change| (change.live_bytes, change.peak_bytes, change.kind));
+    found.sort_few_by_key(|change| (change.live_bytes, change.peak_bytes, change.kind));
     found
 }
 

@@ -14,6 +14,7 @@ use crate::analysis::recording::{Device, Recording};
 use crate::analysis::time::history::{History, NEVER};
 use crate::ids::EventId;
 use crate::model::{Action, DeviceIndex, Producer, SegmentTable, Source, Warning};
+use crate::sorting::SortFew;
 
 /// A snapshot in figures. Sizes are in bytes, times in microseconds since the Unix epoch.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -157,7 +158,7 @@ pub struct TableSizes {
 pub fn summary(recording: &Recording) -> Summary {
     let snapshot = &recording.snapshot;
     let mut devices: Vec<_> = recording.devices().map(device_summary).collect();
-    devices.sort_by_key(|device| (std::cmp::Reverse(device.peak.active_bytes), device.device));
+    devices.sort_few_by_key(|device| (std::cmp::Reverse(device.peak.active_bytes), device.device));
     Summary {
         source: snapshot.source.clone(),
         producer: snapshot.producer.clone(),
@@ -259,7 +260,7 @@ fn events_by_action(snapshot: &Snapshot, history: &History) -> Vec<ActionCount> 
             }
         }
     }
-    counts.sort_by_key(|&(action, _)| action);
+    counts.sort_few_by_key(|&(action, _)| action);
     counts.into_iter().map(|(_, entry)| entry).collect()
 }
 

@@ -12,6 +12,7 @@ use crate::analysis::time::lanes::{LaneKind, LaneRange, Lanes};
 use crate::analysis::time::phase::PhasePeak;
 pub use crate::analysis::time::phase::{Phase, PhaseRange};
 use crate::model::Action;
+use crate::sorting::SortFew;
 
 /// A place among the phases: `2 i + 1` is in range `i`, `2 i` between it and the one before.
 pub(super) type Place = u32;
@@ -296,7 +297,7 @@ fn annotated(snapshot: &Snapshot, lanes: &Lanes) -> Vec<PhaseRange> {
         (from < to).then_some(PhaseRange { phase, from, to })
     };
     let mut found: Vec<PhaseRange> = ranges.filter_map(named).collect();
-    found.sort_by_key(|range| (range.from, range.to));
+    found.sort_few_by_key(|range| (range.from, range.to));
     let mut apart: Vec<PhaseRange> = Vec::new();
     for range in found {
         if apart.last().is_none_or(|last| last.to <= range.from) {

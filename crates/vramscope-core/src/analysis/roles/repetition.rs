@@ -12,6 +12,7 @@ use crate::Snapshot;
 use crate::analysis::time::history::History;
 use crate::ids::StackId;
 use crate::model::Action;
+use crate::sorting::SortFew;
 
 /// Fewer repetitions prove nothing.
 const FEWEST: usize = 4;
@@ -26,7 +27,7 @@ const STACKS_PER_COUNT: usize = 4;
 pub fn repetitions(snapshot: &Snapshot, history: &History, signals: &StackSignals) -> Vec<u32> {
     let code = Code::of(snapshot, history);
     let mut candidates = code.candidates(signals);
-    candidates.sort_by_key(|places| std::cmp::Reverse(places.len()));
+    candidates.sort_few_by_key(|places| std::cmp::Reverse(places.len()));
     let found = candidates.into_iter().find(|places| {
         code.is_regular(places) && gives_back(history, code.moment(places[0]), code.last(places))
     });

@@ -21,6 +21,7 @@ use super::filter::{Pattern, When, parse_when};
 use crate::analysis::recording::Device;
 use crate::analysis::time::lanes::{LaneKind, LaneRange};
 use crate::analysis::time::selection::Moments;
+use crate::sorting::SortFew;
 
 /// Why a text could not be resolved to a moment or a range.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -278,7 +279,7 @@ impl<'a> Named<'a> {
             is_whole: true,
         };
         let mut ranges = ranges_named(&pattern, device);
-        ranges.sort_by_key(|range| (range.from, std::cmp::Reverse(range.to)));
+        ranges.sort_few_by_key(|range| (range.from, std::cmp::Reverse(range.to)));
         if ranges.is_empty() {
             return Err(MomentError::missing(match all(device).next() {
                 None => format!("{text} is no moment, and this recording has no annotations"),

@@ -11,6 +11,7 @@ use super::history::History;
 use super::lanes::{LaneKind, LaneRange, Lanes, RangeName};
 use super::range_totals::{RangeSums, RangeTotals};
 use crate::model::NO_TIME;
+use crate::sorting::SortFew;
 
 /// A range and its totals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -153,7 +154,7 @@ pub fn name_uses(ranges: &[RangeUse]) -> Vec<NameUse> {
             .add(one);
     }
     let mut names: Vec<_> = names.into_values().collect();
-    names.sort_by_key(|name| Reverse((name.peak_bytes, name.rise_bytes, name.allocated_bytes)));
+    names.sort_few_by_key(|name| Reverse((name.peak_bytes, name.rise_bytes, name.allocated_bytes)));
     names
 }
 

@@ -1,6 +1,7 @@
 //! Replays of the allocator model with other settings.
 
 use vramscope_core::model::DeviceIndex;
+use vramscope_core::sorting::SortFew;
 use vramscope_plan::what_if::{Baseline, Trial, WhatIf};
 use vramscope_view::minimap::Minimap;
 use vramscope_view::reserved::Steps;
@@ -120,7 +121,7 @@ impl Replays {
         }
         let mut rows: Vec<_> = self.tried.iter().filter(|(own, ..)| *own == of).collect();
         if waiting.is_empty() {
-            rows.sort_by_key(|(_, rank, _)| *rank);
+            rows.sort_few_by_key(|(_, rank, _)| *rank);
         }
         let waiting = waiting.iter().map(|&changes| Try {
             changes: changes.clone(),

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Sums;
 use super::paths::{Paths, allocating};
 use crate::analysis::code::frame_groups::GroupId;
+use crate::sorting::SortFew;
 
 /// One row of the list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -48,7 +49,7 @@ pub fn functions(paths: &Paths) -> Vec<FunctionTotal> {
             seen[at] = Some((row, number));
         }
     }
-    rows.sort_unstable_by_key(|row| {
+    rows.sort_few_by_key(|row| {
         let heaviest = std::cmp::Reverse((row.total.weight, row.own.weight));
         (heaviest, row.group)
     });

@@ -10,6 +10,7 @@ use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::time::history::History;
 use crate::ids::{AllocationId, EventId, StackId};
 use crate::model::PoolId;
+use crate::sorting::SortFew;
 
 /// Lookups for the states of one device.
 pub(crate) struct AllocatorIndex {
@@ -367,7 +368,7 @@ fn listed(snapshot: &Snapshot, history: &History) -> Vec<ListedSegment> {
             stack: segment.stack,
         })
         .collect();
-    listed.sort_by_key(|segment| (segment.address, segment.end));
+    listed.sort_few_by_key(|segment| (segment.address, segment.end));
     listed
 }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{AllocatorState, SizeClass, StateSums};
 use crate::model::PoolId;
+use crate::sorting::SortFew;
 
 /// The segments that can serve the same requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -46,7 +47,7 @@ pub fn segment_kinds(state: &AllocatorState) -> Vec<SegmentKind> {
             },
         );
     let mut kinds: Vec<_> = kinds.collect();
-    kinds.sort_by_key(|kind| std::cmp::Reverse(kind.sums.reserved_bytes));
+    kinds.sort_few_by_key(|kind| std::cmp::Reverse(kind.sums.reserved_bytes));
     kinds
 }
 

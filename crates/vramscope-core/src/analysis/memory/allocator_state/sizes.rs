@@ -24,6 +24,7 @@ use crate::analysis::memory::allocator_rules::{self, Divisions, SMALL_BYTES, UNI
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::time::history::History;
 use crate::ids::AllocationId;
+use crate::sorting::SortFew;
 
 /// The allocator settings that determine block sizes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -128,7 +129,7 @@ impl BlockSizes {
         // Recorded sizes come after derived ones and the sort is stable, so the recorded size replaces the
         // derived one.
         others.append(&mut recorded);
-        others.sort_by_key(|&(id, _)| id);
+        others.sort_few_by_key(|&(id, _)| id);
         others.dedup_by(|later, earlier| {
             let is_same = later.0 == earlier.0;
             if is_same {

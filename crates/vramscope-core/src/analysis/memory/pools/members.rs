@@ -10,6 +10,7 @@ use crate::analysis::memory::capture::AllocatorKind;
 use crate::ids::{FrameId, StackId, StringId};
 use crate::invisible;
 use crate::model::{Context, Frame, PoolId};
+use crate::sorting::SortFew;
 use crate::units::Percent;
 
 /// An allocation in a pool.
@@ -245,7 +246,7 @@ impl Names {
             names[number as usize] = name;
         }
         let mut sums: Vec<_> = self.bytes.into_iter().collect();
-        sums.sort_unstable_by_key(|&((pool, name), bytes)| (pool, std::cmp::Reverse(bytes), name));
+        sums.sort_few_by_key(|&((pool, name), bytes)| (pool, std::cmp::Reverse(bytes), name));
         sums.dedup_by_key(|&mut ((pool, _), _)| pool);
         for ((pool, name), _) in sums {
             pools[pool as usize].name = Some(names[name as usize].clone());

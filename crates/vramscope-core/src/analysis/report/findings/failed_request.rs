@@ -17,6 +17,7 @@ use crate::analysis::memory::releases::Releases;
 use crate::analysis::memory::settings::AllocatorConfig;
 use crate::analysis::recording::{Device, Recording};
 use crate::ids::{EventId, StackId};
+use crate::sorting::SortFew;
 use crate::units::Bytes;
 
 pub use waited::WaitedBlock;
@@ -344,7 +345,7 @@ impl FailedRequest {
             place.blocks += sums.free_blocks;
             place.largest_bytes = place.largest_bytes.max(sums.largest_free_bytes);
         }
-        places.sort_by_key(|place| std::cmp::Reverse(place.bytes));
+        places.sort_few_by_key(|place| std::cmp::Reverse(place.bytes));
         places
     }
 

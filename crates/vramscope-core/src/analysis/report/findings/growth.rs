@@ -16,6 +16,7 @@ use crate::analysis::report::summary::saturating_sum;
 use crate::analysis::time::history::NEVER;
 use crate::analysis::time::lanes::{FEW_STEPS, Steps, StepsBy, WARM_UP};
 use crate::analysis::time::selection::{Moments, Selection};
+use crate::sorting::SortFew;
 use crate::units::Bytes;
 
 /// Minimum number of steps after the first [`WARM_UP`] ones.
@@ -222,7 +223,7 @@ fn kept_sites(material: Material<'_>, steps: &Steps) -> Vec<KeptSite> {
         .into_iter()
         .filter_map(|(site, rows)| kept_site(site, &rows, last_whole?))
         .collect();
-    kept.sort_by_key(|kept| (std::cmp::Reverse(kept.bytes), kept.site));
+    kept.sort_few_by_key(|kept| (std::cmp::Reverse(kept.bytes), kept.site));
     kept
 }
 
@@ -291,7 +292,7 @@ fn grown_sites(material: Material<'_>, (from, to): (u32, u32)) -> FindingTable {
             remark: String::new(),
         })
         .collect();
-    rows.sort_by_key(|row| (std::cmp::Reverse(row.bytes), row.site));
+    rows.sort_few_by_key(|row| (std::cmp::Reverse(row.bytes), row.site));
     rows.truncate(ROWS);
     FindingTable {
         title: "Call sites that hold more after the last step".to_owned(),

@@ -5,6 +5,7 @@ use super::{
     Evidence, Finding, FindingKind, FindingRow, FindingTable, Material, SMALLEST_BYTES, Severity,
 };
 use crate::analysis::memory::capture::AllocatorKind;
+use crate::sorting::SortFew;
 use crate::units::Bytes;
 
 /// Most devices that a sentence lists.
@@ -18,7 +19,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let others = others.filter(|other| other.index() != device.index());
     let peaks = others.map(|other| (other.peak_bytes(), other.index()));
     let mut others: Vec<(u64, u32)> = peaks.filter(is_used).collect();
-    others.sort_by_key(|&(bytes, index)| (std::cmp::Reverse(bytes), index));
+    others.sort_few_by_key(|&(bytes, index)| (std::cmp::Reverse(bytes), index));
     let &(next, _) = others.first()?;
     // Half as much again is more than batches and the ends of pipelines differ by.
     let is_odd = u128::from(own) * 2 >= u128::from(next) * 3;

@@ -12,6 +12,7 @@ use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::memory::gap::Arena;
 use crate::analysis::recording::Recording;
 use crate::model::PoolId;
+use crate::sorting::SortFew;
 use crate::units::Bytes;
 
 /// Minimum share of reserved memory for a note, and minimum share that is free for a warning.
@@ -38,7 +39,7 @@ impl Held {
         let mut groups: Vec<_> = groups
             .filter(|(arena, _)| arena.pool.is_private())
             .collect();
-        groups.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.reserved_bytes));
+        groups.sort_few_by_key(|(_, sums)| std::cmp::Reverse(sums.reserved_bytes));
         for (arena, sums) in &groups {
             held.reserved_bytes = held.reserved_bytes.saturating_add(sums.reserved_bytes);
             held.free_bytes = held.free_bytes.saturating_add(sums.free_bytes);

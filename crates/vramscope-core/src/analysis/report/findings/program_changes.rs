@@ -8,6 +8,7 @@ use crate::analysis::recording::Device;
 use crate::analysis::report::peak_roles::PeakRoles;
 use crate::analysis::report::program_changes::{ChangeKind, ProgramChange, program_changes};
 use crate::analysis::roles::{Phase, Role};
+use crate::sorting::SortFew;
 use crate::units::Bytes;
 
 /// Smaller peaks are nobody's trouble.
@@ -48,7 +49,7 @@ pub fn helpful(device: Device<'_>, until: u32, of_peak: bool) -> Vec<(u64, Progr
         };
         more > 0 && is_share(more, TOLD_PERCENT, whole)
     });
-    told.sort_by_key(|(saved, change)| (std::cmp::Reverse(*saved), change.kind));
+    told.sort_few_by_key(|(saved, change)| (std::cmp::Reverse(*saved), change.kind));
     for (_, change) in &mut told {
         if let Some(alone) = alone_and_both(change, of_peak) {
             change.because = alone;

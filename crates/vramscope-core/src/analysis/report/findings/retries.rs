@@ -5,6 +5,7 @@ use super::{
     EXPANDABLE, Evidence, EvidenceOf, Finding, FindingKind, Material, SMALLEST_BYTES, Severity,
 };
 use crate::analysis::memory::releases::ReleaseCause;
+use crate::sorting::SortFew;
 use crate::units::Bytes;
 
 /// Maximum number of releases that are linked to; the largest ones.
@@ -23,7 +24,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     if runs.is_empty() {
         return None;
     }
-    runs.sort_by_key(|run| std::cmp::Reverse(run.bytes));
+    runs.sort_few_by_key(|run| std::cmp::Reverse(run.bytes));
     let collects = material.config.garbage_collection_threshold > Some(0.0);
     let evidence = runs.iter().take(LINKED).map(|run| {
         let label = format!("{} given back", Bytes(run.bytes));

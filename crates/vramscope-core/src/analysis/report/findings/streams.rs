@@ -6,6 +6,7 @@ use super::{
     Evidence, Finding, FindingKind, FindingRow, FindingTable, Material, ROWS, Severity, is_notable,
 };
 use crate::analysis::memory::gap::Arena;
+use crate::sorting::SortFew;
 use crate::units::Bytes;
 
 /// Minimum share of reserved memory.
@@ -27,7 +28,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             arena.pool == own.pool && arena.stream != own.stream && sums.free_bytes > 0
         })
         .collect();
-    places.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.free_bytes));
+    places.sort_few_by_key(|(_, sums)| std::cmp::Reverse(sums.free_bytes));
     let rows = places.into_iter().take(ROWS);
     let rows = rows
         .map(|(arena, sums)| FindingRow {

@@ -7,6 +7,7 @@ use super::FreeSums;
 use crate::analysis::groups::grouping::GroupColumn;
 use crate::analysis::memory::allocator_state::AllocatorState;
 use crate::ids::AllocationId;
+use crate::sorting::SortFew;
 
 /// A segment with both free and active blocks.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -86,8 +87,8 @@ pub fn pinned(
             });
         }
     }
-    segments.sort_by_key(|pinned| Reverse(pinned.free.stuck_bytes()));
+    segments.sort_few_by_key(|pinned| Reverse(pinned.free.stuck_bytes()));
     let mut groups: Vec<_> = groups.into_values().collect();
-    groups.sort_by_key(|group| Reverse((group.stuck_bytes, group.alone_bytes)));
+    groups.sort_few_by_key(|group| Reverse((group.stuck_bytes, group.alone_bytes)));
     (segments, groups)
 }

@@ -10,6 +10,7 @@ use crate::analysis::code::frames::{FrameClass, Location, is_python_source};
 use crate::analysis::recording::Device;
 use crate::analysis::roles::{Phase, PhaseRange, Role};
 use crate::ids::{AllocationId, FrameId, StackId};
+use crate::sorting::SortFew;
 
 /// Fewest layers.
 const FEWEST: usize = 3;
@@ -144,12 +145,12 @@ impl Kept {
         }
         let mut all: Vec<_> = places.into_iter().collect();
         all.retain(|(_, places)| places.len() >= FEWEST);
-        all.sort_by_key(|(_, places)| (places.len(), places[0]));
+        all.sort_few_by_key(|(_, places)| (places.len(), places[0]));
         let same = all.chunk_by(|(_, a), (_, b)| a.len() == b.len());
         let chosen = same.flat_map(|same| same.iter().take(STACKS_PER_COUNT));
         let mut chosen: Vec<_> = chosen.cloned().collect();
         // Of equals the one that begins first wins: a block that has begun is seen by its first stack alone.
-        chosen.sort_by_key(|(_, places)| places[0]);
+        chosen.sort_few_by_key(|(_, places)| places[0]);
         chosen
     }
 

@@ -9,6 +9,7 @@ use crate::analysis::code::operators::OperatorId;
 use crate::analysis::recording::Device;
 use crate::ids::{ContextId, FrameId, StringId};
 use crate::model::Streams;
+use crate::sorting::SortFew;
 
 /// Maximum number of words of each kind.
 const WORDS_LIMIT: usize = 200;
@@ -102,7 +103,7 @@ fn counted<T: Copy + Eq + Hash + Ord>(values: impl Iterator<Item = T>) -> Vec<(T
         *counts.entry(value).or_default() += 1;
     }
     let mut counts: Vec<(T, u64)> = counts.into_iter().collect();
-    counts.sort_unstable_by_key(|&(value, count)| (std::cmp::Reverse(count), value));
+    counts.sort_few_by_key(|&(value, count)| (std::cmp::Reverse(count), value));
     counts
 }
 
@@ -161,7 +162,7 @@ fn code(device: Device<'_>) -> (Vec<Word>, Vec<Word>) {
             .into_iter()
             .map(|(text, count)| (text.to_owned(), count))
             .collect();
-        words.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        words.sort_few_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         words
             .into_iter()
             .map(|(text, _)| Word {
