@@ -73,7 +73,7 @@ enum Command {
     /// Install the tools that read conversions in the tests, and print where they are
     Consumers,
     /// Print how large the page is, compressed and not, and which crates it is made of
-    Size,
+    Size(size::Options),
     /// Only the checks of the sources that no other tool makes
     Tidy,
     /// Build the command line, optimised and with the page inside, and print where it is
@@ -111,7 +111,7 @@ fn run(command: Command) -> anyhow::Result<()> {
             println!("{}", consumers::prepare().display());
             Ok(())
         }
-        Command::Size => size::run(),
+        Command::Size(options) => size::run(&options),
         Command::Tidy => tidy::run(),
         Command::Build => {
             let page = page::build(page::Profile::Full)?;
