@@ -62,8 +62,8 @@ mod tests {
             few.sort_few_by_key(|row| std::cmp::Reverse(row.0));
             sorted.sort_by_key(|row| std::cmp::Reverse(row.0));
             prop_assert_eq!(&few, &sorted);
-            few.sort_few_by(|a, b| a.1.cmp(&b.1));
-            sorted.sort_by(|a, b| a.1.cmp(&b.1));
+            few.sort_few_by(|a, b| b.1.cmp(&a.1));
+            sorted.sort_by_key(|row| std::cmp::Reverse(row.1));
             prop_assert_eq!(few, sorted);
         }
     }
