@@ -153,13 +153,12 @@ pub struct ColourColumn {
 }
 
 impl ColourColumn {
-    /// What texts on a row are written on: the lighter of the two steps of its colour, so that neighbours of one colour
-    /// have one ink.
+    /// The colour of a row.
     #[must_use]
-    pub fn ground(&self, row: usize) -> Rgb {
+    pub fn of(&self, row: usize) -> Rgb {
         let entry = self.index.get(row).copied().unwrap_or(0);
         self.palette
-            .get(usize::from(entry | 1))
+            .get(usize::from(entry))
             .copied()
             .unwrap_or_default()
     }
