@@ -266,7 +266,7 @@ fn compare_lives(what: &str, graph: &Graph, planned: &Planned, truth: &TruthOrde
 #[test]
 fn all_figures_and_orders_are_pytorchs() {
     let cases = cases();
-    assert_eq!(cases.len(), 20);
+    assert_eq!(cases.len(), 21);
     for (name, truth, export) in &cases {
         let all = from_truth(truth);
         let graphs = [
