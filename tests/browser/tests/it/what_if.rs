@@ -51,7 +51,9 @@ fn another_program_may_fit_into_less() {
     open.page.eval(typed).unwrap();
     let fits = "JSON.stringify([...document.querySelectorAll('.program tbody tr')].map(row => row.cells[3].innerText)) === '[\"no\",\"yes\"]'";
     open.page.wait_for(fits, PATIENCE).unwrap();
-    assert!(open.page.eval("location.hash.includes('700MiB')").unwrap() == true);
+    open.page
+        .wait_for("location.hash.includes('700MiB')", PATIENCE)
+        .unwrap();
     open.check_quiet();
 }
 
