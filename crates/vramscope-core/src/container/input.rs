@@ -10,6 +10,9 @@ pub(crate) const WINDOW: usize = 16;
 /// Bytes asked of the reader at once.
 const CHUNK: usize = 256 << 10;
 
+/// Bytes of a text at the end of a chunk, for which the buffer need not grow.
+const LEFT_OVER: usize = 4 << 10;
+
 /// A buffered reader. Opcodes are read from windows, so that not every byte needs a bounds check.
 pub(crate) struct Input<'a> {
     reader: Box<dyn BufRead + 'a>,
@@ -29,7 +32,7 @@ impl<'a> Input<'a> {
     pub(crate) fn new(reader: Box<dyn BufRead + 'a>) -> Self {
         Self {
             reader,
-            buffer: vec![0; CHUNK + WINDOW],
+            buffer: vec![0; CHUNK + LEFT_OVER],
             pos: 0,
             end: 0,
             base: 0,

@@ -309,24 +309,31 @@ impl Machine {
 
     /// Turns the dicts from `start` on into records, if they are records. Returns whether all values are frames.
     fn settle_all(&mut self, start: usize) -> Result<bool, Fault> {
-        if self.stack[start..].iter().all(|value| value.is_frame()) {
-            return Ok(true);
-        }
-        let mut frames_only = true;
-        for index in start..self.stack.len() {
-            if let Some(dict) = self.stack[index].dict() {
+        let mut has_others = false;
+        for value in &mut self.stack[start..] {
+            if let Some(dict) = value.dict() {
                 match self.dicts[dict as usize].as_record() {
-                    Some(record) => self.stack[index] = record,
-                    None => {
-                        if let Some(record) = self.settle(dict)? {
-                            self.stack[index] = Packed::of_record(record);
-                        }
-                    }
+                    Some(record) => *value = record,
+                    None => has_others = true,
                 }
             }
-            frames_only &= self.stack[index].is_frame();
         }
-        Ok(frames_only)
+        if has_others {
+            self.settle_others(start)?;
+        }
+        Ok(self.stack[start..].iter().all(|value| value.is_frame()))
+    }
+
+    /// Turns dicts that collected pairs into records.
+    fn settle_others(&mut self, start: usize) -> Result<(), Fault> {
+        for index in start..self.stack.len() {
+            if let Some(dict) = self.stack[index].dict()
+                && let Some(record) = self.settle(dict)?
+            {
+                self.stack[index] = Packed::of_record(record);
+            }
+        }
+        Ok(())
     }
 
     /// Adds values to a list in its general form, in which every value is stored by itself.

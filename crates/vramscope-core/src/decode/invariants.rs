@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 
 use crate::Snapshot;
 use crate::known_ranges::KnownRanges;
@@ -179,7 +180,9 @@ fn check_frees(snapshot: &Snapshot, trace: &Trace, found: &mut Warnings) {
         let (address, size) = (events.addr[row as usize], events.size[row as usize]);
         let bytes = if freed == Freed::No { size } else { 0 };
         let mut now = Tenancy { freed, bytes };
-        if let Some(before) = addresses.get(&address) {
+        let entry = addresses.entry(address);
+        if let Entry::Occupied(before) = &entry {
+            let before = before.get();
             match (before.freed, freed) {
                 (Freed::No, Freed::No) if has_frees => {
                     found.add(WarningKind::AllocatedTwice, || trace.place(row));
@@ -197,7 +200,7 @@ fn check_frees(snapshot: &Snapshot, trace: &Trace, found: &mut Warnings) {
                 _ => {}
             }
         }
-        addresses.insert(address, now);
+        entry.insert(now);
     }
 }
 
