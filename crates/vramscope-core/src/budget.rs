@@ -124,6 +124,16 @@ impl Budget {
         self.grow(column, rows).or_else(|_| self.room(column, more))
     }
 
+    /// Makes room for `most` rows, of which only a few may come, so that there must be room for as many again and again.
+    /// Without more than that, every call would move the whole buffer.
+    #[inline]
+    pub(crate) fn room_ahead<T>(&mut self, column: &mut Vec<T>, most: usize) -> Result<(), NoRoom> {
+        if column.capacity() - column.len() >= most {
+            return Ok(());
+        }
+        self.rows(column, 2 * most)
+    }
+
     #[cold]
     fn grow<T>(&mut self, buffer: &mut Vec<T>, more: usize) -> Result<(), NoRoom> {
         let (length, before) = (buffer.len(), buffer.capacity());
@@ -188,7 +198,7 @@ impl Budget {
             return 3 * again;
         }
         let projected = rows as f64 * (rest as f64 / read as f64);
-        (projected * 1.02) as usize + rows / 64 + FEWEST_ROWS
+        (projected * 1.02) as usize + rows / 32 + FEWEST_ROWS
     }
 }
 

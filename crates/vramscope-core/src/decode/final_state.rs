@@ -117,7 +117,7 @@ impl Machine {
         })
     }
 
-    fn block_state(&self, value: Value) -> Result<BlockState, Fault> {
+    pub(super) fn block_state(&self, value: Value) -> Result<BlockState, Fault> {
         let id = text(value, Key::State)?;
         Ok(match self.tables.strings.get(id) {
             "active_allocated" => BlockState::ActiveAllocated,

@@ -11,6 +11,7 @@
 //! do otherwise, and files that do could cause work out of proportion to their size.
 
 use super::key;
+use super::known_records::KnownRecords;
 use super::known_stacks::KnownStacks;
 use super::records::Tables;
 use super::value::{DictCell, Fault, ListCell, Packed, PackedDict, Value, malformed};
@@ -32,6 +33,7 @@ pub(super) struct Machine {
     /// are fetched from the memo tens of millions of times.
     pub(super) last_memoised: (u32, usize),
     pub(super) known_stacks: KnownStacks,
+    pub(super) known_records: KnownRecords,
     /// Values that do not fit into a packed value.
     pub(super) wide: Vec<Value>,
     /// A cache of recent texts, by a few of their bits. Most texts are one of the same few.
@@ -60,6 +62,7 @@ impl Machine {
             memo: Vec::new(),
             last_memoised: (u32::MAX, 0),
             known_stacks: KnownStacks::default(),
+            known_records: KnownRecords::default(),
             wide: Vec::new(),
             recent_texts: [StringId(0); 16],
             lists: Vec::new(),
@@ -82,9 +85,9 @@ impl Machine {
     pub(super) fn make_room(&mut self, values: usize) -> Result<(), Fault> {
         self.budget.room(&mut self.stack, values)?;
         self.budget.room(&mut self.wide, values)?;
-        self.budget.rows(&mut self.memo, values)?;
-        self.budget.rows(&mut self.lists, values)?;
-        self.budget.rows(&mut self.dicts, values)?;
+        self.budget.room_ahead(&mut self.memo, values)?;
+        self.budget.room_ahead(&mut self.lists, values)?;
+        self.budget.room_ahead(&mut self.dicts, values)?;
         Ok(())
     }
 
@@ -278,6 +281,7 @@ impl Machine {
         }
         if self.memo[index] != UNSET {
             self.known_stacks.forget();
+            self.known_records.forget();
         }
         self.memo[index] = cell;
         Ok(())

@@ -13,14 +13,18 @@ mod containers;
 mod final_state;
 mod finish;
 mod generic;
+mod integer;
 pub(crate) mod invariants;
 mod json;
 mod key;
+mod known_records;
 mod known_stacks;
 mod machine;
 pub(crate) mod opcode;
 mod path;
 mod pickle;
+#[cfg(test)]
+mod pieces;
 pub(crate) mod producer;
 mod records;
 pub(crate) mod sizes;

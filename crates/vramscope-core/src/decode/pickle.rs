@@ -6,6 +6,7 @@
 use std::io::BufRead;
 
 use super::End;
+use super::integer::{fetched, integer, short_integer, u16_at, u32_at, u64_at};
 use super::machine::Machine;
 use super::opcode as op;
 use super::value::{Fault, Value, malformed};
@@ -95,6 +96,8 @@ fn burst(bytes: &[u8], machine: &mut Machine) -> (usize, Result<(), Fault>) {
     let mut rest = bytes;
     // What follows the last MARK of these bytes.
     let mut marked: &[u8] = &[];
+    // The last EMPTY_DICT of these bytes with what follows it, and the memo's length before it.
+    let mut dict: (&[u8], usize) = (&[], 0);
     while let Some(window) = rest.first_chunk::<WINDOW>() {
         let (length, result) = match window[0] {
             op::BINGET | op::LONG_BINGET => {
@@ -105,14 +108,10 @@ fn burst(bytes: &[u8], machine: &mut Machine) -> (usize, Result<(), Fault>) {
                 (done, result)
             }
             op::MEMOIZE => (1, machine.memoize()),
-            op::BININT1 => (2, push_integer(i64::from(window[1]), machine)),
-            op::BININT2 => (3, push_integer(i64::from(u16_at(window)), machine)),
-            op::BININT => (5, push_integer(i64::from(u32_at(window) as i32), machine)),
-            op::LONG1 if window[1] <= 8 => {
-                let size = usize::from(window[1]);
-                let value = short_integer(u64_at(window, 2), size);
-                (2 + size, push_integer(value, machine))
-            }
+            op::BININT1 | op::BININT2 | op::BININT | op::LONG1 => match integer(window) {
+                Some((length, value)) => (length, push_integer(value, machine)),
+                None => break,
+            },
             op::SHORT_BINUNICODE => match rest.get(2..2 + usize::from(window[1])) {
                 Some(text) => (2 + text.len(), machine.push_text(text)),
                 None => break,
@@ -124,11 +123,20 @@ fn burst(bytes: &[u8], machine: &mut Machine) -> (usize, Result<(), Fault>) {
                     None => (1, machine.mark()),
                 }
             }
-            op::SETITEMS => (1, machine.set_items()),
-            op::EMPTY_DICT => {
-                machine.push_dict();
-                (1, Ok(()))
+            op::SETITEMS => {
+                let result = machine.set_items();
+                let (dict, memo) = dict;
+                machine.learn_record(&dict[..(dict.len() + 1).saturating_sub(rest.len())], memo);
+                (1, result)
             }
+            op::EMPTY_DICT => match machine.push_known_record(rest) {
+                Some(length) => (length, Ok(())),
+                None => {
+                    dict = (rest, machine.memo.len());
+                    machine.push_dict();
+                    (1, Ok(()))
+                }
+            },
             op::APPENDS => {
                 let result = machine.appends();
                 machine.learn_stack(&marked[..(marked.len() + 1).saturating_sub(rest.len())]);
@@ -161,10 +169,8 @@ fn push_integer(value: i64, machine: &mut Machine) -> Result<(), Fault> {
 fn gets(bytes: &[u8], machine: &mut Machine) -> (usize, Result<(), Fault>) {
     let mut rest = bytes;
     while let Some(window) = rest.first_chunk::<WINDOW>() {
-        let (index, length) = match window[0] {
-            op::BINGET => (u32::from(window[1]), 2),
-            op::LONG_BINGET => (u32_at(window), 5),
-            _ => break,
+        let Some((length, index)) = fetched(window) else {
+            break;
         };
         if let Err(fault) = machine.get(u64::from(index)) {
             return (bytes.len() - rest.len(), Err(fault));
@@ -363,30 +369,6 @@ fn check_length(length: usize, limit: usize, what: &'static str) -> Result<(), F
         .into());
     }
     Ok(())
-}
-
-fn u16_at(window: &[u8; WINDOW]) -> u16 {
-    u16::from_le_bytes([window[1], window[2]])
-}
-
-fn u32_at(window: &[u8; WINDOW]) -> u32 {
-    u32::from_le_bytes([window[1], window[2], window[3], window[4]])
-}
-
-fn u64_at(window: &[u8; WINDOW], start: usize) -> u64 {
-    let bytes = window
-        .get(start..start + 8)
-        .and_then(|bytes| bytes.first_chunk());
-    bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
-}
-
-/// Two's complement of `length` ≤ 8 bytes.
-fn short_integer(bytes: u64, length: usize) -> i64 {
-    if length == 0 {
-        return 0;
-    }
-    let unused_bits = 64 - 8 * length as u32;
-    ((bytes << unused_bits) as i64) >> unused_bits
 }
 
 /// Two's complement of any length. Beyond 64 bits only the sign is kept, as an infinity: no field of a snapshot

@@ -186,6 +186,11 @@ impl Packed {
         (self.tag() == LIST).then(|| self.row())
     }
 
+    /// Whether it is a tuple of two integers.
+    pub(super) fn is_pair(self) -> bool {
+        self.tag() == PAIR
+    }
+
     /// Whether it is a frame record.
     #[inline]
     pub(super) fn is_frame(self) -> bool {
@@ -199,6 +204,18 @@ impl Packed {
             kind,
             row: self.row(),
         })
+    }
+
+    /// The dict of this cell.
+    #[inline]
+    pub(super) fn of_dict(row: u32) -> Self {
+        Self::of_row(DICT, row)
+    }
+
+    /// The list of this cell.
+    #[inline]
+    pub(super) fn of_list(row: u32) -> Self {
+        Self::of_row(LIST, row)
     }
 
     /// The value in four bytes, for the memo.
