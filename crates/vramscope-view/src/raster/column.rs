@@ -33,6 +33,11 @@ impl Scale {
         (upper - 2.0).max(0.0) as i64 as u64
     }
 
+    /// The pixel that contains a height, clipped to the picture's edges.
+    pub(super) fn pixel_at(&self, units: u64) -> usize {
+        floor(self.y_px(units).clamp(0.0, self.height_px))
+    }
+
     /// A height in units that is surely less than half a pixel.
     fn less_than_half_units(&self) -> u64 {
         (0.49 * self.units_per_px) as u64
@@ -54,11 +59,13 @@ pub(super) struct Column<'a> {
     rgba: &'a mut [u32],
     ids: &'a mut [u32],
     x_px: usize,
+    /// The first pixel to paint; those below are as in the column before.
+    from_px: f64,
     open: Open,
     less_than_half_units: u64,
-    /// Whether a whole pixel was hatched: the hatch depends on x, so neighbours cannot copy the
-    /// column.
-    pub(super) hatched: bool,
+    /// The lowest pixel that is hatched as a whole: the hatch depends on x, so neighbours cannot
+    /// copy it. [`usize::MAX`] if there is none.
+    pub(super) hatched_from_px: usize,
 }
 
 /// The unfinished pixel.
@@ -102,27 +109,29 @@ impl Open {
 type Walk = ControlFlow<()>;
 
 impl<'a> Column<'a> {
-    /// Clears the column's pixels; both slices are as long as the picture is high.
+    /// Clears the column's pixels from `from_px` on; both slices are as long as the picture is high.
     pub(super) fn new(
         rows: &'a Coloured<'a>,
         scale: &'a Scale,
         rgba: &'a mut [u32],
         ids: &'a mut [u32],
         x_px: usize,
+        from_px: usize,
     ) -> Self {
-        rgba.fill(0);
-        ids.fill(NONE);
+        rgba[from_px..].fill(0);
+        ids[from_px..].fill(NONE);
         let less_than_half_units = scale.less_than_half_units();
-        let open = Open::at(0, 0);
+        let open = Open::at(from_px, 0);
         Self {
             rows,
             scale,
             rgba,
             ids,
             x_px,
+            from_px: f64::from(from_px as i32),
             open,
             less_than_half_units,
-            hatched: false,
+            hatched_from_px: usize::MAX,
         }
     }
 
@@ -170,13 +179,13 @@ impl<'a> Column<'a> {
             return ControlFlow::Continue(true);
         }
         let (y0, y1) = (self.scale.y_px(units), self.scale.y_px(end));
-        if y1 <= 0.0 {
+        if y1 <= self.from_px {
             return ControlFlow::Continue(true);
         }
         if y0 >= self.scale.height_px {
             return ControlFlow::Break(());
         }
-        let whole = y0 >= 0.0 && y1 - y0 < 0.5 && floor(y0) == floor(y1);
+        let whole = y0 >= self.from_px && y1 - y0 < 0.5 && floor(y0) == floor(y1);
         if whole {
             self.blend(sums);
         }
@@ -218,8 +227,13 @@ impl<'a> Column<'a> {
         if y0 >= self.scale.height_px {
             return Walk::Break(());
         }
-        if y1 > 0.0 {
-            self.band(row, shade, y0.max(0.0), y1.min(self.scale.height_px));
+        if y1 > self.from_px {
+            self.band(
+                row,
+                shade,
+                y0.max(self.from_px),
+                y1.min(self.scale.height_px),
+            );
         }
         Walk::Continue(())
     }
@@ -278,7 +292,7 @@ impl<'a> Column<'a> {
             self.rgba[first..end].fill(self.rows.shades.solid(shade));
             return;
         }
-        self.hatched = true;
+        self.hatched_from_px = self.hatched_from_px.min(first);
         let top = self.rgba.len() - 1;
         for (y, pixel) in self.rgba[first..end].iter_mut().enumerate() {
             *pixel = self.rows.shades.hatched(shade, self.x_px, top - first - y);

@@ -178,37 +178,57 @@ struct Columns<'a> {
     sweep: &'a mut Sweep,
     rgba: &'a mut [u32],
     ids: &'a mut [u32],
-    /// The moment of the last drawn column, and whether it was hatched, so that it cannot be
-    /// copied. `None` before the first.
-    drawn: Option<(u32, bool)>,
+    /// The moment of the column before, and its lowest hatched pixel. `None` if it is outside the
+    /// data.
+    drawn: Option<(u32, usize)>,
 }
 
 impl Columns<'_> {
-    /// Draws column `x_px`, the `i`-th of its tile.
+    /// Draws column `x_px`, the `i`-th of its tile. What lies below everything that changed since
+    /// the column before is copied from it: of a training run, all weights in nearly all columns.
     fn draw(&mut self, i: usize, x_px: usize, moment: u32, height: usize) {
         let (before, column) = (i * height, (i + 1) * height);
-        if self.drawn == Some((moment, false)) {
-            self.rgba.copy_within(before..column, column);
-            self.ids.copy_within(before..column, column);
-            return;
+        let hatched_from_px = match self.drawn {
+            Some((_, hatched_from_px)) => hatched_from_px,
+            None => 0,
+        };
+        let from_px = if moment == NONE {
+            0
+        } else {
+            self.changed_from_px(moment).min(hatched_from_px)
         }
+        .min(height);
+        self.rgba.copy_within(before..before + from_px, column);
+        self.ids.copy_within(before..before + from_px, column);
         let mut painter = Column::new(
             &self.rows,
             &self.scale,
             &mut self.rgba[column..column + height],
             &mut self.ids[column..column + height],
             x_px,
+            from_px,
         );
         if moment == NONE {
+            self.drawn = None;
             return;
         }
+        if from_px < height {
+            painter.paint(&self.sweep.live);
+        }
+        self.drawn = Some((moment, painter.hatched_from_px));
+    }
+
+    /// Moves the live set to `moment`. Returns the lowest pixel that may look other than before.
+    fn changed_from_px(&mut self, moment: u32) -> usize {
         match self.drawn {
             None => self.sweep.jump(moment, &self.rows),
             Some((at, _)) if at != moment => self.sweep.advance(moment, &self.rows),
             Some(_) => {}
         }
-        painter.paint(&self.sweep.live);
-        self.drawn = Some((moment, painter.hatched));
+        let live = &mut self.sweep.live;
+        live.take_lowest_change().map_or(usize::MAX, |row| {
+            self.scale.pixel_at(live.units_below(row, &self.rows))
+        })
     }
 
     /// Writes the tile into the frame, and keeps its last column for the next tile to copy.
