@@ -7,6 +7,7 @@
 //! integer comparison and a sum.
 
 use super::live::{LiveSet, Rows, Sums};
+use super::runs::Runs;
 use super::shades::{DIMMED, PENDING};
 use super::sweep::Coloured;
 use super::{BLEND, NONE};
@@ -56,8 +57,7 @@ pub(super) struct Column<'a> {
     rows: &'a Coloured<'a>,
     scale: &'a Scale,
     /// Pixels and owners from the bottom up.
-    rgba: &'a mut [u32],
-    ids: &'a mut [u32],
+    runs: &'a mut Runs,
     x_px: usize,
     /// The first pixel to paint; those below are as in the column before.
     from_px: f64,
@@ -109,24 +109,20 @@ impl Open {
 type Walk = ControlFlow<()>;
 
 impl<'a> Column<'a> {
-    /// Clears the column's pixels from `from_px` on; both slices are as long as the picture is high.
+    /// Goes on with a column whose pixels below `from_px` are those of the column before.
     pub(super) fn new(
         rows: &'a Coloured<'a>,
         scale: &'a Scale,
-        rgba: &'a mut [u32],
-        ids: &'a mut [u32],
+        runs: &'a mut Runs,
         x_px: usize,
         from_px: usize,
     ) -> Self {
-        rgba[from_px..].fill(0);
-        ids[from_px..].fill(NONE);
         let less_than_half_units = scale.less_than_half_units();
         let open = Open::at(from_px, 0);
         Self {
             rows,
             scale,
-            rgba,
-            ids,
+            runs,
             x_px,
             from_px: f64::from(from_px as i32),
             open,
@@ -287,16 +283,23 @@ impl<'a> Column<'a> {
         if first >= end {
             return;
         }
-        self.ids[first..end].fill(row);
+        self.leave_empty(first);
         if shade & PENDING == 0 {
-            self.rgba[first..end].fill(self.rows.shades.solid(shade));
+            self.runs.fill(end, self.rows.shades.solid(shade), row);
             return;
         }
         self.hatched_from_px = self.hatched_from_px.min(first);
-        let top = self.rgba.len() - 1;
-        for (y, pixel) in self.rgba[first..end].iter_mut().enumerate() {
-            *pixel = self.rows.shades.hatched(shade, self.x_px, top - first - y);
+        let top = self.scale.height_px as usize - 1;
+        for y_px in first..end {
+            let rgba = self.rows.shades.hatched(shade, self.x_px, top - y_px);
+            self.runs.fill(y_px + 1, rgba, row);
         }
+    }
+
+    /// Nothing is below the first band where the picture begins below 0.
+    #[inline]
+    fn leave_empty(&mut self, end: usize) {
+        self.runs.fill(end, 0, NONE);
     }
 
     /// Writes the open pixel.
@@ -306,15 +309,15 @@ impl<'a> Column<'a> {
         if open.bands == 0 {
             return;
         }
-        if let (Some(pixel), Some(id)) =
-            (self.rgba.get_mut(open.pixel), self.ids.get_mut(open.pixel))
-        {
-            *pixel = self.rows.shades.blended(open.light);
-            *id = match (open.owner, open.bands) {
-                (NONE, 1) => open.last,
-                (NONE, _) => BLEND,
-                (owner, _) => owner,
-            };
+        let id = match (open.owner, open.bands) {
+            (NONE, 1) => open.last,
+            (NONE, _) => BLEND,
+            (owner, _) => owner,
+        };
+        if open.pixel < self.scale.height_px as usize {
+            self.leave_empty(open.pixel);
+            let rgba = self.rows.shades.blended(open.light);
+            self.runs.fill(open.pixel + 1, rgba, id);
         }
     }
 }
