@@ -37,6 +37,9 @@ print(sorted(times)[len(times) // 2])
 /// Maximum size of a file for CPython, which needs about five times as much memory.
 const PICKLE_LOAD_MOST_BYTES: u64 = 600 << 20;
 
+/// Scenarios of many events, or of shapes that are hard to draw.
+const HARD_TO_DRAW: [&str; 4] = ["many-live", "tiny", "segment-each", "annotations"];
+
 /// Options of the command.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -136,6 +139,9 @@ fn snapshots(options: &Options) -> Result<Vec<PathBuf>> {
         )?);
     }
     files.push(make(&folder, "torture", &["torture"])?);
+    for name in HARD_TO_DRAW {
+        files.push(make(&folder, name, &["scenario", name])?);
+    }
     files.extend(options.files.iter().cloned());
     Ok(files)
 }

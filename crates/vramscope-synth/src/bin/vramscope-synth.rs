@@ -43,9 +43,10 @@ enum Command {
         #[command(flatten)]
         target: Target,
     },
-    /// A small run that shows one feature.
+    /// A run that shows one feature.
     Scenario {
-        /// One of annotated, expandable, fragmented, host, multi-device, oom, pools, state-only.
+        /// One of annotated, expandable, fragmented, host, multi-device, oom, pools, state-only; or of the large ones:
+        /// many-live, tiny, segment-each, annotations.
         name: String,
         /// Seed of everything that varies.
         #[arg(long, default_value_t = 1)]
@@ -105,7 +106,8 @@ fn main() -> io::Result<()> {
             training::write(&options, create(&output)?)?;
         }
         Command::Scenario { name, seed, target } => {
-            let known = scenario::ALL.into_iter().find(|(known, _)| *known == name);
+            let mut known = scenario::ALL.into_iter().chain(scenario::LARGE);
+            let known = known.find(|(known, _)| *known == name);
             let made = known.map(|(_, make)| make(seed));
             let made = made.or_else(|| scenario::failure(&name));
             let made =

@@ -1,12 +1,14 @@
-//! Small runs that each show one feature.
+//! Runs that each show one feature.
 //!
-//! Each function returns a consistent [`Snapshot`]; [`ALL`] lists them by name.
+//! Each function returns a consistent [`Snapshot`]; [`ALL`] lists the small ones by name, [`LARGE`] those that are hard
+//! to draw.
 
 mod annotated;
 mod expandable;
 mod failures;
 mod fragmented;
 mod host;
+mod large;
 mod multi_device;
 mod oom;
 mod pools;
@@ -18,6 +20,7 @@ pub use expandable::expandable;
 pub use failures::{FAILURES, failure};
 pub use fragmented::fragmented;
 pub use host::host;
+pub use large::LARGE;
 pub use multi_device::multi_device;
 pub use oom::oom;
 pub use pools::pools;
@@ -31,7 +34,7 @@ use crate::stacks::StackBook;
 /// A scenario's name, and the function that makes it from a seed.
 pub type Scenario = (&'static str, fn(u64) -> Snapshot);
 
-/// Every scenario except `torture`, which is larger.
+/// Every small scenario.
 pub const ALL: [Scenario; 8] = [
     ("annotated", annotated),
     ("expandable", expandable),

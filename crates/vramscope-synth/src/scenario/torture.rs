@@ -14,7 +14,14 @@ pub fn torture(live: usize, seed: u64) -> Snapshot {
     let mut book = StackBook::new();
     let stacks: Vec<u32> = (0..60).map(|site| stack(&mut book, site)).collect();
     let mut rng = Rng::new(seed);
-    let mut recorder = Recorder::new(HeapOptions::default(), Vec::new(), 0);
+    let options = HeapOptions {
+        // As much as they need on average, twice.
+        capacity_bytes: HeapOptions::default()
+            .capacity_bytes
+            .max((live as u64) << 21),
+        ..HeapOptions::default()
+    };
+    let mut recorder = Recorder::new(options, Vec::new(), 0);
     let mut blocks = Vec::new();
     let alloc = |recorder: &mut Recorder<_>, rng: &mut Rng| {
         recorder.clock_us += rng.between(2, 40) as i64;

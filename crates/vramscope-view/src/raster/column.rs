@@ -7,6 +7,7 @@
 //! integer comparison and a sum.
 
 use super::live::{LiveSet, Rows, Sums};
+use super::runs::Runs;
 use super::shades::{DIMMED, PENDING};
 use super::sweep::Coloured;
 use super::{BLEND, NONE};
@@ -33,6 +34,11 @@ impl Scale {
         (upper - 2.0).max(0.0) as i64 as u64
     }
 
+    /// The pixel that contains a height, clipped to the picture's edges.
+    pub(super) fn pixel_at(&self, units: u64) -> usize {
+        floor(self.y_px(units).clamp(0.0, self.height_px))
+    }
+
     /// A height in units that is surely less than half a pixel.
     fn less_than_half_units(&self) -> u64 {
         (0.49 * self.units_per_px) as u64
@@ -51,14 +57,15 @@ pub(super) struct Column<'a> {
     rows: &'a Coloured<'a>,
     scale: &'a Scale,
     /// Pixels and owners from the bottom up.
-    rgba: &'a mut [u32],
-    ids: &'a mut [u32],
+    runs: &'a mut Runs,
     x_px: usize,
+    /// The first pixel to paint; those below are as in the column before.
+    from_px: f64,
     open: Open,
     less_than_half_units: u64,
-    /// Whether a whole pixel was hatched: the hatch depends on x, so neighbours cannot copy the
-    /// column.
-    pub(super) hatched: bool,
+    /// The lowest pixel that is hatched as a whole: the hatch depends on x, so neighbours cannot
+    /// copy it. [`usize::MAX`] if there is none.
+    pub(super) hatched_from_px: usize,
 }
 
 /// The unfinished pixel.
@@ -102,27 +109,25 @@ impl Open {
 type Walk = ControlFlow<()>;
 
 impl<'a> Column<'a> {
-    /// Clears the column's pixels; both slices are as long as the picture is high.
+    /// Goes on with a column whose pixels below `from_px` are those of the column before.
     pub(super) fn new(
         rows: &'a Coloured<'a>,
         scale: &'a Scale,
-        rgba: &'a mut [u32],
-        ids: &'a mut [u32],
+        runs: &'a mut Runs,
         x_px: usize,
+        from_px: usize,
     ) -> Self {
-        rgba.fill(0);
-        ids.fill(NONE);
         let less_than_half_units = scale.less_than_half_units();
-        let open = Open::at(0, 0);
+        let open = Open::at(from_px, 0);
         Self {
             rows,
             scale,
-            rgba,
-            ids,
+            runs,
             x_px,
+            from_px: f64::from(from_px as i32),
             open,
             less_than_half_units,
-            hatched: false,
+            hatched_from_px: usize::MAX,
         }
     }
 
@@ -170,13 +175,13 @@ impl<'a> Column<'a> {
             return ControlFlow::Continue(true);
         }
         let (y0, y1) = (self.scale.y_px(units), self.scale.y_px(end));
-        if y1 <= 0.0 {
+        if y1 <= self.from_px {
             return ControlFlow::Continue(true);
         }
         if y0 >= self.scale.height_px {
             return ControlFlow::Break(());
         }
-        let whole = y0 >= 0.0 && y1 - y0 < 0.5 && floor(y0) == floor(y1);
+        let whole = y0 >= self.from_px && y1 - y0 < 0.5 && floor(y0) == floor(y1);
         if whole {
             self.blend(sums);
         }
@@ -218,8 +223,13 @@ impl<'a> Column<'a> {
         if y0 >= self.scale.height_px {
             return Walk::Break(());
         }
-        if y1 > 0.0 {
-            self.band(row, shade, y0.max(0.0), y1.min(self.scale.height_px));
+        if y1 > self.from_px {
+            self.band(
+                row,
+                shade,
+                y0.max(self.from_px),
+                y1.min(self.scale.height_px),
+            );
         }
         Walk::Continue(())
     }
@@ -273,16 +283,23 @@ impl<'a> Column<'a> {
         if first >= end {
             return;
         }
-        self.ids[first..end].fill(row);
+        self.leave_empty(first);
         if shade & PENDING == 0 {
-            self.rgba[first..end].fill(self.rows.shades.solid(shade));
+            self.runs.fill(end, self.rows.shades.solid(shade), row);
             return;
         }
-        self.hatched = true;
-        let top = self.rgba.len() - 1;
-        for (y, pixel) in self.rgba[first..end].iter_mut().enumerate() {
-            *pixel = self.rows.shades.hatched(shade, self.x_px, top - first - y);
+        self.hatched_from_px = self.hatched_from_px.min(first);
+        let top = self.scale.height_px as usize - 1;
+        for y_px in first..end {
+            let rgba = self.rows.shades.hatched(shade, self.x_px, top - y_px);
+            self.runs.fill(y_px + 1, rgba, row);
         }
+    }
+
+    /// Nothing is below the first band where the picture begins below 0.
+    #[inline]
+    fn leave_empty(&mut self, end: usize) {
+        self.runs.fill(end, 0, NONE);
     }
 
     /// Writes the open pixel.
@@ -292,15 +309,15 @@ impl<'a> Column<'a> {
         if open.bands == 0 {
             return;
         }
-        if let (Some(pixel), Some(id)) =
-            (self.rgba.get_mut(open.pixel), self.ids.get_mut(open.pixel))
-        {
-            *pixel = self.rows.shades.blended(open.light);
-            *id = match (open.owner, open.bands) {
-                (NONE, 1) => open.last,
-                (NONE, _) => BLEND,
-                (owner, _) => owner,
-            };
+        let id = match (open.owner, open.bands) {
+            (NONE, 1) => open.last,
+            (NONE, _) => BLEND,
+            (owner, _) => owner,
+        };
+        if open.pixel < self.scale.height_px as usize {
+            self.leave_empty(open.pixel);
+            let rgba = self.rows.shades.blended(open.light);
+            self.runs.fill(open.pixel + 1, rgba, id);
         }
     }
 }

@@ -8,6 +8,7 @@
 //! exact over any number of updates.
 
 use super::shades::{Linear, Shades};
+use crate::bitset::bits;
 
 /// Height and colour of a run of live allocations.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,6 +60,8 @@ pub(super) struct LiveSet {
     pub(super) word_sums: Vec<Sums>,
     pub(super) group_sums: Vec<Sums>,
     count: u32,
+    /// The lowest row that changed since [`Self::take_lowest_change`].
+    lowest_change: Option<usize>,
 }
 
 impl LiveSet {
@@ -67,9 +70,41 @@ impl LiveSet {
         self.count
     }
 
+    /// The lowest row that was added, removed or marked since this was asked last; `None` if none was.
+    pub(super) fn take_lowest_change(&mut self) -> Option<usize> {
+        self.lowest_change.take()
+    }
+
+    /// The height of all rows below a row.
+    pub(super) fn units_below(&self, row: usize, rows: &impl Rows) -> u64 {
+        if row == 0 {
+            return 0;
+        }
+        let (w, g) = (row / 64, row / 4096);
+        let below = |word: u64, bit: usize| word & !(u64::MAX << bit);
+        let groups = (0..=g / 64).flat_map(|gw| {
+            let all = self.group_summary[gw];
+            let own = if gw == g / 64 {
+                below(all, g % 64)
+            } else {
+                all
+            };
+            bits(own).map(move |g| gw * 64 + g)
+        });
+        let mut units = groups.fold(0_u64, |sum, g| sum.wrapping_add(self.group_sums[g].units));
+        for w in bits(below(self.word_summary[g], w % 64)).map(|w| g * 64 + w) {
+            units = units.wrapping_add(self.word_sums[w].units);
+        }
+        for bit in bits(below(self.words[w], row % 64)) {
+            units = units.wrapping_add(rows.units(w * 64 + bit));
+        }
+        units
+    }
+
     /// Empties the set and sizes it for `rows` rows; reuses its memory.
     pub(super) fn clear(&mut self, rows: usize) {
         self.count = 0;
+        self.lowest_change = Some(0);
         let words = rows.div_ceil(64);
         let groups = words.div_ceil(64);
         for (column, len) in [
@@ -96,6 +131,7 @@ impl LiveSet {
         }
         let (w, g) = (row / 64, row / 4096);
         self.count += 1;
+        self.changed(row);
         self.words[w] |= 1 << (row % 64);
         self.pending[w] |= u64::from(pending) << (row % 64);
         self.word_summary[g] |= 1 << (w % 64);
@@ -118,6 +154,7 @@ impl LiveSet {
         self.word_sums[w].remove(units, light);
         self.group_sums[g].remove(units, light);
         self.count -= 1;
+        self.changed(row);
         self.words[w] &= !bit;
         self.pending[w] &= !bit;
         if self.words[w] == 0 {
@@ -126,6 +163,11 @@ impl LiveSet {
                 self.group_summary[g / 64] &= !(1 << (g % 64));
             }
         }
+    }
+
+    #[inline]
+    fn changed(&mut self, row: usize) {
+        self.lowest_change = Some(self.lowest_change.map_or(row, |lowest| lowest.min(row)));
     }
 
     /// Marks a row as pending free, if it is in the set.

@@ -17,6 +17,7 @@ mod live;
 #[cfg(any(test, feature = "reference"))]
 pub mod reference;
 mod rooms;
+mod runs;
 mod shades;
 mod spans;
 mod sweep;
@@ -35,6 +36,7 @@ use crate::colour::ColourColumn;
 use crate::theme::Theme;
 use crate::viewport::Viewport;
 use column::{Column, Scale};
+use runs::Runs;
 pub(crate) use shades::{DIMMED, PENDING, Shades, opaque, shadow};
 use sweep::{Coloured, Sweep};
 
@@ -43,8 +45,8 @@ pub const NONE: u32 = u32::MAX;
 /// In a frame's ids: several allocations, none of which covers half the pixel.
 pub const BLEND: u32 = u32::MAX - 1;
 
-/// Columns drawn side by side before they are transposed into rows: 16 pixels fill a cache line.
-const TILE: usize = 16;
+/// Columns drawn side by side before they are written into rows.
+const TILE: usize = 64;
 
 /// Colours of the bands.
 #[derive(Clone, Copy, Debug)]
@@ -107,9 +109,8 @@ impl Frame {
 pub struct TimelineRaster {
     sweep: Sweep,
     shades: Shades,
-    /// The columns of a tile and the one before it, each from the bottom up.
-    tile_rgba: Vec<u32>,
-    tile_ids: Vec<u32>,
+    /// The columns of a tile and the one before it.
+    runs: Runs,
 }
 
 impl TimelineRaster {
@@ -151,22 +152,21 @@ impl TimelineRaster {
         }
         let scale = scale(viewport, index);
         let height = viewport.height_px as usize;
-        self.tile_rgba.resize((TILE + 1) * height, 0);
-        self.tile_ids.resize((TILE + 1) * height, NONE);
+        self.runs.clear();
         let mut columns = Columns {
             rows,
             scale,
             sweep: &mut self.sweep,
-            rgba: &mut self.tile_rgba,
-            ids: &mut self.tile_ids,
+            runs: &mut self.runs,
             drawn: None,
         };
         for first_px in (0..viewport.width_px as usize).step_by(TILE) {
             let width = TILE.min(viewport.width_px as usize - first_px);
-            for i in 0..width {
-                columns.draw(i, first_px + i, frame.column_moment[first_px + i], height);
+            columns.runs.keep_last();
+            for x_px in first_px..first_px + width {
+                columns.draw(x_px, frame.column_moment[x_px], height);
             }
-            columns.emit(first_px, width, frame);
+            columns.runs.emit(first_px, width, frame);
         }
     }
 }
@@ -176,61 +176,45 @@ struct Columns<'a> {
     rows: Coloured<'a>,
     scale: Scale,
     sweep: &'a mut Sweep,
-    rgba: &'a mut [u32],
-    ids: &'a mut [u32],
-    /// The moment of the last drawn column, and whether it was hatched, so that it cannot be
-    /// copied. `None` before the first.
-    drawn: Option<(u32, bool)>,
+    runs: &'a mut Runs,
+    /// The moment of the column before, and its lowest hatched pixel. `None` if it is outside the
+    /// data.
+    drawn: Option<(u32, usize)>,
 }
 
 impl Columns<'_> {
-    /// Draws column `x_px`, the `i`-th of its tile.
-    fn draw(&mut self, i: usize, x_px: usize, moment: u32, height: usize) {
-        let (before, column) = (i * height, (i + 1) * height);
-        if self.drawn == Some((moment, false)) {
-            self.rgba.copy_within(before..column, column);
-            self.ids.copy_within(before..column, column);
-            return;
-        }
-        let mut painter = Column::new(
-            &self.rows,
-            &self.scale,
-            &mut self.rgba[column..column + height],
-            &mut self.ids[column..column + height],
-            x_px,
-        );
+    /// Draws column `x_px`. What lies below everything that changed since the column before is
+    /// copied from it: of a training run, all weights in nearly all columns.
+    fn draw(&mut self, x_px: usize, moment: u32, height: usize) {
         if moment == NONE {
+            self.runs.begin(0);
+            self.runs.end(height);
+            self.drawn = None;
             return;
         }
+        let hatched_from_px = self.drawn.map_or(0, |(_, hatched_from_px)| hatched_from_px);
+        let changed_from_px = self.changed_from_px(moment);
+        let from_px = changed_from_px.min(hatched_from_px).min(height);
+        self.runs.begin(from_px);
+        let mut painter = Column::new(&self.rows, &self.scale, self.runs, x_px, from_px);
+        if from_px < height {
+            painter.paint(&self.sweep.live);
+        }
+        self.drawn = Some((moment, painter.hatched_from_px));
+        self.runs.end(height);
+    }
+
+    /// Moves the live set to `moment`. Returns the lowest pixel that may look other than before.
+    fn changed_from_px(&mut self, moment: u32) -> usize {
         match self.drawn {
             None => self.sweep.jump(moment, &self.rows),
             Some((at, _)) if at != moment => self.sweep.advance(moment, &self.rows),
             Some(_) => {}
         }
-        painter.paint(&self.sweep.live);
-        self.drawn = Some((moment, painter.hatched));
-    }
-
-    /// Writes the tile into the frame, and keeps its last column for the next tile to copy.
-    fn emit(&mut self, first_px: usize, width: usize, frame: &mut Frame) {
-        let (frame_width, height) = (frame.width_px as usize, frame.height_px as usize);
-        let (rgba, ids) = (&self.rgba[height..], &self.ids[height..]);
-        for y_px in 0..height {
-            // Columns are stored from the bottom up, images from the top down.
-            let from_below = height - 1 - y_px;
-            let start = y_px * frame_width + first_px;
-            let pixels = &mut frame.rgba[start * 4..(start + width) * 4];
-            for (i, pixel) in pixels.chunks_exact_mut(4).enumerate() {
-                pixel.copy_from_slice(&rgba[i * height + from_below].to_le_bytes());
-            }
-            for (i, id) in frame.ids[start..start + width].iter_mut().enumerate() {
-                *id = ids[i * height + from_below];
-            }
-        }
-        self.rgba
-            .copy_within(width * height..(width + 1) * height, 0);
-        self.ids
-            .copy_within(width * height..(width + 1) * height, 0);
+        let live = &mut self.sweep.live;
+        live.take_lowest_change().map_or(usize::MAX, |row| {
+            self.scale.pixel_at(live.units_below(row, &self.rows))
+        })
     }
 }
 

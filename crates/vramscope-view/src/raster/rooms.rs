@@ -62,13 +62,17 @@ impl BandRoom {
         for y_px in (0..frame.height_px).step_by(search.step_px as usize) {
             let ids = line(frame, y_px).iter().zip(&frame.column_moment);
             for ((row, lines), (&id, &moment)) in columns.iter_mut().zip(ids) {
-                let id = if is_legible(id, moment) { id } else { NONE };
-                *lines = if id == *row { *lines + 1 } else { 1 };
-                *row = id;
+                // What is legible in a column is so in all of its lines.
+                if id == *row {
+                    *lines += 1;
+                    continue;
+                }
+                *row = if is_legible(id, moment) { id } else { NONE };
+                *lines = 1;
             }
             let mut left_px = 0;
             for run in columns.chunk_by(|a, b| a.0 == b.0) {
-                if run[0].0 != NONE {
+                if run[0].0 != NONE && run.len() as u32 >= sizes.least_px.0 {
                     search.rectangles(run, left_px, y_px);
                 }
                 left_px += run.len() as u32;
@@ -77,7 +81,9 @@ impl BandRoom {
         let mut rooms: Vec<(Worth, Self)> = search.best.into_values().collect();
         rooms.sort_by_key(|(worth, room)| (std::cmp::Reverse(*worth), room.row));
         let largest = rooms.into_iter().take(most);
-        largest.map(|(_, room)| room.grown(frame)).collect()
+        largest
+            .map(|(_, room)| room.grown(frame, frame.height_px))
+            .collect()
     }
 
     fn width_px(&self) -> u32 {
@@ -88,16 +94,18 @@ impl BandRoom {
         self.y_px.1 - self.y_px.0
     }
 
-    /// With the lines above and below that are all the band's, too.
-    fn grown(mut self, frame: &Frame) -> Self {
+    /// With the lines above and below that are all the band's, too, at most `most` on either side.
+    fn grown(mut self, frame: &Frame, most: u32) -> Self {
         let is_own = |y_px: u32| {
             let line = &line(frame, y_px)[self.x_px.0 as usize..self.x_px.1 as usize];
             line.iter().all(|&id| id == self.row)
         };
-        while self.y_px.0 > 0 && is_own(self.y_px.0 - 1) {
+        let first_px = self.y_px.0.saturating_sub(most);
+        let end_px = self.y_px.1.saturating_add(most).min(frame.height_px);
+        while self.y_px.0 > first_px && is_own(self.y_px.0 - 1) {
             self.y_px.0 -= 1;
         }
-        while self.y_px.1 < frame.height_px && is_own(self.y_px.1) {
+        while self.y_px.1 < end_px && is_own(self.y_px.1) {
             self.y_px.1 += 1;
         }
         self
@@ -131,7 +139,7 @@ impl Search<'_> {
         for (x_px, lines) in (left_px..).zip(ends) {
             let mut from_px = x_px;
             while let Some(&(start_px, covered)) = open.last()
-                && covered >= lines
+                && covered > lines
             {
                 open.pop();
                 from_px = start_px;
@@ -142,7 +150,10 @@ impl Search<'_> {
                     y_px: (y_px - rise_px, y_px + 1),
                 });
             }
-            open.push((from_px, lines));
+            // A rectangle of this height goes on.
+            if open.last().is_none_or(|&(_, covered)| covered < lines) {
+                open.push((from_px, lines));
+            }
         }
     }
 
@@ -152,11 +163,13 @@ impl Search<'_> {
             return;
         }
         if room.height_px() < least_px.1 {
-            // Between the lines looked at, some may be its own, too.
-            if room.height_px() + 2 * (self.step_px - 1) < least_px.1 {
+            // Between the lines looked at, some may be its own, too. Further ones belong to a room that is found later:
+            // to look for them here would cost the band's area for each corner of its edge.
+            let between_px = self.step_px - 1;
+            if room.height_px() + 2 * between_px < least_px.1 {
                 return;
             }
-            room = room.grown(self.frame);
+            room = room.grown(self.frame, between_px);
         }
         let (width, height) = (room.width_px(), room.height_px());
         if height < least_px.1 {
