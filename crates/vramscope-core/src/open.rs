@@ -9,7 +9,7 @@ use std::io::Read;
 use std::ops::ControlFlow;
 
 use crate::container::{self, Encoding, Unwrapped};
-use crate::decode::{invariants, read_values};
+use crate::decode::{Unread, invariants, read_json, read_pickle};
 use crate::model::WarningKind;
 use crate::vram_format;
 use crate::{Error, ErrorKind, Limits, Snapshot};
@@ -33,23 +33,59 @@ pub struct Options<'a> {
     pub on_progress: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
 }
 
+impl Default for Options<'_> {
+    /// The default limits, and no progress reports.
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            file_bytes: None,
+            // Nothing is allocated for a closure that holds nothing.
+            on_progress: Box::leak(Box::new(|_| ControlFlow::Continue(()))),
+        }
+    }
+}
+
 /// Reads a snapshot from `input`, and takes off its containers.
 ///
 /// # Errors
 /// See [`ErrorKind`]. Damage that leaves the rest readable is a warning of the snapshot, not an error.
 pub fn decode_with(input: impl Read, options: Options<'_>) -> Result<Snapshot, Error> {
+    let unwrapped = container::unwrap(input, &options.limits)?;
+    let read = match unwrapped.encoding {
+        Encoding::Packed => vram_format::read,
+        Encoding::Pickle => read_pickle,
+        Encoding::Json => read_json,
+    };
+    read_unwrapped(unwrapped, options, read)
+}
+
+/// [`decode_with`] for plain pickles, which [`is_plain_pickle`](container::is_plain_pickle) tells. A program that
+/// reads these alone has no code for containers and other encodings.
+///
+/// # Errors
+/// As [`decode_with`].
+pub fn decode_pickle(input: impl Read, options: Options<'_>) -> Result<Snapshot, Error> {
+    let unwrapped = container::plain_pickle(input, &options.limits)?;
+    read_unwrapped(unwrapped, options, read_pickle)
+}
+
+fn read_unwrapped(
+    unwrapped: Unwrapped<'_>,
+    options: Options<'_>,
+    read: fn(Unread<'_>) -> Result<Snapshot, Error>,
+) -> Result<Snapshot, Error> {
     let Options {
         limits,
         file_bytes,
         on_progress,
     } = options;
     let Unwrapped {
-        encoding,
         input,
         mut containers,
         head,
         counters,
-    } = container::unwrap(input, &limits)?;
+        ..
+    } = unwrapped;
     // The file's size tells the amount of data only if there is no container.
     let expected_bytes = file_bytes.filter(|_| containers.is_empty());
     let mut on_events = |events| {
@@ -59,17 +95,13 @@ pub fn decode_with(input: impl Read, options: Options<'_>) -> Result<Snapshot, E
             ControlFlow::Break(()) => Err(ErrorKind::Cancelled),
         }
     };
-    let read = match encoding {
-        Encoding::Packed => vram_format::read(input, &limits, &counters, &mut on_events),
-        Encoding::Pickle | Encoding::Json => read_values(
-            encoding,
-            input,
-            limits,
-            expected_bytes,
-            &counters,
-            &mut on_events,
-        ),
-    };
+    let read = read(Unread {
+        input,
+        limits,
+        expected_bytes,
+        counters: &counters,
+        on_events: &mut on_events,
+    });
     let mut snapshot = match read {
         Ok(snapshot) => snapshot,
         Err(error) => {
@@ -104,10 +136,5 @@ pub fn decode_with(input: impl Read, options: Options<'_>) -> Result<Snapshot, E
 /// # Errors
 /// As [`decode_with`].
 pub fn decode(input: impl Read) -> Result<Snapshot, Error> {
-    let options = Options {
-        limits: Limits::default(),
-        file_bytes: None,
-        on_progress: &mut |_| ControlFlow::Continue(()),
-    };
-    decode_with(input, options)
+    decode_with(input, Options::default())
 }

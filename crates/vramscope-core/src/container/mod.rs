@@ -174,6 +174,48 @@ pub(crate) fn unwrap<'a>(input: impl Read + 'a, limits: &Limits) -> Result<Unwra
     }
 }
 
+/// Whether the file that begins with `head` (4 KiB are enough) is a pickle in no container.
+#[must_use]
+pub fn is_plain_pickle(head: &[u8]) -> bool {
+    sniff(head) == Ok(Format::Pickle)
+}
+
+/// [`unwrap`] for a plain pickle.
+///
+/// # Errors
+/// If the file cannot be read or is something else.
+pub(crate) fn plain_pickle<'a>(
+    input: impl Read + 'a,
+    limits: &Limits,
+) -> Result<Unwrapped<'a>, Error> {
+    let counters = Rc::new(Counters::new(*limits));
+    let counting = CountingReader {
+        inner: input,
+        counters: Rc::clone(&counters),
+    };
+    let mut layer = Layer::new(Box::new(counting));
+    let mut head = Vec::new();
+    let containers = Vec::new();
+    let refused = match look(&mut layer, &mut head, None) {
+        Ok(Format::Pickle) => {
+            return Ok(Unwrapped {
+                encoding: Encoding::Pickle,
+                input: Box::new(layer),
+                containers,
+                head,
+                counters,
+            });
+        }
+        Ok(_) => ErrorKind::UnknownFormat,
+        Err(kind) => kind,
+    };
+    Err(Error {
+        containers,
+        head,
+        ..refused.into()
+    })
+}
+
 /// The format of the data in `layer`. `head` receives its first bytes.
 fn look(
     layer: &mut Layer<'_>,

@@ -10,6 +10,7 @@ use super::{
     Streams, StringTable, Warning, Warnings,
 };
 use crate::ids::{EventId, StringId};
+use crate::sorting::SortFew;
 
 /// A CUDA device index, as in `device_traces`.
 pub type DeviceIndex = u32;
@@ -187,7 +188,7 @@ impl Snapshot {
             .map(|(device, _)| device)
             .chain(with_segments)
             .collect();
-        devices.sort_unstable();
+        devices.sort_few_by(Ord::cmp);
         devices.dedup();
         if devices.is_empty() {
             devices.extend(0..self.traces.len() as u32);

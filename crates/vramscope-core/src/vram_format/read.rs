@@ -3,14 +3,13 @@
 mod events;
 
 use std::collections::BTreeSet;
-use std::io::BufRead;
 use std::ops::Range;
 
 use super::VERSION;
 use super::about::{About, complete_keys};
 use crate::budget::Budget;
 use crate::container::{Counters, Input, PACKED};
-use crate::decode::MOST_DEVICES;
+use crate::decode::{MOST_DEVICES, Unread};
 use crate::ids::{StackId, StringId};
 use crate::model::{
     Annotation, Block, BlockState, ContainerKind, Context, Frame, FxNode, LinesId, PoolId, Segment,
@@ -31,18 +30,20 @@ type OnProgress<'a> = &'a mut dyn FnMut(u64) -> Result<(), ErrorKind>;
 ///
 /// # Errors
 /// If the data is damaged or exceeds `limits`, with the offset and the table.
-pub(crate) fn read(
-    input: Box<dyn BufRead + '_>,
-    limits: &Limits,
-    counters: &Counters,
-    on_progress: OnProgress<'_>,
-) -> Result<Snapshot, Error> {
-    let mut reader = Reader {
-        input: Input::new(input),
+pub(crate) fn read(unread: Unread<'_>) -> Result<Snapshot, Error> {
+    let Unread {
+        input,
         limits,
         counters,
-        budget: Budget::new(*limits, None),
-        on_progress,
+        on_events,
+        ..
+    } = unread;
+    let mut reader = Reader {
+        input: Input::new(input),
+        limits: &limits,
+        counters,
+        budget: Budget::new(limits, None),
+        on_progress: on_events,
         version: VERSION,
         table: "",
         snapshot: Snapshot::default(),
@@ -562,8 +563,12 @@ mod tests {
         let mut packed = Vec::new();
         write(&snapshot, &mut packed).unwrap();
         let counters = Counters::default();
-        read(Box::new(packed.as_slice()), limits, &counters, &mut |_| {
-            Ok(())
+        read(Unread {
+            input: Box::new(packed.as_slice()),
+            limits: *limits,
+            expected_bytes: None,
+            counters: &counters,
+            on_events: &mut |_| Ok(()),
         })
     }
 

@@ -217,7 +217,7 @@ impl Overlaps {
 
     fn composition(&self, allocations: &AllocationTable) -> Composition {
         let mut rows: Vec<u32> = self.rows.iter().map(|&(row, _)| row).collect();
-        rows.sort_unstable();
+        rows.sort_few_by(Ord::cmp);
         rows.dedup();
         let bytes = rows.iter().fold(0_u64, |sum, &row| {
             sum.saturating_add(allocations.bytes[row as usize])

@@ -219,7 +219,7 @@ fn of_strays(allocations: &AllocationTable, lanes: &[Lane]) -> Vec<Lane> {
         .filter(|&(&address, &bytes)| bytes > 0 && is_stray(address))
         .map(|(&address, &bytes)| (address, address.saturating_add(bytes)))
         .collect();
-    strays.sort_unstable();
+    strays.sort_few_by(Ord::cmp);
     let mut found: Vec<Lane> = Vec::new();
     // Start of the next segment's lane, which limits the new lane.
     let mut limit = 0;

@@ -274,7 +274,7 @@ fn by_category(device: Device<'_>) -> GroupColumn {
     };
     let mut others: Vec<&str> = snapshot.contexts.rows().iter().filter_map(name).collect();
     others.retain(|other| !CATEGORIES.contains(other));
-    others.sort_unstable();
+    others.sort_few_by(Ord::cmp);
     others.dedup();
     // Two categories may have the same label, such as `a_b` and `a b`.
     let mut labels = Labels::default();
@@ -446,7 +446,7 @@ fn by_annotation(device: Device<'_>, depth: usize) -> GroupColumn {
         };
         let mut path: Vec<_> = rows.iter().filter_map(around).collect();
         if has_threads {
-            path.sort_by_key(|range| std::cmp::Reverse(range.start_us));
+            path.sort_few_by_key(|range| std::cmp::Reverse(range.start_us));
         }
         path.truncate(depth);
         if path.is_empty() {

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use crate::analysis::code::operators::{OperatorId, Operators};
+use crate::sorting::SortFew;
 
 /// Bytes by row and operator. A row is whatever a table sums by, such as a call site.
 #[derive(Default)]
@@ -25,7 +26,7 @@ impl OperatorSums {
     #[must_use]
     pub fn named(self, operators: &Operators) -> HashMap<u32, String> {
         let mut ranked: Vec<_> = self.bytes.into_iter().collect();
-        ranked.sort_unstable_by_key(|&((row, operator), bytes)| (row, Reverse(bytes), operator));
+        ranked.sort_few_by_key(|&((row, operator), bytes)| (row, Reverse(bytes), operator));
         let rows = ranked.chunk_by(|(a, _), (b, _)| a.0 == b.0);
         rows.map(|of_row| {
             let names = of_row.iter().map(|&((_, id), _)| operators.label(id));

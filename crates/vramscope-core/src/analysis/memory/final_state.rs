@@ -91,7 +91,7 @@ pub fn segment_sums(snapshot: &Snapshot, segment: &Segment) -> StateSums {
 
 /// The bytes of a segment outside these ranges of addresses: of all pieces, and of the largest.
 fn free(segment: &Segment, mut covered: Vec<(u64, u64)>) -> (u64, u64) {
-    covered.sort_unstable();
+    covered.sort_few_by(Ord::cmp);
     let segment_end = segment.address.saturating_add(segment.total_size);
     covered.push((segment_end, segment_end));
     let (mut bytes, mut largest, mut place) = (0, 0, segment.address);

@@ -15,6 +15,7 @@ use crate::analysis::code::call_sites::{self, CallSiteId, CallSites};
 use crate::analysis::code::frames::Location;
 use crate::ids::{FrameId, StringId};
 use crate::model::PoolId;
+use crate::sorting::SortFew;
 use crate::units::{Bytes, Count, Percent};
 
 /// What a memory pool is.
@@ -287,7 +288,7 @@ fn mentioned(snapshot: &Snapshot) -> Vec<PoolId> {
         .filter_map(|context| context.pool)
         .chain(of_segments.filter_map(|segment| segment.pool))
         .collect();
-    pools.sort_unstable();
+    pools.sort_few_by(Ord::cmp);
     pools.dedup();
     pools
 }

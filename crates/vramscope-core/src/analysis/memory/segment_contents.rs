@@ -2,6 +2,7 @@
 
 use super::segment_history::{SegmentHistory, SegmentLife};
 use crate::analysis::time::history::History;
+use crate::sorting::SortFew;
 
 /// The contents of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -59,7 +60,7 @@ enum Edge {
 }
 
 fn largest_free(mut edges: Vec<(u64, Edge)>) -> u64 {
-    edges.sort_unstable_by_key(|&(address, _)| address);
+    edges.sort_few_by_key(|&(address, _)| address);
     let (mut mapped, mut used) = (0, 0);
     let (mut free_from, mut largest) = (None, 0);
     let mut edges = edges.into_iter().peekable();

@@ -116,7 +116,7 @@ impl Code {
                 (ends[1] - ends[0], stacks)
             })
             .collect();
-        spans.sort_unstable();
+        spans.sort_few_by(Ord::cmp);
         let Some(&(median, _)) = spans.get(spans.len() / 2) else {
             return false;
         };

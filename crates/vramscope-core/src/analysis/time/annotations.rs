@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::Snapshot;
 use crate::ids::StringId;
 use crate::model::{Annotation, NO_TIME, Stage};
+use crate::sorting::SortFew;
 
 /// A named range of time on one device.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -104,7 +105,7 @@ pub fn named_ranges(snapshot: &Snapshot) -> Vec<NamedRange> {
             Stage::Other(_) => {}
         }
     }
-    ranges.sort_by_key(|range| {
+    ranges.sort_few_by_key(|range| {
         let end = range.end_us.unwrap_or(i64::MAX);
         (
             range.device,

@@ -27,6 +27,7 @@ use super::selection::Moments;
 use crate::Snapshot;
 use crate::ids::{EventId, StringId};
 use crate::model::{Action, Context, NO_TIME};
+use crate::sorting::SortFew;
 
 /// The source of a lane.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -245,7 +246,7 @@ impl Lanes {
             }
         }
         for ranges in [&mut own, &mut internal] {
-            ranges.sort_by_key(|(_, range)| (range.start_us, std::cmp::Reverse(range.end_us)));
+            ranges.sort_few_by_key(|(_, range)| (range.start_us, std::cmp::Reverse(range.end_us)));
         }
         (own, internal)
     }

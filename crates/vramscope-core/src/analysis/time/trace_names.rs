@@ -13,6 +13,7 @@ use super::history::History;
 use crate::Snapshot;
 use crate::ids::EventId;
 use crate::model::{Action, Event};
+use crate::sorting::SortFew;
 
 /// A name by its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,7 +90,7 @@ impl Names {
         let own = own.filter(|(_, segment)| u32::try_from(segment.device) == Ok(history.device));
         let listed = own.map(|(row, segment)| (segment.address, segment.end(), row));
         let mut listed: Vec<_> = listed.collect();
-        listed.sort_unstable();
+        listed.sort_few_by(Ord::cmp);
         Self {
             count: 0,
             of_allocation: vec![None; history.allocations.len()],

@@ -12,6 +12,7 @@ use crate::analysis::time::history::{History, StackSource};
 use crate::analysis::time::selection::{Selection, Weight};
 use crate::bitset::BitSet;
 use crate::ids::{AllocationId, StackId};
+use crate::sorting::SortFew;
 
 /// The allocations to sum, and their weight.
 #[derive(Clone, Copy, Debug)]
@@ -161,5 +162,5 @@ fn of_column(column: &[Sums]) -> Vec<(StackId, Sums)> {
 }
 
 fn heaviest_first(rows: &mut [(StackId, Sums)]) {
-    rows.sort_unstable_by_key(|&(stack, sums)| (std::cmp::Reverse(sums.weight), stack));
+    rows.sort_few_by_key(|&(stack, sums)| (std::cmp::Reverse(sums.weight), stack));
 }

@@ -4,6 +4,7 @@ use super::pattern::{Matcher, Pattern};
 use super::term::{Test, When};
 use crate::analysis::recording::Device;
 use crate::analysis::time::history::History;
+use crate::sorting::SortFew;
 
 /// First and last moment of a range, both included.
 pub(super) type Stretch = (u32, u32);
@@ -80,7 +81,7 @@ pub(super) fn named(pattern: &Pattern, on: Device<'_>) -> (Vec<Stretch>, bool) {
         })
         .collect();
     let exists = !stretches.is_empty();
-    stretches.sort_unstable();
+    stretches.sort_few_by(Ord::cmp);
     let mut merged: Vec<Stretch> = Vec::new();
     for (from, to) in stretches.into_iter().filter(|(from, to)| from <= to) {
         match merged.last_mut() {

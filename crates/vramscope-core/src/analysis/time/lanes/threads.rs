@@ -15,10 +15,11 @@ pub fn thread_names(snapshot: &Snapshot) -> BTreeMap<u64, &str> {
         .and_then(|it| it.get("threads"));
     let threads = threads.and_then(serde_json::Value::as_object);
     let named = threads.into_iter().flatten();
-    named
-        .filter_map(|(id, name)| Some((id.parse().ok()?, name.as_str()?)))
-        .filter(|(_, name)| !name.is_empty())
-        .collect()
+    let named = named.filter_map(|(id, name)| Some((id.parse().ok()?, name.as_str()?)));
+    // Not collected: that would compile a sort for these few alone.
+    let mut names = BTreeMap::new();
+    names.extend(named.filter(|(_, name): &(u64, &str)| !name.is_empty()));
+    names
 }
 
 /// The ranges by thread and domain, each group with its name, in order of their first ranges.
