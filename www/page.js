@@ -12,6 +12,9 @@ const startWorker = `self.onmessage = ({ data }) => {
 };`;
 
 const GLUE = "vramscope_app.js";
+// Name of a part of the module that is loaded later → its files. Filled in when the page is built.
+const PARTS = {};
+const modules = new Map();
 const inPage = new Map(Array.from(document.querySelectorAll("script[data-part]"), (part) => [part.dataset.part, part]));
 
 const [module, glue] = await Promise.all([
@@ -28,9 +31,28 @@ if (place && !location.hash) history.replaceState(null, "", `#${place}`);
 const files = Array.from(document.querySelectorAll("script[data-file]"), (file) => new File([bytesOf(file)], file.dataset.file));
 // What the server was given: `vramscope view` names it here.
 const served = Array.from(document.querySelectorAll("link[rel=snapshot]"), (link) => link.href);
-// One download and one compilation serve the page and all its workers: they are made from what is here,
-// so that nothing is asked for after load and the page goes on when its server has gone.
-start_page(module, addressOf(`${asScript(glue)}\n${startWorker}`), files, served);
+// One download and one compilation serve the page and all its workers: they are made from what is here, so that
+// files are opened and drawn when the server has gone.
+start_page(module, addressOf(`${asScript(glue)}\n${startWorker}`), loadPart, files, served);
+
+// The server of `vramscope view` ends with its program, and the page goes on: it loads all parts at once. A part that
+// cannot be loaded is told where it is used.
+if (served.length > 0) Object.keys(PARTS).forEach((name) => loadPart(name).catch(() => {}));
+
+// The files of a part with their modules.
+function loadPart(name) {
+  return Promise.all(PARTS[name].map(async (file) => [file, await moduleOf(file)]));
+}
+
+// Parts share files. Nothing is kept of a load that failed, so that it can be tried again.
+function moduleOf(file) {
+  if (!modules.has(file)) {
+    const loading = load(`${file}.wasm`).then(compile);
+    loading.catch(() => modules.delete(file));
+    modules.set(file, loading);
+  }
+  return modules.get(file);
+}
 
 async function compile(response) {
   const type = response.headers.get("Content-Type");

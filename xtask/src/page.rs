@@ -3,6 +3,8 @@
 //! The result is a folder for any static host: `index.html`, `samples/`, and `app-<hash>/` with files that can
 //! be cached forever, because the hash is that of their content.
 
+mod parts;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -47,7 +49,7 @@ impl Profile {
 }
 
 /// The page's sources, in addition to its crates.
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 12] = [
     ".cargo/config.toml",
     "Cargo.lock",
     "Cargo.toml",
@@ -58,6 +60,7 @@ const SOURCES: [&str; 11] = [
     "tests/fixtures/synth/torch-2.10-py-p4.pickle",
     "www",
     "xtask/src/page.rs",
+    "xtask/src/page/parts.rs",
     samples::GRAPH,
     samples::RECORDINGS,
     "xtask/src/samples.rs",
@@ -87,7 +90,9 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     replace_folder(&staging)?;
     let app = staging.join("app");
     copy_folder(&root().join("www"), &app)?;
-    write_glue(&module, &app)?;
+    let parts = parts::split(&module, &app)?;
+    write_glue(&parts.first, &app)?;
+    parts.tell(&app.join("page.js"))?;
     if profile == Profile::Full {
         optimise(&app.join("vramscope_app_bg.wasm"));
     }
@@ -118,13 +123,16 @@ fn fingerprint(sources: &[PathBuf], profile: Profile, compiler: &str) -> Result<
 
 /// Compiles the wasm module and returns its path.
 fn compile(profile: Profile, toolchain: Toolchain) -> Result<PathBuf> {
-    let mut build = toolchain.cargo("build");
+    let mut build = toolchain.cargo("rustc");
     build.args([
         "--package",
         "vramscope-app",
         "--lib",
         "--profile",
         profile.cargo_name(),
+        // Which function refers to which: without that the module cannot be split.
+        "--",
+        "-Clink-arg=--emit-relocs",
     ]);
     run(&mut build)?;
     Ok(module(profile, toolchain))
@@ -152,6 +160,8 @@ fn write_glue(module: &Path, out: &Path) -> Result<()> {
         .input_path(module)
         .out_name("vramscope_app")
         .typescript(false);
+    // Parts use its table of functions, too.
+    bindgen.keep_lld_exports(true);
     bindgen
         .remove_name_section(true)
         .remove_producers_section(true);
@@ -199,7 +209,8 @@ fn with_one_style(app: &Path) -> Result<String> {
         };
         let path = app.join(name);
         let style = fs::read_to_string(&path);
-        styles += &style.with_context(|| format!("cannot read {}", path.display()))?;
+        let style = style.with_context(|| format!("cannot read {}", path.display()))?;
+        styles += &without_comments(&style);
         fs::remove_file(&path)?;
         if first.is_none() {
             first = Some(path);
@@ -211,6 +222,17 @@ fn with_one_style(app: &Path) -> Result<String> {
     // Where the others were.
     drop(fs::remove_dir(app.join("views")));
     Ok(lines.join("\n") + "\n")
+}
+
+/// A style sheet without its comments and its indentation. None of ours has `/*` in a text.
+fn without_comments(style: &str) -> String {
+    let mut pieces = style.split("/*");
+    let mut bare = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        bare += piece.split_once("*/").map_or("", |(_, after)| after);
+    }
+    let lines = bare.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
 /// Renames `app/` by a hash of its content, and writes the `index.html` that refers to it.
@@ -255,9 +277,17 @@ pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Profile, fingerprint, sources};
+    use super::{Profile, fingerprint, sources, without_comments};
     use crate::process::root;
     use crate::toolchain::Toolchain;
+
+    #[test]
+    fn style_sheets_lose_their_comments_alone() {
+        assert_eq!(
+            without_comments("/* a */\na {\n  /* b\n */ color: red; /* c */\n}\n\nb{}"),
+            "a {\ncolor: red;\n}\nb{}\n"
+        );
+    }
 
     #[test]
     fn all_sources_exist() {

@@ -18,6 +18,7 @@ pub mod browser;
 pub mod canvas;
 pub mod components;
 pub mod engine;
+pub mod parts;
 pub mod protocol;
 mod saving;
 pub mod state;
@@ -33,10 +34,15 @@ use wasm_bindgen::prelude::wasm_bindgen;
 pub fn start_page(
     module: JsValue,
     worker_url: String,
+    load_part: js_sys::Function,
     files: Vec<web_sys::File>,
     served: Vec<String>,
 ) {
-    let engine = engine::Engine::new(engine::Boot { module, worker_url });
+    let engine = engine::Engine::new(engine::Boot {
+        module,
+        worker_url,
+        load_part,
+    });
     let files = engine::Source::files(files).into_iter();
     let served = served.into_iter().map(engine::Source::Served);
     let linked = browser::url::sources()

@@ -11,6 +11,7 @@
 mod ask;
 mod details;
 mod facts;
+mod parts;
 mod pictures;
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ pub use facts::{
     Axes, DeviceFacts, DevicesOfPools, DevicesWithin, Failure, FileFacts, Note, NoteLevel, Opened,
     Progress, Stage, UNASKED_BYTES,
 };
+pub use parts::Part;
 pub use pictures::{
     BandLabels, BandLabelsOf, DrawRequest, DrawnFrame, Hit, HitOf, HitOn, LegendEntry, LegendOf,
     Look, Minimap, MinimapOf, OomMark, OutlineColumns, OutlineOf, SegmentPreview, Thing,
@@ -65,6 +67,8 @@ pub enum Request {
     },
     /// Take no more bytes from the server, or (`false`) go on. Has no answer.
     Hold(bool),
+    /// Take in a part of the module: the attached pairs of a file's name and its compiled module. Has no answer.
+    Part(Part),
     /// Answer a question about the open file with [`Reply::Answer`], or not at all if a newer one with the
     /// same `slot` has come.
     Ask {
@@ -83,6 +87,15 @@ pub enum Request {
 pub enum Reply {
     /// The worker listens. Sent once, before all other messages.
     Ready,
+    /// Opening waits for a [`Request::Part`].
+    Needs(Part),
+    /// Something was done, for the page's User Timing marks.
+    Mark {
+        /// The mark's name after `vramscope:`.
+        name: String,
+        /// When, in ms since 1970.
+        at_ms: f64,
+    },
     /// The progress of reading; at most every 50 ms.
     Progress(Progress),
     /// The file is read, holds a snapshot, and can be asked about.

@@ -88,7 +88,7 @@ const ORDERS: [Order; 10] = [
         folder: "crates/vramscope-app/src",
         floors: &[
             &["protocol"],
-            &["browser"],
+            &["browser", "parts"],
             &["engine"],
             &["canvas"],
             &["saving"],

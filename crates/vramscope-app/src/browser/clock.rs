@@ -8,10 +8,13 @@ use wasm_bindgen::{JsCast, JsValue};
 /// Milliseconds since the page (or the worker) started; monotonic.
 #[must_use]
 pub fn now_ms() -> f64 {
+    performance().map_or(0.0, |performance| performance.now())
+}
+
+/// That of the page or of the worker, whichever this is.
+fn performance() -> Option<web_sys::Performance> {
     let performance = Reflect::get(&js_sys::global(), &"performance".into());
-    performance.map_or(0.0, |performance| {
-        performance.unchecked_into::<web_sys::Performance>().now()
-    })
+    Some(performance.ok()?.unchecked_into())
 }
 
 /// Sets a User Timing mark.
@@ -21,24 +24,45 @@ pub fn mark(name: &str) {
     }
 }
 
+/// Sets a User Timing mark of the page at a time that a worker told, in ms since 1970.
+pub fn mark_at(name: &str, at_ms: f64) {
+    let Some(performance) = page_performance() else {
+        return;
+    };
+    let start = at_ms - performance.time_origin();
+    call_mark(&performance, name, &[("startTime", start.max(0.0).into())]);
+}
+
+/// Milliseconds since 1970, which mean the same to the page and to its workers.
+#[must_use]
+pub fn epoch_ms() -> f64 {
+    performance().map_or(0.0, |performance| {
+        performance.time_origin() + performance.now()
+    })
+}
+
 /// Sets a User Timing mark with details.
 pub fn mark_with(name: &str, detail: &[(&str, JsValue)]) {
     let Some(performance) = page_performance() else {
         return;
     };
-    let object = |entries: &[(&str, JsValue)]| {
-        let object = js_sys::Object::new();
-        for (key, value) in entries {
-            let _ = Reflect::set(&object, &(*key).into(), value);
-        }
-        JsValue::from(object)
-    };
-    // The binding in web-sys takes only a name.
-    let options = object(&[("detail", object(detail))]);
-    if let Ok(mark) = Reflect::get(&performance, &"mark".into()) {
-        let _ = mark
-            .unchecked_into::<Function>()
-            .call2(&performance, &name.into(), &options);
+    call_mark(&performance, name, &[("detail", object(detail))]);
+}
+
+fn object(entries: &[(&str, JsValue)]) -> JsValue {
+    let object = js_sys::Object::new();
+    for (key, value) in entries {
+        let _ = Reflect::set(&object, &(*key).into(), value);
+    }
+    object.into()
+}
+
+/// The binding in web-sys takes only a name.
+fn call_mark(performance: &web_sys::Performance, name: &str, options: &[(&str, JsValue)]) {
+    if let Ok(mark) = Reflect::get(performance, &"mark".into()) {
+        let _ =
+            mark.unchecked_into::<Function>()
+                .call2(performance, &name.into(), &object(options));
     }
 }
 

@@ -12,8 +12,8 @@ use super::details::DetailsPanel;
 use super::error_card::ErrorCard;
 use super::facts_view::FactsView;
 use super::flame::FlameView;
-use super::graph::GraphView;
-use super::hooks::{use_known, use_pools};
+use super::graph::{GraphView, GraphViewProps};
+use super::hooks::{use_known, use_part, use_pools};
 use super::opening_card::OpeningCard;
 use super::overview::OverviewView;
 use super::pictured::PicturedView;
@@ -22,6 +22,7 @@ use super::table::TableView;
 use super::view_props::ViewProps;
 use super::what_if::WhatIfView;
 use crate::engine::{Session, SessionId};
+use crate::parts::{self, Part, apart};
 use crate::protocol::{Axis, DetailsOf, DrawRequest, HitOf, Look, MomentOf, RangeOf, ThemeName};
 use crate::state::{DeviceView, OpenFile, Phase, State, Tab, ViewKind, picture_of};
 
@@ -53,7 +54,7 @@ pub(super) fn FileView(props: &FileViewProps) -> Html {
         },
         Phase::Graphs(graphs) => match commands.session.emit(tab.id) {
             Some(session) => html! {
-                <GraphView key={tab.id.0} graphs={graphs.clone()} {session} theme={props.theme} />
+                <ReadyGraphs key={tab.id.0} graphs={graphs.clone()} {session} theme={props.theme} />
             },
             None => Html::default(),
         },
@@ -80,7 +81,7 @@ fn look(state: &State, file: &OpenFile, theme: ThemeName) -> Look {
         lit: file
             .view()
             .and_then(|view| view.lit.clone())
-            .filter(|_| state.is_split()),
+            .filter(|_| state.is_split() && parts::is_here(Part::Views)),
         packing: 0,
         axis: file.axis,
         is_state: file.facts().is_some_and(|facts| !facts.has_trace),
@@ -95,12 +96,16 @@ fn look(state: &State, file: &OpenFile, theme: ThemeName) -> Look {
 fn ReadyFile(props: &ReadyFileProps) -> Html {
     let (state, file, session) = (&props.state, &props.file, &props.session);
     let look = look(state, file, props.theme);
+    let waits = use_part(session, Part::that_shows(state.view));
+    // What is searched for, or chosen in the flame graph, is not dimmed before the part is here, and then this is rendered again.
+    use_part(session, state.search.is_on().then_some(Part::Search));
+    use_part(session, state.is_split().then_some(Part::Views));
     use_pools(session, file.pools.as_deref(), state.search.pool());
     use_questions(session, &look, file.view());
     use_group(session, state, &look, file.view());
     let Some((facts, view)) = file.facts().zip(file.view()) else {
         return html! {
-            <main class="workspace"><Rail view={ViewKind::Facts} /><FactsView session={session.clone()} file={file.clone()} theme={props.theme} /></main>
+            <main class="workspace"><Rail view={ViewKind::Facts} /><FactsAlone session={session.clone()} file={file.clone()} theme={props.theme} /></main>
         };
     };
     let places = state.places().unwrap_or_default();
@@ -122,18 +127,12 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         tabs: state.tabs.clone(),
     };
     let center = match state.view {
-        ViewKind::Overview => html! { <OverviewView ..given /> },
+        _ if waits.is_some() => waits.unwrap_or_default(),
         ViewKind::Timeline | ViewKind::Segments | ViewKind::Map => {
             html! { <PicturedView ..given /> }
         }
-        ViewKind::Allocator => html! { <AllocatorView ..given /> },
-        ViewKind::Flame => html! { <FlameView {given} /> },
-        ViewKind::Table => html! { <TableView ..given /> },
-        ViewKind::Compare => html! { <CompareView ..given /> },
-        ViewKind::WhatIf => html! { <WhatIfView ..given /> },
-        ViewKind::Facts => {
-            html! { <FactsView session={session.clone()} file={file.clone()} theme={props.theme} /> }
-        }
+        ViewKind::WhatIf => what_if(given),
+        other => further_view(other, given, props.theme),
     };
     html! {
         <>
@@ -148,6 +147,60 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
             </main>
         </>
     }
+}
+
+apart! { "views", "20",
+    fn further_view(kind: ViewKind, given: ViewProps, theme: ThemeName) -> Html {
+        match kind {
+            ViewKind::Facts => facts(given.session, given.file, theme),
+            ViewKind::Overview => html! { <OverviewView ..given /> },
+            ViewKind::Allocator => html! { <AllocatorView ..given /> },
+            ViewKind::Flame => html! { <FlameView {given} /> },
+            ViewKind::Table => html! { <TableView ..given /> },
+            ViewKind::Compare => html! { <CompareView ..given /> },
+            _ => Html::default(),
+        }
+    }
+}
+
+#[derive(Properties, PartialEq)]
+struct FactsProps {
+    session: Session,
+    file: Rc<OpenFile>,
+    theme: ThemeName,
+}
+
+/// All that there is to show of a file without devices.
+#[component]
+fn FactsAlone(props: &FactsProps) -> Html {
+    let waits = use_part(&props.session, Some(Part::Views));
+    let (session, file) = (props.session.clone(), props.file.clone());
+    waits.unwrap_or_else(|| facts(session, file, props.theme))
+}
+
+apart! { "views", "25",
+    fn facts(session: Session, file: Rc<OpenFile>, theme: ThemeName) -> Html {
+        html! { <FactsView {session} {file} {theme} /> }
+    }
+}
+
+apart! { "planning", "21",
+    fn what_if(given: ViewProps) -> Html {
+        html! { <WhatIfView ..given /> }
+    }
+}
+
+apart! { "planning", "22",
+    fn graph_view(given: GraphViewProps) -> Html {
+        html! { <GraphView ..given /> }
+    }
+}
+
+/// The views of a file of graphs.
+#[component]
+fn ReadyGraphs(props: &GraphViewProps) -> Html {
+    let waits = use_part(&props.session, Some(Part::Planning));
+    waits.unwrap_or_else(|| graph_view(props.clone()))
 }
 
 /// Asks what shares the pixel that an address tells.

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::components::hooks::use_kept;
 use gloo::storage::{LocalStorage, Storage};
 use serde::{Deserialize, Serialize};
 use vramscope_view::editor::{EditorLinks, PRESETS};
@@ -37,7 +38,7 @@ pub(super) struct Editor {
 #[hook]
 pub(super) fn use_editor_setting() -> Editor {
     let setting =
-        use_state_eq(|| Rc::new(LocalStorage::get::<EditorSetting>(KEPT_AS).unwrap_or_default()));
+        use_kept(|| Rc::new(LocalStorage::get::<EditorSetting>(KEPT_AS).unwrap_or_default()));
     let links = use_memo((*setting).clone(), |setting| {
         EditorLinks::parse(&setting.pattern, &setting.swaps)
             .ok()

@@ -1,5 +1,6 @@
 //! A picture over the x axis: its canvases, their pointer handlers, and the elements over them.
 
+use crate::components::hooks::{Kept, use_effect_on, use_kept};
 use web_sys::HtmlCanvasElement;
 use yew::prelude::*;
 
@@ -129,9 +130,9 @@ fn label(picture: Picture) -> String {
 
 /// Draws the box that the user drags.
 #[hook]
-fn use_box(canvas: &UseStateHandle<Option<TimelineCanvas>>, draft: Option<Draft>) {
+fn use_box(canvas: &Kept<Option<TimelineCanvas>>, draft: Option<Draft>) {
     let boxed = draft.filter(|(kind, ..)| *kind == DragKind::Box);
-    use_effect_with((canvas.clone(), boxed), |(canvas, boxed)| {
+    use_effect_on((canvas.clone(), boxed), |(canvas, boxed)| {
         if let Some(canvas) = &**canvas {
             canvas.select(boxed.map(|(_, from, to)| BoxCss { from, to }));
         }
@@ -153,15 +154,15 @@ fn use_canvas(
     session: &Session,
     nodes: &[NodeRef; 3],
     commands: &Commands,
-) -> UseStateHandle<Option<TimelineCanvas>> {
-    let canvas = use_state_eq(|| None);
+) -> Kept<Option<TimelineCanvas>> {
+    let canvas = use_kept(|| None);
     {
         let (canvas, nodes) = (canvas.clone(), nodes.clone());
         let id = session.id();
         let on_hit = commands
             .dispatch
             .reform(move |hit: Hit| Action::Answer(id, Answer::Hit(Box::new(hit))));
-        use_effect_with(session.clone(), move |session| {
+        use_effect_on(session.clone(), move |session| {
             let [picture, axes, overlay] = nodes.map(|node| node.cast::<HtmlCanvasElement>());
             if let (Some(picture), Some(axes), Some(overlay)) = (picture, axes, overlay) {
                 canvas.set(Some(TimelineCanvas::new(
@@ -182,7 +183,7 @@ fn use_canvas(
 /// Passes changes of the properties on to the canvases.
 #[hook]
 fn use_picture(
-    canvas: &UseStateHandle<Option<TimelineCanvas>>,
+    canvas: &Kept<Option<TimelineCanvas>>,
     area: Option<PlotArea>,
     props: &TimelineProps,
     pointer: Option<Point>,
@@ -191,7 +192,7 @@ fn use_picture(
         look: props.look.clone(),
         viewport: props.region().viewport(area.size_px()),
     });
-    use_effect_with((canvas.clone(), area), |(canvas, area)| {
+    use_effect_on((canvas.clone(), area), |(canvas, area)| {
         if let (Some(canvas), Some(area)) = (&**canvas, area) {
             canvas.resize(*area);
         }
@@ -201,19 +202,19 @@ fn use_picture(
         ..props.bounds
     };
     let wanted = (canvas.clone(), draw.clone(), bounds);
-    use_effect_with(wanted, |(canvas, draw, bounds)| {
+    use_effect_on(wanted, |(canvas, draw, bounds)| {
         if let (Some(canvas), Some(draw)) = (&**canvas, draw) {
             canvas.show(draw.clone(), *bounds);
         }
     });
     let pinned = props.view.pinned_thing();
-    use_effect_with((canvas.clone(), pinned), |(canvas, pinned)| {
+    use_effect_on((canvas.clone(), pinned), |(canvas, pinned)| {
         if let Some(canvas) = &**canvas {
             canvas.pin(*pinned);
         }
     });
     let (look, y_scale) = (props.look.clone(), props.y_scale);
-    use_effect_with(
+    use_effect_on(
         (canvas.clone(), props.view.clicked),
         move |(canvas, clicked)| {
             let clicked = clicked.filter(|click| click.picture == look.picture);
@@ -229,13 +230,13 @@ fn use_picture(
     let hovered = props.view.hovered.as_ref();
     let elsewhere = hovered.filter(|hit| hit.draw.look.picture != props.look.picture);
     let echoed = elsewhere.and_then(|hit| hit.on.thing());
-    use_effect_with((canvas.clone(), echoed), |(canvas, echoed)| {
+    use_effect_on((canvas.clone(), echoed), |(canvas, echoed)| {
         if let Some(canvas) = &**canvas {
             canvas.echo(*echoed);
         }
     });
     // What is under a resting pointer changes with the picture.
-    use_effect_with((canvas.clone(), pointer, draw), |(canvas, pointer, _)| {
+    use_effect_on((canvas.clone(), pointer, draw), |(canvas, pointer, _)| {
         if let Some(canvas) = &**canvas {
             canvas.point(*pointer);
         }

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use crate::components::hooks::{use_effect_on, use_kept};
 use gloo::events::{EventListener, EventListenerOptions};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, KeyboardEvent, WheelEvent};
@@ -71,7 +72,7 @@ pub(super) struct VirtualListProps {
 #[component]
 pub(super) fn VirtualList(props: &VirtualListProps) -> Html {
     let node = use_node_ref();
-    let top = use_state_eq(|| 0.0_f64);
+    let top = use_kept(|| 0.0_f64);
     let height_px = use_height(&node).unwrap_or(0.0);
     let list = Scroll {
         rows: props.rows,
@@ -100,7 +101,7 @@ pub(super) fn VirtualList(props: &VirtualListProps) -> Html {
     let window = list.window(now, MORE_ROWS);
     {
         let on_window = props.on_window.clone();
-        use_effect_with(window.clone(), move |window| on_window.emit(window.clone()));
+        use_effect_on(window.clone(), move |window| on_window.emit(window.clone()));
     }
     let onscroll = {
         let node = node.clone();
@@ -189,7 +190,7 @@ fn use_wheel_steps(node: &NodeRef, list: Scroll, top: f64, go: Callback<f64>) {
     let latest = use_mut_ref(|| (list, top, go.clone()));
     *latest.borrow_mut() = (list, top, go);
     let node = node.clone();
-    use_effect_with(list.is_stretched(), move |&is_stretched| {
+    use_effect_on(list.is_stretched(), move |&is_stretched| {
         // Yew's own listener is passive and cannot prevent scrolling.
         let options = EventListenerOptions::enable_prevent_default();
         let element = node.cast::<Element>().filter(|_| is_stretched);
@@ -219,7 +220,7 @@ fn use_wheel_steps(node: &NodeRef, list: Scroll, top: f64, go: Callback<f64>) {
 #[hook]
 fn use_reveal(active: Option<u32>, list: Scroll, top: f64, go: Callback<f64>) {
     let is_laid_out = list.view_px > 0.0;
-    use_effect_with(
+    use_effect_on(
         (active, list.rows, is_laid_out),
         move |&(active, _, is_laid_out)| {
             let Some(row) = active.filter(|&row| is_laid_out && row < list.rows) else {
@@ -239,7 +240,7 @@ fn use_reveal(active: Option<u32>, list: Scroll, top: f64, go: Callback<f64>) {
 #[hook]
 fn use_focus(node: &NodeRef, takes_focus: bool) {
     let node = node.clone();
-    use_effect_with((), move |()| {
+    use_effect_on((), move |()| {
         if takes_focus && let Some(element) = node.cast::<web_sys::HtmlElement>() {
             let _ = element.focus();
         }

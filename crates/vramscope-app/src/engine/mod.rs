@@ -9,6 +9,7 @@
 //! file takes no start-up time. A file's worker ends with its [`Session`]: closing a tab, or cancelling,
 //! frees all its memory at once.
 
+mod parts;
 mod port;
 mod session;
 
@@ -22,6 +23,7 @@ use yew::Callback;
 
 use crate::browser::{clock, url};
 use crate::protocol::{Reply, Request, to_bytes};
+use parts::Parts;
 use port::Port;
 pub use session::{Asker, Session, SessionId};
 
@@ -78,6 +80,8 @@ pub struct Boot {
     pub module: JsValue,
     /// Address of the worker's script.
     pub worker_url: String,
+    /// Promises the modules of a part, given its name.
+    pub load_part: js_sys::Function,
 }
 
 /// Starts workers. Cheap to clone; equal if it is the same engine.
@@ -88,6 +92,7 @@ pub struct Engine {
 
 struct Inner {
     boot: Boot,
+    parts: Rc<Parts>,
     /// A worker that waits for a file. `None` only where workers cannot be started.
     spare: RefCell<Option<Port>>,
     last_id: Cell<u32>,
@@ -113,6 +118,7 @@ impl Engine {
             let _ = spare.send(&to_bytes(&Request::WarmUp), &JsValue::NULL);
         }
         let inner = Inner {
+            parts: Rc::new(Parts::new(boot.load_part.clone())),
             boot,
             spare: RefCell::new(spare),
             last_id: Cell::new(0),
@@ -135,7 +141,7 @@ impl Engine {
         clock::mark("vramscope:load");
         let id = self.inner.last_id.get() + 1;
         self.inner.last_id.set(id);
-        let session = Session::new(SessionId(id), source, listener);
+        let session = Session::new(SessionId(id), source, self.inner.parts.clone(), listener);
         let waits = (session.clone(), source.clone());
         self.inner.waiting.borrow_mut().push_back(waits);
         self.read_next();

@@ -9,9 +9,11 @@ use web_sys::ImageBitmap;
 use yew::Callback;
 
 use super::Source;
+use super::parts::Parts;
 use super::port::{Port, internal};
-use crate::browser::clock;
-use crate::protocol::{Answer, Ask, Reply, Request, RequestId, Slot, to_bytes};
+use crate::browser::{clock, error_text};
+use crate::parts::{self, Part};
+use crate::protocol::{Answer, Ask, Failure, Question, Reply, Request, RequestId, Slot, to_bytes};
 
 /// The number of an open file; never reused while the page is open.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -34,6 +36,9 @@ struct Inner {
     name: String,
     /// The address from which it was fetched.
     url: Option<String>,
+    parts: Rc<Parts>,
+    /// The number of parts that the worker has, in the order in which they were loaded.
+    given: Cell<usize>,
     port: RefCell<Option<Port>>,
     listener: Callback<Reply>,
     last_request: Cell<RequestId>,
@@ -55,7 +60,12 @@ impl PartialEq for Session {
 
 impl Session {
     /// A session without a worker.
-    pub(super) fn new(id: SessionId, source: &Source, listener: Callback<Reply>) -> Self {
+    pub(super) fn new(
+        id: SessionId,
+        source: &Source,
+        parts: Rc<Parts>,
+        listener: Callback<Reply>,
+    ) -> Self {
         let inner = Inner {
             id,
             name: source.name(),
@@ -64,6 +74,8 @@ impl Session {
                 // The page opens it anyway.
                 Source::Served(_) | Source::File(_) => None,
             },
+            parts,
+            given: Cell::new(0),
             port: RefCell::new(None),
             listener,
             last_request: Cell::new(0),
@@ -109,7 +121,7 @@ impl Session {
     /// Says that no worker could be started.
     pub(super) fn fail(&self, error: &JsValue) {
         let inner = self.inner.clone();
-        let why = crate::browser::error_text(error);
+        let why = error_text(error);
         wasm_bindgen_futures::spawn_local(async move {
             inner
                 .listener
@@ -177,39 +189,58 @@ impl Session {
         question: Q,
         take: impl FnOnce(Option<Q::Answer>, JsValue) + 'static,
     ) {
-        let request = self.inner.last_request.get().wrapping_add(1).max(1);
-        self.inner.last_request.set(request);
         let take = move |answer: Option<Answer>, attachment| {
             take(answer.and_then(Q::pick), attachment);
         };
-        let waiting = (request, Box::new(take) as TakeAnswer);
+        self.ask_any(slot, question.into(), Box::new(take));
+    }
+
+    fn ask_any(&self, slot: Slot, question: Question, take: TakeAnswer) {
+        let request = self.inner.last_request.get().wrapping_add(1).max(1);
+        self.inner.last_request.set(request);
         let mut askers = self.inner.askers.borrow_mut();
-        askers.entry(slot).or_default().push(waiting);
+        askers.entry(slot).or_default().push((request, take));
         drop(askers);
-        self.send(&Request::Ask {
+        let part = Part::that_answers(&question);
+        let asked = Request::Ask {
             request,
             slot,
             within: self.within.as_deref().map(str::to_owned),
-            question: Box::new(question.into()),
+            question: Box::new(question),
+        };
+        let Some(part) = part else {
+            return self.inner.send(&asked);
+        };
+        let inner = self.inner.clone();
+        self.load(part, move |loaded| match loaded {
+            Ok(()) => {
+                inner.send(&asked);
+            }
+            Err(_) => {
+                if let Some(take) = inner.waiting(slot, request) {
+                    take(None, JsValue::NULL);
+                }
+            }
         });
+    }
+
+    /// Loads a part of the module into the page, and then calls `then`: at once if the part is there, with words if it
+    /// cannot be loaded.
+    pub fn load(&self, part: Part, then: impl FnOnce(Result<(), String>) + 'static) {
+        if parts::is_here(part) {
+            return then(Ok(()));
+        }
+        let parts = self.inner.parts.clone();
+        wasm_bindgen_futures::spawn_local(async move { then(parts.load(part).await) });
     }
 
     /// Sends the worker a request. Does nothing before there is one, and once the session is closed.
     pub(super) fn send(&self, request: &Request) {
-        self.send_with(request, &JsValue::NULL);
+        self.inner.send(request);
     }
 
     pub(super) fn send_with(&self, request: &Request, attachment: &JsValue) {
-        let sent = {
-            let port = self.inner.port.borrow();
-            let Some(port) = port.as_ref() else { return };
-            port.send(&to_bytes(request), attachment)
-        };
-        if let Err(error) = sent {
-            self.inner
-                .listener
-                .emit(internal(&crate::browser::error_text(&error)));
-        }
+        self.inner.send_with(request, attachment);
     }
 
     /// Ends the worker and frees its memory: the tab is closed, or opening is cancelled.
@@ -248,6 +279,52 @@ impl Drop for Asker {
 }
 
 impl Inner {
+    fn send(&self, request: &Request) {
+        self.send_with(request, &JsValue::NULL);
+    }
+
+    fn send_with(&self, request: &Request, attachment: &JsValue) {
+        let sent = {
+            let port = self.port.borrow();
+            let Some(port) = port.as_ref() else { return };
+            self.give_parts(port)
+                .and_then(|()| port.send(&to_bytes(request), attachment))
+        };
+        if let Err(error) = sent {
+            self.listener.emit(internal(&error_text(&error)));
+        }
+    }
+
+    /// Loads a part that the file cannot be opened without, and gives it to the worker.
+    fn fetch(self: &Rc<Self>, part: Part) {
+        let inner = self.clone();
+        wasm_bindgen_futures::spawn_local(async move {
+            let loaded = inner.parts.load(part).await;
+            let given = loaded.and_then(|()| match &*inner.port.borrow() {
+                Some(port) => inner.give_parts(port).map_err(|error| error_text(&error)),
+                None => Ok(()),
+            });
+            if let Err(words) = given {
+                inner.take_news(Reply::Failed(Box::new(Failure {
+                    message: format!(
+                        "a part of this page that the file takes could not be loaded: {words}"
+                    ),
+                    advice: "Load the page again, then open the file again.".into(),
+                    ..Failure::default()
+                })));
+            }
+        });
+    }
+
+    /// Gives the worker all parts that the page has by now: what the page can ask for, a worker can answer.
+    fn give_parts(&self, port: &Port) -> Result<(), JsValue> {
+        for (part, modules) in self.parts.loaded().iter().skip(self.given.get()) {
+            port.send(&to_bytes(&Request::Part(*part)), modules)?;
+            self.given.update(|given| given + 1);
+        }
+        Ok(())
+    }
+
     fn settled(&self) {
         let on_settled = self.on_settled.borrow_mut().take();
         if let Some(on_settled) = on_settled {
@@ -255,7 +332,7 @@ impl Inner {
         }
     }
 
-    fn take(&self, reply: Reply, attachment: JsValue) {
+    fn take(self: &Rc<Self>, reply: Reply, attachment: JsValue) {
         let Reply::Answer {
             request,
             slot,
@@ -283,7 +360,14 @@ impl Inner {
     }
 
     /// Handles the worker's messages that answer no question.
-    fn take_news(&self, reply: Reply) {
+    fn take_news(self: &Rc<Self>, reply: Reply) {
+        match reply {
+            Reply::Needs(part) => return self.fetch(part),
+            Reply::Mark { name, at_ms } => {
+                return clock::mark_at(&format!("vramscope:{name}"), at_ms);
+            }
+            _ => {}
+        }
         let is_final = matches!(reply, Reply::Failed(_));
         if mark_opened(&reply) || is_final {
             self.settled();

@@ -136,7 +136,11 @@ impl Tab {
                 self.phase = Phase::Graphs(Rc::new(OpenGraphs::new(*opened)));
             }
             Reply::Failed(failure) => self.phase = Phase::Failed(Shared::new(*failure)),
-            Reply::Progress(_) | Reply::Ready | Reply::Answer { .. } => {}
+            Reply::Progress(_)
+            | Reply::Ready
+            | Reply::Needs(_)
+            | Reply::Mark { .. }
+            | Reply::Answer { .. } => {}
         }
     }
 }

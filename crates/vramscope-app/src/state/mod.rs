@@ -53,6 +53,7 @@ pub use view::{Cursor, DeviceView, Hovered, StackStep};
 pub use vramscope_view::views::ViewKind;
 
 use crate::engine::SessionId;
+use crate::parts::{self, Part};
 use crate::protocol::views::filter::FilterText;
 use crate::protocol::views::flame::{About, TreeKind};
 use crate::protocol::{Answer, ColourBy, Picture, Reply, ThemeName};
@@ -118,9 +119,12 @@ impl Search {
         !self.text.trim().is_empty()
     }
 
-    /// The filter for a device with this view; `None` if everything matches.
+    /// The filter for a device with this view; `None` if everything matches, and before [`Part::Search`] is here.
     #[must_use]
     pub fn filter(&self, view: Option<&DeviceView>) -> Option<FilterText> {
+        if !parts::is_here(Part::Search) {
+            return None;
+        }
         let cursor = view.and_then(DeviceView::cursor_moment);
         FilterText::of(&self.text, cursor, view.and_then(DeviceView::moments))
     }

@@ -43,6 +43,18 @@ impl BlobReader {
         self.size_bytes
     }
 
+    /// The first bytes, at most so many, which are read again after that. To be called before the first read.
+    ///
+    /// # Errors
+    /// If the browser refuses to read the file.
+    pub(super) fn head(&mut self, bytes: usize) -> io::Result<Vec<u8>> {
+        if self.window.length() == 0 && self.size_bytes > 0 {
+            self.fill()?;
+        }
+        let end = self.window.length().min(bytes as u32);
+        Ok(self.window.subarray(0, end).to_vec())
+    }
+
     fn fill(&mut self) -> io::Result<()> {
         let end = (self.next_bytes + WINDOW_BYTES).min(self.size_bytes);
         let read = || {

@@ -17,7 +17,9 @@ use vramscope_view::viewport::Bounds;
 
 use super::filter::Filters;
 use super::flame_trees::FlameTrees;
+use crate::parts::{self, Part, apart};
 use crate::protocol::views::filter::FilterText;
+use crate::protocol::views::flame::BoxOf;
 use crate::protocol::{Axis, Look};
 
 /// An open file. Its first device is the one with the highest peak.
@@ -63,6 +65,12 @@ impl<'a> Deref for Device<'a> {
     }
 }
 
+apart! { "views", "42",
+    fn lit_in_flame(document: &Document, device: Device<'_>, of: &BoxOf) -> Option<Rc<BitSet>> {
+        document.flame.borrow_mut().lit(document, device, of)
+    }
+}
+
 impl Document {
     /// Replays the allocations of every device.
     pub(super) fn new(snapshot: Snapshot) -> Self {
@@ -100,7 +108,8 @@ impl Document {
     /// The allocations of a picture that are not dimmed; `None` if all are alike.
     pub(super) fn lit(&self, device: Device<'_>, look: &Look) -> Option<Rc<BitSet>> {
         match &look.lit {
-            Some(of) => self.flame.borrow_mut().lit(self, device, of),
+            Some(_) if !parts::is_here(Part::Views) => None,
+            Some(of) => lit_in_flame(self, device, of),
             None => self.matches(device, look.filter.as_ref()),
         }
     }

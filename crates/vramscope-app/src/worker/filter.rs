@@ -9,6 +9,7 @@ use vramscope_core::bitset::BitSet;
 use vramscope_core::model::DeviceIndex;
 
 use super::document::Device;
+use crate::parts::{self, Part, apart};
 
 /// The most matches kept: those of the current filter on several devices, and those of the filter before.
 const KEPT: usize = 8;
@@ -35,8 +36,10 @@ impl Filters {
         if let Some((_, found)) = kept.iter().find(|(known, _)| *known == key) {
             return Some(found.clone());
         }
-        let parsed = Filter::parse(&filter.text).ok()?;
-        let Matches { set, notes } = filter::matches(&parsed, *device, filter.pointed());
+        if !parts::is_here(Part::Search) {
+            return None;
+        }
+        let Matches { set, notes } = matches(device, filter)?;
         let found = SharedMatches {
             set: Rc::new(set),
             notes: Rc::new(notes),
@@ -44,6 +47,14 @@ impl Filters {
         kept.truncate(KEPT - 1);
         kept.push_front((key, found.clone()));
         Some(found)
+    }
+}
+
+apart! { "search", "40",
+    /// `None` if the text cannot be parsed.
+    fn matches(device: Device<'_>, filter: &FilterText) -> Option<Matches> {
+        let parsed = Filter::parse(&filter.text).ok()?;
+        Some(filter::matches(&parsed, *device, filter.pointed()))
     }
 }
 

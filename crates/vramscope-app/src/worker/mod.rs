@@ -41,11 +41,13 @@ mod warm_up;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use wasm_bindgen::JsValue;
+use wasm_bindgen::{JsCast, JsValue};
 use web_sys::ImageBitmap;
 
 use crate::browser::clock;
 use crate::browser::message::received;
+use crate::parts::{self, Part, apart};
+use crate::protocol::views::graph::Question as GraphQuestion;
 use crate::protocol::{
     Answer, Ask, DrawRequest, DrawnFrame, Extra, Failure, Question, Reply, Request,
 };
@@ -65,6 +67,8 @@ struct Worker {
     gate: Rc<Gate>,
     /// The file, once it is read.
     file: Option<File>,
+    /// The name and the blob of a file that is read again once its part is here.
+    waiting: Option<(String, JsValue)>,
     painter: Painter,
     bitmaps: bitmap::Bitmaps,
     views: views::Caches,
@@ -95,10 +99,11 @@ impl File {
 pub(crate) fn run() {
     let port = Rc::new(Port::new());
     port.report_panics();
-    let worker = Rc::new(RefCell::new(Worker::default()));
+    // It ends with its thread. So the module needs no code that would free what it keeps.
+    let worker: &'static RefCell<Worker> = Box::leak(Box::default());
     let ticks = {
-        let (worker, port) = (worker.clone(), port.clone());
-        port::Ticks::new(move |ticks| work(&worker, &port, ticks))
+        let port = port.clone();
+        port::Ticks::new(move |ticks| work(worker, &port, ticks))
     };
     port.listen(move |event| {
         match received(&event) {
@@ -114,7 +119,7 @@ pub(crate) fn run() {
 
 /// Answers one question and schedules the next, so that messages come in between and newer questions replace older
 /// ones.
-fn work(worker: &Rc<RefCell<Worker>>, port: &Rc<Port>, ticks: &port::Ticks) {
+fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) {
     let next = worker.borrow_mut().queue.pop();
     let Some((request, attachment)) = next else {
         return idle(&mut worker.borrow_mut(), ticks);
@@ -127,18 +132,19 @@ fn work(worker: &Rc<RefCell<Worker>>, port: &Rc<Port>, ticks: &port::Ticks) {
         }
         Request::OpenBlob { name } => {
             worker.borrow_mut().warm_up = None;
-            let opened = open::blob(&name, attachment, port);
-            worker.borrow_mut().file = opened;
+            let opening = open::blob(&name, attachment, port);
+            worker.borrow_mut().opened(name, opening, port);
         }
         Request::OpenUrl { name, url } => {
-            let (worker, port) = (worker.clone(), port.clone());
+            let port = port.clone();
             worker.borrow_mut().warm_up = None;
             let gate = worker.borrow().gate.clone();
             wasm_bindgen_futures::spawn_local(async move {
-                let opened = open::url(&name, &url, &gate, &port).await;
-                worker.borrow_mut().file = opened;
+                let opening = open::url(&name, &url, &gate, &port).await;
+                worker.borrow_mut().opened(name, opening, &port);
             });
         }
+        Request::Part(part) => worker.borrow_mut().take_part(part, attachment, port),
         Request::Hold(on) => worker.borrow().gate.set_closed(on),
         Request::Ask {
             request,
@@ -146,7 +152,14 @@ fn work(worker: &Rc<RefCell<Worker>>, port: &Rc<Port>, ticks: &port::Ticks) {
             within,
             question,
         } => {
+            let is_first = !worker.borrow().preparation.has_begun();
+            if is_first {
+                port.mark("asked");
+            }
             let (answer, attachment) = worker.borrow_mut().answer(within.as_deref(), &question);
+            if is_first && !attachment.is_null() {
+                port.mark("drawn");
+            }
             let reply = Reply::Answer {
                 request,
                 slot,
@@ -169,7 +182,7 @@ fn idle(worker: &mut Worker, ticks: &port::Ticks) {
         .and_then(|warm_up| warm_up.round(clock::now_ms()));
     match &mut worker.file {
         Some(File::Snapshot(document)) => worker.preparation.step(document, &mut worker.views),
-        Some(File::Graphs(graphs)) => graphs.search(clock::now_ms),
+        Some(File::Graphs(graphs)) => search(graphs),
         None => {}
     }
     if worker.has_idle_work() {
@@ -177,7 +190,41 @@ fn idle(worker: &mut Worker, ticks: &port::Ticks) {
     }
 }
 
+apart! { "planning", "15",
+    fn of_graphs(graphs: &mut Graphs, question: &GraphQuestion) -> Option<(Answer, Extra)> {
+        views::with_extra(question, graphs.answer(question))
+    }
+}
+
+apart! { "planning", "16",
+    fn search(graphs: &mut Graphs) -> () {
+        graphs.search(clock::now_ms);
+    }
+}
+
 impl Worker {
+    /// Takes a part in, and reads the file that waited for it.
+    fn take_part(&mut self, part: Part, modules: JsValue, port: &Port) {
+        if let Err(error) = parts::take(part, &modules.unchecked_into()) {
+            let error = Failure::internal(&crate::browser::error_text(&error));
+            port.send(&Reply::Failed(Box::new(error)));
+        }
+        if let Some((name, blob)) = self.waiting.take() {
+            self.queue.push(Request::OpenBlob { name }, blob);
+        }
+    }
+
+    /// Keeps a file that was read, or asks for the part that reading it takes.
+    fn opened(&mut self, name: String, opening: open::Opening, port: &Port) {
+        match opening {
+            open::Opening::Over(file) => self.file = file,
+            open::Opening::Needs(part, blob) => {
+                self.waiting = Some((name, blob));
+                port.send(&Reply::Needs(part));
+            }
+        }
+    }
+
     fn has_idle_work(&self) -> bool {
         let is_searching = match &self.file {
             Some(File::Graphs(graphs)) => graphs.is_searching(),
@@ -190,9 +237,7 @@ impl Worker {
     fn answer(&mut self, within: Option<&str>, question: &Question) -> (Option<Answer>, JsValue) {
         let answered = match (&mut self.file, question) {
             (_, Question::Draw(draw)) => return self.drawn(within, draw),
-            (Some(File::Graphs(graphs)), Question::Graph(question)) => {
-                views::with_extra(question, graphs.answer(question))
-            }
+            (Some(File::Graphs(graphs)), Question::Graph(question)) => of_graphs(graphs, question),
             (Some(File::Snapshot(document)), question) => match within {
                 None => views::answer(question, document, &mut self.painter, &mut self.views),
                 Some(pools) => Narrowed::of(document, pools, &mut self.narrowed)

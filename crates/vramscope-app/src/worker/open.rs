@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::Blob;
 
-use vramscope_core::Limits;
-use vramscope_core::container::FileKind;
-use vramscope_core::open::{Options, decode_with};
+use vramscope_core::container::{FileKind, is_plain_pickle};
+use vramscope_core::open::{Options, decode_pickle, decode_with};
+use vramscope_core::{Limits, Snapshot};
 use vramscope_inductor as inductor;
 
 use super::blob::BlobReader;
@@ -18,10 +18,19 @@ use super::graphs::Graphs;
 use super::port::Port;
 use super::{File, fetch, opened};
 use crate::browser::clock;
+use crate::parts::{self, Part, apart};
 use crate::protocol::{Failure, Progress, Reply, Stage};
 
 /// The least time between two progress messages, in ms.
 const PROGRESS_EVERY_MS: f64 = 50.0;
+
+/// How far the opening of a file came.
+pub(super) enum Opening {
+    /// To its end: the file, or `None` if that is a failure, which the page was told.
+    Over(Option<File>),
+    /// To what takes a part that is not here. The blob is to be read again once it is.
+    Needs(Part, JsValue),
+}
 
 /// Sends progress to the page, at most once per interval.
 struct Reporter<'a> {
@@ -47,7 +56,7 @@ impl<'a> Reporter<'a> {
 }
 
 /// Downloads and reads the file at `url`. Reports progress and outcome to the page.
-pub(super) async fn url(name: &str, url: &str, gate: &Gate, port: &Port) -> Option<File> {
+pub(super) async fn url(name: &str, url: &str, gate: &Gate, port: &Port) -> Opening {
     let mut reporter = Reporter::new(port);
     // The size is reported at once, because the page may have to ask before anything is downloaded.
     reporter.last_ms = f64::NEG_INFINITY;
@@ -61,96 +70,140 @@ pub(super) async fn url(name: &str, url: &str, gate: &Gate, port: &Port) -> Opti
     });
     match fetched.await {
         Ok(fetched) => blob(name, fetched.into(), port),
-        Err(failure) => fail(failure, port),
+        Err(failure) => Opening::Over(fail(failure, port)),
     }
 }
 
 /// Reads a blob. Reports progress and outcome to the page.
-pub(super) fn blob(name: &str, blob: JsValue, port: &Port) -> Option<File> {
+pub(super) fn blob(name: &str, blob: JsValue, port: &Port) -> Opening {
+    port.mark("reading");
     let start_ms = clock::now_ms();
     let blob = blob.unchecked_into::<Blob>();
-    let readers = BlobReader::new(blob.clone()).and_then(|head| Ok((head, BlobReader::new(blob)?)));
-    let (head, reader) = match readers {
-        Ok(readers) => readers,
+    let mut reader = match BlobReader::new(blob.clone()) {
+        Ok(reader) => reader,
         Err(error) => {
             let message = format!(
                 "cannot read the file: {}",
                 crate::browser::error_text(&error)
             );
-            return fail(
-                Failure {
-                    message,
-                    ..Failure::default()
-                },
-                port,
-            );
+            let failure = Failure {
+                message,
+                ..Failure::default()
+            };
+            return Opening::Over(fail(failure, port));
         }
     };
-    if is_graph(head) {
-        graphs(name, reader, port, start_ms)
-    } else {
-        snapshot(name, reader, port, start_ms)
-    }
-}
-
-/// Reads a snapshot. Reports progress and outcome to the page.
-fn snapshot(name: &str, reader: BlobReader, port: &Port, start_ms: f64) -> Option<File> {
-    let size_bytes = reader.size_bytes();
-    let mut reporter = Reporter::new(port);
-    let mut events = 0;
-    let decoded = decode_with(
+    // Of a file that cannot be read, reading it whole tells the error.
+    let head = reader.head(HEAD_BYTES).ok();
+    let file = Reading {
+        name,
         reader,
-        Options {
-            limits: Limits::default(),
-            file_bytes: Some(size_bytes),
-            on_progress: &mut |progress| {
-                events = progress.events;
-                reporter.report(Progress {
-                    stage: Stage::Reading,
-                    done_bytes: progress.file_bytes,
-                    total_bytes: Some(size_bytes),
-                    events,
-                });
-                // Never broken off: to cancel, the page ends the whole worker.
-                ControlFlow::Continue(())
-            },
-        },
-    );
-    match decoded {
-        Ok(snapshot) => {
-            let stage = Stage::Replaying;
-            let done = Progress {
-                stage,
-                done_bytes: size_bytes,
-                total_bytes: Some(size_bytes),
-                events,
-            };
-            reporter.report(done);
-            let document = Document::new(snapshot);
-            let read_ms = clock::now_ms() - start_ms;
-            port.send(&Reply::Opened(Box::new(opened::opened(
-                &document, name, size_bytes, read_ms,
-            ))));
-            // The page is busy building its elements meanwhile.
-            document.prepare();
-            Some(File::Snapshot(Box::new(document)))
-        }
-        Err(error) => fail(opened::failure(&error), port),
+        port,
+        start_ms,
+    };
+    let Some(head) = head.filter(|head| !is_plain_pickle(head)) else {
+        return Opening::Over(file.snapshot(decode_pickle));
+    };
+    if !parts::is_here(Part::Formats) {
+        return Opening::Needs(Part::Formats, blob.into());
     }
+    if !is_graph(&head) {
+        return Opening::Over(other_snapshot(file));
+    }
+    if !parts::is_here(Part::Planning) {
+        return Opening::Needs(Part::Planning, blob.into());
+    }
+    Opening::Over(graphs(file))
 }
 
 /// Bytes that are enough to tell a file's kind.
-const HEAD_BYTES: u64 = 4 << 10;
+const HEAD_BYTES: usize = 4 << 10;
 
-/// Whether a file holds graphs. `false` if it cannot be read: reading it whole will report the error.
-fn is_graph(reader: BlobReader) -> bool {
-    let mut head = Vec::new();
-    let read = reader.take(HEAD_BYTES).read_to_end(&mut head);
-    read.is_ok() && FileKind::of(&head) == FileKind::Graphs
+/// A file that is about to be read.
+struct Reading<'a> {
+    name: &'a str,
+    reader: BlobReader,
+    port: &'a Port,
+    start_ms: f64,
 }
 
+/// A reader of snapshots, with its options.
+type Decode = fn(BlobReader, Options<'_>) -> Result<Snapshot, vramscope_core::Error>;
+
+impl Reading<'_> {
+    /// Reads a snapshot. Reports progress and outcome to the page.
+    fn snapshot(self, decode: Decode) -> Option<File> {
+        let Self {
+            name,
+            reader,
+            port,
+            start_ms,
+        } = self;
+        let size_bytes = reader.size_bytes();
+        let mut reporter = Reporter::new(port);
+        let mut events = 0;
+        let decoded = decode(
+            reader,
+            Options {
+                limits: Limits::default(),
+                file_bytes: Some(size_bytes),
+                on_progress: &mut |progress| {
+                    events = progress.events;
+                    reporter.report(Progress {
+                        stage: Stage::Reading,
+                        done_bytes: progress.file_bytes,
+                        total_bytes: Some(size_bytes),
+                        events,
+                    });
+                    // Never broken off: to cancel, the page ends the whole worker.
+                    ControlFlow::Continue(())
+                },
+            },
+        );
+        match decoded {
+            Ok(snapshot) => {
+                let stage = Stage::Replaying;
+                let done = Progress {
+                    stage,
+                    done_bytes: size_bytes,
+                    total_bytes: Some(size_bytes),
+                    events,
+                };
+                reporter.report(done);
+                port.mark("decoded");
+                let document = Document::new(snapshot);
+                port.mark("paired");
+                let read_ms = clock::now_ms() - start_ms;
+                let opened = opened::opened(&document, name, size_bytes, read_ms);
+                port.mark("told");
+                port.send(&Reply::Opened(Box::new(opened)));
+                // The page is busy building its elements meanwhile.
+                document.prepare();
+                port.mark("prepared");
+                Some(File::Snapshot(Box::new(document)))
+            }
+            Err(error) => fail(opened::failure(&error), port),
+        }
+    }
+}
+
+apart! { "formats", "17",
+    fn other_snapshot(file: Reading<'_>) -> Option<File> {
+        file.snapshot(decode_with)
+    }
+}
+
+apart! { "formats", "18",
+    /// Whether a file holds graphs.
+    fn is_graph(head: &[u8]) -> bool {
+        FileKind::of(head) == FileKind::Graphs
+    }
+}
+
+apart! { "planning", "14",
 /// Reads a file of graphs. Reports progress and outcome to the page.
-fn graphs(name: &str, reader: BlobReader, port: &Port, start_ms: f64) -> Option<File> {
+fn graphs(file: Reading<'_>) -> Option<File> {
+    let Reading { name, reader, port, start_ms } = file;
     let size_bytes = reader.size_bytes();
     let mut reporter = Reporter::new(port);
     let counted = Counted {
@@ -175,6 +228,7 @@ fn graphs(name: &str, reader: BlobReader, port: &Port, start_ms: f64) -> Option<
         }
         Err(error) => fail(opened::graph_failure(&error), port),
     }
+}
 }
 
 /// A reader that reports the bytes read.

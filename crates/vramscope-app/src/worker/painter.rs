@@ -11,6 +11,7 @@ use vramscope_view::viewport::Viewport;
 use super::colours::Colours;
 use super::document::{Device, Document};
 use super::reserved;
+use crate::parts::apart;
 use crate::protocol::{Axis, BandLabelsOf, DrawRequest, Look, Picture, Thing};
 
 /// Draws pictures. Keeps buffers, colours and the last frame.
@@ -58,17 +59,8 @@ impl Painter {
     ) -> Option<Under> {
         let device = document.device(draw.look.device)?;
         let view = &draw.viewport;
-        if draw.look.picture == Picture::Map {
-            let (map, bands) = (device.map(), device.bands(draw.look.axis));
-            let hit = map.hit(&device.history.allocations, &bands, view, (x_px, y_px));
-            return Some(Under::Map(hit));
-        }
-        if draw.look.picture == Picture::Packing {
-            let packed = device.packed();
-            let hit = packed.map_or(MapHit::Outside, |packed| {
-                packed.hit(&device.bands(draw.look.axis), view, (x_px, y_px))
-            });
-            return Some(Under::Map(hit));
+        if is_map(draw.look.picture) {
+            return Some(Under::Map(map_hit(device, draw, (x_px, y_px))));
         }
         self.restack(document, device, &draw.look);
         let test = |restacked: Option<&Restacked>, frame: &Frame, view: &Viewport, x_px, y_px| {
@@ -164,19 +156,64 @@ impl Painter {
         let matches = document.lit(device, look);
         let colours = &self.colours.of(device, look).colours;
         let paint = paint(colours, matches.as_deref());
+        if is_map(look.picture) {
+            return draw_map(&mut self.map_raster, device, draw, &paint, frame);
+        }
+        let index = device.timeline();
+        self.raster.draw(&bands, index, viewport, &paint, frame);
+    }
+}
+
+/// Whether the picture is a map, of memory or of a packing: [`Part::Views`](crate::parts::Part::Views) draws those.
+fn is_map(picture: Picture) -> bool {
+    matches!(picture, Picture::Map | Picture::Packing)
+}
+
+apart! { "views", "43",
+    fn draw_map(raster: &mut MapRaster, device: Device<'_>, draw: &DrawRequest, paint: &Paint<'_>, frame: &mut Frame) -> () {
+        let bands = device.bands(draw.look.axis);
         let packed;
-        let map = match look.picture {
-            Picture::Map => device.map(),
+        let map = match draw.look.picture {
             Picture::Packing => {
                 packed = device.packed().unwrap_or_default();
                 &packed.map
             }
-            Picture::Timeline | Picture::Segments => {
-                let index = device.timeline();
-                return self.raster.draw(&bands, index, viewport, &paint, frame);
-            }
+            _ => device.map(),
         };
-        self.map_raster.draw(map, &bands, viewport, &paint, frame);
+        raster.draw(map, &bands, &draw.viewport, paint, frame);
+    }
+}
+
+apart! { "views", "44",
+    fn map_hit(device: Device<'_>, draw: &DrawRequest, at_px: (u32, u32)) -> MapHit {
+        let (bands, view) = (device.bands(draw.look.axis), &draw.viewport);
+        match draw.look.picture {
+            Picture::Packing => {
+                let packed = device.packed();
+                packed.map_or(MapHit::Outside, |packed| packed.hit(&bands, view, at_px))
+            }
+            _ => device.map().hit(&device.history.allocations, &bands, view, at_px),
+        }
+    }
+}
+
+apart! { "views", "45",
+    /// The corners of a thing in a map; none if it is not in it.
+    fn map_outline(device: Device<'_>, draw: &DrawRequest, thing: Thing) -> Vec<(f64, f64)> {
+        let bands = device.bands(draw.look.axis);
+        let place = match (draw.look.picture, thing) {
+            (Picture::Packing, Thing::Segment(_)) => None,
+            (Picture::Packing, Thing::Allocation(id)) => {
+                let packed = device.packed().unwrap_or_default();
+                packed.place_of(&bands, id.index())
+            }
+            (_, Thing::Allocation(id)) => {
+                let allocations = &device.history.allocations;
+                device.map().place_of(allocations, &bands, id.index())
+            }
+            (_, Thing::Segment(piece)) => device.map().place_of_piece(&bands, piece as usize),
+        };
+        place.map_or_else(Vec::new, |place| rectangle(&draw.viewport, place))
     }
 }
 
@@ -260,22 +297,7 @@ fn outline(device: Device<'_>, draw: &DrawRequest, thing: Thing) -> Vec<(f64, f6
             is_known.then(|| segments.segment_of(piece as usize).rows())
         }
         .unwrap_or(0..0),
-        (Picture::Map, thing) => {
-            let map = device.map();
-            let place = match thing {
-                Thing::Allocation(id) => {
-                    map.place_of(&device.history.allocations, &bands, id.index())
-                }
-                Thing::Segment(piece) => map.place_of_piece(&bands, piece as usize),
-            };
-            return place.map_or_else(Vec::new, |place| rectangle(viewport, place));
-        }
-        (Picture::Packing, Thing::Segment(_)) => 0..0,
-        (Picture::Packing, Thing::Allocation(id)) => {
-            let packed = device.packed().unwrap_or_default();
-            let place = packed.place_of(&bands, id.index());
-            return place.map_or_else(Vec::new, |place| rectangle(viewport, place));
-        }
+        (Picture::Map | Picture::Packing, thing) => return map_outline(device, draw, thing),
     };
     let index = match look.picture {
         Picture::Segments => &device.reserved().index,

@@ -8,6 +8,7 @@ use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent};
 
+use crate::browser::clock;
 use crate::browser::message::message;
 use crate::protocol::{Failure, Reply, reply_bytes};
 
@@ -42,6 +43,14 @@ impl Port {
 
     pub(super) fn send(&self, reply: &Reply) {
         self.post(reply, &Array::new(), &JsValue::NULL);
+    }
+
+    /// Sets a User Timing mark of the page now.
+    pub(super) fn mark(&self, name: &str) {
+        self.send(&Reply::Mark {
+            name: name.to_owned(),
+            at_ms: clock::epoch_ms(),
+        });
     }
 
     /// Sends a reply with an attachment, which moves to the page; `NULL` for none.

@@ -11,14 +11,8 @@ const MOST_EVENTS: u32 = 4_000_000;
 /// The steps in order: those that take longest and are most likely needed come first.
 type Step = fn(Device<'_>, &mut Caches);
 
-const STEPS: [Step; 6] = [
-    |device, _| {
-        let _sizes = device.block_sizes();
-    },
-    views::prepare_overview,
-    |device, _| {
-        let _map = device.map();
-    },
+const STEPS: [Step; 4] = [
+    views::prepare_views,
     |device, _| {
         let _reserved = device.reserved();
     },
@@ -42,6 +36,11 @@ impl Preparation {
     /// Begins, as the first picture has been drawn.
     pub(super) fn begin(&mut self) {
         self.may_begin = true;
+    }
+
+    /// Whether the first picture has been drawn.
+    pub(super) fn has_begun(&self) -> bool {
+        self.may_begin
     }
 
     /// Whether it has begun and steps are left.

@@ -17,6 +17,7 @@ use super::document::{Device, Document};
 use super::painter::Painter;
 use super::range::range_facts;
 use super::{answer, describe, opened, reserved};
+use crate::parts::{self, Part, apart};
 use crate::protocol::{Answer, Ask, Extra, Question};
 
 /// The data that views keep from one question to the next.
@@ -31,9 +32,11 @@ pub(super) struct Caches {
     what_if: what_if::Cache,
 }
 
-/// Computes the overview of the first device ahead of the question.
-pub(super) fn prepare_overview(device: Device<'_>, caches: &mut Caches) {
-    overview::prepare(device, &mut caches.overview);
+/// Computes ahead what questions of [`Part::Views`] about the first device will need.
+pub(super) fn prepare_views(device: Device<'_>, caches: &mut Caches) {
+    if parts::is_here(Part::Views) {
+        prepare_all_views(device, caches);
+    }
 }
 
 /// The answer with its attachment; `None` if there is no answer.
@@ -43,9 +46,25 @@ pub(super) fn answer(
     painter: &mut Painter,
     caches: &mut Caches,
 ) -> Option<(Answer, Extra)> {
+    match Part::that_answers(question) {
+        None => of_pictures(question, document, painter, caches),
+        Some(part) if !parts::is_here(part) => None,
+        Some(Part::Views) => of_views(question, document, painter, caches),
+        Some(Part::Search) => of_search(question, document, caches),
+        Some(Part::Planning) => of_planning(question, document, caches),
+        Some(Part::Saving) => of_saving(question, document, caches),
+        Some(Part::Formats) => None,
+    }
+}
+
+/// Questions of pictures over the x axis, and of what all views share.
+fn of_pictures(
+    question: &Question,
+    document: &Document,
+    painter: &mut Painter,
+    caches: &mut Caches,
+) -> Option<(Answer, Extra)> {
     match question {
-        // The worker itself answers these: pictures become bitmaps there, and files of graphs have no document.
-        Question::Draw(_) | Question::Graph(_) => None,
         Question::Hit(of) => alone(of, answer::hit(document, painter, of)),
         Question::Outline(of) => alone(of, answer::outline(document, painter, of)),
         Question::BandLabels(of) => alone(of, painter.labels(document, of)),
@@ -54,40 +73,102 @@ pub(super) fn answer(
         Question::Moment(of) => alone(of, describe::placed_moment(document, of)),
         Question::MomentAt(of) => alone(of, describe::moment_at(document, of)),
         Question::Range(of) => alone(of, range_facts(document, of)),
-        Question::Details(of) => alone(of, describe::details(document, of)),
         Question::Previews(of) => alone(of, describe::previews(document, of)),
-        Question::Event(of) => alone(of, describe::event(document, of)),
         Question::Devices(of) => alone(of, Some(opened::devices_of_pools(document, of))),
-        Question::Compare(of) => with_extra(of, compare::answer(of, document, &mut caches.compare)),
-        Question::Filter(of) => alone(of, filter::answer(of, document, &mut caches.filter)),
         Question::Lanes(of) => alone(
             of,
             lanes::answer(of, document, &mut caches.lanes, &caches.what_if),
         ),
-        Question::Overview(of) => {
-            let device = document.device(of.device)?;
-            alone(
-                of,
-                Some(overview::prepare(device, &mut caches.overview).clone()),
-            )
-        }
-        Question::FileDetails(of) => alone(of, Some(file_details(document))),
         Question::MapLanes(of) => {
             let device = document.device(of.device)?;
             alone(of, Some(segments::lanes(document, device)))
         }
-        Question::Segment(of) => {
-            let device = document.device(of.device)?;
-            alone(of, reserved::details(document, device, of.piece, of.moment))
+        // The worker itself draws, and files of graphs have no document.
+        _ => None,
+    }
+}
+
+apart! { "views", "10",
+    fn of_views(
+        question: &Question,
+        document: &Document,
+        painter: &mut Painter,
+        caches: &mut Caches,
+    ) -> Option<(Answer, Extra)> {
+        match question {
+            Question::Allocator(of) => {
+                let answered = allocator::answer(of, document, painter, &mut caches.allocator);
+                with_extra(of, answered)
+            }
+            Question::Compare(of) => {
+                with_extra(of, compare::answer(of, document, &mut caches.compare))
+            }
+            Question::Flame(of) => {
+                with_extra(of, flame::answer(of, document, &mut painter.colours))
+            }
+            Question::Details(of) => alone(of, describe::details(document, of)),
+            Question::Event(of) => alone(of, describe::event(document, of)),
+            Question::FileDetails(of) => alone(of, Some(file_details(document))),
+            Question::Segment(of) => {
+                let device = document.device(of.device)?;
+                alone(of, reserved::details(document, device, of.piece, of.moment))
+            }
+            Question::Overview(of) => {
+                let device = document.device(of.device)?;
+                let overview = overview::prepare(device, &mut caches.overview);
+                alone(of, Some(overview.clone()))
+            }
+            Question::Hit(of) => alone(of, answer::hit(document, painter, of)),
+            Question::Outline(of) => alone(of, answer::outline(document, painter, of)),
+            Question::Table(of) => with_extra(of, table::answer(of, document, &mut caches.table)),
+            _ => None,
         }
-        Question::WhatIf(of) => alone(of, what_if::answer(of, document, &mut caches.what_if)),
-        Question::Allocator(of) => {
-            let answered = allocator::answer(of, document, painter, &mut caches.allocator);
-            with_extra(of, answered)
+    }
+}
+
+apart! { "views", "11",
+    fn prepare_all_views(device: Device<'_>, caches: &mut Caches) -> () {
+        overview::prepare(device, &mut caches.overview);
+        let _map = device.map();
+    }
+}
+
+apart! { "search", "19",
+    fn of_search(
+        question: &Question,
+        document: &Document,
+        caches: &mut Caches,
+    ) -> Option<(Answer, Extra)> {
+        match question {
+            Question::Filter(of) => alone(of, filter::answer(of, document, &mut caches.filter)),
+            _ => None,
         }
-        Question::Export(of) => with_extra(of, export::answer(of, document, &caches.what_if)),
-        Question::Flame(of) => with_extra(of, flame::answer(of, document, &mut painter.colours)),
-        Question::Table(of) => with_extra(of, table::answer(of, document, &mut caches.table)),
+    }
+}
+
+apart! { "planning", "12",
+    fn of_planning(
+        question: &Question,
+        document: &Document,
+        caches: &mut Caches,
+    ) -> Option<(Answer, Extra)> {
+        match question {
+            Question::WhatIf(of) => alone(of, what_if::answer(of, document, &mut caches.what_if)),
+            _ => None,
+        }
+    }
+}
+
+apart! { "saving", "13",
+    fn of_saving(
+        question: &Question,
+        document: &Document,
+        caches: &mut Caches,
+    ) -> Option<(Answer, Extra)> {
+        match question {
+            Question::Export(of) => with_extra(of, export::answer(of, document, &caches.what_if)),
+            _ => None,
+        }
     }
 }
 

@@ -4,7 +4,8 @@
 //! run for a while, which is longer than reading and drawing a small file takes. So the spare worker reads and draws a
 //! tiny snapshot over and over for a short time. The compiled code serves all workers with the same module.
 
-use vramscope_core::decode;
+use vramscope_core::Snapshot;
+use vramscope_core::open::{Options, decode_pickle};
 
 use super::answer;
 use super::document::Document;
@@ -37,9 +38,9 @@ impl WarmUp {
     /// Works for a few ms; `None` once the time is over.
     pub(super) fn round(mut self, now_ms: f64) -> Option<Self> {
         for _ in 1..READS {
-            decode(SNAPSHOT).ok()?;
+            read()?;
         }
-        let document = Document::new(decode(SNAPSHOT).ok()?);
+        let document = Document::new(read()?);
         opened::opened(&document, "", 0, 0.0);
         document.prepare();
         for axis in [Axis::Events, Axis::Time] {
@@ -57,6 +58,10 @@ impl WarmUp {
         }
         (now_ms < self.end_ms).then_some(self)
     }
+}
+
+fn read() -> Option<Snapshot> {
+    decode_pickle(SNAPSHOT, Options::default()).ok()
 }
 
 #[cfg(test)]

@@ -15,8 +15,10 @@ use yew::prelude::*;
 
 use super::commands::use_commands;
 use super::divider::Divider;
+use super::hooks::use_part;
 use super::icons::{Glyph, Icon};
 use crate::engine::Session;
+use crate::parts::{Part, apart};
 use crate::protocol::{DeviceFacts, Look};
 use crate::state::choices::CompareChoices;
 use crate::state::selected::Places;
@@ -31,7 +33,7 @@ use pinned::Pinned;
 use range::RangePanel;
 use segment::SegmentPanel;
 
-#[derive(Properties, PartialEq)]
+#[derive(Clone, Properties, PartialEq)]
 pub(super) struct DetailsPanelProps {
     pub(super) session: Session,
     pub(super) look: Look,
@@ -64,7 +66,10 @@ pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
     // The overview says itself what held the peak.
     let has_legend = props.shown != ViewKind::Overview || props.places.chosen().is_some();
     let (title, content) = match &props.view.pin {
-        Some(pin) => pinned(props, pin),
+        Some(pin) => (
+            pinned_title(pin),
+            html! { <PinnedDetails ..props.clone() /> },
+        ),
         None => unpinned(props),
     };
     html! {
@@ -95,33 +100,44 @@ pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
     }
 }
 
-/// The title and the details of what is pinned.
-fn pinned(props: &DetailsPanelProps, pin: &Pin) -> (&'static str, Html) {
+/// The details of what is pinned, once their part is here.
+#[component]
+fn PinnedDetails(props: &DetailsPanelProps) -> Html {
+    let waits = use_part(&props.session, Some(Part::Views));
+    let pin = props.view.pin.clone();
+    waits.unwrap_or_else(|| pin.map_or_else(Html::default, |pin| pinned(props.clone(), pin)))
+}
+
+/// The title of what is pinned.
+fn pinned_title(pin: &Pin) -> &'static str {
+    match pin {
+        Pin::Allocation(_) => "Pinned allocation",
+        Pin::Segment(_) => "Pinned segment",
+        Pin::Event => "Pinned event",
+        Pin::Group(_) => "Pinned group",
+    }
+}
+
+apart! { "views", "24",
+fn pinned(props: DetailsPanelProps, pin: Pin) -> Html {
     let (session, device) = (props.session.clone(), props.look.device);
     let cursor = props.view.cursor_moment();
     match pin {
-        Pin::Allocation(_) => {
-            let details = match &props.view.details {
-                Some(details) => {
-                    html! { <Pinned key={details.known.name.clone()} details={details.clone()} /> }
-                }
-                None => html! { <p class="muted">{ "…" }</p> },
-            };
-            ("Pinned allocation", details)
+        Pin::Allocation(_) => match &props.view.details {
+            Some(details) => {
+                html! { <Pinned key={details.known.name.clone()} details={details.clone()} /> }
+            }
+            None => html! { <p class="muted">{ "…" }</p> },
+        },
+        Pin::Segment(segment) => {
+            html! { <SegmentPanel {session} {device} piece={segment.piece} can_be_fitted={segment.can_be_fitted()} moment={cursor} /> }
         }
-        Pin::Segment(segment) => (
-            "Pinned segment",
-            html! { <SegmentPanel {session} {device} piece={segment.piece} can_be_fitted={segment.can_be_fitted()} moment={cursor} /> },
-        ),
-        Pin::Event => (
-            "Pinned event",
-            html! { <EventPanel {session} {device} moment={cursor.unwrap_or(0)} view={props.shown} /> },
-        ),
-        Pin::Group(group) => (
-            "Pinned group",
-            html! { <GroupPanel {session} {device} group={group.clone()} /> },
-        ),
+        Pin::Event => {
+            html! { <EventPanel {session} {device} moment={cursor.unwrap_or(0)} view={props.shown} /> }
+        }
+        Pin::Group(group) => html! { <GroupPanel {session} {device} {group} /> },
     }
+}
 }
 
 /// The title and the details while nothing is pinned.

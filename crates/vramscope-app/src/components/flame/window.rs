@@ -1,5 +1,6 @@
 //! The visible rows of a long list.
 
+use crate::components::hooks::{use_effect_on, use_kept};
 use web_sys::{Element, HtmlElement};
 use yew::prelude::*;
 
@@ -24,7 +25,7 @@ pub(in crate::components) struct Window {
 #[hook]
 pub(in crate::components) fn use_window(node: &NodeRef) -> (Option<Window>, Callback<Event>) {
     let area = use_plot_area(node);
-    let top = use_state_eq(|| 0_u32);
+    let top = use_kept(|| 0_u32);
     let onscroll = {
         let (top, node) = (top.setter(), node.clone());
         Callback::from(move |_: Event| {
@@ -43,7 +44,7 @@ pub(in crate::components) fn use_window(node: &NodeRef) -> (Option<Window>, Call
 #[hook]
 pub(in crate::components) fn use_keys_on_show(node: &NodeRef, wants_keys: bool) {
     let node = node.clone();
-    use_effect_with((), move |()| {
+    use_effect_on((), move |()| {
         let is_free = gloo::utils::document()
             .active_element()
             .is_none_or(|focused| focused.matches("body, .rail *").unwrap_or(false));

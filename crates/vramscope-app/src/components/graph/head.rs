@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::components::hooks::use_kept;
 use web_sys::HtmlInputElement;
 use yew::prelude::*;
 
@@ -103,7 +104,7 @@ struct ConstantProps {
 fn Constant(props: &ConstantProps) -> Html {
     let commands = use_commands();
     // An invalid text stays in the field, with its error.
-    let wrong = use_state_eq(|| None::<(String, String)>);
+    let wrong = use_kept(|| None::<(String, String)>);
     let onchange = {
         let wrong = wrong.clone();
         Callback::from(move |event: Event| {

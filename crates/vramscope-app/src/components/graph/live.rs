@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::components::hooks::use_kept;
 use yew::prelude::*;
 
 use vramscope_view::display;
@@ -41,7 +42,7 @@ impl Rows {
 #[component]
 pub(super) fn LiveList(props: &PartProps) -> Html {
     let commands = use_commands();
-    let seen = use_state_eq(|| 0..PIECE);
+    let seen = use_kept(|| 0..PIECE);
     let rows = use_rows(props, (*seen).clone());
     let live = rows.as_ref().and_then(Rows::get);
     let peak = props.graphs.known.map(|known| known.peak_step);

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::components::hooks::use_kept;
 use yew::prelude::*;
 
 use vramscope_view::display;
@@ -21,7 +22,7 @@ const HEAD_PX: f64 = 24.0;
 #[component]
 pub(super) fn NodeList(props: &PartProps) -> Html {
     let commands = use_commands();
-    let seen = use_state_eq(|| 0..PIECE);
+    let seen = use_kept(|| 0..PIECE);
     let question = Question::Nodes {
         key: props.shown,
         first: seen.start,

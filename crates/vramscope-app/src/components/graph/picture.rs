@@ -1,5 +1,6 @@
 //! The parts of the chart: axes and curves as SVG, bars as pixels on a canvas.
 
+use crate::components::hooks::use_effect_on;
 use web_sys::{HtmlCanvasElement, ImageBitmap};
 use yew::prelude::*;
 
@@ -46,7 +47,7 @@ pub(super) fn curves(drawn: &Drawn, asked: &DrawGraph, steps: u32, area: &PlotAr
 #[hook]
 pub(super) fn use_bars(canvas: &NodeRef, bitmap: Option<ImageBitmap>) {
     let canvas = canvas.clone();
-    use_effect_with(bitmap.clone(), move |bitmap| {
+    use_effect_on(bitmap.clone(), move |bitmap| {
         if let Some((canvas, bitmap)) = canvas.cast::<HtmlCanvasElement>().zip(bitmap.as_ref()) {
             show_bitmap(&canvas, (bitmap.width(), bitmap.height()), bitmap, 0.0);
             let _ = canvas.set_attribute("data-drawn", "");

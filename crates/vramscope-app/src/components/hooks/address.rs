@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use crate::components::hooks::use_effect_on;
 use gloo::events::EventListener;
 use gloo::timers::callback::Timeout;
 use yew::prelude::*;
@@ -67,7 +68,7 @@ pub(crate) fn use_address(state: &UseReducerHandle<State>, starts_with_file: boo
     let address = use_mut_ref(Address::default);
     {
         let (address, dispatcher) = (address.clone(), state.dispatcher());
-        use_effect_with((), move |()| {
+        use_effect_on((), move |()| {
             address.borrow_mut().starts_with_file = starts_with_file;
             let restore = move |is_first: bool| {
                 let link = Permalink::parse(&history::fragment());
@@ -91,7 +92,7 @@ pub(crate) fn use_address(state: &UseReducerHandle<State>, starts_with_file: boo
     let waits = state.wanted.is_some();
     let link = permalink(state).filter(|link| !(waits && link.file.is_none()));
     let state = state.clone();
-    use_effect_with(link, move |link| {
+    use_effect_on(link, move |link| {
         if let Some(link) = link {
             address.borrow_mut().reword(&state);
             follow(&address, link.clone());

@@ -1,5 +1,6 @@
 //! Hooks that ask a worker a question.
 
+use crate::components::hooks::{use_effect_on, use_kept};
 use wasm_bindgen::JsValue;
 use yew::prelude::*;
 
@@ -10,7 +11,6 @@ use crate::protocol::{Ask, DevicesWithin};
 use crate::state::{Action, Shared};
 
 /// An answer with its question.
-#[derive(PartialEq)]
 pub(crate) struct Answered<Q: Ask> {
     /// The question, which may be older than the current one.
     pub(crate) question: Q,
@@ -18,6 +18,14 @@ pub(crate) struct Answered<Q: Ask> {
     pub(crate) answer: Option<Shared<Q::Answer>>,
     /// The attachment: an `ImageBitmap`, an `ArrayBuffer`, or `NULL`.
     pub(crate) attachment: JsValue,
+}
+
+impl<Q: Ask> PartialEq for Answered<Q> {
+    fn eq(&self, other: &Self) -> bool {
+        self.question == other.question
+            && self.answer == other.answer
+            && self.attachment == other.attachment
+    }
 }
 
 impl<Q: Ask> Clone for Answered<Q> {
@@ -39,11 +47,11 @@ pub(crate) fn use_answer<Q: Ask + 'static>(
     question: Option<Q>,
 ) -> Option<Answered<Q>> {
     let asker = use_memo(session.clone(), Session::asker);
-    let answered = use_state(|| None::<(Session, Answered<Q>)>);
+    let answered = use_kept(|| None::<(Session, Answered<Q>)>);
     let has_question = question.is_some();
     {
         let answered = answered.setter();
-        use_effect_with(
+        use_effect_on(
             (session.clone(), question),
             move |(session, question): &(Session, Option<Q>)| {
                 if let Some(question) = question.clone() {
@@ -76,7 +84,7 @@ where
     let answered = answered.filter(|answered| Some(&answered.question) == question.as_ref());
     let answer = answered.and_then(|answered| answered.answer);
     let id = session.id();
-    use_effect_with((answer, is_known), move |(answer, is_known)| {
+    use_effect_on((answer, is_known), move |(answer, is_known)| {
         if let (Some(answer), false) = (answer, *is_known) {
             let answer = Q::wrap((**answer).clone());
             commands.dispatch.emit(Action::Answer(id, answer));
@@ -96,7 +104,7 @@ pub(crate) fn use_pools(session: &Session, known: Option<&str>, pools: Option<St
 /// `what` changed to `Some`. Benchmarks and tests wait for it.
 #[hook]
 pub(crate) fn use_painted<T: PartialEq + 'static>(view: &'static str, what: Option<T>) {
-    use_effect_with(what, move |what| {
+    use_effect_on(what, move |what| {
         if what.is_some() {
             // The frame that shows the change follows these callbacks.
             clock::next_frame(move |_| {

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use crate::components::hooks::{Kept, Setter, use_kept};
 use web_sys::Element;
 use yew::prelude::*;
 
@@ -17,9 +18,9 @@ pub(crate) type Draft = (DragKind, Point, Point);
 /// The pointers over a stage.
 pub(crate) struct Pointer {
     /// Position of the last pointer, CSS px of the stage; `None` outside.
-    pub(crate) at: UseStateHandle<Option<Point>>,
+    pub(crate) at: Kept<Option<Point>>,
     /// The drag in progress; `None` without one.
-    pub(crate) draft: UseStateHandle<Option<Draft>>,
+    pub(crate) draft: Kept<Option<Draft>>,
     /// Whether a drag is panning the picture.
     pub(crate) is_panning: bool,
     /// The listeners for the stage.
@@ -39,10 +40,10 @@ pub(crate) struct PointerHandlers {
 #[derive(Clone)]
 struct Hand {
     gesture: Rc<RefCell<Gesture>>,
-    at: UseStateSetter<Option<Point>>,
+    at: Setter<Option<Point>>,
     /// Whether no pointer was over the stage before.
     was_away: bool,
-    draft: UseStateSetter<Option<Draft>>,
+    draft: Setter<Option<Draft>>,
     area: Option<PlotArea>,
     picture: Picture,
     on_scrub: Option<Callback<f64>>,
@@ -59,8 +60,8 @@ pub(crate) fn use_pointer(
     dispatch: Callback<Action>,
 ) -> Pointer {
     let (area, picture) = stage;
-    let at = use_state_eq(|| None);
-    let draft = use_state_eq(|| None);
+    let at = use_kept(|| None);
+    let draft = use_kept(|| None);
     let gesture = use_mut_ref(Gesture::default);
     let hand = Hand {
         gesture: gesture.clone(),

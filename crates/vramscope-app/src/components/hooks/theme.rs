@@ -1,5 +1,6 @@
 //! The choice of light or dark.
 
+use crate::components::hooks::{use_effect_on, use_kept};
 use gloo::events::EventListener;
 use gloo::storage::{LocalStorage, Storage};
 use yew::prelude::*;
@@ -17,11 +18,11 @@ pub(crate) fn use_system_is_dark() -> bool {
     });
     let is_dark = {
         let query = query.clone();
-        use_state_eq(move || query.as_ref().as_ref().is_some_and(|query| query.matches()))
+        use_kept(move || query.as_ref().as_ref().is_some_and(|query| query.matches()))
     };
     {
         let is_dark = is_dark.clone();
-        use_effect_with((), move |()| {
+        use_effect_on((), move |()| {
             let listener = (*query).clone().map(|query| {
                 EventListener::new(&query.clone(), "change", move |_| {
                     is_dark.set(query.matches())
@@ -49,7 +50,7 @@ pub(crate) fn kept_theme() -> ThemeChoice {
 /// style sheet follows the system.
 #[hook]
 pub(crate) fn use_theme_attribute(theme: ThemeChoice) {
-    use_effect_with(theme, |theme| {
+    use_effect_on(theme, |theme| {
         let root = gloo::utils::document_element();
         let name = match theme {
             ThemeChoice::System => {

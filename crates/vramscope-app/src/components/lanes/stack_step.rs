@@ -1,5 +1,6 @@
 //! Moving from allocation to allocation with keys, up and down the stack of bands.
 
+use crate::components::hooks::use_effect_on;
 use yew::prelude::*;
 
 use crate::components::hooks::use_answer;
@@ -29,7 +30,7 @@ pub(in crate::components) fn use_stack_step(
         Some(Answer::Neighbour(to)) => *to,
         _ => None,
     });
-    use_effect_with((question, to), move |(_, to)| {
+    use_effect_on((question, to), move |(_, to)| {
         if let Some(to) = *to {
             dispatch.emit(Action::SteppedInStack(to));
         }

@@ -9,6 +9,7 @@ mod steps;
 mod tiles;
 pub(super) mod words;
 
+use crate::components::hooks::use_effect_on;
 use yew::prelude::*;
 
 use self::cards::Cards;
@@ -51,7 +52,7 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
     {
         // Takes the focus, so that keys scroll the page, unless another element has it.
         let root = root.clone();
-        use_effect_with((), move |()| {
+        use_effect_on((), move |()| {
             let focused = gloo::utils::document().active_element();
             let is_free =
                 focused.is_none_or(|of| of.matches("body, .rail *, .banner *").unwrap_or(false));
@@ -80,7 +81,7 @@ const AIR_CSS: f64 = 36.0;
 #[hook]
 fn use_reveal(root: &NodeRef, explained: u32, is_found: bool) {
     let root = root.clone();
-    use_effect_with((explained, is_found), move |&(explained, is_found)| {
+    use_effect_on((explained, is_found), move |&(explained, is_found)| {
         let view = root
             .cast::<web_sys::Element>()
             .filter(|_| explained > 0 && is_found);

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::components::hooks::use_kept;
 use wasm_bindgen::JsCast;
 use web_sys::Element;
 use yew::prelude::*;
@@ -10,9 +11,10 @@ use super::picture::Seen;
 use crate::browser::{download, history};
 use crate::components::commands::use_commands;
 use crate::components::copy_button::CopyButton;
-use crate::components::hooks::{use_answer, use_system_is_dark};
+use crate::components::hooks::{use_answer, use_part, use_system_is_dark};
 use crate::components::icons::{Glyph, Icon};
 use crate::engine::Session;
+use crate::parts::{Part, apart};
 use crate::protocol::views::export::{Answer, Question};
 use crate::protocol::views::{flame, graph};
 use crate::protocol::{Ask, ColourBy, ThemeName};
@@ -32,7 +34,7 @@ pub(in crate::components) struct ShareMenuProps {
 /// The button with its list.
 #[component]
 pub(in crate::components) fn ShareMenu(props: &ShareMenuProps) -> Html {
-    let is_open = use_state_eq(|| false);
+    let is_open = use_kept(|| false);
     let ontoggle = {
         let is_open = is_open.clone();
         Callback::from(move |event: Event| {
@@ -50,7 +52,7 @@ pub(in crate::components) fn ShareMenu(props: &ShareMenuProps) -> Html {
                 <Glyph icon={Icon::Share} />
             </button>
             <div id={MENU_ID} popover="auto" class="popover" {ontoggle}>
-                if *is_open { <Items key={props.session.id().0} ..props.clone() /> }
+                if *is_open { <Loaded key={props.session.id().0} ..props.clone() /> }
             </div>
         </div>
     }
@@ -75,6 +77,19 @@ fn keep_escape(is_open: bool) -> impl Fn(KeyboardEvent) {
     }
 }
 
+/// The list, once its part is here.
+#[component]
+fn Loaded(props: &ShareMenuProps) -> Html {
+    let waits = use_part(&props.session, Some(Part::Saving));
+    waits.unwrap_or_else(|| items(props.clone()))
+}
+
+apart! { "saving", "30",
+    fn items(props: ShareMenuProps) -> Html {
+        html! { <Items ..props /> }
+    }
+}
+
 #[component]
 fn Items(props: &ShareMenuProps) -> Html {
     let ShareMenuProps {
@@ -88,7 +103,7 @@ fn Items(props: &ShareMenuProps) -> Html {
         None => "graph",
     };
     let pictured = format!("{name}.{view}");
-    let png_failed = use_state_eq(|| false);
+    let png_failed = use_kept(|| false);
     let seen = Seen {
         state: state.clone(),
         session: session.clone(),

@@ -5,6 +5,7 @@ mod csv;
 
 use std::ops::Range;
 
+use crate::components::hooks::{Kept, use_effect_on, use_kept};
 use yew::prelude::*;
 
 use vramscope_core::analysis::report::allocations::{AllocationRow, Column};
@@ -50,7 +51,7 @@ pub(super) fn TableView(props: &ViewProps) -> Html {
     let commands = use_commands();
     let choices = &props.choices.table;
     let order = order(props);
-    let seen = use_state_eq(|| 0..PIECE);
+    let seen = use_kept(|| 0..PIECE);
     let question = Question::Rows {
         order: order.clone(),
         first: seen.start,
@@ -218,8 +219,8 @@ fn open(commands: &Commands, window: Option<Window>) -> Callback<u32> {
 
 /// The active row: where keys have moved to, else the pinned allocation's.
 struct ActiveRow {
-    row: UseStateHandle<Option<u32>>,
-    wanted: UseStateHandle<Option<u32>>,
+    row: Kept<Option<u32>>,
+    wanted: Kept<Option<u32>>,
 }
 
 impl std::ops::Deref for ActiveRow {
@@ -249,13 +250,13 @@ fn use_active_row(
     window: Option<&Window>,
     commands: &Commands,
 ) -> ActiveRow {
-    let row = use_state_eq(|| None::<u32>);
-    let wanted = use_state_eq(|| None::<u32>);
+    let row = use_kept(|| None::<u32>);
+    let wanted = use_kept(|| None::<u32>);
     let place = window.and_then(Window::get).and_then(|window| window.place);
     {
         let row = row.clone();
         let is_moving = wanted.is_some();
-        use_effect_with(located, move |_| {
+        use_effect_on(located, move |_| {
             if !is_moving {
                 row.set(place);
             }
@@ -263,7 +264,7 @@ fn use_active_row(
     }
     {
         let (row, is_first) = (row.clone(), use_mut_ref(|| true));
-        use_effect_with((order.column, order.is_descending), move |_| {
+        use_effect_on((order.column, order.is_descending), move |_| {
             if !is_first.replace(false) {
                 row.set(None);
             }
@@ -274,7 +275,7 @@ fn use_active_row(
         .map(|row| row.allocation);
     {
         let (wanted, dispatch) = (wanted.clone(), commands.dispatch.clone());
-        use_effect_with((*wanted, there), move |&(_, there)| {
+        use_effect_on((*wanted, there), move |&(_, there)| {
             if let Some(allocation) = there {
                 wanted.set(None);
                 dispatch.emit(Action::Pin(allocation));

@@ -13,6 +13,7 @@ mod settings;
 
 use std::collections::BTreeMap;
 
+use crate::components::hooks::use_kept;
 use vramscope_core::model::DeviceIndex;
 use yew::prelude::*;
 
@@ -54,7 +55,7 @@ pub(super) fn WhatIfView(props: &ViewProps) -> Html {
     let commands = use_commands();
     let choices = &props.choices.what_if;
     // Additional search time per device, because a click prolongs the search of one device only.
-    let longer_ms = use_state_eq(BTreeMap::<DeviceIndex, u32>::new);
+    let longer_ms = use_kept(BTreeMap::<DeviceIndex, u32>::new);
     let device = props.look.device;
     let more_ms = longer_ms.get(&device).copied().unwrap_or(0);
     let known = use_plan(props, SEARCH_MS.saturating_add(more_ms));

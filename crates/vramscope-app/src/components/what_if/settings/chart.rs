@@ -1,5 +1,6 @@
 //! Reserved memory over time: recorded, by the model, and by the model with changed settings.
 
+use crate::components::hooks::use_kept;
 use web_sys::Element;
 use yew::prelude::*;
 
@@ -29,7 +30,7 @@ pub(super) fn Chart(props: &ChartProps) -> Html {
     let picture = use_memo(what, |(replayed, area, theme)| {
         Some(pictured(replayed.get()?, (*area)?, *theme))
     });
-    let at = use_state_eq(|| None::<(f64, f64)>);
+    let at = use_kept(|| None::<(f64, f64)>);
     let onpointermove = {
         let (at, node) = (at.setter(), node.clone());
         Callback::from(move |event: PointerEvent| {
