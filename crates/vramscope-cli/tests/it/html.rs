@@ -1,5 +1,6 @@
 //! `html` and torch's three plots. What a browser makes of the file is tested in `tests/browser`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Output;
 
@@ -132,6 +133,16 @@ fn graphs_are_put_in_as_they_are() {
     assert_eq!((output.status.code(), html.is_empty()), (Some(2), true));
 }
 
+/// The names of the files that the page's script loads when they are first needed. None, where no page was built.
+fn loaded_later(html: &str) -> Vec<String> {
+    let parts = html.split_once("const PARTS = ");
+    let (parts, _) = parts
+        .and_then(|(_, rest)| rest.split_once(";\n"))
+        .unwrap_or(("{}", ""));
+    let parts: BTreeMap<String, Vec<String>> = serde_json::from_str(parts).unwrap();
+    parts.into_values().flatten().collect()
+}
+
 #[test]
 fn nothing_is_loaded_from_beside_it() {
     if !HAS_PAGE {
@@ -140,9 +151,18 @@ fn nothing_is_loaded_from_beside_it() {
     let (_, html) = written(&["html", FILE, PROFILE]);
     assert!(!html.contains(" src=\"") && !html.contains(" href=\"app-"));
     assert!(html.contains("default-src 'none'"));
-    assert_eq!(html.matches("data-part=\"").count(), 2);
+    let parts = html.matches("data-part=\"").count();
+    for part in ["vramscope_app.js", "vramscope_app_bg.wasm"] {
+        assert!(html.contains(&format!("data-part=\"{part}\"")), "{part}");
+    }
+    for part in loaded_later(&html) {
+        assert!(
+            html.contains(&format!("data-part=\"{part}.wasm\"")),
+            "{part}"
+        );
+    }
     assert_eq!(html.matches("data-file=\"").count(), 2);
-    assert_eq!(html.matches("<script").count(), 5);
+    assert_eq!(html.matches("<script").count(), parts + 3);
 }
 
 #[test]
@@ -157,7 +177,8 @@ fn hostile_names_are_names() {
     let (output, html) = written(&["html", file.to_str().unwrap()]);
     assert!(output.status.success(), "{}", transcript(&output));
     assert!(!html.contains("alert(1)<"), "not escaped");
-    assert_eq!(html.matches("<script").count(), 4);
+    let parts = html.matches("data-part=\"").count();
+    assert_eq!(html.matches("<script").count(), parts + 2);
     assert!(attribute(&html, "data-file").starts_with("&#34;&#62;&#60;script&#62;alert(1)"));
 }
 

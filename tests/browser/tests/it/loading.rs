@@ -1,5 +1,6 @@
 //! The page loads from any folder of any host, and makes no request to others.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -20,7 +21,7 @@ fn the_page_comes_up_and_says_what_to_do() {
 }
 
 #[test]
-fn nothing_is_asked_for_after_load() {
+fn nothing_is_asked_for_after_load_but_parts_when_they_are_first_needed() {
     let mut open = open("");
     open.page.pause(Duration::from_millis(500)).unwrap();
     let asked = open.server.requests().len();
@@ -35,14 +36,49 @@ fn nothing_is_asked_for_after_load() {
             vramscope_browser_tests::Modifiers::NONE,
         )
         .unwrap();
-    open.page.click(across, down, 1).unwrap();
     open.painted();
+    open.page.pause(Duration::from_millis(500)).unwrap();
+    let after: Vec<_> = open.server.requests().split_off(asked);
+    assert!(after.is_empty(), "asked for {after:?} with a file open");
+
+    open.page.click(across, down, 1).unwrap();
+    show_every_view(&mut open);
+    let parts: Vec<_> = open.server.requests().split_off(asked);
+    let is_part = |path: &String| path.starts_with("/app-") && path.ends_with(".wasm");
+    assert!(!parts.is_empty() && parts.iter().all(is_part), "{parts:?}");
+    let once: BTreeSet<_> = parts.iter().collect();
+    assert_eq!(once.len(), parts.len(), "{parts:?}");
+    let asked = asked + parts.len();
+
     show_every_view(&mut open);
     open.page.eval("history.go(-5)").unwrap();
     open.page.pause(Duration::from_millis(500)).unwrap();
     let after: Vec<_> = open.server.requests().split_off(asked);
-    assert!(after.is_empty(), "asked for {after:?} with a file open");
+    assert!(after.is_empty(), "asked for {after:?} again");
     open.check_quiet();
+}
+
+#[test]
+fn a_part_that_cannot_be_loaded_is_told_and_can_be_tried_again() {
+    let mut open = open("");
+    open.choose(&[fixture("torch-2.8.0/training.pickle")]);
+    open.painted();
+    let unreachable = "window.known = fetch; window.fetch = () => Promise.reject(new TypeError('Failed to fetch'))";
+    open.page.eval(unreachable).unwrap();
+    open.page.click_on(".rail [data-view=flame]").unwrap();
+    let told = "document.querySelector('.card.failed')?.innerText.includes('Failed to fetch')";
+    open.page.wait_for(told, PATIENCE).unwrap();
+    // The timeline goes on.
+    open.page.click_on(".rail [data-view=timeline]").unwrap();
+    open.page
+        .wait_for("!document.querySelector('.card.failed')", PATIENCE)
+        .unwrap();
+    open.page.click_on(".rail [data-view=flame]").unwrap();
+    open.page.wait_for(told, PATIENCE).unwrap();
+    open.page.eval("window.fetch = known").unwrap();
+    open.page.click_on(".card.failed button").unwrap();
+    let shown = "!document.querySelector('.card.failed') && !!document.querySelector('.flame')";
+    open.page.wait_for(shown, PATIENCE).unwrap();
 }
 
 /// Shows one view after the other, each as a step of the history.

@@ -6,7 +6,7 @@
 //! <meta http-equiv="…-Policy">    a stricter policy
 //! <link rel="(module)preload" …>  nothing
 //! <script … src="…page.js">       <script type="module" nonce="…">…</script>
-//!                                 <script data-part="…"> gzip as base64: the wasm module and its glue
+//!                                 <script data-part="…"> gzip as base64: the wasm modules and their glue
 //!                                 <script data-file="NAME"> a packed snapshot as base64
 //! ```
 //! `www/page.js` finds the parts and files by these attributes. A policy forbids the page to load or send
@@ -29,8 +29,8 @@ const LEFT_OUT: [&str; 3] = [
     "<link rel=\"modulepreload\"",
 ];
 
-/// The files that the script loads by name.
-const PARTS: [&str; 2] = ["vramscope_app_bg.wasm", "vramscope_app.js"];
+/// The module that the script loads by name; all `.wasm` files are loaded so, too.
+const GLUE: &str = "vramscope_app.js";
 
 /// A snapshot to put into the page.
 pub(super) struct Embedded {
@@ -94,8 +94,8 @@ pub(super) fn one_file(page: Page, files: &[Embedded], shown: &str) -> Result<St
 /// Adds the parts and files. Samples are left out: they exist only beside a served page.
 fn push_data(html: &mut String, page: Page, files: &[Embedded]) -> Result<(), Failure> {
     html.push_str("<style>.start section:has(#samples-title) { display: none }</style>\n");
-    for part in PARTS {
-        let gzip = STANDARD.encode(find_part(page, part)?.gzip);
+    for (part, asset) in parts(page) {
+        let gzip = STANDARD.encode(asset.gzip);
         let _ = writeln!(
             html,
             "<script type=\"application/octet-stream\" data-part=\"{part}\">{gzip}</script>"
@@ -143,12 +143,15 @@ fn address(tag: &str) -> Result<&str, Failure> {
         .ok_or_else(|| unexpected(tag))
 }
 
-/// Finds a file by its last path component: the folder's name is a hash of its content.
-fn find_part(page: Page, name: &str) -> Result<&'static Asset, Failure> {
-    let mut assets = page.0.iter();
-    assets
-        .find(|asset| asset.name.rsplit('/').next() == Some(name))
-        .ok_or_else(|| unexpected(name))
+/// The files that the script loads, with their last path component: the folder's name is a hash of its content.
+fn parts(page: Page) -> impl Iterator<Item = (&'static str, &'static Asset)> {
+    let named =
+        |asset: &'static Asset| (asset.name.rsplit('/').next().unwrap_or(asset.name), asset);
+    let is_part = |name: &str| name == GLUE || name.ends_with(".wasm");
+    page.0
+        .iter()
+        .map(named)
+        .filter(move |(name, _)| is_part(name))
 }
 
 #[cfg(test)]
