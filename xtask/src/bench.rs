@@ -228,7 +228,7 @@ fn last_line(text: Option<String>) -> Result<Value> {
 /// A figure of the table: its label, and its text for a row.
 type Figure = (&'static str, fn(&Row) -> String);
 
-const FIGURES: [Figure; 20] = [
+const FIGURES: [Figure; 21] = [
     ("file, MB", |row| format!("{:.1}", row.file_bytes / 1e6)),
     ("events", |row| row.native["events"].to_string()),
     ("allocations", |row| row.native["allocations"].to_string()),
@@ -266,6 +266,16 @@ const FIGURES: [Figure; 20] = [
     ("drop to first paint, ms", |row| {
         number(page_figure(row, "paint_ms"))
     }),
+    ("  of that each stage, ms", |row| {
+        let stages = row.browser.as_ref().map(|page| &page["stages"]);
+        let ms = STAGES.map(
+            |stage| match stages.and_then(|stages| stages[stage].as_f64()) {
+                Some(ms) => format!("{ms:.0}"),
+                None => "-".to_owned(),
+            },
+        );
+        ms.join(" ")
+    }),
     ("frame median | 95 %, ms", |row| {
         let [median, high] =
             ["frame_median_ms", "frame_p95_ms"].map(|key| number(page_figure(row, key)));
@@ -289,6 +299,19 @@ const FIGURES: [Figure; 20] = [
     ("step of the allocator, ms", |row| {
         median_and_high(row, "step_ms")
     }),
+];
+
+/// The stages of the first picture: until the worker begins, decoding, pairing, facts and colours, their transfer, the
+/// page's elements until they ask for a picture, drawing it, presenting it.
+const STAGES: [&str; 8] = [
+    "start_ms",
+    "decode_ms",
+    "pair_ms",
+    "facts_ms",
+    "transfer_ms",
+    "elements_ms",
+    "raster_ms",
+    "present_ms",
 ];
 
 /// The names of the views, in the order of [`FIGURES`].
@@ -345,20 +368,20 @@ fn number(value: Option<f64>) -> String {
 fn print_table(rows: &[Row]) {
     let names = rows
         .iter()
-        .map(|row| format!("{:>18}", row.name))
+        .map(|row| format!("{:>24}", row.name))
         .collect::<String>();
     println!("{:<32}{names}", "");
     for (label, figure) in FIGURES {
         let cells = rows
             .iter()
-            .map(|row| format!("{:>18}", figure(row)))
+            .map(|row| format!("{:>24}", figure(row)))
             .collect::<String>();
         println!("{label:<32}{cells}");
     }
     for (place, words) in program::QUESTIONS.iter().enumerate() {
         let cells = rows.iter().map(|row| {
             let figure = row.program.questions_ms.get(place).copied();
-            format!("{:>18}", number(figure))
+            format!("{:>24}", number(figure))
         });
         let label = format!("vramscope {}, ms", words.join(" "));
         println!("{label:<32}{}", cells.collect::<String>());
@@ -366,7 +389,7 @@ fn print_table(rows: &[Row]) {
     for view in VIEWS {
         let cells = rows
             .iter()
-            .map(|row| format!("{:>18}", view_figures(row, view)));
+            .map(|row| format!("{:>24}", view_figures(row, view)));
         println!(
             "{:<32}{}",
             format!("{view}: show, again | frames"),
@@ -375,6 +398,9 @@ fn print_table(rows: &[Row]) {
     }
     println!(
         "(views: ms to the first paint, first and later times; ms between frames, median and 95 %)"
+    );
+    println!(
+        "(stages: until the worker begins, decode, pair, facts and colours, transfer, elements, draw, present)"
     );
     println!("(a long task under 50 ms is reported as 0.0: browsers tell only of longer ones)");
 }

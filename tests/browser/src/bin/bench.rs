@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use clap::Parser;
 use serde_json::{Value, json};
-use vramscope_browser_tests::timing::{LOAD, PAINTED};
+use vramscope_browser_tests::timing::{LOAD, Mark, PAINTED};
 use vramscope_browser_tests::{Chromium, Modifiers, Page, Server, page_folder, views};
 
 /// The longest that a file may take to open.
@@ -63,11 +63,7 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
     )?;
     // The page starts the first file's worker before a file is chosen.
     page.pause(Duration::from_secs(1))?;
-    let idle_bytes = chromium
-        .process_memory_bytes()
-        .first()
-        .copied()
-        .unwrap_or(0);
+    let idle_bytes = held_bytes(&chromium);
 
     page.watch_long_tasks()?;
     page.choose_files("input[type=file]", &[file.to_owned()])?;
@@ -84,11 +80,7 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
         .unwrap_or(&painted);
     let (load_ms, first_ms) = (load.time_ms, first.time_ms);
     let loading_block_ms = longest_block_ms(&mut page, load_ms)?;
-    let held_bytes = chromium
-        .process_memory_bytes()
-        .first()
-        .copied()
-        .unwrap_or(0);
+    let held_bytes = held_bytes(&chromium);
     page.wait_until_settled(PATIENCE)?;
     let frames = play(&mut page, arguments)?;
     let views = if arguments.views {
@@ -105,6 +97,7 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
         "events": first.detail["events"],
         "allocations": first.detail["allocations"],
         "paint_ms": first_ms - load_ms,
+        "stages": stages(&marks, first_ms),
         "read_ms": opened.map(|mark| mark.detail["read_ms"].clone()),
         "wasm_bytes": opened.map(|mark| mark.detail["worker_bytes"].clone()),
         "process_bytes": held_bytes.saturating_sub(idle_bytes),
@@ -114,6 +107,48 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
         "sharp_ms": frames.sharp_ms,
         "playing_block_ms": frames.longest_block_ms,
     }))
+}
+
+/// The memory of the page's process.
+fn held_bytes(chromium: &Chromium) -> u64 {
+    let processes = chromium.process_memory_bytes();
+    processes.first().copied().unwrap_or(0)
+}
+
+/// The marks between the choice of a file and its first picture, each with what ends there.
+const STAGES: [(&str, &str); 8] = [
+    ("vramscope:reading", "start_ms"),
+    ("vramscope:decoded", "decode_ms"),
+    ("vramscope:paired", "pair_ms"),
+    ("vramscope:told", "facts_ms"),
+    ("vramscope:opened", "transfer_ms"),
+    ("vramscope:asked", "elements_ms"),
+    ("vramscope:drawn", "raster_ms"),
+    (PAINTED, "present_ms"),
+];
+
+/// Where the time to the first picture goes, in ms: from each mark to the next. Of several questions, the last before
+/// the picture asked for it.
+fn stages(marks: &[Mark], painted_ms: f64) -> Value {
+    let drawn = marks.iter().find(|mark| mark.name == "vramscope:drawn");
+    let end_ms = drawn.map_or(painted_ms, |mark| mark.time_ms);
+    let mut before = marks
+        .iter()
+        .find(|mark| mark.name == LOAD)
+        .map(|mark| mark.time_ms);
+    let mut stages = serde_json::Map::new();
+    for (name, stage) in STAGES {
+        let mut named = marks.iter().filter(|mark| mark.name == name);
+        let mark = match name {
+            "vramscope:asked" => named.rfind(|mark| mark.time_ms <= end_ms),
+            _ => named.next(),
+        };
+        if let (Some(mark), Some(from_ms)) = (mark, before) {
+            stages.insert(stage.to_owned(), json!(mark.time_ms - from_ms));
+            before = Some(mark.time_ms);
+        }
+    }
+    stages.into()
 }
 
 /// Figures of zooming and panning, in milliseconds.
