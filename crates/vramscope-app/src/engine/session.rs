@@ -15,6 +15,9 @@ use crate::browser::{clock, error_text};
 use crate::parts::{self, Part};
 use crate::protocol::{Answer, Ask, Failure, Question, Reply, Request, RequestId, Slot, to_bytes};
 
+/// The time from the opening of a file, after which its first picture is there, to loading what is looked at next, in ms.
+const COMPLETE_AFTER_MS: i32 = 300;
+
 /// The number of an open file; never reused while the page is open.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SessionId(pub u32);
@@ -316,6 +319,21 @@ impl Inner {
         });
     }
 
+    /// Loads what most look at next, once the first picture is there, so that the worker prepares it.
+    fn complete(self: &Rc<Self>) {
+        let inner = self.clone();
+        let complete = move || {
+            wasm_bindgen_futures::spawn_local(async move {
+                // Whoever needs it tells if it cannot be loaded.
+                let loaded = inner.parts.load(Part::Views).await;
+                if let (Ok(()), Some(port)) = (loaded, &*inner.port.borrow()) {
+                    let _ = inner.give_parts(port);
+                }
+            });
+        };
+        clock::later(COMPLETE_AFTER_MS, move || clock::when_idle(complete));
+    }
+
     /// Gives the worker all parts that the page has by now: what the page can ask for, a worker can answer.
     fn give_parts(&self, port: &Port) -> Result<(), JsValue> {
         for (part, modules) in self.parts.loaded().iter().skip(self.given.get()) {
@@ -369,8 +387,12 @@ impl Inner {
             _ => {}
         }
         let is_final = matches!(reply, Reply::Failed(_));
-        if mark_opened(&reply) || is_final {
+        let is_opened = mark_opened(&reply);
+        if is_opened || is_final {
             self.settled();
+        }
+        if matches!(reply, Reply::Opened(_)) {
+            self.complete();
         }
         self.listener.emit(reply);
         if is_final {

@@ -8,7 +8,8 @@ use super::{HitOf, OutlineOf, Picture, Question};
 /// A part of the module that is loaded when it is first needed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Part {
-    /// All views of a snapshot but the two timelines and [`Part::Planning`], and what is pinned.
+    /// All views of a snapshot but the two timelines and [`Part::Planning`], and what is pinned. Loaded once the first
+    /// picture of a file is there.
     Views,
     /// The matches of a search, and what else may be searched for.
     Search,

@@ -209,6 +209,9 @@ impl Worker {
             let error = Failure::internal(&crate::browser::error_text(&error));
             port.send(&Reply::Failed(Box::new(error)));
         }
+        if part == Part::Views {
+            self.preparation.again();
+        }
         if let Some((name, blob)) = self.waiting.take() {
             self.queue.push(Request::OpenBlob { name }, blob);
         }

@@ -38,6 +38,11 @@ impl Preparation {
         self.may_begin = true;
     }
 
+    /// Goes through all steps again, as a part has come that some need. What is done already takes no time.
+    pub(super) fn again(&mut self) {
+        self.done = 0;
+    }
+
     /// Whether the first picture has been drawn.
     pub(super) fn has_begun(&self) -> bool {
         self.may_begin

@@ -38,13 +38,16 @@ fn nothing_is_asked_for_after_load_but_parts_when_they_are_first_needed() {
         .unwrap();
     open.painted();
     open.page.pause(Duration::from_millis(500)).unwrap();
+    let is_part = |path: &String| path.starts_with("/app-") && path.ends_with(".wasm");
     let after: Vec<_> = open.server.requests().split_off(asked);
-    assert!(after.is_empty(), "asked for {after:?} with a file open");
+    assert!(
+        after.iter().all(is_part),
+        "asked for {after:?} with a file open"
+    );
 
     open.page.click(across, down, 1).unwrap();
     show_every_view(&mut open);
     let parts: Vec<_> = open.server.requests().split_off(asked);
-    let is_part = |path: &String| path.starts_with("/app-") && path.ends_with(".wasm");
     assert!(!parts.is_empty() && parts.iter().all(is_part), "{parts:?}");
     let once: BTreeSet<_> = parts.iter().collect();
     assert_eq!(once.len(), parts.len(), "{parts:?}");
@@ -61,10 +64,10 @@ fn nothing_is_asked_for_after_load_but_parts_when_they_are_first_needed() {
 #[test]
 fn a_part_that_cannot_be_loaded_is_told_and_can_be_tried_again() {
     let mut open = open("");
-    open.choose(&[fixture("torch-2.8.0/training.pickle")]);
-    open.painted();
     let unreachable = "window.known = fetch; window.fetch = () => Promise.reject(new TypeError('Failed to fetch'))";
     open.page.eval(unreachable).unwrap();
+    open.choose(&[fixture("torch-2.8.0/training.pickle")]);
+    open.painted();
     open.page.click_on(".rail [data-view=flame]").unwrap();
     let told = "document.querySelector('.card.failed')?.innerText.includes('Failed to fetch')";
     open.page.wait_for(told, PATIENCE).unwrap();
