@@ -3,7 +3,7 @@
 //! It goes in steps too short to be noticed, and begins after the first picture.
 
 use super::document::{Device, Document};
-use super::views::{self, Caches};
+use super::views::{self, Ahead, Caches};
 
 /// The most events for which to compute ahead. With more, memory is scarcer than time, so it is done on demand.
 const MOST_EVENTS: u32 = 4_000_000;
@@ -11,8 +11,10 @@ const MOST_EVENTS: u32 = 4_000_000;
 /// The steps in order: those that take longest and are most likely needed come first.
 type Step = fn(Device<'_>, &mut Caches);
 
-const STEPS: [Step; 4] = [
-    views::prepare_views,
+const STEPS: [Step; 6] = [
+    |device, caches| views::prepare(Ahead::Sizes, device, caches),
+    |device, caches| views::prepare(Ahead::Overview, device, caches),
+    |device, caches| views::prepare(Ahead::Map, device, caches),
     |device, _| {
         let _reserved = device.reserved();
     },

@@ -32,10 +32,18 @@ pub(super) struct Caches {
     what_if: what_if::Cache,
 }
 
-/// Computes ahead what questions of [`Part::Views`] about the first device will need.
-pub(super) fn prepare_views(device: Device<'_>, caches: &mut Caches) {
+/// What questions of [`Part::Views`] will need, in steps of its computing.
+#[derive(Clone, Copy)]
+pub(super) enum Ahead {
+    Sizes,
+    Overview,
+    Map,
+}
+
+/// Computes a step ahead of the questions about a device, if the part is here.
+pub(super) fn prepare(ahead: Ahead, device: Device<'_>, caches: &mut Caches) {
     if parts::is_here(Part::Views) {
-        prepare_all_views(device, caches);
+        prepare_step(ahead, device, caches);
     }
 }
 
@@ -127,9 +135,18 @@ apart! { "views", "10",
 }
 
 apart! { "views", "11",
-    fn prepare_all_views(device: Device<'_>, caches: &mut Caches) -> () {
-        overview::prepare(device, &mut caches.overview);
-        let _map = device.map();
+    fn prepare_step(ahead: Ahead, device: Device<'_>, caches: &mut Caches) -> () {
+        match ahead {
+            Ahead::Sizes => {
+                let _sizes = device.block_sizes();
+            }
+            Ahead::Overview => {
+                overview::prepare(device, &mut caches.overview);
+            }
+            Ahead::Map => {
+                let _map = device.map();
+            }
+        }
     }
 }
 

@@ -130,12 +130,7 @@ pub(crate) struct Unwrapped<'a> {
 /// If the file is damaged or not a snapshot. The error has the containers and the first bytes as far as they
 /// were read.
 pub(crate) fn unwrap<'a>(input: impl Read + 'a, limits: &Limits) -> Result<Unwrapped<'a>, Error> {
-    let counters = Rc::new(Counters::new(*limits));
-    let counting = CountingReader {
-        inner: input,
-        counters: Rc::clone(&counters),
-    };
-    let mut layer = Layer::new(Box::new(counting));
+    let (mut layer, counters) = outermost(input, limits);
     let mut containers = Vec::new();
     loop {
         let mut head = Vec::new();
@@ -174,6 +169,16 @@ pub(crate) fn unwrap<'a>(input: impl Read + 'a, limits: &Limits) -> Result<Unwra
     }
 }
 
+/// A file as it was given, and what counts its bytes.
+fn outermost<'a>(input: impl Read + 'a, limits: &Limits) -> (Layer<'a>, Rc<Counters>) {
+    let counters = Rc::new(Counters::new(*limits));
+    let counting = CountingReader {
+        inner: input,
+        counters: Rc::clone(&counters),
+    };
+    (Layer::new(Box::new(counting)), counters)
+}
+
 /// Whether the file that begins with `head` (4 KiB are enough) is a pickle in no container.
 #[must_use]
 pub fn is_plain_pickle(head: &[u8]) -> bool {
@@ -188,12 +193,7 @@ pub(crate) fn plain_pickle<'a>(
     input: impl Read + 'a,
     limits: &Limits,
 ) -> Result<Unwrapped<'a>, Error> {
-    let counters = Rc::new(Counters::new(*limits));
-    let counting = CountingReader {
-        inner: input,
-        counters: Rc::clone(&counters),
-    };
-    let mut layer = Layer::new(Box::new(counting));
+    let (mut layer, counters) = outermost(input, limits);
     let mut head = Vec::new();
     let containers = Vec::new();
     let refused = match look(&mut layer, &mut head, None) {
@@ -266,12 +266,7 @@ pub fn unpacked<'a>(
     input: impl Read + 'a,
     limits: &Limits,
 ) -> Result<Box<dyn BufRead + 'a>, ErrorKind> {
-    let counters = Rc::new(Counters::new(*limits));
-    let counting = CountingReader {
-        inner: input,
-        counters: Rc::clone(&counters),
-    };
-    let mut layer = Layer::new(Box::new(counting));
+    let (mut layer, counters) = outermost(input, limits);
     for _ in 0..=limits.containers {
         let head = layer.peek(HEAD).map_err(|error| kind_of(&error))?;
         let reader = match sniff(head) {
