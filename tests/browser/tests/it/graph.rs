@@ -119,6 +119,8 @@ fn graphs_and_snapshots_are_tabs_side_by_side() {
         &mut open,
         "document.querySelectorAll('[role=tab]').length === 2 && document.querySelector('.rail')",
     );
+    // The tabs move while the snapshot's bar appears beside them; a click meanwhile may hit nothing.
+    open.painted();
     open.page
         .click_on("[role=tab][aria-selected=false]")
         .unwrap();
