@@ -1,6 +1,8 @@
 //! Time: now, the next frame, idle moments; and User Timing marks, by which benchmarks and tests
 //! measure the page.
 
+use std::cell::Cell;
+
 use js_sys::{Function, Reflect};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
@@ -15,6 +17,15 @@ pub fn now_ms() -> f64 {
 fn performance() -> Option<web_sys::Performance> {
     let performance = Reflect::get(&js_sys::global(), &"performance".into());
     Some(performance.ok()?.unchecked_into())
+}
+
+thread_local! {
+    static IS_SILENT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Sets no User Timing marks from now on, or (`false`) sets them again.
+pub fn set_silent(on: bool) {
+    IS_SILENT.set(on);
 }
 
 /// Sets a User Timing mark.
@@ -66,7 +77,11 @@ fn call_mark(performance: &web_sys::Performance, name: &str, options: &[(&str, J
     }
 }
 
+/// That of the page, for marks; `None` while none are set.
 fn page_performance() -> Option<web_sys::Performance> {
+    if IS_SILENT.get() {
+        return None;
+    }
     web_sys::window()?.performance()
 }
 

@@ -33,6 +33,7 @@ mod pictured;
 mod pool_choice;
 mod rail;
 mod recipe;
+mod rehearsal;
 mod samples;
 mod search;
 mod share;
@@ -51,3 +52,4 @@ mod virtual_list;
 mod what_if;
 
 pub use app::{App, AppProps};
+pub use rehearsal::rehearse;

@@ -11,6 +11,7 @@
 
 mod parts;
 mod port;
+mod rehearsal;
 mod session;
 
 use std::cell::{Cell, RefCell};
@@ -25,6 +26,7 @@ use crate::browser::{clock, url};
 use crate::protocol::{Reply, Request, to_bytes};
 use parts::Parts;
 use port::Port;
+use rehearsal::Rehearsal;
 pub use session::{Asker, Session, SessionId};
 
 /// The time from opening a file to starting the next spare worker, in ms.
@@ -95,6 +97,8 @@ struct Inner {
     parts: Rc<Parts>,
     /// A worker that waits for a file. `None` only where workers cannot be started.
     spare: RefCell<Option<Port>>,
+    /// What the page does with the spare worker before the first file is opened.
+    rehearsal: RefCell<Option<Rehearsal>>,
     last_id: Cell<u32>,
     /// The number of files that are being read.
     reading: Cell<usize>,
@@ -121,6 +125,7 @@ impl Engine {
             parts: Rc::new(Parts::new(boot.load_part.clone())),
             boot,
             spare: RefCell::new(spare),
+            rehearsal: RefCell::default(),
             last_id: Cell::new(0),
             reading: Cell::new(0),
             waiting: RefCell::default(),
@@ -138,6 +143,7 @@ impl Engine {
     /// this returns.
     #[must_use]
     pub fn open(&self, source: &Source, listener: Callback<Reply>) -> Session {
+        self.end_rehearsal();
         clock::mark("vramscope:load");
         let id = self.inner.last_id.get() + 1;
         self.inner.last_id.set(id);

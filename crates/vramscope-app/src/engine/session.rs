@@ -22,6 +22,11 @@ const COMPLETE_AFTER_MS: i32 = 300;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SessionId(pub u32);
 
+impl SessionId {
+    /// The number of the file that is shown before any is opened.
+    pub(super) const REHEARSAL: Self = Self(0);
+}
+
 /// A callback for the answer to a question and its attachment.
 type TakeAnswer = Box<dyn FnOnce(Option<Answer>, JsValue)>;
 
@@ -119,6 +124,11 @@ impl Session {
         if self.inner.is_held.get() {
             self.send(&Request::Hold(true));
         }
+    }
+
+    /// Gives the worker back; `None` if it has ended.
+    pub(super) fn release(&self) -> Option<Port> {
+        self.inner.port.take()
     }
 
     /// Says that no worker could be started.
@@ -391,7 +401,7 @@ impl Inner {
         if is_opened || is_final {
             self.settled();
         }
-        if matches!(reply, Reply::Opened(_)) {
+        if matches!(reply, Reply::Opened(_)) && self.id != SessionId::REHEARSAL {
             self.complete();
         }
         self.listener.emit(reply);

@@ -39,6 +39,7 @@ mod views;
 mod warm_up;
 
 use std::cell::RefCell;
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use wasm_bindgen::{JsCast, JsValue};
@@ -122,7 +123,7 @@ pub(crate) fn run() {
 fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) {
     let next = worker.borrow_mut().queue.pop();
     let Some((request, attachment)) = next else {
-        return idle(&mut worker.borrow_mut(), ticks);
+        return idle(&mut worker.borrow_mut(), port, ticks);
     };
     match request {
         Request::WarmUp => {
@@ -131,13 +132,13 @@ fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) 
             worker.warm_up = Some(WarmUp::new(clock::now_ms()));
         }
         Request::OpenBlob { name } => {
-            worker.borrow_mut().warm_up = None;
+            worker.borrow_mut().forget();
             let opening = open::blob(&name, attachment, port);
             worker.borrow_mut().opened(name, opening, port);
         }
         Request::OpenUrl { name, url } => {
             let port = port.clone();
-            worker.borrow_mut().warm_up = None;
+            worker.borrow_mut().forget();
             let gate = worker.borrow().gate.clone();
             wasm_bindgen_futures::spawn_local(async move {
                 let opening = open::url(&name, &url, &gate, &port).await;
@@ -175,11 +176,8 @@ fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) 
 }
 
 /// Does one piece of work ahead of questions, if there is any, and schedules the next.
-fn idle(worker: &mut Worker, ticks: &port::Ticks) {
-    worker.warm_up = worker
-        .warm_up
-        .take()
-        .and_then(|warm_up| warm_up.round(clock::now_ms()));
+fn idle(worker: &mut Worker, port: &Port, ticks: &port::Ticks) {
+    worker.warm_up(port);
     match &mut worker.file {
         Some(File::Snapshot(document)) => worker.preparation.step(document, &mut worker.views),
         Some(File::Graphs(graphs)) => search(graphs),
@@ -203,6 +201,31 @@ apart! { "planning", "16",
 }
 
 impl Worker {
+    /// Warms up a little, and in the end opens the tiny snapshot.
+    fn warm_up(&mut self, port: &Port) {
+        let Some(warm_up) = self.warm_up.take() else {
+            return;
+        };
+        match warm_up.round(clock::now_ms()) {
+            ControlFlow::Continue(rest) => self.warm_up = Some(rest),
+            ControlFlow::Break(Some((document, opened))) => {
+                self.file = Some(File::Snapshot(Box::new(document)));
+                port.send(&Reply::Opened(Box::new(opened)));
+            }
+            ControlFlow::Break(None) => {}
+        }
+    }
+
+    /// Forgets the tiny snapshot, and all that was computed from it.
+    fn forget(&mut self) {
+        *self = Self {
+            queue: std::mem::take(&mut self.queue),
+            gate: self.gate.clone(),
+            bitmaps: std::mem::take(&mut self.bitmaps),
+            ..Self::default()
+        };
+    }
+
     /// Takes a part in, and reads the file that waited for it.
     fn take_part(&mut self, part: Part, modules: JsValue, port: &Port) {
         if let Err(error) = parts::take(part, &modules.unchecked_into()) {

@@ -2,7 +2,10 @@
 //!
 //! Browsers first run a module with code that was compiled in a hurry. They compile a function well only after it has
 //! run for a while, which is longer than reading and drawing a small file takes. So the spare worker reads and draws a
-//! tiny snapshot over and over for a short time. The compiled code serves all workers with the same module.
+//! tiny snapshot over and over for a short time. The compiled code serves all workers with the same module. In the end it
+//! opens that snapshot, so that the page can warm up too.
+
+use std::ops::ControlFlow;
 
 use vramscope_core::Snapshot;
 use vramscope_core::open::{Options, decode_pickle};
@@ -11,7 +14,7 @@ use super::answer;
 use super::document::Document;
 use super::opened;
 use super::painter::Painter;
-use crate::protocol::{Axis, DrawRequest, HitOf, Look, Viewport};
+use crate::protocol::{Axis, DrawRequest, HitOf, Look, Opened, Viewport};
 
 /// A snapshot of a few dozen events with stacks, as torch 2.10 writes them.
 const SNAPSHOT: &[u8] = include_bytes!("../../../../tests/fixtures/synth/torch-2.10-py-p4.pickle");
@@ -35,13 +38,20 @@ impl WarmUp {
         }
     }
 
-    /// Works for a few ms; `None` once the time is over.
-    pub(super) fn round(mut self, now_ms: f64) -> Option<Self> {
+    /// Works for a few ms. Ends with the snapshot and the facts about it once the time is over.
+    pub(super) fn round(mut self, now_ms: f64) -> ControlFlow<Option<(Document, Opened)>, Self> {
+        match self.read_and_draw() {
+            Some(_) if now_ms < self.end_ms => ControlFlow::Continue(self),
+            drawn => ControlFlow::Break(drawn),
+        }
+    }
+
+    fn read_and_draw(&mut self) -> Option<(Document, Opened)> {
         for _ in 1..READS {
             read()?;
         }
         let document = Document::new(read()?);
-        opened::opened(&document, "", 0, 0.0);
+        let opened = opened::opened(&document, "", 0, 0.0);
         document.prepare();
         for axis in [Axis::Events, Axis::Time] {
             let first = document.devices().next()?;
@@ -56,7 +66,7 @@ impl WarmUp {
             let at_px = (9.0, 255.0);
             answer::hit(&document, &mut self.painter, &HitOf { draw, at_px });
         }
-        (now_ms < self.end_ms).then_some(self)
+        Some((document, opened))
     }
 }
 
@@ -70,11 +80,10 @@ mod tests {
 
     #[test]
     fn it_works_and_ends() {
-        let warm_up = WarmUp::new(0.0).round(0.0);
-        assert!(
-            warm_up
-                .and_then(|warm_up| warm_up.round(DURATION_MS))
-                .is_none()
-        );
+        let ControlFlow::Continue(warm_up) = WarmUp::new(0.0).round(0.0) else {
+            panic!("it ends at once");
+        };
+        let ended = warm_up.round(DURATION_MS);
+        assert!(matches!(ended, ControlFlow::Break(Some(_))));
     }
 }
