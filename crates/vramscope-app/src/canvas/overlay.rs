@@ -21,6 +21,13 @@ pub(super) struct Overlay<'a> {
 }
 
 impl Overlay<'_> {
+    pub(super) fn shows_any(&self) -> bool {
+        self.hover.is_some()
+            || self.pin.is_some()
+            || self.pointer.is_some()
+            || self.selection.is_some()
+    }
+
     /// Draws the overlay over a picture of `wanted`.
     pub(super) fn draw(
         &self,

@@ -40,7 +40,8 @@ impl PartialEq for TimelineCanvas {
 
 struct Inner {
     askers: Askers,
-    canvases: Canvases,
+    /// `None` until they are in the document.
+    canvases: RefCell<Option<Canvases>>,
     on_hit: Callback<Hit>,
     own: Weak<Inner>,
     state: RefCell<State>,
@@ -91,16 +92,18 @@ struct State {
     hover_outline: Option<OutlineColumns>,
     pin_outline: Option<OutlineColumns>,
     selection: Option<BoxCss>,
+    /// Whether there is anything on the overlay.
+    has_overlay: bool,
     /// What the axes' and the picture's canvas show now, so that a mouse move does not redraw them.
     axes_show: Option<(PlotArea, DrawRequest)>,
     picture_shows: Option<(PlotArea, DrawRequest)>,
 }
 
 impl TimelineCanvas {
-    /// Shows the pictures of `session` on `canvases` from now on. `on_hit` is called with what is
+    /// Shows the pictures of `session`, once it has canvases. `on_hit` is called with what is
     /// under the pointer or was clicked; the hover outline follows without it.
     #[must_use]
-    pub fn new(session: &Session, canvases: Canvases, on_hit: Callback<Hit>) -> Self {
+    pub fn new(session: &Session, on_hit: Callback<Hit>) -> Self {
         let askers = Askers {
             picture: session.asker(),
             labels: session.asker(),
@@ -110,7 +113,7 @@ impl TimelineCanvas {
         };
         let inner = Rc::new_cyclic(|own: &Weak<Inner>| Inner {
             askers,
-            canvases,
+            canvases: RefCell::default(),
             on_hit,
             own: own.clone(),
             state: RefCell::default(),
@@ -119,19 +122,30 @@ impl TimelineCanvas {
         Self { inner }
     }
 
-    /// Sets the size of the box. Must be called before [`show`](Self::show), and on every change.
+    /// Draws on these canvases from now on.
+    pub fn attach(&self, canvases: Canvases) {
+        self.inner.canvases.replace(Some(canvases));
+    }
+
+    /// Sets the size of the box. Must be called after [`attach`](Self::attach) and before [`show`](Self::show), and on
+    /// every change.
     pub fn resize(&self, area: PlotArea) {
+        if self.inner.state.borrow().area == area {
+            return;
+        }
         let (width, height) = area.box_px();
-        let Canvases {
-            axes,
-            picture,
-            overlay,
-        } = &self.inner.canvases;
-        for canvas in [axes, picture, overlay] {
-            // Setting a size clears a canvas, even if the size stays the same.
-            if canvas.width() != width || canvas.height() != height {
-                canvas.set_width(width);
-                canvas.set_height(height);
+        if let Some(canvases) = &*self.inner.canvases.borrow() {
+            let Canvases {
+                axes,
+                picture,
+                overlay,
+            } = canvases;
+            for canvas in [axes, picture, overlay] {
+                // Setting a size clears a canvas, even if the size stays the same.
+                if canvas.width() != width || canvas.height() != height {
+                    canvas.set_width(width);
+                    canvas.set_height(height);
+                }
             }
         }
         {
@@ -390,13 +404,21 @@ impl Inner {
         let Some((wanted, _)) = state.wanted.clone() else {
             return;
         };
-        let area = state.area;
-        let (left, top) = area.origin_px();
-        let Canvases {
+        let canvases = self.canvases.borrow();
+        let Some(Canvases {
             axes,
             picture,
             overlay,
-        } = &self.canvases;
+        }) = &*canvases
+        else {
+            return;
+        };
+        // The first picture comes sooner than axes could be shown without it.
+        if state.pictures_drawn == 0 && state.drawing.is_some() {
+            return;
+        }
+        let area = state.area;
+        let (left, top) = area.origin_px();
         let shown = Some((area, wanted.clone()));
         if state.axes_show != shown {
             draw_scene(axes, &area, wanted.look.theme, |scene, style| {
@@ -416,13 +438,17 @@ impl Inner {
         }
         // The style sheet shows "Drawing…" over a picture that has nothing yet.
         let _ = picture.toggle_attribute_with_force("data-drawn", !state.pictures.is_empty());
-        if let Some(context) = emptied(overlay, area.box_px()) {
-            let floating = Overlay {
-                hover: state.hover_outline.as_ref(),
-                pin: state.pin_outline.as_ref(),
-                pointer: state.pointer,
-                selection: state.selection,
-            };
+        let floating = Overlay {
+            hover: state.hover_outline.as_ref(),
+            pin: state.pin_outline.as_ref(),
+            pointer: state.pointer,
+            selection: state.selection,
+        };
+        let had_overlay = std::mem::replace(&mut state.has_overlay, floating.shows_any());
+        // A canvas that is never drawn on costs nothing.
+        if (had_overlay || floating.shows_any())
+            && let Some(context) = emptied(overlay, area.box_px())
+        {
             floating.draw(&context, &area, &wanted);
         }
         state.mark(&wanted);

@@ -66,9 +66,10 @@ pub(super) fn PicturedView(props: &ViewProps) -> Html {
         <section class={classes!("view", class)} aria-label={label} ref={node}>
             <Strip session={session.clone()} look={look.clone()} minimap={minimap.clone()} {bounds} region={view.region}
                 {capacity_bytes} cursor_x={view.cursor_x()} range={view.range} />
-            if let Some((area, facts)) = area.zip(file.facts()) {
+            // Their height does not depend on the area: the picture's area is right from the start.
+            if let Some(facts) = file.facts() {
                 <Lanes session={session.clone()} look={look.clone()} facts={facts.lines.clone()} choices={choices.lanes}
-                    region={view.region} {area} decorations={decorations.clone()} />
+                    region={view.region} area={area.unwrap_or_default()} decorations={decorations.clone()} />
             }
             <Timeline {session} {look} {bounds} {view} {box_mode} {ruler_mode} {minimap} {decorations}
                 capacity_bytes={lines.capacity_bytes} />

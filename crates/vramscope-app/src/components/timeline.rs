@@ -1,11 +1,13 @@
 //! A picture over the x axis: its canvases, their pointer handlers, and the elements over them.
 
-use crate::components::hooks::{Kept, use_effect_on, use_kept};
+use crate::components::hooks::use_effect_on;
 use web_sys::HtmlCanvasElement;
 use yew::prelude::*;
 
 use super::commands::{Commands, use_commands};
-use super::hooks::{Draft, PointerHandlers, use_moment_at, use_plot_area, use_pointer, use_wheel};
+use super::hooks::{
+    Draft, PointerHandlers, plot_area, use_moment_at, use_plot_area, use_pointer, use_wheel,
+};
 use super::lanes::{Lines, SharedDecorations};
 use super::map_labels::{MapLabelList, map_labels};
 use super::marks::Marks;
@@ -70,7 +72,7 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
     let pointer = use_pointer(stage_of, drag_mode, on_scrub, commands.dispatch.clone());
     let (at, draft) = (*pointer.at, *pointer.draft);
 
-    use_picture(&canvas, area, props, at);
+    use_picture(&canvas, &stage, area, props, at);
     use_wheel(&stage, area, commands.dispatch.clone());
     use_box(&canvas, draft);
 
@@ -130,12 +132,10 @@ fn label(picture: Picture) -> String {
 
 /// Draws the box that the user drags.
 #[hook]
-fn use_box(canvas: &Kept<Option<TimelineCanvas>>, draft: Option<Draft>) {
+fn use_box(canvas: &TimelineCanvas, draft: Option<Draft>) {
     let boxed = draft.filter(|(kind, ..)| *kind == DragKind::Box);
     use_effect_on((canvas.clone(), boxed), |(canvas, boxed)| {
-        if let Some(canvas) = &**canvas {
-            canvas.select(boxed.map(|(_, from, to)| BoxCss { from, to }));
-        }
+        canvas.select(boxed.map(|(_, from, to)| BoxCss { from, to }));
     });
 }
 
@@ -148,77 +148,68 @@ fn spoken(view: &DeviceView) -> String {
         .unwrap_or_default()
 }
 
-/// The canvases of `session`; `None` until they are in the document.
+/// The canvases of `session`.
 #[hook]
-fn use_canvas(
-    session: &Session,
-    nodes: &[NodeRef; 3],
-    commands: &Commands,
-) -> Kept<Option<TimelineCanvas>> {
-    let canvas = use_kept(|| None);
-    {
-        let (canvas, nodes) = (canvas.clone(), nodes.clone());
-        let id = session.id();
-        let on_hit = commands
-            .dispatch
-            .reform(move |hit: Hit| Action::Answer(id, Answer::Hit(Box::new(hit))));
-        use_effect_on(session.clone(), move |session| {
-            let [picture, axes, overlay] = nodes.map(|node| node.cast::<HtmlCanvasElement>());
-            if let (Some(picture), Some(axes), Some(overlay)) = (picture, axes, overlay) {
-                canvas.set(Some(TimelineCanvas::new(
-                    session,
-                    Canvases {
-                        picture,
-                        axes,
-                        overlay,
-                    },
-                    on_hit,
-                )));
-            }
-        });
-    }
-    canvas
+fn use_canvas(session: &Session, nodes: &[NodeRef; 3], commands: &Commands) -> TimelineCanvas {
+    let id = session.id();
+    let dispatch = &commands.dispatch;
+    let canvas = use_memo(session.clone(), |session| {
+        let answer = move |hit: Hit| Action::Answer(id, Answer::Hit(Box::new(hit)));
+        TimelineCanvas::new(session, dispatch.reform(answer))
+    });
+    let nodes = nodes.clone();
+    use_effect_on((*canvas).clone(), move |canvas| {
+        let [picture, axes, overlay] = nodes.map(|node| node.cast::<HtmlCanvasElement>());
+        if let (Some(picture), Some(axes), Some(overlay)) = (picture, axes, overlay) {
+            canvas.attach(Canvases {
+                picture,
+                axes,
+                overlay,
+            });
+        }
+    });
+    (*canvas).clone()
 }
 
 /// Passes changes of the properties on to the canvases.
 #[hook]
 fn use_picture(
-    canvas: &Kept<Option<TimelineCanvas>>,
+    canvas: &TimelineCanvas,
+    stage: &NodeRef,
     area: Option<PlotArea>,
     props: &TimelineProps,
     pointer: Option<Point>,
 ) {
-    let draw = area.map(|area| DrawRequest {
-        look: props.look.clone(),
-        viewport: props.region().viewport(area.size_px()),
-    });
-    use_effect_on((canvas.clone(), area), |(canvas, area)| {
-        if let (Some(canvas), Some(area)) = (&**canvas, area) {
-            canvas.resize(*area);
-        }
-    });
+    let (look, region) = (props.look.clone(), props.region());
+    let draw_in = move |area: PlotArea| DrawRequest {
+        look: look.clone(),
+        viewport: region.viewport(area.size_px()),
+    };
+    let draw = area.map(&draw_in);
     let bounds = Bounds {
         y_end_bytes: props.bounds.y_end_bytes * props.y_scale,
         ..props.bounds
     };
+    let stage = stage.clone();
     let wanted = (canvas.clone(), draw.clone(), bounds);
-    use_effect_on(wanted, |(canvas, draw, bounds)| {
-        if let (Some(canvas), Some(draw)) = (&**canvas, draw) {
-            canvas.show(draw.clone(), *bounds);
+    use_effect_on(wanted, move |(canvas, _, bounds)| {
+        // After the first rendering the area is known, but the next one, which shows what lies over the picture, takes
+        // some time. The picture is drawn meanwhile.
+        if let Some(area) = area.or_else(|| plot_area(&stage)) {
+            canvas.resize(area);
+            canvas.show(draw_in(area), *bounds);
         }
     });
     let pinned = props.view.pinned_thing();
     use_effect_on((canvas.clone(), pinned), |(canvas, pinned)| {
-        if let Some(canvas) = &**canvas {
-            canvas.pin(*pinned);
-        }
+        canvas.pin(*pinned);
     });
     let (look, y_scale) = (props.look.clone(), props.y_scale);
     use_effect_on(
         (canvas.clone(), props.view.clicked),
         move |(canvas, clicked)| {
             let clicked = clicked.filter(|click| click.picture == look.picture);
-            if let (Some(canvas), Some(click), Some(area)) = (&**canvas, clicked, area) {
+            if let (Some(click), Some(area)) = (clicked, area) {
                 let draw = DrawRequest {
                     look,
                     viewport: click.region.stretched(y_scale).viewport(area.size_px()),
@@ -231,14 +222,10 @@ fn use_picture(
     let elsewhere = hovered.filter(|hit| hit.draw.look.picture != props.look.picture);
     let echoed = elsewhere.and_then(|hit| hit.on.thing());
     use_effect_on((canvas.clone(), echoed), |(canvas, echoed)| {
-        if let Some(canvas) = &**canvas {
-            canvas.echo(*echoed);
-        }
+        canvas.echo(*echoed);
     });
     // What is under a resting pointer changes with the picture.
     use_effect_on((canvas.clone(), pointer, draw), |(canvas, pointer, _)| {
-        if let Some(canvas) = &**canvas {
-            canvas.point(*pointer);
-        }
+        canvas.point(*pointer);
     });
 }

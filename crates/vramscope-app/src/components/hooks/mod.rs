@@ -22,6 +22,6 @@ pub(super) use moment_at::use_moment_at;
 pub(super) use part::use_part;
 pub(super) use pointer::{Draft, PointerHandlers, use_pointer};
 pub(super) use rounds::use_rounds;
-pub(super) use size::{use_height, use_plot_area};
+pub(super) use size::{plot_area, use_height, use_plot_area};
 pub(super) use theme::{kept_theme, use_system_is_dark, use_theme_attribute};
 pub(super) use wheel::use_wheel;

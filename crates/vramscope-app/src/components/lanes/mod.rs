@@ -82,7 +82,7 @@ pub(super) struct LanesProps {
     pub(super) facts: LineFacts,
     pub(super) choices: LanesChoices,
     pub(super) region: Region,
-    /// The area of the picture below, whose width the header shares.
+    /// The area of the picture below, whose width the header shares; empty before layout.
     pub(super) area: PlotArea,
     /// Decorations of the visible part, or of an earlier one until its own arrive.
     pub(super) decorations: Option<SharedDecorations>,
