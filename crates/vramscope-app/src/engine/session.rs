@@ -389,6 +389,9 @@ impl Inner {
 
     /// Handles the worker's messages that answer no question.
     fn take_news(self: &Rc<Self>, reply: Reply) {
+        if self.id == SessionId::REHEARSAL {
+            return self.listener.emit(reply);
+        }
         match reply {
             Reply::Needs(part) => return self.fetch(part),
             Reply::Mark { name, at_ms } => {
@@ -401,7 +404,7 @@ impl Inner {
         if is_opened || is_final {
             self.settled();
         }
-        if matches!(reply, Reply::Opened(_)) && self.id != SessionId::REHEARSAL {
+        if matches!(reply, Reply::Opened(_)) {
             self.complete();
         }
         self.listener.emit(reply);
