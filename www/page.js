@@ -24,7 +24,9 @@ const [module, glue] = await Promise.all([
 const { default: init, start_page } = await import(
   inPage.size > 0 ? addressOf(glue) : new URL(GLUE, import.meta.url)
 );
+performance.mark("vramscope:compiled");
 await init({ module_or_path: module });
+performance.mark("vramscope:begun");
 // What the file was made to show, unless its address says something else.
 const { place } = document.documentElement.dataset;
 if (place && !location.hash) history.replaceState(null, "", `#${place}`);

@@ -10,6 +10,7 @@ mod input;
 mod memory;
 pub mod page;
 pub mod serve;
+pub mod start;
 pub mod timing;
 pub mod views;
 

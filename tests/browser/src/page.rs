@@ -206,6 +206,20 @@ impl Page {
             .map(drop)
     }
 
+    /// Lets the page load at most so many bytes per second, each answer after a delay. What workers load is not slowed.
+    ///
+    /// # Errors
+    ///
+    /// When the browser refuses.
+    pub fn slow_network(&mut self, bytes_per_s: f64, latency_ms: f64) -> Result<()> {
+        let conditions = json!({
+            "offline": false, "latency": latency_ms,
+            "downloadThroughput": bytes_per_s, "uploadThroughput": bytes_per_s,
+        });
+        self.call("Network.emulateNetworkConditions", conditions)
+            .map(drop)
+    }
+
     /// Writes a PNG of the viewport to `path`.
     ///
     /// # Errors

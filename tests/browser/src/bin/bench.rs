@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use serde_json::{Value, json};
 use vramscope_browser_tests::timing::{LOAD, Mark, PAINTED};
-use vramscope_browser_tests::{Chromium, Modifiers, Page, Server, page_folder, views};
+use vramscope_browser_tests::{Chromium, Modifiers, Page, Server, page_folder, start, views};
 
 /// The longest that a file may take to open.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -38,11 +38,18 @@ struct Arguments {
     /// Measure every view, not only opening and the timeline
     #[arg(long)]
     views: bool,
+    /// Measure how soon the page takes a file, in a line of its own before those of the files
+    #[arg(long)]
+    start: bool,
 }
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    let server = Server::start(&arguments.page.clone().unwrap_or_else(page_folder), 0)?;
+    let folder = arguments.page.clone().unwrap_or_else(page_folder);
+    if arguments.start {
+        println!("{}", start::measure(&folder)?);
+    }
+    let server = Server::start(&folder, 0)?;
     for file in &arguments.files {
         let figures =
             measure(&arguments, &server, file).with_context(|| file.display().to_string())?;
