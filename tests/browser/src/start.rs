@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use serde_json::{Value, json};
+use anyhow::Result;
+use serde_json::{Map, Value, json};
 
 use crate::chromium::Chromium;
 use crate::page::Page;
@@ -22,20 +22,17 @@ const SLOW_BYTES_PER_S: f64 = 1.25e6;
 /// From a request to its answer on the slow network, in ms.
 const SLOW_LATENCY_MS: f64 = 40.0;
 
-/// What ends at each time of a visit, as JavaScript that gives ms since the navigation began.
-const TIMES: [(&str, &str); 6] = [
-    (
-        "document_ms",
-        "performance.getEntriesByType('navigation')[0].responseEnd",
-    ),
-    (
-        "loaded_ms",
-        "Math.max(...performance.getEntriesByType('resource').map(entry => entry.responseEnd))",
-    ),
-    ("compiled_ms", "mark('vramscope:compiled')"),
-    ("begun_ms", "mark('vramscope:begun')"),
-    ("listening_ms", "mark('vramscope:listening')"),
-    ("shown_ms", "mark('first-contentful-paint')"),
+/// What ends at each time of a visit: the name of an entry of the browser's timeline.
+const TIMES: [(&str, &str); 5] = [
+    // The page takes files that are dropped, and keeps them until its module runs.
+    ("listening_ms", "vramscope:listening"),
+    // The first text, which names the area to drop files on, is on the screen.
+    ("shown_ms", "first-contentful-paint"),
+    // The module is loaded and compiled.
+    ("compiled_ms", "vramscope:compiled"),
+    ("begun_ms", "vramscope:begun"),
+    // The module takes files.
+    ("started_ms", "vramscope:started"),
 ];
 
 /// Visits the built page in the folder `page` as a static host serves it, compressed by brotli and kept by browsers.
@@ -70,29 +67,19 @@ pub fn measure(page: &Path) -> Result<Value> {
     Ok(json!({"cold": median(cold), "warm": median(warm)}))
 }
 
+/// The times in ms since the navigation began.
 fn visit(page: &mut Page, server: &Server) -> Result<Value> {
     page.goto(&server.url(""))?;
-    let mark = "const mark = name => performance.getEntriesByName(name)[0]?.startTime;";
-    let is_ready = format!("(() => {{ {mark} return mark('{LISTENING}') && mark('{SHOWN}'); }})()");
-    page.wait_for(&is_ready, PATIENCE)?;
-    let times = TIMES.map(|(name, script)| format!("{name}: {script}"));
-    let mut times = page.eval(&format!(
-        "(() => {{ {mark} return {{ {} }}; }})()",
-        times.join(", ")
-    ))?;
-    let [listening, shown] = ["listening_ms", "shown_ms"].map(|name| times[name].as_f64());
-    let ready_ms = listening
-        .zip(shown)
-        .map(|(listening, shown)| listening.max(shown));
-    times["ready_ms"] = json!(ready_ms.context("the page told no time")?);
-    Ok(times)
+    let mut times = Map::new();
+    for (time, entry) in TIMES {
+        let script = format!("performance.getEntriesByName('{entry}')[0]?.startTime");
+        times.insert(time.to_owned(), page.wait_for(&script, PATIENCE)?);
+    }
+    let [listening_ms, shown_ms] =
+        ["listening_ms", "shown_ms"].map(|time| times[time].as_f64().unwrap_or(f64::NAN));
+    times.insert("ready_ms".to_owned(), json!(listening_ms.max(shown_ms)));
+    Ok(times.into())
 }
-
-/// The page listens for files from this mark on.
-const LISTENING: &str = "vramscope:listening";
-
-/// The browser's own name of the moment when the first text is on the screen.
-const SHOWN: &str = "first-contentful-paint";
 
 fn median(mut visits: Vec<Value>) -> Value {
     let ready_ms = |visit: &Value| visit["ready_ms"].as_f64().unwrap_or(f64::NAN);

@@ -25,7 +25,7 @@ pub(crate) fn use_drop(open: Callback<Vec<Source>>) -> bool {
                     .and_then(ClipboardEvent::clipboard_data);
                 give(&open, Source::files(files::of_transfer(transfer)));
             });
-            clock::mark("vramscope:listening");
+            clock::mark("vramscope:started");
             move || drop((drags, paste))
         });
     }
