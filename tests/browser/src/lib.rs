@@ -7,7 +7,7 @@
 pub mod chromium;
 pub mod devtools;
 mod input;
-mod memory;
+pub mod memory;
 pub mod page;
 pub mod serve;
 pub mod start;
