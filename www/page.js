@@ -16,6 +16,11 @@ const GLUE = "vramscope_app.js";
 const PARTS = {};
 const modules = new Map();
 const inPage = new Map(Array.from(document.querySelectorAll("script[data-part]"), (part) => [part.dataset.part, part]));
+// What the server was given: `vramscope view` names it here.
+const served = Array.from(document.querySelectorAll("link[rel=snapshot]"), (link) => link.href);
+// Files that were chosen before the module is there; `null` once it is.
+let early = [];
+if (inPage.size + served.length === 0 && !location.search && !location.hash) showStart();
 
 const [module, glue] = await Promise.all([
   load("vramscope_app_bg.wasm").then(compile),
@@ -24,20 +29,55 @@ const [module, glue] = await Promise.all([
 const { default: init, start_page } = await import(
   inPage.size > 0 ? addressOf(glue) : new URL(GLUE, import.meta.url)
 );
+performance.mark("vramscope:compiled");
 await init({ module_or_path: module });
+performance.mark("vramscope:begun");
 // What the file was made to show, unless its address says something else.
 const { place } = document.documentElement.dataset;
 if (place && !location.hash) history.replaceState(null, "", `#${place}`);
 const files = Array.from(document.querySelectorAll("script[data-file]"), (file) => new File([bytesOf(file)], file.dataset.file));
-// What the server was given: `vramscope view` names it here.
-const served = Array.from(document.querySelectorAll("link[rel=snapshot]"), (link) => link.href);
 // One download and one compilation serve the page and all its workers: they are made from what is here, so that
 // files are opened and drawn when the server has gone.
-start_page(module, addressOf(`${asScript(glue)}\n${startWorker}`), loadPart, files, served);
+start_page(module, addressOf(`${asScript(glue)}\n${startWorker}`), loadPart, [...files, ...early], served);
+early = null;
 
 // The server of `vramscope view` ends with its program, and the page goes on: it loads all parts at once. A part that
 // cannot be loaded is told where it is used.
 if (served.length > 0) Object.keys(PARTS).forEach((name) => loadPart(name).catch(() => {}));
+
+// Shows where to drop files, and takes them, before the module is there: on a slow network that is most of a second.
+// Rust replaces it by the whole page.
+function showStart() {
+  const theme = localStorage.getItem("vramscope.theme");
+  if (theme) document.documentElement.dataset.theme = JSON.parse(theme);
+  document.body.append(document.querySelector("template").content);
+  const area = document.querySelector(".drop-area");
+  const take = (files) => {
+    // From a dialog that was opened before Rust came: as if they were dropped now.
+    if (!early) return dispatchEvent(new DragEvent("drop", { dataTransfer: transferOf(files) }));
+    early.push(...files);
+    area.firstElementChild.textContent = `Opens once the page is loaded: ${early.map((file) => file.name).join(", ")}`;
+  };
+  area.onclick = () => {
+    const picker = Object.assign(document.createElement("input"), { type: "file", multiple: true });
+    picker.onchange = () => take(picker.files);
+    picker.click();
+  };
+  for (const kind of ["dragover", "drop"]) {
+    addEventListener(kind, (event) => {
+      if (!early || !event.dataTransfer.types.includes("Files")) return;
+      event.preventDefault();
+      if (kind === "drop") take(event.dataTransfer.files);
+    });
+  }
+  performance.mark("vramscope:listening");
+}
+
+function transferOf(files) {
+  const transfer = new DataTransfer();
+  for (const file of files) transfer.items.add(file);
+  return transfer;
+}
 
 // The files of a part with their modules.
 function loadPart(name) {

@@ -1,10 +1,11 @@
 //! `cargo xtask bench`: makes snapshots, measures decoding, drawing and memory with them, and prints a table.
-//! `bench capture` and `bench planning` measure those instead.
+//! `bench capture`, `bench planning` and `bench page` measure those instead.
 //!
 //! Machines are shared and noisy, so only figures of the same run are comparable. For comparison, CPython reads
 //! the same files between our own rounds.
 
 mod capture;
+mod page_start;
 mod planning;
 mod program;
 
@@ -66,6 +67,11 @@ enum Part {
     Capture,
     /// Packing, pools, inductor's graphs, the allocator's model and plans: bytes, seconds, CPU seconds
     Planning,
+    /// How soon the page takes a file, and what it holds over all views and after ten closings
+    Page {
+        /// The files to open; training snapshots of 100 thousand and a million events if none is given
+        files: Vec<PathBuf>,
+    },
 }
 
 /// A row of the table: one file.
@@ -84,9 +90,10 @@ struct Row {
 ///
 /// If a build or a measurement fails.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    match options.part {
+    match &options.part {
         Some(Part::Capture) => return capture::measure(),
         Some(Part::Planning) => return planning::measure(),
+        Some(Part::Page { files }) => return page_start::measure(files),
         None => {}
     }
     let files = snapshots(options)?;
@@ -128,15 +135,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 /// The snapshots to measure with. They are made once and kept.
 fn snapshots(options: &Options) -> Result<Vec<PathBuf>> {
     let folder = target_dir().join("bench");
-    fs::create_dir_all(&folder)?;
     let mut files = Vec::new();
-    for events in &options.events {
-        let events = events.to_string();
-        files.push(make(
-            &folder,
-            &format!("training-{events}"),
-            &["training", "--events", &events],
-        )?);
+    for &events in &options.events {
+        files.push(training(events)?);
     }
     files.push(make(&folder, "torture", &["torture"])?);
     for name in HARD_TO_DRAW {
@@ -146,9 +147,19 @@ fn snapshots(options: &Options) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// A snapshot of a training run. It is made once and kept.
+fn training(events: u32) -> Result<PathBuf> {
+    make(
+        &target_dir().join("bench"),
+        &format!("training-{events}"),
+        &["training", "--events", &events.to_string()],
+    )
+}
+
 fn make(folder: &Path, name: &str, arguments: &[&str]) -> Result<PathBuf> {
     let path = folder.join(format!("{name}.pickle"));
     if !path.exists() {
+        fs::create_dir_all(folder)?;
         println!("making {}", path.display());
         let part = path.with_extension("part");
         let mut synth = cargo();
@@ -196,24 +207,20 @@ fn python(file: &Path, file_bytes: u64) -> Option<f64> {
 }
 
 fn in_browser(file: &Path, page: &Path, chromium: &Path) -> Result<Value> {
+    let mut bench = browser_bench(page, chromium);
+    last_line(output(bench.arg("--views").arg(file)))
+}
+
+/// The program that measures a built page in a browser.
+fn browser_bench(page: &Path, chromium: &Path) -> Command {
     let mut bench = cargo();
     bench
-        .args([
-            "run",
-            "--quiet",
-            "--release",
-            "--package",
-            "vramscope-browser-tests",
-            "--bin",
-            "bench",
-            "--",
-        ])
-        .arg("--views")
-        .arg("--page")
+        .args(["run", "--quiet", "--release"])
+        .args(["--package", "vramscope-browser-tests", "--bin", "bench"])
+        .args(["--", "--page"])
         .arg(page)
-        .arg(file)
         .env("CHROME", chromium);
-    last_line(output(&mut bench))
+    bench
 }
 
 fn last_line(text: Option<String>) -> Result<Value> {

@@ -96,6 +96,10 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     if profile == Profile::Full {
         optimise(&app.join("vramscope_app_bg.wasm"));
     }
+    for script in ["page.js", "vramscope_app.js"] {
+        let path = app.join(script);
+        fs::write(&path, bare_script(&fs::read_to_string(&path)?))?;
+    }
     let index = with_one_style(&app)?;
     name_by_content(&staging, &index)?;
     samples::write(&staging.join("samples"))?;
@@ -235,6 +239,22 @@ fn without_comments(style: &str) -> String {
     lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
+/// A script without its indentation, and without comments that have lines of their own. None of ours and of
+/// wasm-bindgen's has a text of several lines.
+fn bare_script(script: &str) -> String {
+    let mut bare = String::new();
+    let mut is_comment = false;
+    for line in script.lines().map(str::trim) {
+        is_comment |= line.starts_with("/*");
+        if !is_comment && !line.is_empty() && !line.starts_with("//") {
+            bare += line;
+            bare.push('\n');
+        }
+        is_comment &= !line.contains("*/");
+    }
+    bare
+}
+
 /// Renames `app/` by a hash of its content, and writes the `index.html` that refers to it.
 fn name_by_content(staging: &Path, index: &str) -> Result<()> {
     let app = staging.join("app");
@@ -277,7 +297,7 @@ pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Profile, fingerprint, sources, without_comments};
+    use super::{Profile, bare_script, fingerprint, sources, without_comments};
     use crate::process::root;
     use crate::toolchain::Toolchain;
 
@@ -286,6 +306,14 @@ mod tests {
         assert_eq!(
             without_comments("/* a */\na {\n  /* b\n */ color: red; /* c */\n}\n\nb{}"),
             "a {\ncolor: red;\n}\nb{}\n"
+        );
+    }
+
+    #[test]
+    fn scripts_lose_comments_on_lines_of_their_own() {
+        assert_eq!(
+            bare_script("/**\n * a\n */\nif (a) {\n  // b\n  c(\"//\"); /* d */\n}\n"),
+            "if (a) {\nc(\"//\"); /* d */\n}\n"
         );
     }
 

@@ -105,8 +105,7 @@ pub(super) fn problems_of(device: Device<'_>) -> (Vec<ArenaProblem>, Needs) {
     let (peaks, needs) = sweep(table, &blocks, &arena_of, rows.keys.len());
 
     let end = u64::from(device.history.event_count) + 1;
-    let mut problems: Vec<(Problem, Vec<AllocationId>)> = Vec::new();
-    problems.resize_with(rows.keys.len(), Default::default);
+    let mut problems = empty_problems(&arena_of, rows.keys.len());
     for (row, &arena) in arena_of.iter().enumerate() {
         let (problem, allocations) = &mut problems[arena as usize];
         allocations.push(AllocationId::from_index(row));
@@ -154,6 +153,25 @@ pub(super) fn problems_of(device: Device<'_>) -> (Vec<ArenaProblem>, Needs) {
         ..needs
     };
     (arenas, needs)
+}
+
+/// For each of `count` pools and streams, no buffers and no allocations yet, but room for exactly those that it has: with a
+/// million events, growing lists would take 9 MB more.
+fn empty_problems(arena_of: &[u32], count: usize) -> Vec<(Problem, Vec<AllocationId>)> {
+    let mut buffers = vec![0; count];
+    for &arena in arena_of {
+        buffers[arena as usize] += 1;
+    }
+    let empty = |&buffers: &usize| {
+        let problem = Problem {
+            lower: Vec::with_capacity(buffers),
+            upper: Vec::with_capacity(buffers),
+            size: Vec::with_capacity(buffers),
+            alignment: Vec::new(),
+        };
+        (problem, Vec::with_capacity(buffers))
+    };
+    buffers.iter().map(empty).collect()
 }
 
 /// Numbers pools and streams in order of appearance.

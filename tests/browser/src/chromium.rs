@@ -10,6 +10,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::devtools::Devtools;
+use crate::memory::Memory;
 use crate::page::Page;
 
 /// How long the browser may take to start on a slow machine.
@@ -87,12 +88,10 @@ impl Chromium {
         Page::attach(devtools, &target)
     }
 
-    /// Memory in bytes of each of the browser's processes, the largest first: anonymous and shared
-    /// memory that it maps. Empty on systems that do not report it: only
-    /// Linux does.
+    /// The memory of the browser's processes.
     #[must_use]
-    pub fn process_memory_bytes(&self) -> Vec<u64> {
-        crate::memory::of_tree(self.process.id())
+    pub fn memory(&self) -> Memory {
+        crate::memory::of_browser(self.process.id())
     }
 
     /// Reads the port, which Chromium writes into its profile.

@@ -7,9 +7,10 @@
 pub mod chromium;
 pub mod devtools;
 mod input;
-mod memory;
+pub mod memory;
 pub mod page;
 pub mod serve;
+pub mod start;
 pub mod timing;
 pub mod views;
 

@@ -26,6 +26,8 @@ pub struct Request {
 pub struct Page {
     devtools: Devtools,
     session: String,
+    /// The sessions of the workers that run.
+    workers: Vec<String>,
     requests: Vec<Request>,
     complaints: Vec<String>,
     loaded: bool,
@@ -46,6 +48,7 @@ impl Page {
         let mut page = Self {
             devtools,
             session: session.clone(),
+            workers: Vec::new(),
             requests: Vec::new(),
             complaints: Vec::new(),
             loaded: false,
@@ -122,6 +125,22 @@ impl Page {
             return Err(anyhow!("{script}: {}", exception_text(details)));
         }
         Ok(answer["result"]["value"].take())
+    }
+
+    /// The memory of the module in each worker that runs, in bytes.
+    ///
+    /// # Errors
+    ///
+    /// When the browser went away.
+    pub fn worker_bytes(&mut self) -> Result<Vec<u64>> {
+        self.take_events(Duration::ZERO)?;
+        let mut sizes = Vec::new();
+        for session in self.workers.clone() {
+            let script = json!({"expression": "wasm.memory.buffer.byteLength"});
+            let answer = self.devtools.call(&session, "Runtime.evaluate", script)?;
+            sizes.extend(answer["result"]["value"].as_u64());
+        }
+        Ok(sizes)
     }
 
     /// Waits until `script` is truthy and returns its value. An exception counts as falsy.
@@ -206,6 +225,20 @@ impl Page {
             .map(drop)
     }
 
+    /// Lets the page load at most so many bytes per second, each answer after a delay. What workers load is not slowed.
+    ///
+    /// # Errors
+    ///
+    /// When the browser refuses.
+    pub fn slow_network(&mut self, bytes_per_s: f64, latency_ms: f64) -> Result<()> {
+        let conditions = json!({
+            "offline": false, "latency": latency_ms,
+            "downloadThroughput": bytes_per_s, "uploadThroughput": bytes_per_s,
+        });
+        self.call("Network.emulateNetworkConditions", conditions)
+            .map(drop)
+    }
+
     /// Writes a PNG of the viewport to `path`.
     ///
     /// # Errors
@@ -283,7 +316,15 @@ impl Page {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         match event.method.as_str() {
             "Page.loadEventFired" => self.loaded = true,
-            "Target.attachedToTarget" => self.listen(&text(&params["sessionId"]))?,
+            "Target.attachedToTarget" => {
+                let session = text(&params["sessionId"]);
+                self.listen(&session)?;
+                self.workers.push(session);
+            }
+            "Target.detachedFromTarget" => {
+                let ended = text(&params["sessionId"]);
+                self.workers.retain(|session| *session != ended);
+            }
             "Network.requestWillBeSent" => {
                 let request = &params["request"];
                 let url = text(&request["url"]);

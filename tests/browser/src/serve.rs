@@ -3,7 +3,9 @@
 //! It knows nothing of the page: the tests also check that any static host will do. It keeps a
 //! list of requested paths, so that a test can compare them with what the browser reports, and
 //! lets the browser keep nothing, so that each path is in the list as often as it is needed.
+//! For benchmarks it can also do what larger hosts do: compress, and let browsers keep files for a while.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -16,7 +18,16 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
-    requests: Arc<Mutex<Vec<String>>>,
+    site: Arc<Site>,
+}
+
+/// What is served, and what was asked for.
+#[derive(Debug)]
+struct Site {
+    root: PathBuf,
+    requests: Mutex<Vec<String>>,
+    /// The files that were asked for as brotli; `None` if nothing is compressed and kept.
+    compressed: Option<Mutex<HashMap<PathBuf, Vec<u8>>>>,
 }
 
 impl Server {
@@ -26,18 +37,39 @@ impl Server {
     ///
     /// When the port cannot be bound.
     pub fn start(root: &Path, port: u16) -> io::Result<Self> {
+        Self::serve(root, port, None)
+    }
+
+    /// Serves the files under `root` as a host of static pages does: compressed by brotli, and for browsers to keep.
+    ///
+    /// # Errors
+    ///
+    /// When no port can be bound.
+    pub fn like_a_host(root: &Path) -> io::Result<Self> {
+        Self::serve(root, 0, Some(Mutex::default()))
+    }
+
+    fn serve(
+        root: &Path,
+        port: u16,
+        compressed: Option<Mutex<HashMap<PathBuf, Vec<u8>>>>,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let address = listener.local_addr()?;
-        let requests = Arc::new(Mutex::new(Vec::new()));
-        let (root, log) = (root.to_path_buf(), Arc::clone(&requests));
+        let site = Arc::new(Site {
+            root: root.to_path_buf(),
+            requests: Mutex::default(),
+            compressed,
+        });
+        let served = Arc::clone(&site);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (root, log) = (root.clone(), Arc::clone(&log));
+                let site = Arc::clone(&served);
                 // One thread per connection. A connection that the browser closes is no error.
-                thread::spawn(move || answer_all(&stream, &root, &log));
+                thread::spawn(move || site.answer_all(&stream));
             }
         });
-        Ok(Self { address, requests })
+        Ok(Self { address, site })
     }
 
     /// The address of `path` (no leading slash) on this server.
@@ -49,25 +81,68 @@ impl Server {
     /// Every path requested so far, in order.
     #[must_use]
     pub fn requests(&self) -> Vec<String> {
-        self.requests
+        let requests = &self.site.requests;
+        requests
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 }
 
-/// Answers requests on one connection until it closes.
-fn answer_all(stream: &TcpStream, root: &Path, log: &Mutex<Vec<String>>) -> io::Result<()> {
-    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
-    stream.set_nodelay(true)?;
-    let mut reader = BufReader::new(stream);
-    while let Some(path) = read_request(&mut reader)? {
-        log.lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(path.clone());
-        answer(stream, root, &path)?;
+impl Site {
+    /// Answers requests on one connection until it closes.
+    fn answer_all(&self, stream: &TcpStream) -> io::Result<()> {
+        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+        stream.set_nodelay(true)?;
+        let mut reader = BufReader::new(stream);
+        while let Some(path) = read_request(&mut reader)? {
+            let requests = self.requests.lock();
+            requests
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(path.clone());
+            self.answer(stream, &path)?;
+        }
+        Ok(())
     }
-    Ok(())
+
+    fn answer(&self, mut stream: &TcpStream, path: &str) -> io::Result<()> {
+        let file = file_for(&self.root, path);
+        let body = file.and_then(|file| Some((self.body(&file).ok()?, file)));
+        let Some((body, file)) = body else {
+            return stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+        };
+        let how = match &self.compressed {
+            Some(_) => "Content-Encoding: br\r\nCache-Control: max-age=600",
+            None => "Cache-Control: no-store",
+        };
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: {}\r\nContent-Length: {}\r\n{how}\r\n\r\n",
+            content_type(&file),
+            body.len()
+        );
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(&body)
+    }
+
+    /// What is sent of a file.
+    fn body(&self, file: &Path) -> io::Result<Vec<u8>> {
+        let bytes = fs::read(file)?;
+        let Some(compressed) = &self.compressed else {
+            return Ok(bytes);
+        };
+        let mut compressed = compressed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(body) = compressed.get(file) {
+            return Ok(body.clone());
+        }
+        let mut body = Vec::new();
+        brotli::BrotliCompress(
+            &mut &bytes[..],
+            &mut body,
+            &brotli::enc::BrotliEncoderParams::default(),
+        )?;
+        compressed.insert(file.to_path_buf(), body.clone());
+        Ok(body)
+    }
 }
 
 /// The path of the next request; `None` when the connection is closed or does not speak HTTP.
@@ -88,20 +163,6 @@ fn read_request(reader: &mut impl BufRead) -> io::Result<Option<String>> {
                 .unwrap_or_default()
                 .to_owned()
         }))
-}
-
-fn answer(mut stream: &TcpStream, root: &Path, path: &str) -> io::Result<()> {
-    let body = file_for(root, path).and_then(|file| Some((fs::read(&file).ok()?, file)));
-    let Some((body, file)) = body else {
-        return stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
-    };
-    let head = format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\r\n",
-        content_type(&file),
-        body.len()
-    );
-    stream.write_all(head.as_bytes())?;
-    stream.write_all(&body)
 }
 
 /// The file that `path` names; `None` for files outside of `root`.

@@ -18,6 +18,11 @@ const ROUNDING_DIMMED: u32 = u32::MAX - 1;
 /// high half.
 const HELD_UNIT: i32 = 1 << 16;
 
+/// With more rectangles than this, a map is drawn in stripes: those of a million events would take 25 MB at once.
+const MANY_TILES: usize = if cfg!(test) { 4 } else { 100_000 };
+/// The number of stripes then. Each looks at all rectangles, which takes a few ms for a million.
+const STRIPES: u32 = 4;
+
 /// Draws maps; keeps its working memory between pictures.
 #[derive(Clone, Debug, Default)]
 pub struct MapRaster {
@@ -69,10 +74,14 @@ struct Scale<'a> {
     x_min: f64,
     px_per_x: f64,
     width_px: f64,
+    /// The upper edge of the picture.
+    y_top: f64,
+    px_per_y: f64,
+    /// The rows of the picture that are drawn now: the first, their number, and their edges in the map.
+    first_px: f64,
+    height_px: f64,
     y_max: f64,
     y_min: f64,
-    px_per_y: f64,
-    height_px: f64,
 }
 
 impl<'a> Scale<'a> {
@@ -87,11 +96,25 @@ impl<'a> Scale<'a> {
             x_min: view.x_min,
             px_per_x: width_px / view.width(),
             width_px,
+            y_top: view.y_max_bytes,
+            px_per_y: height_px / view.height_bytes(),
+            first_px: 0.0,
+            height_px,
             y_max: view.y_max_bytes,
             y_min: view.y_min_bytes,
-            px_per_y: height_px / view.height_bytes(),
-            height_px,
         })
+    }
+
+    /// The same for some rows of the picture alone.
+    fn of_rows(&self, first: usize, count: usize) -> Self {
+        let (first_px, height_px) = (first as f64, count as f64);
+        Self {
+            first_px,
+            height_px,
+            y_max: self.y_top - first_px / self.px_per_y,
+            y_min: self.y_top - (first_px + height_px) / self.px_per_y,
+            ..*self
+        }
     }
 
     fn sees(&self, low: f64, high: f64, born: u32, died: u32) -> bool {
@@ -107,10 +130,10 @@ impl<'a> Scale<'a> {
         ((x - self.x_min) * self.px_per_x).clamp(0.0, self.width_px) as f32
     }
 
-    /// Counted from the top.
+    /// Counted from the first of the rows.
     #[inline]
     fn y_px(&self, y: f64) -> f32 {
-        ((self.y_max - y) * self.px_per_y).clamp(0.0, self.height_px) as f32
+        ((self.y_top - y) * self.px_per_y - self.first_px).clamp(0.0, self.height_px) as f32
     }
 }
 
@@ -146,30 +169,41 @@ impl MapRaster {
                 paint.theme.dim(c)
             });
         self.rounding = Rounding::of(paint.theme);
-        self.coverage.begin(viewport.width_px, viewport.height_px);
-        self.patterned.clear();
-        if let Some(scale) = Scale::of(bands, viewport) {
-            for piece in &map.pieces {
-                self.hold(&scale, piece);
+        let scale = Scale::of(bands, viewport);
+        let stripes = if map.tiles.len() > MANY_TILES {
+            STRIPES
+        } else {
+            1
+        };
+        let (width, rows) = (viewport.width_px, viewport.height_px.div_ceil(stripes));
+        let stripe_bytes = rows as usize * width as usize * 4;
+        for (stripe, rgba) in frame.rgba.chunks_mut(stripe_bytes).enumerate() {
+            let (first, rows) = (stripe * rows as usize, rgba.len() / (width as usize * 4));
+            self.coverage.begin(width, rows as u32);
+            self.patterned.clear();
+            if let Some(scale) = &scale {
+                self.add_all(map, &scale.of_rows(first, rows), paint);
             }
-            for tile in &map.tiles {
-                if scale.sees(tile.low, tile.high, tile.born, tile.died) {
-                    self.place(&scale, tile, paint);
-                }
+            let (shades, rounding) = (&self.shades, &self.rounding);
+            self.coverage.pixels(
+                rgba,
+                |shade| light(shades, rounding, shade),
+                |sums| pixel(shades, rounding, sums),
+            );
+            self.patterns(rgba, width as usize, first);
+        }
+    }
+
+    /// Adds the spans that can be seen.
+    fn add_all(&mut self, map: &MemoryMap, scale: &Scale<'_>, paint: &Paint<'_>) {
+        for piece in &map.pieces {
+            self.hold(scale, piece);
+        }
+        for tile in &map.tiles {
+            if scale.sees(tile.low, tile.high, tile.born, tile.died) {
+                self.place(scale, tile, paint);
             }
         }
-        let Self {
-            coverage,
-            shades,
-            rounding,
-            ..
-        } = self;
-        coverage.pixels(
-            &mut frame.rgba,
-            |shade| light(shades, rounding, shade),
-            |sums| pixel(shades, rounding, sums),
-        );
-        self.patterns(frame);
     }
 
     fn hold(&mut self, scale: &Scale<'_>, piece: &Piece) {
@@ -212,9 +246,9 @@ impl MapRaster {
         }
     }
 
-    /// Draws patterns over the pixels that a span covers completely; no other span overlaps these.
-    fn patterns(&self, frame: &mut Frame) {
-        let width = frame.width_px as usize;
+    /// Draws patterns over the pixels that a span covers completely; no other span overlaps these. The pixels begin with
+    /// the row `first` of the picture.
+    fn patterns(&self, rgba: &mut [u8], width: usize, first: usize) {
         for &id in &self.patterned {
             let Some(span) = self.coverage.span(id) else {
                 continue;
@@ -224,16 +258,16 @@ impl MapRaster {
                 let row = y_px * width;
                 for x_px in columns.clone() {
                     let at = (row + x_px) * 4;
-                    let Some(pixel) = frame.rgba.get_mut(at..at + 4) else {
+                    let Some(pixel) = rgba.get_mut(at..at + 4) else {
                         return;
                     };
                     let colour = if span.shade >= ROUNDING {
                         let dimmed = span.shade == ROUNDING_DIMMED;
-                        let [r, g, b] = self.rounding.pattern(dimmed, x_px, y_px);
+                        let [r, g, b] = self.rounding.pattern(dimmed, x_px, first + y_px);
                         [r, g, b, 255]
                     } else {
                         let shade = span.shade as usize;
-                        self.shades.hatched(shade, x_px, y_px).to_le_bytes()
+                        self.shades.hatched(shade, x_px, first + y_px).to_le_bytes()
                     };
                     pixel.copy_from_slice(&colour);
                 }

@@ -12,7 +12,9 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use serde_json::{Value, json};
 use vramscope_browser_tests::timing::{LOAD, Mark, PAINTED};
-use vramscope_browser_tests::{Chromium, Modifiers, Page, Server, page_folder, views};
+use vramscope_browser_tests::{
+    Chromium, Modifiers, Page, Server, memory, page_folder, start, views,
+};
 
 /// The longest that a file may take to open.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -38,11 +40,21 @@ struct Arguments {
     /// Measure every view, not only opening and the timeline
     #[arg(long)]
     views: bool,
+    /// Measure how soon the page takes a file, in a line of its own before those of the files
+    #[arg(long)]
+    start: bool,
+    /// Measure memory instead: with the file open, after all views, and after it was opened and closed ten times
+    #[arg(long)]
+    memory: bool,
 }
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    let server = Server::start(&arguments.page.clone().unwrap_or_else(page_folder), 0)?;
+    let folder = arguments.page.clone().unwrap_or_else(page_folder);
+    if arguments.start {
+        println!("{}", start::measure(&folder)?);
+    }
+    let server = Server::start(&folder, 0)?;
     for file in &arguments.files {
         let figures =
             measure(&arguments, &server, file).with_context(|| file.display().to_string())?;
@@ -61,9 +73,15 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
         "document.querySelector('input[type=file]') !== null",
         PATIENCE,
     )?;
+    if arguments.memory {
+        let mut figures = memory::measure(&chromium, &mut page, file)?;
+        figures["file"] = json!(file);
+        figures["file_bytes"] = json!(file_bytes);
+        return Ok(figures);
+    }
     // The page starts the first file's worker before a file is chosen.
     page.pause(Duration::from_secs(1))?;
-    let idle_bytes = held_bytes(&chromium);
+    let idle = chromium.memory();
 
     page.watch_long_tasks()?;
     page.choose_files("input[type=file]", &[file.to_owned()])?;
@@ -80,7 +98,7 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
         .unwrap_or(&painted);
     let (load_ms, first_ms) = (load.time_ms, first.time_ms);
     let loading_block_ms = longest_block_ms(&mut page, load_ms)?;
-    let held_bytes = held_bytes(&chromium);
+    let held = chromium.memory();
     page.wait_until_settled(PATIENCE)?;
     let frames = play(&mut page, arguments)?;
     let views = if arguments.views {
@@ -100,19 +118,13 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
         "stages": stages(&marks, first_ms),
         "read_ms": opened.map(|mark| mark.detail["read_ms"].clone()),
         "wasm_bytes": opened.map(|mark| mark.detail["worker_bytes"].clone()),
-        "process_bytes": held_bytes.saturating_sub(idle_bytes),
+        "process_bytes": held.page_bytes.saturating_sub(idle.page_bytes),
         "loading_block_ms": loading_block_ms,
         "frame_median_ms": frames.median_ms,
         "frame_p95_ms": frames.p95_ms,
         "sharp_ms": frames.sharp_ms,
         "playing_block_ms": frames.longest_block_ms,
     }))
-}
-
-/// The memory of the page's process.
-fn held_bytes(chromium: &Chromium) -> u64 {
-    let processes = chromium.process_memory_bytes();
-    processes.first().copied().unwrap_or(0)
 }
 
 /// The marks between the choice of a file and its first picture, each with what ends there.

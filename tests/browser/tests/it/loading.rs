@@ -9,7 +9,7 @@ use vramscope_browser_tests::page_folder;
 use vramscope_browser_tests::views::VIEWS;
 
 use crate::PATIENCE;
-use crate::open::{Open, fixture, open, open_in};
+use crate::open::{Open, fixture, open, open_in, open_slowly};
 
 #[test]
 fn the_page_comes_up_and_says_what_to_do() {
@@ -17,6 +17,38 @@ fn the_page_comes_up_and_says_what_to_do() {
     let text = open.page.text("main").unwrap();
     assert!(text.contains("Nothing leaves this page"), "{text}");
     assert!(text.contains("_record_memory_history"), "{text}");
+    open.check_quiet();
+}
+
+#[test]
+fn the_area_to_drop_files_on_is_there_before_the_module_and_does_not_move() {
+    let mut open = open_slowly();
+    let area = "(() => { const area = document.querySelector('.drop-area'), box = area.getBoundingClientRect(); \
+                return [area.innerText, box.x, box.y, box.width, box.height].join(); })()";
+    let early = open.page.wait_for(area, PATIENCE).unwrap();
+    let input = "!!document.querySelector('input[type=file]')";
+    assert_eq!(
+        open.page.eval(input).unwrap(),
+        false,
+        "the module was quick"
+    );
+    open.page.slow_network(1e9, 0.0).unwrap();
+    open.wait_until_up();
+    assert_eq!(open.page.eval(area).unwrap(), early);
+    open.check_quiet();
+}
+
+#[test]
+fn a_file_that_is_dropped_before_the_module_is_there_opens_once_it_is() {
+    let mut open = open_slowly();
+    let listening = "performance.getEntriesByName('vramscope:listening').length";
+    open.page.wait_for(listening, PATIENCE).unwrap();
+    let file = fixture("torch-2.8.0/training.pickle");
+    open.page.drop_files(640.0, 400.0, &[file]).unwrap();
+    let told = open.page.text(".drop-area").unwrap();
+    assert!(told.contains("training.pickle"), "{told}");
+    open.page.slow_network(1e9, 0.0).unwrap();
+    open.painted();
     open.check_quiet();
 }
 

@@ -32,8 +32,25 @@ pub(crate) fn open_fixture(name: &str) -> Open {
     open
 }
 
+/// Opens the built page from a network so slow that its module takes a minute.
+pub(crate) fn open_slowly() -> Open {
+    let mut open = blank(&page_folder());
+    open.page.slow_network(50_000.0, 0.0).unwrap();
+    let url = serde_json::json!({"url": open.server.url("")});
+    open.page.call("Page.navigate", url).unwrap();
+    open
+}
+
 /// Serves `folder` and opens its `path`.
 pub(crate) fn open_in(folder: &Path, path: &str) -> Open {
+    let mut open = blank(folder);
+    let url = open.server.url(path);
+    open.page.goto(&url).expect("the page loads");
+    open
+}
+
+/// Serves `folder` and opens an empty page.
+fn blank(folder: &Path) -> Open {
     assert!(
         folder.is_dir(),
         "no page in {}: run `cargo xtask test`",
@@ -43,7 +60,6 @@ pub(crate) fn open_in(folder: &Path, path: &str) -> Open {
     let chromium = Chromium::start().expect("a browser");
     let mut page = chromium.page().expect("a page");
     page.set_viewport(1280, 720, 1.0).expect("a viewport");
-    page.goto(&server.url(path)).expect("the page loads");
     Open {
         server,
         page,

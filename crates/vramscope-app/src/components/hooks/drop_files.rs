@@ -6,7 +6,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{ClipboardEvent, DragEvent};
 use yew::prelude::*;
 
-use crate::browser::files;
+use crate::browser::{clock, files};
 use crate::engine::Source;
 
 /// Opens files that are dropped or pasted. Returns whether files are being dragged over the window.
@@ -25,6 +25,7 @@ pub(crate) fn use_drop(open: Callback<Vec<Source>>) -> bool {
                     .and_then(ClipboardEvent::clipboard_data);
                 give(&open, Source::files(files::of_transfer(transfer)));
             });
+            clock::mark("vramscope:started");
             move || drop((drags, paste))
         });
     }

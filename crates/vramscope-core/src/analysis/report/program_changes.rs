@@ -86,38 +86,26 @@ pub struct AloneChange {
 /// The changes that would lower live memory at `until` or the peak before, the greatest effect at `until` first. Linear in
 /// events and allocations.
 #[must_use]
-pub fn program_changes(device: Device<'_>, until: u32) -> Vec<ProgramChange> {
+pub fn program_changes<'a>(device: Device<'a>, until: u32) -> Vec<ProgramChange> {
     let recorded = Curve::new(device.history).peak(until);
-    let peak_moment = peak_moment(device.history, until);
-    let changes = [
-        checkpoint(device, until),
-        half_batch(device),
-        no_foreach(device),
-        free_earlier(device),
-    ];
-    let mut changes: Vec<Change<'_>> = changes
-        .into_iter()
-        .flatten()
-        .filter(|change| !change.curve.is_as_recorded())
-        .collect();
-    changes.extend(together(&changes, until));
-    let mut found: Vec<ProgramChange> = changes
-        .into_iter()
-        .map(|change| {
-            let (peak_bytes, live_bytes) = change.curve.peak(until);
-            ProgramChange {
-                kind: change.kind,
-                title: change.title,
-                because: change.because,
-                peak_bytes,
-                live_bytes,
-                peak_allocations: change.curve.changed_at(peak_moment),
-                live_allocations: change.curve.changed_at(until),
-                alone: change.alone,
-            }
-        })
-        .filter(|change| change.peak_bytes < recorded.0 || change.live_bytes < recorded.1)
-        .collect();
+    let moments = (peak_moment(device.history, until), until);
+    let as_recorded = || Curve::new(device.history);
+    let mut found = Vec::new();
+    let optimizer = no_foreach(device, as_recorded()).map(|change| change.told(moments));
+    let of_passes: [&dyn Fn() -> Option<Change<'a>>; 2] =
+        [&|| checkpoint(device, until), &|| half_batch(device)];
+    for passes in of_passes {
+        let Some(change) = passes() else { continue };
+        let passes = change.told(moments);
+        if let Some(optimizer) = &optimizer {
+            let both = no_foreach(device, change.curve);
+            found.extend(both.map(|both| together(&both, moments, [&passes, optimizer])));
+        }
+        found.push(passes);
+    }
+    found.extend(optimizer);
+    found.extend(free_earlier(device).map(|change| change.told(moments)));
+    found.retain(|change| change.peak_bytes < recorded.0 || change.live_bytes < recorded.1);
     found.sort_few_by_key(|change| (change.live_bytes, change.peak_bytes, change.kind));
     found
 }
@@ -129,44 +117,53 @@ fn peak_moment(history: &History, until: u32) -> u32 {
     peak.map_or(0, |(moment, _)| moment as u32)
 }
 
-/// A change with its curve.
+/// A change with its curve. A curve has a value for each moment, so there is only one at a time.
 struct Change<'a> {
     kind: ChangeKind,
     title: String,
     because: String,
     curve: Curve<'a>,
-    alone: Vec<AloneChange>,
 }
 
 impl Change<'_> {
-    /// What it does by itself, as a part of two.
-    fn as_part(&self, until: u32) -> AloneChange {
+    /// What it does to the recording's peak and at a moment.
+    fn told(&self, (peak_moment, until): (u32, u32)) -> ProgramChange {
         let (peak_bytes, live_bytes) = self.curve.peak(until);
-        AloneChange {
+        ProgramChange {
             kind: self.kind,
+            title: self.title.clone(),
+            because: self.because.clone(),
             peak_bytes,
             live_bytes,
+            peak_allocations: self.curve.changed_at(peak_moment),
+            live_allocations: self.curve.changed_at(until),
+            alone: Vec::new(),
         }
+    }
+
+    /// Itself, if it changes anything.
+    fn if_any(self) -> Option<Self> {
+        (!self.curve.is_as_recorded()).then_some(self)
     }
 }
 
-/// Changes of the passes along with that of the optimizer, where both are possible. They concern different allocations, so
+/// A change of the passes along with that of the optimizer, whose curve has both. They concern different allocations, so
 /// that their effects add up.
-fn together<'a>(changes: &[Change<'a>], until: u32) -> Vec<Change<'a>> {
-    let of_kind = |kind| changes.iter().find(|change| change.kind == kind);
-    let Some(optimizer) = of_kind(ChangeKind::NoForeach) else {
-        return Vec::new();
-    };
-    let of_passes = [ChangeKind::Checkpoint, ChangeKind::HalfBatch];
-    let of_passes = of_passes.into_iter().filter_map(of_kind);
-    let both = of_passes.map(|passes| Change {
+fn together(both: &Change<'_>, moments: (u32, u32), parts: [&ProgramChange; 2]) -> ProgramChange {
+    let [passes, optimizer] = parts;
+    ProgramChange {
         kind: ChangeKind::Together,
         title: format!("{}, with {}", passes.title, optimizer.title),
         because: "each lowers what the other leaves".to_owned(),
-        curve: passes.curve.with(&optimizer.curve),
-        alone: [passes, optimizer].map(|part| part.as_part(until)).to_vec(),
-    });
-    both.collect()
+        alone: parts
+            .map(|part| AloneChange {
+                kind: part.kind,
+                peak_bytes: part.peak_bytes,
+                live_bytes: part.live_bytes,
+            })
+            .to_vec(),
+        ..both.told(moments)
+    }
 }
 
 /// Frees what a block keeps, but for its output, when the next block begins. It is made again when the backward pass
@@ -209,7 +206,7 @@ fn checkpoint(device: Device<'_>, until: u32) -> Option<Change<'_>> {
             curve.remove(table.bytes[row], end, again);
         }
     }
-    Some(Change {
+    let change = Change {
         kind: ChangeKind::Checkpoint,
         title: checkpoint_title(&block.label),
         because: format!(
@@ -219,8 +216,8 @@ fn checkpoint(device: Device<'_>, until: u32) -> Option<Change<'_>> {
             Bytes(block.bytes)
         ),
         curve,
-        alone: Vec::new(),
-    })
+    };
+    change.if_any()
 }
 
 fn checkpoint_title(label: &str) -> String {
@@ -252,13 +249,13 @@ fn half_batch(device: Device<'_>) -> Option<Change<'_>> {
         true => "inputs, activations and the cache of keys and values halve",
         false => "inputs and activations halve; accumulate gradients over twice as many steps",
     };
-    Some(Change {
+    let change = Change {
         kind: ChangeKind::HalfBatch,
         title: "Half the batch, or half the sequence".to_owned(),
         because: because.to_owned(),
         curve,
-        alone: Vec::new(),
-    })
+    };
+    change.if_any()
 }
 
 /// Whether a temporary grows with the batch. Those of a forward pass, and of the loss behind it, do. Of those of a backward
@@ -285,10 +282,10 @@ fn needs_of_passes<'a>(device: Device<'a>) -> impl Fn(usize) -> bool + 'a {
     }
 }
 
-/// Takes away what a multi-tensor step of the optimizer needs meanwhile, but for two tensors of the largest size.
-fn no_foreach(device: Device<'_>) -> Option<Change<'_>> {
+/// Takes away what a multi-tensor step of the optimizer needs meanwhile, but for two tensors of the largest size. The
+/// curve may have other changes already.
+fn no_foreach<'a>(device: Device<'a>, mut curve: Curve<'a>) -> Option<Change<'a>> {
     let table = &device.history.allocations;
-    let mut curve = Curve::new(device.history);
     let is_foreach = foreach_stacks(device);
     let stacks = device.stack_of();
     let temporaries = device.rule_of().iter().enumerate();
@@ -315,13 +312,13 @@ fn no_foreach(device: Device<'_>) -> Option<Change<'_>> {
         let both = i64::try_from(largest.saturating_mul(2)).unwrap_or(i64::MAX);
         curve.add(both, from, to);
     }
-    Some(Change {
+    let change = Change {
         kind: ChangeKind::NoForeach,
         title: "foreach=False for the optimizer".to_owned(),
         because: "its step then needs temporaries for one parameter at a time; it takes longer, and fused=True needs none".to_owned(),
         curve,
-        alone: Vec::new(),
-    })
+    };
+    change.if_any()
 }
 
 /// For each stack whether it is that of an optimizer that updates all parameters at once.
@@ -367,13 +364,13 @@ fn free_earlier(device: Device<'_>) -> Option<Change<'_>> {
     }
     let largest = largest?;
     let site = &device.call_sites().get(*sites.get(largest)?).label;
-    Some(Change {
+    let change = Change {
         kind: ChangeKind::FreeEarlier,
         title: format!("Free what {site} made at the end of each step (del)"),
         because: "it lives until the next step has made its successor".to_owned(),
         curve,
-        alone: Vec::new(),
-    })
+    };
+    change.if_any()
 }
 
 #[cfg(test)]

@@ -58,19 +58,6 @@ impl<'a> Curve<'a> {
         u64::try_from(counts.map(|&count| i64::from(count)).sum::<i64>()).unwrap_or(0)
     }
 
-    /// The curve with the changes of another one as well.
-    pub(super) fn with(&self, other: &Self) -> Self {
-        let steps = self.steps.iter().zip(&other.steps);
-        let counts = self.counts.iter().zip(&other.counts);
-        Self {
-            history: self.history,
-            steps: steps
-                .map(|(&one, &other)| one.saturating_add(other))
-                .collect(),
-            counts: counts.map(|(&one, &other)| one + other).collect(),
-        }
-    }
-
     /// The highest value of the moments up to `until`, and the value at `until`.
     pub(super) fn peak(&self, until: u32) -> (u64, u64) {
         let mut change = 0_i64;
