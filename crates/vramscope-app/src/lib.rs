@@ -49,7 +49,6 @@ pub fn start_page(
         .into_iter()
         .map(engine::Source::Linked);
     let sources = files.chain(served).chain(linked).collect();
-    components::rehearse(&engine);
     let props = components::AppProps { engine, sources };
     yew::Renderer::<components::App>::with_props(props).render();
 }

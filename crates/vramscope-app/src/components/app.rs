@@ -17,6 +17,7 @@ use super::help::Help;
 use super::hooks::{
     kept_theme, use_address, use_drop, use_keys, use_system_is_dark, use_theme_attribute,
 };
+use super::rehearsal::rehearse;
 use super::source_link::{Editor, use_editor_setting};
 use super::start::Start;
 use super::status_bar::StatusBar;
@@ -46,6 +47,10 @@ pub fn App(props: &AppProps) -> Html {
     });
     let picker = use_node_ref();
     let commands = use_root_commands(&props.engine, &state, &picker);
+    use_effect_on((), {
+        let engine = props.engine.clone();
+        move |()| engine.rehearse(rehearse)
+    });
     let is_dragged_over = use_drop(commands.open.clone());
     use_keys(state.clone(), commands.clone());
     let theme = state.theme.resolve(use_system_is_dark());

@@ -52,4 +52,3 @@ mod virtual_list;
 mod what_if;
 
 pub use app::{App, AppProps};
-pub use rehearsal::rehearse;

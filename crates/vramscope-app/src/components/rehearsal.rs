@@ -10,28 +10,23 @@ use yew::prelude::*;
 
 use super::commands::Commands;
 use super::file_view::FileView;
-use super::source_link::{Editor, use_editor_setting};
-use super::status_bar::StatusBar;
 use super::top_bar::TopBar;
-use crate::engine::{Engine, Session};
+use crate::engine::{Remove, Session};
 use crate::protocol::{Opened, Reply, ThemeName};
 use crate::state::{Action, State};
 
-/// Shows the spare worker's tiny file out of sight once the browser is idle.
-pub fn rehearse(engine: &Engine) {
-    engine.rehearse(|session, opened| {
-        let props = RehearsalProps {
-            state: with_file(session, opened),
-            session: session.clone(),
-        };
-        let host = out_of_sight()?;
-        let renderer =
-            yew::Renderer::<Rehearsal>::with_root_and_props(host.clone(), props).render();
-        Some(Box::new(move || {
-            renderer.destroy();
-            host.remove();
-        }))
-    });
+/// Shows a file out of sight. Returns how to remove it.
+pub(super) fn rehearse(session: &Session, opened: Box<Opened>) -> Option<Remove> {
+    let props = RehearsalProps {
+        state: with_file(session, opened),
+        session: session.clone(),
+    };
+    let host = out_of_sight()?;
+    let shown = yew::Renderer::<Rehearsal>::with_root_and_props(host.clone(), props).render();
+    Some(Box::new(move || {
+        shown.destroy();
+        host.remove();
+    }))
 }
 
 fn out_of_sight() -> Option<Element> {
@@ -44,7 +39,7 @@ fn out_of_sight() -> Option<Element> {
 }
 
 /// The page with a file.
-fn with_file(session: &Session, opened: Box<Opened>) -> State {
+fn with_file(session: &Session, opened: Box<Opened>) -> Rc<State> {
     let id = session.id();
     let open = Action::Open {
         id,
@@ -52,20 +47,19 @@ fn with_file(session: &Session, opened: Box<Opened>) -> State {
         linked_host: None,
     };
     let state = Rc::new(State::default()).reduce(open);
-    let state = state.reduce(Action::Reply(id, Box::new(Reply::Opened(opened))));
-    Rc::unwrap_or_clone(state)
+    state.reduce(Action::Reply(id, Box::new(Reply::Opened(opened))))
 }
 
 #[derive(Properties, PartialEq)]
 struct RehearsalProps {
-    state: State,
+    state: Rc<State>,
     session: Session,
 }
 
 /// All that shows an open file.
 #[component]
 fn Rehearsal(props: &RehearsalProps) -> Html {
-    let state = use_reducer_eq(|| props.state.clone());
+    let state = use_reducer_eq(|| State::clone(&props.state));
     let (session, dispatcher) = (props.session.clone(), state.dispatcher());
     let commands = Commands {
         dispatch: Callback::from(move |action| dispatcher.dispatch(action)),
@@ -74,17 +68,13 @@ fn Rehearsal(props: &RehearsalProps) -> Html {
         close: Callback::noop(),
         session: Callback::from(move |_| Some(session.clone())),
     };
-    let editor = use_editor_setting();
     let Some(tab) = state.tab().cloned() else {
         return Html::default();
     };
     html! {
         <ContextProvider<Commands> context={commands}>
-        <ContextProvider<Editor> context={editor}>
             <TopBar state={state.clone()} />
-            <FileView state={state.clone()} tab={tab.clone()} theme={ThemeName::Light} />
-            <StatusBar {tab} search={state.search.clone()} box_mode=false ruler_mode=false wanted={None} />
-        </ContextProvider<Editor>>
+            <FileView state={state.clone()} {tab} theme={ThemeName::Light} />
         </ContextProvider<Commands>>
     }
 }

@@ -27,6 +27,7 @@ use crate::protocol::{Reply, Request, to_bytes};
 use parts::Parts;
 use port::Port;
 use rehearsal::Rehearsal;
+pub use rehearsal::Remove;
 pub use session::{Asker, Session, SessionId};
 
 /// The time from opening a file to starting the next spare worker, in ms.

@@ -11,7 +11,10 @@ use crate::protocol::{Opened, Reply};
 const SHOWN_MS: i32 = 300;
 
 /// How to remove what was shown.
-type Remove = Box<dyn FnOnce()>;
+pub type Remove = Box<dyn FnOnce()>;
+
+/// Shows a file. Returns how to remove it.
+type Show = fn(&Session, Box<Opened>) -> Option<Remove>;
 
 /// The tiny file, and how to remove it once it is shown.
 pub(super) struct Rehearsal {
@@ -21,16 +24,16 @@ pub(super) struct Rehearsal {
 
 impl Engine {
     /// Has the spare worker's tiny file shown with `show` once it is read and the browser is idle, and removed before a
-    /// file is opened. `show` returns how to remove it. Nobody sees it, so it leaves no User Timing marks.
-    pub fn rehearse(&self, show: impl Fn(&Session, Box<Opened>) -> Option<Remove> + 'static) {
+    /// file is opened. Nobody sees it, so it leaves no User Timing marks.
+    pub fn rehearse(&self, show: Show) {
         let Some(port) = self.inner.spare.take() else {
             return;
         };
-        let (engine, show) = (self.clone(), std::rc::Rc::new(show));
+        let engine = self.clone();
         let listener = Callback::from(move |reply| {
             if let Reply::Opened(opened) = reply {
-                let (engine, show) = (engine.clone(), show.clone());
-                clock::when_idle(move || engine.show(opened, &*show));
+                let engine = engine.clone();
+                clock::when_idle(move || engine.show(opened, show));
             }
         });
         let parts = self.inner.parts.clone();
@@ -43,7 +46,7 @@ impl Engine {
         }));
     }
 
-    fn show(&self, opened: Box<Opened>, show: &dyn Fn(&Session, Box<Opened>) -> Option<Remove>) {
+    fn show(&self, opened: Box<Opened>, show: Show) {
         if let Some(rehearsal) = &mut *self.inner.rehearsal.borrow_mut() {
             clock::set_silent(true);
             rehearsal.remove = show(&rehearsal.session, opened);
