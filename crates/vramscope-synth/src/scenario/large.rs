@@ -26,14 +26,10 @@ fn many_live(seed: u64) -> Snapshot {
 fn tiny(live: usize, seed: u64) -> Snapshot {
     let mut book = StackBook::new();
     let weight = stack(&mut book, ("load", "serve.py", 20));
-    let rows: Vec<u32> = (0..12)
-        .map(|line| stack(&mut book, ("row", "cache.py", 30 + line)))
-        .collect();
-    let activations: Vec<u32> = (0..40)
-        .map(|line| stack(&mut book, ("forward", "model.py", 100 + line)))
-        .collect();
+    let rows = stacks(&mut book, 12, ("row", "cache.py", 30));
+    let activations = stacks(&mut book, 40, ("forward", "model.py", 100));
     let mut rng = Rng::new(seed);
-    let mut recorder = Recorder::new(HeapOptions::default(), Vec::new(), 0);
+    let mut recorder = recorder();
     for _ in 0..400 {
         let _kept = recorder.alloc(Request::new(rng.between(1 << 20, 64 << 20), weight));
     }
@@ -62,12 +58,9 @@ fn tiny(live: usize, seed: u64) -> Snapshot {
 /// Every allocation is a segment of its own, as in a captured program that calls `cudaMalloc` for each: `count` of them
 /// one after the other, a fifth of them at once.
 fn segment_each(count: usize, seed: u64) -> Snapshot {
-    let mut book = StackBook::new();
-    let sites: Vec<u32> = (0..50)
-        .map(|line| stack(&mut book, ("buffer", "solver.py", 10 + line)))
-        .collect();
+    let (book, sites) = sites(50, ("buffer", "solver.py", 10));
     let mut rng = Rng::new(seed);
-    let mut recorder = Recorder::new(HeapOptions::default(), Vec::new(), 0);
+    let mut recorder = recorder();
     let mut live = Vec::new();
     // Addresses that were freed, by the power of their size.
     let mut free: [Vec<(u64, u64)>; 24] = std::array::from_fn(|_| Vec::new());
@@ -134,12 +127,9 @@ fn end_segment(recorder: &mut Recorder<Vec<TraceEntry>>, addr: u64, bytes: u64) 
 fn annotations(seconds: u64, seed: u64) -> Snapshot {
     const RANGES_A_STEP: u64 = 100;
     const STEP_US: i64 = 50_000;
-    let mut book = StackBook::new();
-    let sites: Vec<u32> = (0..30)
-        .map(|line| stack(&mut book, ("forward", "layers.py", 40 + line)))
-        .collect();
+    let (book, sites) = sites(30, ("forward", "layers.py", 40));
     let mut rng = Rng::new(seed);
-    let mut recorder = Recorder::new(HeapOptions::default(), Vec::new(), 0);
+    let mut recorder = recorder();
     let mut ranges = Ranges::default();
     for step in 0..seconds * 2_000 / RANGES_A_STEP {
         let began = recorder.clock_us;
@@ -196,6 +186,26 @@ impl Ranges {
             time_us: recorder.clock_us,
         });
     }
+}
+
+/// A recorder of an empty heap.
+fn recorder() -> Recorder<Vec<TraceEntry>> {
+    Recorder::new(HeapOptions::default(), Vec::new(), 0)
+}
+
+/// A book of so many stacks, each from a line of its own.
+fn sites(count: u32, first: Line) -> (StackBook, Vec<u32>) {
+    let mut book = StackBook::new();
+    let sites = stacks(&mut book, count, first);
+    (book, sites)
+}
+
+/// Stacks from neighbouring lines of one function.
+fn stacks(book: &mut StackBook, count: u32, (function, file, first): Line) -> Vec<u32> {
+    let lines = first..first + count;
+    lines
+        .map(|line| stack(book, (function, file, line)))
+        .collect()
 }
 
 fn stack(book: &mut StackBook, line: Line) -> u32 {
