@@ -7,6 +7,8 @@
 
 use std::io::Read;
 use std::ops::ControlFlow;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
 
 use crate::container::{self, Encoding, Unwrapped};
 use crate::decode::{Unread, invariants, read_json, read_pickle};
@@ -51,13 +53,20 @@ impl Default for Options<'_> {
 /// See [`ErrorKind`]. Damage that leaves the rest readable is a warning of the snapshot, not an error.
 pub fn decode_with(input: impl Read, options: Options<'_>) -> Result<Snapshot, Error> {
     let unwrapped = container::unwrap(input, &options.limits)?;
-    let read = match unwrapped.encoding {
-        Encoding::Packed => vram_format::read,
-        Encoding::Pickle => read_pickle,
-        Encoding::Json => read_json,
-    };
-    read_unwrapped(unwrapped, options, read)
+    let encoding = unwrapped.encoding;
+    now(read_unwrapped(
+        unwrapped,
+        options,
+        async |unread| match encoding {
+            Encoding::Packed => vram_format::read(unread),
+            Encoding::Pickle => read_pickle(unread, &mut || None).await,
+            Encoding::Json => read_json(unread),
+        },
+    ))
 }
+
+/// The rest of the input is on its way.
+pub type Arrival = Pin<Box<dyn Future<Output = ()>>>;
 
 /// [`decode_with`] for plain pickles, which [`is_plain_pickle`](container::is_plain_pickle) tells. A program that
 /// reads these alone has no code for containers and other encodings.
@@ -65,14 +74,41 @@ pub fn decode_with(input: impl Read, options: Options<'_>) -> Result<Snapshot, E
 /// # Errors
 /// As [`decode_with`].
 pub fn decode_pickle(input: impl Read, options: Options<'_>) -> Result<Snapshot, Error> {
-    let unwrapped = container::plain_pickle(input, &options.limits)?;
-    read_unwrapped(unwrapped, options, read_pickle)
+    now(decode_arriving_pickle(input, options, &mut || None))
 }
 
-fn read_unwrapped(
+/// [`decode_pickle`] while its bytes arrive. `arrival` is called as often as progress is told, and what it returns is
+/// waited for before `input` is read further.
+///
+/// # Errors
+/// As [`decode_with`].
+pub async fn decode_arriving_pickle(
+    input: impl Read,
+    options: Options<'_>,
+    arrival: &mut dyn FnMut() -> Option<Arrival>,
+) -> Result<Snapshot, Error> {
+    let unwrapped = container::plain_pickle(input, &options.limits)?;
+    let read = async |unread: Unread<'_>| read_pickle(unread, arrival).await;
+    read_unwrapped(unwrapped, options, read).await
+}
+
+/// The result of a future that waits for nothing.
+fn now<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(result) = future
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+        {
+            return result;
+        }
+    }
+}
+
+async fn read_unwrapped(
     unwrapped: Unwrapped<'_>,
     options: Options<'_>,
-    read: fn(Unread<'_>) -> Result<Snapshot, Error>,
+    read: impl AsyncFnOnce(Unread<'_>) -> Result<Snapshot, Error>,
 ) -> Result<Snapshot, Error> {
     let Options {
         limits,
@@ -102,6 +138,7 @@ fn read_unwrapped(
         counters: &counters,
         on_events: &mut on_events,
     });
+    let read = read.await;
     let mut snapshot = match read {
         Ok(snapshot) => snapshot,
         Err(error) => {

@@ -132,9 +132,12 @@ fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) 
             worker.warm_up = Some(WarmUp::new(clock::now_ms()));
         }
         Request::OpenBlob { name } => {
+            let port = port.clone();
             worker.borrow_mut().forget();
-            let opening = open::blob(&name, attachment, port);
-            worker.borrow_mut().opened(name, opening, port);
+            wasm_bindgen_futures::spawn_local(async move {
+                let opening = open::blob(&name, attachment, &port).await;
+                worker.borrow_mut().opened(name, opening, &port);
+            });
         }
         Request::OpenUrl { name, url } => {
             let port = port.clone();

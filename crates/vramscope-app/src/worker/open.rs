@@ -7,7 +7,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::Blob;
 
 use vramscope_core::container::{FileKind, is_plain_pickle};
-use vramscope_core::open::{Options, decode_pickle, decode_with};
+use vramscope_core::open::{self, Options, decode_arriving_pickle, decode_with};
 use vramscope_core::{Limits, Snapshot};
 use vramscope_inductor as inductor;
 
@@ -53,6 +53,20 @@ impl<'a> Reporter<'a> {
             self.port.send(&Reply::Progress(progress));
         }
     }
+
+    /// Reports how much of a file is read.
+    fn of_reading(&mut self, size_bytes: u64) -> impl FnMut(open::Progress) -> ControlFlow<()> {
+        move |progress| {
+            self.report(Progress {
+                stage: Stage::Reading,
+                done_bytes: progress.file_bytes,
+                total_bytes: Some(size_bytes),
+                events: progress.events,
+            });
+            // Never broken off: to cancel, the page ends the whole worker.
+            ControlFlow::Continue(())
+        }
+    }
 }
 
 /// Downloads and reads the file at `url`. Reports progress and outcome to the page.
@@ -69,17 +83,17 @@ pub(super) async fn url(name: &str, url: &str, gate: &Gate, port: &Port) -> Open
         });
     });
     match fetched.await {
-        Ok(fetched) => blob(name, fetched.into(), port),
+        Ok(fetched) => blob(name, fetched.into(), port).await,
         Err(failure) => Opening::Over(fail(failure, port)),
     }
 }
 
 /// Reads a blob. Reports progress and outcome to the page.
-pub(super) fn blob(name: &str, blob: JsValue, port: &Port) -> Opening {
+pub(super) async fn blob(name: &str, blob: JsValue, port: &Port) -> Opening {
     port.mark("reading");
     let start_ms = clock::now_ms();
     let blob = blob.unchecked_into::<Blob>();
-    let mut reader = match BlobReader::new(blob.clone()) {
+    let reader = match BlobReader::new(blob.clone()) {
         Ok(reader) => reader,
         Err(error) => {
             let message = format!(
@@ -94,7 +108,7 @@ pub(super) fn blob(name: &str, blob: JsValue, port: &Port) -> Opening {
         }
     };
     // Of a file that cannot be read, reading it whole tells the error.
-    let head = reader.head(HEAD_BYTES).ok();
+    let head = reader.head(HEAD_BYTES).await.ok();
     let file = Reading {
         name,
         reader,
@@ -102,7 +116,7 @@ pub(super) fn blob(name: &str, blob: JsValue, port: &Port) -> Opening {
         start_ms,
     };
     let Some(head) = head.filter(|head| !is_plain_pickle(head)) else {
-        return Opening::Over(file.snapshot(decode_pickle));
+        return Opening::Over(file.pickle().await);
     };
     if !parts::is_here(Part::Formats) {
         return Opening::Needs(Part::Formats, blob.into());
@@ -119,6 +133,9 @@ pub(super) fn blob(name: &str, blob: JsValue, port: &Port) -> Opening {
 /// Bytes that are enough to tell a file's kind.
 const HEAD_BYTES: usize = 4 << 10;
 
+/// What is told how far reading came.
+type OnProgress<'a> = &'a mut dyn FnMut(open::Progress) -> ControlFlow<()>;
+
 /// A file that is about to be read.
 struct Reading<'a> {
     name: &'a str,
@@ -127,69 +144,66 @@ struct Reading<'a> {
     start_ms: f64,
 }
 
-/// A reader of snapshots, with its options.
-type Decode = fn(BlobReader, Options<'_>) -> Result<Snapshot, vramscope_core::Error>;
-
 impl Reading<'_> {
-    /// Reads a snapshot. Reports progress and outcome to the page.
-    fn snapshot(self, decode: Decode) -> Option<File> {
+    /// Reads a plain pickle while it comes. Reports progress and outcome to the page.
+    async fn pickle(self) -> Option<File> {
+        let reader = self.reader.clone();
+        let mut arrival = || reader.arrival();
+        let mut reporter = Reporter::new(self.port);
+        let mut on_progress = reporter.of_reading(reader.size_bytes());
+        let options = self.options(&mut on_progress);
+        let decoded = decode_arriving_pickle(reader.clone(), options, &mut arrival).await;
+        self.decoded(decoded)
+    }
+
+    fn options<'a>(&self, on_progress: OnProgress<'a>) -> Options<'a> {
+        Options {
+            limits: Limits::default(),
+            file_bytes: Some(self.reader.size_bytes()),
+            on_progress,
+        }
+    }
+
+    /// Reports a snapshot, or why there is none, to the page.
+    fn decoded(self, decoded: Result<Snapshot, vramscope_core::Error>) -> Option<File> {
         let Self {
             name,
             reader,
             port,
             start_ms,
         } = self;
+        let snapshot = match decoded {
+            Ok(snapshot) => snapshot,
+            Err(error) => return fail(opened::failure(&error), port),
+        };
         let size_bytes = reader.size_bytes();
-        let mut reporter = Reporter::new(port);
-        let mut events = 0;
-        let decoded = decode(
-            reader,
-            Options {
-                limits: Limits::default(),
-                file_bytes: Some(size_bytes),
-                on_progress: &mut |progress| {
-                    events = progress.events;
-                    reporter.report(Progress {
-                        stage: Stage::Reading,
-                        done_bytes: progress.file_bytes,
-                        total_bytes: Some(size_bytes),
-                        events,
-                    });
-                    // Never broken off: to cancel, the page ends the whole worker.
-                    ControlFlow::Continue(())
-                },
-            },
-        );
-        match decoded {
-            Ok(snapshot) => {
-                let stage = Stage::Replaying;
-                let done = Progress {
-                    stage,
-                    done_bytes: size_bytes,
-                    total_bytes: Some(size_bytes),
-                    events,
-                };
-                reporter.report(done);
-                port.mark("decoded");
-                let document = Document::new(snapshot);
-                port.mark("paired");
-                let read_ms = clock::now_ms() - start_ms;
-                let opened = opened::opened(&document, name, size_bytes, read_ms);
-                port.mark("told");
-                port.send(&Reply::Opened(Box::new(opened)));
-                // The page is busy building its elements meanwhile.
-                document.prepare();
-                port.mark("prepared");
-                Some(File::Snapshot(Box::new(document)))
-            }
-            Err(error) => fail(opened::failure(&error), port),
-        }
+        port.send(&Reply::Progress(Progress {
+            stage: Stage::Replaying,
+            done_bytes: size_bytes,
+            total_bytes: Some(size_bytes),
+            events: snapshot.events.len() as u64,
+        }));
+        port.mark("decoded");
+        let document = Document::new(snapshot);
+        port.mark("paired");
+        let read_ms = clock::now_ms() - start_ms;
+        let opened = opened::opened(&document, name, size_bytes, read_ms);
+        port.mark("told");
+        port.send(&Reply::Opened(Box::new(opened)));
+        // The page is busy building its elements meanwhile.
+        document.prepare();
+        port.mark("prepared");
+        Some(File::Snapshot(Box::new(document)))
     }
 }
 
 apart! { "formats", "17",
     fn other_snapshot(file: Reading<'_>) -> Option<File> {
-        file.snapshot(decode_with)
+        let mut reporter = Reporter::new(file.port);
+        let mut on_progress = reporter.of_reading(file.reader.size_bytes());
+        let options = file.options(&mut on_progress);
+        let decoded = decode_with(file.reader.clone(), options);
+        file.decoded(decoded)
     }
 }
 

@@ -16,17 +16,17 @@ use serde_json::error::Category;
 
 use self::not_numbers::NotNumbers;
 use self::surrogates::Paired;
-use super::End;
 use super::key::Key;
 use super::machine::Machine;
 use super::records::TWO_TO_64;
 use super::value::{Fault, ListCell, Value, malformed};
+use super::{End, Told};
 use crate::ErrorKind;
 use crate::container::kind_of;
 use crate::error::Lookalike;
 use crate::model::WarningKind;
 
-/// Bytes between two calls of `on_chunk`.
+/// Bytes after which `told` is told.
 const CHUNK: u64 = 256 << 10;
 
 /// Values gathered before they are added to their list; pickles have batches of the same size.
@@ -36,12 +36,12 @@ const BATCH: usize = 1000;
 /// [`Driver::step`].
 const PUSHES: usize = 4;
 
-/// Reads a JSON value, and leaves it on the machine's stack. `on_chunk` is called every few hundred
-/// kilobytes with the bytes read so far; its error ends decoding.
+/// Reads a JSON value, and leaves it on the machine's stack. `told` is told every few hundred
+/// kilobytes.
 pub(super) fn read(
     input: Box<dyn BufRead + '_>,
     machine: &mut Machine,
-    on_chunk: &mut dyn FnMut(&mut Machine, u64) -> Result<(), ErrorKind>,
+    told: &mut Told<'_>,
 ) -> End {
     let offset = Cell::new(0);
     let token = Cell::new(0);
@@ -57,7 +57,7 @@ pub(super) fn read(
     };
     let mut driver = Driver {
         machine,
-        on_chunk,
+        told,
         offset: &offset,
         token: &token,
         was_lone: &was_lone,
@@ -153,23 +153,23 @@ impl Read for Tap<'_, '_> {
 }
 
 /// The state shared by all nodes.
-struct Driver<'m, 'c> {
+struct Driver<'m, 'c, 't> {
     machine: &'m mut Machine,
-    on_chunk: &'m mut dyn FnMut(&mut Machine, u64) -> Result<(), ErrorKind>,
+    told: &'m mut Told<'t>,
     offset: &'c Cell<u64>,
     token: &'c Cell<u64>,
     /// Whether a lone surrogate was replaced, of which nobody has been warned yet.
     was_lone: &'c Cell<bool>,
     /// What the zero that is being read stands for, if it is not itself.
     word: &'c Cell<Option<f64>>,
-    /// Offset of the last call of `on_chunk`.
+    /// Offset at which `told` was told last.
     asked: u64,
     /// The error, kept here because serde's errors hold only text.
     fault: Option<Fault>,
 }
 
-impl Driver<'_, '_> {
-    /// Notes the end of a token, and calls `on_chunk` from time to time.
+impl Driver<'_, '_, '_> {
+    /// Notes the end of a token, and tells `told` from time to time.
     fn step(&mut self) -> Result<(), Fault> {
         let offset = self.offset.get();
         self.token.set(offset);
@@ -186,7 +186,7 @@ impl Driver<'_, '_> {
 
     fn ask(&mut self) -> Result<(), Fault> {
         self.asked = self.offset.get();
-        (self.on_chunk)(self.machine, self.asked)?;
+        self.told.chunk(self.machine, self.asked)?;
         Ok(())
     }
 
@@ -259,14 +259,14 @@ impl Driver<'_, '_> {
 }
 
 /// A value about to be read.
-struct Node<'d, 'm, 'c> {
-    driver: &'d mut Driver<'m, 'c>,
+struct Node<'d, 'm, 'c, 't> {
+    driver: &'d mut Driver<'m, 'c, 't>,
     /// Whether it is under a key of the schema, where every whole number counts as an integer.
     is_schema: bool,
     depth: usize,
 }
 
-impl Node<'_, '_, '_> {
+impl Node<'_, '_, '_, '_> {
     fn push_number<E: serde::de::Error>(self, value: Value) -> Result<(), E> {
         let word = self.driver.word.take();
         self.push(word.map_or(value, Value::Float))
@@ -279,7 +279,7 @@ impl Node<'_, '_, '_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Node<'_, '_, '_> {
+impl<'de> DeserializeSeed<'de> for Node<'_, '_, '_, '_> {
     type Value = ();
 
     fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -287,7 +287,7 @@ impl<'de> DeserializeSeed<'de> for Node<'_, '_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Node<'_, '_, '_> {
+impl<'de> Visitor<'de> for Node<'_, '_, '_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -370,12 +370,12 @@ impl<'de> Visitor<'de> for Node<'_, '_, '_> {
 }
 
 /// A key about to be read. Its deserialised value is whether it belongs to the schema.
-struct KeyNode<'d, 'm, 'c> {
-    driver: &'d mut Driver<'m, 'c>,
+struct KeyNode<'d, 'm, 'c, 't> {
+    driver: &'d mut Driver<'m, 'c, 't>,
     depth: usize,
 }
 
-impl<'de> DeserializeSeed<'de> for KeyNode<'_, '_, '_> {
+impl<'de> DeserializeSeed<'de> for KeyNode<'_, '_, '_, '_> {
     type Value = bool;
 
     fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
@@ -383,7 +383,7 @@ impl<'de> DeserializeSeed<'de> for KeyNode<'_, '_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for KeyNode<'_, '_, '_> {
+impl<'de> Visitor<'de> for KeyNode<'_, '_, '_, '_> {
     type Value = bool;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -36,6 +36,7 @@ pub use key::Key;
 
 use crate::container::Counters;
 use crate::model::ContainerKind;
+use crate::open::Arrival;
 use crate::{Error, ErrorKind, Limits, Snapshot};
 pub(crate) use finish::MOST_DEVICES;
 use machine::Machine;
@@ -52,25 +53,42 @@ pub(crate) struct Unread<'a> {
     pub(crate) on_events: &'a mut dyn FnMut(u64) -> Result<(), ErrorKind>,
 }
 
-/// Reads a pickle, and names it in the containers of the source or of the error.
-pub(crate) fn read_pickle(unread: Unread<'_>) -> Result<Snapshot, Error> {
-    let kind = |machine: &Machine| ContainerKind::Pickle(machine.protocol);
-    read_values(unread, pickle::read, kind)
+/// Reads a pickle, and names it in the containers of the source or of the error. `arrival` is that of
+/// [`decode_arriving_pickle`](crate::open::decode_arriving_pickle).
+pub(crate) async fn read_pickle(
+    unread: Unread<'_>,
+    arrival: &mut dyn FnMut() -> Option<Arrival>,
+) -> Result<Snapshot, Error> {
+    let (input, mut machine, mut told) = begun(unread);
+    let end = pickle::read(input, &mut machine, &mut told, arrival).await;
+    let kind = ContainerKind::Pickle(machine.protocol);
+    ended(machine, end, kind)
 }
 
 /// Reads JSON, and names it in the containers of the source or of the error.
 pub(crate) fn read_json(unread: Unread<'_>) -> Result<Snapshot, Error> {
-    read_values(unread, json::read, |_| ContainerKind::Json)
+    let (input, mut machine, mut told) = begun(unread);
+    let end = json::read(input, &mut machine, &mut told);
+    ended(machine, end, ContainerKind::Json)
 }
 
-/// Called for each piece of the input that was read, with the bytes read so far.
-type OnChunk<'a> = &'a mut dyn FnMut(&mut Machine, u64) -> Result<(), ErrorKind>;
+/// Who is told of each piece of the input that was read.
+struct Told<'a> {
+    counters: &'a Counters,
+    on_events: &'a mut dyn FnMut(u64) -> Result<(), ErrorKind>,
+}
 
-fn read_values<'a>(
-    unread: Unread<'a>,
-    read: fn(Box<dyn BufRead + 'a>, &mut Machine, OnChunk<'_>) -> End,
-    kind: fn(&Machine) -> ContainerKind,
-) -> Result<Snapshot, Error> {
+impl Told<'_> {
+    /// Tells the bytes of unwrapped data that were read so far. An error ends decoding.
+    fn chunk(&mut self, machine: &mut Machine, decoded_bytes: u64) -> Result<(), ErrorKind> {
+        let read = self.counters.read(decoded_bytes, machine.has_records());
+        let window_bytes = self.counters.window_bytes.get();
+        machine.budget.update(read, window_bytes)?;
+        (self.on_events)(machine.tables.events.len() as u64)
+    }
+}
+
+fn begun(unread: Unread<'_>) -> (Box<dyn BufRead + '_>, Machine, Told<'_>) {
     let Unread {
         input,
         limits,
@@ -78,14 +96,17 @@ fn read_values<'a>(
         counters,
         on_events,
     } = unread;
-    let mut machine = Machine::new(limits, expected_bytes);
-    let mut on_chunk = |machine: &mut Machine, decoded_bytes: u64| {
-        let read = counters.read(decoded_bytes, machine.has_records());
-        machine.budget.update(read, counters.window_bytes.get())?;
-        on_events(machine.tables.events.len() as u64)
+    let machine = Machine::new(limits, expected_bytes);
+    let told = Told {
+        counters,
+        on_events,
     };
-    let End { fault, offset } = read(input, &mut machine, &mut on_chunk);
-    let containers = vec![kind(&machine)];
+    (input, machine, told)
+}
+
+fn ended(machine: Machine, end: End, kind: ContainerKind) -> Result<Snapshot, Error> {
+    let End { fault, offset } = end;
+    let containers = vec![kind];
     match finished(machine, fault) {
         Ok(mut snapshot) => {
             snapshot.source.containers = containers;

@@ -5,14 +5,15 @@
 
 use std::io::BufRead;
 
-use super::End;
 use super::integer::{fetched, integer, short_integer, u16_at, u32_at, u64_at};
 use super::machine::Machine;
 use super::opcode as op;
 use super::value::{Fault, Value, malformed};
+use super::{End, Told};
 use crate::ErrorKind;
 use crate::container::{Input, WINDOW};
 use crate::model::WarningKind;
+use crate::open::Arrival;
 
 /// Longest integer in bytes; genuine snapshots have at most 9.
 const LONGEST_INTEGER: usize = 1 << 10;
@@ -23,16 +24,18 @@ const BURST: usize = 16 << 10;
 /// Longest line with a number in protocol 0.
 const LONGEST_NUMBER_LINE: usize = 1 << 12;
 
-/// Runs a pickle up to its STOP, and leaves its value on the machine's stack. `on_chunk` is called after
-/// every refill of the input with the bytes read so far; its error ends decoding.
-pub(super) fn read(
+/// Runs a pickle up to its STOP, and leaves its value on the machine's stack. `told` is told after every refill of the
+/// input, and then what comes is waited for.
+pub(super) async fn read(
     input: Box<dyn BufRead + '_>,
     machine: &mut Machine,
-    on_chunk: &mut dyn FnMut(&mut Machine, u64) -> Result<(), ErrorKind>,
+    told: &mut Told<'_>,
+    arrival: &mut dyn FnMut() -> Option<Arrival>,
 ) -> End {
     let mut input = Input::new(input);
     let mut opcode = 0;
-    let fault = run(&mut input, machine, on_chunk, &mut opcode).err();
+    let ran = run(&mut input, machine, told, arrival, &mut opcode);
+    let fault = ran.await.err();
     // A truncated file is reported where it ends, any other fault at the opcode that caused it.
     let offset = match &fault {
         Some(Fault {
@@ -55,10 +58,11 @@ pub(super) fn read(
 }
 
 /// Runs opcodes up to STOP. `opcode` receives the offset of the current opcode.
-fn run(
+async fn run(
     input: &mut Input<'_>,
     machine: &mut Machine,
-    on_chunk: &mut dyn FnMut(&mut Machine, u64) -> Result<(), ErrorKind>,
+    told: &mut Told<'_>,
+    arrival: &mut dyn FnMut() -> Option<Arrival>,
     opcode: &mut u64,
 ) -> Result<(), Fault> {
     loop {
@@ -73,7 +77,10 @@ fn run(
             Some(window) => window,
             None => {
                 let window = input.refilled_window()?;
-                on_chunk(machine, input.read_bytes())?;
+                told.chunk(machine, input.read_bytes())?;
+                if let Some(arrival) = arrival() {
+                    arrival.await;
+                }
                 if input.is_exhausted() {
                     return Err(ErrorKind::Truncated("there is no STOP opcode").into());
                 }

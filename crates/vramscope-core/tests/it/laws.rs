@@ -1,6 +1,11 @@
 //! What holds for every snapshot: the fixtures and the real files here, random ones in `random`.
 
+use std::cell::Cell;
+use std::future::poll_fn;
 use std::io::Read;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
 
 use vramscope_core::analysis::memory::segment_history::{SegmentHistory, SegmentLife};
 use vramscope_core::analysis::recording::Recording;
@@ -9,6 +14,7 @@ use vramscope_core::analysis::time::replay::{MappedRange, Replay};
 use vramscope_core::encode::difference;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::Action;
+use vramscope_core::open::{Arrival, Options, decode_arriving_pickle};
 use vramscope_core::{ErrorKind, Limits, Snapshot, decode};
 use vramscope_synth::files::all_files;
 
@@ -399,6 +405,71 @@ fn one_byte_at_a_time_is_the_same() {
         let few = &file.bytes[..file.bytes.len().min(600_000)];
         assert_chunked_is_whole(&file.name, few, &[1]);
         assert_chunked_is_whole(&file.name, &file.bytes, &[3, 4096, 1, 17, 65_536]);
+    }
+}
+
+/// Gives those bytes that have come.
+struct Coming<'a> {
+    bytes: &'a [u8],
+    /// Number of bytes that have come and are not read yet.
+    ready: Rc<Cell<usize>>,
+}
+
+impl Read for Coming<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let ready = self.ready.get();
+        assert!(ready > 0 || self.bytes.is_empty(), "read before it came");
+        let count = self.bytes.len().min(buffer.len()).min(ready);
+        let (now, later) = self.bytes.split_at(count);
+        buffer[..count].copy_from_slice(now);
+        self.bytes = later;
+        self.ready.set(ready - count);
+        Ok(count)
+    }
+}
+
+#[test]
+fn a_pickle_is_the_same_while_it_comes() {
+    const PIECE: usize = 700_000;
+    for file in all_files() {
+        let ready = Rc::new(Cell::new(PIECE));
+        let coming = Coming {
+            bytes: &file.bytes,
+            ready: ready.clone(),
+        };
+        let mut arrival = || -> Option<Arrival> {
+            let ready = ready.clone();
+            let mut polls = 0;
+            // Ready when it is asked for the second time.
+            (ready.get() < 512 << 10).then(|| -> Arrival {
+                Box::pin(poll_fn(move |_| {
+                    polls += 1;
+                    if polls < 2 {
+                        return Poll::Pending;
+                    }
+                    ready.update(|ready| ready + PIECE);
+                    Poll::Ready(())
+                }))
+            })
+        };
+        let decoding = decode_arriving_pickle(coming, Options::default(), &mut arrival);
+        let mut decoding = pin!(decoding);
+        let decoded = loop {
+            let polled = decoding
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()));
+            if let Poll::Ready(decoded) = polled {
+                break decoded;
+            }
+        };
+        match (decode(&file.bytes[..]), decoded) {
+            (Ok(whole), Ok(arrived)) => {
+                assert_eq!(difference(&whole, &arrived), None, "{}", file.name);
+            }
+            // Other encodings are not read piece by piece.
+            (_, Err(error)) => assert_eq!(error.kind, ErrorKind::UnknownFormat, "{}", file.name),
+            (Err(error), Ok(_)) => panic!("{}: {error}", file.name),
+        }
     }
 }
 
