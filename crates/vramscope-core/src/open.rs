@@ -93,7 +93,7 @@ pub async fn decode_arriving_pickle(
 }
 
 /// The result of a future that waits for nothing.
-fn now<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     loop {
         if let Poll::Ready(result) = future

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::copies::copies;
 use super::phases::{NEVER_PLACE, Phase, Phases, Place};
 use super::role::Role;
-use super::rules::{Life, RuleId, When, program};
+use super::rules::{CUBLAS_WORKSPACE_BYTES, Life, RuleId, When, program};
 use super::signals::{Signals, StackSignals};
 use crate::Snapshot;
 use crate::analysis::memory::streams_and_pools::column;
@@ -33,13 +33,14 @@ pub struct RoleEvidence<'a> {
 #[must_use]
 pub fn infer(evidence: RoleEvidence<'_>) -> Vec<RuleId> {
     let lives = Lives::of(evidence);
+    let mut decided = Decided::new();
     // Unless something uses a model, what stays need not be one.
     let mut uses_model = false;
     let rows = 0..evidence.history.allocations.len();
     let rules = rows.map(|row| {
         let life = lives.get(row);
         uses_model |= life.made.has(Signals::FORWARD) || life.born == When::In(Phase::Forward);
-        RuleId::of(&life)
+        decided.rule(life)
     });
     let mut rules: Vec<RuleId> = rules.collect();
     let table = &evidence.history.allocations;
@@ -63,13 +64,34 @@ pub fn infer(evidence: RoleEvidence<'_>) -> Vec<RuleId> {
     }
     for (row, copy) in undecided.into_iter().zip(copy_of) {
         let is_gradient_sized = gradients.counts.contains_key(&table.bytes[row]);
-        rules[row] = RuleId::of(&Life {
+        rules[row] = decided.rule(Life {
             copy,
             is_gradient_sized,
             ..lives.get(row)
         });
     }
     rules
+}
+
+/// The rules of lives before, as most allocations live like others. Each life has one place, for which the last wins.
+struct Decided(Vec<Option<(Life, RuleId)>>);
+
+impl Decided {
+    const PLACES: u32 = 256;
+
+    fn new() -> Self {
+        Self(vec![None; Self::PLACES as usize])
+    }
+
+    fn rule(&mut self, life: Life) -> RuleId {
+        let place = &mut self.0[(life.mixed() % Self::PLACES) as usize];
+        if let Some((_, rule)) = place.filter(|(known, _)| *known == life) {
+            return rule;
+        }
+        let rule = RuleId::of(&life);
+        *place = Some((life, rule));
+        rule
+    }
 }
 
 /// What is known of each allocation, made when asked for: it is large, and needed for a moment.
@@ -115,9 +137,10 @@ impl<'a> Lives<'a> {
     fn get(&self, row: usize) -> Life {
         let id = AllocationId::from_index(row);
         let life = self.evidence.life(id, self.recorded[row], self.program);
-        let is_rare = |sizes: &HashSet<u64>| !sizes.contains(&life.bytes);
+        let bytes = self.evidence.history.allocations.bytes[row];
+        let is_rare = |sizes: &HashSet<u64>| !sizes.contains(&bytes);
         Life {
-            is_gathered_sized: self.gathered_sizes.contains(&life.bytes),
+            is_gathered_sized: self.gathered_sizes.contains(&bytes),
             is_scratch_sized: life.is_instant && self.longer_sizes.as_ref().is_some_and(is_rare),
             ..life
         }
@@ -141,7 +164,8 @@ impl RoleEvidence<'_> {
         let row = id.index();
         let end = self.end_moment(row);
         let (from, to) = (self.phases.place(table.born[row]), self.end(end));
-        let passes = Phase::ALL.map(|phase| self.phases.count(phase, from, to));
+        let passes = |phase| self.phases.count(phase, from, to);
+        let most = u32::from(Life::MOST_PASSES);
         let when = |place: Place| self.phases.phase(place).map_or(When::Between, When::In);
         Life {
             recorded,
@@ -156,8 +180,8 @@ impl RoleEvidence<'_> {
             is_short: from == to && end != NEVER,
             is_instant: self.is_instant(row),
             is_in_last: self.phases.is_last(from),
-            passes,
-            bytes: table.bytes[row],
+            passes: Phase::ALL.map(|phase| passes(phase).min(most) as u8),
+            is_workspace_sized: table.bytes[row] == CUBLAS_WORKSPACE_BYTES,
             is_gradient_sized: false,
             is_scratch_sized: false,
             is_gathered_sized: false,

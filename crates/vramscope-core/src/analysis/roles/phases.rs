@@ -20,6 +20,9 @@ pub(super) type Place = u32;
 /// The place of what never ends.
 pub(super) const NEVER_PLACE: Place = u32::MAX;
 
+/// Moments for which the ranges are looked up at once.
+const BLOCK: usize = 256;
+
 /// The phases of a device in order of time, without overlaps.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Phases {
@@ -27,6 +30,8 @@ pub struct Phases {
     pub ranges: Vec<PhaseRange>,
     /// For each phase, the number of its ranges before each range, and at last of all.
     counts: [Vec<u32>; 3],
+    /// For each [`BLOCK`] of moments, the number of ranges that end before it.
+    ended: Vec<u32>,
     /// For each phase, whether annotations name it.
     is_named: [bool; 3],
 }
@@ -107,16 +112,27 @@ impl Phases {
             }));
             before
         });
+        let mut ended = Vec::new();
+        for (at, range) in ranges.iter().enumerate() {
+            ended.resize(range.to as usize / BLOCK + 1, at as u32);
+        }
         Self {
             ranges,
             counts,
+            ended,
             is_named: [false; 3],
         }
     }
 
     /// The place of the event before a moment.
     pub(super) fn place(&self, moment: u32) -> Place {
-        let at = self.ranges.partition_point(|range| range.to < moment);
+        let block = moment as usize / BLOCK;
+        let ended = |block| {
+            let ended = self.ended.get(block).map(|&ended| ended as usize);
+            ended.unwrap_or(self.ranges.len())
+        };
+        let (first, last) = (ended(block), ended(block + 1));
+        let at = first + self.ranges[first..last].partition_point(|range| range.to < moment);
         let is_inside = self.ranges.get(at).is_some_and(|range| range.from < moment);
         2 * at as Place + Place::from(is_inside)
     }
@@ -333,7 +349,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn ranges() -> impl Strategy<Value = Vec<PhaseRange>> {
-        let range = (0_u32..3, 1_u32..3, 0_usize..3);
+        let range = (0_u32..200, 1_u32..200, 0_usize..3);
         prop::collection::vec(range, 0..12).prop_map(|parts| {
             let mut now = 0;
             let parts = parts.into_iter();
@@ -352,7 +368,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn places_count_ranges_as_a_walk_does(ranges in ranges(), from in 1_u32..40, length in 0_u32..40) {
+        fn places_count_ranges_as_a_walk_does(ranges in ranges(), from in 1_u32..2_500, length in 0_u32..2_500) {
             let phases = Phases::with(ranges.clone());
             let at = |moment: u32| ranges.iter().find(|it| it.from < moment && moment <= it.to);
             let (first, last) = (phases.place(from), phases.place(from + length));

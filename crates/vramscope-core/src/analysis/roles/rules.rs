@@ -22,7 +22,7 @@ pub(super) enum When {
 }
 
 /// What is known about an allocation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Life {
     /// The role that the file records.
     pub recorded: Option<Role>,
@@ -43,9 +43,10 @@ pub(super) struct Life {
     pub is_gathered_sized: bool,
     /// Whether it was born in the phase with which the recording ends.
     pub is_in_last: bool,
-    /// Number of ranges of each phase from its birth to its death, both included.
-    pub passes: [u32; 3],
-    pub bytes: u64,
+    /// Number of ranges of each phase from its birth to its death, both included; [`Life::MOST_PASSES`] stands for more.
+    pub passes: [u8; 3],
+    /// Whether cuBLAS's workspace has this size.
+    pub is_workspace_sized: bool,
     /// Whether gradients of parameters have this size.
     pub is_gradient_sized: bool,
     /// Whether each rank has a shard of each parameter.
@@ -57,8 +58,20 @@ pub(super) struct Life {
 }
 
 impl Life {
-    fn passes(&self, phase: Phase) -> u32 {
+    /// No rule tells more passes apart.
+    pub(super) const MOST_PASSES: u8 = FEW_PASSES + 1;
+
+    fn passes(&self, phase: Phase) -> u8 {
         self.passes[phase as usize]
+    }
+
+    /// A number that differs for most lives.
+    pub(super) fn mixed(&self) -> u32 {
+        let [forward, backward, optimizer] = self.passes;
+        let passes = u32::from_le_bytes([forward, backward, optimizer, self.is_short.into()]);
+        let signals = self.made.bits() ^ self.freed.bits().rotate_left(16);
+        // Multiplied by odd numbers from the golden ratio, of which the upper bits depend on all bits.
+        (signals.wrapping_mul(0x9E37_79B9) ^ passes.wrapping_mul(0x85EB_CA6B)) >> 24
     }
 
     fn program_has(&self, phase: Phase) -> bool {
@@ -174,7 +187,7 @@ use Role::{
 const RECORDED: &str = "The file records its category.";
 
 /// The default size of cuBLAS's workspace in torch, except on Hopper.
-const CUBLAS_WORKSPACE_BYTES: u64 = 8_519_680;
+pub(super) const CUBLAS_WORKSPACE_BYTES: u64 = 8_519_680;
 
 /// All rules. Earlier ones win.
 static RULES: [RoleRule; 57] = [
@@ -206,7 +219,7 @@ static RULES: [RoleRule; 57] = [
         Workspace,
         Likely,
         "It is as large as cuBLAS's workspace, and is never freed.",
-        |it| it.bytes == CUBLAS_WORKSPACE_BYTES && it.stays(),
+        |it| it.is_workspace_sized && it.stays(),
     ),
     rule(
         KvCache,
@@ -515,7 +528,7 @@ static RULES: [RoleRule; 57] = [
 ];
 
 /// Most forward passes that read one input of a program without a backward pass.
-const FEW_PASSES: u32 = 2;
+const FEW_PASSES: u8 = 2;
 
 /// Whether it lives no longer than one step of training, or few forward passes without any.
 fn is_for_one_step(life: &Life) -> bool {

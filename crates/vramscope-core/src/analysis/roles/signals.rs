@@ -16,6 +16,11 @@ use crate::model::Frame;
 pub(super) struct Signals(u32);
 
 impl Signals {
+    /// A bit for each.
+    pub(super) fn bits(self) -> u32 {
+        self.0
+    }
+
     pub(super) const NONE: Self = Self(0);
     /// A step of an optimizer.
     pub(super) const STEP: Self = Self(1);

@@ -2,11 +2,13 @@
 
 use vramscope_synth::pickle::raw::Raw;
 
-use super::super::pickle;
 use super::super::pieces::decode_both_ways;
+use super::super::{Told, pickle};
 use super::*;
 use crate::Limits;
+use crate::container::Counters;
 use crate::model::Action;
+use crate::open::now;
 
 /// The texts that are memoised first: their numbers are their places.
 const WORDS: [&str; 20] = [
@@ -159,7 +161,12 @@ fn a_record_like_one_before_is_read_at_once() {
         let mut machine = Machine::new(Limits::default(), None);
         let start = prelude().bytes(&dict(&first)).bytes(&[op::POP; 64]).cut();
         // The bytes end without STOP, and what was learnt stays.
-        let end = pickle::read(Box::new(&start[..]), &mut machine, &mut |_, _| Ok(()));
+        let input = Box::new(&start[..]);
+        let mut told = Told {
+            counters: &Counters::default(),
+            on_events: &mut |_| Ok(()),
+        };
+        let end = now(pickle::read(input, &mut machine, &mut told, &mut || None));
         assert!(end.fault.is_some());
         machine.make_room(1000).unwrap();
         let again = dict(&first);
