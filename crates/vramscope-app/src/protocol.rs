@@ -83,7 +83,7 @@ pub enum Request {
 }
 
 /// A message from a worker to the page.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(PartialEq, Debug, Serialize, Deserialize)]
 pub enum Reply {
     /// The worker listens. Sent once, before all other messages.
     Ready,

@@ -74,7 +74,7 @@ pub type Arrival = Pin<Box<dyn Future<Output = ()>>>;
 /// # Errors
 /// As [`decode_with`].
 pub fn decode_pickle(input: impl Read, options: Options<'_>) -> Result<Snapshot, Error> {
-    now(decode_arriving_pickle(input, options, &mut || None))
+    now(arriving(Box::new(input), options, &mut || None))
 }
 
 /// [`decode_pickle`] while its bytes arrive. `arrival` is called as often as progress is told, and what it returns is
@@ -84,6 +84,15 @@ pub fn decode_pickle(input: impl Read, options: Options<'_>) -> Result<Snapshot,
 /// As [`decode_with`].
 pub async fn decode_arriving_pickle(
     input: impl Read,
+    options: Options<'_>,
+    arrival: &mut dyn FnMut() -> Option<Arrival>,
+) -> Result<Snapshot, Error> {
+    arriving(Box::new(input), options, arrival).await
+}
+
+/// The same code for all readers.
+async fn arriving(
+    input: Box<dyn Read + '_>,
     options: Options<'_>,
     arrival: &mut dyn FnMut() -> Option<Arrival>,
 ) -> Result<Snapshot, Error> {

@@ -185,7 +185,7 @@ fn open_one(engine: &Engine, source: &Source, dispatch: &Callback<Action>) -> Se
     let id = Rc::new(Cell::new(SessionId(0)));
     let listener = {
         let (id, dispatch) = (id.clone(), dispatch.clone());
-        Callback::from(move |reply| dispatch.emit(Action::Reply(id.get(), Box::new(reply))))
+        Callback::from(move |reply| dispatch.emit(Action::Reply(id.get(), Rc::new(reply))))
     };
     let session = engine.open(source, listener);
     id.set(session.id());

@@ -47,7 +47,7 @@ fn with_file(session: &Session, opened: Box<Opened>) -> Rc<State> {
         linked_host: None,
     };
     let state = Rc::new(State::default()).reduce(open);
-    state.reduce(Action::Reply(id, Box::new(Reply::Opened(opened))))
+    state.reduce(Action::Reply(id, Rc::new(Reply::Opened(opened))))
 }
 
 #[derive(Properties, PartialEq)]

@@ -58,7 +58,7 @@ macro_rules! questions {
         }
 
         /// The answer to a [`Question`].
-        #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+        #[derive(PartialEq, Debug, Serialize, Deserialize)]
         pub enum Answer {$( $(#[$doc])* $name(Box<$answer>), )*}
 
         $(

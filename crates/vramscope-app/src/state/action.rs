@@ -1,5 +1,7 @@
 //! The changes of the state.
 
+use std::rc::Rc;
+
 use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
@@ -10,7 +12,7 @@ use crate::engine::SessionId;
 use crate::protocol::views::flame::BoxOf;
 use crate::protocol::{Answer, Axis, ColourBy, Picture, Reply};
 
-/// A change of the state.
+/// A change of the state. What workers say is taken out of it, so a clone of that changes nothing more.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Action {
     /// A worker has been given a file: from the drop area, the picker, a sample or `?src=`.
@@ -27,9 +29,9 @@ pub enum Action {
     /// Files of the page's address may be large.
     AllowLarge,
     /// A worker sends a message about its file.
-    Reply(SessionId, Box<Reply>),
+    Reply(SessionId, Rc<Reply>),
     /// A worker answers a question that the state acts on: a hit, a moment, a range, details.
-    Answer(SessionId, Answer),
+    Answer(SessionId, Rc<Answer>),
     /// A tab is closed.
     Close(SessionId),
     /// A tab is chosen.

@@ -291,7 +291,7 @@ impl State {
             }
             Action::Offer(hosts) => self.offered = hosts.into(),
             Action::AllowLarge => self.large_allowed = true,
-            Action::Reply(id, reply) => self.take(id, *reply),
+            Action::Reply(id, reply) => self.take(id, reply),
             Action::Answer(id, answer) => self.take_answer(id, answer),
             Action::Close(id) => self.close(id),
             Action::Switch(id) => self.current = Some(id),
@@ -367,7 +367,10 @@ impl State {
         }
     }
 
-    fn take(&mut self, id: SessionId, reply: Reply) {
+    fn take(&mut self, id: SessionId, reply: Rc<Reply>) {
+        let Some(reply) = Rc::into_inner(reply) else {
+            return;
+        };
         let first_view = file::first_view(&reply);
         let has_opened = first_view.is_some() || matches!(reply, Reply::OpenedGraphs(_));
         self.edit_tab(id, |tab| tab.take(reply));
@@ -381,7 +384,10 @@ impl State {
         }
     }
 
-    fn take_answer(&mut self, id: SessionId, answer: Answer) {
+    fn take_answer(&mut self, id: SessionId, answer: Rc<Answer>) {
+        let Some(answer) = Rc::into_inner(answer) else {
+            return;
+        };
         if let Answer::Devices(within) = answer {
             // The search may have changed since.
             if self.search.pool().as_ref() == Some(&within.pools) {

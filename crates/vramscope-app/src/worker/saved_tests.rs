@@ -53,7 +53,7 @@ impl Page {
             name,
             linked_host: None,
         });
-        page.act(Action::Reply(id, Box::new(Reply::Opened(Box::new(opened)))));
+        page.act(Action::Reply(id, Rc::new(Reply::Opened(Box::new(opened)))));
         page
     }
 
@@ -75,7 +75,7 @@ impl Page {
         let pools = pools.to_owned();
         let devices = opened::devices_of_pools(&self.document, &DevicesWithin { pools });
         let answer = Answer::Devices(Box::new(devices));
-        self.act(Action::Answer(SessionId(1), answer));
+        self.act(Action::Answer(SessionId(1), Rc::new(answer)));
     }
 
     /// The SVG file that the page saves.

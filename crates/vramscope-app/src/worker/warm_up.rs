@@ -31,8 +31,6 @@ const DOUBLINGS: u32 = 5;
 pub(super) struct WarmUp {
     end_ms: f64,
     painter: Painter,
-    /// The snapshot with its events over and over.
-    long: Snapshot,
 }
 
 impl WarmUp {
@@ -40,7 +38,6 @@ impl WarmUp {
         Self {
             end_ms: now_ms + DURATION_MS,
             painter: Painter::default(),
-            long: read().map(long).unwrap_or_default(),
         }
     }
 
@@ -54,10 +51,10 @@ impl WarmUp {
     }
 
     fn read_and_draw(&mut self) -> Option<()> {
-        for _ in 0..READS {
+        for _ in 1..READS {
             read()?;
         }
-        let (document, _) = opened_document(self.long.clone());
+        let (document, _) = opened_document(long(read()?));
         document.prepare();
         for axis in [Axis::Events, Axis::Time] {
             let first = document.devices().next()?;
