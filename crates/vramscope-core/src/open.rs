@@ -7,10 +7,11 @@
 
 use std::io::Read;
 use std::ops::ControlFlow;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use crate::container::{self, Encoding, Unwrapped};
+pub use crate::decode::Arrival;
 use crate::decode::{Unread, invariants, read_json, read_pickle};
 use crate::model::WarningKind;
 use crate::vram_format;
@@ -64,9 +65,6 @@ pub fn decode_with(input: impl Read, options: Options<'_>) -> Result<Snapshot, E
         },
     ))
 }
-
-/// The rest of the input is on its way.
-pub type Arrival = Pin<Box<dyn Future<Output = ()>>>;
 
 /// [`decode_with`] for plain pickles, which [`is_plain_pickle`](container::is_plain_pickle) tells. A program that
 /// reads these alone has no code for containers and other encodings.

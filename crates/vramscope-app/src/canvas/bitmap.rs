@@ -1,7 +1,6 @@
 //! Bitmaps from the worker, on canvases of their own.
 
 use web_sys::{HtmlCanvasElement, ImageBitmap};
-use yew::prelude::*;
 
 use super::painter::emptied;
 
@@ -16,17 +15,4 @@ pub(crate) fn show_bitmap(
         // Fails only for a bitmap without pixels, which shows nothing anyway.
         let _ = context.draw_image_with_image_bitmap(bitmap, 0.0, down_px);
     }
-}
-
-/// Frees a bitmap's memory when another replaces it, without waiting for the browser's garbage collector.
-#[hook]
-pub(crate) fn use_closing(bitmap: Option<ImageBitmap>) {
-    use_effect_with(bitmap, |bitmap| {
-        let bitmap = bitmap.clone();
-        move || {
-            if let Some(bitmap) = bitmap {
-                bitmap.close();
-            }
-        }
-    });
 }

@@ -17,7 +17,7 @@ mod plot_area;
 mod probe;
 mod timeline;
 
-pub(crate) use bitmap::{show_bitmap, use_closing};
+pub(crate) use bitmap::show_bitmap;
 pub(crate) use painter::{FONT, draw_scene};
 pub use plot_area::PlotArea;
 pub(crate) use probe::{Probe, pixels_of};

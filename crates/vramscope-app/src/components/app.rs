@@ -25,7 +25,7 @@ use super::top_bar::TopBar;
 use crate::browser::{self, files};
 use crate::engine::{Engine, Session, SessionId, Source};
 use crate::state::linked::UNASKED_FILES;
-use crate::state::{Action, State};
+use crate::state::{Action, Shared, State};
 
 /// The root component's properties.
 #[derive(Properties, PartialEq)]
@@ -185,7 +185,7 @@ fn open_one(engine: &Engine, source: &Source, dispatch: &Callback<Action>) -> Se
     let id = Rc::new(Cell::new(SessionId(0)));
     let listener = {
         let (id, dispatch) = (id.clone(), dispatch.clone());
-        Callback::from(move |reply| dispatch.emit(Action::Reply(id.get(), Rc::new(reply))))
+        Callback::from(move |reply| dispatch.emit(Action::Reply(id.get(), Shared::new(reply))))
     };
     let session = engine.open(source, listener);
     id.set(session.id());

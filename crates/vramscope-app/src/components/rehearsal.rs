@@ -13,7 +13,7 @@ use super::file_view::FileView;
 use super::top_bar::TopBar;
 use crate::engine::{Remove, Session};
 use crate::protocol::{Opened, Reply, ThemeName};
-use crate::state::{Action, State};
+use crate::state::{Action, Shared, State};
 
 /// Shows a file out of sight. Returns how to remove it.
 pub(super) fn rehearse(session: &Session, opened: Box<Opened>) -> Option<Remove> {
@@ -47,7 +47,7 @@ fn with_file(session: &Session, opened: Box<Opened>) -> Rc<State> {
         linked_host: None,
     };
     let state = Rc::new(State::default()).reduce(open);
-    state.reduce(Action::Reply(id, Rc::new(Reply::Opened(opened))))
+    state.reduce(Action::Reply(id, Shared::new(Reply::Opened(opened))))
 }
 
 #[derive(Properties, PartialEq)]

@@ -1,7 +1,5 @@
 //! A picture over the x axis: its canvases, their pointer handlers, and the elements over them.
 
-use std::rc::Rc;
-
 use crate::components::hooks::use_effect_on;
 use web_sys::HtmlCanvasElement;
 use yew::prelude::*;
@@ -156,7 +154,7 @@ fn use_canvas(session: &Session, nodes: &[NodeRef; 3], commands: &Commands) -> T
     let id = session.id();
     let dispatch = &commands.dispatch;
     let canvas = use_memo(session.clone(), |session| {
-        let answer = move |hit: Hit| Action::Answer(id, Rc::new(Answer::Hit(Box::new(hit))));
+        let answer = move |hit: Hit| Action::Answer(id, Shared::new(Answer::Hit(Box::new(hit))));
         TimelineCanvas::new(session, dispatch.reform(answer))
     });
     let nodes = nodes.clone();

@@ -1,13 +1,13 @@
 //! The changes of the state.
 
-use std::rc::Rc;
-
 use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 
 use super::choices::SettingChanges;
-use super::{Chosen, GraphAction, Navigation, Permalink, PinnedGroup, ThemeChoice, ViewKind};
+use super::{
+    Chosen, GraphAction, Navigation, Permalink, PinnedGroup, Shared, ThemeChoice, ViewKind,
+};
 use crate::engine::SessionId;
 use crate::protocol::views::flame::BoxOf;
 use crate::protocol::{Answer, Axis, ColourBy, Picture, Reply};
@@ -29,9 +29,9 @@ pub enum Action {
     /// Files of the page's address may be large.
     AllowLarge,
     /// A worker sends a message about its file.
-    Reply(SessionId, Rc<Reply>),
+    Reply(SessionId, Shared<Reply>),
     /// A worker answers a question that the state acts on: a hit, a moment, a range, details.
-    Answer(SessionId, Rc<Answer>),
+    Answer(SessionId, Shared<Answer>),
     /// A tab is closed.
     Close(SessionId),
     /// A tab is chosen.

@@ -288,7 +288,7 @@ mod tests {
                 linked_host: None,
             });
             let opened = Reply::OpenedGraphs(Box::new(file()));
-            self.act(Action::Reply(id, Rc::new(opened)));
+            self.act(Action::Reply(id, Shared::new(opened)));
         }
 
         fn act(&mut self, action: Action) {
@@ -390,7 +390,7 @@ mod tests {
         let mut page = Page::with_graphs();
         let mut empty = file();
         empty.graphs[0].nodes = 0;
-        let opened = Rc::new(Reply::OpenedGraphs(Box::new(empty)));
+        let opened = Shared::new(Reply::OpenedGraphs(Box::new(empty)));
         page.act(Action::Reply(SessionId(1), opened));
         page.key("]");
         assert_eq!(page.graphs().number(), 1);

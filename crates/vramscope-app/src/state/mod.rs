@@ -31,6 +31,7 @@ pub mod sides;
 pub mod stacks;
 #[cfg(test)]
 mod tests;
+mod theme;
 pub mod typed_size;
 mod view;
 
@@ -49,6 +50,7 @@ pub use permalink::{Permalink, permalink};
 pub use pin::{Pin, PinnedGroup, PinnedSegment};
 use selected::Places;
 pub use shared::Shared;
+pub use theme::ThemeChoice;
 pub use view::{Cursor, DeviceView, Hovered, StackStep};
 pub use vramscope_view::views::ViewKind;
 
@@ -56,52 +58,11 @@ use crate::engine::SessionId;
 use crate::parts::{self, Part};
 use crate::protocol::views::filter::FilterText;
 use crate::protocol::views::flame::{About, TreeKind};
-use crate::protocol::{Answer, ColourBy, Picture, Reply, ThemeName};
+use crate::protocol::{Answer, ColourBy, Picture, Reply};
 use vramscope_core::ids::AllocationId;
 
 /// The least and the largest width of the details panel, in CSS px.
 pub const DETAILS_WIDTH_PX: (f64, f64) = (320.0, 480.0);
-
-/// The choice of a theme.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum ThemeChoice {
-    /// Follows the system.
-    #[default]
-    System,
-    /// Always light.
-    Light,
-    /// Always dark.
-    Dark,
-}
-
-impl ThemeChoice {
-    /// The next choice, going round. After the system's theme comes the other one, so that something changes.
-    #[must_use]
-    pub fn next(self, system_is_dark: bool) -> Self {
-        let (other, same) = if system_is_dark {
-            (Self::Light, Self::Dark)
-        } else {
-            (Self::Dark, Self::Light)
-        };
-        if self == Self::System {
-            other
-        } else if self == other {
-            same
-        } else {
-            Self::System
-        }
-    }
-
-    /// The theme to draw with, given the system's.
-    #[must_use]
-    pub fn resolve(self, system_is_dark: bool) -> ThemeName {
-        match self {
-            Self::System if system_is_dark => ThemeName::Dark,
-            Self::Dark => ThemeName::Dark,
-            Self::System | Self::Light => ThemeName::Light,
-        }
-    }
-}
 
 /// The search, which is the same in all files.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -367,8 +328,8 @@ impl State {
         }
     }
 
-    fn take(&mut self, id: SessionId, reply: Rc<Reply>) {
-        let Some(reply) = Rc::into_inner(reply) else {
+    fn take(&mut self, id: SessionId, reply: Shared<Reply>) {
+        let Some(reply) = reply.into_inner() else {
             return;
         };
         let first_view = file::first_view(&reply);
@@ -384,8 +345,8 @@ impl State {
         }
     }
 
-    fn take_answer(&mut self, id: SessionId, answer: Rc<Answer>) {
-        let Some(answer) = Rc::into_inner(answer) else {
+    fn take_answer(&mut self, id: SessionId, answer: Shared<Answer>) {
+        let Some(answer) = answer.into_inner() else {
             return;
         };
         if let Answer::Devices(within) = answer {

@@ -12,6 +12,11 @@ impl<T> Shared<T> {
     pub fn new(value: T) -> Self {
         Self(Rc::new(value))
     }
+
+    /// The value itself; `None` if there is another clone.
+    pub fn into_inner(self) -> Option<T> {
+        Rc::into_inner(self.0)
+    }
 }
 
 impl<T> Clone for Shared<T> {

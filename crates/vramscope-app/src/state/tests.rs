@@ -58,11 +58,11 @@ impl Page {
     }
 
     fn reply(&mut self, id: u32, reply: Reply) {
-        self.act(Action::Reply(SessionId(id), Rc::new(reply)));
+        self.act(Action::Reply(SessionId(id), Shared::new(reply)));
     }
 
     fn answer(&mut self, answer: Answer) {
-        self.act(Action::Answer(SessionId(1), Rc::new(answer)));
+        self.act(Action::Answer(SessionId(1), Shared::new(answer)));
     }
 
     fn go(&mut self, navigation: Navigation) {

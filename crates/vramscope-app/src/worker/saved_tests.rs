@@ -24,7 +24,7 @@ use crate::state::choices::{
     CompareChoices, ComparePanel, FlameChoices, FlameForm, LanesChoices, SettingChanges,
 };
 use crate::state::saved::Saved;
-use crate::state::{Action, Chosen, State, ViewKind};
+use crate::state::{Action, Chosen, Shared, State, ViewKind};
 
 /// An open file: the state of the page and of its worker.
 struct Page {
@@ -53,7 +53,10 @@ impl Page {
             name,
             linked_host: None,
         });
-        page.act(Action::Reply(id, Rc::new(Reply::Opened(Box::new(opened)))));
+        page.act(Action::Reply(
+            id,
+            Shared::new(Reply::Opened(Box::new(opened))),
+        ));
         page
     }
 
@@ -75,7 +78,7 @@ impl Page {
         let pools = pools.to_owned();
         let devices = opened::devices_of_pools(&self.document, &DevicesWithin { pools });
         let answer = Answer::Devices(Box::new(devices));
-        self.act(Action::Answer(SessionId(1), Rc::new(answer)));
+        self.act(Action::Answer(SessionId(1), Shared::new(answer)));
     }
 
     /// The SVG file that the page saves.

@@ -31,12 +31,12 @@ pub(crate) mod sizes;
 mod value;
 
 use std::io::BufRead;
+use std::pin::Pin;
 
 pub use key::Key;
 
 use crate::container::Counters;
 use crate::model::ContainerKind;
-use crate::open::Arrival;
 use crate::{Error, ErrorKind, Limits, Snapshot};
 pub(crate) use finish::MOST_DEVICES;
 use machine::Machine;
@@ -52,6 +52,9 @@ pub(crate) struct Unread<'a> {
     pub(crate) counters: &'a Counters,
     pub(crate) on_events: &'a mut dyn FnMut(u64) -> Result<(), ErrorKind>,
 }
+
+/// The next bytes of the input are on their way.
+pub type Arrival = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Reads a pickle, and names it in the containers of the source or of the error. `arrival` is that of
 /// [`decode_arriving_pickle`](crate::open::decode_arriving_pickle).

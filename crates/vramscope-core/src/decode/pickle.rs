@@ -9,11 +9,10 @@ use super::integer::{fetched, integer, short_integer, u16_at, u32_at, u64_at};
 use super::machine::Machine;
 use super::opcode as op;
 use super::value::{Fault, Value, malformed};
-use super::{End, Told};
+use super::{Arrival, End, Told};
 use crate::ErrorKind;
 use crate::container::{Input, WINDOW};
 use crate::model::WarningKind;
-use crate::open::Arrival;
 
 /// Longest integer in bytes; genuine snapshots have at most 9.
 const LONGEST_INTEGER: usize = 1 << 10;

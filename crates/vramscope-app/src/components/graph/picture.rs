@@ -1,10 +1,10 @@
 //! The parts of the chart: axes and curves as SVG, bars as pixels on a canvas.
 
-use crate::components::hooks::use_effect_on;
+use crate::components::hooks::{use_closing, use_effect_on};
 use web_sys::{HtmlCanvasElement, ImageBitmap};
 use yew::prelude::*;
 
-use crate::canvas::{PlotArea, show_bitmap, use_closing};
+use crate::canvas::{PlotArea, show_bitmap};
 use crate::components::drawing::drawing;
 use crate::protocol::views::graph::{DrawGraph, Drawn, OrderName};
 use vramscope_core::sorting::SortFew;

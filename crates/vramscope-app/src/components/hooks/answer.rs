@@ -1,7 +1,6 @@
 //! Hooks that ask a worker a question.
 
 use crate::components::hooks::{use_effect_on, use_kept};
-use std::rc::Rc;
 use wasm_bindgen::JsValue;
 use yew::prelude::*;
 
@@ -88,7 +87,9 @@ where
     use_effect_on((answer, is_known), move |(answer, is_known)| {
         if let (Some(answer), false) = (answer, *is_known) {
             let answer = Q::wrap((**answer).clone());
-            commands.dispatch.emit(Action::Answer(id, Rc::new(answer)));
+            commands
+                .dispatch
+                .emit(Action::Answer(id, Shared::new(answer)));
         }
     });
 }

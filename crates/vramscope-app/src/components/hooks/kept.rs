@@ -3,6 +3,8 @@
 //! Yew's own hooks are compiled anew for every type that they keep and for every closure, which made a tenth of the
 //! module. These keep their values behind one type.
 
+#![expect(clippy::disallowed_methods, reason = "it calls what it replaces")]
+
 use std::any::Any;
 use std::marker::PhantomData;
 use std::ops::Deref;

@@ -2,6 +2,7 @@
 
 mod address;
 mod answer;
+mod closing;
 mod drop_files;
 mod kept;
 mod keyboard;
@@ -15,6 +16,7 @@ mod wheel;
 
 pub(super) use address::use_address;
 pub(super) use answer::{Answered, use_answer, use_known, use_painted, use_pools};
+pub(super) use closing::use_closing;
 pub(super) use drop_files::use_drop;
 pub(crate) use kept::{Kept, Setter, use_effect_on, use_kept};
 pub(super) use keyboard::use_keys;

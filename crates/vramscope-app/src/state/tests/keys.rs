@@ -2,6 +2,7 @@
 
 use super::super::keys::HELP;
 use super::*;
+use crate::protocol::ThemeName;
 
 #[test]
 fn keys_mean_nothing_without_a_file_but_help_and_open() {
