@@ -14,6 +14,9 @@ use super::{BLEND, NONE};
 use crate::bitset::bits;
 use std::ops::ControlFlow;
 
+/// From this height of a pixel on, an error of a unit changes no colour.
+const LEAST_UNITS_PER_PX: f64 = 65_536.0;
+
 /// The mapping from units of size to pixels above the picture's lower edge.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
@@ -63,6 +66,9 @@ pub(super) struct Column<'a> {
     from_px: f64,
     open: Open,
     less_than_half_units: u64,
+    /// The pixels below this are covered up to their upper edge; 0 if pixels are so few units high
+    /// that their edges cannot be rounded to units.
+    covered_px: usize,
     /// The lowest pixel that is hatched as a whole: the hatch depends on x, so neighbours cannot
     /// copy it. [`usize::MAX`] if there is none.
     pub(super) hatched_from_px: usize,
@@ -76,7 +82,9 @@ struct Open {
     edge_units: u64,
     /// Sums of light × coverage, and of coverage.
     light: [f32; 4],
-    /// Number of bands that touch it; a blended node counts as two.
+    /// The same of bands that were added together, in units of height.
+    nodes: [u64; 4],
+    /// Number of bands that touch it; several that are added together count as two.
     bands: u32,
     last: u32,
     /// The first band that covers half of it.
@@ -89,6 +97,7 @@ impl Open {
             pixel,
             edge_units,
             light: [0.0; 4],
+            nodes: [0; 4],
             bands: 0,
             last: NONE,
             owner: NONE,
@@ -102,6 +111,26 @@ impl Open {
         }
         self.bands += 1;
         self.last = row;
+    }
+}
+
+/// The bands of a node.
+#[derive(Clone, Copy)]
+struct Members {
+    lowest: u32,
+    /// 1, or 2 for several.
+    count: u32,
+}
+
+impl Members {
+    /// Those with a bit in word `w`.
+    #[inline]
+    fn of(w: usize, bits: u64) -> Self {
+        Self {
+            lowest: w as u32 * 64 + bits.trailing_zeros(),
+            // Cheaper than counting bits on processors without an instruction for it.
+            count: 1 + u32::from(bits & bits.wrapping_sub(1) != 0),
+        }
     }
 }
 
@@ -127,12 +156,16 @@ impl<'a> Column<'a> {
             from_px: f64::from(from_px as i32),
             open,
             less_than_half_units,
+            covered_px: 0,
             hatched_from_px: usize::MAX,
         }
     }
 
     /// Paints the live set.
     pub(super) fn paint(&mut self, live: &LiveSet) {
+        if self.scale.units_per_px >= LEAST_UNITS_PER_PX {
+            self.covered_px = floor(self.scale.y_px(live.units()));
+        }
         // It stops above the picture or at the end of the set; both are the end of the column.
         let _ = self.paint_groups(live);
         self.close();
@@ -144,8 +177,9 @@ impl<'a> Column<'a> {
             for g in bits(groups).map(|g| gw * 64 + g) {
                 let sums = &live.group_sums[g];
                 let end = units.wrapping_add(sums.units);
-                let several = has_several(live.word_summary[g]);
-                if !(several && self.node(sums, units, end)?) {
+                let words = Members::of(g, live.word_summary[g]);
+                // The members of a group are words, each of one band or more.
+                if !(words.count == 2 && self.node(sums, words, units, end)?) {
                     self.paint_words(live, g, units)?;
                 }
                 units = end;
@@ -159,7 +193,8 @@ impl<'a> Column<'a> {
         for w in bits(live.word_summary[g]).map(|w| g * 64 + w) {
             let sums = &live.word_sums[w];
             let end = units.wrapping_add(sums.units);
-            if !(has_several(live.words[w]) && self.node(sums, units, end)?) {
+            let members = Members::of(w, live.words[w]);
+            if !(self.node(sums, members, units, end)? || self.cut(live, w, units)) {
                 self.paint_bands(live, w, units)?;
             }
             units = end;
@@ -167,11 +202,80 @@ impl<'a> Column<'a> {
         Walk::Continue(())
     }
 
+    /// Paints word `w`, whose lower edge is at `units`, if no band in it can own a pixel: then only
+    /// its light below the edges of pixels matters. Returns whether it did.
+    #[inline]
+    fn cut(&mut self, live: &LiveSet, w: usize, units: u64) -> bool {
+        let sums = &live.word_sums[w];
+        let end = self.scale.y_px(units.wrapping_add(sums.units));
+        let last = floor(end.min(self.scale.height_px));
+        let thin = live.cells(w).highest_units < self.less_than_half_units;
+        // Pixels that are not covered up to their upper edge may contain a band alone.
+        if !thin || self.open.bands == 0 || last >= self.covered_px {
+            return false;
+        }
+        while self.open.pixel < last {
+            let next = self.open.pixel + 1;
+            let edge = f64::from(next as i32) * self.scale.units_per_px + self.scale.first_unit;
+            let (nodes, light) = self.below(live, w, (edge as i64 as u64).wrapping_sub(units));
+            for c in 0..4 {
+                self.open.nodes[c] = self.open.nodes[c].wrapping_add(nodes[c]);
+                self.open.light[c] += light[c];
+            }
+            self.open.bands += 1;
+            self.close();
+            self.open = Open::at(next, self.scale.edge_units(next));
+            self.open.bands = 1;
+            self.open.nodes = nodes.map(u64::wrapping_neg);
+            self.open.light = light.map(|light| -light);
+        }
+        self.blend(sums, Members::of(w, live.words[w]));
+        true
+    }
+
+    /// The light and the height of what lies within the lowest `units` of word `w`: that of whole
+    /// cells, and of bands in one more cell. Without branches, which would be mispredicted.
+    #[inline]
+    fn below(&self, live: &LiveSet, w: usize, units: u64) -> ([u64; 4], [f32; 4]) {
+        let mut nodes = [0_u64; 4];
+        let (mut end, mut cell) = (0_u64, 0);
+        for sums in &live.cells(w).sums[..7] {
+            end = end.wrapping_add(sums.units);
+            let is_below = u64::from(end <= units);
+            let [r, g, b] = sums.light;
+            for (sum, value) in nodes.iter_mut().zip([r, g, b, sums.units]) {
+                *sum = sum.wrapping_add(value & is_below.wrapping_neg());
+            }
+            cell += is_below;
+        }
+        let mut left = units.wrapping_sub(nodes[3]);
+        let mut light = [0.0; 4];
+        let px_per_unit = self.scale.px_per_unit as f32;
+        let (pending, dimmed) = (live.pending[w], self.rows.dimmed_word(w));
+        for bit in bits(live.words[w] & 0xff << (cell * 8)) {
+            let row = w * 64 + bit;
+            let height = self.rows.units(row).min(left);
+            left -= height;
+            let shade = self.rows.entry(row) + state(dimmed, pending, bit);
+            let coverage = height as i64 as f32 * px_per_unit;
+            for (sum, value) in light.iter_mut().zip(self.rows.shades.light_f32(shade)) {
+                *sum += value * coverage;
+            }
+        }
+        (nodes, light)
+    }
+
     /// Handles the bands of a node together if possible. Returns whether it did.
     #[inline]
-    fn node(&mut self, sums: &Sums, units: u64, end: u64) -> ControlFlow<(), bool> {
+    fn node(
+        &mut self,
+        sums: &Sums,
+        members: Members,
+        units: u64,
+        end: u64,
+    ) -> ControlFlow<(), bool> {
         if end < self.open.edge_units && sums.units < self.less_than_half_units {
-            self.blend(sums);
+            self.blend(sums, members);
             return ControlFlow::Continue(true);
         }
         let (y0, y1) = (self.scale.y_px(units), self.scale.y_px(end));
@@ -183,7 +287,7 @@ impl<'a> Column<'a> {
         }
         let whole = y0 >= self.from_px && y1 - y0 < 0.5 && floor(y0) == floor(y1);
         if whole {
-            self.blend(sums);
+            self.blend(sums, members);
         }
         ControlFlow::Continue(whole)
     }
@@ -199,9 +303,7 @@ impl<'a> Column<'a> {
             let row = w * 64 + bit;
             let height = self.rows.units(row);
             let end = units.wrapping_add(height);
-            let state =
-                (dimmed >> bit & 1) as usize * DIMMED + (pending >> bit & 1) as usize * PENDING;
-            let shade = self.rows.entry(row) + state;
+            let shade = self.rows.entry(row) + state(dimmed, pending, bit);
             if end < open.edge_units && height < self.less_than_half_units {
                 let light = self.rows.shades.light_f32(shade);
                 open.add(row as u32, light, height as i64 as f32 * px_per_unit);
@@ -266,15 +368,15 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// Adds several bands that lie within the open pixel, from their sums.
+    /// Adds bands that lie within the open pixel, from their sums.
     #[inline]
-    fn blend(&mut self, sums: &Sums) {
-        let px_per_unit = self.scale.px_per_unit as f32;
+    fn blend(&mut self, sums: &Sums, members: Members) {
         let [r, g, b] = sums.light;
-        for (sum, value) in self.open.light.iter_mut().zip([r, g, b, sums.units]) {
-            *sum += value as i64 as f32 * px_per_unit;
+        for (sum, value) in self.open.nodes.iter_mut().zip([r, g, b, sums.units]) {
+            *sum = sum.wrapping_add(value);
         }
-        self.open.bands += 2;
+        self.open.bands += members.count;
+        self.open.last = members.lowest;
     }
 
     /// Fills whole pixels with one band.
@@ -305,9 +407,15 @@ impl<'a> Column<'a> {
     /// Writes the open pixel.
     #[inline]
     fn close(&mut self) {
-        let open = self.open;
+        let mut open = self.open;
         if open.bands == 0 {
             return;
+        }
+        if open.nodes[3] != 0 {
+            let px_per_unit = self.scale.px_per_unit as f32;
+            for (sum, value) in open.light.iter_mut().zip(open.nodes) {
+                *sum += value as i64 as f32 * px_per_unit;
+            }
         }
         let id = match (open.owner, open.bands) {
             (NONE, 1) => open.last,
@@ -329,9 +437,8 @@ fn floor(y_px: f64) -> usize {
     (y_px as i32).max(0) as usize
 }
 
-/// Whether more than one bit is set; cheaper than counting bits on processors without an
-/// instruction for it.
+/// What a row's state adds to its shade, by its bit in the words of what is dimmed and pending.
 #[inline]
-fn has_several(word: u64) -> bool {
-    word & word.wrapping_sub(1) != 0
+fn state(dimmed: u64, pending: u64, bit: usize) -> usize {
+    (dimmed >> bit & 1) as usize * DIMMED + (pending >> bit & 1) as usize * PENDING
 }
