@@ -65,6 +65,9 @@ pub(super) struct Column<'a> {
     /// The first pixel to paint; those below are as in the column before.
     from_px: f64,
     open: Open,
+    /// Sums of the light and the height of what was added to it from sums. Not in `open`, which is
+    /// copied for every word.
+    nodes: [u64; 4],
     less_than_half_units: u64,
     /// The pixels below this are covered up to their upper edge; 0 if pixels are so few units high
     /// that their edges cannot be rounded to units.
@@ -82,8 +85,6 @@ struct Open {
     edge_units: u64,
     /// Sums of light × coverage, and of coverage.
     light: [f32; 4],
-    /// The same of bands that were added together, in units of height.
-    nodes: [u64; 4],
     /// Number of bands that touch it; several that are added together count as two.
     bands: u32,
     last: u32,
@@ -97,7 +98,6 @@ impl Open {
             pixel,
             edge_units,
             light: [0.0; 4],
-            nodes: [0; 4],
             bands: 0,
             last: NONE,
             owner: NONE,
@@ -111,26 +111,6 @@ impl Open {
         }
         self.bands += 1;
         self.last = row;
-    }
-}
-
-/// The bands of a node.
-#[derive(Clone, Copy)]
-struct Members {
-    lowest: u32,
-    /// 1, or 2 for several.
-    count: u32,
-}
-
-impl Members {
-    /// Those with a bit in word `w`.
-    #[inline]
-    fn of(w: usize, bits: u64) -> Self {
-        Self {
-            lowest: w as u32 * 64 + bits.trailing_zeros(),
-            // Cheaper than counting bits on processors without an instruction for it.
-            count: 1 + u32::from(bits & bits.wrapping_sub(1) != 0),
-        }
     }
 }
 
@@ -155,6 +135,7 @@ impl<'a> Column<'a> {
             x_px,
             from_px: f64::from(from_px as i32),
             open,
+            nodes: [0; 4],
             less_than_half_units,
             covered_px: 0,
             hatched_from_px: usize::MAX,
@@ -177,9 +158,8 @@ impl<'a> Column<'a> {
             for g in bits(groups).map(|g| gw * 64 + g) {
                 let sums = &live.group_sums[g];
                 let end = units.wrapping_add(sums.units);
-                let words = Members::of(g, live.word_summary[g]);
-                // The members of a group are words, each of one band or more.
-                if !(words.count == 2 && self.node(sums, words, units, end)?) {
+                let words = live.word_summary[g];
+                if !(has_several(words) && self.node(sums, units, end)?) {
                     self.paint_words(live, g, units)?;
                 }
                 units = end;
@@ -193,8 +173,10 @@ impl<'a> Column<'a> {
         for w in bits(live.word_summary[g]).map(|w| g * 64 + w) {
             let sums = &live.word_sums[w];
             let end = units.wrapping_add(sums.units);
-            let members = Members::of(w, live.words[w]);
-            if !(self.node(sums, members, units, end)? || self.cut(live, w, units)) {
+            let members = live.words[w];
+            let together =
+                has_several(members) && (self.node(sums, units, end)? || self.cut(live, w, units));
+            if !together {
                 self.paint_bands(live, w, units)?;
             }
             units = end;
@@ -206,12 +188,15 @@ impl<'a> Column<'a> {
     /// its light below the edges of pixels matters. Returns whether it did.
     #[inline]
     fn cut(&mut self, live: &LiveSet, w: usize, units: u64) -> bool {
+        let thin = live.cells(w).highest_units < self.less_than_half_units;
+        if !thin || self.open.bands == 0 {
+            return false;
+        }
         let sums = &live.word_sums[w];
         let end = self.scale.y_px(units.wrapping_add(sums.units));
         let last = floor(end.min(self.scale.height_px));
-        let thin = live.cells(w).highest_units < self.less_than_half_units;
         // Pixels that are not covered up to their upper edge may contain a band alone.
-        if !thin || self.open.bands == 0 || last >= self.covered_px {
+        if last >= self.covered_px {
             return false;
         }
         while self.open.pixel < last {
@@ -219,17 +204,17 @@ impl<'a> Column<'a> {
             let edge = f64::from(next as i32) * self.scale.units_per_px + self.scale.first_unit;
             let (nodes, light) = self.below(live, w, (edge as i64 as u64).wrapping_sub(units));
             for c in 0..4 {
-                self.open.nodes[c] = self.open.nodes[c].wrapping_add(nodes[c]);
+                self.nodes[c] = self.nodes[c].wrapping_add(nodes[c]);
                 self.open.light[c] += light[c];
             }
             self.open.bands += 1;
             self.close();
-            self.open = Open::at(next, self.scale.edge_units(next));
+            self.begin(next);
             self.open.bands = 1;
-            self.open.nodes = nodes.map(u64::wrapping_neg);
+            self.nodes = nodes.map(u64::wrapping_neg);
             self.open.light = light.map(|light| -light);
         }
-        self.blend(sums, Members::of(w, live.words[w]));
+        self.blend(sums);
         true
     }
 
@@ -267,15 +252,9 @@ impl<'a> Column<'a> {
 
     /// Handles the bands of a node together if possible. Returns whether it did.
     #[inline]
-    fn node(
-        &mut self,
-        sums: &Sums,
-        members: Members,
-        units: u64,
-        end: u64,
-    ) -> ControlFlow<(), bool> {
+    fn node(&mut self, sums: &Sums, units: u64, end: u64) -> ControlFlow<(), bool> {
         if end < self.open.edge_units && sums.units < self.less_than_half_units {
-            self.blend(sums, members);
+            self.blend(sums);
             return ControlFlow::Continue(true);
         }
         let (y0, y1) = (self.scale.y_px(units), self.scale.y_px(end));
@@ -287,7 +266,7 @@ impl<'a> Column<'a> {
         }
         let whole = y0 >= self.from_px && y1 - y0 < 0.5 && floor(y0) == floor(y1);
         if whole {
-            self.blend(sums, members);
+            self.blend(sums);
         }
         ControlFlow::Continue(whole)
     }
@@ -352,7 +331,7 @@ impl<'a> Column<'a> {
             self.close();
         }
         self.fill(row, shade, first, end);
-        self.open = Open::at(end, self.scale.edge_units(end));
+        self.begin(end);
         if y1 > f64::from(end as i32) {
             self.add(row, shade, (y1 - f64::from(end as i32)) as f32);
         }
@@ -368,15 +347,14 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// Adds bands that lie within the open pixel, from their sums.
+    /// Adds several bands that lie within the open pixel, from their sums.
     #[inline]
-    fn blend(&mut self, sums: &Sums, members: Members) {
+    fn blend(&mut self, sums: &Sums) {
         let [r, g, b] = sums.light;
-        for (sum, value) in self.open.nodes.iter_mut().zip([r, g, b, sums.units]) {
+        for (sum, value) in self.nodes.iter_mut().zip([r, g, b, sums.units]) {
             *sum = sum.wrapping_add(value);
         }
-        self.open.bands += members.count;
-        self.open.last = members.lowest;
+        self.open.bands += 2;
     }
 
     /// Fills whole pixels with one band.
@@ -404,6 +382,13 @@ impl<'a> Column<'a> {
         self.runs.fill(end, 0, NONE);
     }
 
+    /// Opens a pixel that contains nothing yet.
+    #[inline]
+    fn begin(&mut self, pixel: usize) {
+        self.open = Open::at(pixel, self.scale.edge_units(pixel));
+        self.nodes = [0; 4];
+    }
+
     /// Writes the open pixel.
     #[inline]
     fn close(&mut self) {
@@ -411,9 +396,9 @@ impl<'a> Column<'a> {
         if open.bands == 0 {
             return;
         }
-        if open.nodes[3] != 0 {
+        if self.nodes[3] != 0 {
             let px_per_unit = self.scale.px_per_unit as f32;
-            for (sum, value) in open.light.iter_mut().zip(open.nodes) {
+            for (sum, value) in open.light.iter_mut().zip(self.nodes) {
                 *sum += value as i64 as f32 * px_per_unit;
             }
         }
@@ -435,6 +420,13 @@ impl<'a> Column<'a> {
 #[inline]
 fn floor(y_px: f64) -> usize {
     (y_px as i32).max(0) as usize
+}
+
+/// Whether more than one bit is set; cheaper than counting bits on processors without an
+/// instruction for it.
+#[inline]
+fn has_several(word: u64) -> bool {
+    word & word.wrapping_sub(1) != 0
 }
 
 /// What a row's state adds to its shade, by its bit in the words of what is dimmed and pending.
