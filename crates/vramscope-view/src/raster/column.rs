@@ -1,10 +1,11 @@
 //! Paints one pixel column from the live set.
 //!
 //! The set is visited from the bottom up. A word or group that lies within one pixel and is lower
-//! than half of it is added from its sums; higher ones are visited band by band, so every band that
-//! could own a pixel is seen. Bands have no gaps, so the only state of a column is its one
-//! unfinished pixel. As long as bands surely end below that pixel's upper edge, adding one takes an
-//! integer comparison and a sum.
+//! than half of it is added from its sums. A word of thin bands, none of which could own a pixel, is
+//! cut at the edges of pixels, which costs the sums of its cells and the bands of one cell for each
+//! edge. Others are visited band by band, so every band that could own a pixel is seen. Bands have
+//! no gaps, so the only state of a column is its one unfinished pixel. As long as bands surely end
+//! below that pixel's upper edge, adding one takes an integer comparison and a sum.
 
 use super::live::{LiveSet, Rows, Sums};
 use super::runs::Runs;
@@ -185,7 +186,8 @@ impl<'a> Column<'a> {
     }
 
     /// Paints word `w`, whose lower edge is at `units`, if no band in it can own a pixel: then only
-    /// its light below the edges of pixels matters. Returns whether it did.
+    /// its light below the edges of pixels matters. What lies above an edge is the word less what
+    /// lies below. Returns whether it did.
     #[inline]
     fn cut(&mut self, live: &LiveSet, w: usize, units: u64) -> bool {
         let thin = live.cells(w).highest_units < self.less_than_half_units;
@@ -219,7 +221,7 @@ impl<'a> Column<'a> {
     }
 
     /// The light and the height of what lies within the lowest `units` of word `w`: that of whole
-    /// cells, and of bands in one more cell. Without branches, which would be mispredicted.
+    /// cells, and of bands in one more cell. The search has no branches, which would be mispredicted.
     #[inline]
     fn below(&self, live: &LiveSet, w: usize, units: u64) -> ([u64; 4], [f32; 4]) {
         let mut nodes = [0_u64; 4];
