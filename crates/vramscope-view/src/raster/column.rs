@@ -1,10 +1,11 @@
 //! Paints one pixel column from the live set.
 //!
 //! The set is visited from the bottom up. A word or group that lies within one pixel and is lower
-//! than half of it is added from its sums; higher ones are visited band by band, so every band that
-//! could own a pixel is seen. Bands have no gaps, so the only state of a column is its one
-//! unfinished pixel. As long as bands surely end below that pixel's upper edge, adding one takes an
-//! integer comparison and a sum.
+//! than half of it is added from its sums. A word of thin bands, none of which could own a pixel, is
+//! cut at the edges of pixels, which costs the sums of its cells and the bands of one cell for each
+//! edge. Others are visited band by band, so every band that could own a pixel is seen. Bands have
+//! no gaps, so the only state of a column is its one unfinished pixel. As long as bands surely end
+//! below that pixel's upper edge, adding one takes an integer comparison and a sum.
 
 use super::live::{LiveSet, Rows, Sums};
 use super::runs::Runs;
@@ -13,6 +14,9 @@ use super::sweep::Coloured;
 use super::{BLEND, NONE};
 use crate::bitset::bits;
 use std::ops::ControlFlow;
+
+/// From this height of a pixel on, an error of a unit changes no colour.
+const LEAST_UNITS_PER_PX: f64 = 65_536.0;
 
 /// The mapping from units of size to pixels above the picture's lower edge.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +66,13 @@ pub(super) struct Column<'a> {
     /// The first pixel to paint; those below are as in the column before.
     from_px: f64,
     open: Open,
+    /// Sums of the light and the height of what was added to it from sums. Not in `open`, which is
+    /// copied for every word.
+    nodes: [u64; 4],
     less_than_half_units: u64,
+    /// The pixels below this are covered up to their upper edge; 0 if pixels are so few units high
+    /// that their edges cannot be rounded to units.
+    covered_px: usize,
     /// The lowest pixel that is hatched as a whole: the hatch depends on x, so neighbours cannot
     /// copy it. [`usize::MAX`] if there is none.
     pub(super) hatched_from_px: usize,
@@ -76,7 +86,7 @@ struct Open {
     edge_units: u64,
     /// Sums of light × coverage, and of coverage.
     light: [f32; 4],
-    /// Number of bands that touch it; a blended node counts as two.
+    /// Number of bands that touch it; several that are added together count as two.
     bands: u32,
     last: u32,
     /// The first band that covers half of it.
@@ -126,13 +136,18 @@ impl<'a> Column<'a> {
             x_px,
             from_px: f64::from(from_px as i32),
             open,
+            nodes: [0; 4],
             less_than_half_units,
+            covered_px: 0,
             hatched_from_px: usize::MAX,
         }
     }
 
     /// Paints the live set.
     pub(super) fn paint(&mut self, live: &LiveSet) {
+        if self.scale.units_per_px >= LEAST_UNITS_PER_PX {
+            self.covered_px = floor(self.scale.y_px(live.units()));
+        }
         // It stops above the picture or at the end of the set; both are the end of the column.
         let _ = self.paint_groups(live);
         self.close();
@@ -144,8 +159,8 @@ impl<'a> Column<'a> {
             for g in bits(groups).map(|g| gw * 64 + g) {
                 let sums = &live.group_sums[g];
                 let end = units.wrapping_add(sums.units);
-                let several = has_several(live.word_summary[g]);
-                if !(several && self.node(sums, units, end)?) {
+                let words = live.word_summary[g];
+                if !(has_several(words) && self.node(sums, units, end)?) {
                     self.paint_words(live, g, units)?;
                 }
                 units = end;
@@ -159,12 +174,82 @@ impl<'a> Column<'a> {
         for w in bits(live.word_summary[g]).map(|w| g * 64 + w) {
             let sums = &live.word_sums[w];
             let end = units.wrapping_add(sums.units);
-            if !(has_several(live.words[w]) && self.node(sums, units, end)?) {
+            let members = live.words[w];
+            let together =
+                has_several(members) && (self.node(sums, units, end)? || self.cut(live, w, units));
+            if !together {
                 self.paint_bands(live, w, units)?;
             }
             units = end;
         }
         Walk::Continue(())
+    }
+
+    /// Paints word `w`, whose lower edge is at `units`, if no band in it can own a pixel: then only
+    /// its light below the edges of pixels matters. What lies above an edge is the word less what
+    /// lies below. Returns whether it did.
+    #[inline]
+    fn cut(&mut self, live: &LiveSet, w: usize, units: u64) -> bool {
+        let thin = live.cells(w).highest_units < self.less_than_half_units;
+        if !thin || self.open.bands == 0 {
+            return false;
+        }
+        let sums = &live.word_sums[w];
+        let end = self.scale.y_px(units.wrapping_add(sums.units));
+        let last = floor(end.min(self.scale.height_px));
+        // Pixels that are not covered up to their upper edge may contain a band alone.
+        if last >= self.covered_px {
+            return false;
+        }
+        while self.open.pixel < last {
+            let next = self.open.pixel + 1;
+            let edge = f64::from(next as i32) * self.scale.units_per_px + self.scale.first_unit;
+            let (nodes, light) = self.below(live, w, (edge as i64 as u64).wrapping_sub(units));
+            for c in 0..4 {
+                self.nodes[c] = self.nodes[c].wrapping_add(nodes[c]);
+                self.open.light[c] += light[c];
+            }
+            self.open.bands += 1;
+            self.close();
+            self.begin(next);
+            self.open.bands = 1;
+            self.nodes = nodes.map(u64::wrapping_neg);
+            self.open.light = light.map(|light| -light);
+        }
+        self.blend(sums);
+        true
+    }
+
+    /// The light and the height of what lies within the lowest `units` of word `w`: that of whole
+    /// cells, and of bands in one more cell. The search has no branches, which would be mispredicted.
+    #[inline]
+    fn below(&self, live: &LiveSet, w: usize, units: u64) -> ([u64; 4], [f32; 4]) {
+        let mut nodes = [0_u64; 4];
+        let (mut end, mut cell) = (0_u64, 0);
+        for sums in &live.cells(w).sums[..7] {
+            end = end.wrapping_add(sums.units);
+            let is_below = u64::from(end <= units);
+            let [r, g, b] = sums.light;
+            for (sum, value) in nodes.iter_mut().zip([r, g, b, sums.units]) {
+                *sum = sum.wrapping_add(value & is_below.wrapping_neg());
+            }
+            cell += is_below;
+        }
+        let mut left = units.wrapping_sub(nodes[3]);
+        let mut light = [0.0; 4];
+        let px_per_unit = self.scale.px_per_unit as f32;
+        let (pending, dimmed) = (live.pending[w], self.rows.dimmed_word(w));
+        for bit in bits(live.words[w] & 0xff << (cell * 8)) {
+            let row = w * 64 + bit;
+            let height = self.rows.units(row).min(left);
+            left -= height;
+            let shade = self.rows.entry(row) + state(dimmed, pending, bit);
+            let coverage = height as i64 as f32 * px_per_unit;
+            for (sum, value) in light.iter_mut().zip(self.rows.shades.light_f32(shade)) {
+                *sum += value * coverage;
+            }
+        }
+        (nodes, light)
     }
 
     /// Handles the bands of a node together if possible. Returns whether it did.
@@ -199,9 +284,7 @@ impl<'a> Column<'a> {
             let row = w * 64 + bit;
             let height = self.rows.units(row);
             let end = units.wrapping_add(height);
-            let state =
-                (dimmed >> bit & 1) as usize * DIMMED + (pending >> bit & 1) as usize * PENDING;
-            let shade = self.rows.entry(row) + state;
+            let shade = self.rows.entry(row) + state(dimmed, pending, bit);
             if end < open.edge_units && height < self.less_than_half_units {
                 let light = self.rows.shades.light_f32(shade);
                 open.add(row as u32, light, height as i64 as f32 * px_per_unit);
@@ -250,7 +333,7 @@ impl<'a> Column<'a> {
             self.close();
         }
         self.fill(row, shade, first, end);
-        self.open = Open::at(end, self.scale.edge_units(end));
+        self.begin(end);
         if y1 > f64::from(end as i32) {
             self.add(row, shade, (y1 - f64::from(end as i32)) as f32);
         }
@@ -269,10 +352,9 @@ impl<'a> Column<'a> {
     /// Adds several bands that lie within the open pixel, from their sums.
     #[inline]
     fn blend(&mut self, sums: &Sums) {
-        let px_per_unit = self.scale.px_per_unit as f32;
         let [r, g, b] = sums.light;
-        for (sum, value) in self.open.light.iter_mut().zip([r, g, b, sums.units]) {
-            *sum += value as i64 as f32 * px_per_unit;
+        for (sum, value) in self.nodes.iter_mut().zip([r, g, b, sums.units]) {
+            *sum = sum.wrapping_add(value);
         }
         self.open.bands += 2;
     }
@@ -302,12 +384,25 @@ impl<'a> Column<'a> {
         self.runs.fill(end, 0, NONE);
     }
 
+    /// Opens a pixel that contains nothing yet.
+    #[inline]
+    fn begin(&mut self, pixel: usize) {
+        self.open = Open::at(pixel, self.scale.edge_units(pixel));
+        self.nodes = [0; 4];
+    }
+
     /// Writes the open pixel.
     #[inline]
     fn close(&mut self) {
-        let open = self.open;
+        let mut open = self.open;
         if open.bands == 0 {
             return;
+        }
+        if self.nodes[3] != 0 {
+            let px_per_unit = self.scale.px_per_unit as f32;
+            for (sum, value) in open.light.iter_mut().zip(self.nodes) {
+                *sum += value as i64 as f32 * px_per_unit;
+            }
         }
         let id = match (open.owner, open.bands) {
             (NONE, 1) => open.last,
@@ -334,4 +429,10 @@ fn floor(y_px: f64) -> usize {
 #[inline]
 fn has_several(word: u64) -> bool {
     word & word.wrapping_sub(1) != 0
+}
+
+/// What a row's state adds to its shade, by its bit in the words of what is dimmed and pending.
+#[inline]
+fn state(dimmed: u64, pending: u64, bit: usize) -> usize {
+    (dimmed >> bit & 1) as usize * DIMMED + (pending >> bit & 1) as usize * PENDING
 }

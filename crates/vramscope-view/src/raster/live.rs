@@ -2,10 +2,10 @@
 //! them.
 //!
 //! There is one bit per allocation, one summary bit per non-empty word (64 allocations) and per
-//! non-empty group (4,096), and for each word and group the sums of size and of size-weighted
-//! colour. Visiting the set costs its own size, not the number of all allocations, and a word or
-//! group thinner than a pixel can be painted from its sums. All sums are integers, so they stay
-//! exact over any number of updates.
+//! non-empty group (4,096), and for each cell (8 allocations), word and group the sums of size and
+//! of size-weighted colour. Visiting the set costs its own size, not the number of all allocations,
+//! and what is thinner than a pixel can be painted from its sums. All sums are integers, so they
+//! stay exact over any number of updates.
 
 use super::shades::{Linear, Shades};
 use crate::bitset::bits;
@@ -36,6 +36,14 @@ impl Sums {
     }
 }
 
+/// The parts of a word.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cells {
+    pub(super) sums: [Sums; 8],
+    /// No band of the word is higher than this.
+    pub(super) highest_units: u64,
+}
+
 /// What the set needs to know about a row.
 pub(super) trait Rows {
     /// Height in the timeline's units.
@@ -59,7 +67,16 @@ pub(super) struct LiveSet {
     pub(super) group_summary: Vec<u64>,
     pub(super) word_sums: Vec<Sums>,
     pub(super) group_sums: Vec<Sums>,
+    /// The cells of the words that are not empty, in no order: those of all words would take more
+    /// memory than what they are computed from.
+    cells: Vec<Cells>,
+    /// Per word that is not empty, where its cells are.
+    cells_at: Vec<u32>,
+    /// Places whose word became empty. The sums there are zero.
+    spare_cells: Vec<u32>,
     count: u32,
+    /// The height of all.
+    units: u64,
     /// The lowest row that changed since [`Self::take_lowest_change`].
     lowest_change: Option<usize>,
 }
@@ -70,9 +87,20 @@ impl LiveSet {
         self.count
     }
 
+    /// The height of all rows.
+    pub(super) fn units(&self) -> u64 {
+        self.units
+    }
+
     /// The lowest row that was added, removed or marked since this was asked last; `None` if none was.
     pub(super) fn take_lowest_change(&mut self) -> Option<usize> {
         self.lowest_change.take()
+    }
+
+    /// The cells of a word that is not empty.
+    #[inline]
+    pub(super) fn cells(&self, w: usize) -> &Cells {
+        &self.cells[self.cells_at[w] as usize]
     }
 
     /// The height of all rows below a row.
@@ -103,7 +131,7 @@ impl LiveSet {
 
     /// Empties the set and sizes it for `rows` rows; reuses its memory.
     pub(super) fn clear(&mut self, rows: usize) {
-        self.count = 0;
+        (self.count, self.units) = (0, 0);
         self.lowest_change = Some(0);
         let words = rows.div_ceil(64);
         let groups = words.div_ceil(64);
@@ -120,6 +148,10 @@ impl LiveSet {
             column.clear();
             column.resize(len, Sums::default());
         }
+        self.cells.clear();
+        self.spare_cells.clear();
+        // Old values may stay: an empty word has no cells.
+        self.cells_at.resize(words, 0);
     }
 
     /// Adds a row that is not in the set. Rows of height 0 are left out.
@@ -132,13 +164,30 @@ impl LiveSet {
         let (w, g) = (row / 64, row / 4096);
         self.count += 1;
         self.changed(row);
+        if self.words[w] == 0 {
+            self.cells_at[w] = self.place_for_cells();
+        }
         self.words[w] |= 1 << (row % 64);
         self.pending[w] |= u64::from(pending) << (row % 64);
         self.word_summary[g] |= 1 << (w % 64);
         self.group_summary[g / 64] |= 1 << (g % 64);
         let light = rows.shades().light(rows.shade(row, pending));
+        let cells = &mut self.cells[self.cells_at[w] as usize];
+        cells.highest_units = cells.highest_units.max(units);
+        cells.sums[row % 64 / 8].add(units, light);
+        self.units = self.units.wrapping_add(units);
         self.word_sums[w].add(units, light);
         self.group_sums[g].add(units, light);
+    }
+
+    /// Where the cells of a word go that is no longer empty.
+    fn place_for_cells(&mut self) -> u32 {
+        if let Some(place) = self.spare_cells.pop() {
+            self.cells[place as usize].highest_units = 0;
+            return place;
+        }
+        self.cells.push(Cells::default());
+        self.cells.len() as u32 - 1
     }
 
     /// Removes a row, if it is in the set.
@@ -151,6 +200,8 @@ impl LiveSet {
         let pending = self.pending[w] & bit != 0;
         let units = rows.units(row);
         let light = rows.shades().light(rows.shade(row, pending));
+        self.cells[self.cells_at[w] as usize].sums[row % 64 / 8].remove(units, light);
+        self.units = self.units.wrapping_sub(units);
         self.word_sums[w].remove(units, light);
         self.group_sums[g].remove(units, light);
         self.count -= 1;
@@ -158,6 +209,7 @@ impl LiveSet {
         self.words[w] &= !bit;
         self.pending[w] &= !bit;
         if self.words[w] == 0 {
+            self.spare_cells.push(self.cells_at[w]);
             self.word_summary[g] &= !(1 << (w % 64));
             if self.word_summary[g] == 0 {
                 self.group_summary[g / 64] &= !(1 << (g % 64));

@@ -173,6 +173,18 @@ proptest! {
         check(&trace, &viewport(&trace, view), None)?;
     }
 
+    /// Pixels of many kilobytes: words of thin bands are cut at the edges of pixels, with and without higher bands
+    /// among them.
+    #[test]
+    fn as_the_reference_when_thin(
+        trace in traces(prop_oneof![200 => 9_000_u64..70_000, 1 => 1_u64 << 20..1 << 23], 9_000),
+        view in views(),
+        seed in any::<Option<u64>>(),
+    ) {
+        let matches = seed.map(|seed| BitSet::from_fn(trace.born.len(), |row| seed >> (row % 64) & 1 == 1));
+        check(&trace, &viewport(&trace, view), matches.as_ref())?;
+    }
+
     #[test]
     fn spans_agree_with_the_ids(trace in traces(sizes(), 100), view in views()) {
         let view = viewport(&trace, view);
