@@ -1,6 +1,7 @@
 //! Hooks for events of the window, for sizes, and for questions to workers.
 
 mod address;
+mod ahead;
 mod answer;
 mod drop_files;
 mod kept;
@@ -14,6 +15,7 @@ mod theme;
 mod wheel;
 
 pub(super) use address::use_address;
+pub(super) use ahead::use_answer_ahead;
 pub(super) use answer::{Answered, use_answer, use_known, use_painted, use_pools};
 pub(super) use drop_files::use_drop;
 pub(crate) use kept::{Kept, Setter, use_effect_on, use_kept};
