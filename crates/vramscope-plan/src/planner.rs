@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::bars::Bars;
 use super::plan::{ArenaPlan, DevicePlan, PackedBytes, Step};
 use super::problems::{ArenaProblem, Needs, problems_of};
-use super::what_if::{Baseline, BaselineWork};
-use super::words::{Words, no_model};
+use super::what_if::{Baseline, Modelling};
+use super::words::Words;
 use crate::packing::{Packed, Packer};
 use crate::pool_planner;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
@@ -32,9 +32,8 @@ pub struct Planner {
     pooled: usize,
     pools: Option<pool_planner::Planner>,
     turn: Turn,
-    /// The model with the file's own settings, while it runs.
-    work: Option<BaselineWork>,
-    baseline: Option<Baseline>,
+    /// The model with the file's own settings.
+    model: Modelling,
 }
 
 /// The problem being searched. Only one at a time holds the memory for it.
@@ -50,6 +49,12 @@ impl Planner {
     /// Extracts the buffers and computes everything but packings and replays.
     #[must_use]
     pub fn new(device: Device<'_>) -> Self {
+        Self::with_model(device, Modelling::new(device))
+    }
+
+    /// [`new`](Self::new) with work on the model that may have begun, or be done.
+    #[must_use]
+    pub fn with_model(device: Device<'_>, model: Modelling) -> Self {
         let (problems, needs) = problems_of(device);
         let segments = SegmentsKnown::of(device);
         let is_reserved_known = segments == SegmentsKnown::Real;
@@ -77,7 +82,7 @@ impl Planner {
                 steps: Vec::new(),
                 arenas: plans.collect(),
                 waiting: needs.waiting,
-                no_model: no_model(device, segments),
+                no_model: model.no_model().cloned(),
                 has_all_bars: false,
                 is_done: false,
             },
@@ -103,8 +108,7 @@ impl Planner {
                 asked: 0,
                 most: TURN,
             },
-            work: None,
-            baseline: None,
+            model,
         };
         planner.tell(device);
         planner
@@ -119,7 +123,13 @@ impl Planner {
     /// The model's results with the file's own settings, once it has run; `None` also without a model.
     #[must_use]
     pub fn baseline(&self) -> Option<&Baseline> {
-        self.baseline.as_ref()
+        self.model.baseline()
+    }
+
+    /// The work on the model.
+    #[must_use]
+    pub fn model(&self) -> &Modelling {
+        &self.model
     }
 
     /// The packing problems, in the order of [`DevicePlan::arenas`].
@@ -138,7 +148,7 @@ impl Planner {
     /// be the one given to [`new`](Self::new).
     pub fn run(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
         while self.step(device, is_over) && !is_over() {}
-        let is_modelled = self.plan.no_model.is_some() || self.baseline.is_some();
+        let is_modelled = self.plan.no_model.is_some() || self.bars.modelled.is_some();
         self.plan.has_all_bars = self.begun == self.packers.len() && is_modelled;
         self.plan.is_done = self.plan.has_all_bars
             && self.pooled == self.problems.len()
@@ -156,8 +166,8 @@ impl Planner {
                 asked > TURN || is_over()
             });
             self.begun += usize::from(self.packed(self.begun).is_some());
-        } else if self.plan.no_model.is_none() && self.baseline.is_none() {
-            self.model(device, is_over);
+        } else if self.plan.no_model.is_none() && self.bars.modelled.is_none() {
+            self.run_model(device, is_over);
         } else if self.pooled < self.problems.len() {
             self.pool(self.pooled, is_over);
         } else {
@@ -191,25 +201,21 @@ impl Planner {
     }
 
     /// Runs the model with the file's own settings.
-    fn model(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) {
-        let work = self.work.take();
-        let work = work.unwrap_or_else(|| BaselineWork::new(device));
-        match work.go_on(device, is_over) {
-            BaselineWork::Done(baseline) => {
-                let error = &baseline.error;
-                self.bars.modelled = Some((error.from_empty_bytes, error.modelled_bytes));
-                let peaks: HashMap<_, _> = baseline
-                    .own
-                    .arenas
-                    .iter()
-                    .map(|arena| (arena.key, arena.peak_reserved_bytes))
-                    .collect();
-                for arena in &mut self.plan.arenas {
-                    arena.modelled_bytes = Some(peaks.get(&arena.key).copied().unwrap_or(0));
-                }
-                self.baseline = Some(*baseline);
-            }
-            work => self.work = Some(work),
+    fn run_model(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) {
+        self.model.run(device, is_over);
+        let Some(baseline) = self.model.baseline() else {
+            return;
+        };
+        let error = &baseline.error;
+        self.bars.modelled = Some((error.from_empty_bytes, error.modelled_bytes));
+        let peaks: HashMap<_, _> = baseline
+            .own
+            .arenas
+            .iter()
+            .map(|arena| (arena.key, arena.peak_reserved_bytes))
+            .collect();
+        for arena in &mut self.plan.arenas {
+            arena.modelled_bytes = Some(peaks.get(&arena.key).copied().unwrap_or(0));
         }
     }
 
@@ -262,8 +268,8 @@ impl Planner {
             plan: &self.plan,
             needs: &self.needs,
             refused: self
-                .baseline
-                .as_ref()
+                .model
+                .baseline()
                 .map_or(0, |baseline| baseline.own.refused_though_served),
         };
         let steps = self

@@ -266,10 +266,7 @@ fn refused_though_served(device: Device<'_>, outcome: &Outcome) -> u64 {
 /// # Errors
 /// Why this device has no model, as a sentence.
 pub fn baseline(device: Device<'_>) -> Result<Baseline, String> {
-    if let Some(why) = no_model(device, SegmentsKnown::of(device)) {
-        return Err(why);
-    }
-    let mut work = BaselineWork::new(device);
+    let mut work = Modelling::new(device).0?;
     loop {
         work = work.go_on(device, &mut || false);
         if let BaselineWork::Done(baseline) = work {
@@ -278,8 +275,46 @@ pub fn baseline(device: Device<'_>) -> Result<Baseline, String> {
     }
 }
 
+/// A [`baseline`] in progress.
+pub struct Modelling(Result<BaselineWork, String>);
+
+impl Modelling {
+    /// Does no work yet.
+    #[must_use]
+    pub fn new(device: Device<'_>) -> Self {
+        let refused = no_model(device, SegmentsKnown::of(device));
+        Self(refused.map_or(Ok(BaselineWork::Waiting), Err))
+    }
+
+    /// Works until `is_over` or until the end of a stage. Returns whether all work is done. `device` must be the one
+    /// given to [`new`](Self::new).
+    pub fn run(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
+        let Ok(work) = &mut self.0 else { return true };
+        *work = std::mem::take(work).go_on(device, is_over);
+        matches!(work, BaselineWork::Done(_))
+    }
+
+    /// Why this device has no model, as a sentence.
+    #[must_use]
+    pub fn no_model(&self) -> Option<&String> {
+        self.0.as_ref().err()
+    }
+
+    /// The baseline, once all work is done; `None` also without a model.
+    #[must_use]
+    pub fn baseline(&self) -> Option<&Baseline> {
+        match &self.0 {
+            Ok(BaselineWork::Done(baseline)) => Some(baseline),
+            _ => None,
+        }
+    }
+}
+
 /// A baseline in progress: both replays with the file's own settings, then the check event by event.
-pub(super) enum BaselineWork {
+#[derive(Default)]
+enum BaselineWork {
+    #[default]
+    Waiting,
     FromEmpty(ModelSettings, Box<Run>),
     FromStart(ModelSettings, Box<WhatIf>, Box<Run>),
     Check(ModelSettings, Box<(WhatIf, Outcome)>, Box<CheckRun>),
@@ -287,15 +322,14 @@ pub(super) enum BaselineWork {
 }
 
 impl BaselineWork {
-    pub(super) fn new(device: Device<'_>) -> Self {
-        let settings = ModelSettings::of_device(device);
-        let run = Run::new(device, &settings, Start::Afresh);
-        Self::FromEmpty(settings, Box::new(run))
-    }
-
     /// Works until `is_over` or until the end of a stage.
-    pub(super) fn go_on(self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> Self {
+    fn go_on(self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> Self {
         match self {
+            Self::Waiting => {
+                let settings = ModelSettings::of_device(device);
+                let run = Run::new(device, &settings, Start::Afresh);
+                Self::FromEmpty(settings, Box::new(run))
+            }
             Self::FromEmpty(settings, mut run) => {
                 if !run.run(device, is_over) {
                     return Self::FromEmpty(settings, run);

@@ -45,7 +45,7 @@ pub use choices::{Choices, Chosen, LanesChoices, RangeChoices};
 pub use click::{Click, picture_of};
 pub use file::{OpenFile, Phase, Tab};
 pub use graph::{GraphAction, GraphPlace, KnownOrder, OpenGraphs};
-pub use navigation::{Navigation, Region};
+pub use navigation::{Navigation, Region, Walk};
 pub use permalink::{Permalink, permalink};
 pub use pin::{Pin, PinnedGroup, PinnedSegment};
 use selected::Places;

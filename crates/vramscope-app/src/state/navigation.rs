@@ -7,6 +7,33 @@ use vramscope_core::analysis::report::details::{EventMark, Life};
 /// The largest share of the whole that a jump shows, so that its target can be told apart.
 const JUMP_SHOWS: f64 = 1.0 / 8.0;
 
+/// The longest step that is likely to be taken again, in events: that of a page. Longer ones are jumps.
+const LONGEST_STEP: u32 = 100;
+
+/// The moments that a user walks through.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Walk {
+    /// The last moment, and the distance by which it was reached, in events.
+    last: Option<(u32, i64)>,
+}
+
+impl Walk {
+    /// Goes to a moment, or stays there. Returns where the next step likely leads: as far, in the same direction. At
+    /// first, and after a jump, that is the next event.
+    #[must_use]
+    pub fn next(&mut self, moment: u32) -> Option<u32> {
+        let step = match self.last {
+            Some((at, step)) if at == moment => step,
+            Some((at, _)) if at.abs_diff(moment) <= LONGEST_STEP => {
+                i64::from(moment) - i64::from(at)
+            }
+            _ => 1,
+        };
+        self.last = Some((moment, step));
+        u32::try_from(i64::from(moment) + step).ok()
+    }
+}
+
 /// The visible part of the timeline.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Region {

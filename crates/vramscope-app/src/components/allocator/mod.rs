@@ -58,7 +58,7 @@ pub(super) fn AllocatorView(props: &ViewProps) -> Html {
                 if has_trace { <Events session={props.session.clone()} look={props.look.clone()} {moment} {last}
                     has_search={props.look.filter.is_some()} ooms={facts.map_or(0, |facts| facts.ooms)}
                     pinned={props.view.details.clone()} /> }
-                <StatePicture session={props.session.clone()} look={props.look.clone()} {moment}
+                <StatePicture session={props.session.clone()} look={props.look.clone()} {moment} {last}
                     pinned={props.view.pinned()} choices={props.choices.allocator.clone()}
                     choose={choose(&commands)} />
             </div>

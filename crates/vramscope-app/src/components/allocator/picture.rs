@@ -14,7 +14,9 @@ use super::summary::{Summary, group_head};
 use super::tip::tip;
 use crate::canvas::{PlotArea, show_bitmap};
 use crate::components::commands::use_commands;
-use crate::components::hooks::{Answered, use_answer, use_closing, use_painted, use_plot_area};
+use crate::components::hooks::{
+    Answered, use_answer, use_answer_ahead, use_painted, use_plot_area,
+};
 use crate::components::tooltip;
 use crate::engine::Session;
 use crate::protocol::Look;
@@ -22,7 +24,7 @@ use crate::protocol::views::allocator::{
     Answer, DrawState, Drawn, Outline, Question, RectCss, Tip, TipOn, Window,
 };
 use crate::state::choices::AllocatorChoices;
-use crate::state::{Action, PinnedGroup, Shared};
+use crate::state::{Action, PinnedGroup, Shared, Walk};
 use vramscope_core::ids::AllocationId;
 
 /// Zoom factor of a click where several blocks share the pixel.
@@ -37,6 +39,8 @@ pub(super) struct StatePictureProps {
     pub(super) session: Session,
     pub(super) look: Look,
     pub(super) moment: u32,
+    /// The last moment.
+    pub(super) last: u32,
     pub(super) pinned: Option<AllocationId>,
     pub(super) choices: AllocatorChoices,
     pub(super) choose: Callback<AllocatorChoices>,
@@ -130,10 +134,15 @@ pub(super) fn StatePicture(props: &StatePictureProps) -> Html {
     }
 }
 
-/// The latest picture of the current device.
+/// The latest picture of the current device. That of the next step is drawn ahead.
 #[hook]
 fn use_drawn_picture(props: &StatePictureProps, draw: Option<DrawState>) -> Option<DrawnPicture> {
-    let answered = use_answer(&props.session, draw.map(Question::Draw));
+    let walk = use_mut_ref(Walk::default);
+    let next = walk.borrow_mut().next(props.moment);
+    let next = next.filter(|&moment| moment <= props.last);
+    let ahead = (draw.clone().zip(next)).map(|(draw, moment)| DrawState { moment, ..draw });
+    let (question, ahead) = (draw.map(Question::Draw), ahead.map(Question::Draw));
+    let answered = use_answer_ahead(&props.session, question, ahead);
     // In another device, the same rows are other allocations.
     let is_of_device = |question: &Question| matches!(question, Question::Draw(draw) if draw.look.device == props.look.device);
     let shown = answered
@@ -292,7 +301,6 @@ fn use_canvas(canvas: &NodeRef, area: Option<PlotArea>, shown: &Option<DrawnPict
             show_bitmap(&canvas, area.box_px(), bitmap, down_px);
         }
     });
-    use_closing(shown.as_ref().and_then(|shown| shown.bitmap.clone()));
 }
 
 /// Scrolls after zooming so that the pointer stays over the same lines; and scrolls to what was

@@ -1,6 +1,7 @@
 //! Hooks for events of the window, for sizes, and for questions to workers.
 
 mod address;
+mod ahead;
 mod answer;
 mod closing;
 mod drop_files;
@@ -15,6 +16,7 @@ mod theme;
 mod wheel;
 
 pub(super) use address::use_address;
+pub(super) use ahead::use_answer_ahead;
 pub(super) use answer::{Answered, use_answer, use_known, use_painted, use_pools};
 pub(super) use closing::use_closing;
 pub(super) use drop_files::use_drop;

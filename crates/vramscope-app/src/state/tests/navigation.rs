@@ -123,3 +123,19 @@ fn brackets_step_through_a_life() {
     }
     assert_eq!(at, [100.0, 300.0, 301.0, 301.0, 300.0, 100.0]);
 }
+
+#[test]
+fn a_walk_goes_on_as_it_went() {
+    let mut walk = Walk::default();
+    let mut next = |moment| walk.next(moment);
+    assert_eq!(next(500), Some(501), "at first the next event");
+    assert_eq!((next(499), next(499)), (Some(498), Some(498)));
+    assert_eq!(next(599), Some(699), "a page");
+    assert_eq!(next(90_000), Some(90_001), "a jump");
+    assert_eq!((next(89_999), next(50)), (Some(89_998), Some(51)));
+    assert_eq!(
+        (next(20), next(0)),
+        (None, None),
+        "nothing is before the first"
+    );
+}

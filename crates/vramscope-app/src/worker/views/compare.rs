@@ -39,10 +39,10 @@ pub(super) struct Cache {
 
 /// A kept comparison.
 struct Kept {
-    id: ComparisonId,
+    /// The question, if it is about this file alone; else the file of a side may be read anew.
+    of: Option<(SideSpec, SideSpec, Naming)>,
+    answer: Compared,
     comparison: Comparison,
-    /// The first side and the second, without their names, trees, sites and settings.
-    sides: [Profile; 2],
     /// Name of a frame or call site → the filter that finds the allocations with it on their stacks.
     filters: HashMap<String, String>,
     /// Name of a call site → its turnover; `None` unless two moments of one device are compared.
@@ -85,8 +85,19 @@ impl Cache {
         &self.names[place].1
     }
 
+    /// The answer of a comparison that is still kept, which is the newest from now on: the page asks again whenever it
+    /// shows the view.
+    fn known(&mut self, before: &SideData, after: &SideData, naming: Naming) -> Option<Compared> {
+        let of = within_file(before, after, naming)?;
+        let place = self.kept.iter().position(|kept| kept.of == Some(of))?;
+        let kept = self.kept.remove(place)?;
+        let answer = kept.answer.clone();
+        self.kept.push_front(kept);
+        Some(answer)
+    }
+
     fn kept(&mut self, id: ComparisonId) -> Option<&mut Kept> {
-        self.kept.iter_mut().find(|kept| kept.id == id)
+        self.kept.iter_mut().find(|kept| kept.answer.id == id)
     }
 }
 
@@ -114,7 +125,11 @@ pub(super) fn answer(
             before,
             after,
             naming,
-        } => Answer::Compared(Box::new(compared(document, cache, before, after, *naming)?)),
+        } => {
+            let known = cache.known(before, after, *naming);
+            let answer = known.or_else(|| compared(document, cache, before, after, *naming))?;
+            Answer::Compared(Box::new(answer))
+        }
         Question::Sites {
             comparison,
             order,
@@ -140,6 +155,18 @@ pub(super) fn answer(
         }
     };
     Some((answer, Extra::Nothing))
+}
+
+/// What identifies a comparison within this file.
+fn within_file(
+    before: &SideData,
+    after: &SideData,
+    naming: Naming,
+) -> Option<(SideSpec, SideSpec, Naming)> {
+    match (before, after) {
+        (SideData::Here(before), SideData::Here(after)) => Some((*before, *after, naming)),
+        _ => None,
+    }
 }
 
 fn profile_of(
@@ -181,12 +208,10 @@ fn compared(
         .sites
         .iter()
         .filter(|site| !site.change.is_none());
-    let sides = [brief(old), brief(new)];
-    let [before, after] = sides.clone();
     let answer = Compared {
         id,
-        before,
-        after,
+        before: brief(old),
+        after: brief(new),
         turnover: turned.as_ref().map(|(total, _)| *total),
         sites: comparison.sites.len() as u32,
         changed_sites: changed.count() as u32,
@@ -195,9 +220,9 @@ fn compared(
     };
     cache.kept.truncate(KEPT - 1);
     cache.kept.push_front(Kept {
-        id,
+        of: within_file(before, after, naming),
+        answer: answer.clone(),
         comparison,
-        sides,
         filters: filters(old).chain(filters(new)).collect(),
         turnovers: turned.map(|(_, sites)| sites),
         sorted: None,

@@ -5,7 +5,7 @@ mod replay;
 use vramscope_core::analysis::report::findings::helpful;
 use vramscope_core::model::DeviceIndex;
 use vramscope_core::sorting::SortFew;
-use vramscope_plan::what_if::{conclusion, is_worth_replaying};
+use vramscope_plan::what_if::{Modelling, conclusion, is_worth_replaying};
 use vramscope_plan::{ArenaKey, DevicePlan, Planner, StepKind};
 use vramscope_view::map::{GroupMark, PackedGroup, PackedMap};
 use vramscope_view::reserved::Steps;
@@ -29,8 +29,16 @@ const MOST_ARENAS: usize = 1_000;
 /// The data kept from one question to the next.
 #[derive(Default)]
 pub(super) struct Cache {
-    works: Vec<Work>,
+    plans: Plans,
     replays: replay::Replays,
+}
+
+/// The plans so far.
+#[derive(Default)]
+struct Plans {
+    works: Vec<Work>,
+    /// The models of devices that nothing else is planned for: planning takes several times their memory.
+    models: Vec<(DeviceIndex, Modelling)>,
 }
 
 impl Cache {
@@ -66,17 +74,17 @@ pub(super) fn answer(
             device, search_ms, ..
         } => {
             let device = document.device(*device)?;
-            let work = work(device, &mut cache.works);
+            let work = cache.plans.work(device);
             work.go_on(device, f64::from(*search_ms));
             Answer::Plan(Box::new(work.told(device, f64::from(*search_ms))))
         }
         Question::Groups { device, .. } => {
             let device = document.device(*device)?;
-            Answer::Groups(work(device, &mut cache.works).groups.clone())
+            Answer::Groups(cache.plans.work(device).groups.clone())
         }
         Question::Arenas { device, .. } => {
             let device = document.device(*device)?;
-            Answer::Arenas(work(device, &mut cache.works).arenas())
+            Answer::Arenas(cache.plans.work(device).arenas())
         }
         Question::Program { device } => {
             let device = document.device(*device)?;
@@ -94,16 +102,16 @@ pub(super) fn answer(
             ..
         } => {
             let device = document.device(*device)?;
-            let work = modelled(device, &mut cache.works);
-            let replayed = match work.planner.baseline() {
+            let model = cache.plans.modelled(device);
+            let replayed = match model.baseline() {
                 Some(baseline) => {
                     let replays = &mut cache.replays;
                     replays.replayed(device, baseline, changes, (*axis, *columns))
                 }
                 None => Replayed {
                     device: device.history.device,
-                    refusal: work.planner.plan().no_model.clone(),
-                    is_done: work.planner.plan().no_model.is_some(),
+                    refusal: model.no_model().cloned(),
+                    is_done: model.no_model().is_some(),
                     ..Replayed::default()
                 },
             };
@@ -111,7 +119,7 @@ pub(super) fn answer(
         }
         Question::Tries { device, .. } => {
             let device = document.device(*device)?;
-            let work = work(device, &mut cache.works);
+            let work = cache.plans.work(device);
             let baseline = work.planner.baseline();
             let baseline = baseline.filter(|baseline| baseline.refusal.is_none())?;
             Answer::Tries(cache.replays.tries(device, baseline))
@@ -121,16 +129,6 @@ pub(super) fn answer(
             Answer::Concluded(concluded(device, cache))
         }
     })
-}
-
-/// The work on the plan of a device, after a slice of work on its model. Other settings are compared with the file's
-/// own, whose replay is part of the plan.
-fn modelled<'a>(device: Device<'_>, works: &'a mut Vec<Work>) -> &'a mut Work {
-    let work = work(device, works);
-    if work.stage(0.0) != Stage::Done {
-        work.go_on(device, 0.0);
-    }
-    work
 }
 
 /// What replays with other settings amount to, after a slice of work on them.
@@ -144,9 +142,9 @@ fn concluded(device: Device<'_>, cache: &mut Cache) -> Concluded {
     if !is_worth_replaying(*device) {
         return none(true);
     }
-    let planner = &modelled(device, &mut cache.works).planner;
-    let Some(baseline) = planner.baseline() else {
-        return none(planner.plan().no_model.is_some());
+    let model = cache.plans.modelled(device);
+    let Some(baseline) = model.baseline() else {
+        return none(model.no_model().is_some());
     };
     if baseline.refusal.is_some() {
         return none(true);
@@ -163,22 +161,51 @@ fn concluded(device: Device<'_>, cache: &mut Cache) -> Concluded {
     }
 }
 
-fn work<'a>(device: Device<'_>, works: &'a mut Vec<Work>) -> &'a mut Work {
-    let is_it = |work: &Work| work.device == device.history.device;
-    let place = works.iter().position(is_it).unwrap_or_else(|| {
-        works.push(Work {
-            device: device.history.device,
-            planner: Planner::new(*device),
-            searched_ms: 0.0,
-            packing: 0,
-            drawn_bytes: None,
-            drawn_ms: 0.0,
-            redraw_ms: REDRAW_MS,
-            groups: Vec::new(),
+impl Plans {
+    /// The work on the plan of a device.
+    fn work(&mut self, device: Device<'_>) -> &mut Work {
+        let of = device.history.device;
+        let place = self.works.iter().position(|work| work.device == of);
+        let place = place.unwrap_or_else(|| {
+            let begun = self.models.iter().position(|(known, _)| *known == of);
+            let begun = begun.map(|place| self.models.swap_remove(place).1);
+            let model = begun.unwrap_or_else(|| Modelling::new(*device));
+            self.works.push(Work {
+                device: of,
+                planner: Planner::with_model(*device, model),
+                searched_ms: 0.0,
+                packing: 0,
+                drawn_bytes: None,
+                drawn_ms: 0.0,
+                redraw_ms: REDRAW_MS,
+                groups: Vec::new(),
+            });
+            self.works.len() - 1
         });
-        works.len() - 1
-    });
-    &mut works[place]
+        &mut self.works[place]
+    }
+
+    /// The model of a device, after a slice of work on it or, while the device is planned, on its plan. Other settings
+    /// are compared with the file's own, whose replay is part of the plan.
+    fn modelled(&mut self, device: Device<'_>) -> &Modelling {
+        let of = device.history.device;
+        if self.works.iter().any(|work| work.device == of) {
+            let work = self.work(device);
+            if work.stage(0.0) != Stage::Done {
+                work.go_on(device, 0.0);
+            }
+            return work.planner.model();
+        }
+        let place = self.models.iter().position(|(known, _)| *known == of);
+        let place = place.unwrap_or_else(|| {
+            self.models.push((of, Modelling::new(*device)));
+            self.models.len() - 1
+        });
+        let model = &mut self.models[place].1;
+        let pace = Pace::of(SLICE_MS);
+        while !model.run(*device, &mut || pace.is_over()) && !pace.is_over() {}
+        model
+    }
 }
 
 impl Work {

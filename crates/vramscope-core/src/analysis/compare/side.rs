@@ -24,10 +24,11 @@ use crate::analysis::recording::{Device, Recording};
 use crate::analysis::search::filter::rows;
 use crate::analysis::time::curves::{CurveAxis, Curves, place};
 use crate::analysis::time::history::History;
+use crate::analysis::time::markers::MarkerKind;
 use crate::analysis::time::phase::{Phase, PhasePeak};
 use crate::analysis::time::selection::Selection;
-use crate::ids::{EventId, StackId};
-use crate::model::{Action, DeviceIndex};
+use crate::ids::StackId;
+use crate::model::DeviceIndex;
 use crate::sorting::SortFew;
 
 pub use crate::analysis::groups::turnover::Amount;
@@ -516,33 +517,27 @@ fn moments(history: &History, selection: Selection) -> Vec<u32> {
 #[must_use]
 pub fn figures(device: Device<'_>, moment: u32) -> Figures {
     let (snapshot, history) = (device.snapshot(), device.history);
-    let count = |wanted: [Action; 2]| {
-        let rows = history.first_event..history.first_event.saturating_add(history.event_count);
-        let actions = rows.filter_map(|row| snapshot.events.action.get(EventId(row).index()));
-        actions.filter(|action| wanted.contains(action)).count() as u64
-    };
+    let count = |kind| device.markers().column(kind).len() as u64;
     let since = |moment| {
         device
             .has_times()
             .then(|| place(history, CurveAxis::Time, moment))
     };
-    let active = history.active_bytes.iter().copied();
-    let reserved = history.reserved_steps.iter().map(|step| step.1);
     Figures {
         producer: clip(&snapshot.producer.name, LABEL_MAX_BYTES).to_owned(),
         events: u64::from(history.event_count),
         duration_us: since(history.event_count),
         allocations: history.allocations.len() as u64,
-        peak_active_bytes: active.max().unwrap_or(0),
-        peak_reserved_bytes: reserved.max().unwrap_or(0),
+        peak_active_bytes: history.peak_bytes(),
+        peak_reserved_bytes: history.most_reserved_bytes(),
         moment,
         moment_us: since(moment),
         active_bytes: history.active_bytes_at(moment),
         reserved_bytes: history.reserved_bytes(moment),
         phase: device.phases().at(moment),
         phase_peaks: device.phases().peaks(history),
-        segment_allocs: count([Action::SegmentAlloc, Action::SegmentMap]),
-        segment_frees: count([Action::SegmentFree, Action::SegmentUnmap]),
-        ooms: count([Action::Oom, Action::Oom]),
+        segment_allocs: count(MarkerKind::SegmentAlloc) + count(MarkerKind::SegmentMap),
+        segment_frees: count(MarkerKind::SegmentFree) + count(MarkerKind::SegmentUnmap),
+        ooms: device.failed_requests().len() as u64,
     }
 }

@@ -4,6 +4,10 @@
 //! the final state's segment at the same address is used. For freed allocations the answer is likely but not
 //! certain: in between, the segment may have been released and its addresses reused.
 
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::ops::Index;
+
 use crate::Snapshot;
 use crate::analysis::time::history::History;
 use crate::ids::{AllocationId, ContextId, SegmentId};
@@ -49,12 +53,12 @@ pub(crate) fn context_of<'a>(
 /// A value for each allocation of a device: `of_context` of its event's context or, if that is `None`,
 /// `of_segment` of the segment that contains it. Both functions are called once per context and segment.
 #[must_use]
-pub fn column<T: Copy>(
+pub fn column<T: Copy, C: FromIterator<Option<T>>>(
     snapshot: &Snapshot,
     history: &History,
     of_context: impl Fn(&Context) -> Option<T>,
     of_segment: impl Fn(&Segment) -> Option<T>,
-) -> Vec<Option<T>> {
+) -> C {
     let of_context: Vec<Option<T>> = snapshot.contexts.rows().iter().map(of_context).collect();
     let by_segment = by_address(snapshot, history.device, |_, segment| of_segment(segment));
     let addresses = history.allocations.address.iter().enumerate();
@@ -65,6 +69,95 @@ pub fn column<T: Copy>(
             by_event.or_else(|| by_segment(address))
         })
         .collect()
+}
+
+/// A column of few different values, which takes 4 bytes a row however large they are.
+#[derive(Clone, Debug)]
+pub struct FewValues<T> {
+    values: Vec<Option<T>>,
+    /// By row: the place in `values`.
+    of: Vec<u32>,
+}
+
+impl<T> FewValues<T> {
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.of.len()
+    }
+
+    /// Whether there are no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.of.is_empty()
+    }
+
+    /// The value of a row; `None` if there is no such row.
+    #[must_use]
+    pub fn get(&self, row: usize) -> Option<&Option<T>> {
+        self.values.get(*self.of.get(row)? as usize)
+    }
+
+    /// The values of all rows.
+    #[must_use]
+    pub fn iter(&self) -> Rows<'_, T> {
+        Rows {
+            values: &self.values,
+            of: self.of.iter(),
+        }
+    }
+}
+
+impl<T> Index<usize> for FewValues<T> {
+    type Output = Option<T>;
+
+    fn index(&self, row: usize) -> &Option<T> {
+        &self.values[self.of[row] as usize]
+    }
+}
+
+impl<T: Copy + Eq + Hash> FromIterator<Option<T>> for FewValues<T> {
+    fn from_iter<I: IntoIterator<Item = Option<T>>>(rows: I) -> Self {
+        let mut places: HashMap<Option<T>, u32> = HashMap::new();
+        let mut values: Vec<Option<T>> = Vec::new();
+        let mut last = 0;
+        let place = |value: Option<T>| {
+            // Most rows have the value of the one before.
+            if values.get(last as usize) != Some(&value) {
+                last = *places.entry(value).or_insert_with(|| {
+                    values.push(value);
+                    values.len() as u32 - 1
+                });
+            }
+            last
+        };
+        let of = rows.into_iter().map(place).collect();
+        Self { values, of }
+    }
+}
+
+impl<'a, T> IntoIterator for &'a FewValues<T> {
+    type Item = &'a Option<T>;
+    type IntoIter = Rows<'a, T>;
+
+    fn into_iter(self) -> Rows<'a, T> {
+        self.iter()
+    }
+}
+
+/// The values of a column, row by row.
+#[derive(Clone, Debug)]
+pub struct Rows<'a, T> {
+    values: &'a [Option<T>],
+    of: std::slice::Iter<'a, u32>,
+}
+
+impl<'a, T> Iterator for Rows<'a, T> {
+    type Item = &'a Option<T>;
+
+    fn next(&mut self) -> Option<&'a Option<T>> {
+        self.values.get(*self.of.next()? as usize)
+    }
 }
 
 /// A function that returns the final state's segment that contains an address. Fast for many addresses.
@@ -150,10 +243,21 @@ mod tests {
         assert_eq!(places, [only_in_state, recorded, outside]);
 
         let stream = |context: &Context| Some(context.stream);
-        let streams = column(&snapshot, &history, stream, |segment| segment.stream);
+        let streams: Vec<_> = column(&snapshot, &history, stream, |segment| segment.stream);
         let pool = |context: &Context| context.pool;
-        let pools = column(&snapshot, &history, pool, |segment| segment.pool);
-        let columns: Vec<_> = streams.into_iter().zip(pools).collect();
+        let pools: FewValues<_> = column(&snapshot, &history, pool, |segment| segment.pool);
+        let columns: Vec<_> = streams.into_iter().zip(pools.iter().copied()).collect();
         assert_eq!(columns, places, "all at once, as one by one");
+    }
+
+    #[test]
+    fn a_column_of_few_values_has_the_values_that_it_was_made_of() {
+        let rows = [Some(7), Some(7), None, Some(3), None, Some(7)];
+        let column: FewValues<u8> = rows.into_iter().collect();
+        assert_eq!((column.len(), column.values.len()), (6, 3));
+        assert!(column.iter().eq(&rows));
+        assert!((0..6).all(|row| column[row] == rows[row]));
+        assert_eq!((column.get(3), column.get(6)), (Some(&Some(3)), None));
+        assert!(FewValues::<u8>::from_iter([]).is_empty());
     }
 }

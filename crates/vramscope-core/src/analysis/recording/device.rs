@@ -13,7 +13,7 @@ use crate::analysis::memory::allocator_state::{
 use crate::analysis::memory::capacity::{Capacity, capacity};
 use crate::analysis::memory::pools::PoolMember;
 use crate::analysis::memory::segment_history::SegmentHistory;
-use crate::analysis::memory::streams_and_pools;
+use crate::analysis::memory::streams_and_pools::{self, FewValues};
 use crate::analysis::roles::{Phases, RoleEvidence, RuleId, infer, repetitions};
 use crate::analysis::time::annotations::NamedRange;
 use crate::analysis::time::history::History;
@@ -32,8 +32,8 @@ pub(super) struct Prepared {
     operator_of: OnceLock<Vec<OperatorId>>,
     stack_of: OnceLock<Vec<StackId>>,
     context_of: OnceLock<Vec<ContextId>>,
-    stream_of: OnceLock<Vec<Option<i64>>>,
-    pool_of: OnceLock<Vec<Option<PoolId>>>,
+    stream_of: OnceLock<FewValues<i64>>,
+    pool_of: OnceLock<FewValues<PoolId>>,
     notes: OnceLock<Vec<(AllocationId, StringId)>>,
     rule_of: OnceLock<Vec<RuleId>>,
     told: OnceLock<Told>,
@@ -194,7 +194,7 @@ impl<'a> Device<'a> {
 
     /// The handle of the stream of each allocation; `None` if unknown.
     #[must_use]
-    pub fn stream_of(self) -> &'a [Option<i64>] {
+    pub fn stream_of(self) -> &'a FewValues<i64> {
         self.prepared.stream_of.get_or_init(|| {
             let of_context = |context: &Context| Some(context.stream);
             let of_segment = |segment: &crate::model::Segment| segment.stream;
@@ -204,7 +204,7 @@ impl<'a> Device<'a> {
 
     /// The memory pool of each allocation; `None` if unknown.
     #[must_use]
-    pub fn pool_of(self) -> &'a [Option<PoolId>] {
+    pub fn pool_of(self) -> &'a FewValues<PoolId> {
         self.prepared.pool_of.get_or_init(|| {
             let of_context = |context: &Context| context.pool;
             let of_segment = |segment: &crate::model::Segment| segment.pool;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::memory::streams_and_pools::context_of;
+use crate::analysis::memory::streams_and_pools::{FewValues, context_of};
 use crate::analysis::recording::Device;
 use crate::analysis::roles::Role;
 use crate::analysis::time::history::NEVER;
@@ -350,7 +350,7 @@ pub fn columns_with_values(device: Device<'_>) -> Vec<Column> {
 }
 
 /// Whether two of the known values differ.
-fn differ<T: PartialEq>(values: &[Option<T>]) -> bool {
+fn differ<T: PartialEq>(values: &FewValues<T>) -> bool {
     let mut known = values.iter().flatten();
     known
         .next()

@@ -52,12 +52,16 @@ impl Curves {
         let mut reserved_bytes = vec![0_u64; columns];
         let mut steps = history.reserved_steps.iter().peekable();
         let mut reserved = 0;
+        let mut at = Columns::of(end, columns);
         for (moment, &active) in (0..).zip(&history.active_bytes) {
             while let Some(&&(_, bytes)) = steps.peek().filter(|step| step.0 <= moment) {
                 reserved = bytes;
                 steps.next();
             }
-            for column in columns_of(history, axis, moment, end, columns) {
+            let from = place(history, axis, moment);
+            // A moment that ends where a column begins is not in that column.
+            let to = place(history, axis, moment.saturating_add(1)).saturating_sub(1);
+            for column in at.go_to(from)..=at.go_to(to.max(from)) {
                 if active > active_bytes[column] || peak_moments[column] == u32::MAX {
                     (active_bytes[column], peak_moments[column]) = (active, moment);
                 }
@@ -97,22 +101,34 @@ pub fn place(history: &History, axis: CurveAxis, moment: u32) -> u64 {
     }
 }
 
-/// The columns that a moment touches: from the one in which it begins to the one in which the next begins.
-fn columns_of(
-    history: &History,
-    axis: CurveAxis,
-    moment: u32,
-    end: u64,
-    columns: usize,
-) -> std::ops::RangeInclusive<usize> {
-    let column = |at: u64| {
-        let column = u128::from(at) * columns as u128 / u128::from(end);
-        (column as usize).min(columns - 1)
-    };
-    let from = place(history, axis, moment);
-    // A moment that ends where a column begins is not in that column.
-    let to = place(history, axis, moment.saturating_add(1)).saturating_sub(1);
-    column(from)..=column(to.max(from))
+/// The columns of an axis, for places that only ascend: dividing for each of millions of moments takes long.
+struct Columns {
+    /// The first place of each column but the first, ascending.
+    begins: Vec<u64>,
+    now: usize,
+}
+
+impl Columns {
+    /// The columns that divide the places up to `end` into equal parts.
+    fn of(end: u64, columns: usize) -> Self {
+        let begin = |column| (column as u128 * u128::from(end)).div_ceil(columns as u128) as u64;
+        Self {
+            begins: (1..columns).map(begin).collect(),
+            now: 0,
+        }
+    }
+
+    /// The column of a place that is not before the last one.
+    fn go_to(&mut self, place: u64) -> usize {
+        while self
+            .begins
+            .get(self.now)
+            .is_some_and(|&begin| begin <= place)
+        {
+            self.now += 1;
+        }
+        self.now
+    }
 }
 
 #[cfg(test)]

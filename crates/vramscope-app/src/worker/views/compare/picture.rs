@@ -20,8 +20,9 @@ pub(super) fn svg(kept: &mut Kept, question: &Question) -> Option<Vec<u8>> {
         return None;
     };
     let focus = kept.node(*focus);
+    let sides = [&kept.answer.before, &kept.answer.after];
     let side = |place: usize| {
-        let facts = &kept.sides[place];
+        let facts = sides[place];
         ComparedSide {
             file: &files[place],
             device: facts.device,

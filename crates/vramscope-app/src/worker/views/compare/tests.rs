@@ -82,6 +82,10 @@ fn two_moments_of_one_device_tell_what_is_new() {
         history.active_bytes[from as usize]
     );
     assert_eq!(found.after.total.bytes, history.active_bytes[to as usize]);
+    let again = compared_of(&document, &mut cache, (side(from), side(to)));
+    assert_eq!(again, found, "the one that is kept");
+    let turned = compared_of(&document, &mut cache, (side(to), side(from)));
+    assert_ne!(turned.id, found.id, "another question");
     let turnover = found.turnover.unwrap();
     assert_eq!(
         turnover.kept.bytes + turnover.new.bytes,

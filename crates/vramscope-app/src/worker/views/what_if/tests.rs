@@ -179,3 +179,47 @@ fn tries(
         "{path:?}"
     );
 }
+
+/// What replays amount to, once they are done.
+fn conclusion_of(
+    document: &Document,
+    device: DeviceIndex,
+    cache: &mut Cache,
+    path: &Path,
+) -> Concluded {
+    let mut rounds = (0..MOST_ROUNDS).map(|round| {
+        let question = Question::Conclude { device, round };
+        match ask(&question, document, cache, path) {
+            Answer::Concluded(concluded) => concluded,
+            _ => panic!("{path:?}"),
+        }
+    });
+    rounds.find(|concluded| concluded.is_done).unwrap()
+}
+
+#[test]
+fn a_conclusion_needs_no_packing_and_a_plan_goes_on_with_its_model() {
+    let mut found = 0;
+    for path in fixtures() {
+        let Ok(snapshot) = decode(std::fs::read(&path).unwrap().as_slice()) else {
+            continue;
+        };
+        let document = Document::new(snapshot);
+        let devices = document.devices().filter(|it| is_worth_replaying(**it));
+        for device in devices.map(|device| device.index()) {
+            let mut cache = Cache::default();
+            let alone = conclusion_of(&document, device, &mut cache, &path);
+            assert!(cache.plans.works.is_empty(), "{path:?}");
+            planned(&document, device, &mut cache, &path);
+            assert!(cache.plans.models.is_empty(), "{path:?}");
+            let again = conclusion_of(&document, device, &mut cache, &path);
+            assert_eq!(again, alone, "{path:?}");
+            let mut cache = Cache::default();
+            planned(&document, device, &mut cache, &path);
+            let with_plan = conclusion_of(&document, device, &mut cache, &path);
+            assert_eq!(with_plan, alone, "{path:?}");
+            found += usize::from(alone.finding.is_some());
+        }
+    }
+    assert!(found > 0);
+}

@@ -1,0 +1,108 @@
+//! A hook that asks ahead, for steps that are too quick to wait for an answer each.
+
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::ImageBitmap;
+use yew::prelude::*;
+
+use super::{Answered, use_effect_on};
+use crate::engine::Session;
+use crate::protocol::Ask;
+use crate::state::Shared;
+
+/// An answer whose bitmap is freed with it, without waiting for the browser's garbage collector.
+struct Held<Q: Ask>(Answered<Q>);
+
+impl<Q: Ask> Drop for Held<Q> {
+    fn drop(&mut self) {
+        if let Some(bitmap) = self.0.attachment.dyn_ref::<ImageBitmap>() {
+            bitmap.close();
+        }
+    }
+}
+
+/// The answers that are here.
+struct Here<Q: Ask> {
+    of: Session,
+    shown: Option<Held<Q>>,
+    /// Whether that is the answer to the current question: older ones that still come are not shown then.
+    is_answered: bool,
+    ahead: Option<Held<Q>>,
+}
+
+impl<Q: Ask> Here<Q> {
+    fn of(session: &Session) -> Self {
+        Self {
+            of: session.clone(),
+            shown: None,
+            is_answered: false,
+            ahead: None,
+        }
+    }
+
+    /// Shows the answer to a question if it is here.
+    fn show(&mut self, question: Option<&Q>) {
+        let is_of = |held: &Option<Held<Q>>| held.as_ref().map(|held| &held.0.question) == question;
+        if !is_of(&self.shown) && is_of(&self.ahead) {
+            self.shown = self.ahead.take();
+        }
+        self.is_answered = is_of(&self.shown);
+    }
+}
+
+/// As `use_answer`, and when the answer is here it asks `next`, which is likely to be the next question: its answer is
+/// then shown at once. Bitmaps of answers belong to this hook.
+#[hook]
+pub(crate) fn use_answer_ahead<Q: Ask + 'static>(
+    session: &Session,
+    question: Option<Q>,
+    next: Option<Q>,
+) -> Option<Answered<Q>> {
+    let askers = use_memo(session.clone(), |session| {
+        [session.asker(), session.asker()]
+    });
+    let update = use_force_update();
+    let here = use_mut_ref(|| None::<Here<Q>>);
+    let mut now = here.borrow_mut();
+    let known = now.take().filter(|known| known.of == *session);
+    let known = now.insert(known.unwrap_or_else(|| Here::of(session)));
+    known.show(question.as_ref());
+    let shown = known.shown.as_ref().map(|held| held.0.clone());
+    let shown = shown.filter(|_| question.is_some());
+    let is_ahead = known.ahead.as_ref().map(|held| &held.0.question) == next.as_ref();
+    let next = next.filter(|_| known.is_answered && !is_ahead);
+    let question = question.filter(|_| !known.is_answered);
+    {
+        let (askers, here) = (askers.clone(), here.clone());
+        use_effect_on((session.clone(), question), move |(_, question)| {
+            let Some(question) = question.clone() else {
+                return;
+            };
+            askers[0].ask(question.clone(), move |answer, attachment| {
+                let answered = held(question, answer, attachment);
+                let mut here = here.borrow_mut();
+                if let Some(here) = here.as_mut().filter(|here| !here.is_answered) {
+                    here.shown = Some(answered);
+                    update.force_update();
+                }
+            });
+        });
+    }
+    let here = here.clone();
+    use_effect_on((session.clone(), next), move |(_, next)| {
+        let Some(next) = next.clone() else { return };
+        askers[1].ask(next.clone(), move |answer, attachment| {
+            if let Some(here) = &mut *here.borrow_mut() {
+                here.ahead = Some(held(next, answer, attachment));
+            }
+        });
+    });
+    shown
+}
+
+fn held<Q: Ask>(question: Q, answer: Option<Q::Answer>, attachment: JsValue) -> Held<Q> {
+    Held(Answered {
+        question,
+        answer: answer.map(Shared::new),
+        attachment,
+    })
+}
