@@ -287,7 +287,7 @@ fn by_category(device: Device<'_>) -> GroupColumn {
         ordinals.insert(name, ordinal);
     }
     let ordinal = |context: &Context| ordinals.get(name(context)?).copied();
-    let of: Vec<_> = column(snapshot, history, ordinal, |_| None);
+    let of = column(snapshot, history, ordinal, |_| None);
     let filters = names.iter().map(|names| rows::of_categories(names));
     by_ordinal(
         labels.labels.into_iter().zip(filters),

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::segment_history::SegmentHistory;
-use super::streams_and_pools::{self, FewValues};
+use super::streams_and_pools;
 use crate::Snapshot;
 use crate::analysis::time::byte_steps::{bytes_at, most_bytes};
 use crate::analysis::time::history::{History, NEVER};
@@ -112,9 +112,9 @@ pub fn private_pools(
     if changes.is_empty() && !names_pools {
         return Vec::new();
     }
-    let pools: FewValues<PoolId> =
-        streams_and_pools::column(snapshot, history, |row| row.pool, |segment| segment.pool);
-    let streams: FewValues<i64> = streams_and_pools::column(
+    let pools =
+        streams_and_pools::few_values(snapshot, history, |row| row.pool, |segment| segment.pool);
+    let streams = streams_and_pools::few_values(
         snapshot,
         history,
         |row| Some(row.stream),

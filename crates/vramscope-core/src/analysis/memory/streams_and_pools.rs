@@ -4,8 +4,6 @@
 //! the final state's segment at the same address is used. For freed allocations the answer is likely but not
 //! certain: in between, the segment may have been released and its addresses reused.
 
-use std::collections::HashMap;
-use std::hash::Hash;
 use std::ops::Index;
 
 use crate::Snapshot;
@@ -53,27 +51,55 @@ pub(crate) fn context_of<'a>(
 /// A value for each allocation of a device: `of_context` of its event's context or, if that is `None`,
 /// `of_segment` of the segment that contains it. Both functions are called once per context and segment.
 #[must_use]
-pub fn column<T: Copy, C: FromIterator<Option<T>>>(
+pub fn column<T: Copy>(
     snapshot: &Snapshot,
     history: &History,
     of_context: impl Fn(&Context) -> Option<T>,
     of_segment: impl Fn(&Segment) -> Option<T>,
-) -> C {
-    let of_context: Vec<Option<T>> = snapshot.contexts.rows().iter().map(of_context).collect();
-    let by_segment = by_address(snapshot, history.device, |_, segment| of_segment(segment));
+) -> Vec<Option<T>> {
+    let few = few_values(snapshot, history, of_context, of_segment);
+    few.iter().copied().collect()
+}
+
+/// [`column`] in less memory.
+#[must_use]
+pub fn few_values<T>(
+    snapshot: &Snapshot,
+    history: &History,
+    of_context: impl Fn(&Context) -> Option<T>,
+    of_segment: impl Fn(&Segment) -> Option<T>,
+) -> FewValues<T> {
+    let of_contexts = snapshot.contexts.rows().iter().map(of_context);
+    let of_segments = snapshot.segments.rows.iter().map(of_segment);
+    let values = of_contexts.chain(of_segments).chain([None]);
+    let values: Vec<Option<T>> = values.collect();
+    let is_known: Vec<bool> = values.iter().map(Option::is_some).collect();
+    FewValues {
+        of: places(snapshot, history, &is_known),
+        values,
+    }
+}
+
+/// For each allocation the number of its event's context, if that `is_known`, else of the segment that contains it,
+/// counted after the contexts, else the number after both.
+fn places(snapshot: &Snapshot, history: &History, is_known: &[bool]) -> Vec<u32> {
+    let contexts = snapshot.contexts.rows().len();
+    let segment_at = segment_of_addresses(snapshot, history.device);
+    let place = |(row, &address): (usize, &u64)| {
+        let context = context_id_of(snapshot, history, AllocationId::from_index(row));
+        let context = context.map(|id| id.index());
+        let known = context.filter(|&place| place < contexts && is_known[place]);
+        let place = known.or_else(|| Some(contexts + segment_at(address)?.index()));
+        place.unwrap_or(is_known.len() - 1) as u32
+    };
     let addresses = history.allocations.address.iter().enumerate();
-    addresses
-        .map(|(row, &address)| {
-            let context = context_id_of(snapshot, history, AllocationId::from_index(row));
-            let by_event = context.and_then(|id| of_context.get(id.index()).copied().flatten());
-            by_event.or_else(|| by_segment(address))
-        })
-        .collect()
+    addresses.map(place).collect()
 }
 
 /// A column of few different values, which takes 4 bytes a row however large they are.
 #[derive(Clone, Debug)]
 pub struct FewValues<T> {
+    /// The values of all contexts, then of all segments, then `None`.
     values: Vec<Option<T>>,
     /// By row: the place in `values`.
     of: Vec<u32>,
@@ -113,26 +139,6 @@ impl<T> Index<usize> for FewValues<T> {
 
     fn index(&self, row: usize) -> &Option<T> {
         &self.values[self.of[row] as usize]
-    }
-}
-
-impl<T: Copy + Eq + Hash> FromIterator<Option<T>> for FewValues<T> {
-    fn from_iter<I: IntoIterator<Item = Option<T>>>(rows: I) -> Self {
-        let mut places: HashMap<Option<T>, u32> = HashMap::new();
-        let mut values: Vec<Option<T>> = Vec::new();
-        let mut last = 0;
-        let place = |value: Option<T>| {
-            // Most rows have the value of the one before.
-            if values.get(last as usize) != Some(&value) {
-                last = *places.entry(value).or_insert_with(|| {
-                    values.push(value);
-                    values.len() as u32 - 1
-                });
-            }
-            last
-        };
-        let of = rows.into_iter().map(place).collect();
-        Self { values, of }
     }
 }
 
@@ -243,21 +249,12 @@ mod tests {
         assert_eq!(places, [only_in_state, recorded, outside]);
 
         let stream = |context: &Context| Some(context.stream);
-        let streams: Vec<_> = column(&snapshot, &history, stream, |segment| segment.stream);
+        let streams = column(&snapshot, &history, stream, |segment| segment.stream);
         let pool = |context: &Context| context.pool;
-        let pools: FewValues<_> = column(&snapshot, &history, pool, |segment| segment.pool);
+        let pools = few_values(&snapshot, &history, pool, |segment| segment.pool);
         let columns: Vec<_> = streams.into_iter().zip(pools.iter().copied()).collect();
         assert_eq!(columns, places, "all at once, as one by one");
-    }
-
-    #[test]
-    fn a_column_of_few_values_has_the_values_that_it_was_made_of() {
-        let rows = [Some(7), Some(7), None, Some(3), None, Some(7)];
-        let column: FewValues<u8> = rows.into_iter().collect();
-        assert_eq!((column.len(), column.values.len()), (6, 3));
-        assert!(column.iter().eq(&rows));
-        assert!((0..6).all(|row| column[row] == rows[row]));
-        assert_eq!((column.get(3), column.get(6)), (Some(&Some(3)), None));
-        assert!(FewValues::<u8>::from_iter([]).is_empty());
+        assert_eq!((pools.len(), pools.get(3)), (3, None));
+        assert!((0..3).all(|row| pools[row] == places[row].1));
     }
 }

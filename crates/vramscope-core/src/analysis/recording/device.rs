@@ -198,7 +198,7 @@ impl<'a> Device<'a> {
         self.prepared.stream_of.get_or_init(|| {
             let of_context = |context: &Context| Some(context.stream);
             let of_segment = |segment: &crate::model::Segment| segment.stream;
-            streams_and_pools::column(self.snapshot(), self.history, of_context, of_segment)
+            streams_and_pools::few_values(self.snapshot(), self.history, of_context, of_segment)
         })
     }
 
@@ -208,7 +208,7 @@ impl<'a> Device<'a> {
         self.prepared.pool_of.get_or_init(|| {
             let of_context = |context: &Context| context.pool;
             let of_segment = |segment: &crate::model::Segment| segment.pool;
-            streams_and_pools::column(self.snapshot(), self.history, of_context, of_segment)
+            streams_and_pools::few_values(self.snapshot(), self.history, of_context, of_segment)
         })
     }
 
