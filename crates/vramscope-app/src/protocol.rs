@@ -48,8 +48,8 @@ pub type RequestId = u32;
 /// A message from the page to a worker.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// Run typical work while there is none: browsers compile code well only once it has run for a while. Has no
-    /// answer. Every other request goes first.
+    /// Run typical work while there is none: browsers compile code well only once it has run for a while. Answered by
+    /// [`Reply::Rehearsed`] in the end. Every other request goes first.
     WarmUp,
     /// Read the attached `Blob`. Answered by [`Reply::Progress`]…, then [`Reply::Opened`] or
     /// [`Reply::Failed`].
@@ -96,6 +96,8 @@ pub enum Reply {
         /// When, in ms since 1970.
         at_ms: f64,
     },
+    /// The spare worker has opened its tiny snapshot. Whoever has taken that worker for a file by then ignores it.
+    Rehearsed(Box<Opened>),
     /// The progress of reading; at most every 50 ms.
     Progress(Progress),
     /// The file is read, holds a snapshot, and can be asked about.

@@ -31,7 +31,7 @@ impl Engine {
         };
         let engine = self.clone();
         let listener = Callback::from(move |reply| {
-            if let Reply::Opened(opened) = reply {
+            if let Reply::Rehearsed(opened) = reply {
                 let engine = engine.clone();
                 clock::when_idle(move || engine.show(opened, show));
             }

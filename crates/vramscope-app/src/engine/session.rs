@@ -389,17 +389,16 @@ impl Inner {
 
     /// Handles the worker's messages that answer no question.
     fn take_news(self: &Rc<Self>, reply: Reply) {
-        let is_rehearsal = self.id == SessionId::REHEARSAL;
         match reply {
             Reply::Needs(part) => return self.fetch(part),
-            Reply::Mark { .. } if is_rehearsal => return,
+            Reply::Mark { .. } if self.id == SessionId::REHEARSAL => return,
             Reply::Mark { name, at_ms } => {
                 return clock::mark_at(&format!("vramscope:{name}"), at_ms);
             }
             _ => {}
         }
         let is_final = matches!(reply, Reply::Failed(_));
-        let is_opened = !is_rehearsal && mark_opened(&reply);
+        let is_opened = mark_opened(&reply);
         if is_opened || is_final {
             self.settled();
         }

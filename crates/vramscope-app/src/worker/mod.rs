@@ -213,7 +213,7 @@ impl Worker {
             ControlFlow::Continue(rest) => self.warm_up = Some(rest),
             ControlFlow::Break(Some((document, opened))) => {
                 self.file = Some(File::Snapshot(Box::new(document)));
-                port.send(&Reply::Opened(Box::new(opened)));
+                port.send(&Reply::Rehearsed(Box::new(opened)));
             }
             ControlFlow::Break(None) => {}
         }
