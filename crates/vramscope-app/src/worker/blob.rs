@@ -17,7 +17,8 @@ use vramscope_core::open::Arrival;
 /// Bytes of a buffer for the stream. More do not come at once.
 const PIECE_BYTES: u32 = 2 << 20;
 
-/// When so few bytes of a window are left, the next is waited for. More than a decoder takes in between.
+/// When so few bytes of a window are left, the next is waited for. More than a decoder takes in between, but for a long
+/// text: then the rest of the blob is read without its stream.
 const LAST_BYTES: u32 = 512 << 10;
 
 /// Bytes of a window that is not streamed: large enough that the browser's overhead per slice does not show (109 MB took
@@ -139,9 +140,7 @@ impl Windows {
 
     /// Reads the next window while nothing else is done.
     fn unstreamed(&mut self) -> io::Result<Uint8Array> {
-        if let Some(stream) = self.stream.take() {
-            let _ = stream.cancel();
-        }
+        self.end_stream();
         let end = (self.next_bytes + WINDOW_BYTES).min(self.size_bytes);
         let read = || {
             let (from, to) = (self.next_bytes as f64, end as f64);
@@ -153,6 +152,13 @@ impl Windows {
             read().map_err(|error| io::Error::other(crate::browser::error_text(&error)))?;
         self.next_bytes = end;
         Ok(Uint8Array::new(&buffer))
+    }
+
+    /// Has the browser read no further, as far as nobody waits for it.
+    fn end_stream(&mut self) {
+        if let Some(stream) = self.stream.take() {
+            let _ = stream.cancel();
+        }
     }
 
     /// Frees a buffer's memory. Browsers would keep it until they next collect garbage, which a worker that waits for
@@ -181,6 +187,7 @@ impl Windows {
 
 impl Drop for Windows {
     fn drop(&mut self) {
+        self.end_stream();
         let windows = [&self.window].into_iter().chain(&self.after);
         let buffers = windows.map(Uint8Array::buffer).chain(self.spare.clone());
         buffers.for_each(|buffer| self.free(&buffer));

@@ -153,6 +153,7 @@ impl Reading<'_> {
         let mut on_progress = reporter.of_reading(reader.size_bytes());
         let options = self.options(&mut on_progress);
         let decoded = decode_arriving_pickle(reader.clone(), options, &mut arrival).await;
+        drop(reader);
         self.decoded(decoded)
     }
 
@@ -172,11 +173,13 @@ impl Reading<'_> {
             port,
             start_ms,
         } = self;
+        let size_bytes = reader.size_bytes();
+        // Its buffers would stay beside all that is computed now.
+        drop(reader);
         let snapshot = match decoded {
             Ok(snapshot) => snapshot,
             Err(error) => return fail(opened::failure(&error), port),
         };
-        let size_bytes = reader.size_bytes();
         port.send(&Reply::Progress(Progress {
             stage: Stage::Replaying,
             done_bytes: size_bytes,

@@ -204,7 +204,9 @@ impl<'a> Column<'a> {
         while self.open.pixel < last {
             let next = self.open.pixel + 1;
             let edge = f64::from(next as i32) * self.scale.units_per_px + self.scale.first_unit;
-            let (nodes, light) = self.below(live, w, (edge as i64 as u64).wrapping_sub(units));
+            // Rounding may put an edge a unit below the word.
+            let below = (edge as i64 as u64).saturating_sub(units);
+            let (nodes, light) = self.below(live, w, below);
             for c in 0..4 {
                 self.nodes[c] = self.nodes[c].wrapping_add(nodes[c]);
                 self.open.light[c] += light[c];

@@ -24,8 +24,8 @@ impl<Q: Ask> Drop for Held<Q> {
 struct Here<Q: Ask> {
     of: Session,
     shown: Option<Held<Q>>,
-    /// Whether that is the answer to the current question: older ones that still come are not shown then.
-    is_answered: bool,
+    /// The current question, while its answer is not here. Answers that come are shown only then.
+    asked: Option<Q>,
     ahead: Option<Held<Q>>,
 }
 
@@ -34,7 +34,7 @@ impl<Q: Ask> Here<Q> {
         Self {
             of: session.clone(),
             shown: None,
-            is_answered: false,
+            asked: None,
             ahead: None,
         }
     }
@@ -45,7 +45,7 @@ impl<Q: Ask> Here<Q> {
         if !is_of(&self.shown) && is_of(&self.ahead) {
             self.shown = self.ahead.take();
         }
-        self.is_answered = is_of(&self.shown);
+        self.asked = question.filter(|_| !is_of(&self.shown)).cloned();
     }
 }
 
@@ -69,10 +69,10 @@ pub(crate) fn use_answer_ahead<Q: Ask + 'static>(
     let shown = known.shown.as_ref().map(|held| held.0.clone());
     let shown = shown.filter(|_| question.is_some());
     let is_ahead = known.ahead.as_ref().map(|held| &held.0.question) == next.as_ref();
-    let next = next.filter(|_| known.is_answered && !is_ahead);
-    let question = question.filter(|_| !known.is_answered);
+    let question = known.asked.clone();
+    let next = next.filter(|_| question.is_none() && !is_ahead);
     {
-        let (askers, here) = (askers.clone(), here.clone());
+        let (askers, here, update) = (askers.clone(), here.clone(), update.clone());
         use_effect_on((session.clone(), question), move |(_, question)| {
             let Some(question) = question.clone() else {
                 return;
@@ -80,7 +80,7 @@ pub(crate) fn use_answer_ahead<Q: Ask + 'static>(
             askers[0].ask(question.clone(), move |answer, attachment| {
                 let answered = held(question, answer, attachment);
                 let mut here = here.borrow_mut();
-                if let Some(here) = here.as_mut().filter(|here| !here.is_answered) {
+                if let Some(here) = here.as_mut().filter(|here| here.asked.is_some()) {
                     here.shown = Some(answered);
                     update.force_update();
                 }
@@ -91,8 +91,18 @@ pub(crate) fn use_answer_ahead<Q: Ask + 'static>(
     use_effect_on((session.clone(), next), move |(_, next)| {
         let Some(next) = next.clone() else { return };
         askers[1].ask(next.clone(), move |answer, attachment| {
-            if let Some(here) = &mut *here.borrow_mut() {
-                here.ahead = Some(held(next, answer, attachment));
+            let Some(here) = &mut *here.borrow_mut() else {
+                return;
+            };
+            let is_asked = here.asked.as_ref() == Some(&next);
+            let answered = Some(held(next, answer, attachment));
+            if is_asked {
+                // The step came before its answer.
+                here.asked = None;
+                here.shown = answered;
+                update.force_update();
+            } else {
+                here.ahead = answered;
             }
         });
     });
