@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use vramscope_core::analysis::time::history::NEVER;
-use vramscope_core::decode;
 
 use super::document::Document;
 use super::opened;
 use super::painter::Painter;
-use super::tests::{ask, fixtures};
+use super::tests::{ask, documents};
 use crate::protocol::views::segments::{MapLanesOf, SegmentOf};
 use crate::protocol::{
     Axis, BandLabelsOf, DeviceFacts, DrawRequest, Hit, HitOf, HitOn, Look, OutlineOf, Picture,
@@ -23,11 +22,7 @@ const SIZE_PX: (u32, u32) = (200, 120);
 #[test]
 fn every_fixture_has_its_segments_and_its_map() {
     let mut drawn = 0;
-    for path in fixtures() {
-        let Ok(snapshot) = decode(std::fs::read(&path).unwrap().as_slice()) else {
-            continue;
-        };
-        let document = Document::new(snapshot);
+    for (path, document) in documents() {
         let facts = opened::opened(&document, "x", 1, 1.0);
         let mut painter = Painter::default();
         for device in &facts.devices {
@@ -52,11 +47,7 @@ fn every_fixture_has_its_segments_and_its_map() {
 #[test]
 fn bands_are_labelled_with_what_is_under_them() {
     let mut labelled = 0;
-    for path in fixtures() {
-        let Ok(snapshot) = decode(std::fs::read(&path).unwrap().as_slice()) else {
-            continue;
-        };
-        let document = Document::new(snapshot);
+    for (path, document) in documents() {
         let mut painter = Painter::default();
         for device in document.devices() {
             for (axis, by_group) in [(Axis::Events, false), (Axis::Time, true)] {

@@ -35,7 +35,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// Every committed snapshot, the refused ones included.
-pub(super) fn fixtures() -> Vec<PathBuf> {
+fn fixtures() -> Vec<PathBuf> {
     let mut found = Vec::new();
     files(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures"),
@@ -43,6 +43,14 @@ pub(super) fn fixtures() -> Vec<PathBuf> {
     );
     assert!(!found.is_empty());
     found
+}
+
+/// The committed snapshots that can be read, with their paths.
+pub(super) fn documents() -> impl Iterator<Item = (PathBuf, Document)> {
+    fixtures().into_iter().filter_map(|path| {
+        let snapshot = decode(std::fs::read(&path).unwrap().as_slice()).ok()?;
+        Some((path, Document::new(snapshot)))
+    })
 }
 
 fn draw(document: &Document, look: &Look) -> DrawRequest {
@@ -68,12 +76,8 @@ pub(super) fn ask<Q: Ask>(
 #[test]
 fn every_fixture_answers_every_question() {
     let mut opened_count = 0;
-    for path in fixtures() {
-        let Ok(snapshot) = decode(std::fs::read(&path).unwrap().as_slice()) else {
-            continue;
-        };
+    for (path, document) in documents() {
         opened_count += 1;
-        let document = Document::new(snapshot);
         let facts = opened::opened(&document, "x", 1, 1.0);
         let peaks: Vec<_> = facts
             .devices

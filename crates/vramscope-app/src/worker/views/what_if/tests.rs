@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use vramscope_core::decode;
 use vramscope_plan::what_if::WhatIf;
 
 use super::*;
@@ -10,7 +9,7 @@ use crate::protocol::views::what_if::Try;
 use crate::protocol::{Axis, DrawRequest, Look, Picture, Viewport, from_bytes, to_bytes};
 use crate::worker::opened;
 use crate::worker::painter::{Painter, Under};
-use crate::worker::tests::fixtures;
+use crate::worker::tests::documents;
 use vramscope_view::map::MapHit;
 
 const SIZE_PX: (u32, u32) = (120, 80);
@@ -44,11 +43,7 @@ fn planned(document: &Document, device: DeviceIndex, cache: &mut Cache, path: &P
 #[test]
 fn every_fixture_has_a_plan_and_a_picture_of_its_packing() {
     let mut hits = 0;
-    for path in fixtures() {
-        let Ok(snapshot) = decode(std::fs::read(&path).unwrap().as_slice()) else {
-            continue;
-        };
-        let document = Document::new(snapshot);
+    for (path, document) in documents() {
         let facts = opened::opened(&document, "x", 1, 1.0);
         let (mut cache, mut painter) = (Cache::default(), Painter::default());
         for device in &facts.devices {
@@ -200,11 +195,7 @@ fn conclusion_of(
 #[test]
 fn a_conclusion_needs_no_packing_and_a_plan_goes_on_with_its_model() {
     let mut found = 0;
-    for path in fixtures() {
-        let Ok(snapshot) = decode(std::fs::read(&path).unwrap().as_slice()) else {
-            continue;
-        };
-        let document = Document::new(snapshot);
+    for (path, document) in documents() {
         let devices = document.devices().filter(|it| is_worth_replaying(**it));
         for device in devices.map(|device| device.index()) {
             let mut cache = Cache::default();
