@@ -235,7 +235,7 @@ fn last_line(text: Option<String>) -> Result<Value> {
 /// A figure of the table: its label, and its text for a row.
 type Figure = (&'static str, fn(&Row) -> String);
 
-const FIGURES: [Figure; 21] = [
+const FIGURES: [Figure; 22] = [
     ("file, MB", |row| format!("{:.1}", row.file_bytes / 1e6)),
     ("events", |row| row.native["events"].to_string()),
     ("allocations", |row| row.native["allocations"].to_string()),
@@ -286,6 +286,11 @@ const FIGURES: [Figure; 21] = [
     ("frame median | 95 %, ms", |row| {
         let [median, high] =
             ["frame_median_ms", "frame_p95_ms"].map(|key| number(page_figure(row, key)));
+        format!("{median} | {high}")
+    }),
+    ("input to frame median | 95 %, ms", |row| {
+        let [median, high] =
+            ["input_median_ms", "input_p95_ms"].map(|key| number(page_figure(row, key)));
         format!("{median} | {high}")
     }),
     ("sharp after last input, ms", |row| {
@@ -347,15 +352,22 @@ fn median_and_high(row: &Row, key: &str) -> String {
     format!("{median} | {high}")
 }
 
-/// Times of a view: shown for the first time, shown again, and its frames as median and 95th percentile.
+/// Times of a view: shown for the first time, shown again, its frames as median and 95th percentile, and the 95th
+/// percentile from an input to its frame.
 fn view_figures(row: &Row, view: &str) -> String {
     let figure = row.browser.as_ref().map(|page| &page["views"][view]);
-    let keys = ["first_ms", "again_ms", "frame_median_ms", "frame_p95_ms"];
-    let [first, again, median, high] = keys.map(|key| {
+    let keys = [
+        "first_ms",
+        "again_ms",
+        "frame_median_ms",
+        "frame_p95_ms",
+        "input_p95_ms",
+    ];
+    let [first, again, median, high, input] = keys.map(|key| {
         let value = figure.and_then(|figure| figure[key].as_f64());
         value.map_or("-".to_owned(), |value| format!("{value:.0}"))
     });
-    format!("{first} {again} | {median} {high}")
+    format!("{first} {again} | {median} {high} | {input}")
 }
 
 fn rate(row: &Row, seconds: Option<f64>) -> String {
@@ -377,13 +389,13 @@ fn print_table(rows: &[Row]) {
         .iter()
         .map(|row| format!("{:>24}", row.name))
         .collect::<String>();
-    println!("{:<32}{names}", "");
+    println!("{:<40}{names}", "");
     for (label, figure) in FIGURES {
         let cells = rows
             .iter()
             .map(|row| format!("{:>24}", figure(row)))
             .collect::<String>();
-        println!("{label:<32}{cells}");
+        println!("{label:<40}{cells}");
     }
     for (place, words) in program::QUESTIONS.iter().enumerate() {
         let cells = rows.iter().map(|row| {
@@ -391,20 +403,20 @@ fn print_table(rows: &[Row]) {
             format!("{:>24}", number(figure))
         });
         let label = format!("vramscope {}, ms", words.join(" "));
-        println!("{label:<32}{}", cells.collect::<String>());
+        println!("{label:<40}{}", cells.collect::<String>());
     }
     for view in VIEWS {
         let cells = rows
             .iter()
             .map(|row| format!("{:>24}", view_figures(row, view)));
         println!(
-            "{:<32}{}",
-            format!("{view}: show, again | frames"),
+            "{:<40}{}",
+            format!("{view}: show, again | frames | input"),
             cells.collect::<String>()
         );
     }
     println!(
-        "(views: ms to the first paint, first and later times; ms between frames, median and 95 %)"
+        "(views: ms to the first paint, first and later times; ms between frames, median and 95 %; ms from input to frame, 95 %)"
     );
     println!(
         "(stages: until the worker begins, decode, pair, facts and colours, transfer, elements, draw, present)"

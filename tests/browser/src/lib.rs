@@ -9,6 +9,7 @@ pub mod devtools;
 mod input;
 pub mod memory;
 pub mod page;
+pub mod play;
 pub mod serve;
 pub mod start;
 pub mod timing;

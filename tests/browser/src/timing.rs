@@ -142,30 +142,6 @@ impl Page {
             .collect())
     }
 
-    /// Starts recording the times of the main thread's animation frames.
-    ///
-    /// # Errors
-    ///
-    /// When the browser went away.
-    pub fn watch_frames(&mut self) -> Result<()> {
-        self.eval(
-            "globalThis.frameTimes = []; (function next(time) { frameTimes.push(time ?? \
-             performance.now()); requestAnimationFrame(next); })(); null",
-        )
-        .map(drop)
-    }
-
-    /// Times in milliseconds of the frames since [`Page::watch_frames`].
-    ///
-    /// # Errors
-    ///
-    /// When recording was not started.
-    pub fn frame_times_ms(&mut self) -> Result<Vec<f64>> {
-        let times = self.eval("frameTimes")?;
-        let times = times.as_array().context("frames were not watched for")?;
-        Ok(times.iter().filter_map(Value::as_f64).collect())
-    }
-
     /// The page's accessibility tree: one line per node, `role "name"`, indented.
     ///
     /// # Errors

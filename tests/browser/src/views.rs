@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::input::Modifiers;
 use crate::page::Page;
+use crate::play::{Play, Spread, play};
 use crate::timing::PAINTED;
 
 /// The views by name, in the order of the rail and of their keys `1` to `9`. The last has no key.
@@ -28,9 +29,6 @@ const AGAIN: usize = 5;
 
 /// Time of moving in each view.
 const PLAY: Duration = Duration::from_millis(1_500);
-
-/// Time between two inputs: a little less than a frame, as with a wheel.
-const INPUT_EVERY: Duration = Duration::from_millis(12);
 
 /// Number of measured steps of the allocator and of moments of the flame graph.
 const STEPS: usize = 20;
@@ -55,12 +53,13 @@ pub fn measure(page: &mut Page, (x_px, y_px): (f64, f64)) -> Result<Value> {
             show(page, if place == 9 { 0 } else { 9 })?;
             again.extend(show(page, place)?);
         }
-        let frames = play(page, x_px, y_px)?;
+        let felt = move_in(page, x_px, y_px)?;
         let of_view = json!({
             "first_ms": first,
             "again_ms": middle(&mut again),
-            "frame_median_ms": frames.0,
-            "frame_p95_ms": frames.1,
+            "frame_median_ms": felt.frame.median_ms,
+            "frame_p95_ms": felt.frame.p95_ms,
+            "input_p95_ms": felt.input.p95_ms,
         });
         figures.insert((*view).to_owned(), of_view);
     }
@@ -113,36 +112,17 @@ fn painted(page: &mut Page, view: &str, patience: Duration) -> Result<Option<f64
     Ok(None)
 }
 
-/// Turns the wheel in and out over the view. Returns median and 95th percentile of the ms between frames.
-fn play(page: &mut Page, x_px: f64, y_px: f64) -> Result<(f64, f64)> {
+/// Turns the wheel in and out over the view.
+fn move_in(page: &mut Page, x_px: f64, y_px: f64) -> Result<Play> {
     page.mouse_move(x_px, y_px)?;
-    page.watch_frames()?;
-    let from_ms = now_ms(page)?;
-    let started = Instant::now();
-    let mut turns = 0;
-    while started.elapsed() < PLAY {
-        let at = Instant::now();
+    let felt = play(page, PLAY, |page, turns| {
         let turn_px = if turns % 50 < 30 { -60.0 } else { 90.0 };
-        page.wheel(x_px, y_px, turn_px, Modifiers::NONE)?;
-        turns += 1;
-        std::thread::sleep(INPUT_EVERY.saturating_sub(at.elapsed()));
-    }
-    let to_ms = now_ms(page)?;
-    // Earlier recordings are still running and add the same frames again.
-    let mut times = page.frame_times_ms()?;
-    times.sort_by(f64::total_cmp);
-    times.dedup();
-    let within = |pair: &&[f64]| pair[0] >= from_ms && pair[1] <= to_ms;
-    let mut lengths: Vec<f64> = times
-        .windows(2)
-        .filter(within)
-        .map(|pair| pair[1] - pair[0])
-        .collect();
+        page.wheel(x_px, y_px, turn_px, Modifiers::NONE)
+    })?;
     // Zoom out, so that the next view begins with everything.
     page.key("0", Modifiers::NONE)?;
     page.pause(Duration::from_millis(200))?;
-    lengths.sort_by(f64::total_cmp);
-    Ok((at_share(&lengths, 0.5), at_share(&lengths, 0.95)))
+    Ok(felt)
 }
 
 /// Measures steps through the allocator with the arrow key.
@@ -193,26 +173,11 @@ fn searches(page: &mut Page) -> Result<Value> {
     Ok(summary(&mut times))
 }
 
-fn now_ms(page: &mut Page) -> Result<f64> {
-    page.eval("performance.now()")?
-        .as_f64()
-        .context("performance.now")
-}
-
 fn summary(times: &mut [f64]) -> Value {
-    let median = middle(times);
-    let p95 = (!times.is_empty()).then(|| at_share(times, 0.95));
-    json!({"median": median, "p95": p95, "count": times.len()})
+    let Spread { median_ms, p95_ms } = Spread::of(times);
+    json!({"median": median_ms, "p95": p95_ms, "count": times.len()})
 }
 
 fn middle(times: &mut [f64]) -> Option<f64> {
-    times.sort_by(f64::total_cmp);
-    (!times.is_empty()).then(|| at_share(times, 0.5))
-}
-
-fn at_share(sorted: &[f64], share: f64) -> f64 {
-    sorted
-        .get((sorted.len() as f64 * share) as usize)
-        .copied()
-        .unwrap_or(f64::NAN)
+    (!times.is_empty()).then(|| Spread::of(times).median_ms)
 }

@@ -6,11 +6,12 @@
 #![expect(clippy::print_stdout, reason = "a command line tool")]
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Parser;
 use serde_json::{Value, json};
+use vramscope_browser_tests::play::{self, Play};
 use vramscope_browser_tests::timing::{LOAD, Mark, PAINTED};
 use vramscope_browser_tests::{
     Chromium, Modifiers, Page, Server, memory, page_folder, start, views,
@@ -21,9 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Time of zooming and panning.
 const PLAY: Duration = Duration::from_secs(4);
-
-/// Time between two inputs: a little less than a frame, as with a wheel.
-const INPUT_EVERY: Duration = Duration::from_millis(12);
 
 #[derive(Parser)]
 struct Arguments {
@@ -120,8 +118,10 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
         "wasm_bytes": opened.map(|mark| mark.detail["worker_bytes"].clone()),
         "process_bytes": held.page_bytes.saturating_sub(idle.page_bytes),
         "loading_block_ms": loading_block_ms,
-        "frame_median_ms": frames.median_ms,
-        "frame_p95_ms": frames.p95_ms,
+        "frame_median_ms": frames.felt.frame.median_ms,
+        "frame_p95_ms": frames.felt.frame.p95_ms,
+        "input_median_ms": frames.felt.input.median_ms,
+        "input_p95_ms": frames.felt.input.p95_ms,
         "sharp_ms": frames.sharp_ms,
         "playing_block_ms": frames.longest_block_ms,
     }))
@@ -165,8 +165,7 @@ fn stages(marks: &[Mark], painted_ms: f64) -> Value {
 
 /// Figures of zooming and panning, in milliseconds.
 struct Frames {
-    median_ms: f64,
-    p95_ms: f64,
+    felt: Play,
     /// From the last input to its sharp picture.
     sharp_ms: f64,
     longest_block_ms: f64,
@@ -185,42 +184,19 @@ fn play(page: &mut Page, arguments: &Arguments) -> Result<Frames> {
     let (x_px, y_px) = middle(arguments);
     page.mouse_move(x_px, y_px)?;
     page.clear_marks()?;
-    page.watch_frames()?;
     let from_ms = now_ms(page)?;
-    let started = Instant::now();
-    let mut inputs = 0_u32;
-    while started.elapsed() < PLAY {
-        let at = Instant::now();
-        // Thirty turns in, twenty sideways, thirty out.
-        match inputs % 80 {
-            0..30 => page.wheel(x_px, y_px, -60.0, Modifiers::NONE)?,
-            30..50 => page.key("ArrowRight", Modifiers::NONE)?,
-            _ => page.wheel(x_px, y_px, 60.0, Modifiers::NONE)?,
-        }
-        inputs += 1;
-        std::thread::sleep(INPUT_EVERY.saturating_sub(at.elapsed()));
-    }
-    let to_ms = now_ms(page)?;
+    // Thirty turns in, twenty sideways, thirty out.
+    let felt = play::play(page, PLAY, |page, inputs| match inputs % 80 {
+        0..30 => page.wheel(x_px, y_px, -60.0, Modifiers::NONE),
+        30..50 => page.key("ArrowRight", Modifiers::NONE),
+        _ => page.wheel(x_px, y_px, 60.0, Modifiers::NONE),
+    })?;
     page.wheel(x_px, y_px, -60.0, Modifiers::NONE)?;
     let last_input_ms = now_ms(page)?;
     page.wait_until_settled(PATIENCE)?;
     let sharp = page.marks()?.into_iter().rfind(|mark| mark.name == PAINTED);
-    let times = page.frame_times_ms()?;
-    let mut lengths: Vec<f64> = times
-        .windows(2)
-        .filter(|pair| pair[0] >= from_ms && pair[1] <= to_ms)
-        .map(|pair| pair[1] - pair[0])
-        .collect();
-    lengths.sort_by(f64::total_cmp);
-    let at = |share: f64| {
-        lengths
-            .get((lengths.len() as f64 * share) as usize)
-            .copied()
-            .unwrap_or(f64::NAN)
-    };
     Ok(Frames {
-        median_ms: at(0.5),
-        p95_ms: at(0.95),
+        felt,
         sharp_ms: sharp.map_or(f64::NAN, |mark| (mark.time_ms - last_input_ms).max(0.0)),
         longest_block_ms: longest_block_ms(page, from_ms)?,
     })
