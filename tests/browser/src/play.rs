@@ -77,8 +77,8 @@ fn times(of: &Value) -> Result<Vec<f64>> {
     Ok(times.iter().filter_map(Value::as_f64).collect())
 }
 
-/// Records until it is stopped. A message that an animation frame sends arrives when the browser has laid out and painted
-/// that frame.
+/// Records until it is stopped. A task that an animation frame posts runs when the browser has laid out and painted that
+/// frame; an urgent one, so that it does not wait for further inputs.
 const WATCH: &str = r"(() => {
     const [frames, inputs, kinds] = [[], [], ['wheel', 'keydown']];
     let on = true;
@@ -87,9 +87,8 @@ const WATCH: &str = r"(() => {
         if (on) requestAnimationFrame(next);
     });
     const felt = event => requestAnimationFrame(() => {
-        const { port1, port2 } = new MessageChannel();
-        port1.onmessage = () => inputs.push(performance.now() - event.timeStamp);
-        port2.postMessage(null);
+        const end = () => inputs.push(performance.now() - event.timeStamp);
+        scheduler.postTask(end, { priority: 'user-blocking' });
     });
     for (const kind of kinds) addEventListener(kind, felt, { capture: true, passive: true });
     globalThis.playing = { stop() {

@@ -1,11 +1,11 @@
 //! Drawing on the page's canvases. No other code uses a canvas's context.
 //!
 //! `draw_scene` draws scenes, `show_bitmap` bitmaps from the worker. [`TimelineCanvas`] is a
-//! picture that can be panned and zoomed. It consists of three canvases of the same size: the
-//! *axes* (ticks and grid) at the bottom, then the *picture* (the worker's bitmaps, transparent
-//! where nothing is allocated), then the *overlay* (outlines, crosshair, box). After a change of
-//! the viewport, the next animation frame shows the last bitmaps stretched to it, while the worker
-//! draws the sharp one. A bitmap of the whole range is kept below, so that panning leaves no holes.
+//! picture that can be panned and zoomed. It consists of two canvases of the same size: the *picture*
+//! (the worker's bitmaps, transparent where nothing is allocated, with ticks and grid under them), and
+//! the *overlay* (outlines, crosshair, box). After a change of the viewport, the next animation frame
+//! shows the last bitmaps stretched to it, while the worker draws the sharp one. A bitmap of the whole
+//! range is kept below, so that panning leaves no holes.
 
 mod bitmap;
 mod labels;
@@ -29,9 +29,7 @@ use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 /// The elements to draw on; each fills the same box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Canvases {
-    /// For ticks and grid; at the bottom.
-    pub axes: HtmlCanvasElement,
-    /// For the bands.
+    /// For ticks, grid and bands.
     pub picture: HtmlCanvasElement,
     /// For outlines, crosshair and box; on top.
     pub overlay: HtmlCanvasElement,

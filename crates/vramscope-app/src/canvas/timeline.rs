@@ -10,7 +10,7 @@ use yew::Callback;
 
 use super::labels::Labels;
 use super::overlay::Overlay;
-use super::painter::{draw_scene, emptied};
+use super::painter::{add_scene, emptied};
 use super::picture::{Picture, Pictures};
 use super::{BoxCss, Canvases, PlotArea};
 use crate::browser::clock;
@@ -94,8 +94,7 @@ struct State {
     selection: Option<BoxCss>,
     /// Whether there is anything on the overlay.
     has_overlay: bool,
-    /// What the axes' and the picture's canvas show now, so that a mouse move does not redraw them.
-    axes_show: Option<(PlotArea, DrawRequest)>,
+    /// What the picture's canvas shows now, so that a mouse move does not redraw it.
     picture_shows: Option<(PlotArea, DrawRequest)>,
 }
 
@@ -135,12 +134,7 @@ impl TimelineCanvas {
         }
         let (width, height) = area.box_px();
         if let Some(canvases) = &*self.inner.canvases.borrow() {
-            let Canvases {
-                axes,
-                picture,
-                overlay,
-            } = canvases;
-            for canvas in [axes, picture, overlay] {
+            for canvas in [&canvases.picture, &canvases.overlay] {
                 // Setting a size clears a canvas, even if the size stays the same.
                 if canvas.width() != width || canvas.height() != height {
                     canvas.set_width(width);
@@ -151,7 +145,7 @@ impl TimelineCanvas {
         {
             let state = &mut *self.inner.state.borrow_mut();
             state.area = area;
-            (state.axes_show, state.picture_shows) = (None, None);
+            state.picture_shows = None;
         }
         self.inner.schedule();
     }
@@ -405,12 +399,7 @@ impl Inner {
             return;
         };
         let canvases = self.canvases.borrow();
-        let Some(Canvases {
-            axes,
-            picture,
-            overlay,
-        }) = &*canvases
-        else {
+        let Some(Canvases { picture, overlay }) = &*canvases else {
             return;
         };
         // The first picture comes sooner than axes could be shown without it.
@@ -420,12 +409,6 @@ impl Inner {
         let area = state.area;
         let (left, top) = area.origin_px();
         let shown = Some((area, wanted.clone()));
-        if state.axes_show != shown {
-            draw_scene(axes, &area, wanted.look.theme, |scene, style| {
-                draw_ticks(scene, &area, &wanted, style);
-            });
-            state.axes_show = shown.clone();
-        }
         if state.picture_shows != shown
             && let Some(context) = emptied(picture, area.box_px())
         {
@@ -434,6 +417,12 @@ impl Inner {
             state
                 .pictures
                 .present(&context, &wanted, (f64::from(left), f64::from(top)));
+            // They are drawn after the bitmaps, as these clear what is below them.
+            let _ = context.set_global_composite_operation("destination-over");
+            add_scene(&context, &area, wanted.look.theme, |scene, style| {
+                draw_ticks(scene, &area, &wanted, style);
+            });
+            let _ = context.set_global_composite_operation("source-over");
             state.labels.draw(&context, &area, &wanted);
         }
         // The style sheet shows "Drawing…" over a picture that has nothing yet.

@@ -58,7 +58,7 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
     let commands = use_commands();
     let stage = use_node_ref();
     let area = use_plot_area(&stage);
-    let nodes = [use_node_ref(), use_node_ref(), use_node_ref()];
+    let nodes = [use_node_ref(), use_node_ref()];
     let canvas = use_canvas(&props.session, &nodes, &commands);
     let drag_mode = if props.box_mode {
         Some(DragKind::Box)
@@ -83,7 +83,7 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
         _ if props.box_mode || props.ruler_mode => Some("boxing"),
         _ => pointer.is_panning.then_some("panning"),
     };
-    let [picture, axes, overlay] = nodes;
+    let [picture, overlay] = nodes;
     let hovered = props.view.hovered.clone();
     let hovered = hovered.filter(|hit| hit.draw.look.picture == props.look.picture);
     let shows_tooltip = draft.is_none() && !pointer.is_panning;
@@ -98,7 +98,6 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
     html! {
         <div class={classes!("stage", mode)} ref={stage} tabindex="0" role="application" aria-label={label}
             {onpointerdown} {onpointermove} {onpointerup} {onpointercancel} {onpointerleave} {ondblclick}>
-            <canvas ref={axes} />
             <canvas ref={picture} />
             <canvas ref={overlay} />
             if let Some(area) = area {
@@ -150,7 +149,7 @@ fn spoken(view: &DeviceView) -> String {
 
 /// The canvases of `session`.
 #[hook]
-fn use_canvas(session: &Session, nodes: &[NodeRef; 3], commands: &Commands) -> TimelineCanvas {
+fn use_canvas(session: &Session, nodes: &[NodeRef; 2], commands: &Commands) -> TimelineCanvas {
     let id = session.id();
     let dispatch = &commands.dispatch;
     let canvas = use_memo(session.clone(), |session| {
@@ -159,13 +158,9 @@ fn use_canvas(session: &Session, nodes: &[NodeRef; 3], commands: &Commands) -> T
     });
     let nodes = nodes.clone();
     use_effect_on((*canvas).clone(), move |canvas| {
-        let [picture, axes, overlay] = nodes.map(|node| node.cast::<HtmlCanvasElement>());
-        if let (Some(picture), Some(axes), Some(overlay)) = (picture, axes, overlay) {
-            canvas.attach(Canvases {
-                picture,
-                axes,
-                overlay,
-            });
+        let [picture, overlay] = nodes.map(|node| node.cast::<HtmlCanvasElement>());
+        if let (Some(picture), Some(overlay)) = (picture, overlay) {
+            canvas.attach(Canvases { picture, overlay });
         }
     });
     (*canvas).clone()

@@ -94,8 +94,7 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
         .iter()
         .find(|mark| mark.name == PAINTED)
         .unwrap_or(&painted);
-    let (load_ms, first_ms) = (load.time_ms, first.time_ms);
-    let loading_block_ms = longest_block_ms(&mut page, load_ms)?;
+    let loading_block_ms = longest_block_ms(&mut page, load.time_ms)?;
     let held = chromium.memory();
     page.wait_until_settled(PATIENCE)?;
     let frames = play(&mut page, arguments)?;
@@ -112,8 +111,8 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
         "file_bytes": file_bytes,
         "events": first.detail["events"],
         "allocations": first.detail["allocations"],
-        "paint_ms": first_ms - load_ms,
-        "stages": stages(&marks, first_ms),
+        "paint_ms": first.time_ms - load.time_ms,
+        "stages": stages(&marks, first.time_ms),
         "read_ms": opened.map(|mark| mark.detail["read_ms"].clone()),
         "wasm_bytes": opened.map(|mark| mark.detail["worker_bytes"].clone()),
         "process_bytes": held.page_bytes.saturating_sub(idle.page_bytes),

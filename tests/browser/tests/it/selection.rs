@@ -122,7 +122,7 @@ fn all_views_follow_the_cursor() {
 /// The flame graph below the timeline is about the dragged cursor, and the box under the pointer lights up above.
 #[test]
 fn the_graph_below_the_timeline_follows_the_cursor() {
-    const PICTURE: &str = "document.querySelector('.stage canvas:nth-of-type(2)').toDataURL()";
+    const PICTURE: &str = "document.querySelector('.stage canvas').toDataURL()";
     let read = recording(FILE);
     let mut open = open_fixture(FILE);
     go(&mut open, "2", "timeline");
