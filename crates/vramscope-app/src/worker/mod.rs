@@ -130,6 +130,9 @@ fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) 
             let worker = &mut *worker.borrow_mut();
             worker.bitmaps.warm_up();
             worker.warm_up = Some(WarmUp::new(clock::now_ms()));
+            wasm_bindgen_futures::spawn_local(async {
+                open::rehearse(warm_up::SNAPSHOT).await;
+            });
         }
         Request::OpenBlob { name } => {
             let port = port.clone();

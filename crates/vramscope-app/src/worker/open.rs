@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
+use js_sys::{Array, Uint8Array};
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::Blob;
 
@@ -128,6 +129,18 @@ pub(super) async fn blob(name: &str, blob: JsValue, port: &Port) -> Opening {
         return Opening::Needs(Part::Planning, blob.into());
     }
     Opening::Over(graphs(file))
+}
+
+/// Reads a tiny pickle as a chosen one is read, and drops it: browsers compile a function when it is first called, which
+/// took 15 ms of the first file.
+pub(super) async fn rehearse(pickle: &[u8]) -> Option<()> {
+    let parts = Array::of1(&Uint8Array::from(pickle));
+    let blob = Blob::new_with_u8_array_sequence(&parts).ok()?;
+    let reader = BlobReader::new(blob).ok()?;
+    reader.head(HEAD_BYTES).await.ok()?;
+    let mut arrival = || reader.arrival();
+    let decoded = decode_arriving_pickle(reader.clone(), Options::default(), &mut arrival).await;
+    decoded.ok().map(drop)
 }
 
 /// Bytes that are enough to tell a file's kind.

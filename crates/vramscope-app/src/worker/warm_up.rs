@@ -17,7 +17,8 @@ use super::painter::Painter;
 use crate::protocol::{Axis, DrawRequest, HitOf, Look, Opened, Viewport};
 
 /// A snapshot of a few dozen events with stacks, as torch 2.10 writes them.
-const SNAPSHOT: &[u8] = include_bytes!("../../../../tests/fixtures/synth/torch-2.10-py-p4.pickle");
+pub(super) const SNAPSHOT: &[u8] =
+    include_bytes!("../../../../tests/fixtures/synth/torch-2.10-py-p4.pickle");
 
 /// Duration of the whole work, in ms.
 const DURATION_MS: f64 = 300.0;
