@@ -20,6 +20,9 @@ use vramscope_browser_tests::{
 /// The longest that a file may take to open.
 const PATIENCE: Duration = Duration::from_secs(300);
 
+/// The longest that a sharp picture may take after the last input.
+const SHARP_PATIENCE: Duration = Duration::from_secs(3);
+
 /// Time of zooming and panning.
 const PLAY: Duration = Duration::from_secs(4);
 
@@ -190,8 +193,12 @@ fn play(page: &mut Page, arguments: &Arguments) -> Result<Frames> {
         30..50 => page.key("ArrowRight", Modifiers::NONE),
         _ => page.wheel(x_px, y_px, 60.0, Modifiers::NONE),
     })?;
-    page.wheel(x_px, y_px, -60.0, Modifiers::NONE)?;
+    page.wait_until_settled(PATIENCE)?;
+    page.clear_marks()?;
     let last_input_ms = now_ms(page)?;
+    page.wheel(x_px, y_px, -60.0, Modifiers::NONE)?;
+    // A picture may take longer than what counts as settled.
+    let _ = page.wait_for_paint(SHARP_PATIENCE);
     page.wait_until_settled(PATIENCE)?;
     let sharp = page.marks()?.into_iter().rfind(|mark| mark.name == PAINTED);
     Ok(Frames {
