@@ -21,6 +21,7 @@ const TURN: u32 = 256;
 pub struct Planner {
     plan: DevicePlan,
     problems: Vec<ArenaProblem>,
+    /// By problem, as far as they have begun.
     packers: Vec<Packer>,
     /// By problem: whether its packer has nothing left to try.
     is_packed: Vec<bool>,
@@ -86,10 +87,7 @@ impl Planner {
                 has_all_bars: false,
                 is_done: false,
             },
-            packers: problems
-                .iter()
-                .map(|problem| Packer::new(problem.problem.clone()))
-                .collect(),
+            packers: Vec::new(),
             is_packed: vec![false; problems.len()],
             bars: Bars {
                 requested: needs.requested_bytes,
@@ -149,7 +147,7 @@ impl Planner {
     pub fn run(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
         while self.step(device, is_over) && !is_over() {}
         let is_modelled = self.plan.no_model.is_some() || self.bars.modelled.is_some();
-        self.plan.has_all_bars = self.begun == self.packers.len() && is_modelled;
+        self.plan.has_all_bars = self.begun == self.problems.len() && is_modelled;
         self.plan.is_done = self.plan.has_all_bars
             && self.pooled == self.problems.len()
             && !self.is_packed.contains(&false);
@@ -159,7 +157,10 @@ impl Planner {
 
     /// Does the next piece of work. Returns whether there was any.
     fn step(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
-        if self.begun < self.packers.len() {
+        if self.begun == self.packers.len() && self.begun < self.problems.len() {
+            let problem = self.problems[self.begun].problem.clone();
+            self.packers.push(Packer::new(problem));
+        } else if self.begun < self.packers.len() {
             let mut asked = 0;
             self.pack(self.begun, &mut || {
                 asked += 1;

@@ -273,11 +273,23 @@ fn sweep(
     (sweep.by_arena, needs)
 }
 
-/// The rows that have a moment, sorted by it.
+/// The rows that have a moment, sorted by it: counted, as moments are few and comparing takes longer.
 fn by_moment(moments: &[u32]) -> Vec<u32> {
-    let rows = 0..moments.len() as u32;
-    let mut order: Vec<u32> = rows.filter(|&row| moments[row as usize] != NEVER).collect();
-    order.sort_by_key(|&row| moments[row as usize]);
+    let known = || (0..).zip(moments).filter(|&(_, &moment)| moment != NEVER);
+    let last = known().map(|(_, &moment)| moment as usize).max();
+    let mut place = vec![0_u32; last.map_or(0, |last| last + 2)];
+    known().for_each(|(_, &moment)| place[moment as usize + 1] += 1);
+    let mut before = 0;
+    for place in &mut place {
+        before += *place;
+        *place = before;
+    }
+    let mut order = vec![0; before as usize];
+    for (row, &moment) in known() {
+        let place = &mut place[moment as usize];
+        order[*place as usize] = row;
+        *place += 1;
+    }
     order
 }
 
@@ -376,4 +388,22 @@ fn reserved_peaks(device: Device<'_>, kind: AllocatorKind, rows: &mut Rows) -> V
         }
     }
     sums.iter().map(Running::most).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn rows_are_sorted_by_moment(
+            moments in prop::collection::vec(prop_oneof![0_u32..30, Just(NEVER)], 0..60)
+        ) {
+            let mut sorted: Vec<u32> = (0..moments.len() as u32).collect();
+            sorted.retain(|&row| moments[row as usize] != NEVER);
+            sorted.sort_by_key(|&row| moments[row as usize]);
+            prop_assert_eq!(by_moment(&moments), sorted);
+        }
+    }
 }

@@ -17,33 +17,39 @@ pub struct Sections {
 }
 
 impl Sections {
-    /// Computes the sections of a problem in O(n log n).
+    /// Computes the sections of a problem in O(n log n), of sorted times alone: with their buffers a million events take
+    /// 24 MB.
     #[must_use]
     pub fn of(problem: &Problem) -> Self {
-        let len = problem.size.len();
-        // A death makes room for a birth at the same time, so deaths sort first.
-        let mut events: Vec<(u64, bool, usize)> = Vec::with_capacity(len.saturating_mul(2));
-        for (buffer, (&lower, &upper)) in problem.lower.iter().zip(&problem.upper).enumerate() {
-            if lower < upper {
-                events.push((lower, true, buffer));
-                events.push((upper, false, buffer));
+        let lives = || problem.lower.iter().zip(&problem.upper);
+        let real = || lives().filter(|(lower, upper)| lower < upper);
+        let mut deaths: Vec<u64> = real().map(|(_, &upper)| upper).collect();
+        deaths.sort_unstable();
+        let mut births: Vec<u64> = real().map(|(&lower, _)| lower).collect();
+        births.sort_unstable();
+        // The birth that begins each section. A death makes room for a birth at the same time.
+        let mut begins: Vec<u64> = Vec::new();
+        let mut deaths = deaths.into_iter().peekable();
+        for birth in births {
+            let mut has_ended = begins.is_empty();
+            while deaths.next_if(|&death| death <= birth).is_some() {
+                has_ended = true;
+            }
+            if has_ended {
+                begins.push(birth);
             }
         }
-        events.sort_unstable();
         let mut sections = Self {
-            begin: vec![0; len],
-            end: vec![0; len],
-            count: 0,
+            begin: vec![0; problem.size.len()],
+            end: vec![0; problem.size.len()],
+            count: begins.len(),
         };
-        let mut has_ended = true;
-        for (_, begins, buffer) in events {
-            if begins {
-                sections.count += usize::from(has_ended);
-                sections.begin[buffer] = sections.count - 1;
-            } else {
-                sections.end[buffer] = sections.count;
-            }
-            has_ended = !begins;
+        for (buffer, (&lower, &upper)) in lives()
+            .enumerate()
+            .filter(|(_, (lower, upper))| lower < upper)
+        {
+            sections.begin[buffer] = begins.partition_point(|&begin| begin <= lower) - 1;
+            sections.end[buffer] = begins.partition_point(|&begin| begin < upper);
         }
         sections
     }

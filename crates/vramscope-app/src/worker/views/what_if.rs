@@ -74,8 +74,12 @@ pub(super) fn answer(
             device, search_ms, ..
         } => {
             let device = document.device(*device)?;
+            let is_new = !cache.plans.is_begun(device);
             let work = cache.plans.work(device);
-            work.go_on(device, f64::from(*search_ms));
+            // The first answer is what is known without packing, which is shown sooner.
+            if !is_new {
+                work.go_on(device, f64::from(*search_ms));
+            }
             Answer::Plan(Box::new(work.told(device, f64::from(*search_ms))))
         }
         Question::Groups { device, .. } => {
@@ -162,6 +166,11 @@ fn concluded(device: Device<'_>, cache: &mut Cache) -> Concluded {
 }
 
 impl Plans {
+    fn is_begun(&self, device: Device<'_>) -> bool {
+        let of = device.history.device;
+        self.works.iter().any(|work| work.device == of)
+    }
+
     /// The work on the plan of a device.
     fn work(&mut self, device: Device<'_>) -> &mut Work {
         let of = device.history.device;
@@ -189,7 +198,7 @@ impl Plans {
     /// are compared with the file's own, whose replay is part of the plan.
     fn modelled(&mut self, device: Device<'_>) -> &Modelling {
         let of = device.history.device;
-        if self.works.iter().any(|work| work.device == of) {
+        if self.is_begun(device) {
             let work = self.work(device);
             if work.stage(0.0) != Stage::Done {
                 work.go_on(device, 0.0);
