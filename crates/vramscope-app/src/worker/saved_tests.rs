@@ -15,9 +15,7 @@ use super::opened;
 use super::painter::Painter;
 use super::views::{self, Caches};
 use crate::engine::SessionId;
-use crate::protocol::views::compare::{
-    self, CurveAxis, Naming, ProfileOptions, SideData, SideSpec,
-};
+use crate::protocol::views::compare::{self, CurveAxis, Naming, SideData, SideSpec};
 use crate::protocol::views::what_if;
 use crate::protocol::{Answer, Axis, ColourBy, DevicesWithin, Extra, Question, Reply, ThemeName};
 use crate::state::choices::{
@@ -250,11 +248,9 @@ fn two_moments_compared() {
     let [before, after] = [0, history.peak_moment].map(|moment| {
         SideData::Here(SideSpec {
             device: history.device,
-            options: ProfileOptions {
-                selection: Selection::LiveAt(moment),
-                axis: CurveAxis::Events,
-                columns: COLUMNS,
-            },
+            selection: Selection::LiveAt(moment),
+            axis: CurveAxis::Events,
+            columns: COLUMNS,
         })
     });
     let naming = Naming::default();

@@ -9,12 +9,12 @@ use vramscope_core::analysis::code::frame_groups::{Fold, FrameGrouping, GroupOpt
 use vramscope_core::analysis::code::frames::{FrameClass, Location};
 use vramscope_core::analysis::compare::changes::{Change, Comparison, compare, tally};
 use vramscope_core::analysis::compare::side::{
-    Amount, Profile, ProfileNames, ProfileOptions, ProfileTree, profile,
+    Amount, Profile, ProfileNames, ProfileTree, profile,
 };
 use vramscope_core::analysis::groups::grouping::{GroupBy, GroupColumn, named_totals};
 use vramscope_core::analysis::groups::turnover::turnover;
 use vramscope_core::analysis::recording::{Device, Recording};
-use vramscope_core::analysis::time::curves::CurveAxis;
+use vramscope_core::analysis::time::curves::{CurveAxis, Curves};
 use vramscope_core::analysis::time::history::{History, StackSource};
 use vramscope_core::analysis::time::selection::Selection;
 use vramscope_synth::files::{fixtures, real_files};
@@ -49,12 +49,9 @@ impl Read {
     }
 
     fn profile(&self, device: usize, selection: Selection, grouping: FrameGrouping) -> Profile {
-        let options = ProfileOptions {
-            selection,
-            axis: CurveAxis::Time,
-            columns: 100,
-        };
-        profile(self.device(device), &self.names(grouping), &options)
+        let device = self.device(device);
+        let curves = Curves::of(device.history, CurveAxis::Time, 100);
+        profile(device, &self.names(grouping), selection, curves)
     }
 
     /// Path from the outside in → what it allocated itself, straight from the records.

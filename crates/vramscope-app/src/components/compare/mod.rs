@@ -19,8 +19,7 @@ use super::view_props::ViewProps;
 use crate::engine::Session;
 use crate::protocol::Axis;
 use crate::protocol::views::compare::{
-    Answer, Compared, CurveAxis, Fold, FrameGrouping, HandedProfile, ProfileOptions, Question,
-    SideData, SideSpec,
+    Answer, Compared, CurveAxis, Fold, FrameGrouping, HandedProfile, Question, SideData, SideSpec,
 };
 use crate::state::choices::{CompareChoices, ComparePanel, Which};
 use crate::state::sides::{Side, compared, host, side};
@@ -212,11 +211,9 @@ fn use_comparison(
     let naming = props.choices.compare.naming;
     let spec = |side: &Side| SideSpec {
         device: side.device,
-        options: ProfileOptions {
-            selection: side.selection,
-            axis,
-            columns: COLUMNS,
-        },
+        selection: side.selection,
+        axis,
+        columns: COLUMNS,
     };
     // At most one side belongs to another worker.
     let guest_place = 1 - host_place;

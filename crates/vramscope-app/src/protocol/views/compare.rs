@@ -8,7 +8,7 @@ use std::rc::Rc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use vramscope_core::analysis::code::frame_groups::{Fold, FrameGrouping};
 use vramscope_core::analysis::compare::changes::{Change, SettingChange};
-pub use vramscope_core::analysis::compare::side::{Profile, ProfileOptions};
+pub use vramscope_core::analysis::compare::side::Profile;
 pub use vramscope_core::analysis::compare::site_order::{SiteColumn, SiteOrder};
 use vramscope_core::analysis::groups::turnover::Turnover;
 pub use vramscope_core::analysis::report::named_moments::NamedMoments;
@@ -89,7 +89,10 @@ pub struct Naming {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SideSpec {
     pub device: DeviceIndex,
-    pub options: ProfileOptions,
+    pub selection: Selection,
+    /// The axis of the curves, and their most columns.
+    pub axis: CurveAxis,
+    pub columns: u32,
 }
 
 /// A side, for the worker that compares.

@@ -9,11 +9,13 @@ use std::collections::VecDeque;
 
 use vramscope_core::analysis::code::frame_groups::GroupOptions;
 use vramscope_core::analysis::compare::changes::{Comparison, compare};
-use vramscope_core::analysis::compare::side::{Profile, ProfileNames, ProfileOptions, profile};
+use vramscope_core::analysis::compare::side::{Profile, ProfileNames, profile};
 use vramscope_core::analysis::groups::turnover::{Turnover, turnover};
 use vramscope_core::analysis::report::named_moments::named_moments;
-use vramscope_core::analysis::time::curves::Curves;
+use vramscope_core::analysis::time::curves::{CurveAxis, Curves};
+use vramscope_core::analysis::time::history::History;
 use vramscope_core::analysis::time::selection::Selection;
+use vramscope_core::model::DeviceIndex;
 use vramscope_view::change_flame::keys;
 use vramscope_view::flame::NodeKey;
 
@@ -33,6 +35,8 @@ const MOST_COLUMNS: u32 = 4_000;
 #[derive(Default)]
 pub(super) struct Cache {
     names: Vec<(Naming, ProfileNames)>,
+    /// The curves that were asked for last: those of both sides are mostly the same.
+    curves: Option<((DeviceIndex, CurveAxis, u32), Curves)>,
     kept: VecDeque<Kept>,
     last_id: u32,
 }
@@ -85,6 +89,17 @@ impl Cache {
         &self.names[place].1
     }
 
+    /// The curves of a device.
+    fn curves(&mut self, history: &History, axis: CurveAxis, columns: u32) -> Curves {
+        let columns = columns.min(MOST_COLUMNS);
+        let of = (history.device, axis, columns);
+        let known = self.curves.take().filter(|(known, _)| *known == of);
+        let (_, curves) = self
+            .curves
+            .insert(known.unwrap_or_else(|| (of, Curves::of(history, axis, columns))));
+        curves.clone()
+    }
+
     /// The answer of a comparison that is still kept, which is the newest from now on: the page asks again whenever it
     /// shows the view.
     fn known(&mut self, before: &SideData, after: &SideData, naming: Naming) -> Option<Compared> {
@@ -115,7 +130,7 @@ pub(super) fn answer(
             columns,
         } => {
             let history = document.device(*device)?.history;
-            Answer::Curves(Curves::of(history, *axis, (*columns).min(MOST_COLUMNS)))
+            Answer::Curves(cache.curves(history, *axis, *columns))
         }
         Question::Profile { side, naming } => {
             let profile = profile_of(document, cache, side, *naming)?;
@@ -176,11 +191,9 @@ fn profile_of(
     naming: Naming,
 ) -> Option<Profile> {
     let device = document.device(side.device)?;
-    let options = ProfileOptions {
-        columns: side.options.columns.min(MOST_COLUMNS),
-        ..side.options
-    };
-    Some(profile(*device, cache.names(document, naming), &options))
+    let curves = cache.curves(device.history, side.axis, side.columns);
+    let names = cache.names(document, naming);
+    Some(profile(*device, names, side.selection, curves))
 }
 
 fn compared(
@@ -260,8 +273,7 @@ fn turnovers(
     let (SideData::Here(before), SideData::Here(after)) = (before, after) else {
         return None;
     };
-    let (Selection::LiveAt(from), Selection::LiveAt(to)) =
-        (before.options.selection, after.options.selection)
+    let (Selection::LiveAt(from), Selection::LiveAt(to)) = (before.selection, after.selection)
     else {
         return None;
     };

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use vramscope_core::analysis::code::frame_groups::GroupOptions;
 use vramscope_core::analysis::compare::changes::compare;
-use vramscope_core::analysis::compare::side::{Profile, ProfileNames, ProfileOptions, profile};
-use vramscope_core::analysis::time::curves::CurveAxis;
+use vramscope_core::analysis::compare::side::{Profile, ProfileNames, profile};
+use vramscope_core::analysis::time::curves::{CurveAxis, Curves};
 use vramscope_core::analysis::time::selection::Selection;
 use vramscope_view::axes::XUnit;
 use vramscope_view::change_flame::{ChangeUnit, FlameWidth};
@@ -94,18 +94,15 @@ fn names(options: &Options, subject: &Subject) -> ProfileNames {
 
 fn side(options: &Options, device: &Device<'_>, names: &ProfileNames, moment: u32) -> Side {
     let selection = Selection::LiveAt(moment);
-    let profile_options = ProfileOptions {
-        selection,
-        axis: match options.axis.unwrap_or_default().unit() {
-            XUnit::Time => CurveAxis::Time,
-            XUnit::Events => CurveAxis::Events,
-        },
-        columns: COLUMNS,
+    let axis = match options.axis.unwrap_or_default().unit() {
+        XUnit::Time => CurveAxis::Time,
+        XUnit::Events => CurveAxis::Events,
     };
+    let curves = Curves::of(device.history, axis, COLUMNS);
     Side {
         file: title(&device.subject.name),
         events: device.history.event_count,
         selection,
-        profile: profile(**device, names, &profile_options),
+        profile: profile(**device, names, selection, curves),
     }
 }

@@ -43,17 +43,6 @@ pub const SITES_MAX: usize = 1 << 15;
 /// Maximum length of a label, in bytes of UTF-8; longer ones are cut.
 pub const LABEL_MAX_BYTES: usize = 240;
 
-/// Options of a profile.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub struct ProfileOptions {
-    /// Which allocations are counted.
-    pub selection: Selection,
-    /// The axis of the curves.
-    pub axis: CurveAxis,
-    /// Maximum number of columns of the curves.
-    pub columns: u32,
-}
-
 /// One side of a comparison.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Profile {
@@ -248,11 +237,17 @@ fn site_names(recording: &Recording, grouping: FrameGrouping) -> Vec<String> {
     sites.map(name).collect()
 }
 
-/// Computes a device's profile. `names` are those of its recording.
+/// Computes a device's profile over the selected allocations. `names` are those of its recording, `curves` those of the
+/// device.
 #[must_use]
-pub fn profile(device: Device<'_>, names: &ProfileNames, options: &ProfileOptions) -> Profile {
+pub fn profile(
+    device: Device<'_>,
+    names: &ProfileNames,
+    selection: Selection,
+    curves: Curves,
+) -> Profile {
     let (snapshot, history) = (device.snapshot(), device.history);
-    let sums = Sums::of(device, options.selection);
+    let sums = Sums::of(device, selection);
     let mut planter = Planter::new(snapshot, names);
     for (key, amount) in sums.stacks_by_bytes() {
         planter.plant(key, amount);
@@ -266,9 +261,8 @@ pub fn profile(device: Device<'_>, names: &ProfileNames, options: &ProfileOption
     let rows = device.call_sites().sites().iter();
     let rows = rows.zip(&names.sites).zip(&sums.by_site);
     let amounts = site_amounts(rows, &mut labels, |site| names.site_filter(snapshot, site));
-    let moments = moments(history, options.selection);
+    let moments = moments(history, selection);
     let asked = moments.last().copied();
-    let curves = Curves::of(history, options.axis, options.columns);
     let marks = moments.iter().map(|&at| place(history, curves.axis, at));
     Profile {
         device: history.device,

@@ -18,11 +18,9 @@ fn open(name: &str) -> Document {
 fn spec(document: &Document, selection: Selection) -> SideSpec {
     SideSpec {
         device: document.histories[0].device,
-        options: ProfileOptions {
-            selection,
-            axis: CurveAxis::Time,
-            columns: 50,
-        },
+        selection,
+        axis: CurveAxis::Time,
+        columns: 50,
     }
 }
 
