@@ -6,10 +6,10 @@ use vramscope_browser_tests::Modifiers;
 use vramscope_core::analysis::code::frame_groups::GroupOptions;
 use vramscope_core::analysis::compare::changes::{Comparison, compare};
 use vramscope_core::analysis::compare::names::names_apart;
-use vramscope_core::analysis::compare::side::{Profile, ProfileNames, ProfileOptions, profile};
+use vramscope_core::analysis::compare::side::{Profile, ProfileNames, profile};
 use vramscope_core::analysis::groups::turnover::turnover;
 use vramscope_core::analysis::recording::{Device, Recording};
-use vramscope_core::analysis::time::curves::CurveAxis;
+use vramscope_core::analysis::time::curves::{CurveAxis, Curves};
 use vramscope_core::analysis::time::selection::Selection;
 use vramscope_view::display;
 
@@ -36,12 +36,8 @@ impl Read {
 
     fn profile(&self, device: Device<'_>, selection: Selection) -> Profile {
         let names = ProfileNames::of(&self.0, &GroupOptions::default());
-        let options = ProfileOptions {
-            selection,
-            axis: CurveAxis::Events,
-            columns: 10,
-        };
-        profile(device, &names, &options)
+        let curves = Curves::of(device.history, CurveAxis::Events, 10);
+        profile(device, &names, selection, curves)
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod replay;
 
+use crate::protocol::Axis;
 use vramscope_core::analysis::report::findings::helpful;
 use vramscope_core::model::DeviceIndex;
 use vramscope_core::sorting::SortFew;
@@ -106,20 +107,8 @@ pub(super) fn answer(
             ..
         } => {
             let device = document.device(*device)?;
-            let model = cache.plans.modelled(device);
-            let replayed = match model.baseline() {
-                Some(baseline) => {
-                    let replays = &mut cache.replays;
-                    replays.replayed(device, baseline, changes, (*axis, *columns))
-                }
-                None => Replayed {
-                    device: device.history.device,
-                    refusal: model.no_model().cloned(),
-                    is_done: model.no_model().is_some(),
-                    ..Replayed::default()
-                },
-            };
-            Answer::Replay(Box::new(replayed))
+            let curves = (*axis, *columns);
+            Answer::Replay(Box::new(replayed(device, changes, curves, cache)))
         }
         Question::Tries { device, .. } => {
             let device = document.device(*device)?;
@@ -133,6 +122,20 @@ pub(super) fn answer(
             Answer::Concluded(concluded(device, cache))
         }
     })
+}
+
+/// A replay with changed settings, after a slice of work on it.
+fn replayed(device: Device<'_>, changes: &str, curves: (Axis, u32), cache: &mut Cache) -> Replayed {
+    let model = cache.plans.modelled(device);
+    match model.baseline() {
+        Some(baseline) => cache.replays.replayed(device, baseline, changes, curves),
+        None => Replayed {
+            device: device.history.device,
+            refusal: model.no_model().cloned(),
+            is_done: model.no_model().is_some(),
+            ..Replayed::default()
+        },
+    }
 }
 
 /// What replays with other settings amount to, after a slice of work on them.
