@@ -173,7 +173,8 @@ impl Page {
         let script = format!(
             "(async () => {{ let last = null; \
              for (let frame = 0; frame < 60; frame++) {{ \
-             const found = document.querySelector({}); if (!found) return null; \
+             const found = document.querySelector({}); \
+             if (!found) {{ last = null; await new Promise(requestAnimationFrame); continue }} \
              found.scrollIntoView({{block: 'nearest'}}); const box = found.getBoundingClientRect(); \
              const middle = [box.x + box.width / 2, box.y + box.height / 2]; \
              if (last && last[0] === middle[0] && last[1] === middle[1]) break; \
