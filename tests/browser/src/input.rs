@@ -164,22 +164,16 @@ impl Page {
         Ok(())
     }
 
-    /// The middle of `selector`'s first match, scrolled into view, once it keeps still for a frame.
+    /// The middle of `selector`'s first match, scrolled into view.
     ///
     /// # Errors
     ///
     /// When nothing matches.
     pub fn middle_of(&mut self, selector: &str) -> Result<(f64, f64)> {
         let script = format!(
-            "(async () => {{ let last = null; \
-             for (let frame = 0; frame < 60; frame++) {{ \
-             const found = document.querySelector({}); \
-             if (!found) {{ last = null; await new Promise(requestAnimationFrame); continue }} \
+            "(() => {{ const found = document.querySelector({}); if (!found) return null; \
              found.scrollIntoView({{block: 'nearest'}}); const box = found.getBoundingClientRect(); \
-             const middle = [box.x + box.width / 2, box.y + box.height / 2]; \
-             if (last && last[0] === middle[0] && last[1] === middle[1]) break; \
-             last = middle; await new Promise(requestAnimationFrame) }} \
-             return last }})()",
+             return [box.x + box.width / 2, box.y + box.height / 2]; }})()",
             json!(selector)
         );
         let middle = self.eval(&script)?;
