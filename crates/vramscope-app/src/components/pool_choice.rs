@@ -28,9 +28,11 @@ pub(super) fn PoolChoice(props: &PoolChoiceProps) -> Html {
     let commands = use_commands();
     let (device, search) = (props.device, props.search.clone());
     let question = props.has_pools.then_some(Question::Pools { device });
-    let answered = use_answer(&props.session, question).and_then(|answered| answered.answer);
-    let lines = match answered.as_deref() {
-        Some(Answer::Pools(pools)) if !pools.lines.is_empty() => pools.lines.clone(),
+    let answered = use_answer(&props.session, question);
+    let lines = match answered.as_ref().map(|answered| answered.answer.as_deref()) {
+        Some(Some(Answer::Pools(pools))) if !pools.lines.is_empty() => pools.lines.clone(),
+        // The list takes its place at once: whatever is beside it would move under the pointer when it comes.
+        None if props.has_pools => Vec::new(),
         _ => return Html::default(),
     };
     let chosen = search.pool();
