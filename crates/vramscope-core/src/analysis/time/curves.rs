@@ -47,26 +47,27 @@ impl Curves {
         // More columns than distinct places would only repeat each other, or hold nothing: a state is one level.
         let columns = u64::from(columns.max(1)).min(last.saturating_add(1)) as usize;
         let end = last.max(1);
-        let mut sweep = Sweep {
-            history,
-            axis,
-            steps: &history.reserved_steps,
-            reserved: 0,
-            at: Columns::of(end, columns),
-            active_bytes: vec![0; columns],
-            peak_moments: vec![u32::MAX; columns],
-            reserved_bytes: vec![0; columns],
-        };
-        let pieces = history.active_bytes.chunks(PIECE_MOMENTS as usize);
-        for (first, active) in (0..).step_by(PIECE_MOMENTS as usize).zip(pieces) {
-            sweep.take(first, active);
+        let mut active_bytes = vec![0_u64; columns];
+        let mut peak_moments = vec![u32::MAX; columns];
+        let mut reserved_bytes = vec![0_u64; columns];
+        let mut steps = history.reserved_steps.iter().peekable();
+        let mut reserved = 0;
+        let mut at = Columns::of(end, columns);
+        for (moment, &active) in (0..).zip(&history.active_bytes) {
+            while let Some(&&(_, bytes)) = steps.peek().filter(|step| step.0 <= moment) {
+                reserved = bytes;
+                steps.next();
+            }
+            let from = place(history, axis, moment);
+            // A moment that ends where a column begins is not in that column.
+            let to = place(history, axis, moment.saturating_add(1)).saturating_sub(1);
+            for column in at.go_to(from)..=at.go_to(to.max(from)) {
+                if active > active_bytes[column] || peak_moments[column] == u32::MAX {
+                    (active_bytes[column], peak_moments[column]) = (active, moment);
+                }
+                reserved_bytes[column] = reserved_bytes[column].max(reserved);
+            }
         }
-        let Sweep {
-            active_bytes,
-            peak_moments,
-            mut reserved_bytes,
-            ..
-        } = sweep;
         if history.most_reserved_bytes() == 0 {
             reserved_bytes = Vec::new();
         }
@@ -84,46 +85,6 @@ impl Curves {
     pub fn highest_bytes(&self) -> u64 {
         let both = self.active_bytes.iter().chain(&self.reserved_bytes);
         both.copied().max().unwrap_or(0)
-    }
-}
-
-/// Moments that are taken at once. Browsers replace a function's hurried code once it was called often, but not during a
-/// call: one call for a million moments would run hurried code to its end.
-const PIECE_MOMENTS: u32 = 1 << 12;
-
-/// The columns so far.
-struct Sweep<'a> {
-    history: &'a History,
-    axis: CurveAxis,
-    /// The steps that are still to come, and the last one's bytes.
-    steps: &'a [(u32, u64)],
-    reserved: u64,
-    at: Columns,
-    active_bytes: Vec<u64>,
-    peak_moments: Vec<u32>,
-    reserved_bytes: Vec<u64>,
-}
-
-impl Sweep<'_> {
-    /// Takes the next moments, of which `first` is the first.
-    #[inline(never)]
-    fn take(&mut self, first: u32, active_bytes: &[u64]) {
-        for (moment, &active) in (first..).zip(active_bytes) {
-            while let Some((&(start, bytes), rest)) = self.steps.split_first()
-                && start <= moment
-            {
-                (self.reserved, self.steps) = (bytes, rest);
-            }
-            let from = place(self.history, self.axis, moment);
-            // A moment that ends where a column begins is not in that column.
-            let to = place(self.history, self.axis, moment.saturating_add(1)).saturating_sub(1);
-            for column in self.at.go_to(from)..=self.at.go_to(to.max(from)) {
-                if active > self.active_bytes[column] || self.peak_moments[column] == u32::MAX {
-                    (self.active_bytes[column], self.peak_moments[column]) = (active, moment);
-                }
-                self.reserved_bytes[column] = self.reserved_bytes[column].max(self.reserved);
-            }
-        }
     }
 }
 
