@@ -90,8 +90,9 @@ pub struct Naming {
 pub struct SideSpec {
     pub device: DeviceIndex,
     pub selection: Selection,
-    /// The axis of the curves, and their most columns.
+    /// The axis of the curves.
     pub axis: CurveAxis,
+    /// The most columns of the curves.
     pub columns: u32,
 }
 

@@ -2,7 +2,6 @@
 
 mod replay;
 
-use crate::protocol::Axis;
 use vramscope_core::analysis::report::findings::helpful;
 use vramscope_core::model::DeviceIndex;
 use vramscope_core::sorting::SortFew;
@@ -13,6 +12,7 @@ use vramscope_view::reserved::Steps;
 
 use super::super::document::{Device, Document};
 use super::super::pace::Pace;
+use crate::protocol::Axis;
 use crate::protocol::views::what_if::{
     Answer, ArenaRows, Concluded, Planned, ProgramRows, Question, Replayed, Stage,
 };
