@@ -35,7 +35,7 @@ performance.mark("vramscope:begun");
 // What the file was made to show, unless its address says something else.
 const { place } = document.documentElement.dataset;
 if (place && !location.hash) history.replaceState(null, "", `#${place}`);
-const files = Array.from(document.querySelectorAll("script[data-file]"), (file) => new File([bytesOf(file)], file.dataset.file));
+const files = carried().concat(Array.from(document.querySelectorAll("script[data-file]"), (file) => new File([bytesOf(file)], file.dataset.file)));
 // One download and one compilation serve the page and all its workers: they are made from what is here, so that
 // files are opened and drawn when the server has gone.
 start_page(module, addressOf(`${asScript(glue)}\n${startWorker}`), loadPart, [...files, ...early], served);
@@ -71,6 +71,17 @@ function showStart() {
     });
   }
   performance.mark("vramscope:listening");
+}
+
+// The snapshot that the address itself carries, behind all its other words. A link that lost its end on the way is
+// opened as far as it goes.
+function carried() {
+  const [words, data] = location.hash.slice(1).split("&data=");
+  if (!data) return [];
+  const text = data.replace(/[^\w-]/g, "").replace(/-/g, "+").replace(/_/g, "/");
+  const bytes = Uint8Array.from(atob(text.slice(0, text.length - (text.length % 4 === 1))), (character) => character.charCodeAt(0));
+  const name = new URLSearchParams(words).get("file")?.replace(/~\d+$/, "");
+  return [new File([bytes], name || "snapshot")];
 }
 
 function transferOf(files) {

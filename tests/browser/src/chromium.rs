@@ -88,6 +88,31 @@ impl Chromium {
         Page::attach(devtools, &target)
     }
 
+    /// The page whose address starts with `url`, which another page has opened.
+    ///
+    /// # Errors
+    ///
+    /// When there is none within `timeout`, or the connection to the browser is lost.
+    pub fn opened_page(&self, url: &str, timeout: Duration) -> Result<Page> {
+        let mut devtools = Devtools::connect(self.port, &self.path)?;
+        let deadline = Instant::now() + timeout;
+        loop {
+            let mut targets = devtools.call("", "Target.getTargets", json!({}))?;
+            let is_it = |target: &&mut Value| {
+                let starts = target["url"].as_str().is_some_and(|at| at.starts_with(url));
+                target["type"] == "page" && starts
+            };
+            let targets = targets["targetInfos"].as_array_mut().into_iter().flatten();
+            if let Some(target) = { targets }.find(is_it) {
+                return Page::attach(devtools, &target["targetId"].take());
+            }
+            if Instant::now() > deadline {
+                bail!("no page was opened at {url}");
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
     /// The memory of the browser's processes.
     #[must_use]
     pub fn memory(&self) -> Memory {

@@ -2,10 +2,13 @@
 //! its history, the clock, the clipboard, messages. Canvases are in [`canvas`](crate::canvas), workers in
 //! [`engine`](crate::engine).
 
+pub mod carried;
 pub mod clipboard;
 pub mod clock;
+pub mod door;
 pub mod download;
 pub mod files;
+pub mod frame;
 pub mod history;
 pub mod message;
 pub mod url;

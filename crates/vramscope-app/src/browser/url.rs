@@ -20,6 +20,23 @@ pub fn sources() -> Vec<String> {
         .collect()
 }
 
+/// Whether the page's address says that it is shown inside another one: `?mode=embed`.
+#[must_use]
+pub fn is_embedded() -> bool {
+    parameter("mode").as_deref() == Some("embed")
+}
+
+/// The theme that the page's address names with `?theme=`.
+#[must_use]
+pub fn theme() -> Option<String> {
+    parameter("theme")
+}
+
+fn parameter(name: &str) -> Option<String> {
+    let search = web_sys::window()?.location().search().ok()?;
+    UrlSearchParams::new_with_str(&search).ok()?.get(name)
+}
+
 /// `url` in full; relative ones are relative to the page. Text that is no address stays as it is,
 /// and fetching it will fail.
 #[must_use]

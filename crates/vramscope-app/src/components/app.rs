@@ -15,7 +15,7 @@ use super::commands::Commands;
 use super::file_view::FileView;
 use super::help::Help;
 use super::hooks::{
-    kept_theme, use_address, use_drop, use_keys, use_system_is_dark, use_theme_attribute,
+    first_theme, use_address, use_door, use_drop, use_keys, use_system_is_dark, use_theme_attribute,
 };
 use super::rehearsal::rehearse;
 use super::source_link::{Editor, use_editor_setting};
@@ -42,7 +42,8 @@ pub fn App(props: &AppProps) -> Html {
     // In a narrow window the details would cover the picture, so they start closed.
     let state = use_reducer_eq(|| State {
         details_open: !browser::is_narrow(),
-        theme: kept_theme(),
+        theme: first_theme(browser::url::is_embedded()),
+        is_embedded: browser::url::is_embedded(),
         ..State::default()
     });
     let picker = use_node_ref();
@@ -51,22 +52,26 @@ pub fn App(props: &AppProps) -> Html {
         let engine = props.engine.clone();
         move |()| engine.rehearse(rehearse)
     });
-    let is_dragged_over = use_drop(commands.open.clone());
+    let is_dragged_over = use_drop((!state.is_embedded).then(|| commands.open.clone()));
+    let asked_by_page = use_door(commands.open.clone(), state.is_embedded);
     use_keys(state.clone(), commands.clone());
     let theme = state.theme.resolve(use_system_is_dark());
-    use_theme_attribute(state.theme);
+    use_theme_attribute(state.theme, state.is_embedded);
     use_address(&state, !props.sources.is_empty());
     use_effect_on(state.title(), |title| {
         gloo::utils::document().set_title(title)
     });
     let editor = use_editor_setting();
-    let ask = use_linked(&state, &commands, &props.sources);
+    let ask = use_linked(&state, &commands, &props.sources).or(asked_by_page);
     let on_pick = commands
         .open
         .reform(|event: Event| Source::files(files::of_input(event.target())));
     let main = match state.tab() {
         _ if ask.is_some() => ask.unwrap_or_default(),
         Some(tab) => html! { <FileView state={state.clone()} tab={tab.clone()} {theme} /> },
+        None if state.is_embedded => {
+            html! { <main class="middle"><p class="muted">{ "No snapshot yet: the page around this one opens it." }</p></main> }
+        }
         None => html! { <Start wanted={state.wanted.clone()} /> },
     };
     html! {
@@ -131,7 +136,9 @@ fn use_linked(
             }
         }
     });
-    Some(html! { <main class="middle"><AskCard {question} {on_answer} /></main> })
+    Some(
+        html! { <main class="middle"><AskCard title={question.title()} text={question.text()} {on_answer} /></main> },
+    )
 }
 
 /// The page's commands. Their callbacks stay the same, so that they never cause rendering.

@@ -1,12 +1,11 @@
-//! The card that asks before the page's address opens many or large files.
+//! The card that asks before files are opened that the user did not choose.
 
 use yew::prelude::*;
 
-use crate::state::linked::Question;
-
 #[derive(Properties, PartialEq)]
 pub(super) struct AskCardProps {
-    pub(super) question: Question,
+    pub(super) title: AttrValue,
+    pub(super) text: AttrValue,
     /// Gets `true` if the user agrees.
     pub(super) on_answer: Callback<bool>,
 }
@@ -17,8 +16,8 @@ pub(super) fn AskCard(props: &AskCardProps) -> Html {
     let answer = |agreed| props.on_answer.reform(move |_: MouseEvent| agreed);
     html! {
         <section class="card" role="alertdialog" aria-labelledby="ask-title" aria-describedby="ask-text">
-            <h2 id="ask-title">{ props.question.title() }</h2>
-            <p id="ask-text">{ props.question.text() }</p>
+            <h2 id="ask-title">{ &props.title }</h2>
+            <p id="ask-text">{ &props.text }</p>
             <div class="row">
                 <span class="grow" />
                 <button type="button" class="outlined" onclick={answer(false)}>{ "Cancel" }</button>

@@ -16,6 +16,8 @@ use crate::state::{Action, Phase, Tab};
 pub(super) struct FileTabsProps {
     pub(super) tabs: Vec<Rc<Tab>>,
     pub(super) current: Option<SessionId>,
+    /// Whether the user may open more.
+    pub(super) takes_files: bool,
 }
 
 /// The row of tabs, and the button that opens more.
@@ -31,10 +33,12 @@ pub(super) fn FileTabs(props: &FileTabsProps) -> Html {
     html! {
         <>
             <div class="tabs" role="tablist" aria-label="Open files">{ for props.tabs.iter().map(tab) }</div>
-            <button type="button" class="square" title="Open files (O)" aria-label="Open files"
-                onclick={commands.pick.reform(|_| ())}>
-                <Glyph icon={Icon::Plus} />
-            </button>
+            if props.takes_files {
+                <button type="button" class="square" title="Open files (O)" aria-label="Open files"
+                    onclick={commands.pick.reform(|_| ())}>
+                    <Glyph icon={Icon::Plus} />
+                </button>
+            }
         </>
     }
 }

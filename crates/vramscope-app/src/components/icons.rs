@@ -28,6 +28,7 @@ pub(super) enum Icon {
     Timeline,
     Warning,
     WhatIf,
+    Window,
 }
 
 impl Icon {
@@ -62,6 +63,7 @@ impl Icon {
             Self::WhatIf => {
                 "M2 2.5v11h12M4.5 13.5V9h3v4.5M4.5 9V6.5h6V9M7.5 9h6v4.5M10.5 3v1M12.7 4.3l-.7.7M8.3 4.3l.7.7"
             }
+            Self::Window => "M6.5 3h-4v10.5H13v-4M9 2.5h4.5V7M13.2 2.8L7.5 8.5",
             Self::Warning => "M8 2l6.5 11.5h-13zM8 6.5v3.2M8 11.6v.1",
         }
     }

@@ -12,10 +12,10 @@ use super::icons::{Glyph, Icon};
 use super::pool_choice::PoolChoice;
 use super::search::SearchBox;
 use super::share::ShareMenu;
-use crate::browser;
+use crate::browser::{self, door, history};
 use crate::engine::Session;
 use crate::protocol::{Axis, ColourBy};
-use crate::state::{Action, DeviceView, OpenFile, State, Tab, ThemeChoice, sentences};
+use crate::state::{Action, DeviceView, OpenFile, State, Tab, ThemeChoice, permalink, sentences};
 
 /// The options of "Colour by", in the order of the list.
 const COLOURS: [ColourBy; 13] = [
@@ -53,10 +53,14 @@ pub(super) fn TopBar(props: &TopBarProps) -> Html {
     let theme_label = format!("Theme: {theme_word}");
     html! {
         <header class="topbar">
-            <button type="button" class="brand" title="Start page" onclick={commands.on(Action::ShowStart)}>
-                <img class="mark" src={browser::icon()} alt="" /> { "vramscope" }
-            </button>
-            <FileTabs tabs={state.tabs.clone()} current={state.current} />
+            if !state.is_embedded {
+                <button type="button" class="brand" title="Start page" onclick={commands.on(Action::ShowStart)}>
+                    <img class="mark" src={browser::icon()} alt="" /> { "vramscope" }
+                </button>
+            }
+            if !state.is_embedded || state.tabs.len() > 1 {
+                <FileTabs tabs={state.tabs.clone()} current={state.current} takes_files={!state.is_embedded} />
+            }
             if let Some((file, view, session)) = searched(state, &commands) {
                 <SearchBox {session} device={file.facts().map_or(0, |facts| facts.device)} search={state.search.clone()}
                     view={view.clone()} />
@@ -74,16 +78,34 @@ pub(super) fn TopBar(props: &TopBarProps) -> Html {
             if let Some((tab, session)) = shared(state, &commands) {
                 <ShareMenu state={state.clone()} file={tab.ready().cloned()} {session} />
             }
+            if state.is_embedded {
+                { in_full(state, &commands) }
+            } else {
             <button type="button" class="square" title={theme_label.clone()} aria-label={theme_label}
                 onclick={commands.on(Action::Theme(state.theme.next(system_is_dark)))}>
                 <Glyph icon={theme_icon} />
             </button>
+            }
             <button type="button" class="square" title="Keys and gestures (?)" aria-label="Help"
                 aria-expanded={state.help_open.to_string()} onclick={commands.on(Action::Help(!state.help_open))}>
                 <Glyph icon={Icon::Help} />
             </button>
         </header>
     }
+}
+
+/// The button that shows the current file in a window of its own, beside the page around this one.
+fn in_full(state: &State, commands: &Commands) -> Option<Html> {
+    let session = commands.session.emit(state.tab()?.id)?;
+    let place = permalink(state)?.to_text();
+    let onclick = Callback::from(move |_: MouseEvent| {
+        door::open_window(&history::link(session.url(), &place), session.file());
+    });
+    Some(html! {
+        <button type="button" class="square" title="Open in a window of its own" aria-label="Open in a window of its own" {onclick}>
+            <Glyph icon={Icon::Window} />
+        </button>
+    })
 }
 
 /// The current file and its session within the chosen memory pools, if it has something to share.

@@ -42,8 +42,7 @@ pub struct Session {
 struct Inner {
     id: SessionId,
     name: String,
-    /// The address from which it was fetched.
-    url: Option<String>,
+    source: Source,
     parts: Rc<Parts>,
     /// The number of parts that the worker has, in the order in which they were loaded.
     given: Cell<usize>,
@@ -77,11 +76,7 @@ impl Session {
         let inner = Inner {
             id,
             name: source.name(),
-            url: match source {
-                Source::Sample(url) | Source::Linked(url) => Some(url.clone()),
-                // The page opens it anyway.
-                Source::Served(_) | Source::File(_) => None,
-            },
+            source: source.clone(),
             parts,
             given: Cell::new(0),
             port: RefCell::new(None),
@@ -157,7 +152,20 @@ impl Session {
     /// The address from which the file was fetched, as the page got it; `None` for a file of the user's machine.
     #[must_use]
     pub fn url(&self) -> Option<&str> {
-        self.inner.url.as_deref()
+        match &self.inner.source {
+            Source::Sample(url) | Source::Linked(url) => Some(url),
+            // The page opens it anyway.
+            Source::Served(_) | Source::File(_) => None,
+        }
+    }
+
+    /// The file itself, of the user's machine.
+    #[must_use]
+    pub fn file(&self) -> Option<&web_sys::File> {
+        match &self.inner.source {
+            Source::File(file) => Some(file),
+            Source::Sample(_) | Source::Served(_) | Source::Linked(_) => None,
+        }
     }
 
     /// Whether the session was closed.

@@ -34,6 +34,8 @@ pub enum Command {
     PickFiles,
     /// Puts the caret into the search box.
     FocusSearch,
+    /// Gives the keyboard back to the page around this one.
+    Leave,
 }
 
 /// A line of the help: keys and their effect.
@@ -233,9 +235,10 @@ pub fn command(press: &Press, state: &State) -> Option<Command> {
     }
     match press.key.as_str() {
         "?" => return Some(Command::Act(Action::Help(!state.help_open))),
+        "Escape" if state.is_embedded && state.holds_nothing() => return Some(Command::Leave),
         "Escape" => return Some(Command::Act(Action::LetGo)),
         _ if state.help_open => return None,
-        "o" | "O" => return Some(Command::PickFiles),
+        "o" | "O" if !state.is_embedded => return Some(Command::PickFiles),
         "<" => return Some(Command::Act(Action::SwitchBy(-1))),
         ">" => return Some(Command::Act(Action::SwitchBy(1))),
         _ => {}

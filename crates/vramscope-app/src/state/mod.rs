@@ -11,6 +11,7 @@ mod action;
 pub mod brush;
 pub mod choices;
 mod click;
+pub mod door;
 pub mod figures;
 mod file;
 pub mod gesture;
@@ -138,6 +139,8 @@ pub struct State {
     pub offered: Rc<[String]>,
     /// Whether the user lets files of the page's address be large.
     pub large_allowed: bool,
+    /// Whether the page is shown inside another one, which chooses its files and its theme.
+    pub is_embedded: bool,
 }
 
 impl Default for State {
@@ -159,6 +162,7 @@ impl Default for State {
             wanted: None,
             offered: Rc::default(),
             large_allowed: false,
+            is_embedded: false,
         }
     }
 }
@@ -477,6 +481,13 @@ impl State {
             let next = (at.cast_signed() + steps).rem_euclid(count);
             self.current = Some(self.tabs[next.cast_unsigned()].id);
         }
+    }
+
+    /// Whether there is nothing that [`Action::LetGo`] would let go.
+    pub(super) fn holds_nothing(&self) -> bool {
+        let mut after = self.clone();
+        after.let_go();
+        after == *self
     }
 
     fn let_go(&mut self) {

@@ -4,6 +4,7 @@
 mod allocator;
 mod captured;
 mod compare;
+mod doors;
 mod files;
 mod flame;
 mod graph;

@@ -14,7 +14,7 @@ pub(crate) struct Open {
     pub(crate) server: Server,
     pub(crate) page: Page,
     /// Dropped last, which ends the browser.
-    _chromium: Chromium,
+    pub(crate) chromium: Chromium,
 }
 
 /// Serves the built page, opens it with `query` appended to its address, and waits until it is loaded.
@@ -63,7 +63,7 @@ fn blank(folder: &Path) -> Open {
     Open {
         server,
         page,
-        _chromium: chromium,
+        chromium,
     }
 }
 

@@ -9,9 +9,11 @@ use yew::prelude::*;
 use crate::browser::{clock, files};
 use crate::engine::Source;
 
-/// Opens files that are dropped or pasted. Returns whether files are being dragged over the window.
+/// Opens files that are dropped or pasted. Where the page around this one chooses them, `open` is `None`, and they are
+/// refused: the browser would show a dropped one in place of the page. Returns whether files are being dragged over the
+/// window.
 #[hook]
-pub(crate) fn use_drop(open: Callback<Vec<Source>>) -> bool {
+pub(crate) fn use_drop(open: Option<Callback<Vec<Source>>>) -> bool {
     let is_over = use_kept(|| false);
     {
         let is_over = is_over.clone();
@@ -23,7 +25,9 @@ pub(crate) fn use_drop(open: Callback<Vec<Source>>) -> bool {
                 let transfer = event
                     .dyn_ref::<ClipboardEvent>()
                     .and_then(ClipboardEvent::clipboard_data);
-                give(&open, Source::files(files::of_transfer(transfer)));
+                if let Some(open) = &open {
+                    give(open, Source::files(files::of_transfer(transfer)));
+                }
             });
             clock::mark("vramscope:started");
             move || drop((drags, paste))
@@ -35,7 +39,7 @@ pub(crate) fn use_drop(open: Callback<Vec<Source>>) -> bool {
 fn listen_to_drag(
     kind: &'static str,
     is_over: Setter<bool>,
-    open: Callback<Vec<Source>>,
+    open: Option<Callback<Vec<Source>>>,
 ) -> EventListener {
     let options = EventListenerOptions::enable_prevent_default();
     EventListener::new_with_options(&gloo::utils::window(), kind, options, move |event| {
@@ -48,13 +52,19 @@ fn listen_to_drag(
         }
         // Otherwise the browser would open the file in place of the page.
         event.prevent_default();
+        let Some(open) = &open else {
+            if let Some(transfer) = transfer {
+                transfer.set_drop_effect("none");
+            }
+            return;
+        };
         match kind {
             // With a related target, the drag has moved to another element; without one, it has
             // left the window.
             "dragleave" => is_over.set(event.related_target().is_some()),
             "drop" => {
                 is_over.set(false);
-                give(&open, Source::files(files::of_transfer(transfer)));
+                give(open, Source::files(files::of_transfer(transfer)));
             }
             _ => {
                 if let Some(transfer) = transfer {

@@ -6,6 +6,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, HtmlInputElement, KeyboardEvent};
 use yew::prelude::*;
 
+use crate::browser::frame;
 use crate::components::commands::Commands;
 use crate::state::State;
 use crate::state::keys::{self, Command, Press};
@@ -37,6 +38,7 @@ pub(crate) fn use_keys(state: UseReducerHandle<State>, commands: Commands) {
                     Some(Command::Act(action)) => commands.dispatch.emit(action),
                     Some(Command::PickFiles) => commands.pick.emit(()),
                     Some(Command::FocusSearch) => focus_search(),
+                    Some(Command::Leave) => frame::leave(),
                     None => return,
                 }
                 event.prevent_default();

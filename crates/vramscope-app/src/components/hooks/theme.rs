@@ -5,6 +5,7 @@ use gloo::events::EventListener;
 use gloo::storage::{LocalStorage, Storage};
 use yew::prelude::*;
 
+use crate::browser::url;
 use crate::state::ThemeChoice;
 
 /// Whether the system prefers dark, kept up to date.
@@ -37,32 +38,39 @@ pub(crate) fn use_system_is_dark() -> bool {
 /// The key of the choice in local storage.
 const KEPT_AS: &str = "vramscope.theme";
 
-/// The user's stored choice; the system's if nothing is stored.
-pub(crate) fn kept_theme() -> ThemeChoice {
-    match LocalStorage::get::<String>(KEPT_AS).as_deref() {
-        Ok("light") => ThemeChoice::Light,
-        Ok("dark") => ThemeChoice::Dark,
+/// The choice that the page's address names, which the page around an embedded one makes; else the user's stored
+/// choice; else the system's.
+pub(crate) fn first_theme(is_embedded: bool) -> ThemeChoice {
+    let kept = || LocalStorage::get::<String>(KEPT_AS).ok();
+    let named = url::theme().or_else(|| if is_embedded { None } else { kept() });
+    match named.as_deref() {
+        Some("light") => ThemeChoice::Light,
+        Some("dark") => ThemeChoice::Dark,
         _ => ThemeChoice::System,
     }
 }
 
-/// Sets the attribute that the style sheet reads, and stores the choice. Without a choice, the
-/// style sheet follows the system.
+/// Sets the attribute that the style sheet reads, and stores the choice unless the page around this one made it. Without
+/// a choice, the style sheet follows the system.
 #[hook]
-pub(crate) fn use_theme_attribute(theme: ThemeChoice) {
-    use_effect_on(theme, |theme| {
+pub(crate) fn use_theme_attribute(theme: ThemeChoice, is_embedded: bool) {
+    use_effect_on(theme, move |theme| {
         let root = gloo::utils::document_element();
         let name = match theme {
             ThemeChoice::System => {
-                LocalStorage::delete(KEPT_AS);
+                if !is_embedded {
+                    LocalStorage::delete(KEPT_AS);
+                }
                 let _ = root.remove_attribute("data-theme");
                 return;
             }
             ThemeChoice::Light => "light",
             ThemeChoice::Dark => "dark",
         };
-        // Private windows may store nothing; then the choice lasts as long as the page.
-        let _ = LocalStorage::set(KEPT_AS, name);
+        if !is_embedded {
+            // Private windows may store nothing; then the choice lasts as long as the page.
+            let _ = LocalStorage::set(KEPT_AS, name);
+        }
         let _ = root.set_attribute("data-theme", name);
     });
 }

@@ -6,6 +6,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{Element, WheelEvent};
 use yew::prelude::*;
 
+use crate::browser::frame;
 use crate::canvas::PlotArea;
 use crate::state::{Action, Navigation, gesture};
 
@@ -22,6 +23,9 @@ pub(crate) fn use_wheel(node: &NodeRef, area: Option<PlotArea>, dispatch: Callba
                 let Some(event) = event.dyn_ref::<WheelEvent>() else {
                     return;
                 };
+                if frame::scrolls_around(event) {
+                    return;
+                }
                 event.prevent_default();
                 dispatch.emit(Action::Navigate(navigation(event, &element, &area)));
             })

@@ -7,6 +7,7 @@ use wasm_bindgen::JsCast;
 use web_sys::Element;
 use yew::prelude::*;
 
+use super::carry::CarryItem;
 use super::picture::Seen;
 use crate::browser::{download, history};
 use crate::components::commands::use_commands;
@@ -123,6 +124,9 @@ fn Items(props: &ShareMenuProps) -> Html {
     html! {
         <>
             if let Some(link) = link { { link_item(link, session.url().is_some()) } }
+            if let (Some(place), Some(_)) = (permalink(state), session.file()) {
+                <CarryItem session={session.clone()} fragment={place.to_text()} />
+            }
             <h3>{ "What is seen" }</h3>
             { item("Picture (PNG)", if *png_failed { "the browser could not make it" } else { "with axes and texts, for documents" }, Some(on_png)) }
             { item("Picture (SVG)", "text stays text; opens in drawing programs", Some(on_svg)) }

@@ -1,0 +1,74 @@
+//! A small snapshot in the address itself, so that a link needs no server that keeps the file: `#file=…&data=…`, where
+//! `data` is the file, or its gzip where that is shorter, as base64 for addresses. `www/page.js` opens it.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use js_sys::Uint8Array;
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Blob, Response};
+
+/// The most bytes that a link carries. As base64 they take a third more; browsers accept addresses of at least a MiB.
+pub const MOST_BYTES: u64 = 500_000;
+
+/// The most bytes of a file that is worth compressing to see whether a link carries it.
+const MOST_TRIED_BYTES: f64 = 64.0 * 1024.0 * 1024.0;
+
+#[wasm_bindgen]
+extern "C" {
+    // web-sys counts it as unstable, which would change how the whole workspace is built.
+    type CompressionStream;
+
+    #[wasm_bindgen(constructor, catch)]
+    fn new(format: &str) -> Result<CompressionStream, JsValue>;
+}
+
+/// A file as a link carries it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Carried {
+    /// Its text, and the number of bytes that it stands for.
+    Text(String, u64),
+    /// It is too large; the number of bytes that it would take, if known.
+    TooLarge(Option<u64>),
+}
+
+/// Makes a file into the text that a link carries.
+///
+/// # Errors
+/// If the browser cannot read it.
+pub async fn of(file: &Blob) -> Result<Carried, JsValue> {
+    if file.size() > MOST_TRIED_BYTES {
+        return Ok(Carried::TooLarge(None));
+    }
+    let packed = file
+        .stream()
+        .pipe_through(CompressionStream::new("gzip")?.unchecked_ref());
+    let packed = Response::new_with_opt_readable_stream(Some(&packed))?;
+    let packed = JsFuture::from(packed.array_buffer()?).await?;
+    let mut bytes = Uint8Array::new(&packed);
+    // It may be compressed already.
+    if f64::from(bytes.length()) > file.size() {
+        bytes = Uint8Array::new(&JsFuture::from(file.array_buffer()).await?);
+    }
+    let length = u64::from(bytes.length());
+    Ok(match length > MOST_BYTES {
+        true => Carried::TooLarge(Some(length)),
+        false => Carried::Text(URL_SAFE_NO_PAD.encode(bytes.to_vec()), length),
+    })
+}
+
+/// What the file is that an address carries: the text behind `&data=`.
+#[must_use]
+pub fn of_fragment(fragment: &str) -> Option<&str> {
+    Some(fragment.split_once(MARK)?.1)
+}
+
+/// A fragment that carries a file's text.
+#[must_use]
+pub fn with(fragment: &str, text: &str) -> String {
+    format!("{fragment}{MARK}{text}")
+}
+
+/// Before the text of a file, which is the last of a fragment's words.
+const MARK: &str = "&data=";

@@ -1,0 +1,158 @@
+//! Messages of other pages: the page that opened this one, or in whose frame it is shown, hands in snapshots.
+//!
+//! They are those of Perfetto, so that a page that opens that can open this by changing an address: `PING` is answered
+//! with `PONG` once this page listens, then `{perfetto: {buffer, title, fileName}}`, or the same named `vramscope`, hands in
+//! a file.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use gloo::events::EventListener;
+use gloo::storage::{LocalStorage, Storage};
+use js_sys::{Array, ArrayBuffer, Object, Reflect};
+use vramscope_core::invisible;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{Blob, File, MessageEvent, Window};
+
+use super::clock;
+
+/// The key of the allowed origins in local storage.
+const KEPT_AS: &str = "vramscope.allowed";
+
+/// A message of another page.
+#[derive(Debug)]
+pub enum Message {
+    /// Asks whether this page listens.
+    Ping,
+    /// A snapshot.
+    File(File),
+}
+
+/// Reads a message; `None` if it is none for this page.
+#[must_use]
+pub fn message(event: &MessageEvent) -> Option<Message> {
+    let data = event.data();
+    if data.as_string().as_deref() == Some("PING") {
+        return Some(Message::Ping);
+    }
+    let data = data.dyn_ref::<Object>()?;
+    let envelope = ["vramscope", "perfetto"]
+        .iter()
+        .find_map(|name| get(data, name).dyn_into::<Object>().ok())?;
+    file(&envelope).map(Message::File)
+}
+
+fn file(envelope: &Object) -> Option<File> {
+    let buffer = get(envelope, "buffer");
+    let is_content = buffer.is_instance_of::<ArrayBuffer>()
+        || ArrayBuffer::is_view(&buffer)
+        || buffer.is_instance_of::<Blob>();
+    if !is_content {
+        return None;
+    }
+    let own_name = buffer.dyn_ref::<File>().map(File::name);
+    let text = |name| {
+        get(envelope, name)
+            .as_string()
+            .filter(|text| !text.is_empty())
+    };
+    let name = text("fileName").or(own_name).or_else(|| text("title"));
+    let name = name.unwrap_or_else(|| "snapshot".to_owned());
+    let name = invisible::escaped_line(&name).into_owned();
+    File::new_with_blob_sequence(&Array::of1(&buffer), &name).ok()
+}
+
+fn get(object: &Object, name: &str) -> JsValue {
+    Reflect::get(object, &name.into()).unwrap_or(JsValue::UNDEFINED)
+}
+
+/// Tells the page that asked that this one listens.
+pub fn answer_ping(event: &MessageEvent) {
+    // A window of another origin is no instance of this page's `Window`, but it has `postMessage`.
+    let Some(source) = event.source() else { return };
+    let origin = match event.origin() {
+        origin if origin == "null" || origin.is_empty() => "*".to_owned(),
+        origin => origin,
+    };
+    let _ = source
+        .unchecked_ref::<Window>()
+        .post_message(&"PONG".into(), &origin);
+}
+
+/// Whether a message comes from the page in whose frame this one is shown.
+#[must_use]
+pub fn is_of_host(event: &MessageEvent) -> bool {
+    let window = gloo::utils::window();
+    let parent = window.parent().ok().flatten();
+    let is_framed = parent.as_ref().is_some_and(|parent| *parent != window);
+    let source = event.source();
+    is_framed
+        && source
+            .is_some_and(|source| parent.is_some_and(|parent| JsValue::from(source) == ***parent))
+}
+
+/// The origin of this page.
+#[must_use]
+pub fn own_origin() -> String {
+    let origin = gloo::utils::window().location().origin();
+    origin.unwrap_or_default()
+}
+
+/// The origins that the user has allowed. None where the browser stores nothing.
+#[must_use]
+pub fn allowed() -> Vec<String> {
+    LocalStorage::get(KEPT_AS).unwrap_or_default()
+}
+
+/// Remembers that the user allows an origin.
+pub fn allow(origin: &str) {
+    let mut allowed = allowed();
+    if origin != "null" && !allowed.iter().any(|known| known == origin) {
+        allowed.push(origin.to_owned());
+        let _ = LocalStorage::set(KEPT_AS, allowed);
+    }
+}
+
+/// The pause between two questions whether a window listens, and the most of them: twenty seconds, as others wait.
+const PING_MS: i32 = 250;
+const MOST_PINGS: u32 = 80;
+
+/// Opens this page in a window of its own at `link`, and hands it `file` once it listens.
+pub fn open_window(link: &str, file: Option<&File>) {
+    let opened = gloo::utils::window().open_with_url_and_target(link, "_blank");
+    let (Ok(Some(window)), Some(file)) = (opened, file) else {
+        return;
+    };
+    let envelope = Object::new();
+    let _ = Reflect::set(&envelope, &"buffer".into(), file);
+    let message = Object::new();
+    let _ = Reflect::set(&message, &"vramscope".into(), &envelope);
+    let listens = Rc::new(Cell::new(false));
+    let listener = EventListener::new(&gloo::utils::window(), "message", {
+        let (window, listens) = (window.clone(), listens.clone());
+        move |event| {
+            let Some(event) = event.dyn_ref::<MessageEvent>() else {
+                return;
+            };
+            let is_of_window = event
+                .source()
+                .is_some_and(|source| JsValue::from(source) == ***window);
+            if is_of_window
+                && event.data().as_string().as_deref() == Some("PONG")
+                && !listens.replace(true)
+            {
+                let _ = window.post_message(&message, &own_origin());
+            }
+        }
+    });
+    ask(window, listens, listener, MOST_PINGS);
+}
+
+/// Asks a window again and again whether it listens. The listener to its answer ends with that.
+fn ask(window: Window, listens: Rc<Cell<bool>>, listener: EventListener, pings: u32) {
+    if listens.get() || pings == 0 || window.closed().unwrap_or(true) {
+        return;
+    }
+    let _ = window.post_message(&"PING".into(), &own_origin());
+    clock::later(PING_MS, move || ask(window, listens, listener, pings - 1));
+}

@@ -1,0 +1,260 @@
+//! Other pages: those that hand in snapshots, and those that show this one in a frame; and links that hold a file.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use vramscope_browser_tests::{Modifiers, Server, page_folder};
+
+use crate::PATIENCE;
+use crate::open::{Open, fixture, open, open_in};
+
+const SMALL: &str = "torch-2.8.0/oom_after.pickle";
+
+/// A page that opens its data in Perfetto, as dashboards and the debug server of torch.distributed do: it asks a window
+/// whether it listens, then hands over a buffer.
+const DASHBOARD: &str = r#"<!doctype html><title>dashboard</title><script>
+async function show(viewer, envelope) {
+  const buffer = await (await fetch("data.pickle")).arrayBuffer();
+  const ui = window.open(viewer);
+  await new Promise((listens) => {
+    const asking = setInterval(() => ui.postMessage("PING", "*"), 50);
+    addEventListener("message", ({ source, data }) => {
+      if (source !== ui || data !== "PONG") return;
+      clearInterval(asking);
+      listens();
+    });
+  });
+  globalThis.send = () => ui.postMessage({ [envelope]: { buffer, title: "a job", fileName: "rank3.pickle" } }, "*");
+  send();
+}
+</script>"#;
+
+/// A folder with the dashboard and its data.
+fn dashboard() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("index.html"), DASHBOARD).unwrap();
+    fs::copy(fixture(SMALL), folder.path().join("data.pickle")).unwrap();
+    folder
+}
+
+const TABS: &str = "[...document.querySelectorAll('[role=tab]')].map(tab => tab.title).join()";
+
+#[test]
+fn a_page_that_opens_perfetto_opens_this() {
+    let viewer = Server::start(&page_folder(), 0).unwrap();
+    let folder = dashboard();
+    let mut host = open_in(folder.path(), "");
+    // A name of this machine that is not known as such: another site to the page.
+    let stranger = host.server.url("").replace("127.0.0.1", "dash.localhost");
+    host.page.goto(&stranger).unwrap();
+    let show = format!("show('{}', 'perfetto')", viewer.url(""));
+    host.page.eval(&show).unwrap();
+    let mut opened = host
+        .chromium
+        .opened_page(&viewer.url(""), PATIENCE)
+        .unwrap();
+    opened
+        .wait_for("!!document.querySelector('[role=alertdialog]')", PATIENCE)
+        .unwrap();
+    let card = opened.text("[role=alertdialog]").unwrap();
+    assert!(
+        card.contains("dash.localhost") && card.contains("rank3.pickle"),
+        "{card}"
+    );
+    assert_eq!(opened.eval(TABS).unwrap(), "");
+    opened.click_on("[role=alertdialog] .primary").unwrap();
+    opened
+        .wait_for(&format!("{TABS} === 'rank3.pickle'"), PATIENCE)
+        .unwrap();
+    opened.wait_for_paint(PATIENCE).unwrap();
+
+    // The answer is remembered.
+    host.page.eval("send()").unwrap();
+    opened
+        .wait_for(&format!("{TABS} === 'rank3.pickle,rank3.pickle'"), PATIENCE)
+        .unwrap();
+    assert_eq!(opened.complaints().unwrap(), [""; 0]);
+}
+
+#[test]
+fn a_page_that_is_not_let_in_is_not_asked_about_again() {
+    let viewer = Server::start(&page_folder(), 0).unwrap();
+    let folder = dashboard();
+    let mut host = open_in(folder.path(), "");
+    let stranger = host.server.url("").replace("127.0.0.1", "dash.localhost");
+    host.page.goto(&stranger).unwrap();
+    let show = format!("show('{}', 'vramscope')", viewer.url(""));
+    host.page.eval(&show).unwrap();
+    let mut opened = host
+        .chromium
+        .opened_page(&viewer.url(""), PATIENCE)
+        .unwrap();
+    opened
+        .wait_for("!!document.querySelector('[role=alertdialog]')", PATIENCE)
+        .unwrap();
+    opened.click_on("[role=alertdialog] .outlined").unwrap();
+    opened
+        .wait_for("!document.querySelector('[role=alertdialog]')", PATIENCE)
+        .unwrap();
+    host.page.eval("send()").unwrap();
+    // A question that comes after it would be shown before the answer to this one.
+    opened
+        .eval("new Promise(asked => { addEventListener('message', () => requestAnimationFrame(() => requestAnimationFrame(asked)), {once: true}); postMessage('', '*') })")
+        .unwrap();
+    let nothing = "!document.querySelector('[role=alertdialog], [role=tab]')";
+    assert_eq!(opened.eval(nothing).unwrap(), true);
+}
+
+#[test]
+fn a_page_of_this_machine_is_not_asked_about() {
+    let viewer = Server::start(&page_folder(), 0).unwrap();
+    let folder = dashboard();
+    let mut host = open_in(folder.path(), "");
+    let show = format!("show('{}', 'vramscope')", viewer.url(""));
+    host.page.eval(&show).unwrap();
+    let mut opened = host
+        .chromium
+        .opened_page(&viewer.url(""), PATIENCE)
+        .unwrap();
+    opened
+        .wait_for(&format!("{TABS} === 'rank3.pickle'"), PATIENCE)
+        .unwrap();
+}
+
+/// Opens a long page that shows the viewer in a frame. The folder is served as long as it is kept.
+fn framed(query: &str) -> (Open, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(page_folder()).unwrap() {
+        let entry = entry.unwrap();
+        symlink(entry.path(), folder.path().join(entry.file_name())).unwrap();
+    }
+    let page = format!(
+        "<!doctype html><title>docs</title><h1 tabindex=0>docs</h1><iframe style='width:900px;height:420px' \
+         src='index.html?mode=embed{query}'></iframe><p style='height:3000px'>text</p>"
+    );
+    fs::write(folder.path().join("docs.html"), page).unwrap();
+    (open_in(folder.path(), "docs.html"), folder)
+}
+
+/// JavaScript's name for the document in the frame.
+const INNER: &str = "document.querySelector('iframe').contentDocument";
+
+#[test]
+fn in_a_frame_it_leaves_scrolling_theme_and_history_to_the_page_around() {
+    let (mut host, _folder) = framed("&theme=dark&src=samples/training.pickle.gz");
+    let steps = host.page.eval("history.length").unwrap();
+    let painted = format!("!!{INNER}?.querySelector('.stage canvas')");
+    host.page.wait_for(&painted, PATIENCE).unwrap();
+    let own = format!(
+        "!!{INNER}.querySelector('.brand, [aria-label=\"Open files\"], [aria-label^=Theme]')"
+    );
+    assert_eq!(host.page.eval(&own).unwrap(), false);
+    let theme =
+        format!("{INNER}.documentElement.dataset.theme + localStorage.getItem('vramscope.theme')");
+    assert_eq!(host.page.eval(&theme).unwrap(), "darknull");
+
+    // The wheel scrolls the page around, until the user clicks into the picture.
+    host.page
+        .eval("document.querySelector('h1').focus()")
+        .unwrap();
+    let (x_px, y_px) = (450.0, 300.0);
+    host.page.wheel(x_px, y_px, 120.0, Modifiers::NONE).unwrap();
+    host.page.wait_for("scrollY > 0", PATIENCE).unwrap();
+    host.page
+        .eval("scrollTo({top: 0, behavior: 'instant'})")
+        .unwrap();
+    host.page.click(x_px, y_px, 1).unwrap();
+    host.page
+        .wait_for(&format!("{INNER}.hasFocus()"), PATIENCE)
+        .unwrap();
+    host.page
+        .wheel(x_px, y_px, -240.0, Modifiers::NONE)
+        .unwrap();
+    host.page
+        .wait_for(&format!("{INNER}.location.hash.includes('&x=')"), PATIENCE)
+        .unwrap();
+    assert_eq!(host.page.eval("scrollY").unwrap(), 0);
+
+    // Escape lets go of what is pinned, and then of the keyboard.
+    for _ in 0..3 {
+        host.page.key("Escape", Modifiers::NONE).unwrap();
+    }
+    host.page
+        .wait_for(&format!("!{INNER}.hasFocus()"), PATIENCE)
+        .unwrap();
+    // All that is one step of the history at most: that of the frame's own page.
+    let steps_now = host.page.eval("history.length").unwrap();
+    assert_eq!(steps_now, steps);
+}
+
+#[test]
+fn a_framed_snapshot_opens_in_a_window_of_its_own() {
+    let (mut host, _folder) = framed("");
+    let send = "(async () => { const buffer = await (await fetch('samples/leak.pickle.gz')).arrayBuffer(); \
+         const frame = document.querySelector('iframe').contentWindow; \
+         await new Promise(listens => { const asking = setInterval(() => frame.postMessage('PING', '*'), 50); \
+         addEventListener('message', ({data}) => { if (data === 'PONG') { clearInterval(asking); listens() } }) }); \
+         frame.postMessage({vramscope: {buffer, fileName: 'leak.pickle.gz'}}, '*') })()";
+    host.page.eval(send).unwrap();
+    let button = format!("{INNER}.querySelector('[aria-label^=\"Open in a window\"]')");
+    host.page
+        .wait_for(&format!("!!{button}"), PATIENCE)
+        .unwrap();
+    host.page.eval(&format!("{button}.click()")).unwrap();
+    let url = host.server.url("index.html#");
+    let mut opened = host.chromium.opened_page(&url, PATIENCE).unwrap();
+    opened
+        .wait_for(&format!("{TABS} === 'leak.pickle.gz'"), PATIENCE)
+        .unwrap();
+    opened
+        .wait_for("!!document.querySelector('.brand')", PATIENCE)
+        .unwrap();
+}
+
+#[test]
+fn a_link_holds_a_small_file() {
+    let mut first = open("");
+    first.choose(&[fixture(SMALL)]);
+    first.painted();
+    first
+        .page
+        .eval("navigator.clipboard.writeText = async text => { globalThis.copied = text }; null")
+        .unwrap();
+    first.page.key("4", Modifiers::NONE).unwrap();
+    first.wait_for_hash("view=map&");
+    first.page.click_on("[popovertarget=share-menu]").unwrap();
+    first
+        .page
+        .wait_for("!!document.querySelector('.carry')", PATIENCE)
+        .unwrap();
+    first.page.click_on(".carry").unwrap();
+    let link = first.page.wait_for("globalThis.copied", PATIENCE).unwrap();
+    let link = link.as_str().unwrap();
+    let fragment = link.split_once('#').unwrap().1;
+    assert!(fragment.contains("&data="), "{link}");
+
+    let mut second = open(&format!("#{fragment}"));
+    second
+        .page
+        .wait_for(&format!("{TABS} === 'oom_after.pickle'"), PATIENCE)
+        .unwrap();
+    second.painted();
+    second.wait_for_hash("view=map&");
+    // The address goes on to hold the file, and so does each that follows.
+    second.page.key("7", Modifiers::NONE).unwrap();
+    second.wait_for_hash("view=table&");
+    second.wait_for_hash("&data=");
+    second.check_quiet();
+
+    // A link that lost its end, and one that is none.
+    for broken in [&fragment[..fragment.len() - 1001], "file=x&v=1&data=%%%a"] {
+        let mut open = open(&format!("#{broken}"));
+        open.page
+            .wait_for(
+                "!!document.querySelector('.workspace, .card.failed')",
+                PATIENCE,
+            )
+            .unwrap();
+        open.check_quiet();
+    }
+}
