@@ -288,6 +288,18 @@ pub(crate) fn print(
     }
 }
 
+/// Writes an answer as JSON to where it was asked for.
+pub(crate) fn write_json(
+    out: &mut dyn Write,
+    command: &str,
+    parts: Vec<Part>,
+    show: Show,
+) -> Result<(), Failure> {
+    let show = Show { json: true, ..show };
+    let written = json::write(out, command, parts.into_iter(), show);
+    written.map_err(Failure::io("cannot hold the answer"))
+}
+
 /// Writes a part as text, with colours.
 pub(crate) fn write_text(out: &mut dyn Write, part: &Part, show: Show) -> io::Result<()> {
     text::write(out, part, show, terminal_width())
