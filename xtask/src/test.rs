@@ -12,6 +12,7 @@ use crate::consumers;
 use crate::page::{self, Profile};
 use crate::process::{cargo, output, run as run_command};
 use crate::program;
+use crate::python;
 use crate::size;
 use crate::torment;
 
@@ -54,6 +55,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     native(Some(&page))?;
     let program = program::build(&page, program::Speed::Dev)?;
+    python::test(&page, &program)?;
     torment::in_tests(&program)?;
     in_browser(&chromium, &page, &program)
 }

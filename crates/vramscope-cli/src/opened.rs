@@ -3,7 +3,7 @@
 //!
 //! Nothing here prints, and no file is written.
 
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,6 +20,31 @@ use crate::input;
 use crate::inputs::Source;
 use crate::subject::Subject;
 use crate::{Arguments, ask, help};
+
+/// The commands that open snapshots answer.
+const QUESTIONS: [&str; 16] = [
+    "info",
+    "explain",
+    "peak",
+    "at",
+    "range",
+    "leaks",
+    "oom",
+    "fragmentation",
+    "plan",
+    "what-if",
+    "top",
+    "annotations",
+    "find",
+    "diff",
+    "stats",
+    "html",
+];
+
+/// Bytes that any answer may have, and for each byte that was read, after unwrapping: with `--stack` a file of some
+/// kilobytes may write out a stack of thousands of frames thousands of times. A genuine one needs 30.
+const FREE_BYTES: usize = 64 << 20;
+const PER_BYTE: usize = 100;
 
 /// Called every few hundred kilobytes while a file is read; `Break` gives up.
 pub type OnProgress<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
@@ -109,6 +134,14 @@ impl Opened {
     /// # Errors
     /// When the arguments are wrong, the command is none for open snapshots, or the snapshot lacks what it needs.
     pub fn ask(&self, others: &[Self], arguments: &[String]) -> Result<Vec<u8>, Failure> {
+        let command = arguments.first().map_or("", String::as_str);
+        if !QUESTIONS.contains(&command) {
+            return Err(Failure::Usage(format!(
+                "{command} is no question to a snapshot that is open; there are {}. Other commands are for the \
+                 command line",
+                QUESTIONS.join(", ")
+            )));
+        }
         let subjects: Vec<_> = std::iter::once(self)
             .chain(others)
             .map(|opened| Arc::clone(&opened.0))
@@ -122,17 +155,44 @@ impl Opened {
         let matches = help::program().try_get_matches_from(arguments);
         let parsed = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
         let command = parsed.map_err(|error| wrong(&error))?.command;
-        let mut answer = Vec::new();
+        let decoded = subjects
+            .iter()
+            .map(|subject| subject.snapshot.source.decoded_bytes);
+        let decoded_bytes = usize::try_from(decoded.sum::<u64>()).unwrap_or(usize::MAX);
+        let mut answer = Answer {
+            bytes: Vec::new(),
+            most_bytes: decoded_bytes.saturating_mul(PER_BYTE).max(FREE_BYTES),
+        };
         let source = &mut Source::Open {
             subjects: &subjects,
             answer: &mut answer,
         };
-        ask(&command, source).unwrap_or_else(|| {
-            Err(Failure::Usage(
-                "this command is for files: run it on the command line".to_owned(),
-            ))
-        })?;
-        Ok(answer)
+        ask(&command, source).unwrap_or(Ok(()))?;
+        Ok(answer.bytes)
+    }
+}
+
+/// An answer that is being written. Where it would be too large, writing fails.
+struct Answer {
+    bytes: Vec<u8>,
+    most_bytes: usize,
+}
+
+impl Write for Answer {
+    fn write(&mut self, more: &[u8]) -> io::Result<usize> {
+        let left = self.most_bytes.saturating_sub(self.bytes.len());
+        if left < more.len() {
+            return Err(io::Error::other(
+                "it writes out stacks wherever they are used, and is too large: ask for fewer rows",
+            ));
+        }
+        self.bytes.try_reserve(more.len())?;
+        self.bytes.extend_from_slice(more);
+        Ok(more.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
