@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import vramscope
+import vramscope._answers as answers
 from conftest import FIXTURES, program, snapshots
 
 TRAINING = FIXTURES / "torch-2.15.0" / "training.pickle"
@@ -38,6 +39,38 @@ def test_answers_are_those_of_the_command_line(ask: Any) -> None:
     assert [run.at(3, 0, frames=0)] == ask("at", 3, TWO_DEVICES, "--device", 0, "--frames", 0)
     assert [run.explain(0)] == ask("explain", TWO_DEVICES, "--device", 0)
     assert run.findings(0) == run.explain(0)["findings"]
+
+
+def assert_typed(value: Any, kind: Any) -> None:
+    """Compares the keys of an answer with its type's."""
+    assert kind.__required_keys__ <= set(value) <= kind.__required_keys__ | kind.__optional_keys__, kind
+
+
+@pytest.mark.parametrize("path", snapshots()[::3], ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.filterwarnings("ignore::vramscope.DamageWarning")
+def test_answers_have_the_keys_of_their_types(path: Path) -> None:
+    run = vramscope.open(path)
+    if not run.devices:
+        with pytest.raises(vramscope.SnapshotError, match="nothing to report"):
+            run.peak()
+        return
+    peak, explanation = run.peak(), run.explain()
+    assert_typed(peak, answers.Peak)
+    assert_typed(explanation, answers.Explanation)
+    tables = [(peak["live"], answers.Group), (explanation["findings"], answers.Finding)]
+    tables += [(explanation["phases"], answers.Phase)]
+    for moment in ("start", "peak", "end"):
+        at = run.at(moment)
+        assert_typed(at, answers.At)
+        tables += [(at["live"], answers.Group), (at.get("stack", []), answers.Frame)]
+        tables += [(at["around"], answers.Around), (at.get("segments", []), answers.SegmentGroup)]
+    for difference in run.diff(at="start", to="end"):
+        assert_typed(difference, answers.Diff)
+        tables += [(difference["changes"], answers.Change), (difference["figures"], answers.Figure)]
+        tables += [(difference["settings"], answers.SettingChange)]
+    for rows, kind in tables:
+        for row in rows:
+            assert_typed(row, kind)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +164,7 @@ def test_wrong_questions() -> None:
         run.at("no such moment")
     with pytest.raises(vramscope.SnapshotError, match="convert is no question .* there are info, explain"):
         run.ask("convert", output="x.csv")
-    with pytest.raises(vramscope.SnapshotError, match="--format torch is for the command line"):
+    with pytest.raises(vramscope.SnapshotError, match="cannot be used with '--json'"):
         run.ask("stats", format="torch")
     with pytest.raises(vramscope.SnapshotError, match="--export-csv is for the command line"):
         run.ask("plan", export_csv="x.csv")

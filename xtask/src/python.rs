@@ -3,6 +3,7 @@
 //! The builder of wheels and the checkers come from PyPI into the target directory, with the versions in
 //! `tests/python`. Without Python or the network, `cargo xtask test` says so and goes on; the command itself fails.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -77,19 +78,33 @@ fn test_with(tools: &Path, page: &Path, program: &Path) -> Result<()> {
     let mut pytest = Command::new(&python);
     pytest.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]);
     run_command(pytest.current_dir(&tests).env("VRAMSCOPE_BIN", program))?;
+    check_types(&python, &tests)
+}
+
+/// The types, by both checkers: the package's own, those of a user's program, and the stub against the module.
+fn check_types(python: &Path, tests: &Path) -> Result<()> {
     let checks: [&[&str]; 4] = [
         &["mypy", "--strict", "--package", "vramscope"],
         &["mypy", "--strict", "example.py"],
         &["mypy.stubtest", "vramscope._vramscope"],
-        &["pyright", "--project", "."],
+        &["pyright", "--project", ".", "--pythonpath", "python"],
     ];
+    let with_programs = python.parent().map(Path::to_owned);
     for check in checks {
-        let mut command = Command::new(&python);
-        command.arg("-m").args(check).current_dir(&tests);
+        let mut command = Command::new(python);
+        command.arg("-m").args(check).current_dir(tests);
         command.env("MYPY_CACHE_DIR", target_dir().join("python/mypy"));
+        command.env("PATH", before_path(with_programs.clone())?);
         run_command(&mut command)?;
     }
     Ok(())
+}
+
+/// The search path with a folder in front.
+fn before_path(folder: Option<PathBuf>) -> Result<OsString> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = folder.into_iter().chain(std::env::split_paths(&path));
+    Ok(std::env::join_paths(folders)?)
 }
 
 /// The package alone, in an environment that has nothing else: it needs nothing else.
@@ -132,10 +147,7 @@ fn wheel(tools: &Path, page: &Path, release: Option<&Options>) -> Result<PathBuf
     } else {
         maturin.args(["--profile", "dev", "--compatibility", "linux"]);
     }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = [programs(tools)].into_iter();
-    let folders = folders.chain(std::env::split_paths(&path));
-    maturin.env("PATH", std::env::join_paths(folders)?);
+    maturin.env("PATH", before_path(Some(programs(tools)))?);
     run_command(&mut maturin)?;
     let wheels = fs::read_dir(&out)?.map(|entry| Ok(entry?.path()));
     let wheels: Vec<PathBuf> = wheels.collect::<Result<_>>()?;

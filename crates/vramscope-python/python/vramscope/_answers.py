@@ -9,16 +9,19 @@ from __future__ import annotations
 from typing import Any, Dict, List, Optional, TypedDict
 
 
-class Part(TypedDict, total=False):
-    """What every answer has."""
-
+class _About(TypedDict):
     file: str
     device: Optional[int]
+
+
+class Part(_About, total=False):
+    """What every answer has: what it is about, and only where there are any, notes and what is damaged in the file."""
+
     notes: List[str]
     damage: List[Dict[str, Any]]
 
 
-class Group(TypedDict, total=False):
+class Group(TypedDict):
     """Live memory of a group of allocations, by default those of one call site."""
 
     bytes: int
@@ -29,7 +32,7 @@ class Group(TypedDict, total=False):
     group: str
 
 
-class Peak(Part, total=False):
+class Peak(Part):
     """The live memory at the highest moment: ``vramscope peak``."""
 
     peak_bytes: int
@@ -45,7 +48,7 @@ class Frame(TypedDict):
     frame: str
 
 
-class SegmentGroup(TypedDict, total=False):
+class SegmentGroup(TypedDict):
     """Segments of one pool, stream and size class."""
 
     reserved_bytes: int
@@ -68,11 +71,7 @@ class Around(TypedDict):
     name: str
 
 
-class At(Part, total=False):
-    """The event at a moment, and the memory after it: ``vramscope at``."""
-
-    moment: int
-    time_us: Optional[int]
+class _Event(Part, total=False):
     event_action: str
     event_bytes: int
     event_address: Optional[int]
@@ -84,13 +83,23 @@ class At(Part, total=False):
     active_change_bytes: int
     reserved_change_bytes: int
     stack: List[Frame]
+    segments: List[SegmentGroup]
+
+
+class At(_Event):
+    """The event at a moment, and the memory after it: ``vramscope at``.
+
+    Moment 0 has no event, and an event may have no stack. ``segments`` is there where the file tells of them.
+    """
+
+    moment: int
+    time_us: Optional[int]
     active_bytes: Optional[int]
     reserved_bytes: Optional[int]
     pending_bytes: Optional[int]
     free_bytes: Optional[int]
     largest_free_bytes: Optional[int]
     live: List[Group]
-    segments: List[SegmentGroup]
     around: List[Around]
 
 
@@ -119,7 +128,7 @@ class Phase(TypedDict):
     phase: str
 
 
-class Explanation(Part, total=False):
+class Explanation(Part):
     """What memory was for, what stands out, and what would help: ``vramscope explain``."""
 
     peak_bytes: int
@@ -128,7 +137,7 @@ class Explanation(Part, total=False):
     phases: List[Phase]
 
 
-class Change(TypedDict, total=False):
+class Change(TypedDict):
     """A group that differs between two sides."""
 
     change_bytes: int
@@ -156,7 +165,7 @@ class SettingChange(TypedDict):
     after: Optional[str]
 
 
-class Diff(Part, total=False):
+class Diff(Part):
     """What differs between two sides: ``vramscope diff``."""
 
     before_bytes: int

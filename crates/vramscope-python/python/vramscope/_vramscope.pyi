@@ -3,6 +3,8 @@
 from os import PathLike
 from typing import Any, Optional, Sequence, Tuple, Union, final
 
+__all__ = ["Opened", "SnapshotError", "Table", "open_bytes", "open_file", "run"]
+
 class SnapshotError(ValueError):
     """What is wrong with a snapshot or with a question to it: what, where, and what to do."""
 
