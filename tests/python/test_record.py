@@ -18,7 +18,7 @@ def names(folder: Path) -> list[str]:
 def test_a_block_leaves_a_file(torch: FakeTorch, tmp_path: Path) -> None:
     with vramscope.record(tmp_path / "new" / "run.pickle", max_entries=7, compile_context=True) as recording:
         assert torch.is_recording
-    settings = {"max_entries": 7, "stacks": "python", "compile_context": True}
+    settings = {"max_entries": 7, "stacks": "all", "compile_context": True}
     assert torch.calls == [("all", settings), (None, {})]
     assert names(tmp_path) == ["new/run.pickle"]
     assert recording.paths == [tmp_path / "new" / "run.pickle"]

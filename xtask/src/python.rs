@@ -5,6 +5,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -83,27 +84,26 @@ fn test_with(tools: &Path, page: &Path, program: &Path) -> Result<()> {
 
 /// The types, by both checkers: the package's own, those of a user's program, and the stub against the module.
 fn check_types(python: &Path, tests: &Path) -> Result<()> {
-    let checks: [&[&str]; 4] = [
+    let mypy: [&[&str]; 3] = [
         &["mypy", "--strict", "--package", "vramscope"],
         &["mypy", "--strict", "example.py"],
         &["mypy.stubtest", "vramscope._vramscope"],
-        &["pyright", "--project", ".", "--pythonpath", "python"],
     ];
-    let with_programs = python.parent().map(Path::to_owned);
-    for check in checks {
+    for check in mypy {
         let mut command = Command::new(python);
         command.arg("-m").args(check).current_dir(tests);
         command.env("MYPY_CACHE_DIR", target_dir().join("python/mypy"));
-        command.env("PATH", before_path(with_programs.clone())?);
         run_command(&mut command)?;
     }
-    Ok(())
+    let mut pyright = Command::new(python);
+    pyright.args(["-m", "pyright", "--project", ".", "--pythonpath"]);
+    run_command(pyright.arg(python).current_dir(tests))
 }
 
 /// The search path with a folder in front.
-fn before_path(folder: Option<PathBuf>) -> Result<OsString> {
+fn before_path(folder: PathBuf) -> Result<OsString> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = folder.into_iter().chain(std::env::split_paths(&path));
+    let folders = iter::once(folder).chain(std::env::split_paths(&path));
     Ok(std::env::join_paths(folders)?)
 }
 
@@ -147,7 +147,7 @@ fn wheel(tools: &Path, page: &Path, release: Option<&Options>) -> Result<PathBuf
     } else {
         maturin.args(["--profile", "dev", "--compatibility", "linux"]);
     }
-    maturin.env("PATH", before_path(Some(programs(tools)))?);
+    maturin.env("PATH", before_path(programs(tools))?);
     run_command(&mut maturin)?;
     let wheels = fs::read_dir(&out)?.map(|entry| Ok(entry?.path()));
     let wheels: Vec<PathBuf> = wheels.collect::<Result<_>>()?;

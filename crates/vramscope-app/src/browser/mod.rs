@@ -30,6 +30,14 @@ pub fn is_narrow() -> bool {
         .is_some_and(|width_css| width_css < 900.0)
 }
 
+/// Whether something can be kept for the next visit. In a sandbox, as in a notebook, there is no storage at all, and
+/// asking gloo for it panics.
+#[must_use]
+pub fn has_storage() -> bool {
+    let storage = web_sys::window().and_then(|window| window.local_storage().ok());
+    storage.flatten().is_some()
+}
+
 /// The address of the page's icon, which holds the whole picture.
 #[must_use]
 pub fn icon() -> Option<String> {

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::browser::has_storage;
 use crate::components::hooks::use_kept;
 use gloo::storage::{LocalStorage, Storage};
 use serde::{Deserialize, Serialize};
@@ -37,8 +38,8 @@ pub(super) struct Editor {
 /// Loads the setting; the root component provides it to all others.
 #[hook]
 pub(super) fn use_editor_setting() -> Editor {
-    let setting =
-        use_kept(|| Rc::new(LocalStorage::get::<EditorSetting>(KEPT_AS).unwrap_or_default()));
+    let kept = || LocalStorage::get::<EditorSetting>(KEPT_AS).ok();
+    let setting = use_kept(|| Rc::new(has_storage().then(kept).flatten().unwrap_or_default()));
     let links = use_memo((*setting).clone(), |setting| {
         EditorLinks::parse(&setting.pattern, &setting.swaps)
             .ok()
@@ -48,7 +49,7 @@ pub(super) fn use_editor_setting() -> Editor {
         let setter = setting.setter();
         use_callback((), move |setting: EditorSetting, ()| {
             // Private windows may store nothing; then the setting lasts as long as the page.
-            let _ = LocalStorage::set(KEPT_AS, &setting);
+            let _ = has_storage().then(|| LocalStorage::set(KEPT_AS, &setting));
             setter.set(Rc::new(setting));
         })
     };

@@ -50,7 +50,7 @@ def record(
     every: Optional[int] = None,
     step: int = 0,
     max_entries: int = 1_000_000,
-    stacks: Literal["python", "all"] = "python",
+    stacks: Literal["python", "all"] = "all",
     backend: str = "cuda",
     **options: Any,
 ) -> Recording:
@@ -83,7 +83,8 @@ def record(
         every: Write a file at each step whose number is a multiple of this; ``path`` should contain ``{step}``.
         step: The number of the step before the first.
         max_entries: The most events that are kept; older ones are dropped.
-        stacks: ``"python"``, or ``"all"`` for C++ frames too, which can take minutes to write.
+        stacks: ``"all"``, with C++ frames: memory of the backward pass has no others. ``"python"`` is written
+            sooner, since names of C++ frames are looked up only then, which takes minutes for a million events.
         backend: ``"cuda"`` (also ROCm), or another module of torch with a recorder of this kind: ``"xpu"``, ``"npu"``.
         options: Further arguments of ``torch.cuda.memory._record_memory_history``.
     """

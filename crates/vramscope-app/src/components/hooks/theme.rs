@@ -1,5 +1,6 @@
 //! The choice of light or dark.
 
+use crate::browser::has_storage;
 use crate::components::hooks::{use_effect_on, use_kept};
 use gloo::events::EventListener;
 use gloo::storage::{LocalStorage, Storage};
@@ -39,9 +40,10 @@ const KEPT_AS: &str = "vramscope.theme";
 
 /// The user's stored choice; the system's if nothing is stored.
 pub(crate) fn kept_theme() -> ThemeChoice {
-    match LocalStorage::get::<String>(KEPT_AS).as_deref() {
-        Ok("light") => ThemeChoice::Light,
-        Ok("dark") => ThemeChoice::Dark,
+    let kept = has_storage().then(|| LocalStorage::get::<String>(KEPT_AS).ok());
+    match kept.flatten().as_deref() {
+        Some("light") => ThemeChoice::Light,
+        Some("dark") => ThemeChoice::Dark,
         _ => ThemeChoice::System,
     }
 }
@@ -54,7 +56,9 @@ pub(crate) fn use_theme_attribute(theme: ThemeChoice) {
         let root = gloo::utils::document_element();
         let name = match theme {
             ThemeChoice::System => {
-                LocalStorage::delete(KEPT_AS);
+                if has_storage() {
+                    LocalStorage::delete(KEPT_AS);
+                }
                 let _ = root.remove_attribute("data-theme");
                 return;
             }
@@ -62,7 +66,7 @@ pub(crate) fn use_theme_attribute(theme: ThemeChoice) {
             ThemeChoice::Dark => "dark",
         };
         // Private windows may store nothing; then the choice lasts as long as the page.
-        let _ = LocalStorage::set(KEPT_AS, name);
+        let _ = has_storage().then(|| LocalStorage::set(KEPT_AS, name));
         let _ = root.set_attribute("data-theme", name);
     });
 }
