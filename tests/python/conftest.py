@@ -56,17 +56,25 @@ class FakeTorch:
         self.observers: List[Callable[..., None]] = []
         self.is_recording = False
         self.is_available = True
+        self.is_initialized = False
         self.fails: BaseException | None = None
         self.snapshot = (FIXTURES / "torch-2.15.0" / "training.pickle").read_bytes()
         self.module = types.ModuleType("torch")
         memory = types.SimpleNamespace(
             _record_memory_history=self._record_memory_history, _dump_snapshot=self._dump_snapshot
         )
-        self.module.cuda = types.SimpleNamespace(memory=memory, is_available=lambda: self.is_available)  # type: ignore[attr-defined]
+        self.module.cuda = types.SimpleNamespace(memory=memory, is_available=lambda: self.is_available, init=self._init)  # type: ignore[attr-defined]
         self.module._C = types.SimpleNamespace(  # type: ignore[attr-defined]
-            _cuda_isHistoryEnabled=lambda: self.is_recording,
+            _cuda_isHistoryEnabled=self._is_history_enabled,
             _cuda_attach_out_of_memory_observer=self.observers.append,
         )
+
+    def _init(self) -> None:
+        self.is_initialized = True
+
+    def _is_history_enabled(self) -> bool:
+        assert self.is_initialized, "torch 2.15 would crash here"
+        return self.is_recording
 
     def _record_memory_history(self, enabled: Any = "all", *arguments: Any, **options: Any) -> None:
         self.calls.append((enabled, options))

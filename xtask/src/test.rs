@@ -44,6 +44,7 @@ pub(crate) struct Options {
 /// If the set-up or a test fails.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if options.no_browser {
+        println!("without the page the Python package is not tested: `cargo xtask python` does");
         return native(None);
     }
     // Set up first, so that a missing program is reported early.

@@ -141,6 +141,8 @@ class Recording:
             _warn(f"torch.{self._backend} has no device here: nothing is recorded")
             self._memory = None
             return self
+        # torch 2.15 asked whether it records before its allocator is there ends the process with SIGSEGV.
+        module.init()
         if not _is_recording(self._backend):
             _switch(self._memory, True, self._settings)
             self._is_ours = True
