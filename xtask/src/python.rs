@@ -16,6 +16,9 @@ use crate::page::{self, Profile};
 use crate::process::{find_program, in_root, output, root, run as run_command, target_dir};
 use crate::program::{self, Speed};
 
+/// A C compiler that links against the C library of old systems, and for other processors.
+const ZIG: &str = "ziglang==0.17.1";
+
 /// Options of the command.
 #[derive(Args)]
 pub(crate) struct Options {
@@ -45,6 +48,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     };
     let tools = tools()?;
     if options.release {
+        let mut pip = Command::new(programs(&tools).join("python"));
+        run_command(pip.args(["-m", "pip", "install", "--quiet", ZIG]))?;
         let wheel = wheel(&tools, &page, Some(options))?;
         println!("{}", wheel.display());
         return Ok(());
@@ -138,7 +143,6 @@ fn wheel(tools: &Path, page: &Path, release: Option<&Options>) -> Result<PathBuf
     maturin.arg(&out).arg("--manifest-path");
     maturin.arg("crates/vramscope-python/Cargo.toml");
     if let Some(options) = release {
-        // zig links against the C library of old systems, and for other processors.
         maturin.args(["--release", "--strip", "--zig"]);
         maturin.args(["--compatibility", "manylinux2014"]);
         if let Some(target) = &options.target {

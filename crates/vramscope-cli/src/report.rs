@@ -176,6 +176,8 @@ impl Part {
         remark: impl Into<String>,
     ) {
         let remark = remark.into();
+        // Readers of JSON keep one of two values under the same key, and not all of them the same one.
+        debug_assert!(self.facts.iter().all(|fact| fact.key != key), "{key}");
         self.facts.push(Fact {
             key,
             label,

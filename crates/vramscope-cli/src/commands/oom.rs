@@ -355,7 +355,7 @@ fn held(part: &mut Part, failure: &FailedRequest) {
     };
     part.fact("reserved_bytes", held, known(gap.reserved_bytes));
     part.fact_with(
-        "requested_bytes",
+        "in_use_bytes",
         "requested",
         known(gap.requested_bytes),
         "by what was allocated and not freed",
