@@ -88,7 +88,7 @@ impl Failure {
     }
 }
 
-/// The words for the user, through [`printable`] text by text: names in them come from files.
+/// The words for the user, through `printable` text by text: names in them come from files.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

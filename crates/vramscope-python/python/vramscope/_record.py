@@ -142,7 +142,9 @@ class Recording:
             self._memory = None
             return self
         # torch 2.15 asked whether it records before its allocator is there ends the process with SIGSEGV.
-        module.init()
+        initialise = getattr(module, "init", None)
+        if initialise is not None:
+            initialise()
         if not _is_recording(self._backend):
             _switch(self._memory, True, self._settings)
             self._is_ours = True
