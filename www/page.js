@@ -34,7 +34,8 @@ await init({ module_or_path: module });
 performance.mark("vramscope:begun");
 // What the file was made to show, unless its address says something else.
 const { place } = document.documentElement.dataset;
-if (place && !location.hash) history.replaceState(null, "", `#${place}`);
+// In full: a frame whose document is given to it (`srcdoc`) takes addresses relative to the page around it.
+if (place && !location.hash) history.replaceState(null, "", `${location.href.split("#", 1)[0]}#${place}`);
 const files = carried().concat(Array.from(document.querySelectorAll("script[data-file]"), (file) => new File([bytesOf(file)], file.dataset.file)));
 // One download and one compilation serve the page and all its workers: they are made from what is here, so that
 // files are opened and drawn when the server has gone.

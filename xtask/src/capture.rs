@@ -1,11 +1,17 @@
 //! Builds the programs that the capture tests start: the capture itself, the stand-in driver, and programs to
 //! capture.
 
+use std::process::Command;
+
 use anyhow::Result;
 
-use crate::process::{cargo, run_for_output};
+use crate::process::{built, run_for_output};
+
+/// The program that builds what is captured.
+pub(crate) const PREPARE: &str = "prepare";
 
 /// The environment variables that tell the tests where the programs are; empty on platforms without capture.
+/// The capture and [`PREPARE`] are built already.
 ///
 /// # Errors
 ///
@@ -16,15 +22,8 @@ pub(crate) fn prepare() -> Result<Vec<(String, String)>> {
         return Ok(Vec::new());
     }
     println!("capture: building the programs that are captured in tests");
-    let mut prepare = cargo();
-    prepare.args([
-        "run",
-        "--package",
-        "vramscope-capture-tests",
-        "--bin",
-        "prepare",
-    ]);
-    let places = run_for_output(&mut prepare)?;
+    let mut prepare = Command::new(built(PREPARE));
+    let places = run_for_output(prepare.arg("--built"))?;
     let variables = places.lines().filter_map(|line| line.split_once('='));
     Ok(variables
         .map(|(name, path)| (name.to_owned(), path.to_owned()))

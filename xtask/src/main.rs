@@ -1,4 +1,4 @@
-//! The project's commands: `cargo xtask view|test|dist|bench|size|shots|fuzz|torment|ci`.
+//! The project's commands: `cargo xtask view|test|python|dist|bench|size|shots|fuzz|torment|ci`.
 //!
 //! Each command sets up all it needs, so a fresh clone on a fresh machine needs only Rust. Commands say what
 //! they install and why. Nothing is installed globally, except system packages on Debian as root.
@@ -21,6 +21,7 @@ mod gpu_kit;
 mod page;
 mod process;
 mod program;
+mod python;
 mod samples;
 mod shots;
 mod size;
@@ -70,6 +71,8 @@ enum Command {
     Torment(torment::Options),
     /// Everything a change must pass: format, lints, tests, docs, fuzz targets, tidy
     Ci,
+    /// Build the Python package as a wheel and test it in fresh environments
+    Python(python::Options),
     /// Install the tools that read conversions in the tests, and print where they are
     Consumers,
     /// Print how large the page is, compressed and not, and which crates it is made of
@@ -111,6 +114,7 @@ fn run(command: Command) -> anyhow::Result<()> {
             println!("{}", consumers::prepare().display());
             Ok(())
         }
+        Command::Python(options) => python::run(&options),
         Command::Size(options) => size::run(&options),
         Command::Tidy => tidy::run(),
         Command::Build => {

@@ -20,6 +20,12 @@ pub(crate) fn target_dir() -> PathBuf {
     }
 }
 
+/// Where the build for tests puts a program.
+pub(crate) fn built(program: &str) -> PathBuf {
+    let folder = target_dir().join("debug");
+    folder.join(format!("{program}{}", std::env::consts::EXE_SUFFIX))
+}
+
 /// The active toolchain's cargo, to run in the repository's root.
 pub(crate) fn cargo() -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: all tests, with everything that they need.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
@@ -10,13 +10,21 @@ use crate::browser;
 use crate::capture;
 use crate::consumers;
 use crate::page::{self, Profile};
-use crate::process::{cargo, output, run as run_command};
-use crate::program;
+use crate::process::{built, cargo, output, run as run_command};
+use crate::python;
 use crate::size;
 use crate::torment;
 
 /// The package with the browser tests.
 const BROWSER_TESTS: &str = "vramscope-browser-tests";
+
+/// The programs that tests start.
+const PROGRAMS: [&str; 4] = [
+    "vramscope",
+    "vramscope-capture",
+    torment::PACKAGE,
+    capture::PREPARE,
+];
 
 /// The seed of the tests with random inputs. A caller's own seed is left as it is.
 const SEED: &str = "PROPTEST_RNG_SEED";
@@ -43,6 +51,7 @@ pub(crate) struct Options {
 /// If the set-up or a test fails.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if options.no_browser {
+        println!("without the page the Python package is not tested: `cargo xtask python` does");
         return native(None);
     }
     // Set up first, so that a missing program is reported early.
@@ -53,32 +62,38 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         size::hold(&page)?;
     }
     native(Some(&page))?;
-    let program = program::build(&page, program::Speed::Dev)?;
+    let program = built("vramscope");
+    python::test(&page, &program)?;
     torment::in_tests(&program)?;
     in_browser(&chromium, &page, &program)
 }
 
-/// All tests but those in the browser. With `page`, the command line is built as `view` needs it, so that it is
-/// not built twice.
+/// All tests but those in the browser, and the programs that tests start. With `page`, the command line has it inside.
 fn native(page: Option<&Path>) -> Result<()> {
-    let page: Vec<_> = page
-        .map(|page| ("VRAMSCOPE_PAGE", page))
-        .into_iter()
-        .collect();
-    let mut tests = runner();
-    tests.args(["--workspace", "--exclude", BROWSER_TESTS]);
-    tests.args(ALL_PARTS);
+    let page = page.map(|page| ("VRAMSCOPE_PAGE", page));
+    build(page)?;
+    let mut tests = runner(Tests::Native);
     tests.env(consumers::VARIABLE, consumers::prepare());
     tests.envs(capture::prepare()?);
-    run_command(tests.envs(page.clone()))?;
+    run_command(tests.envs(page))?;
     let mut examples = cargo();
     examples.args(["test", "--workspace", "--doc"]);
     run_command(examples.args(ALL_PARTS).envs(page))
 }
 
+/// Builds all at once. Cargo compiles a library anew for each set of its features, and packages that are built alone
+/// want other sets than all together.
+fn build(page: Option<(&str, &Path)>) -> Result<()> {
+    let mut build = cargo();
+    build.args(["build", "--workspace", "--lib", "--tests"]);
+    for program in PROGRAMS {
+        build.args(["--bin", program]);
+    }
+    run_command(build.args(ALL_PARTS).envs(page))
+}
+
 fn in_browser(chromium: &Path, page: &Path, program: &Path) -> Result<()> {
-    let mut tests = runner();
-    tests.args(["--package", BROWSER_TESTS]);
+    let mut tests = runner(Tests::InBrowser);
     tests
         .env("CHROME", chromium)
         .env("VRAMSCOPE_PAGE", page)
@@ -87,17 +102,36 @@ fn in_browser(chromium: &Path, page: &Path, program: &Path) -> Result<()> {
     run_command(&mut tests)
 }
 
+/// Which tests run.
+#[derive(Clone, Copy)]
+enum Tests {
+    Native,
+    InBrowser,
+}
+
 /// `cargo nextest run` if it is installed, else `cargo test`.
-fn runner() -> Command {
+fn runner(tests: Tests) -> Command {
     let mut command = cargo();
     // A change must never fail by an input that chance chose: random inputs are the same in each run.
     if std::env::var_os(SEED).is_none() {
         command.env(SEED, "1");
     }
     if output(cargo().args(["nextest", "--version"])).is_some() {
-        command.args(["nextest", "run", "--no-tests", "pass"]);
-    } else {
-        command.args(["test", "--lib", "--bins", "--tests"]);
+        let are_in_browser = format!("package({BROWSER_TESTS})");
+        command.args(["nextest", "run", "--workspace"]);
+        command.args(ALL_PARTS).arg("--filterset");
+        command.arg(match tests {
+            Tests::Native => format!("not {are_in_browser}"),
+            Tests::InBrowser => are_in_browser,
+        });
+        return command;
     }
+    command.args(["test", "--lib", "--bins", "--tests"]);
+    match tests {
+        Tests::Native => command
+            .args(["--workspace", "--exclude", BROWSER_TESTS])
+            .args(ALL_PARTS),
+        Tests::InBrowser => command.args(["--package", BROWSER_TESTS]),
+    };
     command
 }

@@ -1,13 +1,14 @@
 //! `cargo xtask torment`: attacks the command line with damaged and extreme files.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use clap::Args;
 
 use crate::executions;
-use crate::process::{cargo, root, run as run_command, target_dir};
+use crate::process::{built, cargo, root, run as run_command, target_dir};
 use crate::program::{self, Speed};
 
 /// The package that attacks.
@@ -59,7 +60,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         std::fs::remove_file(&counted)?;
     }
     words.push(format!("--count={}", counted.display()));
-    let result = attack(&program, &words);
+    let mut tormentor = cargo();
+    tormentor.args(["run", "--quiet", "--package", PACKAGE, "--"]);
+    let result = attack(tormentor, &program, &words);
     let runs = std::fs::read_to_string(&counted).unwrap_or_default();
     if options.case.is_none() {
         executions::add("torment", runs.trim().parse().unwrap_or(0))?;
@@ -67,7 +70,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     result
 }
 
-/// The attack that is part of the tests: the same shapes and files in the same order each time, as many as the time allows.
+/// The attack that is part of the tests, by the program that is built with them: the same shapes and files in the same order each time, as many as the time allows.
 ///
 /// # Errors
 ///
@@ -78,13 +81,11 @@ pub(crate) fn in_tests(program: &Path) -> Result<()> {
         format!("--seed={SEED_IN_TESTS}"),
         "--growth".to_owned(),
     ];
-    attack(program, &words)
+    attack(Command::new(built(PACKAGE)), program, &words)
 }
 
-fn attack(program: &Path, words: &[String]) -> Result<()> {
-    let mut command = cargo();
-    command.args(["run", "--quiet", "--package", PACKAGE, "--", "--program"]);
-    command.arg(program);
+fn attack(mut command: Command, program: &Path, words: &[String]) -> Result<()> {
+    command.arg("--program").arg(program);
     for folder in ["fuzz/corpus/seeds", "fuzz/crashes"] {
         command.arg("--seeds").arg(root().join(folder));
     }

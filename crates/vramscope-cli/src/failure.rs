@@ -6,19 +6,21 @@ use std::path::{self, Path};
 
 use crate::harmless::printable;
 
-/// A command that failed.
+/// A command that failed. `Display` has the words for the user: what, where, and what to do.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// A file that could be read but not decoded.
     Decode {
         /// The file as the user named it.
         file: String,
+        /// Where and why.
         error: Box<vramscope_core::Error>,
     },
     /// A file that could not be read or written, or a server that could not start.
     Io {
         /// The attempt, e.g. `cannot read x.pickle`.
         doing: String,
+        /// What the system said.
         error: io::Error,
         /// Advice for the user; empty if there is none.
         cure: String,
@@ -31,7 +33,9 @@ pub(crate) enum Failure {
     Broken(String),
     /// A failure with lines below it, such as advice.
     Explained {
+        /// The failure.
         failure: Box<Self>,
+        /// The lines.
         lines: Vec<String>,
     },
     /// The reader of standard output closed it, as `head` does: no failure of the program, if there is no other.
@@ -72,7 +76,8 @@ impl Failure {
     }
 
     /// The exit code of the whole program. Of several failures in one run the highest counts.
-    pub(crate) fn exit_code(&self) -> u8 {
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
         match self {
             Self::ClosedPipe => 0,
             Self::Decode { .. } | Self::Io { .. } | Self::Input(_) => 1,
@@ -83,7 +88,7 @@ impl Failure {
     }
 }
 
-/// The words for the user, through [`printable`] text by text: names in them come from files.
+/// The words for the user, through `printable` text by text: names in them come from files.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

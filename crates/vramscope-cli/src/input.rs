@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use vramscope_core::analysis::report::facts::warning_line;
-use vramscope_core::open::{Options, decode_with};
+use vramscope_core::open::{Options, Progress, decode_with};
 use vramscope_core::{Limits, Snapshot};
 
 use crate::failure::Failure;
@@ -31,15 +31,18 @@ pub(crate) fn display_name(path: &Path) -> String {
 pub(crate) fn read(path: &Path) -> Result<Snapshot, Failure> {
     let name = display_name(path);
     if is_stdin(path) {
-        return decode(&name, io::stdin().lock(), None);
+        return decode_shown(&name, io::stdin().lock(), None);
     }
     let file = open_file(path)?;
-    let file_bytes = file
-        .metadata()
-        .ok()
-        .filter(|metadata| metadata.is_file())
-        .map(|metadata| metadata.len());
-    decode(&name, file, file_bytes)
+    let file_bytes = regular_bytes(&file);
+    decode_shown(&name, file, file_bytes)
+}
+
+/// The size of a regular file: others, as pipes, tell none.
+pub(crate) fn regular_bytes(file: &File) -> Option<u64> {
+    let metadata = file.metadata().ok();
+    let regular = metadata.filter(|metadata| metadata.is_file());
+    regular.map(|metadata| metadata.len())
 }
 
 /// Opens a file. A folder fails here, as the error of reading it would be less clear.
@@ -52,19 +55,34 @@ pub(crate) fn open_file(path: &Path) -> Result<File, Failure> {
     Ok(file)
 }
 
-fn decode(name: &str, input: impl Read, file_bytes: Option<u64>) -> Result<Snapshot, Failure> {
-    let mut reading = Reading::new(name, file_bytes);
+/// Decodes a file, without a word.
+pub(crate) fn decode(
+    name: &str,
+    input: impl Read,
+    file_bytes: Option<u64>,
+    on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Snapshot, Failure> {
     let options = Options {
         limits: Limits::default(),
         file_bytes,
-        on_progress: &mut |progress| {
-            reading.show(progress.file_bytes);
-            ControlFlow::Continue(())
-        },
+        on_progress,
     };
-    let snapshot = decode_with(input, options).map_err(|error| Failure::Decode {
+    decode_with(input, options).map_err(|error| Failure::Decode {
         file: name.to_owned(),
         error: Box::new(error),
+    })
+}
+
+/// Decodes a file with a progress bar, and prints what is damaged in it.
+fn decode_shown(
+    name: &str,
+    input: impl Read,
+    file_bytes: Option<u64>,
+) -> Result<Snapshot, Failure> {
+    let mut reading = Reading::new(name, file_bytes);
+    let snapshot = decode(name, input, file_bytes, &mut |progress| {
+        reading.show(progress.file_bytes);
+        ControlFlow::Continue(())
     })?;
     for warning in snapshot.warnings.damage() {
         output::warn(&format!("{name}: {}", warning_line(warning)));

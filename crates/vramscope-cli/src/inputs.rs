@@ -5,7 +5,7 @@ mod ranks;
 mod schedule;
 
 use std::cell::RefCell;
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal as _, Write};
 use std::iter;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,6 +23,42 @@ use crate::progress;
 use crate::report::{self, Part};
 use crate::subject::Subject;
 
+/// What a command reads, and where its answer goes.
+pub(crate) enum Source<'a> {
+    /// The files that its arguments name; it prints the answer.
+    Files,
+    /// Snapshots that are open already, and what takes the answer.
+    Open {
+        subjects: &'a [Arc<Subject>],
+        answer: &'a mut (dyn Write + Send),
+    },
+}
+
+impl Source<'_> {
+    /// Fails for an option that is about files.
+    pub(crate) fn must_be_files(&self, option: &str) -> Result<(), Failure> {
+        match self {
+            Self::Files => Ok(()),
+            Self::Open { .. } => Err(Failure::Usage(format!(
+                "{option} is for the command line: a snapshot that is open gives its answer to who asked"
+            ))),
+        }
+    }
+
+    /// As [`Snapshots::come_after`]: names of open snapshots stand for no files.
+    pub(crate) fn come_after(
+        &self,
+        inputs: &Snapshots,
+        command: &str,
+        first: &str,
+    ) -> Result<(), Failure> {
+        match self {
+            Self::Files => inputs.come_after(command, first),
+            Self::Open { .. } => Ok(()),
+        }
+    }
+}
+
 /// A command's question to each file.
 pub(crate) trait Question: Sync {
     /// The command's name in the JSON answer.
@@ -36,11 +72,25 @@ pub(crate) trait Question: Sync {
 }
 
 /// Asks every file, several at once, and prints each answer when it comes, in the order of the files; after them, a
-/// comparison of the files. A file that cannot be read is reported, and the others are still answered.
+/// comparison of the files. A file that cannot be read is reported, and the others are still answered. Open snapshots
+/// answer one after the other.
 ///
 /// # Errors
 /// When a file cannot be read or answered, or the answer cannot be printed.
-pub(crate) fn ask<Q: Question>(question: &Q, inputs: &Inputs, show: Show) -> Result<(), Failure> {
+pub(crate) fn ask<Q: Question>(
+    source: &mut Source<'_>,
+    question: &Q,
+    inputs: &Inputs,
+    show: Show,
+) -> Result<(), Failure> {
+    if let Source::Open { subjects, answer } = source {
+        let mut parts = Vec::new();
+        for subject in *subjects {
+            let subject = Arc::new(subject.narrowed(inputs.device)?);
+            parts.extend(answer_of(question, &subject)?);
+        }
+        return report::write_json(answer, Q::COMMAND, parts, show);
+    }
     let files = files(&inputs.files)?;
     let answer = |_, file: &Path| answer(question, file, inputs, files.len() > 1);
     let (summaries, failures) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
@@ -79,15 +129,21 @@ fn answer(
         Ok(subject) => Arc::new(subject),
         Err(failure) => return (Err(failure), Vec::new()),
     };
-    let mut parts = question.parts(&subject);
-    for part in parts.iter_mut().flatten() {
-        part.damage = subject.damage();
-    }
+    let parts = answer_of(question, &subject);
     let summaries = match is_one_of_several {
         true => summaries(&subject),
         false => Vec::new(),
     };
     (parts, summaries)
+}
+
+/// The parts about a snapshot, with what is damaged in it.
+fn answer_of(question: &impl Question, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
+    let mut parts = question.parts(subject)?;
+    for part in &mut parts {
+        part.damage = subject.damage();
+    }
+    Ok(parts)
 }
 
 /// Hands each file to `take`, with whether there are several, for commands that print while they read: never more than

@@ -176,6 +176,8 @@ impl Part {
         remark: impl Into<String>,
     ) {
         let remark = remark.into();
+        // Readers of JSON keep one of two values under the same key, and not all of them the same one.
+        debug_assert!(self.facts.iter().all(|fact| fact.key != key), "{key}");
         self.facts.push(Fact {
             key,
             label,
@@ -286,6 +288,18 @@ pub(crate) fn print(
             Ok(())
         })
     }
+}
+
+/// Writes an answer as JSON to where it was asked for.
+pub(crate) fn write_json(
+    out: &mut dyn Write,
+    command: &str,
+    parts: Vec<Part>,
+    show: Show,
+) -> Result<(), Failure> {
+    let show = Show { json: true, ..show };
+    let written = json::write(out, command, parts.into_iter(), show);
+    written.map_err(Failure::io("cannot hold the answer"))
 }
 
 /// Writes a part as text, with colours.

@@ -26,7 +26,7 @@ use crate::report::{Damage, Lines, Part};
 pub(crate) struct Subject {
     /// The file as the user named it.
     pub(crate) name: String,
-    pub(crate) recording: Recording,
+    pub(crate) recording: Arc<Recording>,
     device: Option<DeviceIndex>,
 }
 
@@ -53,11 +53,24 @@ impl Subject {
         snapshot: Snapshot,
         device: Option<DeviceIndex>,
     ) -> Result<Self, Failure> {
-        let recording = Recording::of(snapshot);
+        let whole = Self {
+            name,
+            recording: Arc::new(Recording::of(snapshot)),
+            device: None,
+        };
+        whole.narrowed(device)
+    }
+
+    /// The same snapshot; with `device`, [`Self::devices`] has only that one.
+    ///
+    /// # Errors
+    /// When the snapshot lacks the device.
+    pub(crate) fn narrowed(&self, device: Option<DeviceIndex>) -> Result<Self, Failure> {
         if let Some(wanted) = device
-            && recording.device(wanted).is_none()
+            && self.recording.device(wanted).is_none()
         {
-            let known: Vec<_> = recording
+            let known: Vec<_> = self
+                .recording
                 .devices()
                 .map(|device| device.index().to_string())
                 .collect();
@@ -67,12 +80,13 @@ impl Subject {
                 known.join(", ")
             };
             return Err(Failure::Input(format!(
-                "{name}: there is no device {wanted} in this file; it has {known}"
+                "{}: there is no device {wanted} in this file; it has {known}",
+                self.name
             )));
         }
         Ok(Self {
-            name,
-            recording,
+            name: self.name.clone(),
+            recording: Arc::clone(&self.recording),
             device,
         })
     }
@@ -82,7 +96,7 @@ impl Subject {
         let pool = filter.pool()?;
         Some(Self {
             name: self.name.clone(),
-            recording: self.recording.within_pools(|id| pool.matches(id)),
+            recording: Arc::new(self.recording.within_pools(|id| pool.matches(id))),
             device: self.main_device().map(|device| device.index()),
         })
     }

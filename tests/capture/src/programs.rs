@@ -46,28 +46,24 @@ fn places() -> &'static [PathBuf; 3] {
         if let [Some(capture), Some(fakecuda), Some(clients)] = given {
             return [capture, fakecuda, clients].map(PathBuf::from);
         }
-        match build() {
+        match build(false) {
             Ok(built) => built.map(|(_, path)| path),
             Err(error) => panic!("the programs of these tests cannot be built: {error:#}"),
         }
     })
 }
 
-/// Builds everything. Returns the variables with the paths.
+/// Builds everything, or only the captured programs if the others `are_built`. Returns the variables with the paths.
 ///
 /// # Errors
 ///
 /// If a build fails; cargo has printed why.
-pub fn build() -> Result<[(&'static str, PathBuf); 3]> {
+pub fn build(are_built: bool) -> Result<[(&'static str, PathBuf); 3]> {
     let target = target_dir();
-    let mut own = cargo(&[
-        "build",
-        "--package",
-        "vramscope-capture",
-        "--package",
-        "fakecuda",
-    ]);
-    run(own.current_dir(root()))?;
+    if !are_built {
+        let packages = ["--package", "vramscope-capture", "--package", "fakecuda"];
+        run(cargo(&["build"]).args(packages).current_dir(root()))?;
+    }
     let cuda = target.join("capture-tests/cuda");
     fs::create_dir_all(&cuda)?;
     for name in ["libcuda.so.1", "libcuda.so"] {

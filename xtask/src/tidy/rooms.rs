@@ -108,6 +108,7 @@ const ORDERS: [Order; 10] = [
             &["subject"],
             &["export", "inputs"],
             &["commands"],
+            &["opened"],
         ],
     },
     Order {

@@ -8,13 +8,12 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use gloo::events::EventListener;
-use gloo::storage::{LocalStorage, Storage};
 use js_sys::{Array, ArrayBuffer, Object, Reflect};
 use vramscope_core::invisible;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Blob, File, MessageEvent, Window};
 
-use super::clock;
+use super::{clock, kept};
 
 /// The key of the allowed origins in local storage.
 const KEPT_AS: &str = "vramscope.allowed";
@@ -98,10 +97,10 @@ pub fn own_origin() -> String {
     origin.unwrap_or_default()
 }
 
-/// The origins that the user has allowed. None where the browser stores nothing.
+/// The origins that the user has allowed.
 #[must_use]
 pub fn allowed() -> Vec<String> {
-    LocalStorage::get(KEPT_AS).unwrap_or_default()
+    kept::get(KEPT_AS).unwrap_or_default()
 }
 
 /// Remembers that the user allows an origin.
@@ -109,7 +108,7 @@ pub fn allow(origin: &str) {
     let mut allowed = allowed();
     if origin != "null" && !allowed.iter().any(|known| known == origin) {
         allowed.push(origin.to_owned());
-        let _ = LocalStorage::set(KEPT_AS, allowed);
+        kept::set(KEPT_AS, &allowed);
     }
 }
 

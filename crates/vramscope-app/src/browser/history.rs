@@ -19,11 +19,12 @@ pub fn set_fragment(fragment: &str, is_step: bool) {
     let Some((window, history)) = parts() else {
         return;
     };
-    let location = window.location();
-    let [path, search] = [location.pathname(), location.search()].map(Result::unwrap_or_default);
+    // In full: a frame whose document is given to it (`srcdoc`) takes addresses relative to the page around it.
+    let href = window.location().href().unwrap_or_default();
+    let base = href.split('#').next().unwrap_or_default();
     let hash = if fragment.is_empty() { "" } else { "#" };
     let fragment = with_file(fragment, &self::fragment());
-    let address = format!("{path}{search}{hash}{fragment}");
+    let address = format!("{base}{hash}{fragment}");
     // Browsers refuse this only after hundreds of changes within seconds, and the next change makes
     // up for it.
     // A frame's steps would be steps of the page around it.

@@ -10,6 +10,7 @@ pub mod download;
 pub mod files;
 pub mod frame;
 pub mod history;
+pub mod kept;
 pub mod message;
 pub mod url;
 

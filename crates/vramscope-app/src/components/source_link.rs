@@ -2,14 +2,14 @@
 
 use std::rc::Rc;
 
-use crate::components::hooks::use_kept;
-use gloo::storage::{LocalStorage, Storage};
 use serde::{Deserialize, Serialize};
 use vramscope_view::editor::{EditorLinks, PRESETS};
 use web_sys::{HtmlInputElement, HtmlSelectElement, HtmlTextAreaElement};
 use yew::prelude::*;
 
 use super::icons::{Glyph, Icon};
+use crate::browser::kept;
+use crate::components::hooks::use_kept;
 
 /// The key of the setting in local storage.
 const KEPT_AS: &str = "vramscope.editor";
@@ -37,8 +37,7 @@ pub(super) struct Editor {
 /// Loads the setting; the root component provides it to all others.
 #[hook]
 pub(super) fn use_editor_setting() -> Editor {
-    let setting =
-        use_kept(|| Rc::new(LocalStorage::get::<EditorSetting>(KEPT_AS).unwrap_or_default()));
+    let setting = use_kept(|| Rc::new(kept::get::<EditorSetting>(KEPT_AS).unwrap_or_default()));
     let links = use_memo((*setting).clone(), |setting| {
         EditorLinks::parse(&setting.pattern, &setting.swaps)
             .ok()
@@ -47,8 +46,7 @@ pub(super) fn use_editor_setting() -> Editor {
     let set = {
         let setter = setting.setter();
         use_callback((), move |setting: EditorSetting, ()| {
-            // Private windows may store nothing; then the setting lasts as long as the page.
-            let _ = LocalStorage::set(KEPT_AS, &setting);
+            kept::set(KEPT_AS, &setting);
             setter.set(Rc::new(setting));
         })
     };

@@ -13,7 +13,7 @@ use super::range;
 use crate::arguments::{GroupWord, Grouping, Inputs, Show};
 use crate::failure::Failure;
 use crate::hints::hints;
-use crate::inputs::{Question, ask};
+use crate::inputs::{Question, Source, ask};
 use crate::report::{Cell, Column, Part, column};
 use crate::subject::{Device, Subject};
 
@@ -87,8 +87,8 @@ fn word(kind: LaneKind) -> Cell {
     Cell::Text(kind.word().to_owned())
 }
 
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    ask(options, &options.inputs, options.show)
+pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
+    ask(source, options, &options.inputs, options.show)
 }
 
 impl Question for Options {

@@ -13,7 +13,7 @@ use super::peak::{live_table, moment_facts};
 use super::stack::stack_table;
 use crate::arguments::{Grouping, Inputs, MOMENTS, Show};
 use crate::failure::Failure;
-use crate::inputs::{Question, ask};
+use crate::inputs::{Question, Source, ask};
 use crate::report::{Cell, Column, Part, column, sum};
 use crate::subject::{Device, Subject};
 
@@ -61,9 +61,9 @@ const AROUND_COLUMNS: [Column; 4] = [
     column("name", ""),
 ];
 
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    options.inputs.come_after("at", &options.moment)?;
-    ask(options, &options.inputs, options.show)
+pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
+    source.come_after(&options.inputs, "at", &options.moment)?;
+    ask(source, options, &options.inputs, options.show)
 }
 
 impl Question for Options {

@@ -14,7 +14,7 @@ use vramscope_core::analysis::search::filter::parse_decimal;
 use self::measure::{Limit, Measured, Measures, Value};
 use crate::arguments::{Grouping, Inputs, Show, Size, parse_number, parse_size};
 use crate::failure::Failure;
-use crate::inputs::{Question, ask, report_all};
+use crate::inputs::{Question, Source, ask, report_all};
 use crate::report::{Cell, Column, Part, column, detail};
 use crate::subject::{Device, Subject};
 
@@ -94,7 +94,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         broken: AtomicU64::new(0),
         unmeasured: AtomicU64::new(0),
     };
-    let asked = ask(&check, &options.inputs, options.show);
+    let source = &mut Source::Files;
+    let asked = ask(source, &check, &options.inputs, options.show);
     report_all(asked.err().into_iter().chain(check.verdict()))
 }
 

@@ -8,6 +8,7 @@ mod sides;
 
 use std::path::{Path, PathBuf};
 use std::slice;
+use std::sync::Arc;
 
 use clap::Args;
 
@@ -15,8 +16,8 @@ use self::growth::{Growth, parse_growth};
 use self::sides::{Pair, Side, paired, sides};
 use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
-use crate::inputs::{each, files, report_all};
-use crate::report;
+use crate::inputs::{Source, each, files, report_all};
+use crate::report::{self, Part};
 use crate::subject::Subject;
 
 /// Show what differs between two files, or two moments of one, by call site
@@ -50,8 +51,12 @@ Examples:
 Of two folders, files of the same name are compared. A device is compared with the one of its number, or, where
 either side has only one, with that.";
 
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
     let to = options.to.as_deref().unwrap_or(&options.at);
+    if let Source::Open { subjects, answer } = source {
+        let parts = open_parts(options, subjects, to)?;
+        return report::write_json(answer, "diff", parts, options.show);
+    }
     let (files, mut failures) = match options.inputs.files.as_slice() {
         [file] if to == options.at => return Err(nothing_to_compare(file)),
         // A folder is compared with itself, rank by rank.
@@ -74,6 +79,26 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         failures.extend(report::print("diff", parts, options.show).err());
     }
     report_all(failures)
+}
+
+/// The parts about snapshots that are open: one at two moments, or two.
+fn open_parts(
+    options: &Options,
+    subjects: &[Arc<Subject>],
+    to: &str,
+) -> Result<Vec<Part>, Failure> {
+    let (before, after) = match subjects {
+        [one] if to == options.at => return Err(nothing_to_compare(Path::new(&one.name))),
+        [one] => (one, one),
+        [before, after, ..] => (before, after),
+        [] => return Ok(Vec::new()),
+    };
+    let side = |subject: &Subject, moment: &str| {
+        let subject = subject.narrowed(options.inputs.device)?;
+        sides(&subject, moment, options.grouping)
+    };
+    let pairs = paired(side(before, &options.at)?, side(after, to)?)?;
+    Ok(pairs.iter().map(|pair| answer::part(pair).0).collect())
 }
 
 /// Reads the files (one file, or before and after in turn) and pairs their devices.

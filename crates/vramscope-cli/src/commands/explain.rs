@@ -11,7 +11,7 @@ use vramscope_plan::what_if::{add_conclusion, concluded};
 
 use crate::arguments::{Inputs, Show};
 use crate::failure::Failure;
-use crate::inputs::{Question, ask};
+use crate::inputs::{Question, Source, ask};
 use crate::output::wrap;
 use crate::report::{Cell, Part, column, detail};
 use crate::subject::{Device, Subject};
@@ -39,8 +39,8 @@ Examples:
   vramscope explain snapshot.pickle
   vramscope explain rank*.pickle --json | jq -r '.parts[].findings[]? | [.severity, .title] | @tsv'";
 
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    ask(options, &options.inputs, options.show)
+pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
+    ask(source, options, &options.inputs, options.show)
 }
 
 impl Question for Options {

@@ -18,7 +18,7 @@ use vramscope_view::display;
 use super::peak::operators;
 use crate::arguments::{GroupWord, Grouping, Inputs, Show};
 use crate::failure::Failure;
-use crate::inputs::{Question, ask};
+use crate::inputs::{Question, Source, ask};
 use crate::report::{Cell, Column, Part, Rest, Rows, column, detail, remark, rows_shown, sum};
 use crate::subject::{Device, Stack, Subject};
 
@@ -126,10 +126,11 @@ fn language() -> String {
     text
 }
 
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    options.inputs.come_after("find", &options.filter)?;
+pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
+    source.come_after(&options.inputs, "find", &options.filter)?;
     let filter = parse(&options.filter)?;
-    ask(&Search { options, filter }, &options.inputs, options.show)
+    let search = Search { options, filter };
+    ask(source, &search, &options.inputs, options.show)
 }
 
 /// Reads a filter; fails with the place of the mistake.

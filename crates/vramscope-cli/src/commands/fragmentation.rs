@@ -14,7 +14,7 @@ use super::peak::moment_facts;
 use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
 use crate::hints::hints;
-use crate::inputs::{Question, ask};
+use crate::inputs::{Question, Source, ask};
 use crate::report::{Cell, Column, Part, column, sum};
 use crate::subject::{Device, Subject};
 
@@ -53,8 +53,8 @@ Examples:
 /// The limit of `--rows`.
 const MOST_ROWS: u32 = 1_000_000;
 
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    ask(options, &options.inputs, options.show)
+pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
+    ask(source, options, &options.inputs, options.show)
 }
 
 impl Question for Options {

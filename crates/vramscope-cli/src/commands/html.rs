@@ -12,6 +12,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::slice;
+use std::sync::Arc;
 
 use clap::Args;
 use vramscope_core::Snapshot;
@@ -30,7 +31,7 @@ use crate::destination::{self, Destination};
 use crate::failure::Failure;
 use crate::harmless::printable;
 use crate::input::{display_name, is_stdin, read};
-use crate::inputs;
+use crate::inputs::{self, Source};
 use crate::output::{self, unwritten};
 use crate::subject::Subject;
 use page::{Embedded, one_file};
@@ -74,13 +75,18 @@ Double-click the file: any browser of the last two years shows it, and it asks n
 It holds the whole files, source paths and all, and vramscope reads the first snapshot from it again:
 vramscope info report.html";
 
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
+    if let Source::Open { subjects, answer } = source {
+        let html = of_open(options, subjects)?;
+        let written = answer.write_all(html.as_bytes());
+        return written.map_err(Failure::io("cannot hold the page"));
+    }
     let files = inputs::files(&options.files)?;
     let mut report = Report::new(&options.output, &files, showing(options.view))?;
-    let is_placed = options.device.is_some() || options.at.is_some() || options.range.is_some();
     let mut failures = Vec::new();
     for file in &files {
-        let place = is_placed
+        let place = options
+            .are_placed()
             .then_some(options)
             .filter(|_| report.files.is_empty());
         failures.extend(report.read(file, place).err());
@@ -89,6 +95,29 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         failures.extend(report.write().err());
     }
     inputs::report_all(failures)
+}
+
+impl Options {
+    /// Whether they name a place in the first file.
+    fn are_placed(&self) -> bool {
+        self.device.is_some() || self.at.is_some() || self.range.is_some()
+    }
+}
+
+/// The page with snapshots that are open.
+fn of_open(options: &Options, subjects: &[Arc<Subject>]) -> Result<String, Failure> {
+    PAGE.must_be_here()?;
+    let mut shown = showing(options.view);
+    let mut files = Vec::new();
+    for subject in subjects {
+        if files.is_empty() && options.are_placed() {
+            let subject = subject.narrowed(options.device)?;
+            shown.place = place(&subject, options.at.as_deref(), options.range.as_deref())?;
+        }
+        files.push(embedded(Path::new(&subject.name), &subject.snapshot)?);
+    }
+    shown.file = files.first().map(Embedded::key);
+    one_file(PAGE, &files, &shown.to_text())
 }
 
 /// The address of a view on the file's first device.
@@ -138,14 +167,15 @@ impl Plot {
         prepare: impl FnOnce(Snapshot) -> Result<Snapshot, Failure>,
     ) -> Result<(), Failure> {
         let mut report = Report::new(&self.output, slice::from_ref(&self.file), shown)?;
-        let mut snapshot = prepare(read(&self.file)?)?;
+        let snapshot = prepare(read(&self.file)?)?;
         if let Some(device) = self.device {
             // Fails if there is no such device.
             let subject = Subject::of(display_name(&self.file), snapshot, self.device)?;
             report.shown.place.device = unless_first(&subject, device);
-            snapshot = subject.recording.snapshot;
+            report.add(&self.file, &subject.snapshot)?;
+        } else {
+            report.add(&self.file, &snapshot)?;
         }
-        report.add(&self.file, &snapshot)?;
         report.write()
     }
 }
@@ -263,7 +293,7 @@ impl Report {
 
     /// Reads a file and embeds it; the page opens it at the place that `options` name.
     fn read(&mut self, path: &Path, options: Option<&Options>) -> Result<(), Failure> {
-        let mut snapshot = match Content::of(path)? {
+        let snapshot = match Content::of(path)? {
             Content::Snapshot(snapshot) => *snapshot,
             Content::Graphs(bytes) if options.is_none() => return self.add_graphs(path, &bytes),
             Content::Graphs(_) => {
@@ -276,38 +306,26 @@ impl Report {
         if let Some(options) = options {
             let subject = Subject::of(display_name(path), snapshot, options.device)?;
             self.shown.place = place(&subject, options.at.as_deref(), options.range.as_deref())?;
-            snapshot = subject.recording.snapshot;
+            return self.add(path, &subject.snapshot);
         }
         self.add(path, &snapshot)
     }
 
     fn add(&mut self, path: &Path, snapshot: &Snapshot) -> Result<(), Failure> {
-        let mut bytes = Vec::new();
-        let written = vram_format::write(snapshot, &mut bytes);
-        let packed = written.and_then(|()| compressed(&bytes));
-        self.embed(path, packed, snapshot.source.file_bytes)
+        self.files.push(embedded(path, snapshot)?);
+        self.count(snapshot.source.file_bytes);
+        Ok(())
     }
 
     /// Embeds graphs unchanged: the page reads them.
     fn add_graphs(&mut self, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-        self.embed(path, compressed(bytes), bytes.len() as u64)
+        self.files.push(packed(path, compressed(bytes))?);
+        self.count(bytes.len() as u64);
+        Ok(())
     }
 
-    fn embed(
-        &mut self,
-        path: &Path,
-        packed: io::Result<Vec<u8>>,
-        read_bytes: u64,
-    ) -> Result<(), Failure> {
-        let name = path.file_name().filter(|_| !is_stdin(path));
-        let name = name.map_or("stdin".into(), |name| name.to_string_lossy());
-        let doing = format!("cannot pack {}", display_name(path));
-        self.files.push(Embedded {
-            name: name.into_owned(),
-            packed: packed.map_err(Failure::io(doing))?,
-        });
+    fn count(&mut self, read_bytes: u64) {
         self.read_bytes = self.read_bytes.saturating_add(read_bytes);
-        Ok(())
     }
 
     fn write(mut self) -> Result<(), Failure> {
@@ -331,6 +349,23 @@ impl Report {
         ));
         Ok(())
     }
+}
+
+/// A snapshot under the name that its path has.
+fn embedded(path: &Path, snapshot: &Snapshot) -> Result<Embedded, Failure> {
+    let mut bytes = Vec::new();
+    let written = vram_format::write(snapshot, &mut bytes);
+    packed(path, written.and_then(|()| compressed(&bytes)))
+}
+
+fn packed(path: &Path, packed: io::Result<Vec<u8>>) -> Result<Embedded, Failure> {
+    let name = path.file_name().filter(|_| !is_stdin(path));
+    let name = name.map_or("stdin".into(), |name| name.to_string_lossy());
+    let doing = format!("cannot pack {}", display_name(path));
+    Ok(Embedded {
+        name: name.into_owned(),
+        packed: packed.map_err(Failure::io(doing))?,
+    })
 }
 
 fn compressed(bytes: &[u8]) -> io::Result<Vec<u8>> {

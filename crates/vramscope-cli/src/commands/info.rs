@@ -14,7 +14,7 @@ use vramscope_core::model::DeviceIndex;
 
 use crate::arguments::{Inputs, Show};
 use crate::failure::Failure;
-use crate::inputs::{each, files, ranks_part, report_all, summaries};
+use crate::inputs::{Source, each, files, ranks_part, report_all, summaries};
 use crate::output;
 use crate::report;
 use crate::subject::Subject;
@@ -56,7 +56,15 @@ struct PeakSites {
     roles: PeakRoles,
 }
 
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
+    if let Source::Open { subjects, answer } = source {
+        let mut parts = Vec::new();
+        for subject in *subjects {
+            let subject = subject.narrowed(options.inputs.device)?;
+            parts.extend(parts::parts(&gather(&subject)));
+        }
+        return report::write_json(answer, "info", parts, Show::default());
+    }
     let files = files(&options.inputs.files)?;
     let is_one = files.len() == 1;
     let answer = |_, file: &Path| {

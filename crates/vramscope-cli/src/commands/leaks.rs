@@ -11,7 +11,7 @@ use vramscope_core::units::Count;
 use super::range::range_facts;
 use crate::arguments::{Grouping, Inputs, MOMENTS, Show};
 use crate::failure::Failure;
-use crate::inputs::{Question, ask};
+use crate::inputs::{Question, Source, ask};
 use crate::report::{Cell, Column, Part, column, sum};
 use crate::subject::{Device, Subject};
 
@@ -65,8 +65,8 @@ const RETAINED_COLUMNS: [Column; 5] = [
     column("group", ""),
 ];
 
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    ask(options, &options.inputs, options.show)
+pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
+    ask(source, options, &options.inputs, options.show)
 }
 
 /// Steps in order, without overlaps.

@@ -17,7 +17,7 @@ use super::what_if::conclude;
 use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
 use crate::hints::hints;
-use crate::inputs::{Question, ask};
+use crate::inputs::{Question, Source, ask};
 use crate::report::{Cell, Column, Part, column, sum};
 use crate::subject::{Device, Subject};
 
@@ -58,8 +58,8 @@ const FRAMES: [Column; 1] = [column(
 /// The most failures that are analysed, counted from the last: a program may retry for hours.
 const LOOKED_AT: usize = 100;
 
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    ask(options, &options.inputs, options.show)
+pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
+    ask(source, options, &options.inputs, options.show)
 }
 
 impl Question for Options {
@@ -355,7 +355,7 @@ fn held(part: &mut Part, failure: &FailedRequest) {
     };
     part.fact("reserved_bytes", held, known(gap.reserved_bytes));
     part.fact_with(
-        "requested_bytes",
+        "in_use_bytes",
         "requested",
         known(gap.requested_bytes),
         "by what was allocated and not freed",

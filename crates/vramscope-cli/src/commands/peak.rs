@@ -12,7 +12,7 @@ use vramscope_view::display;
 
 use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
-use crate::inputs::{Question, ask};
+use crate::inputs::{Question, Source, ask};
 use crate::report::{Cell, Column, Part, column, remark, sum};
 use crate::subject::{Device, Subject};
 
@@ -34,8 +34,8 @@ Examples:
   vramscope peak snapshot.pickle --group-by module --limit 5
   vramscope peak rank*.pickle --json | jq '.parts[] | [.file, .peak_bytes]'";
 
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    ask(options, &options.inputs, options.show)
+pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
+    ask(source, options, &options.inputs, options.show)
 }
 
 impl Question for Options {

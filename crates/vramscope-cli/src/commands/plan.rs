@@ -15,7 +15,7 @@ use self::export::Export;
 use super::what_if::{baseline_parts, conclude};
 use crate::arguments::{Inputs, Show, parse_time};
 use crate::failure::Failure;
-use crate::inputs::{Question, ask};
+use crate::inputs::{Question, Source, ask};
 use crate::report::{Cell, Column, Part, column, detail, sum};
 use crate::subject::{Device, Subject};
 
@@ -65,14 +65,17 @@ const SLICE: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// If a file cannot be read or the result cannot be written.
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
+    if options.export_csv.is_some() {
+        source.must_be_files("--export-csv")?;
+    }
     let export = options.export_csv.as_deref();
     let export = export.map(|path| Export::new(path, &options.inputs.files));
     let asked = Asked {
         time: options.time,
         export: export.transpose()?,
     };
-    ask(&asked, &options.inputs, options.show)
+    ask(source, &asked, &options.inputs, options.show)
 }
 
 /// The command's question about each file.

@@ -10,7 +10,7 @@ use vramscope_view::display;
 
 use crate::arguments::{Grouping, Inputs, MOMENTS, Show};
 use crate::failure::Failure;
-use crate::inputs::{Question, ask};
+use crate::inputs::{Question, Source, ask};
 use crate::report::{Cell, Column, Part, column, sum};
 use crate::subject::{Device, Subject};
 
@@ -47,9 +47,9 @@ const COLUMNS: [Column; 6] = [
     column("group", ""),
 ];
 
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    options.inputs.come_after("range", &options.range)?;
-    ask(options, &options.inputs, options.show)
+pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
+    source.come_after(&options.inputs, "range", &options.range)?;
+    ask(source, options, &options.inputs, options.show)
 }
 
 impl Question for Options {

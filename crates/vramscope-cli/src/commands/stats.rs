@@ -15,7 +15,7 @@ use vramscope_core::model::PoolId;
 
 use crate::arguments::{Inputs, Show};
 use crate::failure::Failure;
-use crate::inputs::{Question, ask};
+use crate::inputs::{Question, Source, ask};
 use crate::report::{Cell, Column, Part, column, sum};
 use crate::subject::{Device, Subject};
 
@@ -54,10 +54,13 @@ Examples:
 /// The length of a segment's bar, in characters.
 const BAR_CELLS: u32 = 32;
 
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
     match options.format {
-        Some(Format::Torch) => official::run(&options.inputs),
-        None => ask(options, &options.inputs, options.show),
+        Some(Format::Torch) => {
+            source.must_be_files("--format torch")?;
+            official::run(&options.inputs)
+        }
+        None => ask(source, options, &options.inputs, options.show),
     }
 }
 

@@ -8,7 +8,7 @@ use vramscope_core::analysis::groups::group_lives::{GroupLife, GroupLives, LifeU
 use super::peak::operators;
 use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
-use crate::inputs::{Question, ask};
+use crate::inputs::{Question, Source, ask};
 use crate::report::{Cell, Column, Part, column, remark, sum};
 use crate::subject::{Device, Subject};
 
@@ -74,8 +74,8 @@ const COLUMNS: [Column; 11] = [
     column("group", ""),
 ];
 
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    ask(options, &options.inputs, options.show)
+pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
+    ask(source, options, &options.inputs, options.show)
 }
 
 impl Question for Options {

@@ -11,7 +11,7 @@ use vramscope_plan::what_if::{Baseline, WhatIf, baseline, conclusion};
 
 use crate::arguments::{Inputs, Show, Size, parse_size};
 use crate::failure::Failure;
-use crate::inputs::{Question, ask};
+use crate::inputs::{Question, Source, ask};
 use crate::report::{Cell, Column, Part, column, detail, remark};
 use crate::subject::{Device, Subject};
 
@@ -51,8 +51,8 @@ Examples:
 ///
 /// # Errors
 /// If the settings are invalid, a file cannot be read or the result cannot be written.
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    ask(options, &options.inputs, options.show)
+pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
+    ask(source, options, &options.inputs, options.show)
 }
 
 impl Question for Options {

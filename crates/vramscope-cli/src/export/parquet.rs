@@ -97,11 +97,7 @@ fn column(field: Field) -> Result<Type, ParquetError> {
         Kind::Text => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
         Kind::Flag => (PhysicalType::BOOLEAN, None),
     };
-    let name = match field.kind {
-        Kind::TimeUs => field.name.trim_end_matches("_us"),
-        _ => field.name,
-    };
-    Type::primitive_type_builder(name, physical)
+    Type::primitive_type_builder(field.typed_name(), physical)
         .with_repetition(Repetition::OPTIONAL)
         .with_logical_type(logical)
         .build()

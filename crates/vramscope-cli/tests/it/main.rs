@@ -27,6 +27,7 @@ mod leaks;
 mod memory_viz;
 mod one_figure;
 mod oom;
+mod opened;
 mod pack;
 mod peak;
 mod plan;

@@ -58,6 +58,17 @@ pub struct Field {
     pub kind: Kind,
 }
 
+impl Field {
+    /// The name in formats with a type for times: `time_us` is `time` there.
+    #[must_use]
+    pub fn typed_name(&self) -> &'static str {
+        match self.kind {
+            Kind::TimeUs => self.name.trim_end_matches("_us"),
+            _ => self.name,
+        }
+    }
+}
+
 const fn field(name: &'static str, kind: Kind) -> Field {
     Field { name, kind }
 }

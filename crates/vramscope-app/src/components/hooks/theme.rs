@@ -2,10 +2,9 @@
 
 use crate::components::hooks::{use_effect_on, use_kept};
 use gloo::events::EventListener;
-use gloo::storage::{LocalStorage, Storage};
 use yew::prelude::*;
 
-use crate::browser::url;
+use crate::browser::{kept, url};
 use crate::state::ThemeChoice;
 
 /// Whether the system prefers dark, kept up to date.
@@ -41,8 +40,8 @@ const KEPT_AS: &str = "vramscope.theme";
 /// The choice that the page's address names, which the page around an embedded one makes; else the user's stored
 /// choice; else the system's.
 pub(crate) fn first_theme(is_embedded: bool) -> ThemeChoice {
-    let kept = || LocalStorage::get::<String>(KEPT_AS).ok();
-    let named = url::theme().or_else(|| if is_embedded { None } else { kept() });
+    let kept = || if is_embedded { None } else { kept::get::<String>(KEPT_AS) };
+    let named = url::theme().or_else(kept);
     match named.as_deref() {
         Some("light") => ThemeChoice::Light,
         Some("dark") => ThemeChoice::Dark,
@@ -59,7 +58,7 @@ pub(crate) fn use_theme_attribute(theme: ThemeChoice, is_embedded: bool) {
         let name = match theme {
             ThemeChoice::System => {
                 if !is_embedded {
-                    LocalStorage::delete(KEPT_AS);
+                    kept::delete(KEPT_AS);
                 }
                 let _ = root.remove_attribute("data-theme");
                 return;
@@ -68,8 +67,7 @@ pub(crate) fn use_theme_attribute(theme: ThemeChoice, is_embedded: bool) {
             ThemeChoice::Dark => "dark",
         };
         if !is_embedded {
-            // Private windows may store nothing; then the choice lasts as long as the page.
-            let _ = LocalStorage::set(KEPT_AS, name);
+            kept::set(KEPT_AS, &name);
         }
         let _ = root.set_attribute("data-theme", name);
     });

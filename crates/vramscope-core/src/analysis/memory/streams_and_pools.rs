@@ -61,7 +61,7 @@ pub fn column<T: Copy>(
     few.iter().copied().collect()
 }
 
-/// [`column`] in less memory.
+/// [`column()`] in less memory.
 #[must_use]
 pub fn few_values<T>(
     snapshot: &Snapshot,

@@ -1,0 +1,192 @@
+//! The vramscope command line: reads its arguments, runs one command, reports what failed.
+//!
+//! The program is [`run`]. Other ends, as the Python package, keep a file open and ask it the same questions:
+//! [`opened`]. `commands` has a file per command. They share: `arguments` (options with one meaning everywhere), `inputs`,
+//! `input` and `progress` (reading), `subject` (a file and what is derived from it once), `report` (an answer
+//! as text, JSON or CSV), `export` (formats of other tools), `destination` (files to write), `interruption` (signals).
+//! Exit codes: 0 success, 1 bad input, 2 wrong usage, 3 a broken budget, a damaged file given to `check` or a plan that
+//! does not fit; of several failures the gravest decides.
+
+mod arguments;
+mod commands;
+mod destination;
+mod export;
+mod failure;
+mod harmless;
+mod help;
+mod hints;
+mod input;
+mod inputs;
+#[cfg(unix)]
+mod interruption;
+#[cfg(unix)]
+mod memory;
+pub mod opened;
+mod output;
+mod progress;
+mod report;
+mod subject;
+mod temporary;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+use clap::{FromArgMatches, Parser, Subcommand};
+
+use crate::commands::{
+    annotations, anonymise, at, check, compare, completions, convert, cut, diff, explain, find,
+    flame_graph, fragmentation, html, inductor, info, leaks, man, oom, pack, peak, plan, plot,
+    range, stats, top, trace, view, what_if,
+};
+pub use crate::failure::Failure;
+use crate::inputs::Source;
+use crate::temporary::Writing;
+
+/// Shows what a PyTorch CUDA memory snapshot holds.
+///
+/// A snapshot is the file that torch.cuda.memory._dump_snapshot() writes: a pickle, also compressed
+/// with gzip or zstd, zipped, as JSON, or inside the HTML of torch's trace_plot. Files are only
+/// decoded, never unpickled: nothing in them is run.
+#[derive(Parser)]
+#[command(name = "vramscope", version, after_help = EXAMPLES, verbatim_doc_comment)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope info snapshot.pickle
+  vramscope view rank0.pickle rank1.pickle
+  vramscope peak snapshot.pickle --group-by module
+  vramscope oom snapshot.pickle
+  vramscope diff before.pickle after.pickle --fail-if-grown 5%
+  vramscope check runs/ --max-peak 70GiB --no-oom
+  vramscope html snapshot.pickle -o report.html
+  vramscope convert snapshot.pickle -o trace.perfetto.json
+
+`vramscope COMMAND --help` has details and examples.
+
+Exit codes: 0 success, 1 bad input, 2 wrong usage, 3 a budget of `check` or `diff` is broken, a file
+given to `check` is damaged, or nothing that `pack` found fits, 128+N ended by signal N (130: Ctrl-C),
+which leaves no unfinished file";
+
+#[derive(Subcommand)]
+enum Command {
+    Info(info::Options),
+    Explain(explain::Options),
+    View(view::Options),
+    Plot(plot::Options),
+    Peak(peak::Options),
+    At(at::Options),
+    Range(range::Options),
+    Leaks(leaks::Options),
+    Oom(oom::Options),
+    Fragmentation(fragmentation::Options),
+    Plan(plan::Options),
+    Pack(pack::Options),
+    WhatIf(what_if::Options),
+    Inductor(inductor::Options),
+    Top(top::Options),
+    Annotations(annotations::Options),
+    Find(find::Options),
+    Diff(diff::Options),
+    Check(check::Options),
+    Stats(stats::Options),
+    Trace(trace::Options),
+    Segments(flame_graph::SegmentsOptions),
+    Memory(flame_graph::MemoryOptions),
+    Compare(compare::Options),
+    Html(html::Options),
+    TracePlot(html::TracePlotOptions),
+    SegmentPlot(html::SegmentPlotOptions),
+    ProfilePlot(html::ProfilePlotOptions),
+    Convert(convert::Options),
+    Cut(cut::Options),
+    #[command(visible_alias = "anonymize")]
+    Anonymise(anonymise::Options),
+    Completions(completions::Options),
+    Man(man::Options),
+}
+
+/// Runs the program with these arguments, the first of which is its name. Returns its exit code.
+///
+/// It belongs to a process of its own: signals end it, and standard output and error are its.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    // If it fails, an interruption may leave a temporary file behind, and nothing else is lost.
+    #[cfg(unix)]
+    drop(interruption::watch());
+    let matches = help::program().try_get_matches_from(arguments);
+    let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
+        Ok(arguments) => arguments,
+        Err(answer) => return print_answer(&answer),
+    };
+    let writing = Writing;
+    let failure = run_command(&arguments.command).err();
+    let failures = failure.into_iter().chain(destination::keep(writing));
+    inputs::report_all(failures).map_or_else(fail, |()| 0)
+}
+
+/// Prints help, the version, or what is wrong with the arguments.
+fn print_answer(answer: &clap::Error) -> u8 {
+    let printed = answer.print().and_then(|()| io::stdout().flush());
+    match printed.map_err(output::unwritten) {
+        Err(failure) if !answer.use_stderr() => fail(failure),
+        // Whether they are wrong does not depend on who reads it.
+        _ => u8::try_from(answer.exit_code()).unwrap_or(2),
+    }
+}
+
+fn fail(failure: Failure) -> u8 {
+    output::report(&failure);
+    failure.exit_code()
+}
+
+fn run_command(command: &Command) -> Result<(), Failure> {
+    if let Some(answered) = ask(command, &mut Source::Files) {
+        return answered;
+    }
+    match command {
+        Command::View(options) => view::run(options),
+        Command::Plot(options) => plot::run(options),
+        Command::Pack(options) => pack::run(options),
+        Command::Inductor(options) => inductor::run(options),
+        Command::Check(options) => check::run(options),
+        Command::Trace(options) => trace::run(options),
+        Command::Segments(options) => flame_graph::run_segments(options),
+        Command::Memory(options) => flame_graph::run_memory(options),
+        Command::Compare(options) => compare::run(options),
+        Command::TracePlot(options) => html::run_trace_plot(options),
+        Command::SegmentPlot(options) => html::run_segment_plot(options),
+        Command::ProfilePlot(options) => html::run_profile_plot(options),
+        Command::Convert(options) => convert::run(options),
+        Command::Cut(options) => cut::run(options),
+        Command::Anonymise(options) => anonymise::run(options),
+        Command::Completions(options) => completions::run(options),
+        Command::Man(options) => man::run(options),
+        _ => Ok(()),
+    }
+}
+
+/// The commands that can be put to files and to snapshots that are open; `None` for others.
+fn ask(command: &Command, source: &mut Source<'_>) -> Option<Result<(), Failure>> {
+    Some(match command {
+        Command::Info(options) => info::run(options, source),
+        Command::Explain(options) => explain::run(options, source),
+        Command::Peak(options) => peak::run(options, source),
+        Command::At(options) => at::run(options, source),
+        Command::Range(options) => range::run(options, source),
+        Command::Leaks(options) => leaks::run(options, source),
+        Command::Oom(options) => oom::run(options, source),
+        Command::Fragmentation(options) => fragmentation::run(options, source),
+        Command::Plan(options) => plan::run(options, source),
+        Command::WhatIf(options) => what_if::run(options, source),
+        Command::Top(options) => top::run(options, source),
+        Command::Annotations(options) => annotations::run(options, source),
+        Command::Find(options) => find::run(options, source),
+        Command::Diff(options) => diff::run(options, source),
+        Command::Stats(options) => stats::run(options, source),
+        Command::Html(options) => html::run(options, source),
+        _ => return None,
+    })
+}

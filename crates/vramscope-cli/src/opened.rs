@@ -1,0 +1,215 @@
+//! A snapshot that stays open and is asked again and again, for other ends than the program: they get the program's
+//! own answers, as its `--json` prints them, and its own words where something fails.
+//!
+//! Nothing here prints, and no file is written.
+
+use std::io::{self, Read, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::FromArgMatches;
+use vramscope_core::analysis::recording::{Device, Recording};
+use vramscope_core::analysis::report::facts::warning_line;
+use vramscope_core::model::DeviceIndex;
+use vramscope_core::open::Progress;
+
+use crate::failure::Failure;
+use crate::harmless::printable;
+use crate::input;
+use crate::inputs::Source;
+use crate::subject::Subject;
+use crate::{Arguments, ask, help};
+
+/// The commands that open snapshots answer.
+const QUESTIONS: [&str; 16] = [
+    "info",
+    "explain",
+    "peak",
+    "at",
+    "range",
+    "leaks",
+    "oom",
+    "fragmentation",
+    "plan",
+    "what-if",
+    "top",
+    "annotations",
+    "find",
+    "diff",
+    "stats",
+    "html",
+];
+
+/// Bytes that any answer may have, and for each byte that was read, after unwrapping: with `--stack` a file of some
+/// kilobytes may write out a stack of thousands of frames thousands of times. A genuine one needs 30.
+const FREE_BYTES: usize = 64 << 20;
+const PER_BYTE: usize = 100;
+
+/// Called every few hundred kilobytes while a file is read; `Break` gives up.
+pub type OnProgress<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
+
+/// A snapshot that was read. Cheap to clone: clones share it.
+#[derive(Clone)]
+pub struct Opened(Arc<Subject>);
+
+impl Opened {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no snapshot.
+    pub fn file(path: &Path, on_progress: &mut OnProgress<'_>) -> Result<Self, Failure> {
+        let file = input::open_file(path)?;
+        let file_bytes = input::regular_bytes(&file);
+        let name = path.display().to_string();
+        Self::read(name, file, file_bytes, on_progress)
+    }
+
+    /// Reads what a file would hold. `name` stands in answers in place of its path.
+    ///
+    /// # Errors
+    /// When it is no snapshot.
+    pub fn bytes(
+        name: &str,
+        bytes: &[u8],
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Self, Failure> {
+        let file_bytes = Some(bytes.len() as u64);
+        Self::read(name.to_owned(), bytes, file_bytes, on_progress)
+    }
+
+    fn read(
+        name: String,
+        input: impl Read,
+        file_bytes: Option<u64>,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Self, Failure> {
+        let snapshot = input::decode(&name, input, file_bytes, on_progress)?;
+        Ok(Self(Arc::new(Subject::of(name, snapshot, None)?)))
+    }
+
+    /// The file's path, or the name that was given to it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The snapshot, prepared for questions.
+    #[must_use]
+    pub fn recording(&self) -> &Recording {
+        &self.0.recording
+    }
+
+    /// The device with the highest peak, the first of equals; `None` if the file has none.
+    #[must_use]
+    pub fn first_device(&self) -> Option<DeviceIndex> {
+        self.0.first_device()
+    }
+
+    /// The devices, or only this one.
+    ///
+    /// # Errors
+    /// When the file lacks it.
+    pub fn devices(
+        &self,
+        device: Option<DeviceIndex>,
+    ) -> Result<impl Iterator<Item = Device<'_>>, Failure> {
+        self.0.narrowed(device)?;
+        let devices = self.0.recording.devices();
+        Ok(devices.filter(move |known| device.is_none_or(|device| device == known.index())))
+    }
+
+    /// What is damaged in the file: a line for each kind, as commands print them to standard error.
+    #[must_use]
+    pub fn damage(&self) -> Vec<String> {
+        let damage = self.0.snapshot.warnings.damage();
+        damage
+            .map(|warning| printable(&warning_line(warning)))
+            .collect()
+    }
+
+    /// Puts a command's question to this snapshot, or to this one and others. `arguments` are the command's name, its
+    /// options and, behind `--`, what stands before the names of files. Returns what `--json` prints, and of `html` the page.
+    ///
+    /// # Errors
+    /// When the arguments are wrong, the command is none for open snapshots, or the snapshot lacks what it needs.
+    pub fn ask(&self, others: &[Self], arguments: &[String]) -> Result<Vec<u8>, Failure> {
+        let command = arguments.first().map_or("", String::as_str);
+        if !QUESTIONS.contains(&command) {
+            return Err(Failure::Usage(format!(
+                "{command} is no question to a snapshot that is open; there are {}. Other commands are for the \
+                 command line",
+                QUESTIONS.join(", ")
+            )));
+        }
+        let subjects: Vec<_> = std::iter::once(self)
+            .chain(others)
+            .map(|opened| Arc::clone(&opened.0))
+            .collect();
+        let names = subjects.iter().map(|subject| subject.name.as_str());
+        let program = ["vramscope"];
+        let arguments = program
+            .into_iter()
+            .chain(arguments.iter().map(String::as_str))
+            .chain(names);
+        let matches = help::program().try_get_matches_from(arguments);
+        let parsed = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
+        let command = parsed.map_err(|error| wrong(&error))?.command;
+        let decoded = subjects
+            .iter()
+            .map(|subject| subject.snapshot.source.decoded_bytes);
+        let decoded_bytes = usize::try_from(decoded.sum::<u64>()).unwrap_or(usize::MAX);
+        let mut answer = Answer {
+            bytes: Vec::new(),
+            most_bytes: decoded_bytes.saturating_mul(PER_BYTE).max(FREE_BYTES),
+        };
+        let source = &mut Source::Open {
+            subjects: &subjects,
+            answer: &mut answer,
+        };
+        ask(&command, source).unwrap_or(Ok(()))?;
+        Ok(answer.bytes)
+    }
+}
+
+/// An answer that is being written. Where it would be too large, writing fails.
+struct Answer {
+    bytes: Vec<u8>,
+    most_bytes: usize,
+}
+
+impl Write for Answer {
+    fn write(&mut self, more: &[u8]) -> io::Result<usize> {
+        let left = self.most_bytes.saturating_sub(self.bytes.len());
+        if left < more.len() {
+            return Err(io::Error::other(
+                "it writes out stacks wherever they are used, and is too large: ask for fewer rows",
+            ));
+        }
+        self.bytes.try_reserve(more.len())?;
+        self.bytes.extend_from_slice(more);
+        Ok(more.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What is wrong with arguments, without the program's name and its usage.
+fn wrong(error: &clap::Error) -> Failure {
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let mut lines = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+        .filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or("the arguments are wrong").to_owned();
+    let failure = Failure::Usage(first);
+    let lines: Vec<_> = lines.map(str::to_owned).collect();
+    match lines.is_empty() {
+        true => failure,
+        false => failure.followed_by(lines),
+    }
+}

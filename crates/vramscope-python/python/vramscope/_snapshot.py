@@ -1,0 +1,387 @@
+"""Snapshots that are open: questions to them, their tables, and their page."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+import pickle
+import warnings
+from typing import TYPE_CHECKING, Any, BinaryIO, Dict, List, Mapping, Optional, Union, cast
+
+from ._show import View
+from ._vramscope import Opened, SnapshotError, Table, open_bytes, open_file
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from ._answers import At, Diff, Explanation, Finding, Peak
+
+    GroupBy = Literal[
+        "call-site",
+        "function",
+        "file",
+        "module",
+        "package",
+        "operator",
+        "category",
+        "role",
+        "pool",
+        "stream",
+        "annotation",
+    ]
+    """What allocations are grouped by: the frame of the user's code that made them, parts of it, or a property."""
+
+    ViewName = Literal[
+        "overview",
+        "timeline",
+        "segments",
+        "map",
+        "allocator",
+        "flame",
+        "table",
+        "compare",
+        "what-if",
+        "facts",
+    ]
+    """A view of the page."""
+
+    Moment = Union[str, int]
+    """A number of events, or a name: ``"peak"``, ``"oom"``, ``"2.5s"``, ``"train_step[-1]:peak"``, ..."""
+
+    Source = Union[
+        str, os.PathLike[str], bytes, bytearray, memoryview, Mapping[str, Any], BinaryIO
+    ]
+
+
+class DamageWarning(UserWarning):
+    """A snapshot is damaged: what could be read is there, but figures may be wrong."""
+
+
+def open(source: Source, *, name: Optional[str] = None) -> Snapshot:
+    """Reads a memory snapshot.
+
+    A pickle of any torch from 1.13 on, also compressed with gzip or zstd, zipped, as JSON, or inside the HTML of
+    torch's plots; files are told by their contents. Nothing in a file is ever run. Damage is a ``DamageWarning``.
+
+    Args:
+        source: A path, the bytes of a file, a binary file object, or the dict that ``torch.cuda.memory._snapshot()``
+            returns, which is pickled for it.
+        name: Stands for the file in answers; by default the path, or ``"snapshot"``.
+
+    Raises:
+        SnapshotError: It is no snapshot, or cut off.
+        OSError: The file cannot be read.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        if name is None:
+            return _opened(open_file(source))
+        with builtins.open(source, "rb") as file:
+            return _opened(open_bytes(file.read(), name))
+    return _opened(open_bytes(_bytes(source), name or "snapshot"))
+
+
+def _bytes(source: Union[bytes, bytearray, memoryview, Mapping[str, Any], BinaryIO]) -> bytes:
+    if isinstance(source, bytes):
+        return source
+    if isinstance(source, (bytearray, memoryview)):
+        return bytes(source)
+    if isinstance(source, Mapping):
+        return pickle.dumps(source, protocol=4)
+    if hasattr(source, "read"):
+        data = source.read()
+        if isinstance(data, bytes):
+            return data
+        raise TypeError("the file must be open for reading bytes: open(path, 'rb')")
+    kind = type(source).__name__
+    raise TypeError(f"a snapshot is a path, bytes, a binary file or a dict of torch's, not {kind}")
+
+
+def _opened(opened: Opened) -> Snapshot:
+    for line in opened.damage:
+        warnings.warn(f"{opened.name}: {line}", DamageWarning, stacklevel=3)
+    return Snapshot(opened)
+
+
+class Snapshot:
+    """A memory snapshot that is open; ``vramscope.open()`` makes one. It never changes, and threads may share it.
+
+    Methods about one device take its number as ``device``; without, they are about the one with the highest peak, as
+    the page is at first. Answers are dicts with the keys of ``vramscope COMMAND --json``.
+    """
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        self._info: Optional[List[Dict[str, Any]]] = None
+
+    @property
+    def name(self) -> str:
+        """The file's path, or the name that was given to it."""
+        return self._opened.name
+
+    @property
+    def damage(self) -> List[str]:
+        """What is damaged in the file, a sentence for each kind; empty if nothing is."""
+        return self._opened.damage
+
+    @property
+    def info(self) -> Dict[str, Any]:
+        """About the file: its format, producer, sizes, settings and gaps, as the first part of ``vramscope info``."""
+        return self._parts_of_info()[0]
+
+    @property
+    def devices(self) -> List[Dict[str, Any]]:
+        """About each device, the one with the highest peak first, as the other parts of ``vramscope info``."""
+        return self._parts_of_info()[1:]
+
+    @property
+    def peaks(self) -> Dict[int, int]:
+        """The highest sum of requested bytes live at once, by device."""
+        return {part["device"]: part["peak_bytes"] for part in self.devices}
+
+    def _parts_of_info(self) -> List[Dict[str, Any]]:
+        if self._info is None:
+            self._info = self.ask("info")
+        return self._info
+
+    def peak(
+        self,
+        device: Optional[int] = None,
+        *,
+        group_by: GroupBy = "call-site",
+        depth: int = 1,
+        limit: Optional[int] = None,
+    ) -> Peak:
+        """The live memory at the highest moment.
+
+        Args:
+            device: The device; without, the one with the highest peak.
+            group_by: What the rows of ``live`` are.
+            depth: Frames per group: 1 = the place, 2 = the place and its caller, ...
+            limit: The most rows per table; without, all.
+        """
+        options = {"device": device, "group_by": group_by, "depth": depth, "limit": limit}
+        return cast("Peak", self._one("peak", (), options))
+
+    def at(
+        self,
+        moment: Moment,
+        device: Optional[int] = None,
+        *,
+        group_by: GroupBy = "call-site",
+        depth: int = 1,
+        frames: int = 10,
+        limit: Optional[int] = None,
+    ) -> At:
+        """The event at a moment, and the live, reserved and free memory after it.
+
+        Args:
+            moment: A number of events, a time since the first event (``"2.5s"``), ``"peak"``, ``"start"``, ``"end"``,
+                ``"oom"``, or an annotated range (``"train_step[-1]:peak"``).
+            device: The device; without, the one with the highest peak.
+            group_by: What the rows of ``live`` are.
+            depth: Frames per group.
+            frames: Frames of the event's stack, 0 for all.
+            limit: The most rows per table; without, all.
+        """
+        options = {
+            "device": device,
+            "group_by": group_by,
+            "depth": depth,
+            "frames": frames,
+            "limit": limit,
+        }
+        return cast("At", self._one("at", (str(moment),), options))
+
+    def explain(self, device: Optional[int] = None) -> Explanation:
+        """What memory was for, what stands out, and what would help. Roles and phases are inferred."""
+        return cast("Explanation", self._one("explain", (), {"device": device}))
+
+    def findings(self, device: Optional[int] = None) -> List[Finding]:
+        """What stands out, the worst first: each with its figures, what it may mean, and what to try."""
+        return self.explain(device)["findings"]
+
+    def diff(
+        self,
+        after: Optional[Snapshot] = None,
+        *,
+        at: Moment = "peak",
+        to: Optional[Moment] = None,
+        device: Optional[int] = None,
+        group_by: GroupBy = "call-site",
+        depth: int = 1,
+        limit: Optional[int] = None,
+    ) -> List[Diff]:
+        """What differs between this snapshot and another, or between two moments of this one.
+
+        Args:
+            after: The other snapshot; without, ``to`` names the other moment of this one.
+            at: The moment of this snapshot, as in ``at()``.
+            to: The moment of the other; without, the same as ``at``.
+            device: Only this device.
+            group_by: What the rows of ``changes`` are.
+            depth: Frames per group.
+            limit: The most rows per table; without, all.
+
+        Returns:
+            A dict for each pair of devices: those of the same number, or the only ones.
+        """
+        options = {
+            "at": at,
+            "to": to,
+            "device": device,
+            "group_by": group_by,
+            "depth": depth,
+            "limit": limit,
+        }
+        others = [] if after is None else [after]
+        return cast("List[Diff]", self._parts("diff", (), options, others))
+
+    def ask(self, command: str, *arguments: Moment, **options: Any) -> List[Dict[str, Any]]:
+        """Puts a question of the command line, and returns the parts of its answer: ``vramscope COMMAND --json``.
+
+        Commands are ``info``, ``explain``, ``peak``, ``at``, ``range``, ``leaks``, ``oom``, ``fragmentation``,
+        ``plan``, ``what-if``, ``top``, ``annotations``, ``find``, ``diff`` and ``stats``.
+
+            run.ask("find", "size>100MiB live@peak", limit=10)
+            run.ask("what-if", set=["expandable_segments=True"])
+            run.ask("leaks", group_by="module")
+
+        Args:
+            command: Its name.
+            arguments: What stands before the file on the command line.
+            options: Its options, with ``_`` for ``-``. ``True`` is an option without a value, a list gives an option
+                several times, and ``None`` leaves it out.
+        """
+        return self._parts(command, arguments, options, [])
+
+    def _one(self, command: str, arguments: Any, options: Dict[str, Any]) -> Dict[str, Any]:
+        """The answer about one device."""
+        if options["device"] is None:
+            options["device"] = self._opened.first_device
+        parts = self._parts(command, arguments, options, [])
+        if not parts or parts[0]["device"] is None:
+            nothing = "the file holds no segment and no event, so there is nothing to report"
+            raise SnapshotError(f"{self.name}: {nothing}")
+        return parts[0]
+
+    def _parts(
+        self, command: str, arguments: Any, options: Dict[str, Any], others: List[Snapshot]
+    ) -> List[Dict[str, Any]]:
+        words = [command, *_words(options), "--json", "--", *map(str, arguments)]
+        answer = self._opened.ask(words, [other._opened for other in others])
+        return cast("List[Dict[str, Any]]", json.loads(answer)["parts"])
+
+    def table(self, name: str, device: Optional[int] = None) -> Table:
+        """A table by its name; ``vramscope man exports`` describes the columns of each.
+
+        Args:
+            name: ``events``, ``allocations``, ``frames``, ``stacks``, ``annotations``, ``segments`` or ``blocks``.
+            device: Only the rows of this device; ``frames`` and ``stacks`` belong to none.
+        """
+        return self._opened.table(name, device)
+
+    def events(self, device: Optional[int] = None) -> Table:
+        """A row per recorded event, with ``active_bytes`` and ``reserved_bytes`` after it."""
+        return self.table("events", device)
+
+    def allocations(self, device: Optional[int] = None) -> Table:
+        """A row per life of an address, those included that began before the recording."""
+        return self.table("allocations", device)
+
+    def frames(self) -> Table:
+        """A row per distinct frame."""
+        return self.table("frames")
+
+    def stacks(self) -> Table:
+        """A row per frame of a distinct stack; ``depth`` 0 is the innermost."""
+        return self.table("stacks")
+
+    def annotations(self, device: Optional[int] = None) -> Table:
+        """A row per named range, with its effect on memory."""
+        return self.table("annotations", device)
+
+    def segments(self, device: Optional[int] = None) -> Table:
+        """A row per range of memory reserved from CUDA, from ``alloc_event`` to ``free_event``."""
+        return self.table("segments", device)
+
+    def blocks(self, device: Optional[int] = None) -> Table:
+        """A row per block of a segment at the end of the recording."""
+        return self.table("blocks", device)
+
+    def to_html(
+        self,
+        path: Union[str, os.PathLike[str], None] = None,
+        *,
+        view: ViewName = "overview",
+        device: Optional[int] = None,
+        at: Optional[Moment] = None,
+        range: Optional[str] = None,
+    ) -> str:
+        """The viewer with this snapshot inside, as one HTML document that needs no network.
+
+        Args:
+            path: Where to write it as well; a file there is replaced when the new one is complete.
+            view: The view that it opens first.
+            device: The device that it shows first, instead of the one with the highest peak.
+            at: Where the cursor is, as in ``at()``.
+            range: What is selected: ``"A..B"`` of such moments, or an annotation's name.
+        """
+        options = {"view": view, "device": device, "at": at, "range": range}
+        words = ["html", *_words(options), "--output=-", "--"]
+        page = self._opened.ask(words, [])
+        if path is not None:
+            _write(os.fspath(path), page)
+        return page.decode()
+
+    def show(
+        self,
+        *,
+        height: int = 720,
+        view: ViewName = "overview",
+        device: Optional[int] = None,
+        at: Optional[Moment] = None,
+        range: Optional[str] = None,
+    ) -> View:
+        """The viewer in a notebook: the last line of a cell shows it.
+
+        Works in Jupyter, JupyterLab, VS Code, Colab and marimo. The notebook keeps the whole snapshot with its output.
+
+        Args:
+            height: The height of the frame, in CSS pixels.
+            view: As for ``to_html()``, and the same for ``device``, ``at`` and ``range``.
+        """
+        page = self.to_html(view=view, device=device, at=at, range=range)
+        return View(page, self.name, height)
+
+    def __repr__(self) -> str:
+        return f"<vramscope.Snapshot {self.name}>"
+
+
+def _words(options: Dict[str, Any]) -> List[str]:
+    """Options as the command line has them."""
+    words: List[str] = []
+    for key, value in options.items():
+        option = "--" + key.replace("_", "-")
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            if one is True:
+                words.append(option)
+            elif one is not None and one is not False:
+                words.append(f"{option}={one}")
+    return words
+
+
+def _write(path: str, page: bytes) -> None:
+    """Writes a file that is there only when it is complete."""
+    folder, name = os.path.split(path)
+    beside = os.path.join(folder, f".vramscope-{os.getpid()}-{name}")
+    try:
+        with builtins.open(beside, "wb") as file:
+            file.write(page)
+        os.replace(beside, path)
+    except BaseException:
+        try:
+            os.unlink(beside)
+        except OSError:
+            pass
+        raise

@@ -1,0 +1,67 @@
+"""The page in one file, and in a notebook."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+import vramscope
+from conftest import FIXTURES, program
+
+TRAINING = FIXTURES / "torch-2.15.0" / "training.pickle"
+_NONCE = re.compile(r'nonce(="|-)[^"\']+')
+
+
+def run() -> vramscope.Snapshot:
+    """A snapshot, unless this vramscope has no page."""
+    run = vramscope.open(TRAINING)
+    try:
+        run.to_html()
+    except vramscope.SnapshotError as refusal:
+        assert "was built without the page" in str(refusal)
+        pytest.skip("this vramscope was built without the page")
+    return run
+
+
+def without_nonce(page: str) -> str:
+    """The page without what is another one each time."""
+    return _NONCE.sub("", page)
+
+
+def test_the_file_is_that_of_the_command_line(tmp_path: Path) -> None:
+    options = ["--view", "timeline", "--at", "peak", "--range", "10..50", "--device", "0"]
+    written = program("html", TRAINING, "-o", tmp_path / "expected.html", *options)
+    assert written.returncode == 0, written.stderr
+    page = run().to_html(tmp_path / "got.html", view="timeline", at="peak", range="10..50", device=0)
+    assert page == (tmp_path / "got.html").read_text()
+    assert without_nonce(page) == without_nonce((tmp_path / "expected.html").read_text())
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["expected.html", "got.html"]
+    # vramscope reads the data from it again.
+    assert vramscope.open(tmp_path / "got.html").peak()["live"] == run().peak()["live"]
+
+
+def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "folder.html").mkdir()
+    with pytest.raises(OSError):
+        run().to_html(tmp_path / "folder.html")
+    assert [file.name for file in tmp_path.iterdir()] == ["folder.html"]
+
+
+def test_a_view_is_a_frame_with_the_page_as_its_document() -> None:
+    view = run().show(height=400, view="flame")
+    frame = view._repr_html_()
+    assert frame.startswith("<iframe") and "height: 400px" in frame
+    document = re.search(r'srcdoc="([^"]*)"', frame)
+    assert document and html.unescape(document[1]) == view.html
+    assert "training.pickle" in repr(view)
+    json.dumps(frame)
+
+
+def test_names_stay_in_their_attribute() -> None:
+    data = TRAINING.read_bytes()
+    run()
+    view = vramscope.open(data, name='"><script>alert(1)</script>').show()
+    assert "<script>alert(1)" not in view._repr_html_() and "<script>alert(1)" not in view.html

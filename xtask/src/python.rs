@@ -1,0 +1,200 @@
+//! `cargo xtask python`: the Python package as a wheel, and its tests in environments of its own.
+//!
+//! The builder of wheels and the checkers come from PyPI into the target directory, with the versions in
+//! `tests/python`. Without Python or the network, `cargo xtask test` says so and goes on; the command itself fails.
+
+use std::ffi::OsString;
+use std::fs;
+use std::iter;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+
+use crate::page::{self, Profile};
+use crate::process::{find_program, in_root, output, root, run as run_command, target_dir};
+use crate::program::{self, Speed};
+
+/// A C compiler that links against the C library of old systems, and for other processors.
+const ZIG: &str = "ziglang==0.17.1";
+
+/// Options of the command.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Build the wheel for users, optimised, and test nothing
+    #[arg(long)]
+    release: bool,
+    /// With --release: for this target, e.g. aarch64-unknown-linux-gnu, whose standard library must be installed
+    #[arg(long, requires = "release")]
+    target: Option<String>,
+    /// Put this page inside, which is built already
+    #[arg(long, value_name = "FOLDER", conflicts_with = "fast")]
+    page: Option<PathBuf>,
+    /// Build the page less optimised
+    #[arg(long)]
+    fast: bool,
+}
+
+/// Builds the package, and tests it or prints where it is.
+///
+/// # Errors
+///
+/// If Python is missing, or the build or a test fails.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let page = match &options.page {
+        Some(page) => std::path::absolute(page)?,
+        None => page::build(Profile::from_flag(options.fast))?,
+    };
+    let tools = tools()?;
+    if options.release {
+        let mut pip = Command::new(programs(&tools).join("python"));
+        run_command(pip.args(["-m", "pip", "install", "--quiet", ZIG]))?;
+        let wheel = wheel(&tools, &page, Some(options))?;
+        println!("{}", wheel.display());
+        return Ok(());
+    }
+    let program = program::build(&page, Speed::Dev)?;
+    test_with(&tools, &page, &program)
+}
+
+/// Tests the package as a part of all tests; `program` is the command line with this page.
+///
+/// # Errors
+///
+/// If the build or a test fails, but not for want of Python or of a network.
+pub(crate) fn test(page: &Path, program: &Path) -> Result<()> {
+    match tools() {
+        Ok(tools) => test_with(&tools, page, program),
+        Err(why) => {
+            println!("python: {why:#}; tests of the Python package are skipped");
+            Ok(())
+        }
+    }
+}
+
+fn test_with(tools: &Path, page: &Path, program: &Path) -> Result<()> {
+    let wheel = wheel(tools, page, None)?;
+    in_bare_environment(&wheel)?;
+    let python = programs(tools).join("python");
+    let mut install = Command::new(&python);
+    install.args(["-m", "pip", "install", "--quiet", "--no-index"]);
+    run_command(install.args(["--no-deps", "--force-reinstall"]).arg(&wheel))?;
+    let tests = root().join("tests/python");
+    let mut pytest = Command::new(&python);
+    pytest.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]);
+    run_command(pytest.current_dir(&tests).env("VRAMSCOPE_BIN", program))?;
+    check_types(&python, &tests)
+}
+
+/// The types, by both checkers: the package's own, those of a user's program, and the stub against the module.
+fn check_types(python: &Path, tests: &Path) -> Result<()> {
+    let mypy: [&[&str]; 3] = [
+        &["mypy", "--strict", "--package", "vramscope"],
+        &["mypy", "--strict", "example.py"],
+        &["mypy.stubtest", "vramscope._vramscope"],
+    ];
+    for check in mypy {
+        let mut command = Command::new(python);
+        command.arg("-m").args(check).current_dir(tests);
+        command.env("MYPY_CACHE_DIR", target_dir().join("python/mypy"));
+        run_command(&mut command)?;
+    }
+    let mut pyright = Command::new(python);
+    pyright.args(["-m", "pyright", "--project", ".", "--pythonpath"]);
+    run_command(pyright.arg(python).current_dir(tests))
+}
+
+/// The search path with a folder in front.
+fn before_path(folder: PathBuf) -> Result<OsString> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = iter::once(folder).chain(std::env::split_paths(&path));
+    Ok(std::env::join_paths(folders)?)
+}
+
+/// The package alone, in an environment that has nothing else: it needs nothing else.
+fn in_bare_environment(wheel: &Path) -> Result<()> {
+    let bare = target_dir().join("python/bare");
+    if bare.exists() {
+        fs::remove_dir_all(&bare).context("cannot remove the last bare environment")?;
+    }
+    environment(&bare)?;
+    let python = programs(&bare).join("python");
+    let mut install = Command::new(&python);
+    install.args(["-m", "pip", "install", "--quiet", "--no-index"]);
+    run_command(install.arg(wheel))?;
+    let script = root().join("tests/python/bare.py");
+    run_command(Command::new(&python).arg(script))
+}
+
+/// Builds the wheel into a folder of the target directory, and returns its path.
+fn wheel(tools: &Path, page: &Path, release: Option<&Options>) -> Result<PathBuf> {
+    let out = target_dir().join(match release {
+        Some(_) => "python/wheels",
+        None => "python/wheels-dev",
+    });
+    // An older version would be found as well.
+    if out.exists() && release.is_none() {
+        fs::remove_dir_all(&out)?;
+    }
+    let mut maturin = in_root(Command::new(programs(tools).join("maturin")));
+    maturin.env("VRAMSCOPE_PAGE", page);
+    maturin.args(["build", "--quiet", "--locked", "--out"]);
+    maturin.arg(&out).arg("--manifest-path");
+    maturin.arg("crates/vramscope-python/Cargo.toml");
+    if let Some(options) = release {
+        maturin.args(["--release", "--strip", "--zig"]);
+        maturin.args(["--compatibility", "manylinux2014"]);
+        if let Some(target) = &options.target {
+            maturin.args(["--target", target]);
+        }
+    } else {
+        maturin.args(["--profile", "dev", "--compatibility", "linux"]);
+    }
+    maturin.env("PATH", before_path(programs(tools))?);
+    run_command(&mut maturin)?;
+    let wheels = fs::read_dir(&out)?.map(|entry| Ok(entry?.path()));
+    let wheels: Vec<PathBuf> = wheels.collect::<Result<_>>()?;
+    let newest = wheels
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|ending| ending == "whl"))
+        .max_by_key(|path| fs::metadata(path).and_then(|about| about.modified()).ok());
+    newest.context("maturin wrote no wheel")
+}
+
+/// The environment with the tools, made if it is missing or its list has changed.
+fn tools() -> Result<PathBuf> {
+    let folder = target_dir().join("python/tools");
+    let list = root().join("tests/python/requirements.txt");
+    let mark = folder.join("installed-requirements.txt");
+    let wanted = fs::read(&list)?;
+    if fs::read(&mark).is_ok_and(|known| known == wanted) {
+        return Ok(folder);
+    }
+    println!(
+        "python: installing maturin, pytest, mypy, pyright, pyarrow, pandas, polars and DuckDB into {}",
+        folder.display()
+    );
+    environment(&folder)?;
+    let mut pip = Command::new(programs(&folder).join("python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--requirement"]);
+    run_command(pip.arg(&list))?;
+    fs::write(mark, wanted)?;
+    Ok(folder)
+}
+
+fn environment(folder: &Path) -> Result<()> {
+    let python = find_program(&["python3", "python"]).context("no Python here")?;
+    if output(Command::new(&python).args(["-c", OLDEST])).is_none() {
+        bail!("this Python is older than 3.9, or does not run");
+    }
+    run_command(Command::new(python).args(["-m", "venv"]).arg(folder))
+}
+
+/// Fails in a Python that is too old.
+const OLDEST: &str = "import sys; sys.exit(sys.version_info < (3, 9))";
+
+/// The folder of an environment's programs.
+fn programs(environment: &Path) -> PathBuf {
+    environment.join(if cfg!(windows) { "Scripts" } else { "bin" })
+}
