@@ -1,6 +1,6 @@
 //! `cargo xtask test`: all tests, with everything that they need.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;

@@ -144,14 +144,28 @@ pub fn open_window(link: &str, file: Option<&File>) {
             }
         }
     });
-    ask(window, listens, listener, MOST_PINGS);
+    let asking = Asking {
+        window,
+        listens,
+        _answer: listener,
+    };
+    asking.go_on(MOST_PINGS);
 }
 
-/// Asks a window again and again whether it listens. The listener to its answer ends with that.
-fn ask(window: Window, listens: Rc<Cell<bool>>, listener: EventListener, pings: u32) {
-    if listens.get() || pings == 0 || window.closed().unwrap_or(true) {
-        return;
+/// A window that is asked again and again whether it listens.
+struct Asking {
+    window: Window,
+    listens: Rc<Cell<bool>>,
+    /// Ends with the questions.
+    _answer: EventListener,
+}
+
+impl Asking {
+    fn go_on(self, pings: u32) {
+        if self.listens.get() || pings == 0 || self.window.closed().unwrap_or(true) {
+            return;
+        }
+        let _ = self.window.post_message(&"PING".into(), &own_origin());
+        clock::later(PING_MS, move || self.go_on(pings - 1));
     }
-    let _ = window.post_message(&"PING".into(), &own_origin());
-    clock::later(PING_MS, move || ask(window, listens, listener, pings - 1));
 }

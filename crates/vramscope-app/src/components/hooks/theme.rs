@@ -40,7 +40,13 @@ const KEPT_AS: &str = "vramscope.theme";
 /// The choice that the page's address names, which the page around an embedded one makes; else the user's stored
 /// choice; else the system's.
 pub(crate) fn first_theme(is_embedded: bool) -> ThemeChoice {
-    let kept = || if is_embedded { None } else { kept::get::<String>(KEPT_AS) };
+    let kept = || {
+        if is_embedded {
+            None
+        } else {
+            kept::get::<String>(KEPT_AS)
+        }
+    };
     let named = url::theme().or_else(kept);
     match named.as_deref() {
         Some("light") => ThemeChoice::Light,
