@@ -4,13 +4,6 @@
 // `vramscope html` writes, each part stands in the page itself, as base64 of its gzip, and so do the
 // snapshots: beside a file that is opened from disk nothing can be loaded.
 
-// A worker's entry, in the same scope as the glue: the first message is the module that the page compiled,
-// and Rust takes the others. Synchronous, so that no message slips by before it listens.
-const startWorker = `self.onmessage = ({ data }) => {
-  initSync({ module: data });
-  start_worker();
-};`;
-
 const GLUE = "vramscope_app.js";
 // Name of a part of the module that is loaded later → its files. Filled in when the page is built.
 const PARTS = {};
@@ -18,13 +11,17 @@ const modules = new Map();
 const inPage = new Map(Array.from(document.querySelectorAll("script[data-part]"), (part) => [part.dataset.part, part]));
 // What the server was given: `vramscope view` names it here.
 const served = Array.from(document.querySelectorAll("link[rel=snapshot]"), (link) => link.href);
+// Whether it is shown in another page.
+const isFramed = new URLSearchParams(location.search).get("mode") === "embed";
 // Files that were chosen before the module is there; `null` once it is.
 let early = [];
 if (inPage.size + served.length === 0 && !location.search && !location.hash) showStart();
 
+// For the next viewer in the page around this one.
+globalThis.vramscopeModule = (isFramed && beside()) || load("vramscope_app_bg.wasm").then(compile);
 const [module, glue] = await Promise.all([
-  load("vramscope_app_bg.wasm").then(compile),
-  load(GLUE).then((response) => response.text()),
+  globalThis.vramscopeModule,
+  isFramed ? "" : load(GLUE).then((response) => response.text()),
 ]);
 const { default: init, start_page } = await import(
   inPage.size > 0 ? addressOf(glue) : new URL(GLUE, import.meta.url)
@@ -37,9 +34,7 @@ const { place } = document.documentElement.dataset;
 // In full: a frame whose document is given to it (`srcdoc`) takes addresses relative to the page around it.
 if (place && !location.hash) history.replaceState(null, "", `${location.href.split("#", 1)[0]}#${place}`);
 const files = carried().concat(Array.from(document.querySelectorAll("script[data-file]"), (file) => new File([bytesOf(file)], file.dataset.file)));
-// One download and one compilation serve the page and all its workers: they are made from what is here, so that
-// files are opened and drawn when the server has gone.
-start_page(module, addressOf(`${asScript(glue)}\n${startWorker}`), loadPart, [...files, ...early], served);
+start_page(module, workers(), loadPart, [...files, ...early], served);
 early = null;
 
 // The server of `vramscope view` ends with its program, and the page goes on: it loads all parts at once. A part that
@@ -83,6 +78,25 @@ function carried() {
   const bytes = Uint8Array.from(atob(text.slice(0, text.length - (text.length % 4 === 1))), (character) => character.charCodeAt(0));
   const name = new URLSearchParams(words).get("file")?.replace(/~\d+$/, "");
   return [new File([bytes], name || "snapshot")];
+}
+
+// Returns what starts a worker. One download and one compilation serve the page and all its workers: they are made from
+// what is here, so that files are opened and drawn when the server has gone. Only in a frame they come from a file, for a
+// site that shows the viewer in its pages may allow no others (worker-src).
+function workers() {
+  const script = isFramed ? new URL(GLUE, import.meta.url) : addressOf(asScript(glue));
+  return () => new Worker(script, { name: "vramscope", type: isFramed ? "module" : "classic" });
+}
+
+// The module of another viewer in the page around this one: it is compiled once.
+function beside() {
+  for (let place = 0; place < parent.length; place++) {
+    try {
+      if (parent[place].vramscopeModule) return parent[place].vramscopeModule;
+    } catch {
+      // A frame of another site.
+    }
+  }
 }
 
 function transferOf(files) {

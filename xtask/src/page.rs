@@ -1,7 +1,7 @@
 //! Builds the page: wasm module, JavaScript glue, static files, samples.
 //!
-//! The result is a folder for any static host: `index.html`, `samples/`, and `app-<hash>/` with files that can
-//! be cached forever, because the hash is that of their content.
+//! The result is a folder for any static host: `index.html`, `viewer.js`, `samples/`, and `app-<hash>/` with files that
+//! can be cached forever, because the hash is that of their content.
 
 mod parts;
 
@@ -66,6 +66,9 @@ const SOURCES: [&str; 12] = [
     "xtask/src/samples.rs",
 ];
 
+/// The element that shows the page in others.
+const VIEWER: &str = "viewer.js";
+
 /// Returns the folder with the page. Builds it, unless it was built from the same sources by the same compiler.
 ///
 /// # Errors
@@ -96,10 +99,12 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     if profile == Profile::Full {
         optimise(&app.join("vramscope_app_bg.wasm"));
     }
-    for script in ["page.js", "vramscope_app.js"] {
+    for script in ["page.js", "vramscope_app.js", VIEWER] {
         let path = app.join(script);
         fs::write(&path, bare_script(&fs::read_to_string(&path)?))?;
     }
+    // Its address is written into other people's pages, and stays the same.
+    fs::rename(app.join(VIEWER), staging.join(VIEWER))?;
     let index = with_one_style(&app)?;
     name_by_content(&staging, &index)?;
     samples::write(&staging.join("samples"))?;
@@ -173,8 +178,20 @@ fn write_glue(module: &Path, out: &Path) -> Result<()> {
         .web(true)
         .and_then(|bindgen| bindgen.generate(out))
         // Its error type cannot be borrowed as a standard one.
-        .map_err(|error| anyhow!("wasm-bindgen: {error:#}"))
+        .map_err(|error| anyhow!("wasm-bindgen: {error:#}"))?;
+    let glue = out.join("vramscope_app.js");
+    let script = fs::read_to_string(&glue)? + IN_WORKERS;
+    Ok(fs::write(glue, script)?)
 }
+
+/// A worker's entry, in the script that the page imports: the first message is the module that the page compiled, and
+/// Rust takes the others. Synchronous, so that no message slips by before it listens.
+const IN_WORKERS: &str = "
+if (!globalThis.document) self.onmessage = ({ data }) => {
+  initSync({ module: data });
+  start_worker();
+};
+";
 
 /// Runs wasm-opt if it is installed. Without it the page is a little larger.
 fn optimise(module: &Path) {

@@ -27,22 +27,22 @@ pub mod worker;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Mounts the page. `module` is the compiled module for workers, `worker_url` the address of their
-/// script. `files` are embedded in the page, `served` are the addresses of files that its server was given; both are
+/// Mounts the page. `module` is the compiled module for workers, `new_worker` starts one. `files` are embedded in the page, `served` are the addresses of files that its server was given; both are
 /// opened at the start, with those that the page's address names.
 #[wasm_bindgen]
 pub fn start_page(
     module: JsValue,
-    worker_url: String,
+    new_worker: js_sys::Function,
     load_part: js_sys::Function,
     files: Vec<web_sys::File>,
     served: Vec<String>,
 ) {
     let engine = engine::Engine::new(engine::Boot {
         module,
-        worker_url,
+        new_worker,
         load_part,
     });
+    browser::frame::show_controls();
     let files = engine::Source::files(files).into_iter();
     let served = served.into_iter().map(engine::Source::Served);
     let linked = browser::url::sources()

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
 use anyhow::{Context, Result, bail};
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::devtools::Devtools;
@@ -35,7 +35,7 @@ const FLAGS: [&str; 17] = [
     "--disable-renderer-backgrounding",
     "--enable-precise-memory-info",
     "--force-color-profile=srgb",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE *.localhost",
 ];
 
 /// A running browser, which ends when this is dropped.

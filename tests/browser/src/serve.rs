@@ -28,6 +28,8 @@ struct Site {
     requests: Mutex<Vec<String>>,
     /// The files that were asked for as brotli; `None` if nothing is compressed and kept.
     compressed: Option<Mutex<HashMap<PathBuf, Vec<u8>>>>,
+    /// Lines that all answers have in their heads.
+    headers: &'static str,
 }
 
 impl Server {
@@ -37,7 +39,16 @@ impl Server {
     ///
     /// When the port cannot be bound.
     pub fn start(root: &Path, port: u16) -> io::Result<Self> {
-        Self::serve(root, port, None)
+        Self::serve(root, port, None, "")
+    }
+
+    /// Serves the files under `root` with `headers`, each line of which ends with `\r\n`.
+    ///
+    /// # Errors
+    ///
+    /// When no port can be bound.
+    pub fn with_headers(root: &Path, headers: &'static str) -> io::Result<Self> {
+        Self::serve(root, 0, None, headers)
     }
 
     /// Serves the files under `root` as a host of static pages does: compressed by brotli, and for browsers to keep.
@@ -46,13 +57,14 @@ impl Server {
     ///
     /// When no port can be bound.
     pub fn like_a_host(root: &Path) -> io::Result<Self> {
-        Self::serve(root, 0, Some(Mutex::default()))
+        Self::serve(root, 0, Some(Mutex::default()), "")
     }
 
     fn serve(
         root: &Path,
         port: u16,
         compressed: Option<Mutex<HashMap<PathBuf, Vec<u8>>>>,
+        headers: &'static str,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let address = listener.local_addr()?;
@@ -60,6 +72,7 @@ impl Server {
             root: root.to_path_buf(),
             requests: Mutex::default(),
             compressed,
+            headers,
         });
         let served = Arc::clone(&site);
         thread::spawn(move || {
@@ -116,9 +129,10 @@ impl Site {
             None => "Cache-Control: no-store",
         };
         let head = format!(
-            "HTTP/1.1 200 OK\r\nContent-Type: {}\r\nContent-Length: {}\r\n{how}\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Type: {}\r\nContent-Length: {}\r\n{how}\r\n{}\r\n",
             content_type(&file),
-            body.len()
+            body.len(),
+            self.headers
         );
         stream.write_all(head.as_bytes())?;
         stream.write_all(&body)

@@ -2,13 +2,15 @@
 //!
 //! They are those of Perfetto, so that a page that opens that can open this by changing an address: `PING` is answered
 //! with `PONG` once this page listens, then `{perfetto: {buffer, title, fileName}}`, or the same named `vramscope`, hands in
-//! a file.
+//! a file. The page around this one can also set its look with `{vramscope: {theme, variables}}`, and once it has asked it
+//! is told what happens here: `{vramscope: {event, …}}` (see [`Told`](crate::state::told::Told)).
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use gloo::events::EventListener;
-use js_sys::{Array, ArrayBuffer, Object, Reflect};
+use js_sys::{Array, ArrayBuffer, JSON, Object, Reflect};
+use serde::Serialize;
 use vramscope_core::invisible;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Blob, File, MessageEvent, Window};
@@ -25,7 +27,23 @@ pub enum Message {
     Ping,
     /// A snapshot.
     File(File),
+    /// How the page around this one wants it to look.
+    Look(Look),
 }
+
+/// How the page around this one wants it to look.
+#[derive(Debug)]
+pub struct Look {
+    /// Light or dark; `None` if it does not say.
+    pub theme: Option<String>,
+    /// Names and values of this page's style variables.
+    pub variables: Vec<(&'static str, String)>,
+}
+
+/// The style variables that the page around this one can set.
+const VARIABLES: [&str; 9] = [
+    "accent", "ground", "panel", "raised", "line", "text", "muted", "sans", "mono",
+];
 
 /// Reads a message; `None` if it is none for this page.
 #[must_use]
@@ -38,7 +56,25 @@ pub fn message(event: &MessageEvent) -> Option<Message> {
     let envelope = ["vramscope", "perfetto"]
         .iter()
         .find_map(|name| get(data, name).dyn_into::<Object>().ok())?;
-    file(&envelope).map(Message::File)
+    file(&envelope)
+        .map(Message::File)
+        .or_else(|| look(&envelope).map(Message::Look))
+}
+
+fn look(envelope: &Object) -> Option<Look> {
+    let theme = get(envelope, "theme").as_string();
+    let variables = get(envelope, "variables").dyn_into::<Object>().ok();
+    if theme.is_none() && variables.is_none() {
+        return None;
+    }
+    let value = |name: &'static str| {
+        let value = get(variables.as_ref()?, name).as_string()?;
+        Some((name, value))
+    };
+    Some(Look {
+        theme,
+        variables: VARIABLES.into_iter().filter_map(value).collect(),
+    })
 }
 
 fn file(envelope: &Object) -> Option<File> {
@@ -88,6 +124,19 @@ pub fn is_of_host(event: &MessageEvent) -> bool {
     is_framed
         && source
             .is_some_and(|source| parent.is_some_and(|parent| JsValue::from(source) == ***parent))
+}
+
+/// Tells the page around this one something, if it is still of this origin.
+pub fn tell_host(origin: &str, message: &impl Serialize) {
+    let parent = gloo::utils::window().parent().ok().flatten();
+    let text = serde_json::to_string(message).unwrap_or_default();
+    let (Some(parent), Ok(message)) = (parent, JSON::parse(&text)) else {
+        return;
+    };
+    let envelope = Object::new();
+    let _ = Reflect::set(&envelope, &"vramscope".into(), &message);
+    let origin = if origin == "null" { "*" } else { origin };
+    let _ = parent.post_message(&envelope, origin);
 }
 
 /// The origin of this page.

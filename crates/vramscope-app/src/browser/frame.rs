@@ -1,7 +1,8 @@
 //! The page inside another one: `?mode=embed` in a frame.
 
 use gloo::timers::callback::Timeout;
-use web_sys::WheelEvent;
+use wasm_bindgen::JsCast;
+use web_sys::{HtmlElement, WheelEvent};
 
 use super::url;
 
@@ -28,6 +29,21 @@ pub fn scrolls_around(event: &WheelEvent) -> bool {
         .forget();
     }
     true
+}
+
+/// Puts how much of the page is shown where the style sheet reads it: the page's address says so with `?controls=`.
+pub fn show_controls() {
+    if let Some(controls) = url::controls() {
+        let _ = gloo::utils::document_element().set_attribute("data-controls", &controls);
+    }
+}
+
+/// Sets one of the page's style variables; an empty value is the page's own.
+pub fn set_variable(name: &str, value: &str) {
+    let root = gloo::utils::document_element();
+    if let Some(root) = root.dyn_ref::<HtmlElement>() {
+        let _ = root.style().set_property(&format!("--{name}"), value);
+    }
 }
 
 /// Gives the keyboard back to the page around this one.

@@ -32,6 +32,12 @@ pub fn theme() -> Option<String> {
     parameter("theme")
 }
 
+/// How much of the page is shown, as its address names it with `?controls=`.
+#[must_use]
+pub fn controls() -> Option<String> {
+    parameter("controls")
+}
+
 fn parameter(name: &str) -> Option<String> {
     let search = web_sys::window()?.location().search().ok()?;
     UrlSearchParams::new_with_str(&search).ok()?.get(name)

@@ -15,7 +15,8 @@ use super::commands::Commands;
 use super::file_view::FileView;
 use super::help::Help;
 use super::hooks::{
-    first_theme, use_address, use_door, use_drop, use_keys, use_system_is_dark, use_theme_attribute,
+    first_theme, use_address, use_door, use_drop, use_host, use_keys, use_system_is_dark,
+    use_theme_attribute,
 };
 use super::rehearsal::rehearse;
 use super::source_link::{Editor, use_editor_setting};
@@ -54,6 +55,7 @@ pub fn App(props: &AppProps) -> Html {
     });
     let is_dragged_over = use_drop((!state.is_embedded).then(|| commands.open.clone()));
     let asked_by_page = use_door(commands.open.clone(), state.is_embedded);
+    use_host(&state);
     use_keys(state.clone(), commands.clone());
     let theme = state.theme.resolve(use_system_is_dark());
     use_theme_attribute(state.theme, state.is_embedded);

@@ -102,8 +102,8 @@ fn in_full(state: &State, commands: &Commands) -> Option<Html> {
         door::open_window(&history::link(session.url(), &place), session.file());
     });
     Some(html! {
-        <button type="button" class="square" title="Open in a window of its own" aria-label="Open in a window of its own" {onclick}>
-            <Glyph icon={Icon::Window} />
+        <button type="button" class="square in-full" title="Open in a window of its own" aria-label="Open in a window of its own" {onclick}>
+            <Glyph icon={Icon::Window} /> <span>{ "Open full" }</span>
         </button>
     })
 }

@@ -76,13 +76,13 @@ impl Source {
     }
 }
 
-/// What `www/page.js` passes on: the compiled module, and the address of the worker's script.
+/// What `www/page.js` passes on.
 #[derive(Clone, Debug)]
 pub struct Boot {
     /// The page's own `WebAssembly.Module`; workers instantiate it without compiling again.
     pub module: JsValue,
-    /// Address of the worker's script.
-    pub worker_url: String,
+    /// Starts a worker, which takes the module as its first message.
+    pub new_worker: js_sys::Function,
     /// Promises the modules of a part, given its name.
     pub load_part: js_sys::Function,
 }

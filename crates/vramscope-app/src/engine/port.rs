@@ -6,7 +6,7 @@ use std::rc::Rc;
 use js_sys::Array;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions};
+use web_sys::{ErrorEvent, MessageEvent, Worker};
 
 use super::Boot;
 use crate::browser::clock;
@@ -45,9 +45,7 @@ impl Errors {
 impl Port {
     /// Starts a worker and gives it the compiled module.
     pub(super) fn start(boot: &Boot) -> Result<Self, JsValue> {
-        let options = WorkerOptions::new();
-        options.set_name("vramscope");
-        let worker = Worker::new_with_options(&boot.worker_url, &options)?;
+        let worker: Worker = boot.new_worker.call0(&JsValue::NULL)?.unchecked_into();
         worker.post_message(&boot.module)?;
         let errors = Rc::new(Errors::default());
         let on_error = {

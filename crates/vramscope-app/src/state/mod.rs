@@ -33,6 +33,7 @@ pub mod stacks;
 #[cfg(test)]
 mod tests;
 mod theme;
+pub mod told;
 pub mod typed_size;
 mod view;
 

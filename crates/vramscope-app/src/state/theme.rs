@@ -15,6 +15,16 @@ pub enum ThemeChoice {
 }
 
 impl ThemeChoice {
+    /// The choice of this name; the system's if there is none.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        match name {
+            "light" => Self::Light,
+            "dark" => Self::Dark,
+            _ => Self::System,
+        }
+    }
+
     /// The next choice, going round. After the system's theme comes the other one, so that something changes.
     #[must_use]
     pub fn next(self, system_is_dark: bool) -> Self {

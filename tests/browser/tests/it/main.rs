@@ -5,6 +5,7 @@ mod allocator;
 mod captured;
 mod compare;
 mod doors;
+mod element;
 mod files;
 mod flame;
 mod graph;

@@ -90,7 +90,7 @@ pub(crate) fn use_door(open: Callback<Vec<Source>>, is_embedded: bool) -> Option
                         }
                         asked.set(door.borrow().first());
                     }
-                    None => {}
+                    Some(Message::Look(_)) | None => {}
                 }
             });
             move || drop(listener)

@@ -6,6 +6,7 @@ mod answer;
 mod closing;
 mod door;
 mod drop_files;
+mod host;
 mod kept;
 mod keyboard;
 mod moment_at;
@@ -22,6 +23,7 @@ pub(super) use answer::{Answered, use_answer, use_known, use_painted, use_pools}
 pub(super) use closing::use_closing;
 pub(super) use door::use_door;
 pub(super) use drop_files::use_drop;
+pub(super) use host::use_host;
 pub(crate) use kept::{Kept, Setter, use_effect_on, use_kept};
 pub(super) use keyboard::use_keys;
 pub(super) use moment_at::use_moment_at;

@@ -48,11 +48,7 @@ pub(crate) fn first_theme(is_embedded: bool) -> ThemeChoice {
         }
     };
     let named = url::theme().or_else(kept);
-    match named.as_deref() {
-        Some("light") => ThemeChoice::Light,
-        Some("dark") => ThemeChoice::Dark,
-        _ => ThemeChoice::System,
-    }
+    ThemeChoice::named(named.as_deref().unwrap_or_default())
 }
 
 /// Sets the attribute that the style sheet reads, and stores the choice unless the page around this one made it. Without

@@ -1,0 +1,60 @@
+//! The page around this one, in whose frame it is shown: it is told what happens here, and sets the look.
+
+use std::rc::Rc;
+
+use gloo::events::EventListener;
+use wasm_bindgen::JsCast;
+use web_sys::MessageEvent;
+use yew::prelude::*;
+
+use crate::browser::door::{self, Message};
+use crate::browser::frame;
+use crate::components::hooks::{use_effect_on, use_kept};
+use crate::state::told::Told;
+use crate::state::{Action, State, ThemeChoice, permalink};
+
+/// Tells the page around this one, once it has asked whether this one listens, what happens to the file and what is
+/// shown of it.
+#[hook]
+pub(crate) fn use_host(state: &UseReducerHandle<State>) {
+    // Its origin.
+    let host = use_kept(|| None::<Rc<str>>);
+    let is_embedded = state.is_embedded;
+    {
+        let (setter, dispatcher) = (host.setter(), state.dispatcher());
+        use_effect_on(is_embedded, move |&is_embedded| {
+            let window = gloo::utils::window();
+            let listener = is_embedded.then(|| {
+                EventListener::new(&window, "message", move |event| {
+                    let event = event.dyn_ref::<MessageEvent>();
+                    let Some(event) = event.filter(|event| door::is_of_host(event)) else {
+                        return;
+                    };
+                    match door::message(event) {
+                        Some(Message::Ping) => setter.set(Some(event.origin().into())),
+                        Some(Message::Look(look)) => {
+                            if let Some(theme) = look.theme.as_deref() {
+                                dispatcher.dispatch(Action::Theme(ThemeChoice::named(theme)));
+                            }
+                            for (name, value) in look.variables {
+                                frame::set_variable(name, &value);
+                            }
+                        }
+                        Some(Message::File(_)) | None => {}
+                    }
+                })
+            });
+            move || drop(listener)
+        });
+    }
+    let tell = |(host, told): &(Option<Rc<str>>, Option<Told>)| {
+        if let (Some(host), Some(told)) = (host, told) {
+            door::tell_host(host, told);
+        }
+    };
+    let told = host.as_ref().and_then(|_| Told::of_file(state));
+    use_effect_on(((*host).clone(), told), tell);
+    let place = host.as_ref().and_then(|_| permalink(state));
+    let place = place.and_then(|link| Told::of_place(&link));
+    use_effect_on(((*host).clone(), place), tell);
+}

@@ -1,0 +1,249 @@
+//! The element `<vramscope-viewer>` in pages of others.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use vramscope_browser_tests::{Modifiers, Server, page_folder};
+
+use crate::PATIENCE;
+use crate::open::{Open, open_in};
+
+/// Opens a page with this body. The viewer lies in the folder `viewer` beside it.
+fn docs(body: &str) -> (Open, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    symlink(page_folder(), folder.path().join("viewer")).unwrap();
+    let page = format!(
+        "<!doctype html><title>docs</title><style>body {{ background: #fff }}</style>\
+         <script type=module src=viewer/viewer.js></script><h1 tabindex=0>docs</h1>{body}"
+    );
+    fs::write(folder.path().join("docs.html"), page).unwrap();
+    (open_in(folder.path(), "docs.html"), folder)
+}
+
+/// The page in the first element's frame.
+const INNER: &str = "document.querySelector('vramscope-viewer').shadowRoot.querySelector('iframe')?.contentDocument";
+const PAINTED: &str = "!!document.querySelector('vramscope-viewer').shadowRoot\
+     .querySelector('iframe')?.contentDocument?.querySelector('.stage canvas')";
+
+/// Collects the events of the first element from now on, as `name:detail`.
+const LISTEN: &str = "globalThis.told = []; \
+     for (const name of ['load', 'progress', 'error', 'view-change', 'selection-change']) \
+       document.querySelector('vramscope-viewer').addEventListener(name, ({type, detail}) => told.push([type, detail])); null";
+
+#[test]
+fn a_poster_costs_no_viewer_until_it_is_clicked() {
+    let poster = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 9 4'/>";
+    let body = format!(
+        "<vramscope-viewer src=viewer/samples/training.pickle.gz poster=\"{poster}\" reveal=click \
+         view=map height=400></vramscope-viewer>"
+    );
+    let (mut host, _folder) = docs(&body);
+    let element = "document.querySelector('vramscope-viewer')";
+    host.page
+        .wait_for(
+            &format!("{element}.shadowRoot?.querySelector('img').complete"),
+            PATIENCE,
+        )
+        .unwrap();
+    let height = format!("{element}.offsetHeight");
+    assert_eq!(host.page.eval(&height).unwrap(), 400);
+    let loaded =
+        "performance.getEntriesByType('resource').filter(({name}) => name.includes('app-')).length";
+    assert_eq!(host.page.eval(loaded).unwrap(), 0);
+    assert_eq!(host.page.eval(&format!("!{INNER}")).unwrap(), true);
+
+    host.page.eval(LISTEN).unwrap();
+    let button = format!("{element}.shadowRoot.querySelector('button')");
+    assert_eq!(
+        host.page.eval(&format!("{button}.textContent")).unwrap(),
+        "Explore this snapshot"
+    );
+    host.page.eval(&format!("{button}.click()")).unwrap();
+    host.page.wait_for(PAINTED, PATIENCE).unwrap();
+    assert_eq!(host.page.eval(&height).unwrap(), 400);
+    let told = "told.some(([type, detail]) => type === 'load' && detail.name === 'training.pickle.gz' && detail.bytes > 1000)";
+    host.page.wait_for(told, PATIENCE).unwrap();
+    host.page
+        .wait_for(
+            "told.some(([type, detail]) => type === 'view-change' && detail.view === 'map')",
+            PATIENCE,
+        )
+        .unwrap();
+    host.check_quiet();
+}
+
+#[test]
+fn attributes_methods_and_events_go_both_ways() {
+    let (mut host, _folder) = docs(
+        "<vramscope-viewer src=viewer/samples/training.pickle.gz loading=eager></vramscope-viewer>",
+    );
+    host.page.eval(LISTEN).unwrap();
+    host.page.wait_for(PAINTED, PATIENCE).unwrap();
+    let place = |words: &str| format!("{INNER}.location.hash.includes('{words}')");
+    host.page
+        .wait_for(&place("view=timeline"), PATIENCE)
+        .unwrap();
+
+    // An attribute moves the view, and what stays unsaid stays.
+    let steps = host.page.eval("history.length").unwrap();
+    host.page
+        .eval("document.querySelector('vramscope-viewer').view = 'flame'; null")
+        .unwrap();
+    host.page.wait_for(&place("view=flame"), PATIENCE).unwrap();
+    host.page
+        .wait_for(
+            "told.some(([type, detail]) => type === 'view-change' && detail.view === 'flame')",
+            PATIENCE,
+        )
+        .unwrap();
+    host.page
+        .eval("document.querySelector('vramscope-viewer').range = '100..200'; null")
+        .unwrap();
+    host.page
+        .wait_for("told.some(([type, {range}]) => type === 'selection-change' && range?.join() === '100,200')", PATIENCE)
+        .unwrap();
+    assert_eq!(host.page.eval("history.length").unwrap(), steps);
+
+    // What is saved is shown again, after all was given back.
+    let saved = host
+        .page
+        .eval("globalThis.viewer = document.querySelector('vramscope-viewer'); globalThis.saved = viewer.save(); viewer.dispose(); saved")
+        .unwrap();
+    assert!(saved.as_str().unwrap().contains("view=flame"), "{saved}");
+    assert_eq!(host.page.eval(&format!("!{INNER}")).unwrap(), true);
+    let load = "(async () => { const bytes = await (await fetch('viewer/samples/training.pickle.gz')).arrayBuffer(); \
+         viewer.restore(''); return (await viewer.load(new File([bytes], 'own.pickle.gz'))).name })()";
+    assert_eq!(host.page.eval(load).unwrap(), "own.pickle.gz");
+    host.page.wait_for(PAINTED, PATIENCE).unwrap();
+
+    // Themes and variables of the page around.
+    host.page
+        .eval("viewer.style.setProperty('--vramscope-accent', 'rgb(1, 2, 3)'); document.body.style.background = '#111'; null")
+        .unwrap();
+    host.page
+        .wait_for(
+            &format!("{INNER}.documentElement.dataset.theme === 'dark'"),
+            PATIENCE,
+        )
+        .unwrap();
+    let accent = format!("{INNER}.documentElement.style.getPropertyValue('--accent')");
+    host.page
+        .wait_for(&format!("{accent} === 'rgb(1, 2, 3)'"), PATIENCE)
+        .unwrap();
+    host.check_quiet();
+}
+
+#[test]
+fn faults_are_told_in_the_element() {
+    let (mut host, folder) = docs("<vramscope-viewer reveal=click></vramscope-viewer>");
+    fs::write(folder.path().join("broken.pickle"), "no snapshot").unwrap();
+    let fails = |host: &mut Open, load: &str| {
+        let eval = format!(
+            "(async () => {{ globalThis.viewer = document.querySelector('vramscope-viewer'); \
+             try {{ await viewer.load({load}); return '' }} catch (error) {{ return error.message }} }})()"
+        );
+        host.page.eval(&eval).unwrap().as_str().unwrap().to_owned()
+    };
+    let message = fails(&mut host, "'broken.pickle'");
+    assert!(message.contains("not a memory snapshot"), "{message}");
+    // The page says it, too, with what to do.
+    host.page
+        .wait_for(
+            &format!("!!{INNER}?.querySelector('.card.failed')"),
+            PATIENCE,
+        )
+        .unwrap();
+    // On a server that does not let this page read.
+    let other = Server::start(&page_folder(), 0).unwrap();
+    let url = other.url("nothing.pickle");
+    let message = fails(&mut host, &format!("'{url}'"));
+    assert!(message.contains("cannot be loaded"), "{message}");
+    let shown = "viewer.shadowRoot.querySelector('p').textContent";
+    assert_eq!(host.page.eval(shown).unwrap(), message.as_str());
+}
+
+/// What a site with a strict policy allows.
+const STRICT: &str = "Content-Security-Policy: default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; \
+     worker-src 'self'; frame-src 'self'; connect-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'\r\n";
+
+#[test]
+fn a_strict_policy_allows_it() {
+    let (mut host, folder) =
+        docs("<vramscope-viewer src=viewer/samples/training.pickle.gz></vramscope-viewer>");
+    let strict = Server::with_headers(folder.path(), STRICT).unwrap();
+    host.page.goto(&strict.url("docs.html")).unwrap();
+    host.page.wait_for(PAINTED, PATIENCE).unwrap();
+    host.check_quiet();
+}
+
+#[test]
+fn it_comes_from_another_server() {
+    let (mut host, folder) = docs("");
+    let viewer =
+        Server::with_headers(&page_folder(), "Access-Control-Allow-Origin: *\r\n").unwrap();
+    let page = format!(
+        "<!doctype html><title>docs</title><script type=module src='{}'></script>\
+         <vramscope-viewer src=own.pickle.gz view=map></vramscope-viewer>",
+        viewer.url("viewer.js")
+    );
+    fs::write(folder.path().join("far.html"), page).unwrap();
+    let own = page_folder().join("samples/leak.pickle.gz");
+    fs::copy(own, folder.path().join("own.pickle.gz")).unwrap();
+    let url = host.server.url("far.html");
+    host.page.goto(&url).unwrap();
+    host.page.eval(LISTEN).unwrap();
+    // The frame is another site's: only what it tells is known here.
+    host.page
+        .wait_for(
+            "told.some(([type, detail]) => type === 'view-change' && detail.view === 'map' && detail.state.includes('own.pickle.gz'))",
+            PATIENCE,
+        )
+        .unwrap();
+    host.check_quiet();
+}
+
+#[test]
+fn viewers_share_a_module_and_only_some_are_open() {
+    let viewer = "<vramscope-viewer src=viewer/samples/leak.pickle.gz loading=eager height=200></vramscope-viewer>";
+    let (mut host, _folder) = docs(&viewer.repeat(6));
+    let frames = "[...document.querySelectorAll('vramscope-viewer')].map(({shadowRoot}) => shadowRoot.querySelector('iframe')).filter(Boolean)";
+    host.page
+        .wait_for(
+            &format!("{frames}.length === 4 && {frames}.every(({{contentDocument}}) => contentDocument?.querySelector('.stage canvas'))"),
+            PATIENCE,
+        )
+        .unwrap();
+    let modules = format!(
+        "(async () => new Set(await Promise.all({frames}.map(({{contentWindow}}) => contentWindow.vramscopeModule))).size)()"
+    );
+    assert_eq!(host.page.eval(&modules).unwrap(), 1);
+    host.check_quiet();
+}
+
+#[test]
+fn escape_leaves_and_the_wheel_scrolls_the_docs() {
+    let (mut host, _folder) = docs(
+        "<vramscope-viewer src=viewer/samples/training.pickle.gz></vramscope-viewer><p style='height:3000px'>text</p>",
+    );
+    host.page.wait_for(PAINTED, PATIENCE).unwrap();
+    host.page
+        .eval("document.querySelector('h1').focus()")
+        .unwrap();
+    host.page
+        .wheel(450.0, 350.0, 120.0, Modifiers::NONE)
+        .unwrap();
+    host.page.wait_for("scrollY > 0", PATIENCE).unwrap();
+    host.page
+        .eval("scrollTo({top: 0, behavior: 'instant'})")
+        .unwrap();
+    host.page.click(450.0, 350.0, 1).unwrap();
+    host.page
+        .wait_for(&format!("{INNER}.hasFocus()"), PATIENCE)
+        .unwrap();
+    for _ in 0..3 {
+        host.page.key("Escape", Modifiers::NONE).unwrap();
+    }
+    host.page
+        .wait_for(&format!("!{INNER}.hasFocus()"), PATIENCE)
+        .unwrap();
+}
