@@ -1,5 +1,20 @@
 // The element <vramscope-viewer>: a picture of a snapshot until it is wanted, then the viewer.
 //
+// Attributes, each with a property of its name:
+//   src                          the snapshot's address
+//   poster, poster-dark          pictures to show before, as `vramscope plot` writes them; or an element with slot="poster"
+//   view, device, range, search  what is shown of it: words of the page's address (`range` is `from..to` on the x axis)
+//   theme                        light, dark or system; else that of the ground it stands on
+//   loading                      lazy (when it is near the window) or eager
+//   reveal                       auto, or click
+//   controls                     full, mini (the picture and its figures) or none
+//   height                       CSS, or px
+// Methods: load(file, bytes or address), save(), restore(state), dispose().
+// Events: load {name, bytes}, progress {name, loaded, total}, error {message, advice}, view-change {view, state},
+// selection-change {device, range, moment, pinned, state}.
+// Parts for ::part(): stage, poster, message, button, frame. Variables: --vramscope-accent, -ground, -panel, -raised,
+// -line, -text, -muted, -sans, -mono.
+//
 // The viewer is the page beside this file, in a frame: no style, name or fault of one side reaches the other, and all of
 // its memory goes with the frame. Element and page talk by messages (browser/door.rs and state/told.rs).
 
