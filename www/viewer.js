@@ -65,6 +65,8 @@ export class VramscopeViewer extends HTMLElement {
   #file = null;
   /** The state, as the text behind `#` in the page's address; empty before the page has told it. */
   #state = "";
+  /** The last state that the page told. */
+  #told = "";
   #isNear = false;
   #isShown = false;
   #fault = "";
@@ -155,7 +157,7 @@ export class VramscopeViewer extends HTMLElement {
       const on = (name, settle) =>
         this.addEventListener(name, (event) => (settled.abort(), settle(event.detail)), { signal: settled.signal });
       on("load", resolve);
-      on("error", ({ message, advice }) => reject(new Error([message, advice].filter(Boolean).join(" "))));
+      on("error", ({ message, advice }) => reject(new Error([message, advice].filter(Boolean).join(". "))));
     });
   }
 
@@ -236,6 +238,7 @@ export class VramscopeViewer extends HTMLElement {
     this.#frame?.close();
     this.#frame = null;
     this.#isShown = false;
+    this.#told = "";
     this.#fault = "";
     const place = open.indexOf(this);
     if (place >= 0) open.splice(place, 1);
@@ -300,9 +303,9 @@ export class VramscopeViewer extends HTMLElement {
   #moved(state) {
     open.splice(open.indexOf(this), 1);
     open.push(this);
-    const [before, now] = [this.#state, state].map(wordsOf);
-    const isNew = !this.#state;
-    this.#state = state;
+    const [before, now] = [this.#told, state].map(wordsOf);
+    const isNew = !this.#told;
+    this.#state = this.#told = state;
     const differs = (...words) => words.some((word) => before.get(word) !== now.get(word));
     const tell = (name, detail) => this.dispatchEvent(new CustomEvent(name, { detail: { ...detail, state } }));
     if (isNew || differs("view")) tell("view-change", { view: now.get("view") });

@@ -59,14 +59,14 @@ fn python(folder: &Path, requirements: &Path) {
 
 fn npm(folder: &Path, package: &Path) {
     let (Some(npm), Some(_)) = (find_program(&["npm"]), find_program(&["node"])) else {
-        println!("consumers: no npm here; tests of speedscope and with pprof-format are skipped");
+        println!("consumers: no npm here; tests with speedscope, pprof-format and axe are skipped");
         return;
     };
     if is_done(folder, package) {
         return;
     }
     println!(
-        "consumers: installing speedscope and pprof-format into {}",
+        "consumers: installing speedscope, pprof-format and axe-core into {}",
         folder.display()
     );
     let copied = fs::copy(package, folder.join("package.json"));
@@ -85,7 +85,9 @@ fn npm(folder: &Path, package: &Path) {
         Ok(()) => done(folder, package),
         Err(error) => {
             drop(fs::remove_dir_all(folder.join("node_modules")));
-            println!("consumers: {error:#}; tests of speedscope and with pprof-format are skipped");
+            println!(
+                "consumers: {error:#}; tests with speedscope, pprof-format and axe are skipped"
+            );
         }
     }
 }

@@ -67,7 +67,7 @@ const SOURCES: [&str; 12] = [
 ];
 
 /// The element that shows the page in others.
-const VIEWER: &str = "viewer.js";
+pub(crate) const VIEWER: &str = "viewer.js";
 
 /// Returns the folder with the page. Builds it, unless it was built from the same sources by the same compiler.
 ///

@@ -13,7 +13,7 @@ use flate2::write::GzEncoder;
 use wasmparser::{KnownCustom, Name, Parser, Payload};
 
 use crate::fingerprint::files_under;
-use crate::page::{self, Profile};
+use crate::page::{self, Profile, VIEWER};
 
 /// The most that a browser may load before the page is there, in KiB of brotli: what opens a plain pickle and draws
 /// its timelines, for the page and its workers together. That is six seconds at a megabit, and half a second at ten.
@@ -100,7 +100,8 @@ fn check(files: &[Sizes]) -> Result<()> {
 impl Sizes {
     /// Whether it is loaded before anything is opened.
     fn is_at_once(&self) -> bool {
-        !self.name.ends_with(".wasm") || self.name.ends_with(FIRST)
+        let is_later = self.name == VIEWER || self.name.ends_with(".wasm");
+        !is_later || self.name.ends_with(FIRST)
     }
 }
 

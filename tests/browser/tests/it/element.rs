@@ -13,7 +13,7 @@ fn docs(body: &str) -> (Open, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     symlink(page_folder(), folder.path().join("viewer")).unwrap();
     let page = format!(
-        "<!doctype html><title>docs</title><style>body {{ background: #fff }}</style>\
+        "<!doctype html><title>docs</title><link rel=icon href=data:,><style>body {{ background: #fff }}</style>\
          <script type=module src=viewer/viewer.js></script><h1 tabindex=0>docs</h1>{body}"
     );
     fs::write(folder.path().join("docs.html"), page).unwrap();
@@ -145,7 +145,7 @@ fn faults_are_told_in_the_element() {
         host.page.eval(&eval).unwrap().as_str().unwrap().to_owned()
     };
     let message = fails(&mut host, "'broken.pickle'");
-    assert!(message.contains("not a memory snapshot"), "{message}");
+    assert!(message.contains("no memory snapshot"), "{message}");
     // The page says it, too, with what to do.
     host.page
         .wait_for(
@@ -182,7 +182,7 @@ fn it_comes_from_another_server() {
     let viewer =
         Server::with_headers(&page_folder(), "Access-Control-Allow-Origin: *\r\n").unwrap();
     let page = format!(
-        "<!doctype html><title>docs</title><script type=module src='{}'></script>\
+        "<!doctype html><title>docs</title><link rel=icon href=data:,><script type=module src='{}'></script>\
          <vramscope-viewer src=own.pickle.gz view=map></vramscope-viewer>",
         viewer.url("viewer.js")
     );
@@ -199,7 +199,7 @@ fn it_comes_from_another_server() {
             PATIENCE,
         )
         .unwrap();
-    host.check_quiet();
+    assert_eq!(host.page.complaints().unwrap(), [""; 0]);
 }
 
 #[test]
