@@ -28,6 +28,11 @@ const WORDS = { view: "view", device: "device", range: "range", search: "q" };
 /** The page's variables that `--vramscope-…` sets. */
 const VARIABLES = ["accent", "ground", "panel", "raised", "line", "text", "muted", "sans", "mono"];
 
+/** What pages of the same site have in common: the compiled module (www/page.js). */
+const common = {};
+/** Fulfilled when the first page has compiled it, or is closed. */
+let first = null;
+
 /** Open viewers, the one used longest ago first. */
 const open = [];
 
@@ -257,7 +262,9 @@ export class VramscopeViewer extends HTMLElement {
     // The page reads while it loads; but what is on this side's server, that other server may not be allowed to read.
     const isForPage = src?.origin === page.origin;
     if (isForPage) page.searchParams.set("src", src.href);
-    page.hash = this.#state || this.#words(new Map([["file", this.#name]]));
+    // Without any words the page chooses the view that suits the file.
+    const isPlaced = Object.keys(WORDS).some((attribute) => this.getAttribute(attribute));
+    page.hash = this.#state || (isPlaced ? this.#words(new Map([["file", this.#name]])) : "");
     const file = this.#file ?? (isForPage ? null : this.#download(src));
     this.#frame = new Frame(this, page, {
       take: (told) => this.#take(told),
@@ -368,6 +375,7 @@ class Frame {
   #url;
   #timer;
   #listener;
+  #begun;
 
   constructor(viewer, url, { take, ready, fail }) {
     this.#url = url;
@@ -375,8 +383,14 @@ class Frame {
     this.#element.part = "frame";
     this.#element.title = "GPU memory snapshot";
     this.#element.allow = "clipboard-write; fullscreen";
-    this.#element.src = url;
-    const until = performance.now() + PATIENCE_MS;
+    this.#element.vramscope = common;
+    const turn = first;
+    first ??= new Promise((begun) => (this.#begun = begun));
+    let until = Infinity;
+    Promise.resolve(turn).then(() => {
+      this.#element.src = url;
+      until = performance.now() + PATIENCE_MS;
+    });
     this.#timer = setInterval(() => {
       if (performance.now() < until) return this.#post("PING");
       fail(
@@ -389,6 +403,7 @@ class Frame {
       if (data === "PONG" && !this.listens) {
         this.listens = true;
         clearInterval(this.#timer);
+        this.#begun?.();
         ready(this);
       }
       if (data?.vramscope?.event) take(data.vramscope);
@@ -413,6 +428,7 @@ class Frame {
 
   close() {
     clearInterval(this.#timer);
+    this.#begun?.();
     removeEventListener("message", this.#listener);
     this.#element.remove();
   }
