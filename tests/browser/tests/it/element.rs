@@ -117,7 +117,9 @@ fn attributes_methods_and_events_go_both_ways() {
     host.page
         .wait_for("globalThis.loaded === 'own.pickle.gz'", PATIENCE)
         .unwrap();
-    host.page.wait_for(PAINTED, PATIENCE).unwrap();
+    host.page
+        .wait_for(&place("file=own.pickle.gz"), PATIENCE)
+        .unwrap();
 
     // Themes and variables of the page around.
     host.page
