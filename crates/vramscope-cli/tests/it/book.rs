@@ -192,6 +192,7 @@ fn every_block_is_marked() {
                 "json",
                 "yaml",
                 "html",
+                "css",
                 "js",
                 "rust",
                 "cpp",
