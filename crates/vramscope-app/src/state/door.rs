@@ -100,13 +100,13 @@ mod tests {
         let (title, text) = question("https://dash.example", &files);
         assert_eq!(title, "Open a file of another page?");
         assert!(
-            text.starts_with("https://dash.example wants to open a.pickle (2.0 KiB) here."),
+            text.starts_with("https://dash.example wants to open a.pickle (2.00 KiB) here."),
             "{text}"
         );
         let files = [("a".to_owned(), 1024), ("b".to_owned(), 1024)];
         let (_, text) = question("null", &files);
         assert!(
-            text.starts_with("a page without an address wants to open 2 files (2.0 KiB) here."),
+            text.starts_with("a page without an address wants to open 2 files (2.00 KiB) here."),
             "{text}"
         );
     }
