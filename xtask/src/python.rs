@@ -172,7 +172,7 @@ fn tools() -> Result<PathBuf> {
         return Ok(folder);
     }
     println!(
-        "python: installing maturin, pytest, mypy, pyright, pyarrow, pandas, polars and DuckDB into {}",
+        "python: installing maturin, pytest, mypy, pyright, pyarrow, pandas, polars, DuckDB, Sphinx and MkDocs into {}",
         folder.display()
     );
     environment(&folder)?;

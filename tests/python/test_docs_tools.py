@@ -1,0 +1,75 @@
+"""Docs tools, with the real tools: what they build has the element, its snapshot and its pictures."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import FIXTURES
+
+SNAPSHOT = FIXTURES / "torch-2.15.0" / "training.pickle"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """Enough of the viewer's folder."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "viewer.js").write_text("// the element")
+    return folder
+
+
+def built(*command: object) -> str:
+    ran = subprocess.run([sys.executable, "-m", *map(str, command)], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("builder", ["html", "dirhtml", "text"])
+def test_sphinx(builder: str, site: Path, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    (docs / "deep").mkdir(parents=True)
+    (docs / "conf.py").write_text(f'extensions = ["vramscope.sphinx"]\nvramscope_site = "../{site.name}"\n')
+    (docs / "index.rst").write_text("Docs\n====\n\n.. toctree::\n\n   deep/page\n")
+    page = "Page\n====\n\n.. vramscope:: ../run.pickle\n   :view: map\n   :height: 420\n\nAfter.\n"
+    (docs / "deep" / "page.rst").write_text(page)
+    shutil.copyfile(SNAPSHOT, docs / "run.pickle")
+    out = tmp_path / "out"
+    built("sphinx", "-q", "-W", "-b", builder, docs, out)
+    if builder == "text":
+        assert "After." in (out / "deep" / "page.txt").read_text()
+        return
+    page_file = out / "deep" / ("page.html" if builder == "html" else "page/index.html")
+    text = page_file.read_text()
+    found = re.search("<vramscope-viewer ([^>]*)>", text)
+    assert found
+    attributes = dict(re.findall('([a-z-]+)="([^"]*)"', found[1]))
+    assert attributes["view"] == "map" and attributes["height"] == "420" and attributes["reveal"] == "click"
+    for name in ("src", "poster", "poster-dark"):
+        assert (page_file.parent / attributes[name]).is_file(), attributes[name]
+    script = re.search('<script type="module" src="([^"?]*)', text) or re.search('src="([^"?]*viewer.js)[^"]*" type="module"', text)
+    assert script and (page_file.parent / script[1]).is_file()
+
+
+def test_sphinx_says_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "conf.py").write_text('extensions = ["vramscope.sphinx"]\nvramscope_site = "/viewer"\n')
+    (tmp_path / "index.rst").write_text("Docs\n====\n\n.. vramscope:: nothing.pickle\n")
+    assert "there is no snapshot" in built("sphinx", "-q", "-b", "html", tmp_path, tmp_path / "out")
+
+
+def test_mkdocs(site: Path, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    shutil.copyfile(SNAPSHOT, docs / "run.pickle")
+    shutil.copytree(site, docs / "vramscope")
+    script = "extra_javascript:\n  - path: vramscope/viewer.js\n    type: module\n"
+    (tmp_path / "mkdocs.yml").write_text(f"site_name: docs\ntheme: mkdocs\n{script}")
+    (docs / "index.md").write_text('# Docs\n\n<vramscope-viewer src="run.pickle" reveal="click"></vramscope-viewer>\n')
+    built("mkdocs", "build", "--quiet", "--strict", "--config-file", tmp_path / "mkdocs.yml")
+    text = (tmp_path / "site" / "index.html").read_text()
+    assert '<vramscope-viewer src="run.pickle" reveal="click"></vramscope-viewer>' in text
+    assert re.search('<script[^>]*type="module"[^>]*>', text) and (tmp_path / "site" / "run.pickle").is_file()
