@@ -31,7 +31,6 @@ mod toolchain;
 mod torment;
 mod view;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -49,12 +48,8 @@ enum Command {
     View(view::Options),
     /// Run every test, browser tests included
     Test(test::Options),
-    /// Write what is given to others: the page as a static site, and the programs
-    Dist {
-        /// Where to write it
-        #[arg(long, default_value = "dist")]
-        out: PathBuf,
-    },
+    /// Write what is given to others: the page as a static site, the programs, the Python package
+    Dist(dist::Options),
     /// Measure decoding, drawing and memory; print one table
     Bench(bench::Options),
     /// Build what `tests/gpu/run.sh` needs on a machine with a GPU, and print where it is
@@ -103,7 +98,7 @@ fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::View(options) => view::run(&options),
         Command::Test(options) => test::run(&options),
-        Command::Dist { out } => dist::run(&out),
+        Command::Dist(options) => dist::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::GpuKit { burn } => gpu_kit::make(burn),
         Command::Shots(options) => shots::run(&options),
