@@ -21,6 +21,7 @@ mod gpu_kit;
 mod page;
 mod process;
 mod program;
+mod publish;
 mod python;
 mod samples;
 mod shots;
@@ -50,6 +51,8 @@ enum Command {
     Test(test::Options),
     /// Write what is given to others: the page as a static site, the programs, the Python package
     Dist(dist::Options),
+    /// Package the crates and build each from its package, as `cargo install` does; upload them only if asked to
+    Publish(publish::Options),
     /// Measure decoding, drawing and memory; print one table
     Bench(bench::Options),
     /// Build what `tests/gpu/run.sh` needs on a machine with a GPU, and print where it is
@@ -99,6 +102,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::View(options) => view::run(&options),
         Command::Test(options) => test::run(&options),
         Command::Dist(options) => dist::run(&options),
+        Command::Publish(options) => publish::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::GpuKit { burn } => gpu_kit::make(burn),
         Command::Shots(options) => shots::run(&options),
