@@ -52,8 +52,8 @@
 //! let functions = GroupColumn::of(device, GroupBy::Function, 1);
 //! let live = |moment| named_totals(device.history, &functions, Selection::LiveAt(moment));
 //! let names = |moment| live(moment).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
-//! assert_eq!(names(peak), ["load", "forward"]);
-//! assert_eq!(names(device.history.event_count), ["forward"]);
+//! assert_eq!(names(peak), ["data.py load", "model.py forward"]);
+//! assert_eq!(names(device.history.event_count), ["model.py forward"]);
 //!
 //! // The search box's language picks allocations.
 //! use vramscope_core::analysis::search::filter::{Filter, Pointed, matches};
