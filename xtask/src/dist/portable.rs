@@ -83,9 +83,9 @@ pub(super) fn linked(builders: &Path) -> Result<Vec<Component>> {
     let folder = Path::new(&folder);
     let version = python::ZIG.rsplit('=').next().unwrap_or_default();
     let component = |name: &str, licence: &str, text: &str| Component {
-        id: format!("pkg:generic/{name}@{version}"),
-        name: name.to_owned(),
-        version: format!("of zig {version}"),
+        id: format!("pkg:generic/zig-{name}@{version}"),
+        name: format!("zig's {name}"),
+        version: version.to_owned(),
         licence: licence.to_owned(),
         address: "https://ziglang.org".to_owned(),
         texts: vec![folder.join(text)],
