@@ -20,7 +20,7 @@
 //!   after `m` events.
 
 //! # A tour
-//! [`decode`] takes a file of any kind from anything that reads. This one is as small as can be: two allocations, one
+//! [`decode()`] takes a file of any kind from anything that reads. This one is as small as can be: two allocations, one
 //! of which is freed again.
 //!
 //! ```
