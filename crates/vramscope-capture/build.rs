@@ -1,8 +1,9 @@
 //! Builds the injected library and puts it into `OUT_DIR`, where the binary includes it.
 //!
 //! A separate cargo builds it with the profile `injected` and a target folder of its own: its exports must not be
-//! linked into anything else here, and it must be optimised in debug builds too. Packagers can name a finished
-//! library in `VRAMSCOPE_INJECT`. On platforms without capture (all but Linux with glibc on x86-64 and aarch64) an
+//! linked into anything else here, and it must be optimised in debug builds too. Its sources stand beside these, or else
+//! cargo takes them from where it took these. Packagers can name a finished library in `VRAMSCOPE_INJECT`, for builds
+//! without a network. On platforms without capture (all but Linux with glibc on x86-64 and aarch64) an
 //! empty file takes its place.
 
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ fn main() -> io::Result<()> {
             let built = Path::new(&built).display();
             io::Error::other(format!("VRAMSCOPE_INJECT names {built}: {error}"))
         })?;
-    } else if can_capture()? {
+    } else if can_capture()? && env::var_os("DOCS_RS").is_none() {
         fs::copy(build()?, &carried)?;
     } else {
         fs::write(&carried, [])?;
@@ -40,8 +41,16 @@ fn can_capture() -> io::Result<bool> {
 
 /// Builds the library for the binary's target. Returns its path.
 fn build() -> io::Result<PathBuf> {
+    let target = variable("TARGET")?;
+    let folder = PathBuf::from(variable("OUT_DIR")?).join("build");
     let crates = PathBuf::from(variable("CARGO_MANIFEST_DIR")?).join("..");
-    for name in [
+    let is_beside = crates.join("vramscope-inject/Cargo.toml").is_file();
+    let within = if is_beside {
+        crates.clone()
+    } else {
+        depend_on_it()?
+    };
+    let beside = [
         "vramscope-inject/src",
         "vramscope-inject/build.rs",
         "vramscope-inject/Cargo.toml",
@@ -49,11 +58,10 @@ fn build() -> io::Result<PathBuf> {
         "vramscope-record/Cargo.toml",
         "../Cargo.toml",
         "../Cargo.lock",
-    ] {
+    ];
+    for name in beside.iter().filter(|_| is_beside) {
         println!("cargo::rerun-if-changed={}", crates.join(name).display());
     }
-    let target = variable("TARGET")?;
-    let folder = PathBuf::from(variable("OUT_DIR")?).join("build");
     let mut cargo = Command::new(variable("CARGO")?);
     cargo
         .args([
@@ -62,14 +70,14 @@ fn build() -> io::Result<PathBuf> {
             "vramscope-inject",
             "--profile",
             "injected",
-            "--locked",
             "--quiet",
         ])
+        .args(is_beside.then_some("--locked"))
         .arg("--target")
         .arg(&target)
         .arg("--target-dir")
         .arg(&folder)
-        .current_dir(&crates);
+        .current_dir(within);
     for (name, _) in env::vars_os() {
         if is_about_this_build(&name.to_string_lossy()) {
             cargo.env_remove(name);
@@ -82,6 +90,38 @@ fn build() -> io::Result<PathBuf> {
         )));
     }
     Ok(folder.join(target).join("injected").join(LIBRARY))
+}
+
+/// Makes a package that depends on the published library, so that cargo finds it, and returns its folder.
+fn depend_on_it() -> io::Result<PathBuf> {
+    let folder = PathBuf::from(variable("OUT_DIR")?).join("injected");
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join("lib.rs"), "")?;
+    let version = env!("CARGO_PKG_VERSION");
+    let manifest = format!(
+        r#"[package]
+name = "injected"
+edition = "2024"
+
+[lib]
+path = "lib.rs"
+
+[dependencies]
+vramscope-inject = "={version}"
+
+[workspace]
+
+# As in the project's own.
+[profile.injected]
+inherits = "release"
+codegen-units = 1
+debug = false
+lto = true
+strip = true
+"#
+    );
+    fs::write(folder.join("Cargo.toml"), manifest)?;
+    Ok(folder)
 }
 
 /// Whether an environment variable concerns only the build of this package (lints, coverage, cargo's own

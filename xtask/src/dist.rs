@@ -1,49 +1,148 @@
-//! Writes the files for distribution: the page as a static site (relative addresses, no server code, nothing
-//! loaded from elsewhere), and the programs for machines like this one, each as a single file.
+//! `cargo xtask dist`: the files that are given to others.
 //!
 //! ```text
-//! dist/site/                      for any folder of any static host
+//! dist/site/                      the page, for any folder of any static host; nothing is loaded from elsewhere
 //! dist/site/book/                 the documentation
-//! dist/bin/vramscope              with the page inside
-//! dist/bin/vramscope-capture      with the library that it starts programs with inside
+//! dist/Containerfile, nginx.conf  an image that serves it
+//! dist/bin/TARGET/                both programs, each a single file that runs on old systems too
+//! dist/wheels/                    the Python package
+//! dist/SHA256SUMS                 for `sha256sum --check`
 //! ```
+//!
+//! Beside or in each stands what it is made of (`.cdx.json`, CycloneDX) and under which licences (`THIRD-PARTY`).
+
+mod inside;
+mod licences;
+mod portable;
+mod sbom;
+mod sums;
+mod symbols;
+mod wheel;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use clap::Args;
 
 use crate::book;
 use crate::fingerprint::files_under;
 use crate::page::{self, Profile, copy_folder, replace_folder};
 use crate::process::root;
-use crate::program::{self, Speed};
+use crate::python;
+use crate::toolchain::WASM;
 
-/// Builds the page and the programs, and copies them to `out`, relative to the repository's root.
+use self::inside::{Crates, Part};
+
+pub(crate) use self::wheel::build as wheel;
+
+/// Options of the command.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Where to write it
+    #[arg(long, default_value = "dist")]
+    out: PathBuf,
+    /// Take this page, which is built already
+    #[arg(long, value_name = "FOLDER")]
+    page: Option<PathBuf>,
+    /// The machines that programs and wheels are for; aarch64-unknown-linux-gnu is another
+    #[arg(long, value_name = "TARGET", default_value = TARGET)]
+    target: Vec<String>,
+}
+
+/// The project's licences, which lie beside whatever is given to others.
+const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
+
+/// The target that is built for if no other is asked for.
+pub(crate) const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// Builds everything, and writes it to a folder relative to the repository's root.
 ///
 /// # Errors
 ///
-/// If a build fails or a file cannot be written.
-pub(crate) fn run(out: &Path) -> Result<()> {
-    let page = page::build(Profile::Full)?;
-    let out = root().join(out);
+/// If a build fails, a program needs a newer system than it should, the licence of a crate is missing or unknown, or a
+/// file cannot be written.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let page = match &options.page {
+        Some(page) => std::path::absolute(page)?,
+        None => page::build(Profile::Full)?,
+    };
+    let out = root().join(&options.out);
     replace_folder(&out)?;
-    copy_folder(&page, &out.join("site"))?;
-    book::build(&out.join("site"))?;
-    let bin = out.join("bin");
-    fs::create_dir_all(&bin)?;
-    for program in [
-        program::build(&page, Speed::Release)?,
-        program::build_capture()?,
-    ] {
-        let name = program.file_name().unwrap_or_default();
-        fs::copy(&program, bin.join(name))
-            .with_context(|| format!("cannot copy {}", program.display()))?;
+    copy_licences(&out)?;
+    // Each kind is one function that writes below `out` with its notices; a further one (an npm package, an editor's
+    // extension) is a file in `dist/` and a line here.
+    let crates = Crates::read()?;
+    site(&page, &crates, &out)?;
+    for target in &options.target {
+        programs(target, &page, &crates, &out)?;
+        copy_into(&wheel(&page, target)?, &out.join("wheels"))?;
     }
+    sums::write(&out)?;
     for file in files_under(&out)? {
-        let size = std::fs::metadata(&file)?.len().div_ceil(1024);
+        let size = fs::metadata(&file)?.len().div_ceil(1024);
         println!("{size:>8} KiB  {}", file.strip_prefix(&out)?.display());
     }
-    println!("static site and programs in {}", out.display());
+    println!("all that is given to others is in {}", out.display());
+    Ok(())
+}
+
+/// The page, and how to serve it.
+fn site(page: &Path, crates: &Crates, out: &Path) -> Result<()> {
+    let site = out.join("site");
+    copy_folder(page, &site)?;
+    book::build(&site)?;
+    copy_licences(&site)?;
+    let components = crates.inside(&[Part("vramscope-app", WASM)])?;
+    licences::write(&components, &site.join("THIRD-PARTY.txt"))?;
+    sbom::write(&components, &out.join("site.cdx.json"))?;
+    for name in ["Containerfile", "nginx.conf"] {
+        copy_into(&root().join("xtask/src/dist").join(name), out)?;
+    }
+    Ok(())
+}
+
+/// Both programs.
+fn programs(target: &str, page: &Path, crates: &Crates, out: &Path) -> Result<()> {
+    let builders = python::builders()?;
+    let built = portable::build(target, page, &builders)?;
+    let linked = portable::linked(&builders)?;
+    let folder = out.join("bin").join(target);
+    let parts = [
+        [Part("vramscope-cli", target), Part("vramscope-app", WASM)],
+        [
+            Part("vramscope-capture", target),
+            Part("vramscope-inject", target),
+        ],
+    ];
+    for (program, parts) in built.iter().zip(parts) {
+        copy_into(program, &folder)?;
+        let mut components = crates.inside(&parts)?;
+        components.extend(linked.iter().cloned());
+        let beside = |ending| {
+            folder.join(
+                program
+                    .with_extension(ending)
+                    .file_name()
+                    .unwrap_or_default(),
+            )
+        };
+        licences::write(&components, &beside("THIRD-PARTY.txt"))?;
+        sbom::write(&components, &beside("cdx.json"))?;
+    }
+    copy_licences(&folder)
+}
+
+fn copy_into(file: &Path, folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    let name = file.file_name().unwrap_or_default();
+    fs::copy(file, folder.join(name)).with_context(|| format!("cannot copy {}", file.display()))?;
+    Ok(())
+}
+
+fn copy_licences(folder: &Path) -> Result<()> {
+    for name in LICENCES {
+        copy_into(&root().join(name), folder)?;
+    }
     Ok(())
 }

@@ -22,6 +22,7 @@ mod gpu_kit;
 mod page;
 mod process;
 mod program;
+mod publish;
 mod python;
 mod samples;
 mod shots;
@@ -32,7 +33,6 @@ mod toolchain;
 mod torment;
 mod view;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -50,14 +50,12 @@ enum Command {
     View(view::Options),
     /// Run every test, browser tests included
     Test(test::Options),
-    /// Write what is given to others: the page as a static site, and the programs
-    Dist {
-        /// Where to write it
-        #[arg(long, default_value = "dist")]
-        out: PathBuf,
-    },
     /// Build the book into dist/site/book, and open it
     Book(book::Options),
+    /// Write what is given to others: the page as a static site with the book, the programs, the Python package
+    Dist(dist::Options),
+    /// Package the crates and build each from its package, as `cargo install` does; upload them only if asked to
+    Publish(publish::Options),
     /// Measure decoding, drawing and memory; print one table
     Bench(bench::Options),
     /// Build what `tests/gpu/run.sh` needs on a machine with a GPU, and print where it is
@@ -106,8 +104,9 @@ fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::View(options) => view::run(&options),
         Command::Test(options) => test::run(&options),
-        Command::Dist { out } => dist::run(&out),
         Command::Book(options) => book::run(&options),
+        Command::Dist(options) => dist::run(&options),
+        Command::Publish(options) => publish::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::GpuKit { burn } => gpu_kit::make(burn),
         Command::Shots(options) => shots::run(&options),

@@ -12,12 +12,17 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use crate::page::{self, Profile};
+use crate::dist::{self, TARGET};
+use crate::fingerprint::files_under;
+use crate::page::{self, Profile, replace_folder};
 use crate::process::{find_program, in_root, output, root, run as run_command, target_dir};
 use crate::program::{self, Speed};
 
 /// A C compiler that links against the C library of old systems, and for other processors.
-const ZIG: &str = "ziglang==0.17.1";
+pub(crate) const ZIG: &str = "ziglang==0.17.1";
+
+/// Has cargo link by it.
+const ZIGBUILD: &str = "cargo-zigbuild==0.24.1";
 
 /// Options of the command.
 #[derive(Args)]
@@ -26,8 +31,8 @@ pub(crate) struct Options {
     #[arg(long)]
     release: bool,
     /// With --release: for this target, e.g. aarch64-unknown-linux-gnu, whose standard library must be installed
-    #[arg(long, requires = "release")]
-    target: Option<String>,
+    #[arg(long, requires = "release", default_value = TARGET)]
+    target: String,
     /// Put this page inside, which is built already
     #[arg(long, value_name = "FOLDER", conflicts_with = "fast")]
     page: Option<PathBuf>,
@@ -46,16 +51,25 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         Some(page) => std::path::absolute(page)?,
         None => page::build(Profile::from_flag(options.fast))?,
     };
-    let tools = tools()?;
     if options.release {
-        let mut pip = Command::new(programs(&tools).join("python"));
-        run_command(pip.args(["-m", "pip", "install", "--quiet", ZIG]))?;
-        let wheel = wheel(&tools, &page, Some(options))?;
-        println!("{}", wheel.display());
+        println!("{}", dist::wheel(&page, &options.target)?.display());
         return Ok(());
     }
+    let tools = tools()?;
     let program = program::build(&page, Speed::Dev)?;
     test_with(&tools, &page, &program)
+}
+
+/// The environment with what builds for others, from PyPI too.
+///
+/// # Errors
+///
+/// If Python or the network is missing.
+pub(crate) fn builders() -> Result<PathBuf> {
+    let tools = tools()?;
+    let mut pip = Command::new(programs(&tools).join("python"));
+    run_command(pip.args(["-m", "pip", "install", "--quiet", ZIG, ZIGBUILD]))?;
+    Ok(tools)
 }
 
 /// Tests the package as a part of all tests; `program` is the command line with this page.
@@ -74,7 +88,7 @@ pub(crate) fn test(page: &Path, program: &Path) -> Result<()> {
 }
 
 fn test_with(tools: &Path, page: &Path, program: &Path) -> Result<()> {
-    let wheel = wheel(tools, page, None)?;
+    let wheel = wheel(tools, page)?;
     in_bare_environment(&wheel)?;
     let python = programs(tools).join("python");
     let mut install = Command::new(&python);
@@ -106,7 +120,11 @@ fn check_types(python: &Path, tests: &Path) -> Result<()> {
 }
 
 /// The search path with a folder in front.
-fn before_path(folder: PathBuf) -> Result<OsString> {
+///
+/// # Errors
+///
+/// If the folder cannot be in a search path.
+pub(crate) fn before_path(folder: PathBuf) -> Result<OsString> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = iter::once(folder).chain(std::env::split_paths(&path));
     Ok(std::env::join_paths(folders)?)
@@ -127,39 +145,32 @@ fn in_bare_environment(wheel: &Path) -> Result<()> {
     run_command(Command::new(&python).arg(script))
 }
 
-/// Builds the wheel into a folder of the target directory, and returns its path.
-fn wheel(tools: &Path, page: &Path, release: Option<&Options>) -> Result<PathBuf> {
-    let out = target_dir().join(match release {
-        Some(_) => "python/wheels",
-        None => "python/wheels-dev",
-    });
-    // An older version would be found as well.
-    if out.exists() && release.is_none() {
-        fs::remove_dir_all(&out)?;
-    }
+/// Builds the wheel for tests into a folder of the target directory, and returns its path.
+fn wheel(tools: &Path, page: &Path) -> Result<PathBuf> {
+    let out = target_dir().join("python/wheels-dev");
+    replace_folder(&out)?;
     let mut maturin = in_root(Command::new(programs(tools).join("maturin")));
     maturin.env("VRAMSCOPE_PAGE", page);
-    maturin.args(["build", "--quiet", "--locked", "--out"]);
+    maturin.args(["build", "--quiet", "--locked", "--profile", "dev"]);
+    maturin.args(["--compatibility", "linux", "--out"]);
     maturin.arg(&out).arg("--manifest-path");
     maturin.arg("crates/vramscope-python/Cargo.toml");
-    if let Some(options) = release {
-        maturin.args(["--release", "--strip", "--zig"]);
-        maturin.args(["--compatibility", "manylinux2014"]);
-        if let Some(target) = &options.target {
-            maturin.args(["--target", target]);
-        }
-    } else {
-        maturin.args(["--profile", "dev", "--compatibility", "linux"]);
-    }
     maturin.env("PATH", before_path(programs(tools))?);
     run_command(&mut maturin)?;
-    let wheels = fs::read_dir(&out)?.map(|entry| Ok(entry?.path()));
-    let wheels: Vec<PathBuf> = wheels.collect::<Result<_>>()?;
-    let newest = wheels
+    wheel_in(&out)
+}
+
+/// The only wheel in a folder.
+///
+/// # Errors
+///
+/// If there is none.
+pub(crate) fn wheel_in(folder: &Path) -> Result<PathBuf> {
+    let wheels = files_under(folder)?;
+    let mut wheels = wheels
         .into_iter()
-        .filter(|path| path.extension().is_some_and(|ending| ending == "whl"))
-        .max_by_key(|path| fs::metadata(path).and_then(|about| about.modified()).ok());
-    newest.context("maturin wrote no wheel")
+        .filter(|file| file.extension().is_some_and(|it| it == "whl"));
+    wheels.next().context("maturin wrote no wheel")
 }
 
 /// The environment with the tools, made if it is missing or its list has changed.

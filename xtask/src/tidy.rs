@@ -124,7 +124,9 @@ pub(crate) fn run() -> Result<()> {
     functions::check(&sources, &mut findings);
     rooms::check(&sources, &mut findings);
     check_fixtures(&names, &mut findings);
-    check_dependencies(&mut findings)?;
+    let packages = packages()?;
+    check_dependencies(&packages, &mut findings);
+    check_versions(&packages, &mut findings);
     for finding in &findings {
         println!("tidy: {finding}");
     }
@@ -254,13 +256,18 @@ pub(crate) fn with_crates_below(name: &'static str) -> Vec<&'static str> {
     names
 }
 
-/// Checks that dependencies between the project's crates point one way.
-fn check_dependencies(findings: &mut Vec<String>) -> Result<()> {
+/// The workspace's packages, as cargo knows them.
+fn packages() -> Result<Vec<Value>> {
     let mut metadata = cargo();
     metadata.args(["metadata", "--no-deps", "--format-version", "1", "--quiet"]);
     let metadata = output(&mut metadata).context("cargo metadata failed")?;
-    let metadata: Value = serde_json::from_str(&metadata)?;
-    for package in items(&metadata["packages"]) {
+    let mut metadata: Value = serde_json::from_str(&metadata)?;
+    Ok(serde_json::from_value(metadata["packages"].take())?)
+}
+
+/// Checks that dependencies between the project's crates point one way.
+fn check_dependencies(packages: &[Value], findings: &mut Vec<String>) {
+    for package in packages {
         let name = package["name"].as_str().unwrap_or_default();
         let Some((_, allowed)) = MAY_USE.iter().find(|(crate_name, _)| *crate_name == name) else {
             continue;
@@ -274,7 +281,28 @@ fn check_dependencies(findings: &mut Vec<String>) -> Result<()> {
             }
         }
     }
-    Ok(())
+}
+
+/// Checks that everything has one version, and that what is published asks for the others of the same.
+fn check_versions(packages: &[Value], findings: &mut Vec<String>) {
+    let version = env!("CARGO_PKG_VERSION");
+    for package in packages {
+        let name = package["name"].as_str().unwrap_or_default();
+        if package["version"] != version {
+            findings.push(format!("{name} has another version than xtask, {version}"));
+        }
+        // A list of registries, which is empty, forbids to publish.
+        let is_published = package["publish"].is_null();
+        for dependency in items(&package["dependencies"]) {
+            let is_ours = dependency["path"].is_string() && dependency["name"] != IN_ALL_TESTS;
+            if is_published && is_ours && dependency["req"] != format!("={version}") {
+                findings.push(format!(
+                    "{name} asks for {} {}, not for ={version} (Cargo.toml)",
+                    dependency["name"], dependency["req"]
+                ));
+            }
+        }
+    }
 }
 
 fn items(list: &Value) -> &[Value] {

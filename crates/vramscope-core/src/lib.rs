@@ -19,6 +19,69 @@
 //! - *moment*: the state between two events. Moment 0 is before the first recorded event, moment `m`
 //!   after `m` events.
 
+//! # A tour
+//! [`decode()`] takes a file of any kind from anything that reads. This one is as small as can be: two allocations, one
+//! of which is freed again.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let file = r#"{"segments": [], "device_traces": [[
+//!     {"action": "alloc", "addr": 4096, "size": 1024, "stream": 0, "time_us": 10,
+//!      "frames": [{"name": "load", "filename": "data.py", "line": 3}]},
+//!     {"action": "alloc", "addr": 8192, "size": 512, "stream": 0, "time_us": 20,
+//!      "frames": [{"name": "forward", "filename": "model.py", "line": 7}]},
+//!     {"action": "free_requested", "addr": 4096, "size": 1024, "stream": 0, "time_us": 30, "frames": []},
+//!     {"action": "free_completed", "addr": 4096, "size": 1024, "stream": 0, "time_us": 30, "frames": []}
+//! ]]}"#;
+//! let snapshot = vramscope_core::decode(file.as_bytes())?;
+//! // Damage is no error as long as there is something to read; it is told.
+//! assert_eq!(snapshot.warnings.damage().count(), 0);
+//!
+//! // Questions are put to the devices of a recording, which keeps what several answers need.
+//! use vramscope_core::analysis::recording::Recording;
+//! let recording = Recording::of(snapshot);
+//! let device = recording.devices().next().ok_or("no device")?;
+//! assert_eq!(device.peak_bytes(), 1536);
+//! // The peak is after the second event; its time is in µs since 1970, and since the first event.
+//! let peak = device.history.peak_moment;
+//! assert_eq!((peak, device.time(peak)), (2, Some((20, 10))));
+//!
+//! // What was live then, by function? And what is left at the end?
+//! use vramscope_core::analysis::groups::grouping::{GroupBy, GroupColumn, named_totals};
+//! use vramscope_core::analysis::time::selection::Selection;
+//! let functions = GroupColumn::of(device, GroupBy::Function, 1);
+//! let live = |moment| named_totals(device.history, &functions, Selection::LiveAt(moment));
+//! let names = |moment| live(moment).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+//! assert_eq!(names(peak), ["data.py load", "model.py forward"]);
+//! assert_eq!(names(device.history.event_count), ["model.py forward"]);
+//!
+//! // The search box's language picks allocations.
+//! use vramscope_core::analysis::search::filter::{Filter, Pointed, matches};
+//! let filter = Filter::parse("frame:load size>=1KiB freed")?;
+//! let found = matches(&filter, device, Pointed::default());
+//! assert_eq!(found.set.iter().collect::<Vec<_>>(), [0]);
+//!
+//! // All that the page's first view says, findings included.
+//! use vramscope_core::analysis::report::overview::overview;
+//! for finding in overview(device, 10).findings {
+//!     println!("{}: {}", finding.title, finding.to_try.join(" "));
+//! }
+//!
+//! // A smaller snapshot, of the first two moments, that opens here and in torch's own tools.
+//! use vramscope_core::cut::{Piece, cut};
+//! let moments = (0, 2);
+//! let smaller = cut(&recording, &[Piece { device, moments }]);
+//! let mut bytes = Vec::new();
+//! vramscope_core::encode::encode(&smaller, &mut bytes)?;
+//! let again = Recording::of(vramscope_core::decode(&bytes[..])?);
+//! assert_eq!(again.devices().map(|device| device.peak_bytes()).max(), Some(1536));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Further: [`analysis`] lists all questions by room, [`tables`] hands out typed rows for other programs, [`anonymise`]
+//! hides names, [`vram_format`] writes the same snapshot many times smaller, and [`build`] makes one without a file.
+
 #![warn(missing_docs)]
 
 pub mod analysis;

@@ -1,0 +1,242 @@
+//! What is inside an artefact: the crates that are compiled into it, as cargo resolves them for its target, and what
+//! comes with compilers. Crates that only build or test are not inside, and neither are macros.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+use spdx::{Expression, LicenseReq, ParseMode};
+
+use crate::process::{cargo, output, root};
+
+/// One of the project's packages, and the target that it is compiled for.
+pub(super) struct Part<'a>(pub(super) &'a str, pub(super) &'a str);
+
+/// Something with a licence of its own.
+#[derive(Clone)]
+pub(super) struct Component {
+    /// Unique among all components; for a crate its package URL.
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) version: String,
+    /// An SPDX expression.
+    pub(super) licence: String,
+    /// Where its sources are.
+    pub(super) address: String,
+    /// Files with its licences and notices; none for our own crates.
+    pub(super) texts: Vec<PathBuf>,
+    /// The ids of the components that it uses.
+    pub(super) uses: BTreeSet<String>,
+}
+
+/// The licences under which others' code may be in what we give away. All ask for no more than their text, and CDDL
+/// for a way to the crate's own sources.
+const ACCEPTED: [&str; 11] = [
+    "0BSD",
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "CC0-1.0",
+    "CDDL-1.0",
+    "MIT",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+];
+
+/// How names of files with licences begin.
+const LICENCE_FILES: [&str; 6] = [
+    "LICENSE",
+    "LICENCE",
+    "COPYING",
+    "COPYRIGHT",
+    "NOTICE",
+    "UNLICENSE",
+];
+
+/// Others' work inside a crate, with a licence of its own.
+const WITHIN_CRATES: [(&str, &str); 2] = [
+    ("dejavu", "assets/dejavu-fonts-ttf-2.37/LICENSE"),
+    ("zstd-sys", "zstd/LICENSE"),
+];
+
+/// All packages that cargo knows of.
+pub(super) struct Crates {
+    packages: BTreeMap<(String, String), Value>,
+    /// The ids that cargo gives packages, of those that a package uses.
+    uses: BTreeMap<String, Vec<String>>,
+}
+
+impl Crates {
+    pub(super) fn read() -> Result<Self> {
+        let mut metadata = cargo();
+        metadata.args(["metadata", "--locked", "--format-version", "1", "--quiet"]);
+        let metadata = output(&mut metadata).context("cargo metadata failed")?;
+        let metadata: Value = serde_json::from_str(&metadata)?;
+        let packages = list(&metadata["packages"]).iter();
+        let nodes = list(&metadata["resolve"]["nodes"]).iter();
+        Ok(Self {
+            packages: packages
+                .map(|package| {
+                    let key = (text(&package["name"]), text(&package["version"]));
+                    (key, package.clone())
+                })
+                .collect(),
+            uses: nodes
+                .map(|node| {
+                    let used = list(&node["deps"]).iter().map(|used| text(&used["pkg"]));
+                    (text(&node["id"]), used.collect())
+                })
+                .collect(),
+        })
+    }
+
+    /// The components of an artefact by name, with Rust's own library.
+    ///
+    /// # Errors
+    ///
+    /// If a licence is missing or not accepted.
+    pub(super) fn inside(&self, parts: &[Part<'_>]) -> Result<Vec<Component>> {
+        let mut names = BTreeSet::new();
+        for Part(package, target) in parts {
+            names.extend(compiled_in(package, target)?);
+        }
+        let mut packages = Vec::new();
+        for name in &names {
+            let package = self.packages.get(name);
+            packages.push(package.with_context(|| format!("cargo does not know {name:?}"))?);
+        }
+        let mut components = vec![rust()?];
+        for package in &packages {
+            let mut component = component(package)?;
+            let used = self.uses.get(&text(&package["id"]));
+            let used = used.map_or(&[][..], Vec::as_slice);
+            let inside = packages.iter().filter(|it| used.contains(&text(&it["id"])));
+            component.uses = inside.map(|package| id(package)).collect();
+            components.push(component);
+        }
+        Ok(components)
+    }
+}
+
+/// The names and versions of the crates that are compiled into a package.
+fn compiled_in(package: &str, target: &str) -> Result<BTreeSet<(String, String)>> {
+    let mut tree = cargo();
+    tree.args(["tree", "--locked", "--quiet", "--prefix", "none"]);
+    tree.args(["--edges", "normal,no-proc-macro", "--format", "{p}"]);
+    tree.args(["--package", package, "--target", target]);
+    let tree = output(&mut tree).with_context(|| format!("cargo tree failed for {package}"))?;
+    let pairs = tree.lines().filter_map(|line| line.split_once(" v"));
+    Ok(pairs
+        .filter_map(|(name, rest)| {
+            Some((name.to_owned(), rest.split_whitespace().next()?.to_owned()))
+        })
+        .collect())
+}
+
+fn component(package: &Value) -> Result<Component> {
+    let (name, version) = (text(&package["name"]), text(&package["version"]));
+    let told = text(&package["license"]);
+    let licence = Expression::canonicalize(&told)?.unwrap_or(told);
+    let parsed = Expression::parse_mode(&licence, ParseMode::STRICT)
+        .with_context(|| format!("{name} {version} states the licence {licence:?}"))?;
+    ensure!(
+        parsed.evaluate(|asked| ACCEPTED.iter().any(|accepted| is(asked, accepted))),
+        "{name} {version} is under {licence}, which xtask/src/dist/inside.rs does not accept"
+    );
+    // The project's own licences stand beside all it gives away.
+    let texts = if package["source"].is_null() {
+        Vec::new()
+    } else {
+        texts(package, &parsed)?
+    };
+    Ok(Component {
+        id: id(package),
+        address: match package["repository"].as_str() {
+            Some(_) if package["source"].is_null() => String::new(),
+            _ => format!("https://crates.io/crates/{name}/{version}"),
+        },
+        name,
+        version,
+        licence,
+        texts,
+        uses: BTreeSet::new(),
+    })
+}
+
+/// The files of a crate with its licences and notices. Some crates come without: the Apache licence, which names no
+/// owner, then stands for itself where it may be chosen.
+fn texts(package: &Value, licence: &Expression) -> Result<Vec<PathBuf>> {
+    let name = text(&package["name"]);
+    let manifest = text(&package["manifest_path"]);
+    let folder = Path::new(&manifest).parent().unwrap_or(Path::new(""));
+    let mut texts = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let file = entry.file_name().to_string_lossy().to_uppercase();
+        if LICENCE_FILES.iter().any(|begin| file.starts_with(begin)) && entry.path().is_file() {
+            texts.push(entry.path());
+        }
+    }
+    texts.extend(
+        package["license_file"]
+            .as_str()
+            .map(|file| folder.join(file)),
+    );
+    let within = WITHIN_CRATES.iter().filter(|(within, _)| *within == name);
+    texts.extend(within.map(|(_, file)| folder.join(file)));
+    if texts.is_empty() && licence.evaluate(|asked| is(asked, "Apache-2.0")) {
+        texts.push(root().join("LICENSE-APACHE"));
+    }
+    if texts.is_empty() {
+        bail!("{name} has no file with its licence ({licence}); look for the text");
+    }
+    texts.sort();
+    texts.dedup();
+    Ok(texts)
+}
+
+fn is(asked: &LicenseReq, licence: &str) -> bool {
+    asked.license.id() == spdx::license_id(licence)
+}
+
+/// Rust's own library, with the copyright notices that its makers wrote.
+fn rust() -> Result<Component> {
+    let ask = |argument: &[&str]| output(Command::new("rustc").current_dir(root()).args(argument));
+    let version = ask(&["--version"]).context("rustc does not tell its version")?;
+    let sysroot = ask(&["--print", "sysroot"]).context("rustc does not tell its folder")?;
+    let notices = Path::new(&sysroot).join("share/doc/rust/COPYRIGHT-library.html");
+    ensure!(
+        notices.is_file(),
+        "{} is missing: rustup's toolchains have it",
+        notices.display()
+    );
+    let version = version.split(' ').nth(1).unwrap_or_default().to_owned();
+    Ok(Component {
+        id: format!("pkg:generic/rust-std@{version}"),
+        name: "Rust's standard library".to_owned(),
+        version,
+        licence: "MIT OR Apache-2.0".to_owned(),
+        address: "https://github.com/rust-lang/rust".to_owned(),
+        texts: vec![notices],
+        uses: BTreeSet::new(),
+    })
+}
+
+/// A package's URL, as SBOMs name packages.
+fn id(package: &Value) -> String {
+    let version = text(&package["version"]).replace('+', "%2B");
+    format!("pkg:cargo/{}@{version}", text(&package["name"]))
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,102 @@
+//! Programs for other machines than this one: linked with the C library of old systems, by zig, which brings its own
+//! description of every version of it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::process::{in_root, output, run, run_for_output, target_dir};
+use crate::python;
+
+use super::inside::Component;
+use super::symbols;
+
+/// The newest C library that may be needed. Rust's own library needs as much; Red Hat 7 and all later systems have it,
+/// and so have the oldest containers that wheels for `manylinux2014` run in.
+const GLIBC: &str = "2.17";
+
+/// The profile of what is given to others, in the workspace's `Cargo.toml`.
+pub(crate) const PROFILE: &str = "dist";
+
+/// Builds `vramscope` with the page inside, and `vramscope-capture` with its library.
+///
+/// # Errors
+///
+/// If a build fails, or what is built needs more than it should or does not start.
+pub(super) fn build(target: &str, page: &Path, builders: &Path) -> Result<[PathBuf; 2]> {
+    let compile = |package, profile, inside: Option<(&str, &Path)>, file: &str| {
+        let mut zigbuild = in_root(Command::new(
+            python::programs(builders).join("cargo-zigbuild"),
+        ));
+        zigbuild
+            .args(["zigbuild", "--locked", "--package", package])
+            .args(["--profile", profile, "--target"])
+            .arg(format!("{target}.{GLIBC}"))
+            .env("PATH", python::before_path(python::programs(builders))?)
+            .env_remove("VRAMSCOPE_PAGE")
+            .env_remove("VRAMSCOPE_INJECT")
+            .envs(inside);
+        run(&mut zigbuild)?;
+        let built = target_dir().join(target).join(profile).join(file);
+        symbols::hold(&built, GLIBC)?;
+        anyhow::Ok(built)
+    };
+    // The library goes into other people's programs, which may run on a still older system than the one who looks.
+    let library = "libvramscope_inject.so";
+    let library = compile("vramscope-inject", "injected", None, library)?;
+    let carried = Some(("VRAMSCOPE_INJECT", library.as_path()));
+    let capture = compile("vramscope-capture", PROFILE, carried, "vramscope-capture")?;
+    let shown = Some(("VRAMSCOPE_PAGE", page));
+    let program = compile("vramscope-cli", PROFILE, shown, "vramscope")?;
+    let programs = [program, capture];
+    if target.starts_with(std::env::consts::ARCH) {
+        for program in &programs {
+            starts(program)?;
+        }
+    }
+    Ok(programs)
+}
+
+/// Checks that a program starts, and tells the version of all others.
+fn starts(program: &Path) -> Result<()> {
+    let told = run_for_output(Command::new(program).arg("--version"))?;
+    let version = env!("CARGO_PKG_VERSION");
+    ensure!(
+        told.split_whitespace().nth(1) == Some(version),
+        "{} says {told:?}, not that its version is {version}",
+        program.display()
+    );
+    Ok(())
+}
+
+/// What zig links with everything.
+///
+/// # Errors
+///
+/// If zig is not among the builders.
+pub(super) fn linked(builders: &Path) -> Result<Vec<Component>> {
+    let mut ask = Command::new(python::programs(builders).join("python"));
+    let script = "import os, ziglang; print(os.path.dirname(ziglang.__file__))";
+    let folder = output(ask.args(["-c", script])).context("zig is not installed")?;
+    let folder = Path::new(&folder);
+    let version = python::ZIG.rsplit('=').next().unwrap_or_default();
+    let component = |name: &str, licence: &str, text: &str| Component {
+        id: format!("pkg:generic/zig-{name}@{version}"),
+        name: format!("zig's {name}"),
+        version: version.to_owned(),
+        licence: licence.to_owned(),
+        address: "https://ziglang.org".to_owned(),
+        texts: vec![folder.join(text)],
+        uses: BTreeSet::new(),
+    };
+    Ok(vec![
+        component("compiler_rt", "MIT", "LICENSE"),
+        component(
+            "libunwind",
+            "Apache-2.0 WITH LLVM-exception",
+            "lib/libunwind/LICENSE.TXT",
+        ),
+    ])
+}

@@ -1,0 +1,58 @@
+//! `cargo xtask publish`: the crates for crates.io, in the order of their dependencies. Each is built from its package,
+//! as those build it who take it from there.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+use clap::Args;
+
+use crate::page::{self, Profile, copy_folder};
+use crate::process::{cargo, in_root, output, root, run as run_command, target_dir};
+
+/// Options of the command.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Upload them; without it they are only packaged and built
+    #[arg(long)]
+    upload: bool,
+    /// Put this page into the command line, which is built already
+    #[arg(long, value_name = "FOLDER")]
+    page: Option<PathBuf>,
+}
+
+/// Packages and builds all crates that are published, and uploads them if asked to.
+///
+/// # Errors
+///
+/// If a crate cannot be packaged or built, or, before an upload, something is not committed.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let changed = output(in_root(Command::new("git")).args(["status", "--porcelain"]));
+    ensure!(
+        !options.upload || changed.is_some_and(|changed| changed.is_empty()),
+        "there are changes that are not committed"
+    );
+    let page = match &options.page {
+        Some(page) => std::path::absolute(page)?,
+        None => page::build(Profile::Full)?,
+    };
+    // What is published cannot be found there yet: the capture's build gets its library from here.
+    run_command(cargo().args([
+        "build",
+        "--package",
+        "vramscope-inject",
+        "--profile",
+        "injected",
+    ]))?;
+    let library = target_dir().join("injected/libvramscope_inject.so");
+    let carried = root().join("crates/vramscope-cli/page");
+    copy_folder(&page, &carried)?;
+    let mut publish = cargo();
+    // Git ignores the page.
+    publish.args(["publish", "--workspace", "--locked", "--allow-dirty"]);
+    publish.args((!options.upload).then_some("--dry-run"));
+    let published = run_command(publish.env("VRAMSCOPE_INJECT", library));
+    fs::remove_dir_all(&carried)?;
+    published
+}
