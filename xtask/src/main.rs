@@ -1,4 +1,4 @@
-//! The project's commands: `cargo xtask view|test|python|dist|bench|size|shots|fuzz|torment|ci`.
+//! The project's commands: `cargo xtask view|test|python|npm|vscode|dist|bench|size|shots|fuzz|torment|ci`.
 //!
 //! Each command sets up all it needs, so a fresh clone on a fresh machine needs only Rust. Commands say what
 //! they install and why. Nothing is installed globally, except system packages on Debian as root.
@@ -18,6 +18,7 @@ mod executions;
 mod fingerprint;
 mod fuzz;
 mod gpu_kit;
+mod packages;
 mod page;
 mod process;
 mod program;
@@ -73,6 +74,10 @@ enum Command {
     Ci,
     /// Build the Python package as a wheel and test it in fresh environments
     Python(python::Options),
+    /// Build the npm package, and print where it is
+    Npm(packages::Options),
+    /// Build the extension of VS Code, and print where it is
+    Vscode(packages::Options),
     /// Install the tools that read conversions in the tests, and print where they are
     Consumers,
     /// Print how large the page is, compressed and not, and which crates it is made of
@@ -115,6 +120,14 @@ fn run(command: Command) -> anyhow::Result<()> {
             Ok(())
         }
         Command::Python(options) => python::run(&options),
+        Command::Npm(options) => {
+            println!("{}", packages::npm::pack(&options.page()?)?.display());
+            Ok(())
+        }
+        Command::Vscode(options) => {
+            println!("{}", packages::vscode::pack(&options.page()?)?.display());
+            Ok(())
+        }
         Command::Size(options) => size::run(&options),
         Command::Tidy => tidy::run(),
         Command::Build => {

@@ -9,6 +9,7 @@ use clap::Args;
 use crate::browser;
 use crate::capture;
 use crate::consumers;
+use crate::packages::{npm, vscode};
 use crate::page::{self, Profile};
 use crate::process::{built, cargo, output, run as run_command};
 use crate::python;
@@ -65,6 +66,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let program = built("vramscope");
     python::test(&page, &program)?;
     torment::in_tests(&program)?;
+    vscode::test(&page, &chromium)?;
     in_browser(&chromium, &page, &program)
 }
 
@@ -98,6 +100,7 @@ fn in_browser(chromium: &Path, page: &Path, program: &Path) -> Result<()> {
         .env("CHROME", chromium)
         .env("VRAMSCOPE_PAGE", page)
         .env("VRAMSCOPE_BIN", program)
+        .envs(npm::sites(page)?.map(|sites| (npm::SITES, sites)))
         .envs(capture::prepare()?);
     run_command(&mut tests)
 }
