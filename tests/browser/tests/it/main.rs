@@ -14,6 +14,7 @@ mod keyboard;
 mod lanes;
 mod loading;
 mod map;
+mod npm;
 mod one_file;
 mod open;
 mod overview;
