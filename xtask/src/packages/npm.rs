@@ -37,12 +37,23 @@ pub(crate) fn pack(page: &Path) -> Result<PathBuf> {
 pub(crate) fn sites(page: &Path) -> Result<Option<PathBuf>> {
     let folder = target_dir().join("npm/sites");
     let source = root().join("tests/npm");
-    if !consumers::npm(&folder, &source.join("package.json"), "Vite and TypeScript", "the npm package") {
+    if !consumers::npm(
+        &folder,
+        &source.join("package.json"),
+        "Vite and TypeScript",
+        "the npm package",
+    ) {
         return Ok(None);
     }
     copy_folder(&source, &folder)?;
     let mut install = npm(&folder)?;
-    install.args(["install", "--no-save", "--ignore-scripts", "--offline", "--silent"]);
+    install.args([
+        "install",
+        "--no-save",
+        "--ignore-scripts",
+        "--offline",
+        "--silent",
+    ]);
     run(install.arg(pack(page)?))?;
     run_quiet(npm(&folder)?.args(["run", "--silent", "sites"]))?;
     Ok(Some(folder))

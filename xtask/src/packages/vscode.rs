@@ -46,15 +46,15 @@ pub(crate) fn pack(page: &Path) -> Result<PathBuf> {
 /// All that the format wants, for the endings of the package's files.
 const CONTENT_TYPES: &str = r#"<?xml version="1.0" encoding="utf-8"?>
 <Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
-<Default Extension="vsixmanifest" ContentType="text/xml"/>
-<Default Extension="json" ContentType="application/json"/>
-<Default Extension="js" ContentType="application/javascript"/>
-<Default Extension="css" ContentType="text/css"/>
-<Default Extension="html" ContentType="text/html"/>
-<Default Extension="md" ContentType="text/markdown"/>
-<Default Extension="wasm" ContentType="application/wasm"/>
-<Default Extension="gz" ContentType="application/gzip"/>
-<Default Extension="zst" ContentType="application/zstd"/>
+<Default Extension=".vsixmanifest" ContentType="text/xml"/>
+<Default Extension=".json" ContentType="application/json"/>
+<Default Extension=".js" ContentType="application/javascript"/>
+<Default Extension=".css" ContentType="text/css"/>
+<Default Extension=".html" ContentType="text/html"/>
+<Default Extension=".md" ContentType="text/markdown"/>
+<Default Extension=".wasm" ContentType="application/wasm"/>
+<Default Extension=".gz" ContentType="application/gzip"/>
+<Default Extension=".zst" ContentType="application/zstd"/>
 </Types>
 "#;
 
@@ -77,11 +77,11 @@ fn about(manifest: &Value) -> String {
 <Identity Language="en-US" Id="{name}" Version="{VERSION}" Publisher="{publisher}"/>
 <DisplayName>{title}</DisplayName>
 <Description xml:space="preserve">{description}</Description>
-<Tags>{tags}</Tags>
+<Tags>{tags},__web_extension</Tags>
 <Categories>{categories}</Categories>
 <Properties>
 <Property Id="Microsoft.VisualStudio.Code.Engine" Value="{engine}"/>
-<Property Id="Microsoft.VisualStudio.Code.ExtensionKind" Value="{kind}"/>
+<Property Id="Microsoft.VisualStudio.Code.ExtensionKind" Value="{kind},web"/>
 </Properties>
 </Metadata>
 <Installation><InstallationTarget Id="Microsoft.VisualStudio.Code"/></Installation>
@@ -104,13 +104,19 @@ pub(crate) fn test(page: &Path, chromium: &Path) -> Result<()> {
     let folder = target_dir().join("vscode/tests");
     let source = root().join("tests/vscode");
     let list = source.join("package.json");
-    if !consumers::npm(&folder, &list, "VS Code for browsers (100 MB)", "the VS Code extension") {
+    if !consumers::npm(
+        &folder,
+        &list,
+        "VS Code for browsers (100 MB)",
+        "the VS Code extension",
+    ) {
         return Ok(());
     }
     copy_folder(&source, &folder)?;
     pack(page)?;
     let mut node = Command::new(find_program(&["node"]).context("no node here")?);
-    node.args(["--test", "extension.test.mjs"]).current_dir(&folder);
+    node.args(["--test", "extension.test.mjs"])
+        .current_dir(&folder);
     node.env("CHROME", chromium);
     node.env("EXTENSION", target_dir().join("vscode/extension"));
     run(node.env("FIXTURES", root().join("tests/fixtures")))

@@ -25,7 +25,10 @@ fn check(page: &mut Page) {
         "{inner}?.querySelector('.stage canvas') && {inner}.location.hash.includes('view=map') && {inner}.location.href"
     );
     let shown = page.wait_for(&shown, PATIENCE).unwrap();
-    assert!(shown.as_str().unwrap().contains("training.pickle.gz~"), "{shown}");
+    assert!(
+        shown.as_str().unwrap().contains("training.pickle.gz~"),
+        "{shown}"
+    );
     assert_eq!(page.complaints().unwrap(), [""; 0]);
 }
 
@@ -48,7 +51,10 @@ fn vite_puts_the_page_beside_the_site_under_any_base() {
         check(&mut site.page);
         let page = server.url(&format!("{path}vramscope/index.html"));
         let is_beside = |request: &vramscope_browser_tests::Request| request.url.starts_with(&page);
-        assert!(site.page.requests().unwrap().iter().any(is_beside), "{page}");
+        assert!(
+            site.page.requests().unwrap().iter().any(is_beside),
+            "{page}"
+        );
     }
 }
 
@@ -66,9 +72,18 @@ impl Drop for Vite {
 fn vite_serves_the_page_while_a_site_is_developed() {
     let Some(sites) = sites() else { return };
     let mut vite = Command::new("node");
-    vite.args(["node_modules/vite/bin/vite.js", "--host", "127.0.0.1", "--port", "0"]);
+    vite.args([
+        "node_modules/vite/bin/vite.js",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+    ]);
     vite.args(["--base", "/sub/", "--clearScreen", "false"]);
-    let vite = vite.current_dir(&sites).env("NO_COLOR", "1").stdout(Stdio::piped());
+    let vite = vite
+        .current_dir(&sites)
+        .env("NO_COLOR", "1")
+        .stdout(Stdio::piped());
     let mut vite = Vite(vite.spawn().unwrap());
     let output = BufReader::new(vite.0.stdout.take().unwrap());
     let mut lines = output.lines().map(Result::unwrap);
