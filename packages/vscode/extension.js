@@ -42,6 +42,8 @@ async function show(uri, webview, extensionUri) {
       }
     } catch (error) {
       vscode.window.showErrorMessage(error.message);
+      // Shows the page, though it has no file.
+      await webview.postMessage({ vramscope: {} });
     }
   });
   webview.html = await page(webview, extensionUri);

@@ -41,6 +41,6 @@
       clearInterval(asking);
       vscode.postMessage({ listens });
     }
-    if (data?.vramscope?.buffer) document.body.style.visibility = "";
+    if (data?.vramscope) document.body.style.visibility = "";
   });
 }

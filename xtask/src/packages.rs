@@ -7,13 +7,15 @@ pub(crate) mod vscode;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::Value;
 
+use crate::consumers;
 use crate::page::{self, Profile, copy_folder, replace_folder};
-use crate::process::root;
+use crate::process::{find_program, output, root};
 
 /// The workspace's version.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -54,4 +56,23 @@ fn stage(name: &str, page: &Path, out: &Path) -> Result<Value> {
     manifest["version"] = VERSION.into();
     fs::write(&path, format!("{manifest:#}\n"))?;
     Ok(manifest)
+}
+
+/// Fails in a Node that is too old for the tests' tools.
+const OLDEST: &str = "const [a, b] = process.versions.node.split('.'); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)";
+
+/// Copies a folder of `tests` to `out`, with the npm packages that it lists, which `tools` names. Returns whether all is
+/// there; if not, it says why the tests of `skipped` are skipped.
+fn with_tools(source: &Path, out: &Path, tools: &str, skipped: &str) -> Result<bool> {
+    let node = find_program(&["node"]);
+    let is_old = |node| output(Command::new(node).args(["-e", OLDEST])).is_none();
+    if node.is_some_and(is_old) {
+        println!("this Node is older than 20.19; tests of {skipped} are skipped");
+        return Ok(false);
+    }
+    let is_there = consumers::npm(out, &source.join("package.json"), tools, skipped);
+    if is_there {
+        copy_folder(source, out)?;
+    }
+    Ok(is_there)
 }

@@ -5,9 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
-use super::{VERSION, stage};
-use crate::consumers;
-use crate::page::copy_folder;
+use super::{VERSION, stage, with_tools};
 use crate::process::{find_program, root, run, run_quiet, target_dir};
 
 /// Variable with the folder of sites that have the package installed, and are built.
@@ -37,15 +35,9 @@ pub(crate) fn pack(page: &Path) -> Result<PathBuf> {
 pub(crate) fn sites(page: &Path) -> Result<Option<PathBuf>> {
     let folder = target_dir().join("npm/sites");
     let source = root().join("tests/npm");
-    if !consumers::npm(
-        &folder,
-        &source.join("package.json"),
-        "Vite and TypeScript",
-        "the npm package",
-    ) {
+    if !with_tools(&source, &folder, "Vite and TypeScript", "the npm package")? {
         return Ok(None);
     }
-    copy_folder(&source, &folder)?;
     let mut install = npm(&folder)?;
     install.args([
         "install",

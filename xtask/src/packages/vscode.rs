@@ -10,10 +10,8 @@ use serde_json::Value;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use super::{VERSION, stage};
-use crate::consumers;
+use super::{VERSION, stage, with_tools};
 use crate::fingerprint::files_under;
-use crate::page::copy_folder;
 use crate::process::{find_program, root, run, target_dir};
 
 /// Packs the extension with this page inside, and returns the path of the `.vsix`.
@@ -103,16 +101,10 @@ fn about(manifest: &Value) -> String {
 pub(crate) fn test(page: &Path, chromium: &Path) -> Result<()> {
     let folder = target_dir().join("vscode/tests");
     let source = root().join("tests/vscode");
-    let list = source.join("package.json");
-    if !consumers::npm(
-        &folder,
-        &list,
-        "VS Code for browsers (100 MB)",
-        "the VS Code extension",
-    ) {
+    let tools = "VS Code for browsers (100 MB)";
+    if !with_tools(&source, &folder, tools, "the VS Code extension")? {
         return Ok(());
     }
-    copy_folder(&source, &folder)?;
     pack(page)?;
     let mut node = Command::new(find_program(&["node"]).context("no node here")?);
     node.args(["--test", "extension.test.mjs"])
