@@ -120,14 +120,8 @@ fn run(command: Command) -> anyhow::Result<()> {
             Ok(())
         }
         Command::Python(options) => python::run(&options),
-        Command::Npm(options) => {
-            println!("{}", packages::npm::pack(&options.page()?)?.display());
-            Ok(())
-        }
-        Command::Vscode(options) => {
-            println!("{}", packages::vscode::pack(&options.page()?)?.display());
-            Ok(())
-        }
+        Command::Npm(options) => packages::run_npm(&options),
+        Command::Vscode(options) => packages::run_vscode(&options),
         Command::Size(options) => size::run(&options),
         Command::Tidy => tidy::run(),
         Command::Build => {

@@ -13,6 +13,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::Value;
 
+use crate::browser;
 use crate::consumers;
 use crate::page::{self, Profile, copy_folder, replace_folder};
 use crate::process::{find_program, output, root};
@@ -26,20 +27,49 @@ pub(crate) struct Options {
     /// Put this page inside, which is built already
     #[arg(long, value_name = "FOLDER")]
     page: Option<PathBuf>,
+    /// Try it, too: the extension in a VS Code for browsers; the npm package in sites, which are left for the browser tests
+    #[arg(long)]
+    test: bool,
 }
 
 impl Options {
     /// The folder with the page, which is built if none is named.
-    ///
-    /// # Errors
-    ///
-    /// If the build fails.
-    pub(crate) fn page(&self) -> Result<PathBuf> {
+    fn page(&self) -> Result<PathBuf> {
         match &self.page {
             Some(page) => Ok(std::path::absolute(page)?),
             None => page::build(Profile::Full),
         }
     }
+}
+
+/// `cargo xtask npm`: packs the package, and prints where it is; or where its sites are.
+///
+/// # Errors
+///
+/// If it cannot be packed, or a site is wrong.
+pub(crate) fn run_npm(options: &Options) -> Result<()> {
+    let page = options.page()?;
+    println!("{}", npm::pack(&page)?.display());
+    if options.test
+        && let Some(sites) = npm::sites(&page)?
+    {
+        println!("{}={}", npm::SITES, sites.display());
+    }
+    Ok(())
+}
+
+/// `cargo xtask vscode`: packs the extension, and prints where it is.
+///
+/// # Errors
+///
+/// If it cannot be packed, or something is wrong with it.
+pub(crate) fn run_vscode(options: &Options) -> Result<()> {
+    let page = options.page()?;
+    println!("{}", vscode::pack(&page)?.display());
+    if options.test {
+        vscode::test(&page, &browser::find()?)?;
+    }
+    Ok(())
 }
 
 /// Puts together all files of the package `name` in the folder `out`. Returns its manifest.
