@@ -51,7 +51,10 @@ async function viewer(page, selector, title) {
 /** Opens a snapshot from the explorer, and waits until it is shown. */
 async function open(page, name) {
   await page.locator(".monaco-list-row", { hasText: name }).click({ button: "right" });
-  await page.getByText("Open GPU memory snapshot").click();
+  const item = page.getByText("Open GPU memory snapshot");
+  await item.waitFor();
+  // A menu takes no click just after it has opened.
+  for (; await item.isVisible(); await page.waitForTimeout(300)) await item.click({ timeout: 1000 }).catch(() => {});
   return viewer(page, ".stage canvas", `${name} – vramscope`);
 }
 
@@ -68,8 +71,7 @@ async function follow(page, inner, place) {
 async function command(page, name) {
   await page.keyboard.press("F1");
   await page.keyboard.type(name);
-  await page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().waitFor();
-  await page.keyboard.press("Enter");
+  await page.locator(`.quick-input-list .monaco-list-row[aria-label*="${name}"]`).first().click();
 }
 
 test("a snapshot opens in an editor, its frames open in others, and its place is kept", async (test) => {

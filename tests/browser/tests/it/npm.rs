@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use vramscope_browser_tests::{Page, Server};
+use vramscope_browser_tests::{Chromium, Page, Request, Server};
 
 use crate::PATIENCE;
 use crate::open::open_in;
@@ -50,7 +50,7 @@ fn vite_puts_the_page_beside_the_site_under_any_base() {
         site.page.goto(&server.url(path)).unwrap();
         check(&mut site.page);
         let page = server.url(&format!("{path}vramscope/index.html"));
-        let is_beside = |request: &vramscope_browser_tests::Request| request.url.starts_with(&page);
+        let is_beside = |request: &Request| request.url.starts_with(&page);
         assert!(
             site.page.requests().unwrap().iter().any(is_beside),
             "{page}"
@@ -88,7 +88,8 @@ fn vite_serves_the_page_while_a_site_is_developed() {
     let output = BufReader::new(vite.0.stdout.take().unwrap());
     let mut lines = output.lines().map(Result::unwrap);
     let address = lines.find_map(|line| Some(line.split_once("Local:")?.1.trim().to_owned()));
-    let mut site = open_in(&sites, "package.json");
-    site.page.goto(&address.unwrap()).unwrap();
-    check(&mut site.page);
+    let chromium = Chromium::start().unwrap();
+    let mut page = chromium.page().unwrap();
+    page.goto(&address.unwrap()).unwrap();
+    check(&mut page);
 }
