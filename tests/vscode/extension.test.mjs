@@ -74,20 +74,17 @@ async function command(page, name) {
   await page.locator(`.quick-input-list .monaco-list-row[aria-label*="${name}"]`).first().click();
 }
 
-test("a snapshot opens in an editor, its frames open in others, and its place is kept", async (test) => {
+test("a snapshot opens in an editor, its frames open in others, and its place is kept", { timeout: 5 * PATIENCE_MS }, async (test) => {
   const folder = mkdtempSync(join(tmpdir(), "vramscope-"));
   const [files, profile] = ["files", "profile"].map((name) => join(folder, name));
   for (const made of [files, profile]) mkdirSync(made);
   workspace(files);
   const build = { type: "static", location: VSCODE };
   const host = await server.runServer("localhost", 0, { build, esm: false, folderMountPath: files, extensionPaths: [process.env.EXTENSION] });
+  test.after(() => (host.closeAllConnections(), host.close()));
   const context = await browser(profile);
-  test.after(async () => {
-    await context.close();
-    host.closeAllConnections();
-    host.close();
-    rmSync(folder, { recursive: true });
-  });
+  test.after(() => context.close());
+  test.after(() => rmSync(folder, { recursive: true }));
   context.setDefaultTimeout(PATIENCE_MS);
   const page = context.pages()[0];
   await page.goto(`http://localhost:${host.address().port}/`);
