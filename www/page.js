@@ -17,15 +17,16 @@ const isFramed = new URLSearchParams(location.search).get("mode") === "embed";
 let early = [];
 if (inPage.size + served.length === 0 && !location.search && !location.hash) showStart();
 
-// For the next viewer in the page around this one.
-globalThis.vramscopeModule = (isFramed && beside()) || load("vramscope_app_bg.wasm").then(compile);
+// What the viewers in the page around this one have in common (www/viewer.js): the module is compiled once.
+const common = (isFramed && frameElement?.vramscope) || {};
 const [module, glue] = await Promise.all([
-  globalThis.vramscopeModule,
+  load("vramscope_app_bg.wasm").then((response) => common.module ?? compile(response)),
   isFramed ? "" : load(GLUE).then((response) => response.text()),
 ]);
 const { default: init, start_page } = await import(
   inPage.size > 0 ? addressOf(glue) : new URL(GLUE, import.meta.url)
 );
+common.module = module;
 performance.mark("vramscope:compiled");
 await init({ module_or_path: module });
 performance.mark("vramscope:begun");
@@ -86,17 +87,6 @@ function carried() {
 function workers() {
   const script = isFramed ? new URL(GLUE, import.meta.url) : addressOf(asScript(glue));
   return () => new Worker(script, { name: "vramscope", type: isFramed ? "module" : "classic" });
-}
-
-// The module of another viewer in the page around this one: it is compiled once.
-function beside() {
-  for (let place = 0; place < parent.length; place++) {
-    try {
-      if (parent[place].vramscopeModule) return parent[place].vramscopeModule;
-    } catch {
-      // A frame of another site.
-    }
-  }
 }
 
 function transferOf(files) {

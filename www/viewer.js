@@ -1,5 +1,20 @@
 // The element <vramscope-viewer>: a picture of a snapshot until it is wanted, then the viewer.
 //
+// Attributes, each with a property of its name:
+//   src                          the snapshot's address
+//   poster, poster-dark          pictures to show before, as `vramscope plot` writes them; or an element with slot="poster"
+//   view, device, range, search  what is shown of it: words of the page's address (`range` is `from..to` on the x axis)
+//   theme                        light, dark or system; else that of the ground it stands on
+//   loading                      lazy (when it is near the window) or eager
+//   reveal                       auto, or click
+//   controls                     full, mini (the picture and its figures) or none
+//   height                       CSS, or px
+// Methods: load(file, bytes or address), save(), restore(state), dispose().
+// Events: load {name, bytes}, progress {name, loaded, total}, error {message, advice}, view-change {view, state},
+// selection-change {device, range, moment, pinned, state}.
+// Parts for ::part(): stage, poster, message, button, frame. Variables: --vramscope-accent, -ground, -panel, -raised,
+// -line, -text, -muted, -sans, -mono.
+//
 // The viewer is the page beside this file, in a frame: no style, name or fault of one side reaches the other, and all of
 // its memory goes with the frame. Element and page talk by messages (browser/door.rs and state/told.rs).
 
@@ -12,6 +27,11 @@ const ATTRIBUTES = ["src", "poster", "poster-dark", "view", "device", "range", "
 const WORDS = { view: "view", device: "device", range: "range", search: "q" };
 /** The page's variables that `--vramscope-…` sets. */
 const VARIABLES = ["accent", "ground", "panel", "raised", "line", "text", "muted", "sans", "mono"];
+
+/** What pages of the same site have in common: the compiled module (www/page.js). */
+const common = {};
+/** Fulfilled when the first page has compiled it, or is closed. */
+let first = null;
 
 /** Open viewers, the one used longest ago first. */
 const open = [];
@@ -50,6 +70,8 @@ export class VramscopeViewer extends HTMLElement {
   #file = null;
   /** The state, as the text behind `#` in the page's address; empty before the page has told it. */
   #state = "";
+  /** The last state that the page told. */
+  #told = "";
   #isNear = false;
   #isShown = false;
   #fault = "";
@@ -140,7 +162,7 @@ export class VramscopeViewer extends HTMLElement {
       const on = (name, settle) =>
         this.addEventListener(name, (event) => (settled.abort(), settle(event.detail)), { signal: settled.signal });
       on("load", resolve);
-      on("error", ({ message, advice }) => reject(new Error([message, advice].filter(Boolean).join(" "))));
+      on("error", ({ message, advice }) => reject(new Error([message, advice].filter(Boolean).join(". "))));
     });
   }
 
@@ -221,6 +243,7 @@ export class VramscopeViewer extends HTMLElement {
     this.#frame?.close();
     this.#frame = null;
     this.#isShown = false;
+    this.#told = "";
     this.#fault = "";
     const place = open.indexOf(this);
     if (place >= 0) open.splice(place, 1);
@@ -239,7 +262,9 @@ export class VramscopeViewer extends HTMLElement {
     // The page reads while it loads; but what is on this side's server, that other server may not be allowed to read.
     const isForPage = src?.origin === page.origin;
     if (isForPage) page.searchParams.set("src", src.href);
-    page.hash = this.#state || this.#words(new Map([["file", this.#name]]));
+    // Without any words the page chooses the view that suits the file.
+    const isPlaced = Object.keys(WORDS).some((attribute) => this.getAttribute(attribute));
+    page.hash = this.#state || (isPlaced ? this.#words(new Map([["file", this.#name]])) : "");
     const file = this.#file ?? (isForPage ? null : this.#download(src));
     this.#frame = new Frame(this, page, {
       take: (told) => this.#take(told),
@@ -285,9 +310,9 @@ export class VramscopeViewer extends HTMLElement {
   #moved(state) {
     open.splice(open.indexOf(this), 1);
     open.push(this);
-    const [before, now] = [this.#state, state].map(wordsOf);
-    const isNew = !this.#state;
-    this.#state = state;
+    const [before, now] = [this.#told, state].map(wordsOf);
+    const isNew = !this.#told;
+    this.#state = this.#told = state;
     const differs = (...words) => words.some((word) => before.get(word) !== now.get(word));
     const tell = (name, detail) => this.dispatchEvent(new CustomEvent(name, { detail: { ...detail, state } }));
     if (isNew || differs("view")) tell("view-change", { view: now.get("view") });
@@ -350,6 +375,7 @@ class Frame {
   #url;
   #timer;
   #listener;
+  #begun;
 
   constructor(viewer, url, { take, ready, fail }) {
     this.#url = url;
@@ -357,8 +383,14 @@ class Frame {
     this.#element.part = "frame";
     this.#element.title = "GPU memory snapshot";
     this.#element.allow = "clipboard-write; fullscreen";
-    this.#element.src = url;
-    const until = performance.now() + PATIENCE_MS;
+    this.#element.vramscope = common;
+    const turn = first;
+    first ??= new Promise((begun) => (this.#begun = begun));
+    let until = Infinity;
+    Promise.resolve(turn).then(() => {
+      this.#element.src = url;
+      until = performance.now() + PATIENCE_MS;
+    });
     this.#timer = setInterval(() => {
       if (performance.now() < until) return this.#post("PING");
       fail(
@@ -371,6 +403,7 @@ class Frame {
       if (data === "PONG" && !this.listens) {
         this.listens = true;
         clearInterval(this.#timer);
+        this.#begun?.();
         ready(this);
       }
       if (data?.vramscope?.event) take(data.vramscope);
@@ -395,6 +428,7 @@ class Frame {
 
   close() {
     clearInterval(this.#timer);
+    this.#begun?.();
     removeEventListener("message", this.#listener);
     this.#element.remove();
   }

@@ -24,8 +24,8 @@ pub(crate) fn prepare() -> PathBuf {
     npm(
         &folder,
         &list.join("package.json"),
-        "speedscope and pprof-format",
-        "speedscope and with pprof-format",
+        "speedscope, pprof-format and axe-core",
+        "speedscope, pprof-format and axe",
     );
     memory_viz(&folder, &list.join("memory_viz.py"));
     folder

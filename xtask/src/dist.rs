@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! dist/site/                      for any folder of any static host
+//! dist/site/book/                 the documentation
 //! dist/bin/vramscope              with the page inside
 //! dist/bin/vramscope-capture      with the library that it starts programs with inside
 //! ```
@@ -12,6 +13,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use crate::book;
 use crate::fingerprint::files_under;
 use crate::page::{self, Profile, copy_folder, replace_folder};
 use crate::process::root;
@@ -27,6 +29,7 @@ pub(crate) fn run(out: &Path) -> Result<()> {
     let out = root().join(out);
     replace_folder(&out)?;
     copy_folder(&page, &out.join("site"))?;
+    book::build(&out.join("site"))?;
     let bin = out.join("bin");
     fs::create_dir_all(&bin)?;
     for program in [

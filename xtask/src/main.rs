@@ -1,4 +1,4 @@
-//! The project's commands: `cargo xtask view|test|python|npm|vscode|dist|bench|size|shots|fuzz|torment|ci`.
+//! The project's commands: `cargo xtask view|test|python|npm|vscode|dist|book|bench|size|shots|fuzz|torment|ci`.
 //!
 //! Each command sets up all it needs, so a fresh clone on a fresh machine needs only Rust. Commands say what
 //! they install and why. Nothing is installed globally, except system packages on Debian as root.
@@ -9,6 +9,7 @@
 )]
 
 mod bench;
+mod book;
 mod browser;
 mod capture;
 mod ci;
@@ -56,6 +57,8 @@ enum Command {
         #[arg(long, default_value = "dist")]
         out: PathBuf,
     },
+    /// Build the book into dist/site/book, and open it
+    Book(book::Options),
     /// Measure decoding, drawing and memory; print one table
     Bench(bench::Options),
     /// Build what `tests/gpu/run.sh` needs on a machine with a GPU, and print where it is
@@ -109,6 +112,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::View(options) => view::run(&options),
         Command::Test(options) => test::run(&options),
         Command::Dist { out } => dist::run(&out),
+        Command::Book(options) => book::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::GpuKit { burn } => gpu_kit::make(burn),
         Command::Shots(options) => shots::run(&options),

@@ -67,7 +67,7 @@ const SOURCES: [&str; 12] = [
 ];
 
 /// The element that shows the page in others.
-const VIEWER: &str = "viewer.js";
+pub(crate) const VIEWER: &str = "viewer.js";
 
 /// Returns the folder with the page. Builds it, unless it was built from the same sources by the same compiler.
 ///
@@ -174,14 +174,21 @@ fn write_glue(module: &Path, out: &Path) -> Result<()> {
     bindgen
         .remove_name_section(true)
         .remove_producers_section(true);
-    bindgen
+    let output = bindgen
         .web(true)
-        .and_then(|bindgen| bindgen.generate(out))
-        // Its error type cannot be borrowed as a standard one.
-        .map_err(|error| anyhow!("wasm-bindgen: {error:#}"))?;
-    let glue = out.join("vramscope_app.js");
-    let script = fs::read_to_string(&glue)? + IN_WORKERS;
-    Ok(fs::write(glue, script)?)
+        .and_then(|bindgen| bindgen.generate_output());
+    // Its error type cannot be borrowed as a standard one.
+    let mut output = output.map_err(|error| anyhow!("wasm-bindgen: {error:#}"))?;
+    let mut script = output.js().to_owned() + IN_WORKERS;
+    // Names with hashes, which cannot be compressed, in both files.
+    for (number, import) in output.wasm_mut().imports.iter_mut().enumerate() {
+        let short = format!("_{number}_");
+        script = script.replace(&import.name, &short);
+        import.name = short;
+    }
+    let written = output.emit(out);
+    written.map_err(|error| anyhow!("wasm-bindgen: {error:#}"))?;
+    Ok(fs::write(out.join("vramscope_app.js"), script)?)
 }
 
 /// A worker's entry, in the script that the page imports: the first message is the module that the page compiled, and

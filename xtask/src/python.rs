@@ -183,7 +183,12 @@ fn tools() -> Result<PathBuf> {
     Ok(folder)
 }
 
-fn environment(folder: &Path) -> Result<()> {
+/// Makes a virtual environment in a folder.
+///
+/// # Errors
+///
+/// If there is no Python that is new enough.
+pub(crate) fn environment(folder: &Path) -> Result<()> {
     let python = find_program(&["python3", "python"]).context("no Python here")?;
     if output(Command::new(&python).args(["-c", OLDEST])).is_none() {
         bail!("this Python is older than 3.9, or does not run");
@@ -195,6 +200,6 @@ fn environment(folder: &Path) -> Result<()> {
 const OLDEST: &str = "import sys; sys.exit(sys.version_info < (3, 9))";
 
 /// The folder of an environment's programs.
-fn programs(environment: &Path) -> PathBuf {
+pub(crate) fn programs(environment: &Path) -> PathBuf {
     environment.join(if cfg!(windows) { "Scripts" } else { "bin" })
 }

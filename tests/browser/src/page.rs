@@ -118,7 +118,7 @@ impl Page {
             "Runtime.evaluate",
             json!({
                 "expression": script, "awaitPromise": true, "returnByValue": true,
-                "userGesture": true, "replMode": true,
+                "userGesture": true,
             }),
         )?;
         if let Some(details) = answer.get("exceptionDetails") {

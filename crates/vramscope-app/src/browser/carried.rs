@@ -64,6 +64,14 @@ pub fn of_fragment(fragment: &str) -> Option<&str> {
     Some(fragment.split_once(MARK)?.1)
 }
 
+/// A fragment that names its file as it is carried, with `bytes`.
+#[must_use]
+pub fn named(fragment: &str, bytes: u64) -> String {
+    let (file, rest) = fragment.split_once('&').unwrap_or((fragment, ""));
+    let name = file.rsplit_once('~').map_or(file, |(name, _)| name);
+    format!("{name}~{bytes}&{rest}")
+}
+
 /// A fragment that carries a file's text.
 #[must_use]
 pub fn with(fragment: &str, text: &str) -> String {
@@ -72,3 +80,12 @@ pub fn with(fragment: &str, text: &str) -> String {
 
 /// Before the text of a file, which is the last of a fragment's words.
 const MARK: &str = "&data=";
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_packed_file_is_named() {
+        let named = super::named("file=a~b.pickle~9&view=map&v=1", 5);
+        assert_eq!(named, "file=a~b.pickle~5&view=map&v=1");
+    }
+}

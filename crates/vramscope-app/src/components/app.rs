@@ -26,7 +26,7 @@ use super::top_bar::TopBar;
 use crate::browser::{self, files};
 use crate::engine::{Engine, Session, SessionId, Source};
 use crate::state::linked::UNASKED_FILES;
-use crate::state::{Action, Shared, State};
+use crate::state::{Action, Permalink, Shared, State};
 
 /// The root component's properties.
 #[derive(Properties, PartialEq)]
@@ -45,6 +45,8 @@ pub fn App(props: &AppProps) -> Html {
         details_open: !browser::is_narrow(),
         theme: first_theme(browser::url::is_embedded()),
         is_embedded: browser::url::is_embedded(),
+        // From the start, so that the address is not taken for one of the start page.
+        wanted: Permalink::parse(&browser::history::fragment()).map(Rc::new),
         ..State::default()
     });
     let picker = use_node_ref();

@@ -14,6 +14,8 @@ pub(super) struct ErrorCardProps {
     pub(super) id: SessionId,
     pub(super) name: AttrValue,
     pub(super) failure: Shared<Failure>,
+    /// Whether the user can choose other files.
+    pub(super) takes_files: bool,
 }
 
 #[component]
@@ -40,8 +42,10 @@ pub(super) fn ErrorCard(props: &ErrorCardProps) -> Html {
             <div class="row">
                 <CopyButton text={sentences::failure_text(&props.name, failure)} what="this message" with_word=true />
                 <span class="grow" />
-                <button type="button" class="outlined" onclick={commands.close.reform(move |_| id)}>{ "Close" }</button>
-                <button type="button" class="primary" onclick={commands.pick.reform(|_| ())}>{ "Open another file" }</button>
+                if props.takes_files {
+                    <button type="button" class="outlined" onclick={commands.close.reform(move |_| id)}>{ "Close" }</button>
+                    <button type="button" class="primary" onclick={commands.pick.reform(|_| ())}>{ "Open another file" }</button>
+                }
             </div>
         </section>
     }

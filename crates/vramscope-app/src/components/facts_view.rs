@@ -69,7 +69,7 @@ pub(super) fn FactsView(props: &FactsViewProps) -> Html {
                 <h3>{ "Devices" }</h3>
                 if opened.devices.is_empty() {
                     <p class="muted">{ "No device has memory in this snapshot." }</p>
-                } else { <div class="wide"><table>
+                } else { <div class="wide" tabindex="0"><table>
                     <thead><tr>
                         { for ["Device", "Events", "Allocations", "Peak active", "Peak reserved", "Active at the end", "OOM"].iter().map(|title| html! { <th scope="col">{ *title }</th> }) }
                     </tr></thead>

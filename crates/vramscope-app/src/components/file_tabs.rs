@@ -120,11 +120,11 @@ fn FileTab(props: &FileTabProps) -> Html {
     html! {
         <div class={classes!("tab", is_current.then_some("current"))} style={format!("--letters:{letters}")}>
             { spot }
-            <button type="button" class="name" role="tab" ref={node} aria-selected={is_current.to_string()}
+            <button type="button" class="name" role="tab" ref={node} aria-selected={is_current.to_string()} aria-keyshortcuts="Delete"
                 tabindex={if is_current { "0" } else { "-1" }} title={name.clone()} {onkeydown}
                 onclick={commands.on(Action::Switch(id))}><span class="start">{ start }</span><span class="end">{ end }</span></button>
-            <button type="button" class="close" title="Close (Delete)" aria-label={format!("Close {name}")}
-                tabindex={if is_current { "0" } else { "-1" }} onclick={commands.close.reform(move |_| id)}>
+            // For the pointer: a list of tabs may hold nothing else, and a tab is closed by its key.
+            <button type="button" class="close" title="Close (Delete)" aria-hidden="true" tabindex="-1" onclick={commands.close.reform(move |_| id)}>
                 <Glyph icon={Icon::Close} />
             </button>
         </div>

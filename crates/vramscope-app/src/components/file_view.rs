@@ -43,7 +43,7 @@ pub(super) fn FileView(props: &FileViewProps) -> Html {
             <main class="middle"><OpeningCard id={tab.id} name={tab.name.clone()} progress={*progress} /></main>
         },
         Phase::Failed(failure) => html! {
-            <main class="middle"><ErrorCard id={tab.id} name={tab.name.clone()} failure={failure.clone()} /></main>
+            <main class="middle"><ErrorCard id={tab.id} name={tab.name.clone()} failure={failure.clone()} takes_files={!props.state.is_embedded} /></main>
         },
         Phase::Ready(file) => match commands.session.emit(tab.id) {
             // All views ask about the chosen memory pools alone.

@@ -53,6 +53,7 @@ pub(super) fn TopBar(props: &TopBarProps) -> Html {
     let theme_label = format!("Theme: {theme_word}");
     html! {
         <header class="topbar">
+            if let Some(tab) = state.tab() { <h1 class="unseen">{ &tab.name }</h1> }
             if !state.is_embedded {
                 <button type="button" class="brand" title="Start page" onclick={commands.on(Action::ShowStart)}>
                     <img class="mark" src={browser::icon()} alt="" /> { "vramscope" }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::components::hooks::{use_effect_on, use_kept};
 use gloo::events::{EventListener, EventListenerOptions};
 use wasm_bindgen::JsCast;
-use web_sys::{Element, KeyboardEvent, WheelEvent};
+use web_sys::{Element, FocusOptions, HtmlElement, KeyboardEvent, WheelEvent};
 use yew::prelude::*;
 
 use vramscope_view::scroll::Scroll;
@@ -96,7 +96,8 @@ pub(super) fn VirtualList(props: &VirtualListProps) -> Html {
     };
     use_wheel_steps(&node, list, now, go.clone());
     use_reveal(props.active, list, now, go.clone());
-    use_focus(&node, props.takes_focus);
+    let options = use_node_ref();
+    use_focus(&options, props.takes_focus);
 
     let window = list.window(now, MORE_ROWS);
     {
@@ -119,12 +120,12 @@ pub(super) fn VirtualList(props: &VirtualListProps) -> Html {
     let offset_px = list.place_px(now, window.start);
     let rows = window.map(|row| one_row(props, row));
     html! {
-        <div class="vlist" ref={node} tabindex="0" role="listbox" aria-label={props.label.clone()} data-scrolls={if props.is_narrow { "y" } else { "" }}
-            aria-activedescendant={props.active.map(|row| row_id(props, row))} {onscroll} onkeydown={on_key(props, list)}>
+        <div class="vlist" ref={node} {onscroll} onkeydown={on_key(props, list)}>
             if props.head_px > 0.0 {
                 <div class="vhead" style={format!("height:{}px", props.head_px)}>{ props.header.clone() }</div>
             }
-            <div class="vspace" style={format!("height:{}px", list.content_px())}>
+            <div class="vspace" ref={options} tabindex="0" role="listbox" aria-label={props.label.clone()} data-scrolls={if props.is_narrow { "y" } else { "" }}
+                aria-activedescendant={props.active.map(|row| row_id(props, row))} style={format!("height:{}px", list.content_px())}>
                 <div class="vrows" style={format!("transform:translateY({offset_px}px)")}>{ for rows }</div>
             </div>
         </div>
@@ -241,8 +242,11 @@ fn use_reveal(active: Option<u32>, list: Scroll, top: f64, go: Callback<f64>) {
 fn use_focus(node: &NodeRef, takes_focus: bool) {
     let node = node.clone();
     use_effect_on((), move |()| {
-        if takes_focus && let Some(element) = node.cast::<web_sys::HtmlElement>() {
-            let _ = element.focus();
+        if takes_focus && let Some(element) = node.cast::<HtmlElement>() {
+            // Its rows begin below the head, which must stay in view.
+            let options = FocusOptions::new();
+            options.set_prevent_scroll(true);
+            let _ = element.focus_with_options(&options);
         }
     });
 }

@@ -1,7 +1,5 @@
 //! Snapshots that another page hands to this one: which pages may do so unasked, and what the user is asked.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
 use vramscope_core::invisible;
 use vramscope_view::display;
 
@@ -27,14 +25,11 @@ fn is_loopback(origin: &str) -> bool {
     let Some((_, authority)) = origin.split_once("://") else {
         return false;
     };
-    if let Some((v6, _)) = authority
-        .strip_prefix('[')
-        .and_then(|rest| rest.split_once(']'))
-    {
-        return v6.parse() == Ok(Ipv6Addr::LOCALHOST);
-    }
-    let host = authority.split(':').next().unwrap_or(authority);
-    host == "localhost" || host.parse() == Ok(IpAddr::V4(Ipv4Addr::LOCALHOST))
+    let is_port = |rest: &str| rest.is_empty() || rest.starts_with(':');
+    // As browsers write them in origins, however a page's address has them.
+    ["localhost", "127.0.0.1", "[::1]"]
+        .iter()
+        .any(|host| authority.strip_prefix(host).is_some_and(is_port))
 }
 
 /// A page's name in a sentence.

@@ -5,6 +5,7 @@ mod annotations;
 mod anonymise;
 mod at;
 mod bombs;
+mod book;
 mod check;
 mod closed_pipe;
 mod compare;

@@ -253,6 +253,7 @@ fn a_link_holds_a_small_file() {
         .unwrap();
     second.painted();
     second.wait_for_hash("view=map&");
+    assert_eq!(second.page.eval("history.length").unwrap(), 2);
     // The address goes on to hold the file, and so does each that follows.
     second.page.key("7", Modifiers::NONE).unwrap();
     second.wait_for_hash("view=table&");

@@ -130,7 +130,7 @@ fn show_every_view(open: &mut Open) {
 #[test]
 fn nothing_runs_in_the_page_but_its_own_code() {
     let mut open = open("");
-    let ran = "await (async () => {
+    let ran = "(async () => {
         globalThis.ran = [];
         const script = document.createElement('script');
         script.textContent = 'ran.push(1)';

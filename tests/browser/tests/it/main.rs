@@ -1,6 +1,7 @@
 //! End-to-end tests of the page in a real browser. `cargo xtask test` runs them.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod accessible;
 mod allocator;
 mod captured;
 mod compare;

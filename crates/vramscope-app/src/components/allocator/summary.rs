@@ -85,9 +85,9 @@ pub(super) fn group_head(head: &GroupHead) -> Html {
     let sums = &head.sums;
     let (name, facts) = heading_words(&head.pool, &head.stream, sums);
     html! {
-        <h3 class="state-head" style={format!("top:{}px", head.y_css)} title={sentence(sums)}>
+        <h2 class="state-head" style={format!("top:{}px", head.y_css)} title={sentence(sums)}>
             { name }<span class="muted">{ facts }</span>
             if !head.owner.is_empty() { <span class="muted">{ format!("mostly {}", head.owner) }</span> }
-        </h3>
+        </h2>
     }
 }

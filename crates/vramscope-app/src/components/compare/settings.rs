@@ -49,7 +49,7 @@ pub(super) fn SettingsPanel(props: &SettingsPanelProps) -> Html {
             }
             <h3>{ "Figures" }</h3>
             <table>
-                <thead><tr><th scope="col" /><th scope="col">{ "A" }</th><th scope="col">{ "B" }</th><th scope="col">{ "Change" }</th></tr></thead>
+                <thead><tr><td /><th scope="col">{ "A" }</th><th scope="col">{ "B" }</th><th scope="col">{ "Change" }</th></tr></thead>
                 <tbody>{ for all(compared).into_iter().map(figure) }</tbody>
             </table>
         </div>

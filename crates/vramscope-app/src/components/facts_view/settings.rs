@@ -17,7 +17,7 @@ pub(super) fn settings_section(details: &FileDetails) -> Html {
             if details.settings.is_empty() {
                 <p class="muted">{ "The file does not hold them: PyTorch writes allocator_settings since 2.3." }</p>
             } else {
-                <div class="wide"><table>
+                <div class="wide" tabindex="0"><table>
                     <thead><tr>{ for ["Setting", "Value", "Default", "What it means"].iter().map(|title| html! { <th scope="col">{ *title }</th> }) }</tr></thead>
                     <tbody>{ for details.settings.iter().map(row) }</tbody>
                 </table></div>

@@ -35,7 +35,7 @@ pub(super) fn Cards(props: &CardsProps) -> Html {
     let commands = use_commands();
     html! {
         <section class="findings">
-            <h3>{ "Findings" }</h3>
+            <h2>{ "Findings" }</h2>
             if is_calm(&props.findings) {
                 <p class="muted">{ if props.is_empty {
                     "Nothing was ever live here."
@@ -63,7 +63,7 @@ fn card(commands: &Commands, props: &CardsProps, card: &Finding) -> Html {
     };
     html! {
         <article class={classes!("finding", class)}>
-            <h4><Glyph {icon} /><span class="unseen">{ word }{ ": " }</span>{ &card.title }</h4>
+            <h3><Glyph {icon} /><span class="unseen">{ word }{ ": " }</span>{ &card.title }</h3>
             <p>{ &card.seen }</p>
             if !card.figures.is_empty() { <dl class="figures">{ for card.figures.iter().map(figure) }</dl> }
             <details open={is_open}>

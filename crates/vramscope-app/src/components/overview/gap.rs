@@ -26,7 +26,7 @@ pub(super) fn GapSection(props: &GapSectionProps) -> Html {
     let remark = props.segments.remark();
     html! {
         <section class="gap">
-            <h3>{ "Where reserved memory is" }</h3>
+            <h2>{ "Where reserved memory is" }</h2>
             if let Some(remark) = remark { <p class="muted">{ remark }</p> }
             if !props.bars.is_empty() {
                 { for props.bars.iter().map(|of| bar(&commands, props, of)) }
@@ -108,9 +108,9 @@ fn table(props: &GapSectionProps) -> Html {
     };
     let has_outside = bars.iter().any(|bar| bar.at.gap.outside_bytes > 0);
     html! {
-        <div class="wide"><table>
+        <div class="wide" tabindex="0"><table>
             <thead><tr>
-                <th scope="col" />
+                <td />
                 { for bars.iter().map(|bar| html! { <th scope="col">{ occasions(props, bar) }</th> }) }
             </tr></thead>
             <tbody>

@@ -129,7 +129,7 @@ fn Found(props: &FoundProps) -> Html {
     let about = (!props.notes.is_empty()).then(|| {
         html! {
             <section class="recording">
-                <h3>{ if props.within_pool { "About the whole recording" } else { "About the recording" } }</h3>
+                <h2>{ if props.within_pool { "About the whole recording" } else { "About the recording" } }</h2>
                 { notes_list(&props.notes) }
             </section>
         }
@@ -156,7 +156,7 @@ fn Found(props: &FoundProps) -> Html {
                     <GapSection bars={found.bars()} start_us={found.start_us} segments={found.segments} has_trace={found.has_trace} />
                     if !found.peak_sites.rows.is_empty() {
                         <section class="sites">
-                            <h3>{ &found.peak_sites.title }</h3>
+                            <h2>{ &found.peak_sites.title }</h2>
                             { row_table(&commands, &found.peak_sites, Some(found.peak.active_bytes), colours.as_ref(), Some(found.peak.moment)) }
                         </section>
                     }

@@ -31,9 +31,14 @@ pub(super) fn StepsSection(props: &StepsSectionProps) -> Html {
         "Allocated",
         "Took",
     ];
+    let head = |title: &&'static str| match *title {
+        // Above the bars.
+        "" => html! { <td /> },
+        title => html! { <th scope="col">{ title }</th> },
+    };
     html! {
         <section class="steps">
-            <h3>{ "Steps" }</h3>
+            <h2>{ "Steps" }</h2>
             <p class="muted">
                 { words::steps_by(steps.by, &steps.pattern) }
                 if props.left_out > 0 { { format!(" {} earlier steps are not listed.", display::count(props.left_out)) } }
@@ -42,8 +47,8 @@ pub(super) fn StepsSection(props: &StepsSectionProps) -> Html {
                 }
                 { " The dark part of a bar is what was live after the step, the light part its peak." }
             </p>
-            <div class="wide"><table>
-                <thead><tr>{ for titles.iter().map(|title| html! { <th scope="col">{ *title }</th> }) }</tr></thead>
+            <div class="wide" tabindex="0"><table>
+                <thead><tr>{ for titles.iter().map(head) }</tr></thead>
                 <tbody>{ for steps.steps.iter().map(|of| row(&commands, of, highest)) }</tbody>
             </table></div>
         </section>

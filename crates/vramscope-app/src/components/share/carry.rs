@@ -57,7 +57,10 @@ pub(super) fn CarryItem(props: &CarryItemProps) -> Html {
                 let Some(file) = session.file() else { return };
                 match carried::of(file).await {
                     Ok(Carried::Text(text, bytes)) => {
-                        let link = history::link(None, &carried::with(&fragment, &text));
+                        let link = history::link(
+                            None,
+                            &carried::with(&carried::named(&fragment, bytes), &text),
+                        );
                         clipboard::copy(&link, move |worked| {
                             said.set(Some(match worked {
                                 true => Outcome::Copied(bytes),

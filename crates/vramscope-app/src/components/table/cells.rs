@@ -78,18 +78,14 @@ fn head(column: Column) -> (&'static str, &'static str, bool) {
 pub(super) fn heads(cells: &Cells, choices: &TableChoices, on_sort: Callback<Column>) -> Html {
     let one = |&column: &Column| {
         let (name, help, is_number) = head(column);
-        let sort = (column == choices.column).then_some(if choices.is_descending {
-            "descending"
-        } else {
-            "ascending"
-        });
-        let arrow = match sort {
-            Some("descending") => " ▾",
-            Some(_) => " ▴",
-            None => "",
+        let is_sorted = column == choices.column;
+        let arrow = match choices.is_descending {
+            _ if !is_sorted => "",
+            true => " ▾",
+            false => " ▴",
         };
         html! {
-            <button type="button" tabindex="-1" title={help} class={is_number.then_some("number")} aria-sort={sort}
+            <button type="button" tabindex="-1" title={help} class={is_number.then_some("number")} aria-pressed={is_sorted.to_string()}
                 data-column={name} onclick={on_sort.reform(move |_| column)}>{ name }{ arrow }</button>
         }
     };

