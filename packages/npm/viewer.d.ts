@@ -36,7 +36,7 @@ export interface ViewChange {
 export interface SelectionChange {
   /** `null`: the file's first. */
   device: number | null;
-  /** The first and last of the selected events. */
+  /** Where it begins and ends on the x axis. */
   range: [number, number] | null;
   /** The cursor's moment: so many events have happened. */
   moment: number | null;
@@ -79,7 +79,7 @@ export class VramscopeViewer extends HTMLElement {
   get device(): string | null;
   set device(device: string | number | Unset);
 
-  /** Selected events: `100..200`. */
+  /** What is selected on the x axis: `100..200`. */
   get range(): string | null;
   set range(range: string | Unset);
 
