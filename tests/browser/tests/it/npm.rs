@@ -10,6 +10,7 @@ use crate::PATIENCE;
 use crate::open::open_in;
 
 /// The sites that `cargo xtask test` has built from `tests/npm`; `None` without npm or a network.
+#[expect(clippy::print_stdout, reason = "says what it skips")]
 fn sites() -> Option<PathBuf> {
     let sites = std::env::var_os("VRAMSCOPE_SITES").map(PathBuf::from);
     if sites.is_none() {
