@@ -21,7 +21,12 @@ pub(crate) fn prepare() -> PathBuf {
         return folder;
     }
     python(&folder, &list.join("requirements.txt"));
-    npm(&folder, &list.join("package.json"));
+    npm(
+        &folder,
+        &list.join("package.json"),
+        "speedscope, pprof-format and axe-core",
+        "speedscope, pprof-format and axe",
+    );
     memory_viz(&folder, &list.join("memory_viz.py"));
     folder
 }
@@ -57,19 +62,19 @@ fn python(folder: &Path, requirements: &Path) {
     }
 }
 
-fn npm(folder: &Path, package: &Path) {
+/// Installs the packages of `list`, a `package.json`, into a folder; `tools` names them. Returns whether they are there;
+/// if not, it says why, and that the tests of `skipped` are skipped.
+pub(crate) fn npm(folder: &Path, list: &Path, tools: &str, skipped: &str) -> bool {
     let (Some(npm), Some(_)) = (find_program(&["npm"]), find_program(&["node"])) else {
-        println!("consumers: no npm here; tests with speedscope, pprof-format and axe are skipped");
-        return;
+        println!("no npm here; tests of {skipped} are skipped");
+        return false;
     };
-    if is_done(folder, package) {
-        return;
+    if is_done(folder, list) {
+        return true;
     }
-    println!(
-        "consumers: installing speedscope, pprof-format and axe-core into {}",
-        folder.display()
-    );
-    let copied = fs::copy(package, folder.join("package.json"));
+    println!("installing {tools} into {}", folder.display());
+    let copied = fs::create_dir_all(folder);
+    let copied = copied.and_then(|()| fs::copy(list, folder.join("package.json")));
     let mut install = Command::new(npm);
     install
         .args([
@@ -82,12 +87,14 @@ fn npm(folder: &Path, package: &Path) {
         .current_dir(folder)
         .stdin(Stdio::null());
     match copied.map_err(Into::into).and_then(|_| run(&mut install)) {
-        Ok(()) => done(folder, package),
+        Ok(()) => {
+            done(folder, list);
+            true
+        }
         Err(error) => {
             drop(fs::remove_dir_all(folder.join("node_modules")));
-            println!(
-                "consumers: {error:#}; tests with speedscope, pprof-format and axe are skipped"
-            );
+            println!("{error:#}; tests of {skipped} are skipped");
+            false
         }
     }
 }

@@ -6,6 +6,7 @@
 //! dist/Containerfile, nginx.conf  an image that serves it
 //! dist/bin/TARGET/                both programs, each a single file that runs on old systems too
 //! dist/wheels/                    the Python package
+//! dist/packages/                  for npm, and for VS Code
 //! dist/SHA256SUMS                 for `sha256sum --check`
 //! ```
 //!
@@ -27,6 +28,7 @@ use clap::Args;
 
 use crate::book;
 use crate::fingerprint::files_under;
+use crate::packages;
 use crate::page::{self, Profile, copy_folder, replace_folder};
 use crate::process::root;
 use crate::python;
@@ -70,10 +72,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let out = root().join(&options.out);
     replace_folder(&out)?;
     copy_licences(&out)?;
-    // Each kind is one function that writes below `out` with its notices; a further one (an npm package, an editor's
-    // extension) is a file in `dist/` and a line here.
+    // Each kind is one function that writes below `out` with its notices.
     let crates = Crates::read()?;
     site(&page, &crates, &out)?;
+    copy_into(&packages::npm::pack(&page)?, &out.join("packages"))?;
+    copy_into(&packages::vscode::pack(&page)?, &out.join("packages"))?;
     for target in &options.target {
         programs(target, &page, &crates, &out)?;
         copy_into(&wheel(&page, target)?, &out.join("wheels"))?;

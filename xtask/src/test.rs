@@ -9,6 +9,7 @@ use clap::Args;
 use crate::browser;
 use crate::capture;
 use crate::consumers;
+use crate::packages::npm;
 use crate::page::{self, Profile};
 use crate::process::{built, cargo, output, run as run_command};
 use crate::python;
@@ -99,6 +100,7 @@ fn in_browser(chromium: &Path, page: &Path, program: &Path) -> Result<()> {
         .env("VRAMSCOPE_PAGE", page)
         .env("VRAMSCOPE_BIN", program)
         .env(consumers::VARIABLE, consumers::prepare())
+        .envs(npm::sites(page)?.map(|sites| (npm::SITES, sites)))
         .envs(capture::prepare()?);
     run_command(&mut tests)
 }

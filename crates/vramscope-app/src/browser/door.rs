@@ -2,8 +2,8 @@
 //!
 //! They are those of Perfetto, so that a page that opens that can open this by changing an address: `PING` is answered
 //! with `PONG` once this page listens, then `{perfetto: {buffer, title, fileName}}`, or the same named `vramscope`, hands in
-//! a file. The page around this one can also set its look with `{vramscope: {theme, variables}}`, and once it has asked it
-//! is told what happens here: `{vramscope: {event, …}}` (see [`Told`](crate::state::told::Told)).
+//! a file. The page around this one, and those of its own origin, can also set its look with `{vramscope: {theme, variables}}`.
+//! Once it has asked, the page around is told what happens here: `{vramscope: {event, …}}` (see [`Told`](crate::state::told::Told)).
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -124,6 +124,13 @@ pub fn is_of_host(event: &MessageEvent) -> bool {
     is_framed
         && source
             .is_some_and(|source| parent.is_some_and(|parent| JsValue::from(source) == ***parent))
+}
+
+/// Whether a message comes from this page's own origin, which could change this page without asking.
+#[must_use]
+pub fn is_own(event: &MessageEvent) -> bool {
+    let origin = event.origin();
+    origin != "null" && origin == own_origin()
 }
 
 /// Tells the page around this one something, if it is still of this origin.

@@ -9,6 +9,7 @@ use crate::PATIENCE;
 use crate::open::{open, open_in};
 
 /// The script, from the folder of tools; `None` if it is not there.
+#[expect(clippy::print_stdout, reason = "says what it skips")]
 fn axe() -> Option<String> {
     let folder = std::env::var_os("VRAMSCOPE_CONSUMERS")?;
     let script = std::path::Path::new(&folder).join("node_modules/axe-core/axe.min.js");

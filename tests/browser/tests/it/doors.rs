@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::time::Duration;
 
 use vramscope_browser_tests::{Modifiers, Server, page_folder};
 
@@ -15,7 +16,7 @@ const SMALL: &str = "torch-2.8.0/oom_after.pickle";
 const DASHBOARD: &str = r#"<!doctype html><title>dashboard</title><script>
 async function show(viewer, envelope) {
   const buffer = await (await fetch("data.pickle")).arrayBuffer();
-  const ui = window.open(viewer);
+  const ui = (globalThis.ui = window.open(viewer));
   await new Promise((listens) => {
     const asking = setInterval(() => ui.postMessage("PING", "*"), 50);
     addEventListener("message", ({ source, data }) => {
@@ -103,6 +104,18 @@ fn a_page_that_is_not_let_in_is_not_asked_about_again() {
         .unwrap();
     let nothing = "!document.querySelector('[role=alertdialog], [role=tab]')";
     assert_eq!(opened.eval(nothing).unwrap(), true);
+
+    // Only pages of its own origin say how it looks.
+    let theme = "document.documentElement.dataset.theme";
+    let own = "postMessage({vramscope: {theme: 'dark'}}, location.origin); null";
+    opened.eval(own).unwrap();
+    opened
+        .wait_for(&format!("{theme} === 'dark'"), PATIENCE)
+        .unwrap();
+    let light = "ui.postMessage({vramscope: {theme: 'light'}}, '*'); null";
+    host.page.eval(light).unwrap();
+    opened.pause(Duration::from_millis(300)).unwrap();
+    assert_eq!(opened.eval(theme).unwrap(), "dark");
 }
 
 #[test]

@@ -24,25 +24,23 @@ pub(crate) fn use_host(state: &UseReducerHandle<State>) {
         let (setter, dispatcher) = (host.setter(), state.dispatcher());
         use_effect_on(is_embedded, move |&is_embedded| {
             let window = gloo::utils::window();
-            let listener = is_embedded.then(|| {
-                EventListener::new(&window, "message", move |event| {
-                    let event = event.dyn_ref::<MessageEvent>();
-                    let Some(event) = event.filter(|event| door::is_of_host(event)) else {
-                        return;
-                    };
-                    match door::message(event) {
-                        Some(Message::Ping) => setter.set(Some(event.origin().into())),
-                        Some(Message::Look(look)) => {
-                            if let Some(theme) = look.theme.as_deref() {
-                                dispatcher.dispatch(Action::Theme(ThemeChoice::named(theme)));
-                            }
-                            for (name, value) in look.variables {
-                                frame::set_variable(name, &value);
-                            }
+            let listener = EventListener::new(&window, "message", move |event| {
+                let Some(event) = event.dyn_ref::<MessageEvent>() else {
+                    return;
+                };
+                let is_of_host = is_embedded && door::is_of_host(event);
+                match door::message(event) {
+                    Some(Message::Ping) if is_of_host => setter.set(Some(event.origin().into())),
+                    Some(Message::Look(look)) if is_of_host || door::is_own(event) => {
+                        if let Some(theme) = look.theme.as_deref() {
+                            dispatcher.dispatch(Action::Theme(ThemeChoice::named(theme)));
                         }
-                        Some(Message::File(_)) | None => {}
+                        for (name, value) in look.variables {
+                            frame::set_variable(name, &value);
+                        }
                     }
-                })
+                    _ => {}
+                }
             });
             move || drop(listener)
         });

@@ -1,0 +1,108 @@
+//! Packages that carry the built page to others: for npm (`cargo xtask npm`) and for VS Code (`cargo xtask vscode`).
+//!
+//! What they consist of lies in `packages/`; here the page, the licences and the version are added.
+
+pub(crate) mod npm;
+pub(crate) mod vscode;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use serde_json::Value;
+
+use crate::browser;
+use crate::consumers;
+use crate::page::{self, Profile, copy_folder, replace_folder};
+use crate::process::{find_program, output, root};
+
+/// The workspace's version.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Options of both commands.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Put this page inside, which is built already
+    #[arg(long, value_name = "FOLDER")]
+    page: Option<PathBuf>,
+    /// Try it, too: the extension in a VS Code for browsers; the npm package in sites, which are left for the browser tests
+    #[arg(long)]
+    test: bool,
+}
+
+impl Options {
+    /// The folder with the page, which is built if none is named.
+    fn page(&self) -> Result<PathBuf> {
+        match &self.page {
+            Some(page) => Ok(std::path::absolute(page)?),
+            None => page::build(Profile::Full),
+        }
+    }
+}
+
+/// `cargo xtask npm`: packs the package, and prints where it is; or where its sites are.
+///
+/// # Errors
+///
+/// If it cannot be packed, or a site is wrong.
+pub(crate) fn run_npm(options: &Options) -> Result<()> {
+    let page = options.page()?;
+    println!("{}", npm::pack(&page)?.display());
+    if options.test
+        && let Some(sites) = npm::sites(&page)?
+    {
+        println!("{}={}", npm::SITES, sites.display());
+    }
+    Ok(())
+}
+
+/// `cargo xtask vscode`: packs the extension, and prints where it is.
+///
+/// # Errors
+///
+/// If it cannot be packed, or something is wrong with it.
+pub(crate) fn run_vscode(options: &Options) -> Result<()> {
+    let page = options.page()?;
+    println!("{}", vscode::pack(&page)?.display());
+    if options.test {
+        vscode::test(&page, &browser::find()?)?;
+    }
+    Ok(())
+}
+
+/// Puts together all files of the package `name` in the folder `out`. Returns its manifest.
+fn stage(name: &str, page: &Path, out: &Path) -> Result<Value> {
+    replace_folder(out)?;
+    copy_folder(&root().join("packages").join(name), out)?;
+    copy_folder(page, &out.join("site"))?;
+    for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        fs::copy(root().join(licence), out.join(licence))?;
+    }
+    let path = out.join("package.json");
+    let mut manifest: Value = serde_json::from_str(&fs::read_to_string(&path)?)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    manifest["version"] = VERSION.into();
+    fs::write(&path, format!("{manifest:#}\n"))?;
+    Ok(manifest)
+}
+
+/// Fails in a Node that is too old for the tests' tools.
+const OLDEST: &str = "const [a, b] = process.versions.node.split('.'); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)";
+
+/// Copies a folder of `tests` to `out`, with the npm packages that it lists, which `tools` names. Returns whether all is
+/// there; if not, it says why the tests of `skipped` are skipped.
+fn with_tools(source: &Path, out: &Path, tools: &str, skipped: &str) -> Result<bool> {
+    let node = find_program(&["node"]);
+    let is_old = |node| output(Command::new(node).args(["-e", OLDEST])).is_none();
+    if node.is_some_and(is_old) {
+        println!("this Node is older than 20.19; tests of {skipped} are skipped");
+        return Ok(false);
+    }
+    let is_there = consumers::npm(out, &source.join("package.json"), tools, skipped);
+    if is_there {
+        copy_folder(source, out)?;
+    }
+    Ok(is_there)
+}
