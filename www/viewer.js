@@ -74,6 +74,8 @@ export class VramscopeViewer extends HTMLElement {
   #told = "";
   #isNear = false;
   #isShown = false;
+  /** Whether it was told to be closed, so that it opens by a click alone. */
+  #isClosed = false;
   #fault = "";
   #theme = "";
   #end = null;
@@ -107,7 +109,7 @@ export class VramscopeViewer extends HTMLElement {
       ([{ isIntersecting }]) => {
         this.#isNear = isIntersecting;
         if (isIntersecting) this.#image();
-        if (isIntersecting && this.reveal !== "click") this.#show();
+        if (isIntersecting && !this.#isClosed && this.reveal !== "click") this.#show();
       },
       { rootMargin: "200px" },
     );
@@ -143,7 +145,7 @@ export class VramscopeViewer extends HTMLElement {
     } else if (name === "controls") {
       this.#again(this.#state);
     } else if (name in WORDS) {
-      this.#go();
+      this.#go(name);
     }
     this.#image();
     this.#look();
@@ -174,11 +176,16 @@ export class VramscopeViewer extends HTMLElement {
   /** Shows what `save` gave; at once if the file is shown, else when it is. */
   restore(state) {
     this.#state = String(state);
-    if (this.#isShown) this.#navigate();
+    this.#frame?.go(this.#state);
   }
 
   /** Closes the viewer and gives all its memory back. The picture stays, and a click opens it again where it was. */
   dispose() {
+    this.#isClosed = true;
+    this.#rest();
+  }
+
+  #rest() {
     this.#shut();
     this.#render();
   }
@@ -252,7 +259,8 @@ export class VramscopeViewer extends HTMLElement {
   #show(takesFocus = false) {
     if (this.#frame || !(this.#file || this.src)) return;
     this.#shut();
-    makeRoom();
+    this.#isClosed = false;
+    VramscopeViewer.#makeRoom();
     open.push(this);
     const page = new URL(VramscopeViewer.page, document.baseURI);
     page.searchParams.set("mode", "embed");
@@ -263,8 +271,8 @@ export class VramscopeViewer extends HTMLElement {
     const isForPage = src?.origin === page.origin;
     if (isForPage) page.searchParams.set("src", src.href);
     // Without any words the page chooses the view that suits the file.
-    const isPlaced = Object.keys(WORDS).some((attribute) => this.getAttribute(attribute));
-    page.hash = this.#state || (isPlaced ? this.#words(new Map([["file", this.#name]])) : "");
+    const said = Object.keys(WORDS).filter((attribute) => this.getAttribute(attribute));
+    page.hash = this.#state || (said.length > 0 ? this.#words(said) : "");
     const file = this.#file ?? (isForPage ? null : this.#download(src));
     this.#frame = new Frame(this, page, {
       take: (told) => this.#take(told),
@@ -327,19 +335,20 @@ export class VramscopeViewer extends HTMLElement {
     }
   }
 
-  /** Goes where the attributes say, and stays where they say nothing. */
-  #go() {
-    if (!this.#isShown) return;
-    this.#state = this.#words(wordsOf(this.#state));
-    this.#navigate();
+  /** Goes where an attribute says. */
+  #go(attribute) {
+    if (!this.#frame && !this.#state) return;
+    this.#state = this.#words([attribute]);
+    this.#frame?.go(this.#state);
   }
 
-  /** Words of an address, with those of the attributes in their places. */
-  #words(words) {
-    for (const [attribute, word] of Object.entries(WORDS)) {
+  /** The state, with what these attributes say. */
+  #words(attributes) {
+    const words = this.#state ? wordsOf(this.#state) : new Map([["file", this.#name]]);
+    for (const attribute of attributes) {
       const value = this.getAttribute(attribute);
-      if (value) words.set(word, value);
-      else words.delete(word);
+      if (value) words.set(WORDS[attribute], value);
+      else words.delete(WORDS[attribute]);
     }
     // The version of the format, which stands last.
     words.delete("v");
@@ -347,24 +356,20 @@ export class VramscopeViewer extends HTMLElement {
     return Array.from(words, (word) => word.map(encodeURIComponent).join("=")).join("&");
   }
 
-  #navigate() {
-    this.#frame?.go(this.#state);
+  /** Closes viewers until another may open: those out of sight first, and not the one in which the user is. */
+  static #makeRoom() {
+    while (open.length >= MOST_OPEN) {
+      const isInSight = (viewer) => {
+        const { top, bottom } = viewer.getBoundingClientRect();
+        return bottom > 0 && top < innerHeight;
+      };
+      const resting = open.find((viewer) => !isInSight(viewer)) ?? open.find((viewer) => viewer !== document.activeElement) ?? open[0];
+      resting.#rest();
+    }
   }
 
   #tell(message) {
     if (this.#frame?.listens) this.#frame.send(message);
-  }
-}
-
-/** Closes viewers until another may open: those out of sight first, and not the one in which the user is. */
-function makeRoom() {
-  while (open.length >= MOST_OPEN) {
-    const isInSight = (viewer) => {
-      const { top, bottom } = viewer.getBoundingClientRect();
-      return bottom > 0 && top < innerHeight;
-    };
-    const resting = open.find((viewer) => !isInSight(viewer)) ?? open.find((viewer) => viewer !== document.activeElement) ?? open[0];
-    resting.dispose();
   }
 }
 

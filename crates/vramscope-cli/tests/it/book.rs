@@ -312,3 +312,30 @@ fn every_chapter_is_in_the_list() {
         );
     }
 }
+
+#[test]
+fn the_readmes_commands_are_commands() {
+    let readme = fs::read_to_string(fixtures().join("../../README.md")).unwrap();
+    let mut seen = 0;
+    for piece in pieces(&readme) {
+        let Piece::Block("sh", first, lines) = piece else {
+            continue;
+        };
+        for (line, number) in lines.iter().zip(first..) {
+            let line = line.split(" #").next().unwrap_or(line);
+            let Some(words) = line.strip_prefix("vramscope ") else {
+                continue;
+            };
+            // Help is given only once all that stands before it is understood.
+            let told = command(&[])
+                .args(words.split_whitespace())
+                .arg("--help")
+                .output()
+                .unwrap();
+            let error = String::from_utf8_lossy(&told.stderr);
+            assert!(told.status.success(), "README.md:{number}: {error}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 2, "{seen} commands");
+}

@@ -102,6 +102,11 @@ fn attributes_methods_and_events_go_both_ways() {
     host.page
         .wait_for("told.some(([type, {range}]) => type === 'selection-change' && range?.join() === '100,200')", PATIENCE)
         .unwrap();
+    host.page
+        .eval("document.querySelector('vramscope-viewer').view = 'table'; null")
+        .unwrap();
+    host.page.wait_for(&place("view=table"), PATIENCE).unwrap();
+    assert_eq!(host.page.eval(&place("range=100..200")).unwrap(), true);
     assert_eq!(host.page.eval("history.length").unwrap(), steps);
 
     // What is saved is shown again, after all was given back.
@@ -109,7 +114,7 @@ fn attributes_methods_and_events_go_both_ways() {
         .page
         .eval("globalThis.viewer = document.querySelector('vramscope-viewer'); globalThis.saved = viewer.save(); viewer.dispose(); saved")
         .unwrap();
-    assert!(saved.as_str().unwrap().contains("view=flame"), "{saved}");
+    assert!(saved.as_str().unwrap().contains("view=table"), "{saved}");
     assert_eq!(host.page.eval(&format!("!{INNER}")).unwrap(), true);
     let load = "(async () => { const bytes = await (await fetch('viewer/samples/training.pickle.gz')).arrayBuffer(); \
          globalThis.loaded = (await viewer.load(new File([bytes], 'own.pickle.gz'))).name })(), null";
