@@ -3,6 +3,7 @@
 //! The builder of wheels and the checkers come from PyPI into the target directory, with the versions in
 //! `tests/python`. Without Python or the network, `cargo xtask test` says so and goes on; the command itself fails.
 
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::ffi::OsString;
 use std::fs;
 use std::iter;
@@ -14,8 +15,10 @@ use clap::Args;
 
 use crate::dist::{self, TARGET};
 use crate::fingerprint::files_under;
-use crate::page::{self, Profile, replace_folder};
-use crate::process::{find_program, in_root, output, root, run as run_command, target_dir};
+use crate::page::{self, Profile, copy_folder, replace_folder};
+use crate::process::{
+    cargo, find_program, in_root, output, root, run as run_command, run_for_output, target_dir,
+};
 use crate::program::{self, Speed};
 
 /// A C compiler that links against the C library of old systems, and for other processors.
@@ -56,8 +59,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         return Ok(());
     }
     let tools = tools()?;
-    let program = program::build(&page, Speed::Dev)?;
-    test_with(&tools, &page, &program)
+    let mut module = cargo();
+    module.args(["build", "--package", "vramscope-python"]);
+    run_command(module.env("VRAMSCOPE_PAGE", &page))?;
+    test_with(&tools, &program::build(&page, Speed::Dev)?)
 }
 
 /// The environment with what builds for others, from PyPI too.
@@ -72,14 +77,14 @@ pub(crate) fn builders() -> Result<PathBuf> {
     Ok(tools)
 }
 
-/// Tests the package as a part of all tests; `program` is the command line with this page.
+/// Tests the package as a part of all tests, with which its module and the command line, `program`, are built.
 ///
 /// # Errors
 ///
-/// If the build or a test fails, but not for want of Python or of a network.
-pub(crate) fn test(page: &Path, program: &Path) -> Result<()> {
+/// If a test fails, but not for want of Python or of a network.
+pub(crate) fn test(program: &Path) -> Result<()> {
     match tools() {
-        Ok(tools) => test_with(&tools, page, program),
+        Ok(tools) => test_with(&tools, program),
         Err(why) => {
             println!("python: {why:#}; tests of the Python package are skipped");
             Ok(())
@@ -87,8 +92,8 @@ pub(crate) fn test(page: &Path, program: &Path) -> Result<()> {
     }
 }
 
-fn test_with(tools: &Path, page: &Path, program: &Path) -> Result<()> {
-    let wheel = wheel(tools, page)?;
+fn test_with(tools: &Path, program: &Path) -> Result<()> {
+    let wheel = wheel(tools)?;
     in_bare_environment(&wheel)?;
     let python = programs(tools).join("python");
     let mut install = Command::new(&python);
@@ -145,18 +150,34 @@ fn in_bare_environment(wheel: &Path) -> Result<()> {
     run_command(Command::new(&python).arg(script))
 }
 
-/// Builds the wheel for tests into a folder of the target directory, and returns its path.
-fn wheel(tools: &Path, page: &Path) -> Result<PathBuf> {
+/// Puts the built module into a wheel as the tests install it, and returns its path. maturin would build the module anew,
+/// with other features than all packages have together.
+fn wheel(tools: &Path) -> Result<PathBuf> {
     let out = target_dir().join("python/wheels-dev");
     replace_folder(&out)?;
+    let inside = target_dir().join("python/wheel");
+    replace_folder(&inside)?;
+    let package = root().join("crates/vramscope-python");
+    copy_folder(&package.join("python"), &inside)?;
+    let built = format!("{DLL_PREFIX}_vramscope{DLL_SUFFIX}");
+    let name = format!(
+        "_vramscope{}",
+        if cfg!(windows) { ".pyd" } else { ".abi3.so" }
+    );
+    fs::copy(
+        target_dir().join("debug").join(built),
+        inside.join("vramscope").join(name),
+    )
+    .context("the Python module is not built")?;
     let mut maturin = in_root(Command::new(programs(tools).join("maturin")));
-    maturin.env("VRAMSCOPE_PAGE", page);
-    maturin.args(["build", "--quiet", "--locked", "--profile", "dev"]);
-    maturin.args(["--compatibility", "linux", "--out"]);
-    maturin.arg(&out).arg("--manifest-path");
-    maturin.arg("crates/vramscope-python/Cargo.toml");
+    maturin.args(["pep517", "write-dist-info", "--metadata-directory"]);
+    maturin.arg(&inside).arg("--manifest-path");
+    maturin.arg(package.join("Cargo.toml"));
     maturin.env("PATH", before_path(programs(tools))?);
-    run_command(&mut maturin)?;
+    run_for_output(&mut maturin)?;
+    let mut pack = Command::new(programs(tools).join("python"));
+    pack.args(["-m", "wheel", "pack"]).arg(&inside);
+    run_command(pack.arg("--dest-dir").arg(&out))?;
     wheel_in(&out)
 }
 

@@ -64,7 +64,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     native(Some(&page))?;
     let program = built("vramscope");
-    python::test(&page, &program)?;
+    python::test(&program)?;
     torment::in_tests(&program)?;
     in_browser(&chromium, &page, &program)
 }
