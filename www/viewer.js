@@ -9,6 +9,7 @@
 //   reveal                       auto, or click
 //   controls                     full, mini (the picture and its figures) or none
 //   height                       CSS, or px
+//   alt                          what the picture shows, in words
 // Methods: load(file, bytes or address), save(), restore(state), dispose().
 // Events: load {name, bytes}, progress {name, loaded, total}, error {message, advice}, view-change {view, state},
 // selection-change {device, range, moment, pinned, state}.
@@ -18,11 +19,13 @@
 // The viewer is the page beside this file, in a frame: no style, name or fault of one side reaches the other, and all of
 // its memory goes with the frame. Element and page talk by messages (browser/door.rs and state/told.rs).
 
-/** The most viewers that are open at once. Each has a worker and the memory of its file; the one used longest ago rests. */
+/** The most viewers that are open at once. Each has a worker and the memory of its file. */
 const MOST_OPEN = 4;
 /** How long the page may take to answer before the element says that it does not. */
 const PATIENCE_MS = 20_000;
-const ATTRIBUTES = ["src", "poster", "poster-dark", "view", "device", "range", "search", "theme", "loading", "reveal", "controls", "height"];
+const ATTRIBUTES = [
+  "src", "poster", "poster-dark", "alt", "view", "device", "range", "search", "theme", "loading", "reveal", "controls", "height",
+];
 /** Attribute → its word in the page's address. */
 const WORDS = { view: "view", device: "device", range: "range", search: "q" };
 /** The page's variables that `--vramscope-…` sets. */
@@ -32,7 +35,6 @@ const VARIABLES = ["accent", "ground", "panel", "raised", "line", "text", "muted
 const common = {};
 /** Fulfilled when the first page has compiled it, or is closed. */
 let first = null;
-
 /** Open viewers, the one used longest ago first. */
 const open = [];
 
@@ -49,7 +51,7 @@ style.replaceSync(`
   .shown iframe { opacity: 1; }
   .shown .poster { opacity: 0; pointer-events: none; }
   .front { position: absolute; inset: 0; display: flex; flex-direction: column; align-items: center; justify-content: center; gap: 12px; pointer-events: none; }
-  .with-poster .front { justify-content: end; padding: 12px; }
+  .with-poster .front { align-items: end; justify-content: end; padding: 10px; }
   button, p { pointer-events: auto; font: 14px/20px var(--vramscope-sans, system-ui, sans-serif); margin: 0; max-width: 60ch; }
   button { color: #fff; background: var(--vramscope-accent, #1a62d6); border: 0; border-radius: 4px; padding: 6px 14px; cursor: pointer; box-shadow: 0 1px 4px rgb(0 0 0 / 25%); }
   button:focus-visible { outline: 2px solid var(--vramscope-accent, #1a62d6); outline-offset: 2px; }
@@ -68,18 +70,25 @@ export class VramscopeViewer extends HTMLElement {
   #frame = null;
   /** What is shown in place of `src`. */
   #file = null;
-  /** The state, as the text behind `#` in the page's address; empty before the page has told it. */
-  #state = "";
-  /** The last state that the page told. */
+  /** The state to show, as the text behind `#` in the page's address; and the last one that the page told. */
+  #wanted = "";
   #told = "";
   #isNear = false;
   #isShown = false;
-  /** Whether it was told to be closed, so that it opens by a click alone. */
+  /** Whether it opens by a click alone: it was closed, or had no room among the open ones. */
   #isClosed = false;
+  /** Whether it was to open before it stood in a page. */
+  #isAwaited = false;
   #fault = "";
+  /** Share of the file that is read, in per cent; `null` if not known. */
+  #percent = null;
   #theme = "";
+  /** The look that the page was told last. */
+  #sent = "";
+  #looksAgain = 0;
+  /** What `load` promised. */
+  #promised = null;
   #end = null;
-  #observer = null;
 
   constructor() {
     super();
@@ -105,32 +114,34 @@ export class VramscopeViewer extends HTMLElement {
   }
 
   connectedCallback() {
-    this.#observer = new IntersectionObserver(
-      ([{ isIntersecting }]) => {
-        this.#isNear = isIntersecting;
-        if (isIntersecting) this.#image();
-        if (isIntersecting && !this.#isClosed && this.reveal !== "click") this.#show();
+    const ending = new AbortController();
+    const nearness = new IntersectionObserver(
+      (entries) => {
+        this.#isNear = entries.at(-1).isIntersecting;
+        this.#look();
+        this.#reveal();
       },
       { rootMargin: "200px" },
     );
-    this.#observer.observe(this);
-    // Pages with a switch for light and dark put it on one of these.
+    nearness.observe(this);
+    // A page's switch for light and dark changes something around the element, perhaps slowly.
     const looks = new MutationObserver(() => this.#look());
-    for (const element of [document.documentElement, document.body]) looks.observe(element, { attributes: true });
-    const system = matchMedia("(prefers-color-scheme: dark)");
-    const onSystem = () => this.#look();
-    system.addEventListener("change", onSystem);
+    for (const around of ancestors(this)) looks.observe(around, { attributes: true });
+    const onLook = () => this.#look();
+    document.addEventListener("transitionend", onLook, { signal: ending.signal });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", onLook, { signal: ending.signal });
     this.#end = () => {
+      nearness.disconnect();
       looks.disconnect();
-      system.removeEventListener("change", onSystem);
+      ending.abort();
     };
     this.#look();
     this.#render();
-    if (this.loading === "eager" && this.reveal !== "click") this.#show();
+    if (this.#isAwaited) this.#show(true);
+    else this.#reveal();
   }
 
   disconnectedCallback() {
-    this.#observer.disconnect();
     this.#end();
     this.#shut();
   }
@@ -138,56 +149,81 @@ export class VramscopeViewer extends HTMLElement {
   attributeChangedCallback(name, before, now) {
     if (before === now) return;
     if (name === "height") this.style.height = /^\d+$/.test(now) ? `${now}px` : (now ?? "");
+    if (name === "alt") this.#parts.image.alt = now ?? "";
+    if (name === "src") this.#file = null;
     if (!this.isConnected) return;
-    if (name === "src") {
-      this.#file = null;
-      this.#again();
-    } else if (name === "controls") {
-      this.#again(this.#state);
-    } else if (name in WORDS) {
-      this.#go(name);
-    }
-    this.#image();
+    if (name === "src") this.#again();
+    else if (name === "controls") this.#again(this.save());
+    else if (name in WORDS) this.#go(name);
     this.#look();
     this.#render();
+    this.#reveal();
   }
 
   /** Shows a file: a File, a Blob, its bytes, or an address. Fulfilled once it is shown. */
   load(what) {
     const isAddress = typeof what === "string" || what instanceof URL;
-    this.#file = isAddress ? null : what instanceof File ? what : new File([what], "snapshot.pickle");
+    this.#shut();
+    // So that the new address does not open it, too.
+    this.#isClosed = true;
     if (isAddress) this.setAttribute("src", what);
-    this.#again();
-    this.#show();
-    return new Promise((resolve, reject) => {
-      const settled = new AbortController();
-      const on = (name, settle) =>
-        this.addEventListener(name, (event) => (settled.abort(), settle(event.detail)), { signal: settled.signal });
-      on("load", resolve);
-      on("error", ({ message, advice }) => reject(new Error([message, advice].filter(Boolean).join(". "))));
-    });
+    this.#file = isAddress ? null : what instanceof File ? what : new File([what], "snapshot.pickle");
+    this.#wanted = "";
+    const promised = (this.#promised = {});
+    const promise = new Promise((resolve, reject) => Object.assign(promised, { resolve, reject }));
+    // Whoever does not wait for it is told by the element.
+    promise.catch(() => {});
+    this.#show(true);
+    return promise;
   }
 
   /** What is shown, as text for `restore`. Empty before a file is shown. */
   save() {
-    return this.#state;
+    return this.#told || this.#wanted;
   }
 
   /** Shows what `save` gave; at once if the file is shown, else when it is. */
   restore(state) {
-    this.#state = String(state);
-    this.#frame?.go(this.#state);
+    this.#wanted = String(state);
+    this.#frame?.go(this.#wanted);
   }
 
   /** Closes the viewer and gives all its memory back. The picture stays, and a click opens it again where it was. */
   dispose() {
-    this.#isClosed = true;
     this.#rest();
   }
 
   #rest() {
     this.#shut();
+    this.#isClosed = true;
     this.#render();
+  }
+
+  /** Opens it, unless it waits for a click. */
+  #reveal() {
+    const isTime = this.loading === "eager" || this.#isNear;
+    if (isTime && !this.#isClosed && !this.#fault && this.reveal !== "click") this.#show();
+  }
+
+  /** Takes the looks of the page around: soon, since a page changes much at once. */
+  #look() {
+    this.#looksAgain ||= requestAnimationFrame(() => {
+      this.#looksAgain = 0;
+      if (!this.isConnected || !(this.#isNear || this.#frame || this.loading === "eager")) return;
+      this.#theme = this.#chosenTheme;
+      this.#image();
+      this.#sendLook();
+    });
+  }
+
+  #sendLook() {
+    const computed = getComputedStyle(this);
+    const values = VARIABLES.map((name) => [name, computed.getPropertyValue(`--vramscope-${name}`).trim()]);
+    const look = { theme: this.#chosenTheme, variables: Object.fromEntries(values) };
+    const text = JSON.stringify(look);
+    if (!this.#frame?.listens || text === this.#sent) return;
+    this.#sent = text;
+    this.#frame.send(look);
   }
 
   /** The theme, as the page takes it: the attribute's, or that of the page around. */
@@ -198,40 +234,28 @@ export class VramscopeViewer extends HTMLElement {
     return (named === "system" ? matches : isOnDark(this, matches)) ? "dark" : "light";
   }
 
-  #look() {
-    const theme = this.#chosenTheme;
-    if (theme !== this.#theme) {
-      this.#theme = theme;
-      this.#image();
-    }
-    this.#tell({ theme, variables: this.#variables });
-  }
-
-  get #variables() {
-    const computed = getComputedStyle(this);
-    const values = VARIABLES.map((name) => [name, computed.getPropertyValue(`--vramscope-${name}`).trim()]);
-    return Object.fromEntries(values.filter(([, value]) => value));
-  }
-
-  /** Loads the picture, once it is near. */
+  /** Loads the picture. */
   #image() {
     const poster = (this.#theme === "dark" && this.getAttribute("poster-dark")) || this.poster;
-    if (!poster || !(this.#isNear || this.loading === "eager")) return;
-    const url = new URL(poster, document.baseURI).href;
-    if (this.#parts.image.src !== url) this.#parts.image.src = url;
+    if (poster && this.#parts.image.getAttribute("src") !== poster) this.#parts.image.src = poster;
   }
 
   #render() {
     const { stage, image, slot, message, button } = this.#parts;
     const hasPoster = !!this.poster || slot.assignedElements().length > 0;
+    const isLoading = !!this.#frame && !this.#isShown;
     stage.className = `stage${this.#isShown ? " shown" : ""}${hasPoster ? " with-poster" : ""}`;
+    stage.ariaBusy = String(isLoading);
     image.hidden = !this.poster;
     message.hidden = !this.#fault;
     message.textContent = this.#fault;
-    const waits = this.reveal !== "click" && !this.#state;
-    button.hidden = !!this.#frame || (!this.#file && !this.src) || (waits && !this.#fault);
-    button.textContent = this.#fault ? "Try again" : this.#state ? "Go on exploring" : "Explore this snapshot";
-    button.setAttribute("aria-label", `${button.textContent}: ${this.#name}`);
+    const waits = isLoading || this.reveal === "click" || this.#isClosed || !!this.#fault;
+    button.hidden = this.#isShown || !(this.#file || this.src) || !waits;
+    button.ariaDisabled = String(isLoading);
+    const percent = this.#percent === null ? "" : ` ${this.#percent} %`;
+    const rest = this.#fault ? "Try again" : this.save() ? "Go on exploring" : "Explore this snapshot";
+    button.textContent = isLoading ? `Loading…${percent}` : rest;
+    button.ariaLabel = `${button.textContent}: ${this.#name}`;
   }
 
   get #name() {
@@ -242,26 +266,56 @@ export class VramscopeViewer extends HTMLElement {
   #again(state = "") {
     const wasOpen = !!this.#frame;
     this.#shut();
-    this.#state = state;
-    if (wasOpen) this.#show();
+    this.#wanted = state;
+    if (wasOpen) this.#show(true);
   }
 
   #shut() {
     this.#frame?.close();
     this.#frame = null;
+    this.#wanted = this.save();
+    this.#told = this.#sent = this.#fault = "";
+    this.#percent = null;
     this.#isShown = false;
-    this.#told = "";
-    this.#fault = "";
+    this.#isAwaited = false;
+    this.#promised?.reject(new DOMException("the viewer was closed", "AbortError"));
+    this.#promised = null;
     const place = open.indexOf(this);
     if (place >= 0) open.splice(place, 1);
   }
 
-  #show(takesFocus = false) {
+  /** Opens the viewer; `isAsked` by somebody, who finds room even if another in sight must close. */
+  #show(isAsked = false) {
     if (this.#frame || !(this.#file || this.src)) return;
-    this.#shut();
-    this.#isClosed = false;
-    VramscopeViewer.#makeRoom();
+    this.#isAwaited = !this.isConnected;
+    if (this.#isAwaited) return;
+    this.#fault = "";
+    this.#isClosed = !VramscopeViewer.#hasRoom(isAsked);
+    if (this.#isClosed) return this.#render();
+    let addresses;
+    try {
+      addresses = this.#addresses();
+    } catch {
+      return this.#fail(`This is no address: ${this.src}`);
+    }
+    const { page, src } = addresses;
+    const ending = new AbortController();
+    const file = this.#file ?? (src ? this.#download(src, ending.signal) : null);
     open.push(this);
+    this.#frame = new Frame(this, page, ending, {
+      take: (told) => this.#take(told, isAsked),
+      ready: async (frame) => {
+        this.#sendLook();
+        const content = await file;
+        if (content && !ending.signal.aborted) frame.send({ buffer: content, fileName: this.#name });
+      },
+      fail: (message) => this.#fail(message),
+    });
+    this.#render();
+  }
+
+  /** The page with all that it is to show, and the address of what it is not to load itself. */
+  #addresses() {
     const page = new URL(VramscopeViewer.page, document.baseURI);
     page.searchParams.set("mode", "embed");
     page.searchParams.set("theme", this.#chosenTheme);
@@ -272,46 +326,48 @@ export class VramscopeViewer extends HTMLElement {
     if (isForPage) page.searchParams.set("src", src.href);
     // Without any words the page chooses the view that suits the file.
     const said = Object.keys(WORDS).filter((attribute) => this.getAttribute(attribute));
-    page.hash = this.#state || (said.length > 0 ? this.#words(said) : "");
-    const file = this.#file ?? (isForPage ? null : this.#download(src));
-    this.#frame = new Frame(this, page, {
-      take: (told) => this.#take(told),
-      ready: async (frame) => {
-        frame.send({ theme: this.#chosenTheme, variables: this.#variables });
-        const content = await file;
-        if (content) frame.send({ buffer: content, fileName: this.#name });
-        if (takesFocus) frame.focus();
-      },
-      fail: (message) => this.#fail(message),
-    });
-    this.#render();
+    page.hash = this.#wanted || (said.length > 0 ? this.#words(said) : "");
+    return { page, src: isForPage ? null : src };
   }
 
-  async #download(url) {
+  async #download(url, signal) {
     try {
-      const response = await fetch(url);
+      const response = await fetch(url, { signal });
       if (!response.ok) throw new Error(`the server answers ${response.status}`);
       return await response.blob();
     } catch (error) {
-      this.#fail(`${url.href} cannot be loaded: ${error.message}. Another server must allow this page to read it (CORS).`);
+      if (signal.aborted) return;
+      const advice = error instanceof TypeError ? " Another server must allow this page to read it (CORS)." : "";
+      this.#fail(`${url.href} cannot be loaded: ${error.message}.${advice}`);
     }
   }
 
   #fail(message) {
-    if (!this.#frame) return;
+    const promised = this.#promised;
+    this.#promised = null;
     this.#shut();
     this.#fault = message;
     this.#render();
+    promised?.reject(new Error(message));
     this.dispatchEvent(new CustomEvent("error", { detail: { message, advice: "" } }));
   }
 
   /** What the page tells. */
-  #take({ event, ...detail }) {
-    if (event === "place") return this.#moved(detail.place);
-    if (event === "load" || event === "error") {
+  #take({ event, ...detail }, isAsked) {
+    if (event === "place") return this.#moved(String(detail.place));
+    if (!["progress", "load", "error"].includes(event)) return;
+    if (event === "progress") {
+      this.#percent = detail.total ? Math.min(99, Math.floor((100 * detail.loaded) / detail.total)) : null;
+    } else if (!this.#isShown) {
       this.#isShown = true;
-      this.#render();
+      const at = document.activeElement;
+      if (isAsked && (at === this || at === document.body)) this.#frame.focus();
     }
+    this.#render();
+    const promised = this.#promised;
+    if (event !== "progress") this.#promised = null;
+    if (event === "load") promised?.resolve(detail);
+    if (event === "error") promised?.reject(new Error([detail.message, detail.advice].filter(Boolean).join(". ")));
     this.dispatchEvent(new CustomEvent(event, { detail }));
   }
 
@@ -320,7 +376,7 @@ export class VramscopeViewer extends HTMLElement {
     open.push(this);
     const [before, now] = [this.#told, state].map(wordsOf);
     const isNew = !this.#told;
-    this.#state = this.#told = state;
+    this.#wanted = this.#told = state;
     const differs = (...words) => words.some((word) => before.get(word) !== now.get(word));
     const tell = (name, detail) => this.dispatchEvent(new CustomEvent(name, { detail: { ...detail, state } }));
     if (isNew || differs("view")) tell("view-change", { view: now.get("view") });
@@ -337,14 +393,14 @@ export class VramscopeViewer extends HTMLElement {
 
   /** Goes where an attribute says. */
   #go(attribute) {
-    if (!this.#frame && !this.#state) return;
-    this.#state = this.#words([attribute]);
-    this.#frame?.go(this.#state);
+    if (!this.#frame && !this.#wanted) return;
+    this.#wanted = this.#words([attribute]);
+    this.#frame?.go(this.#wanted);
   }
 
   /** The state, with what these attributes say. */
   #words(attributes) {
-    const words = this.#state ? wordsOf(this.#state) : new Map([["file", this.#name]]);
+    const words = this.save() ? wordsOf(this.save()) : new Map([["file", this.#name]]);
     for (const attribute of attributes) {
       const value = this.getAttribute(attribute);
       if (value) words.set(WORDS[attribute], value);
@@ -356,20 +412,19 @@ export class VramscopeViewer extends HTMLElement {
     return Array.from(words, (word) => word.map(encodeURIComponent).join("=")).join("&");
   }
 
-  /** Closes viewers until another may open: those out of sight first, and not the one in which the user is. */
-  static #makeRoom() {
-    while (open.length >= MOST_OPEN) {
-      const isInSight = (viewer) => {
-        const { top, bottom } = viewer.getBoundingClientRect();
-        return bottom > 0 && top < innerHeight;
-      };
-      const resting = open.find((viewer) => !isInSight(viewer)) ?? open.find((viewer) => viewer !== document.activeElement) ?? open[0];
-      resting.#rest();
-    }
-  }
-
-  #tell(message) {
-    if (this.#frame?.listens) this.#frame.send(message);
+  /** Makes room for another viewer: one out of sight is closed, or for one that is asked for that used longest ago. */
+  static #hasRoom(isAsked) {
+    if (open.length < MOST_OPEN) return true;
+    const isInSight = (viewer) => {
+      const { top, bottom } = viewer.getBoundingClientRect();
+      return bottom > 0 && top < innerHeight;
+    };
+    const unseen = open.find((viewer) => !isInSight(viewer));
+    const resting = unseen ?? (isAsked ? open.find((viewer) => viewer !== document.activeElement) : null);
+    resting?.#rest();
+    // It opens again when it is scrolled to.
+    if (unseen) unseen.#isClosed = false;
+    return !!resting;
   }
 }
 
@@ -378,12 +433,15 @@ class Frame {
   listens = false;
   #element;
   #url;
+  #ending;
   #timer;
-  #listener;
   #begun;
 
-  constructor(viewer, url, { take, ready, fail }) {
+  /** `ending` ends with it. */
+  constructor(viewer, url, ending, { take, ready, fail }) {
     this.#url = url;
+    this.#ending = ending;
+    const { signal } = ending;
     this.#element = document.createElement("iframe");
     this.#element.part = "frame";
     this.#element.title = "GPU memory snapshot";
@@ -393,18 +451,23 @@ class Frame {
     first ??= new Promise((begun) => (this.#begun = begun));
     let until = Infinity;
     Promise.resolve(turn).then(() => {
+      if (signal.aborted) return;
       this.#element.src = url;
       until = performance.now() + PATIENCE_MS;
     });
-    this.#timer = setInterval(() => {
-      if (performance.now() < until) return this.#post("PING");
+    const isRefused = () =>
       fail(
         `The viewer does not answer: ${url.origin}${url.pathname} cannot be loaded, or this page may not show it. ` +
           "It must lie beside viewer.js, and a Content-Security-Policy must allow it in frame-src.",
       );
-    }, 50);
-    this.#listener = ({ source, data }) => {
-      if (source !== this.#element.contentWindow) return;
+    this.#timer = setInterval(() => (performance.now() < until ? this.#post("PING") : isRefused()), 50);
+    // What it cannot be is known at once on the same site: no page, or another one.
+    this.#element.onload = () => {
+      const isSame = url.origin === location.origin && !!this.#element.getAttribute("src");
+      if (isSame && !this.#element.contentDocument?.querySelector("script[src$='page.js']")) isRefused();
+    };
+    const listener = ({ source, origin, data }) => {
+      if (source !== this.#element.contentWindow || origin !== url.origin) return;
       if (data === "PONG" && !this.listens) {
         this.listens = true;
         clearInterval(this.#timer);
@@ -413,7 +476,7 @@ class Frame {
       }
       if (data?.vramscope?.event) take(data.vramscope);
     };
-    addEventListener("message", this.#listener);
+    addEventListener("message", listener, { signal });
     viewer.shadowRoot.querySelector(".poster").after(this.#element);
   }
 
@@ -422,9 +485,9 @@ class Frame {
   }
 
   go(fragment) {
-    // Not through `src`: that would be a step of the history.
     this.#url.hash = fragment;
-    this.#element.contentWindow?.location.replace(this.#url.href);
+    // Not through `src`: that would be a step of the history.
+    if (this.#element.src) this.#element.contentWindow?.location.replace(this.#url.href);
   }
 
   focus() {
@@ -433,8 +496,8 @@ class Frame {
 
   close() {
     clearInterval(this.#timer);
+    this.#ending.abort();
     this.#begun?.();
-    removeEventListener("message", this.#listener);
     this.#element.remove();
   }
 
@@ -444,33 +507,49 @@ class Frame {
   }
 }
 
+/** An element, and all around it, through the shadows of others. */
+function* ancestors(element) {
+  for (let at = element; at; at = at.parentElement ?? at.getRootNode().host) yield at;
+}
+
 /** The words of an address, decoded. */
 function wordsOf(fragment) {
   const words = fragment.split("&").filter((word) => word.includes("="));
-  return new Map(words.map((word) => word.split("=").map((text) => decodeURIComponent(text))));
+  return new Map(words.map((word) => word.split("=", 2).map(decoded)));
+}
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** The name of a file, as the page takes it from an address. */
 function nameOf(url) {
   const path = url.split(/[?#]/)[0].replace(/\/+$/, "");
-  const name = path.slice(path.lastIndexOf("/") + 1) || url;
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
+  return decoded(path.slice(path.lastIndexOf("/") + 1) || url);
 }
 
 /** Whether an element stands on a dark ground. Without a colour behind it, that is the browser's own. */
 function isOnDark(element, systemIsDark) {
-  for (let at = element; at; at = at.parentElement ?? at.getRootNode().host) {
-    const channels = getComputedStyle(at).backgroundColor.match(/[\d.]+/g)?.map(Number) ?? [];
-    if (channels.length === 3 || channels[3] > 0.5) {
-      const [red, green, blue] = channels;
-      return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 110;
-    }
+  for (const at of ancestors(element)) {
+    const [red, green, blue, alpha] = pixelOf(getComputedStyle(at).backgroundColor);
+    if (alpha > 127) return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 110;
   }
   return systemIsDark && getComputedStyle(document.documentElement).colorScheme.includes("dark");
+}
+
+let pixel = null;
+
+/** A colour in any notation as red, green, blue and alpha, from 0 to 255. */
+function pixelOf(colour) {
+  pixel ??= Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
+  pixel.clearRect(0, 0, 1, 1);
+  pixel.fillStyle = colour;
+  pixel.fillRect(0, 0, 1, 1);
+  return pixel.getImageData(0, 0, 1, 1).data;
 }
 
 for (const name of ATTRIBUTES) {

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from conftest import FIXTURES
@@ -29,19 +30,23 @@ def built(*command: object) -> str:
     return ran.stdout + ran.stderr
 
 
-@pytest.mark.parametrize("builder", ["html", "dirhtml", "text"])
+@pytest.mark.parametrize("builder", ["html", "dirhtml", "epub", "text"])
 def test_sphinx(builder: str, site: Path, tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     (docs / "deep").mkdir(parents=True)
     (docs / "conf.py").write_text(f'extensions = ["vramscope.sphinx"]\nvramscope_site = "../{site.name}"\n')
     (docs / "index.rst").write_text("Docs\n====\n\n.. toctree::\n\n   deep/page\n")
-    page = "Page\n====\n\n.. vramscope:: ../run.pickle\n   :view: map\n   :height: 420\n\nAfter.\n"
+    page = "Page\n====\n\n.. vramscope:: ../run #1.pickle\n   :view: map\n   :device: 0\n   :height: 420\n\nAfter.\n"
     (docs / "deep" / "page.rst").write_text(page)
-    shutil.copyfile(SNAPSHOT, docs / "run.pickle")
+    shutil.copyfile(SNAPSHOT, docs / "run #1.pickle")
     out = tmp_path / "out"
-    built("sphinx", "-q", "-W", "-b", builder, docs, out)
+    # A book without a version is warned about.
+    built("sphinx", "-q", *([] if builder == "epub" else ["-W"]), "-b", builder, docs, out)
     if builder == "text":
         assert "After." in (out / "deep" / "page.txt").read_text()
+        return
+    if builder == "epub":
+        assert "-light.svg" in (out / "deep" / "page.xhtml").read_text()
         return
     page_file = out / "deep" / ("page.html" if builder == "html" else "page/index.html")
     text = page_file.read_text()
@@ -50,7 +55,7 @@ def test_sphinx(builder: str, site: Path, tmp_path: Path) -> None:
     attributes = dict(re.findall('([a-z-]+)="([^"]*)"', found[1]))
     assert attributes["view"] == "map" and attributes["height"] == "420" and attributes["reveal"] == "click"
     for name in ("src", "poster", "poster-dark"):
-        assert (page_file.parent / attributes[name]).is_file(), attributes[name]
+        assert (page_file.parent / unquote(attributes[name])).is_file(), attributes[name]
     script = re.search('<script type="module" src="([^"?]*)', text) or re.search('src="([^"?]*viewer.js)[^"]*" type="module"', text)
     assert script and (page_file.parent / script[1]).is_file()
 

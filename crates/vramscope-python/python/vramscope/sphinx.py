@@ -18,12 +18,14 @@ from __future__ import annotations
 
 import hashlib
 import html
+import os
 import posixpath
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, List
+from urllib.parse import quote
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -35,7 +37,14 @@ if TYPE_CHECKING:
 
 # What `vramscope plot` draws: all other views have the timeline's picture.
 _PICTURED = ("timeline", "segments", "map", "allocator", "flame")
+_VIEWS = (*_PICTURED, "overview", "table", "compare", "what-if", "facts")
+# Options of the element that are also options of `vramscope plot`.
+_PLOTTED = {"device": "--device", "range": "--range", "search": "--filter"}
 _FOLDER = "_vramscope"
+
+
+def _view(argument: str) -> str:
+    return str(directives.choice(argument, _VIEWS))
 
 
 class _Viewer(nodes.General, nodes.Element):
@@ -46,8 +55,11 @@ class _Directive(SphinxDirective):
     required_arguments = 1
     final_argument_whitespace = True
     option_spec = {
-        name: directives.unchanged
-        for name in ("view", "device", "range", "search", "theme", "loading", "reveal", "controls", "height")
+        "view": _view,
+        **dict.fromkeys(
+            ("device", "range", "search", "theme", "loading", "reveal", "controls", "height", "alt"),
+            directives.unchanged,
+        ),
     }
 
     def run(self) -> List[nodes.Node]:
@@ -61,17 +73,22 @@ class _Directive(SphinxDirective):
 def _pictures(path: Path, options: Dict[str, str], folder: Path) -> Dict[str, str]:
     """Draws the posters into a folder, and returns the names of the files by attribute."""
     view = options.get("view", "timeline")
-    names = {"poster": "light", "poster-dark": "dark"}
-    for attribute, theme in names.items():
-        name = f"{view}-{theme}.svg"
-        names[attribute] = name
+    command = [sys.executable, "-m", "vramscope", "plot", str(path), "--size", "900x400"]
+    command += ["--view", view] if view in _PICTURED else []
+    for option, word in _PLOTTED.items():
+        command += [word, options[option]] if option in options else []
+    drawn = hashlib.sha256(repr(command[4:]).encode()).hexdigest()[:12]
+    names = {"poster": f"{drawn}-light.svg", "poster-dark": f"{drawn}-dark.svg"}
+    for name in names.values():
         if (folder / name).exists():
             continue
-        command = [sys.executable, "-m", "vramscope", "plot", str(path), "-o", str(folder / name), "--theme", theme]
-        command += ["--view", view] if view in _PICTURED else []
-        drawn = subprocess.run([*command, "--size", "900x400"], capture_output=True, text=True, check=False)
-        if drawn.returncode != 0:
-            raise ExtensionError(f"vramscope: {drawn.stderr.strip()}")
+        # Under another name until it is whole: pages are written by several processes.
+        half = folder / f"{os.getpid()}-{name}"
+        theme = name.rsplit("-", 1)[1][: -len(".svg")]
+        ran = subprocess.run([*command, "--theme", theme, "-o", str(half)], capture_output=True, text=True, check=False)
+        if ran.returncode != 0:
+            raise ExtensionError(f"vramscope: {ran.stderr.strip()}")
+        half.replace(folder / name)
     return names
 
 
@@ -81,14 +98,18 @@ def _visit(self: Any, node: _Viewer) -> None:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     folder = Path(self.builder.outdir, _FOLDER, digest)
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(path, folder / path.name)
     here = posixpath.dirname(self.builder.get_target_uri(self.builder.current_docname))
     base = posixpath.relpath(f"{_FOLDER}/{digest}", here or ".")
-    files = {"src": path.name, **_pictures(path, options, folder)}
-    attributes = {**{name: f"{base}/{file}" for name, file in files.items()}, **options}
+    files = {name: f"{base}/{file}" for name, file in _pictures(path, options, folder).items()}
+    what = html.escape(options.get("alt", path.name))
+    # For whoever runs no scripts, as in a book.
+    picture = f'<img src="{files["poster"]}" alt="{what}">'
+    if self.builder.format != "html" or self.builder.name == "epub":
+        self.body.append(picture)
+        raise nodes.SkipNode
+    shutil.copyfile(path, folder / path.name)
+    attributes = {"src": f"{base}/{quote(path.name)}", **files, **options}
     words = " ".join(f'{name}="{html.escape(value)}"' for name, value in attributes.items())
-    # For whoever runs no scripts.
-    picture = f'<img src="{attributes["poster"]}" alt="{html.escape(path.name)}">'
     self.body.append(f"<vramscope-viewer {words}>{picture}</vramscope-viewer>")
     raise nodes.SkipNode
 
@@ -112,7 +133,10 @@ def _add_script(app: Sphinx) -> None:
 def _copy_site(app: Sphinx, exception: Exception | None) -> None:
     site = app.config.vramscope_site
     if exception is None and app.builder.format == "html" and not _is_address(site):
-        shutil.copytree(Path(app.confdir, site), Path(app.outdir, "_static", "vramscope"), dirs_exist_ok=True)
+        out = Path(app.outdir, "_static", "vramscope")
+        # Files of an older viewer have other names.
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.copytree(Path(app.confdir, site), out)
 
 
 def setup(app: Sphinx) -> Dict[str, Any]:

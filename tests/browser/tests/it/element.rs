@@ -266,3 +266,63 @@ fn escape_leaves_and_the_wheel_scrolls_the_docs() {
         .wait_for(&format!("!{INNER}.hasFocus()"), PATIENCE)
         .unwrap();
 }
+
+#[test]
+fn what_is_replaced_or_refused_is_told_at_once() {
+    let (mut host, folder) = docs("<vramscope-viewer reveal=click></vramscope-viewer>");
+    // Each opening has its own end, whichever comes first.
+    host.page
+        .eval(
+            "globalThis.ends = []; globalThis.viewer = document.querySelector('vramscope-viewer'); \
+             for (const name of ['leak', 'training']) viewer.load(`viewer/samples/${name}.pickle.gz`) \
+               .then(({name}) => ends.push(name), ({name}) => ends.push(name)); null",
+        )
+        .unwrap();
+    let ends = "globalThis.ends.join()";
+    host.page
+        .wait_for(
+            &format!("{ends} === 'AbortError,training.pickle.gz'"),
+            PATIENCE,
+        )
+        .unwrap();
+    // What is no state, and no address.
+    host.page
+        .eval("viewer.restore('%&view=%E0%A4%A'); viewer.view = 'map'; null")
+        .unwrap();
+    host.page
+        .eval("viewer.load('http://[').catch(({message}) => ends.push(message)); null")
+        .unwrap();
+    host.page
+        .wait_for(
+            &format!("{ends}.includes('no address: http://[')"),
+            PATIENCE,
+        )
+        .unwrap();
+    // A page that is not there, without waiting for it to answer.
+    let missing = "customElements.get('vramscope-viewer').page = 'missing.html'; \
+         viewer.load('viewer/samples/leak.pickle.gz').catch(({message}) => ends.push(message)); null";
+    host.page.eval(missing).unwrap();
+    host.page
+        .wait_for(
+            &format!("{ends}.includes('missing.html cannot be loaded')"),
+            PATIENCE,
+        )
+        .unwrap();
+    drop(folder);
+}
+
+#[test]
+fn the_theme_is_that_of_the_ground_however_it_is_written_and_changed() {
+    let (mut host, _folder) = docs(
+        "<style>#around { transition: background 50ms; background: oklch(0.98 0 0) } #around.dark { background: oklch(0.2 0 0) }</style>\
+         <div id=around><vramscope-viewer src=viewer/samples/leak.pickle.gz></vramscope-viewer></div>",
+    );
+    host.page.wait_for(PAINTED, PATIENCE).unwrap();
+    let theme = |name: &str| format!("{INNER}.documentElement.dataset.theme === '{name}'");
+    host.page.wait_for(&theme("light"), PATIENCE).unwrap();
+    host.page
+        .eval("document.querySelector('#around').className = 'dark'; null")
+        .unwrap();
+    host.page.wait_for(&theme("dark"), PATIENCE).unwrap();
+    host.check_quiet();
+}

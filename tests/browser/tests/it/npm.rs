@@ -27,7 +27,7 @@ fn check(page: &mut Page) {
     );
     let shown = page.wait_for(&shown, PATIENCE).unwrap();
     assert!(
-        shown.as_str().unwrap().contains("training.pickle.gz~"),
+        shown.as_str().unwrap().contains("file=training.pickle.gz"),
         "{shown}"
     );
     assert_eq!(page.complaints().unwrap(), [""; 0]);
