@@ -21,6 +21,9 @@ use crate::program::{self, Speed};
 /// A C compiler that links against the C library of old systems, and for other processors.
 pub(crate) const ZIG: &str = "ziglang==0.17.1";
 
+/// The notebook, and what steers a browser.
+const NOTEBOOK: [&str; 3] = ["jupyterlab==4.6.6", "anywidget==0.11.0", "playwright==1.65.2"];
+
 /// Has cargo link by it.
 const ZIGBUILD: &str = "cargo-zigbuild==0.24.1";
 
@@ -39,6 +42,9 @@ pub(crate) struct Options {
     /// Build the page less optimised
     #[arg(long)]
     fast: bool,
+    /// Test only the viewer in JupyterLab, which comes from PyPI (200 MB), in a browser
+    #[arg(long, conflicts_with = "release")]
+    notebook: bool,
 }
 
 /// Builds the package, and tests it or prints where it is.
@@ -56,6 +62,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         return Ok(());
     }
     let tools = tools()?;
+    if options.notebook {
+        return in_jupyterlab(&wheel(&tools, &page)?);
+    }
     let program = program::build(&page, Speed::Dev)?;
     test_with(&tools, &page, &program)
 }
@@ -145,6 +154,20 @@ fn in_bare_environment(wheel: &Path) -> Result<()> {
     run_command(Command::new(&python).arg(script))
 }
 
+/// The viewer in a notebook, in an environment of its own. Pictures go to the target directory.
+fn in_jupyterlab(wheel: &Path) -> Result<()> {
+    let folder = target_dir().join("python/notebook");
+    environment(&folder)?;
+    let python = programs(&folder).join("python");
+    let mut install = Command::new(&python);
+    run_command(install.args(["-m", "pip", "install", "--quiet"]).args(NOTEBOOK))?;
+    let mut install = Command::new(&python);
+    install.args(["-m", "pip", "install", "--quiet", "--no-index"]);
+    run_command(install.args(["--no-deps", "--force-reinstall"]).arg(wheel))?;
+    let script = root().join("tests/python/notebook.py");
+    run_command(Command::new(&python).arg(script).arg(&folder))
+}
+
 /// Builds the wheel for tests into a folder of the target directory, and returns its path.
 fn wheel(tools: &Path, page: &Path) -> Result<PathBuf> {
     let out = target_dir().join("python/wheels-dev");
@@ -183,7 +206,7 @@ fn tools() -> Result<PathBuf> {
         return Ok(folder);
     }
     println!(
-        "python: installing maturin, pytest, mypy, pyright, pyarrow, pandas, polars, DuckDB, Sphinx and MkDocs into {}",
+        "python: installing maturin, pytest, mypy, pyright, pyarrow, pandas, polars, DuckDB, Sphinx, MkDocs and anywidget into {}",
         folder.display()
     );
     environment(&folder)?;
