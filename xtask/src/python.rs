@@ -21,11 +21,15 @@ use crate::program::{self, Speed};
 /// A C compiler that links against the C library of old systems, and for other processors.
 pub(crate) const ZIG: &str = "ziglang==0.17.1";
 
-/// The notebook, and what steers a browser.
-const NOTEBOOK: [&str; 3] = ["jupyterlab==4.6.6", "anywidget==0.11.0", "playwright==1.65.2"];
-
 /// Has cargo link by it.
 const ZIGBUILD: &str = "cargo-zigbuild==0.24.1";
+
+/// A notebook, and what steers a browser.
+const NOTEBOOK: [&str; 3] = [
+    "jupyterlab==4.6.6",
+    "anywidget==0.11.0",
+    "playwright==1.65.2",
+];
 
 /// Options of the command.
 #[derive(Args)]
@@ -159,8 +163,9 @@ fn in_jupyterlab(wheel: &Path) -> Result<()> {
     let folder = target_dir().join("python/notebook");
     environment(&folder)?;
     let python = programs(&folder).join("python");
-    let mut install = Command::new(&python);
-    run_command(install.args(["-m", "pip", "install", "--quiet"]).args(NOTEBOOK))?;
+    let mut tools = Command::new(&python);
+    tools.args(["-m", "pip", "install", "--quiet"]);
+    run_command(tools.args(NOTEBOOK))?;
     let mut install = Command::new(&python);
     install.args(["-m", "pip", "install", "--quiet", "--no-index"]);
     run_command(install.args(["--no-deps", "--force-reinstall"]).arg(wheel))?;
