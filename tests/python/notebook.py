@@ -159,7 +159,7 @@ def check(notebook: Notebook) -> None:
 
     # The place follows the user, and Python sets it.
     assert "view=timeline" in place(second)
-    first.get_by_role("button", name="Flame").or_(first.get_by_role("link", name="Flame")).first.click()
+    first.locator(".rail").get_by_text("Flame").click()
     wait_for("the place", lambda: notebook.run(3) and "view=flame" in notebook.output(3), notebook.pause)
     assert "file=training.pickle" in notebook.output(3)
     notebook.run(4)
