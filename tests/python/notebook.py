@@ -166,12 +166,21 @@ def check(notebook: Notebook) -> None:
     wait_for("the view that Python set", lambda: "view=table" in place(first), notebook.pause)
     notebook.picture("set")
 
+    # Its document has no address.
+    assert first.locator(".in-full").count() == 1 and not first.locator(".in-full").is_visible()
+
     # The theme is the notebook's.
     notebook.has_theme("Dark")
     wait_for("the dark theme", lambda: theme(first) == theme(second) == "dark", notebook.pause)
     notebook.picture("dark")
     notebook.has_theme("Light")
     wait_for("the light theme", lambda: theme(first) == theme(second) == "light", notebook.pause)
+
+    # Notebooks take cells out of sight out of the document.
+    notebook.page.locator("iframe[title^=vramscope]").first.evaluate("it => it.parentElement.replaceChildren(it)")
+    first = notebook.viewer(1)
+    notebook.run(3)
+    assert "view=table" in place(first) and "view=table" in notebook.output(3)
 
     # Loaded anew, the notebook has no page, and gets one.
     notebook.page.evaluate("jupyterapp.commands.execute('docmanager:save')")

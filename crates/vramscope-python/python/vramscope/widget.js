@@ -8,7 +8,7 @@
 const pages = (globalThis[Symbol.for("vramscope.pages")] ??= new Map());
 /** How long the place must stand still before Python is told. */
 const SETTLED_MS = 300;
-/** What the cell's own frame cannot do: open a window on its document, which has no address. */
+/** Hides what this frame cannot do: its document has no address to open in a window of its own. */
 const STYLE = "<style>.in-full { display: none !important }</style>";
 
 export default {
@@ -29,6 +29,8 @@ class View {
   #frame = document.createElement("iframe");
   #ground;
   #theme;
+  /** The place at which the frame's document begins. */
+  #begun;
   /** The place that the frame shows, as it last said. */
   #shown;
   #listens = false;
@@ -46,13 +48,13 @@ class View {
     frame.allow = "clipboard-write; fullscreen";
     frame.loading = "lazy";
     frame.style.cssText = "display: block; width: 100%; border: 0";
-    // Also when the notebook takes the cell out of its document and puts it back.
-    frame.onload = () => this.#ask();
+    // Also when the notebook takes the cell out of its document and puts it back: then the frame begins again.
+    frame.onload = () => (this.#begun === model.get("place") ? this.#ask() : this.#fill());
     addEventListener("message", (message) => this.#hear(message), { signal: this.#closed.signal });
     model.on("change:height", this.#resize);
     model.on("change:place", this.#go);
     this.#resize();
-    this.#show();
+    this.#begin();
   }
 
   close() {
@@ -65,22 +67,29 @@ class View {
     this.#frame.remove();
   }
 
-  async #show() {
+  async #begin() {
     const wait = document.createElement("p");
     wait.textContent = "Waiting for Python to send the viewer.";
     this.#ground.append(wait);
-    const [text, file] = await Promise.all([pageFor(this.#model), base64Of(this.#model.get("_file"))]);
+    await pageFor(this.#model);
     wait.remove();
-    if (this.#isClosed) return;
     this.#watchTheme();
-    this.#shown = this.#model.get("place");
+    await this.#fill();
+    if (!this.#isClosed) this.#ground.append(this.#frame);
+  }
+
+  /** Gives the frame its document: the page with the snapshot, at the place that Python knows. */
+  async #fill() {
+    const model = this.#model;
+    const [text, file] = await Promise.all([pageFor(model), base64Of(model.get("_file"))]);
+    this.#listens = false;
+    this.#begun = this.#shown = model.get("place");
     const search = `?mode=embed&theme=${this.#theme}`;
-    const data = `<script type="application/octet-stream" data-file="${quoted(this.#model.get("_file_name"))}">${file}</script>`;
-    const end = text.lastIndexOf("</body");
-    this.#frame.srcdoc =
-      text.slice(0, end).replace("<html", () => `<html data-place="${quoted(this.#shown)}" data-search="${quoted(search)}"`) +
-      STYLE + data + text.slice(end);
-    this.#ground.append(this.#frame);
+    const data = `<script type="application/octet-stream" data-file="${quoted(model.get("_file_name"))}">${file}</script>`;
+    const root = `<html data-place="${quoted(this.#begun)}" data-search="${quoted(search)}"`;
+    // The body's content goes when the page draws.
+    const inserted = { "<html": root, "</head>": `${STYLE}</head>`, "</body>": `${data}</body>` };
+    this.#frame.srcdoc = Object.entries(inserted).reduce((text, [at, put]) => text.replace(at, () => put), text);
   }
 
   #resize = () => {
@@ -91,6 +100,7 @@ class View {
   #go = () => {
     const place = this.#model.get("place");
     if (!this.#listens || place === this.#shown) return;
+    clearTimeout(this.#settling);
     this.#shown = place;
     this.#frame.contentWindow.location.replace(`about:srcdoc#${place}`);
   };
@@ -103,11 +113,13 @@ class View {
   }
 
   #hear({ source, data }) {
-    if (source !== this.#frame.contentWindow) return;
+    if (!source || source !== this.#frame.contentWindow) return;
     if (data === "PONG" && !this.#listens) {
       this.#listens = true;
       clearInterval(this.#asking);
       this.#look();
+      // Python may have set it meanwhile.
+      this.#go();
     }
     if (data?.vramscope?.event === "place") this.#moved(data.vramscope.place);
   }
@@ -123,6 +135,7 @@ class View {
 
   /** The page is as light or dark as the notebook. */
   #watchTheme() {
+    if (this.#isClosed) return;
     const watch = new MutationObserver(() => this.#look());
     for (const element of [document.documentElement, document.body]) watch.observe(element, { attributes: true });
     this.#closed.signal.addEventListener("abort", () => watch.disconnect());
