@@ -51,7 +51,7 @@ def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_view_is_a_frame_with_the_page_as_its_document() -> None:
-    view = run().show(height=400, view="flame")
+    view = run().show(height=400, view="flame", widget=False)
     frame = view._repr_html_()
     assert frame.startswith("<iframe") and "height: 400px" in frame
     document = re.search(r'srcdoc="([^"]*)"', frame)
@@ -63,5 +63,5 @@ def test_a_view_is_a_frame_with_the_page_as_its_document() -> None:
 def test_names_stay_in_their_attribute() -> None:
     data = TRAINING.read_bytes()
     run()
-    view = vramscope.open(data, name='"><script>alert(1)</script>').show()
+    view = vramscope.open(data, name='"><script>alert(1)</script>').show(widget=False)
     assert "<script>alert(1)" not in view._repr_html_() and "<script>alert(1)" not in view.html

@@ -27,6 +27,13 @@ pub(crate) const ZIG: &str = "ziglang==0.17.1";
 /// Has cargo link by it.
 const ZIGBUILD: &str = "cargo-zigbuild==0.24.1";
 
+/// A notebook, and what steers a browser.
+const NOTEBOOK: [&str; 3] = [
+    "jupyterlab==4.6.6",
+    "anywidget==0.11.0",
+    "playwright==1.65.2",
+];
+
 /// Options of the command.
 #[derive(Args)]
 pub(crate) struct Options {
@@ -42,6 +49,9 @@ pub(crate) struct Options {
     /// Build the page less optimised
     #[arg(long)]
     fast: bool,
+    /// Test only the viewer in JupyterLab, which comes from PyPI (200 MB), in a browser
+    #[arg(long, conflicts_with = "release")]
+    notebook: bool,
 }
 
 /// Builds the package, and tests it or prints where it is.
@@ -62,6 +72,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut module = cargo();
     module.args(["build", "--package", "vramscope-python"]);
     run_command(module.env("VRAMSCOPE_PAGE", &page))?;
+    if options.notebook {
+        return in_jupyterlab(&wheel(&tools)?);
+    }
     test_with(&tools, &program::build(&page, Speed::Dev)?)
 }
 
@@ -150,6 +163,21 @@ fn in_bare_environment(wheel: &Path) -> Result<()> {
     run_command(Command::new(&python).arg(script))
 }
 
+/// The viewer in a notebook, in an environment of its own. Pictures go to the target directory.
+fn in_jupyterlab(wheel: &Path) -> Result<()> {
+    let folder = target_dir().join("python/notebook");
+    environment(&folder)?;
+    let python = programs(&folder).join("python");
+    let mut tools = Command::new(&python);
+    tools.args(["-m", "pip", "install", "--quiet"]);
+    run_command(tools.args(NOTEBOOK))?;
+    let mut install = Command::new(&python);
+    install.args(["-m", "pip", "install", "--quiet", "--no-index"]);
+    run_command(install.args(["--no-deps", "--force-reinstall"]).arg(wheel))?;
+    let script = root().join("tests/python/notebook.py");
+    run_command(Command::new(&python).arg(script).arg(&folder))
+}
+
 /// Puts the built module into a wheel as the tests install it, and returns its path. maturin would build the module anew,
 /// with other features than all packages have together.
 fn wheel(tools: &Path) -> Result<PathBuf> {
@@ -204,7 +232,7 @@ fn tools() -> Result<PathBuf> {
         return Ok(folder);
     }
     println!(
-        "python: installing maturin, pytest, mypy, pyright, pyarrow, pandas, polars, DuckDB, Sphinx and MkDocs into {}",
+        "python: installing maturin, pytest, mypy, pyright, pyarrow, pandas, polars, DuckDB, Sphinx, MkDocs and anywidget into {}",
         folder.display()
     );
     environment(&folder)?;

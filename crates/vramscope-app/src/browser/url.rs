@@ -20,7 +20,7 @@ pub fn sources() -> Vec<String> {
         .collect()
 }
 
-/// Whether the page's address says that it is shown inside another one: `?mode=embed`.
+/// Whether the page's address, or else its document, says that it is shown inside another one: `?mode=embed`.
 #[must_use]
 pub fn is_embedded() -> bool {
     parameter("mode").as_deref() == Some("embed")
@@ -39,7 +39,12 @@ pub fn controls() -> Option<String> {
 }
 
 fn parameter(name: &str) -> Option<String> {
-    let search = web_sys::window()?.location().search().ok()?;
+    let mut search = web_sys::window()?.location().search().ok()?;
+    if search.is_empty() {
+        // A frame whose document is given to it (`srcdoc`) has no such address: the document itself says the words.
+        let root = gloo::utils::document_element();
+        search = root.get_attribute("data-search").unwrap_or_default();
+    }
     UrlSearchParams::new_with_str(&search).ok()?.get(name)
 }
 

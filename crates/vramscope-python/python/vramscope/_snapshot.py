@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from ._answers import At, Diff, Explanation, Finding, Peak
+    from ._widget import Viewer
 
     GroupBy = Literal[
         "call-site",
@@ -342,16 +343,28 @@ class Snapshot:
         device: Optional[int] = None,
         at: Optional[Moment] = None,
         range: Optional[str] = None,
-    ) -> View:
+        widget: Optional[bool] = None,
+    ) -> Union[View, Viewer]:
         """The viewer in a notebook: the last line of a cell shows it.
 
-        Works in Jupyter, JupyterLab, VS Code, Colab and marimo. The notebook keeps the whole snapshot with its output.
+        Works in Jupyter, JupyterLab, VS Code, Colab and marimo. With anywidget (the extra ``notebook``), all cells share
+        one page, and the result's ``place`` says what is shown. Without, each output is a page of its own with the whole
+        snapshot, which needs no Python any more: as nbconvert and other exports want it.
 
         Args:
             height: The height of the frame, in CSS pixels.
             view: As for ``to_html()``, and the same for ``device``, ``at`` and ``range``.
+            widget: Whether to use anywidget; without, if it is installed.
         """
         page = self.to_html(view=view, device=device, at=at, range=range)
+        if widget is not False:
+            try:
+                from ._widget import Viewer
+
+                return Viewer(page, height)
+            except ImportError:
+                if widget:
+                    raise
         return View(page, self.name, height)
 
     def __repr__(self) -> str:

@@ -1,5 +1,6 @@
 //! The file that `vramscope html` writes: opened from disk, it shows its snapshots without any request.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -12,6 +13,7 @@ use crate::open::fixture;
 /// A page written by `vramscope html`, open in a browser.
 struct Made {
     page: Page,
+    report: PathBuf,
     _folder: tempfile::TempDir,
     _chromium: Chromium,
 }
@@ -35,6 +37,7 @@ fn made(command: &str, files: &[PathBuf], options: &[&str]) -> Option<Made> {
     page.goto(&address(&report)).unwrap();
     Some(Made {
         page,
+        report,
         _folder: folder,
         _chromium: chromium,
     })
@@ -75,6 +78,35 @@ fn a_file_from_disk_shows_its_snapshot() {
     let view = made.page.eval("location.hash").unwrap();
     assert!(view.as_str().unwrap().contains("view=timeline"), "{view}");
     made.check_quiet();
+}
+
+/// As notebooks show it (`widget.js` of the Python package): such a frame has no address that could say `mode=embed`.
+#[test]
+fn a_frame_whose_document_is_given_to_it_tells_its_place() {
+    let file = fixture("torch-2.8.0/training.pickle");
+    let Some(mut made) = made("html", &[file], &["--view", "flame"]) else {
+        return;
+    };
+    let framed = "<html data-search=\"?mode=embed&amp;theme=dark\"";
+    let page = fs::read_to_string(&made.report).unwrap();
+    let page = page.replacen("<html", framed, 1);
+    let page = page.replace('&', "&amp;").replace('"', "&quot;");
+    let around = made.report.with_file_name("around.html");
+    let html = format!(
+        "<!doctype html><iframe sandbox=\"allow-scripts\" srcdoc=\"{page}\"></iframe>
+        <script>
+            addEventListener('message', ({{ data }}) => globalThis.place ??= data.vramscope?.place);
+            setInterval(() => frames[0].postMessage('PING', '*'), 100);
+        </script>"
+    );
+    fs::write(&around, html).unwrap();
+    made.page.goto(&address(&around)).unwrap();
+    let place = made.page.wait_for("globalThis.place", PATIENCE).unwrap();
+    let place = place.as_str().unwrap();
+    assert!(
+        place.starts_with("file=training.pickle~") && place.contains("view=flame"),
+        "{place}"
+    );
 }
 
 #[test]

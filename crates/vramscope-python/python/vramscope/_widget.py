@@ -1,0 +1,97 @@
+"""The viewer in a notebook that has widgets: all cells share one page, and Python knows what is shown.
+
+The page is of 3 MB, which most snapshots are not. So it goes to the notebook once, with the first viewer of this Python,
+or when ``widget.js`` asks for it, and each cell puts the page and its own snapshot together. Needs anywidget.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import html
+import re
+from pathlib import Path
+from typing import Any, List, Optional, Tuple
+
+import anywidget
+import traitlets
+
+_PLACE = re.compile(r'(?<=<html) data-place="([^"]*)"')
+_FILE = re.compile(r'<script type="application/octet-stream" data-file="([^"]*)">([^<]*)</script>\n?')
+_NONCE = re.compile(r"nonce(?:-|=\")[^\"']*")
+
+
+class _Page:
+    """What all viewers have in common."""
+
+    def __init__(self, text: str) -> None:
+        # Of two Pythons with the same page, a notebook needs one.
+        self.key = hashlib.sha256(_NONCE.sub("", text).encode()).hexdigest()
+        self.packed = gzip.compress(text.encode(), 6)
+        self.is_sent = False
+
+    def first_time(self) -> bytes:
+        """The page for the first viewer. It goes along unasked: answers wait for the cells that run."""
+        is_sent, self.is_sent = self.is_sent, True
+        return b"" if is_sent else self.packed
+
+
+_page: Optional[_Page] = None
+
+
+def _shared(text: str) -> _Page:
+    """The page, which is the same for all snapshots."""
+    global _page
+    if _page is None:
+        _page = _Page(text)
+    return _page
+
+
+class Viewer(anywidget.AnyWidget):
+    """The viewer of one snapshot: the last line of a cell shows it.
+
+    Attributes:
+        place: What is shown, as the text behind ``#`` in the page's address. It follows the user, and can be set.
+        height: The height of the frame, in CSS pixels.
+    """
+
+    _esm = Path(__file__).with_name("widget.js").read_text(encoding="utf-8")
+
+    place = traitlets.Unicode().tag(sync=True)
+    height = traitlets.Int().tag(sync=True)
+    _file_name = traitlets.Unicode().tag(sync=True)
+    _file = traitlets.Bytes().tag(sync=True)
+    _page_key = traitlets.Unicode().tag(sync=True)
+    _page = traitlets.Bytes().tag(sync=True)
+
+    def __init__(self, page: str, height_px: int) -> None:
+        text, place, name, packed = _parts(page)
+        self._shared = _shared(text)
+        super().__init__(
+            place=place,
+            height=height_px,
+            _file_name=name,
+            _file=packed,
+            _page_key=self._shared.key,
+            _page=self._shared.first_time(),
+        )
+        self.on_msg(self._answer)
+
+    def _answer(self, _: Any, content: Any, buffers: List[Any]) -> None:
+        if content == {"wants": "page"}:
+            self.send({"page": self._shared.key}, [self._shared.packed])
+
+    def __repr__(self) -> str:
+        hint = "a notebook without widgets shows it with show(widget=False)"
+        return f"<vramscope viewer of {self._file_name}: {hint}>"
+
+
+def _parts(page: str) -> Tuple[str, str, str, bytes]:
+    """A page of ``to_html()`` in its parts: what all pages share, the place, the file's name and its content."""
+    place, file = _PLACE.search(page), _FILE.search(page)
+    if place is None or file is None:
+        raise ValueError("this page has no snapshot inside")
+    shared = page[: place.start()] + page[place.end() : file.start()] + page[file.end() :]
+    name = html.unescape(file[1])
+    return shared, html.unescape(place[1]), name, base64.b64decode(file[2])
