@@ -319,7 +319,7 @@ export class VramscopeViewer extends HTMLElement {
     const page = new URL(VramscopeViewer.page, document.baseURI);
     page.searchParams.set("mode", "embed");
     page.searchParams.set("theme", this.#chosenTheme);
-    if (this.controls && this.controls !== "full") page.searchParams.set("controls", this.controls);
+    page.searchParams.set("controls", this.controls || "full");
     const src = this.#file ? null : new URL(this.src, document.baseURI);
     // The page reads while it loads; but what is on this side's server, that other server may not be allowed to read.
     const isForPage = src?.origin === page.origin;
