@@ -112,7 +112,7 @@ pub(super) fn StatePicture(props: &StatePictureProps) -> Html {
                 <Notes misfits={drawn.misfits} check={drawn.check} has_segments={drawn.total.segments > 0} />
             }
             <div class="state-box">
-                <div class="state-scroll" ref={scroller} tabindex="0" role="img" aria-label={drawn.map(described)}
+                <div class="state-scroll" ref={scroller} tabindex="0" role="img" aria-label={drawn.map_or_else(|| "The allocator's state".to_owned(), described)}
                     data-moment={drawn.map(|drawn| drawn.moment.to_string())}
                     data-reserved={drawn.map(|drawn| drawn.total.reserved_bytes.to_string())}
                     {onscroll} {onpointermove} {onpointerleave} {onclick} {ondblclick}>
