@@ -126,9 +126,16 @@ fn attributes_methods_and_events_go_both_ways() {
         .wait_for(&place("file=own.pickle.gz"), PATIENCE)
         .unwrap();
 
-    // Themes and variables of the page around.
+    host.check_quiet();
+}
+
+#[test]
+fn theme_and_variables_are_those_of_the_page_around() {
+    let (mut host, _folder) =
+        docs("<vramscope-viewer src=viewer/samples/training.pickle.gz></vramscope-viewer>");
+    host.page.wait_for(PAINTED, PATIENCE).unwrap();
     host.page
-        .eval("viewer.style.setProperty('--vramscope-accent', 'rgb(1, 2, 3)'); document.body.style.background = '#111'; null")
+        .eval("document.querySelector('vramscope-viewer').style.setProperty('--vramscope-accent', 'rgb(1, 2, 3)'); document.body.style.background = '#111'; null")
         .unwrap();
     host.page
         .wait_for(
