@@ -217,11 +217,12 @@ export class VramscopeViewer extends HTMLElement {
   }
 
   #sendLook() {
+    if (!this.#frame?.listens) return;
     const computed = getComputedStyle(this);
     const values = VARIABLES.map((name) => [name, computed.getPropertyValue(`--vramscope-${name}`).trim()]);
     const look = { theme: this.#chosenTheme, variables: Object.fromEntries(values) };
     const text = JSON.stringify(look);
-    if (!this.#frame?.listens || text === this.#sent) return;
+    if (text === this.#sent) return;
     this.#sent = text;
     this.#frame.send(look);
   }

@@ -13,8 +13,13 @@ use crate::process::{find_program, root, run, target_dir};
 pub(crate) const VARIABLE: &str = "VRAMSCOPE_CONSUMERS";
 
 /// The folder of tools. Any of them may be missing.
+pub(crate) fn folder() -> PathBuf {
+    target_dir().join("consumers")
+}
+
+/// Installs what is missing into the folder of tools, and returns it.
 pub(crate) fn prepare() -> PathBuf {
-    let folder = target_dir().join("consumers");
+    let folder = folder();
     let list = root().join("tests/consumers");
     if let Err(error) = fs::create_dir_all(&folder) {
         println!("consumers: cannot make {}: {error}", folder.display());

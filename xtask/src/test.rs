@@ -99,7 +99,7 @@ fn in_browser(chromium: &Path, page: &Path, program: &Path) -> Result<()> {
         .env("CHROME", chromium)
         .env("VRAMSCOPE_PAGE", page)
         .env("VRAMSCOPE_BIN", program)
-        .env(consumers::VARIABLE, consumers::prepare())
+        .env(consumers::VARIABLE, consumers::folder())
         .envs(npm::sites(page)?.map(|sites| (npm::SITES, sites)))
         .envs(capture::prepare()?);
     run_command(&mut tests)
