@@ -193,8 +193,16 @@ function quoted(text) {
 /** Whether an element stands on a dark ground. */
 function isOnDark(element) {
   for (let at = element; at; at = at.parentElement ?? at.getRootNode().host) {
-    const [red, green, blue, opacity = 1] = getComputedStyle(at).backgroundColor.match(/[\d.]+/g)?.map(Number) ?? [];
-    if (opacity > 0.5) return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 110;
+    const [red, green, blue, alpha] = pixelOf(getComputedStyle(at).backgroundColor);
+    if (alpha > 127) return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 110;
   }
   return false;
+}
+
+/** A colour in any notation as red, green, blue and alpha, from 0 to 255: as `www/viewer.js` reads it. */
+function pixelOf(colour) {
+  const pixel = new OffscreenCanvas(1, 1).getContext("2d");
+  pixel.fillStyle = colour;
+  pixel.fillRect(0, 0, 1, 1);
+  return pixel.getImageData(0, 0, 1, 1).data;
 }
