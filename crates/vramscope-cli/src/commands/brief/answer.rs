@@ -132,6 +132,11 @@ impl Answer {
         let damage =
             damage.map(|damage| format!("The file is damaged: {}", warning_line(&damage.warning)));
         let unknown: Vec<_> = damage.chain(std::mem::take(&mut brief.unknown)).collect();
+        if let (Some(told), 1.., Some(cause)) = (&told, what_ifs.total, brief.causes.first_mut())
+            && cause.class == CauseClass::Fragmentation
+        {
+            cause.advice = format!("{}.", told.title);
+        }
         let next = next(subject, &device, &brief, &what_ifs, among.as_ref());
         let sites = brief.sites.rows.iter().filter(|row| row.site.is_some());
         let sites = sites.map(|row| Site {

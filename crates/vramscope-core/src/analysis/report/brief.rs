@@ -4,7 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::facts::{FactLevel, facts};
-use super::findings::{FailedRequest, Finding, FindingKind, FindingTable, Severity, Verdict};
+use super::findings::{
+    FailedRequest, Finding, FindingKind, FindingRow, FindingTable, Severity, Verdict,
+};
 use super::findings::{helpful, site_table};
 use super::overview::{Overview, SegmentsKnown};
 use super::peak_roles::plural;
@@ -103,6 +105,8 @@ pub struct Brief {
     pub device: DeviceIndex,
     /// The last request that failed.
     pub failed: Option<Failed>,
+    /// Whether the file has more than the final state, which else stands for the peak.
+    pub has_trace: bool,
     /// Most bytes that were active at once.
     pub peak_bytes: u64,
     /// The moment of the peak.
@@ -137,6 +141,7 @@ impl Brief {
         );
         Self {
             device: device.index(),
+            has_trace: overview.has_trace,
             peak_bytes: overview.peak.active_bytes,
             peak_moment: overview.peak.moment,
             made_of: overview.roles.sentence(),
@@ -158,6 +163,11 @@ impl Brief {
                 self.device,
                 Bytes(failed.requested_bytes),
                 Bytes(failed.device_free_bytes)
+            ),
+            None if !self.has_trace => format!(
+                "GPU {} holds {} in the state that was dumped; the file tells of nothing before.",
+                self.device,
+                Bytes(self.peak_bytes)
             ),
             None => format!(
                 "GPU {} peaks at {}; no request failed.",
@@ -376,20 +386,25 @@ fn too_much_live(device: Device<'_>, overview: &Overview, moment: u32) -> Cause 
     let top = top_call_sites(device, live, 1);
     let row = site_table("", &top).rows.into_iter().next();
     let live_bytes = device.history.active_bytes_at(moment);
-    let when = match moment == overview.peak.moment {
-        true => "at the peak",
-        false => "when it failed",
+    let when = match (overview.has_trace, moment == overview.peak.moment) {
+        (false, _) => "at the dump",
+        (true, true) => "at the peak",
+        (true, false) => "when it failed",
     };
     let of_role = role.map(|role| format!(", most of it {}", plural(role.role)));
-    let place = row
-        .as_ref()
-        .map_or_else(String::new, |row| row.label.clone());
+    let filter = row.as_ref().and_then(FindingRow::filter);
+    let known = row.as_ref().filter(|_| filter.is_some());
+    let place = known.map_or_else(String::new, |row| row.label.clone());
     let most = row.as_ref().map(|row| {
         let share = Percent {
             part: row.bytes,
             whole: live_bytes,
         };
-        format!("{} of it ({share}) is from {place}.", Bytes(row.bytes))
+        let from = match known {
+            Some(_) => format!("is from {place}"),
+            None => "has no stack".to_owned(),
+        };
+        format!("{} of it ({share}) {from}.", Bytes(row.bytes))
     });
     Cause {
         class: CauseClass::TooMuchLive,
@@ -400,10 +415,7 @@ fn too_much_live(device: Device<'_>, overview: &Overview, moment: u32) -> Cause 
             of_role.unwrap_or_default()
         ),
         seen: most.unwrap_or_default(),
-        filter: row
-            .as_ref()
-            .and_then(|row| row.filter())
-            .map_or_else(String::new, |it| it.to_string()),
+        filter: filter.map_or_else(String::new, |filter| filter.to_string()),
         place,
         advice: String::new(),
     }
