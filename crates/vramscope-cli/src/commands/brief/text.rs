@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use vramscope_core::analysis::report::brief::{Cause, Failed};
 use vramscope_core::units::{Bytes, Count};
 
-use super::answer::{Answer, List};
+use super::answer::{Answer, List, Replayed, Site};
 use crate::failure::Failure;
 use crate::harmless::printable;
 use crate::output::wrap;
@@ -20,17 +20,58 @@ impl Answer {
     }
 
     fn lines(&self) -> Vec<String> {
+        let mut lines = self.head();
+        section(&mut lines, "causes", &self.causes, cause_lines);
+        let when = match self.failed.is_some() {
+            true => "live when it failed",
+            false => "live at the peak",
+        };
+        section(&mut lines, when, &self.sites, |site| vec![site_line(site)]);
+        if let (Some(replays), 0) = (&self.replays, self.what_ifs.total) {
+            lines.extend([String::new(), replays.clone()]);
+        }
+        section(
+            &mut lines,
+            "other settings, replayed",
+            &self.what_ifs,
+            |row| vec![replay_line(row)],
+        );
+        section(
+            &mut lines,
+            "changes of the program, about",
+            &self.changes,
+            |change| {
+                let text = format!("{} less: {}", Bytes(change.saved_bytes), change.title);
+                wrap::paragraph("  ", &text, WIDTH)
+            },
+        );
+        section(
+            &mut lines,
+            "the file cannot tell",
+            &self.cannot_tell,
+            |text| wrap::paragraph("  ", text, WIDTH),
+        );
+        section(&mut lines, "next", &self.next, |command| {
+            vec![format!("  {command}")]
+        });
+        lines
+    }
+
+    /// What happened, and the figures that are no lists.
+    fn head(&self) -> Vec<String> {
         let mut lines = wrap::paragraph("", &self.answer, WIDTH);
-        lines.push(format!("{}, device {}", self.file, self.device));
-        lines.push(String::new());
+        lines.extend([
+            format!("{}, device {}", self.file, self.device),
+            String::new(),
+        ]);
         if let Some(failed) = &self.failed {
             lines.extend(wrap::paragraph("failed  ", &failed_words(failed), WIDTH));
         }
-        let made_of = self.made_of.as_deref().unwrap_or("");
         let peak = format!(
-            "{} after event {}. {made_of}",
+            "{} after event {}. {}",
             Bytes(self.peak_bytes),
-            Count(self.peak_moment.into())
+            Count(self.peak_moment.into()),
+            self.made_of.as_deref().unwrap_or("")
         );
         lines.extend(wrap::paragraph("peak    ", &peak, WIDTH));
         if let Some(among) = &self.ranks {
@@ -43,60 +84,25 @@ impl Answer {
             );
             lines.extend(wrap::paragraph("ranks   ", &text, WIDTH));
         }
-        section(&mut lines, "causes", &self.causes, |lines, cause| {
-            cause_lines(lines, cause)
-        });
-        let when = if self.failed.is_some() {
-            "live when it failed"
-        } else {
-            "live at the peak"
-        };
-        section(&mut lines, when, &self.sites, |lines, site| {
-            let allocations = Count(site.count);
-            lines.push(format!(
-                "  {:>9}  {allocations:>6} ×  {}",
-                Bytes(site.bytes).to_string(),
-                site.label
-            ));
-        });
-        section(
-            &mut lines,
-            "other settings, replayed",
-            &self.what_ifs,
-            |lines, row| {
-                let sign = if row.change_bytes < 0 { "-" } else { "+" };
-                lines.push(format!(
-                    "  {}: {} reserved ({sign}{}, may be wrong by {}) with {}",
-                    row.verdict,
-                    Bytes(row.peak_reserved_bytes),
-                    Bytes(row.change_bytes.unsigned_abs()),
-                    Bytes(row.error_bytes),
-                    row.settings
-                ));
-            },
-        );
-        section(
-            &mut lines,
-            "changes of the program, about",
-            &self.changes,
-            |lines, change| {
-                let text = format!("{} less: {}", Bytes(change.saved_bytes), change.title);
-                lines.extend(wrap::paragraph("  ", &text, WIDTH));
-            },
-        );
-        section(
-            &mut lines,
-            "the file cannot tell",
-            &self.cannot_tell,
-            |lines, text| {
-                lines.extend(wrap::paragraph("  ", text, WIDTH));
-            },
-        );
-        section(&mut lines, "next", &self.next, |lines, command| {
-            lines.push(format!("  {command}"))
-        });
         lines
     }
+}
+
+fn site_line(site: &Site) -> String {
+    let (bytes, allocations) = (Bytes(site.bytes).to_string(), Count(site.count));
+    format!("  {bytes:>9}  {allocations:>6} ×  {}", site.label)
+}
+
+fn replay_line(row: &Replayed) -> String {
+    let sign = if row.change_bytes < 0 { "-" } else { "+" };
+    format!(
+        "  {}: {} reserved ({sign}{}, may be wrong by {}) with {}",
+        row.verdict,
+        Bytes(row.peak_reserved_bytes),
+        Bytes(row.change_bytes.unsigned_abs()),
+        Bytes(row.error_bytes),
+        row.settings
+    )
 }
 
 /// A heading with how much of a list is shown, and its entries.
@@ -104,7 +110,7 @@ fn section<T>(
     lines: &mut Vec<String>,
     title: &str,
     list: &List<T>,
-    mut add: impl FnMut(&mut Vec<String>, &T),
+    of: impl Fn(&T) -> Vec<String>,
 ) {
     if list.total == 0 {
         return;
@@ -115,7 +121,7 @@ fn section<T>(
         true => title.to_owned(),
         false => format!("{title} ({} of {})", Count(shown), Count(list.total)),
     });
-    list.items.iter().for_each(|item| add(lines, item));
+    lines.extend(list.items.iter().flat_map(of));
 }
 
 fn failed_words(failed: &Failed) -> String {
@@ -146,29 +152,26 @@ fn failed_words(failed: &Failed) -> String {
     text
 }
 
-fn cause_lines(lines: &mut Vec<String>, cause: &Cause) {
+fn cause_lines(cause: &Cause) -> Vec<String> {
     let class = serde_json::to_value(cause.class).ok();
-    let class = class
-        .and_then(|class| class.as_str().map(str::to_owned))
-        .unwrap_or_default();
-    lines.extend(wrap::paragraph(
-        "  ",
-        &format!("{} [{class}]", cause.title),
-        WIDTH,
-    ));
+    let class = class.and_then(|class| class.as_str().map(str::to_owned));
+    let title = format!("{} [{}]", cause.title, class.unwrap_or_default());
+    let mut lines = wrap::paragraph("  ", &title, WIDTH);
     let is_told = cause.place.is_empty() || cause.seen.contains(&cause.place);
     let place = match is_told {
         true => String::new(),
         false => format!("at {}", cause.place),
     };
-    for text in [&cause.seen, &place] {
-        if !text.is_empty() {
-            lines.extend(wrap::paragraph("    ", text, WIDTH));
-        }
+    for text in [&cause.seen, &place]
+        .into_iter()
+        .filter(|text| !text.is_empty())
+    {
+        lines.extend(wrap::paragraph("    ", text, WIDTH));
     }
     if !cause.advice.is_empty() {
         lines.extend(wrap::paragraph("    > ", &cause.advice, WIDTH));
     }
+    lines
 }
 
 fn printable_lines(lines: &[String]) -> String {
