@@ -44,7 +44,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         ],
     ),
     ("Convert", &["convert", "cut", "anonymise"]),
-    ("Set up", &["completions", "man", "skill"]),
+    ("Set up", &["completions", "man", "skill", "mcp"]),
 ];
 
 /// The clap command of the whole program.

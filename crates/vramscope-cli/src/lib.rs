@@ -19,6 +19,7 @@ mod input;
 mod inputs;
 #[cfg(unix)]
 mod interruption;
+mod mcp;
 #[cfg(unix)]
 mod memory;
 pub mod opened;
@@ -109,6 +110,7 @@ enum Command {
     Completions(completions::Options),
     Man(man::Options),
     Skill(skill::Options),
+    Mcp(mcp::Options),
 }
 
 /// Runs the program with these arguments, the first of which is its name. Returns its exit code.
@@ -168,6 +170,7 @@ fn run_command(command: &Command) -> Result<(), Failure> {
         Command::Man(options) => man::run(options),
         Command::Brief(options) => brief::run(options),
         Command::Skill(options) => skill::run(options),
+        Command::Mcp(options) => mcp::run(options),
         _ => Ok(()),
     }
 }

@@ -109,6 +109,7 @@ const ORDERS: [Order; 10] = [
             &["export", "inputs"],
             &["commands"],
             &["opened"],
+            &["mcp"],
         ],
     },
     Order {

@@ -4,12 +4,12 @@
 mod answer;
 mod text;
 
-use std::cell::RefCell;
-use std::path::Path;
-use std::sync::Arc;
+use std::cmp::Reverse;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use vramscope_core::analysis::compare::ranks::RankSummary;
+use vramscope_core::model::DeviceIndex;
 
 use self::answer::Answer;
 use crate::arguments::{Inputs, Size, parse_size};
@@ -20,6 +20,10 @@ use crate::subject::Subject;
 
 /// The least budget that an answer may have, in bytes.
 const LEAST_BYTES: u64 = 1 << 10;
+/// The budget without an option.
+pub(crate) const USUAL_BYTES: u64 = 4 << 10;
+/// Memory for files that are read at once, without an option.
+const USUAL_MEMORY: Size = Size(4 << 30);
 
 /// Say in one short answer what failed or peaked, why, where, and what would help
 ///
@@ -50,76 +54,93 @@ odd_rank, too_much_live";
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let Size(budget) = options.budget;
+    let (answer, failures) = about(
+        &options.inputs.files,
+        options.inputs.memory,
+        options.inputs.device,
+        budget,
+    )?;
+    let text = match options.json {
+        true => answer.json(budget)?,
+        false => answer.text(budget)?,
+    };
+    let printed = output::print(&text);
+    report_all(failures.into_iter().chain(printed.err()))
+}
+
+/// What `--json` prints about files.
+///
+/// # Errors
+/// If a file cannot be read, or the budget is too small.
+pub(crate) fn json(files: &[PathBuf], budget: u64) -> Result<String, Failure> {
+    let (answer, failures) = about(files, USUAL_MEMORY, None, budget)?;
+    report_all(failures)?;
+    answer.json(budget)
+}
+
+/// The answer about the file that failed or stands out, and why others could not be read.
+fn about(
+    named: &[PathBuf],
+    memory: Size,
+    device: Option<DeviceIndex>,
+    budget: u64,
+) -> Result<(Answer, Vec<Failure>), Failure> {
     if budget < LEAST_BYTES {
         return Err(Failure::Usage("--budget must be at least 1KiB".to_owned()));
     }
-    let files = files(&options.inputs.files)?;
-    let failures = RefCell::new(Vec::new());
-    let work = |_, file: &Path| Subject::load(file, options.inputs.device);
-    let ranks = match &files[..] {
-        [file] => vec![Rank::read(work(0, file)?, true)],
-        files => each(files, options.inputs.memory, work, |subjects| {
-            let read = subjects.filter_map(|subject| match subject {
-                Ok(subject) => Some(Rank::read(subject, false)),
-                Err(failure) => {
-                    failures.borrow_mut().push(failure);
-                    None
-                }
-            });
-            read.collect()
-        }),
+    let files = files(named)?;
+    let work = |index, file: &Path| {
+        Ok(Rank::of(
+            Subject::load(file, device)?,
+            index,
+            files.len() == 1,
+        ))
     };
-    let failures = failures.into_inner();
-    if ranks.is_empty() {
-        return report_all(failures);
-    }
-    let chosen = chosen(&ranks);
-    let subject = match &ranks[chosen].subject {
-        Some(subject) => Arc::clone(subject),
-        None => {
-            let named =
-                |file: &&std::path::PathBuf| file.display().to_string() == ranks[chosen].name;
-            let file = files.iter().find(named).unwrap_or(&files[0]);
-            Arc::new(Subject::load(file, options.inputs.device)?)
+    let read: Vec<Result<Rank, Failure>> = each(&files, memory, work, |ranks| ranks.collect());
+    let (mut ranks, mut failures) = (Vec::new(), Vec::new());
+    for rank in read {
+        match rank {
+            Ok(rank) => ranks.push(rank),
+            Err(failure) => failures.push(failure),
         }
+    }
+    let Some(chosen) = chosen(&ranks) else {
+        return Err(failures
+            .pop()
+            .unwrap_or_else(|| Failure::Usage("no file".to_owned())));
+    };
+    let subject = match ranks[chosen].subject.take() {
+        Some(subject) => subject,
+        None => Subject::load(&files[ranks[chosen].index], device)?,
     };
     let mut answer = Answer::of(&subject, &ranks, chosen, budget)?;
     answer.unread(failures.len());
-    let printed = match options.json {
-        true => output::print(&answer.json(budget)?),
-        false => output::print(&answer.text(budget)?),
-    };
-    report_all(failures.into_iter().chain(printed.err()))
+    Ok((answer, failures))
 }
 
 /// A file among others.
 struct Rank {
     name: String,
+    /// Its place among the files.
+    index: usize,
     summaries: Vec<RankSummary>,
     /// Whether a request failed in it.
     failed: bool,
     /// The file, if it is the only one.
-    subject: Option<Arc<Subject>>,
+    subject: Option<Subject>,
 }
 
 impl Rank {
-    fn of(subject: &Subject) -> Self {
+    fn of(subject: Subject, index: usize, is_only: bool) -> Self {
+        let failed = subject
+            .devices()
+            .any(|device| !device.failed_requests().is_empty());
         Self {
             name: subject.name.clone(),
-            summaries: summaries(subject),
-            failed: subject
-                .devices()
-                .any(|device| !device.failed_requests().is_empty()),
-            subject: None,
-        }
-    }
-
-    /// From a file that was read, which is kept if it `is_only`.
-    fn read(subject: Subject, is_only: bool) -> Self {
-        let rank = Self::of(&subject);
-        Self {
-            subject: is_only.then(|| Arc::new(subject)),
-            ..rank
+            index,
+            summaries: summaries(&subject),
+            failed,
+            subject: is_only.then_some(subject),
         }
     }
 
@@ -132,11 +153,10 @@ impl Rank {
     }
 }
 
-/// The file that the answer is about: the highest of those that failed, or of all.
-fn chosen(ranks: &[Rank]) -> usize {
-    let key = |index: &usize| {
-        let rank = &ranks[*index];
-        (rank.failed, rank.peak_bytes(), std::cmp::Reverse(*index))
-    };
-    (0..ranks.len()).max_by_key(key).unwrap_or(0)
+/// The file that the answer is about: the highest of those that failed, or of all. `None` if there is none.
+fn chosen(ranks: &[Rank]) -> Option<usize> {
+    (0..ranks.len()).max_by_key(|&place| {
+        let rank = &ranks[place];
+        (rank.failed, rank.peak_bytes(), Reverse(place))
+    })
 }

@@ -26,6 +26,7 @@ mod info;
 #[cfg(unix)]
 mod interrupted;
 mod leaks;
+mod mcp;
 mod memory_viz;
 mod one_figure;
 mod oom;
