@@ -42,82 +42,91 @@ impl Client {
     }
 }
 
-#[test]
-fn an_agent_asks() {
-    let mut child = command(&["mcp"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let from = BufReader::new(child.stdout.take().unwrap());
+const FILE: &str = "allocator/pressure.pickle.zst";
+
+/// Runs the server, and has it greeted. It must end with the conversation.
+fn with_client(talk: impl FnOnce(&mut Client)) {
+    let mut server = command(&["mcp"]);
+    server.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut server = server.spawn().unwrap();
     let mut client = Client {
-        to: child.stdin.take().unwrap(),
-        from,
+        to: server.stdin.take().unwrap(),
+        from: BufReader::new(server.stdout.take().unwrap()),
         asked: 0,
     };
-    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
-    let hello = client.ask("initialize", hello);
+    let hello = client.ask(
+        "initialize",
+        json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}),
+    );
     assert_eq!(hello["serverInfo"]["name"], "vramscope");
     client.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-    let tools = client.ask("tools/list", json!({}));
-    let names: Vec<&str> = tools["tools"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|tool| tool["name"].as_str().unwrap())
-        .collect();
-    assert_eq!(names, ["brief", "question"]);
-
-    let file = "allocator/pressure.pickle.zst";
-    let (text, failed) = client.call("brief", json!({"files": [file]}));
-    assert!(!failed && text.len() <= 4096, "{text}");
-    let printed = command(&["brief", file, "--json"]).output().unwrap().stdout;
-    assert_eq!(text.as_bytes(), printed);
-
-    for (command, arguments) in [
-        ("oom", json!([])),
-        ("at", json!(["peak"])),
-        ("find", json!(["size>10MiB", "--stack"])),
-        ("leaks", json!([])),
-    ] {
-        let (text, failed) = client.call(
-            "question",
-            json!({"command": command, "arguments": arguments, "files": [file], "rows": 1000}),
-        );
-        assert!(!failed && text.len() <= 16 << 10, "{command}: {text}");
-        assert_eq!(
-            serde_json::from_str::<Value>(&text).unwrap()["command"],
-            command
-        );
-    }
-
-    for (name, arguments, word) in [
-        (
-            "brief",
-            json!({"files": ["missing.pickle"]}),
-            "missing.pickle",
-        ),
-        ("brief", json!({}), "files"),
-        (
-            "question",
-            json!({"command": "html", "files": [file]}),
-            "oom",
-        ),
-        (
-            "question",
-            json!({"command": "find", "arguments": ["size>"], "files": [file]}),
-            "size",
-        ),
-        (
-            "question",
-            json!({"command": "oom", "arguments": ["-o", "x"], "files": [file]}),
-            "-o",
-        ),
-        ("pickle", json!({"files": [file]}), "brief"),
-    ] {
-        let (text, failed) = client.call(name, arguments);
-        assert!(failed && text.contains(word), "{text}");
-    }
+    talk(&mut client);
     drop(client);
-    assert!(child.wait().unwrap().success());
+    assert!(server.wait().unwrap().success());
+}
+
+#[test]
+fn an_agent_is_told_of_two_tools() {
+    with_client(|client| {
+        let tools = client.ask("tools/list", json!({}));
+        let tools = tools["tools"].as_array().unwrap();
+        let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str()).collect();
+        assert_eq!(names, [Some("brief"), Some("question")]);
+    });
+}
+
+#[test]
+fn answers_are_those_of_the_commands_and_bounded() {
+    with_client(|client| {
+        let (text, failed) = client.call("brief", json!({"files": [FILE]}));
+        assert!(!failed && text.len() <= 4096, "{text}");
+        let printed = command(&["brief", FILE, "--json"]).output().unwrap().stdout;
+        assert_eq!(text.as_bytes(), printed);
+        for (command, arguments) in [
+            ("oom", json!([])),
+            ("at", json!(["peak"])),
+            ("find", json!(["size>10MiB", "--stack"])),
+            ("leaks", json!([])),
+        ] {
+            let question =
+                json!({"command": command, "arguments": arguments, "files": [FILE], "rows": 1000});
+            let (text, failed) = client.call("question", question);
+            assert!(!failed && text.len() <= 16 << 10, "{command}: {text}");
+            let answer: Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(answer["command"], command);
+        }
+    });
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    with_client(|client| {
+        for (name, arguments, word) in [
+            (
+                "brief",
+                json!({"files": ["missing.pickle"]}),
+                "missing.pickle",
+            ),
+            ("brief", json!({}), "files"),
+            (
+                "question",
+                json!({"command": "html", "files": [FILE]}),
+                "oom",
+            ),
+            (
+                "question",
+                json!({"command": "find", "arguments": ["size>"], "files": [FILE]}),
+                "size",
+            ),
+            (
+                "question",
+                json!({"command": "oom", "arguments": ["-o", "x"], "files": [FILE]}),
+                "-o",
+            ),
+            ("pickle", json!({"files": [FILE]}), "brief"),
+        ] {
+            let (text, failed) = client.call(name, arguments);
+            assert!(failed && text.contains(word), "{text}");
+        }
+    });
 }
