@@ -354,7 +354,7 @@ def beside_sanitizer(kit):
     tool = shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path="/usr/local/cuda/bin")
     if tool is None:
         raise Skip("no compute-sanitizer here")
-    run = kit.capture([tool, "--tool", "memcheck", kit.program("loading")], "beside-sanitizer", ["--follow-children"])
+    run = kit.capture([tool, "--tool", "memcheck", kit.program("loading")], "beside-sanitizer")
     made = sorted(kit.out.glob("beside-sanitizer*.pickle"))
     return {"code": run["code"], "errors": run["errors"][-500:], "snapshots": {path.name: sizes(path) for path in made}}
 
@@ -365,7 +365,7 @@ def beside_nsys(kit):
     if tool is None:
         raise Skip("no nsys here")
     profile = [tool, "profile", "--force-overwrite", "true", "-o", kit.out / "nsys", kit.program("loading")]
-    run = kit.capture(profile, "beside-nsys", ["--follow-children"])
+    run = kit.capture(profile, "beside-nsys")
     made = sorted(kit.out.glob("beside-nsys*.pickle"))
     return {"code": run["code"], "errors": run["errors"][-500:], "snapshots": {path.name: sizes(path) for path in made}}
 

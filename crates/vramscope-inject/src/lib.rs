@@ -10,7 +10,7 @@
 //! Nothing is queried on a stream that is being captured into a graph.
 //!
 //! `nvtx` and `api` record what the program says about itself, by way of `ranges`. `log` writes all records,
-//! `stack` records the callers. `process` runs at load, fork and exit.
+//! `stack` records the callers. `process` runs at load, fork and exit. `unwinder` leads to that of the program.
 //!
 //! Nothing here prints, handles signals or unwinds into its callers. After an error of its own, the library stops
 //! recording for good.
@@ -30,6 +30,7 @@ mod nvtx;
 mod process;
 mod ranges;
 mod stack;
+mod unwinder;
 
 /// An address in this library, whose frames stacks leave out.
 fn own_code() -> u64 {

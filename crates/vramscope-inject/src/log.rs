@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
 use vramscope_record::layout::{Kind, header, state};
+use vramscope_record::rank::Rank;
 use vramscope_record::settings::{Settings, VARIABLE};
 
 use crate::driver;
@@ -45,6 +46,13 @@ pub(crate) fn settings() -> Option<&'static Settings> {
     SETTINGS
         .get_or_init(|| Settings::of_variable(std::env::var_os(VARIABLE)?.to_str()?))
         .as_ref()
+}
+
+/// The rank of this process when it started. The program may set the variables later, at the same time as they are
+/// read, so they are read when this library is loaded.
+pub(crate) fn rank() -> Option<Rank> {
+    static RANK: OnceLock<Option<Rank>> = OnceLock::new();
+    *RANK.get_or_init(|| Rank::of_environment(|name| std::env::var_os(name)))
 }
 
 /// Whether events are to be recorded now. Creates the log.

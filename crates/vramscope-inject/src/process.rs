@@ -10,6 +10,7 @@ const BYPASSED: &str = "the CUDA driver was loaded, but no memory call was recor
 extern "C" fn on_load() {
     let prepare = || {
         if log::settings().is_some() {
+            log::rank();
             // SAFETY: the handler only touches atomics and thread-local variables, and tries locks.
             unsafe { libc::pthread_atfork(None, None, Some(after_fork)) };
         }

@@ -72,6 +72,9 @@ pub mod header {
     pub const PROCESS: usize = 64;
     /// `u64`: start time of the process in clock ticks since boot (`/proc/PID/stat`, field 22).
     pub const START_TICKS: usize = 72;
+    /// `u32`: 1 more than the process's [`Rank`](crate::rank::Rank) when it started; 0 if it had none. The last word
+    /// of the page, so that counters can be added above.
+    pub const RANK: usize = 4092;
     /// `u64`: creation time of the log in nanoseconds since the Unix epoch.
     pub const CREATED_NS: usize = 80;
     /// `u32`: number of records of kind [`Dump`](super::Kind::Dump). *Atomic.*

@@ -86,6 +86,8 @@ impl Log {
         log.word(header::VERSION).store(VERSION, Ordering::Relaxed);
         log.word(header::IS_RECORDING)
             .store(u32::from(settings.starts_on), Ordering::Relaxed);
+        let rank = super::rank().map_or(0, |rank| rank.number.saturating_add(1));
+        log.word(header::RANK).store(rank, Ordering::Relaxed);
         for (field, value) in [
             (
                 header::CAPACITY_BYTES,

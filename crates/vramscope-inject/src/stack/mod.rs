@@ -30,7 +30,7 @@ use self::traces::Reads;
 use framehop::{FrameAddress, Unwinder as _};
 
 /// Maximum number of frames of a stack, whatever the settings say.
-const MAX_DEPTH: usize = 128;
+const MAX_DEPTH: usize = 256;
 /// Maximum number of times that a stack is unwound because the loaded code changed meanwhile.
 const ATTEMPTS: usize = 3;
 

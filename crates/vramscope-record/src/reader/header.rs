@@ -27,6 +27,8 @@ pub struct Header {
     pub process: u64,
     /// Start time of the process in clock ticks since boot.
     pub start_ticks: u64,
+    /// The process's rank in its job, if it has one.
+    pub rank: Option<u32>,
     /// Creation time of the log in nanoseconds since the Unix epoch.
     pub created_ns: u64,
     /// Number of dumps that the program asked for.
@@ -66,6 +68,7 @@ impl Header {
             out_of_memory_count: u32_at(bytes, header::OUT_OF_MEMORY_COUNT),
             process: u64_at(bytes, header::PROCESS),
             start_ticks: u64_at(bytes, header::START_TICKS),
+            rank: u32_at(bytes, header::RANK).checked_sub(1),
             created_ns: u64_at(bytes, header::CREATED_NS),
             dump_count: u32_at(bytes, header::DUMP_COUNT),
         })

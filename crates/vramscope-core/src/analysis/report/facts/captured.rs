@@ -100,8 +100,8 @@ pub(super) fn meaning_and_advice(kind: FactKind) -> Option<[&'static str; 2]> {
     Some(match kind {
         FactKind::Nothing => [
             "There is nothing to show: no CUDA allocation of this program was seen.",
-            "Statically linked programs, setuid programs and those that load CUDA with RTLD_DEEPBIND cannot be captured; \
-             of a program that starts others, capture those too (--follow-children).",
+            "Statically linked programs, setuid programs and those that load CUDA with RTLD_DEEPBIND cannot be captured. \
+             Into a container vramscope-capture does not look: run it inside.",
         ],
         FactKind::NoTrace => [
             "Only the final state is known; it is shown as flat bands.",
