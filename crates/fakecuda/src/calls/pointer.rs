@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use crate::driver::{Driver, Owner};
 use crate::entry::{Answer, read_in, result, write_out};
+use crate::habits::habits;
 
 driver! {
     fn cuPointerGetAttribute(value: *mut c_void, attribute: c_uint, address: u64) |driver| {
@@ -58,6 +59,7 @@ fn attribute_of(driver: &Driver, attribute: c_uint, address: u64) -> Option<u64>
         });
     };
     let mapping = driver.mappings.get(&block.mapping);
+    let is_unplaced = habits().pool_mapping_is_chunk == 0 && matches!(block.owner, Owner::Pool(_));
     Some(match attribute {
         1 => block.context,
         2 => DEVICE,
@@ -72,6 +74,8 @@ fn attribute_of(driver: &Driver, attribute: c_uint, address: u64) -> Option<u64>
             Owner::Pool(pool) => pool,
             _ => 0,
         },
+        18 if is_unplaced => block.bytes,
+        19 if is_unplaced => start,
         18 => mapping?.bytes,
         19 => block.mapping,
         _ => 0,

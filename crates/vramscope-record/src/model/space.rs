@@ -227,7 +227,7 @@ impl Space {
     }
 
     /// Ends all memory of a context, or of a device if `context` is 0. Mapped memory stays, as it belongs to no
-    /// context.
+    /// context, and so does a pool's, unless the driver named a context for it.
     pub(crate) fn end_context(
         &mut self,
         journal: &mut Journal,
@@ -235,18 +235,19 @@ impl Space {
         device: u8,
         origin: Origin,
     ) {
-        let is_in = |own: u64, location: Location| match context {
-            0 => location == Location::Device(device),
+        let is_in = |own: u64, segment: &Segment| match context {
+            0 => {
+                segment.location == Location::Device(device)
+                    && (own != 0 || segment.pool == NO_POOL)
+            }
             context => own == context,
         };
-        let place_of = |segment: u64| self.segments.get(&segment).map(|segment| segment.location);
-        let is_mapped = |segment: u64| {
-            let retention = self.segments.get(&segment).map(|segment| segment.retention);
-            matches!(retention, Some(Retention::UntilUnmapped(_)))
-        };
         let dies = |block: &Block| {
-            place_of(block.segment).is_some_and(|location| is_in(block.context, location))
-                && !is_mapped(block.segment)
+            let segment = self.segments.get(&block.segment);
+            segment.is_some_and(|segment| {
+                is_in(block.context, segment)
+                    && !matches!(segment.retention, Retention::UntilUnmapped(_))
+            })
         };
         let all = self.blocks.iter().filter(|(_, block)| !block.is_part);
         let dead = all.chain(&self.arenas).filter(|(_, block)| dies(block));
@@ -257,10 +258,37 @@ impl Space {
         let empty = self.segments.iter().filter(|(_, segment)| {
             segment.live == 0
                 && segment.retention == Retention::ByPool
-                && is_in(segment.context, segment.location)
+                && is_in(segment.context, segment)
         });
         let empty: Vec<u64> = empty.map(|(&address, _)| address).collect();
         self.release_segments(journal, &empty, origin);
+    }
+
+    /// Ends all memory of a pool.
+    pub(crate) fn end_pool(&mut self, journal: &mut Journal, pool: PoolRow, origin: Origin) {
+        let segments = self.segments.iter();
+        let own = segments.filter(|(_, segment)| segment.pool == pool);
+        let own: Vec<u64> = own.map(|(&address, _)| address).collect();
+        for segment in own {
+            self.end_blocks_of(journal, segment, origin);
+        }
+    }
+
+    /// Bytes of the blocks of each pool on a device that belong to no context.
+    pub(crate) fn pool_bytes(&self, device: u8) -> BTreeMap<PoolRow, u64> {
+        let mut sums = BTreeMap::new();
+        for (address, block) in &self.blocks {
+            let segment = self.segments.get(&block.segment);
+            let segment = segment.filter(|it| it.location == Location::Device(device));
+            if let Some(segment) = segment
+                && segment.pool != NO_POOL
+                && block.context == 0
+            {
+                let sum: &mut u64 = sums.entry(segment.pool).or_default();
+                *sum = sum.saturating_add(block.end - address);
+            }
+        }
+        sums
     }
 
     /// Ends older blocks and arenas that a new allocation overlaps.
@@ -335,7 +363,7 @@ impl Space {
             // The extent of this mapping is a guess, so no pool sample can say when it goes.
             Retention::ByPool
                 if allocation.mapping.is_empty()
-                    || self.pools.get(allocation.pool).is_destroyed =>
+                    || !self.pools.get(allocation.pool).keeps_segments() =>
             {
                 Retention::UntilEmpty
             }
@@ -467,7 +495,7 @@ impl Space {
         }
         match segment.retention {
             Retention::UntilUnmapped(_) => {}
-            Retention::ByPool if !self.pools.get(segment.pool).is_destroyed => {
+            Retention::ByPool if self.pools.get(segment.pool).keeps_segments() => {
                 self.emptied += 1;
                 segment.emptied = self.emptied;
                 let bytes = segment.end - address;

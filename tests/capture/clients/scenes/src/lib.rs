@@ -31,6 +31,7 @@ pub fn main(cuda: &Cuda) {
         "out-of-memory" => memory::out_of_memory(&gpu),
         "imports" => others::imports(&gpu),
         "contexts" => others::contexts(&gpu),
+        "first-versions" => others::first_versions(&gpu),
         "devices" => others::devices(&gpu),
         "threads" => threads::eight(&gpu),
         "long" => threads::long(&gpu),

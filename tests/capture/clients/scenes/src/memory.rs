@@ -34,7 +34,9 @@ pub(crate) fn plain(gpu: &Gpu) {
         "the driver gives freed places again"
     );
     call!(gpu, cuMemFree_v2(larger + 512) => 1);
-    call!(gpu, cuMemFreeAsync(large, null_mut()) => 1);
+    call!(gpu, cuMemFreeAsync(larger + 512, null_mut()) => 1);
+    // Plain memory may be freed in the order of a stream.
+    gpu.free_async(gpu.alloc(2 * MIB), null_mut());
     call!(gpu, cuMemFree_v2(0) => 0);
     let mut nothing = 0;
     call!(gpu, cuMemAlloc_v2(&raw mut nothing, 0) => 1);
@@ -102,12 +104,28 @@ pub(crate) fn ranges(gpu: &Gpu) {
     call!(gpu, cuMemRelease(physical[1]));
     call!(gpu, cuMemUnmap(range + 4 * PAGE as u64, 4 * PAGE));
     call!(gpu, cuMemRelease(physical[2]));
-    // Mapped at a second address and released while mapped: the memory stays until it is unmapped.
+    // CUDA demands an offset of 0.
+    let again = range + 10 * PAGE as u64;
+    call!(gpu, cuMemMap(again, PAGE, PAGE, physical[0], 0) => 1);
+    // Mapped at a second address, looked at, and released while mapped: the memory stays until it is unmapped.
+    call!(gpu, cuMemMap(again, 2 * PAGE, 0, physical[0], 0));
+    let mut looked_at = 0;
+    let place = again as usize as *mut c_void;
     call!(
         gpu,
-        cuMemMap(range + 10 * PAGE as u64, PAGE, PAGE, physical[0], 0)
+        cuMemRetainAllocationHandle(&raw mut looked_at, place)
     );
+    assert_eq!(looked_at, physical[0]);
+    call!(gpu, cuMemRelease(looked_at));
     call!(gpu, cuMemRelease(physical[0]));
+    // A window of a multicast object holds no memory of its own.
+    let (window, properties) = (range + 12 * PAGE as u64, [1, 2 * PAGE as u64, 1, 0]);
+    let mut multicast = 0;
+    call!(
+        gpu,
+        cuMulticastCreate(&raw mut multicast, &raw const properties)
+    );
+    call!(gpu, cuMemMap(window, 2 * PAGE, 0, multicast, 0));
 
     let mut second = 0;
     call!(gpu, cuMemAddressReserve(&raw mut second, PAGE, 0, 0, 0));
