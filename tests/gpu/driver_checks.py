@@ -9,6 +9,11 @@ from kit import ROOT
 SAMPLED = {"cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize", "cuMemPoolTrimTo"}
 
 
+def but(found):
+    """What is not as it should be, at the end of a text."""
+    return f", but {found}" if found else ""
+
+
 def hooks():
     """The names of all hooked functions."""
     text = (ROOT / "crates/vramscope-inject/src/hooks.rs").read_text()
@@ -22,7 +27,7 @@ def habits(kit, judge):
     answers = kit.answers("habits")
     asked = answers["habits"]
     (kit.out / "habits.json").write_text(json.dumps(asked, indent=1))
-    judge.judge("HABITS", not answers["failed"], f"{len(asked)} of {len(known)} habits asked {answers['failed'] or ''}", "tests/gpu/steps/habits.py")
+    judge.judge("HABITS", not answers["failed"], f"{len(asked)} of {len(known)} habits asked{but(answers['failed'])}", "tests/gpu/steps/habits.py")
     differing = 0
     for name, value in asked.items():
         habit = known.get(name)
@@ -45,24 +50,24 @@ def g1(kit, judge):
     found = kit.answers("names", *names)
     unknown, misnamed = found["unknown"], found["misnamed"]
     judge.judge(
-        "G1", found["asked"] > 0 and not unknown, f"{found['known']} of {found['asked']} pointers are those of dlsym: {unknown[:5]}",
+        "G1", found["asked"] > 0 and not unknown, f"{found['known']} of {found['asked']} pointers are those of dlsym{but(unknown[:5])}",
         "inject/src/hooks/lookup.rs: these functions are not recorded", **found)
     judge.judge(
-        "G1", not misnamed, f"dladdr names {found['known'] - len(misnamed)} of {found['known']} as dlsym does, {found['aliases']} aliases: {misnamed[:5]}",
+        "G1", not misnamed, f"dladdr names {found['known'] - len(misnamed)} of {found['known']} as dlsym does, {found['aliases']} aliases{but(misnamed[:5])}",
         "inject/src/hooks/lookup.rs must not rest on dladdr")
-    judge.info("G1", f"{len(names) - len(found['missing'])} of {len(names)} hooked names are exported, not {found['missing']}")
+    judge.info("G1", f"{len(names) - len(found['missing'])} of {len(names)} hooked names are exported{but(found['missing'])}")
 
 
 def g2(kit, judge):
     found = kit.answers("memory", "kinds")
     failed = {name: one["result"] for name, one in found.items() if one["result"] != 0}
-    judge.judge("G2", not failed, f"attributes of {len(found) - len(failed)} of {len(found)} kinds: {failed}",
+    judge.judge("G2", not failed, f"attributes of {len(found) - len(failed)} of {len(found)} kinds{but(failed)}",
                 "inject/src/hooks/events.rs: fewer attributes for these kinds", found=found)
     wrong = {name: one["device"] for name, one in found.items() if one["result"] == 0 and one["device"] != 0}
-    judge.judge("G2", not wrong, f"the device of {len(found) - len(wrong)} of {len(found)} kinds is 0: {wrong}",
+    judge.judge("G2", not wrong, f"the device of {len(found) - len(wrong)} of {len(found)} kinds is 0{but(wrong)}",
                 "record/src/model/calls.rs takes a negative device of pool memory for the host")
     unplaced = [name for name, one in found.items() if one["result"] == 0 and not one["mapping_size"]]
-    judge.judge("G2", not unplaced, f"mappings of {len(found) - len(unplaced)} of {len(found)} kinds, not of {unplaced}",
+    judge.judge("G2", not unplaced, f"mappings of {len(found) - len(unplaced)} of {len(found)} kinds{but(unplaced)}",
                 "their allocations are segments of their own; pools have unplaced memory")
     null = [name for name, one in found.items() if one["context"] == 0]
     judge.info("G2", f"no context for {len(null)} of {len(found)}: {[name for name in null if not name.startswith('small')]}")
@@ -71,7 +76,7 @@ def g2(kit, judge):
 def g3(kit, judge):
     moments = kit.answers("memory", "sums")["moments"]
     larger = [one for one in moments if one["sum"] > one["reserved"]]
-    judge.judge("G3", not larger, f"mappings never sum to more than the pool reserves ({len(moments)} moments): {larger[:2]}",
+    judge.judge("G3", not larger, f"mappings never sum to more than the pool reserves ({len(moments)} moments){but(larger[:2])}",
                 "record/src/model/pools.rs: attributes 18 and 19 are not chunks, is_inexact applies", moments=moments)
     # Where nothing was freed yet, every chunk has a live block.
     early = [one for one in moments if "more" in one["moment"]]
@@ -124,7 +129,7 @@ def g10(kit, judge):
     found = kit.answers("capturing")
     exchanged = {name: codes for name, codes in found.items() if name.endswith("exchange")}
     bad = {name: codes for name, codes in exchanged.items() if codes["end"] != 0 or codes["launch"] != 0}
-    judge.judge("G10", not bad, f"{len(exchanged) - len(bad)} of {len(exchanged)} captures survive a query in a relaxed exchange: {list(bad.items())[:3]}",
+    judge.judge("G10", not bad, f"{len(exchanged) - len(bad)} of {len(exchanged)} captures survive a query in a relaxed exchange{but(list(bad.items())[:3])}",
                 "inject/src/hooks/capturing.rs: these queries must wait until the capture's end", found=found)
     bare = [name for name, codes in found.items() if name.endswith("bare") and (codes["end"] or codes["query"])]
     judge.info("G10", f"bare queries that fail or end the capture: {bare}")

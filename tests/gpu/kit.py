@@ -83,7 +83,7 @@ class Kit:
 
     def answers(self, script, *arguments):
         """Runs a script that prints one JSON object."""
-        run = self.run(self.script(script, *arguments), "-".join([script, *map(str, arguments)]).replace("/", "_"))
+        run = self.run(self.script(script, *arguments), f"{script}-{arguments[0]}" if arguments else script)
         try:
             return json.loads(run["output"])
         except ValueError:

@@ -26,16 +26,35 @@ class Failed(Exception):
     """A call did not succeed."""
 
 
+# How functions are found: "dlsym", or as the runtime library finds them: "proc", "proc per thread".
+way, found_functions = "dlsym", {}
+
+
+def function(name):
+    """A function of the driver."""
+    if way == "dlsym":
+        return getattr(library, name)
+    if name not in found_functions:
+        place, status = ctypes.c_void_p(), ctypes.c_int()
+        base = name.removesuffix("_v2").encode()
+        flags = ctypes.c_uint64(2 if way == "proc per thread" else 0)
+        code = library.cuGetProcAddress_v2(base, ctypes.byref(place), 12080, flags, ctypes.byref(status))
+        if code != 0 or not place.value:
+            raise Failed(f"cuGetProcAddress of {name} returned {code}")
+        found_functions[name] = ctypes.CFUNCTYPE(ctypes.c_int)(place.value)
+    return found_functions[name]
+
+
 def call(name, *arguments):
     """Calls a function of the driver; raises Failed with its result."""
-    result = getattr(library, name)(*arguments)
+    result = function(name)(*arguments)
     if result != 0:
         raise Failed(f"{name} returned {result}")
 
 
 def result(name, *arguments):
     """Calls a function of the driver. Returns its result."""
-    return getattr(library, name)(*arguments)
+    return function(name)(*arguments)
 
 
 def start():
