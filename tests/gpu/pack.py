@@ -25,7 +25,7 @@ def main():
     files = [path for path in out.rglob("*") if path.is_file() and not path.name.startswith("rt-") or path.suffix == ".log"]
     files = sorted((path for path in files if path.is_file()), key=rank)
     listed = "\0".join(str(path.relative_to(out)) for path in files).encode()
-    command = ["tar", "--sparse", "--create", "--null", "--files-from=-", "--directory", str(out)]
+    command = ["tar", "--directory", str(out), "--sparse", "--create", "--null", "--files-from=-"]
     tar = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     xz = subprocess.Popen(["xz", "-3", "--threads=0"], stdin=tar.stdout, stdout=subprocess.PIPE)
     tar.stdout.close()

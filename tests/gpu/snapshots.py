@@ -94,7 +94,8 @@ def problems(run, code=0, logs=1):
     """What is wrong with a capture that should have ended in order, as a list of words."""
     wrong = []
     if run["code"] != code:
-        wrong.append(f"exit {run['code']} instead of {code}: {" | ".join(run['errors'].strip().splitlines()[-3:])[-300:]}")
+        said = " | ".join(run["errors"].strip().splitlines()[-3:])
+        wrong.append(f"exit {run['code']} instead of {code}: {said[-300:]}")
     if len(run["logs"]) != logs or len(run["snapshots"]) != logs:
         wrong.append(f"{len(run['logs'])} logs and {len(run['snapshots'])} snapshots instead of {logs}")
     for path in run["logs"]:
