@@ -39,7 +39,9 @@ pub(crate) fn make() -> Result<()> {
     build_clients(&kit)?;
     for name in CLIENTS.iter().chain(&["vramscope-capture"]) {
         if *name != WITH_LINES {
-            run(Command::new("strip").arg("--strip-debug").arg(kit.join(name)))?;
+            run(Command::new("strip")
+                .arg("--strip-debug")
+                .arg(kit.join(name)))?;
         }
     }
     let listed = Command::new("git")

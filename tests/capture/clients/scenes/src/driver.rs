@@ -134,11 +134,22 @@ impl Cuda {
             let find: Find = unsafe { std::mem::transmute(find) };
             let name = CString::new(name).expect("no zeros in names");
             // Later contexts are created with other arguments.
-            let version = if name.as_c_str() == c"cuCtxCreate" { 4000 } else { 12080 };
+            let version = if name.as_c_str() == c"cuCtxCreate" {
+                4000
+            } else {
+                12080
+            };
             let (mut found, mut status) = (std::ptr::null_mut(), -1);
             // SAFETY: the out-pointers are valid.
-            let result =
-                unsafe { find(name.as_ptr(), &raw mut found, version, flags, &raw mut status) };
+            let result = unsafe {
+                find(
+                    name.as_ptr(),
+                    &raw mut found,
+                    version,
+                    flags,
+                    &raw mut status,
+                )
+            };
             assert_eq!((result, status), (0, 0), "{name:?}");
             found
         };

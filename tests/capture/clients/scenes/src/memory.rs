@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
-use crate::gpu::{Gpu, call};
+use crate::gpu::{Gpu, call, expect};
 
 const MIB: usize = 1 << 20;
 
@@ -21,7 +21,7 @@ pub(crate) fn plain(gpu: &Gpu) {
         gpu,
         cuMemAllocPitch_v2(&raw mut pitched, &raw mut pitch, 1000, 3000, 4)
     );
-    assert_eq!(pitch, 1024);
+    expect(pitch == 1024, "rows of 1024 bytes");
     let mut managed = 0;
     call!(gpu, cuMemAllocManaged(&raw mut managed, 5 * MIB, 1));
 
@@ -29,9 +29,9 @@ pub(crate) fn plain(gpu: &Gpu) {
         gpu.free(address);
     }
     let again = gpu.alloc(100);
-    assert!(
+    expect(
         small.contains(&again),
-        "the driver gives freed places again"
+        "the driver gives freed places again",
     );
     call!(gpu, cuMemFree_v2(larger + 512) => 1);
     call!(gpu, cuMemFreeAsync(larger + 512, null_mut()) => 1);
@@ -52,11 +52,12 @@ pub(crate) fn pools(gpu: &Gpu) {
     let a = gpu.alloc_async(10 * MIB, first);
     let b = gpu.alloc_async(1000, second);
     let c = gpu.alloc_async(40 * MIB, first);
-    assert_eq!(gpu.alloc_async(0, first), 0);
+    expect(gpu.alloc_async(0, first) == 0, "0 bytes have no address");
     gpu.free_async(c, second);
     // Freed but not trimmed: the address is reused.
-    assert_eq!(gpu.alloc_async(40 * MIB, first), c);
-    gpu.free_async(c, first);
+    let again = gpu.alloc_async(40 * MIB, first);
+    expect(again == c, "a pool reuses an address at once");
+    gpu.free_async(again, first);
     gpu.synchronise();
     gpu.free_async(a, first);
     gpu.free_async(0, first);
@@ -111,11 +112,8 @@ pub(crate) fn ranges(gpu: &Gpu) {
     call!(gpu, cuMemMap(again, 2 * PAGE, 0, physical[0], 0));
     let mut looked_at = 0;
     let place = again as usize as *mut c_void;
-    call!(
-        gpu,
-        cuMemRetainAllocationHandle(&raw mut looked_at, place)
-    );
-    assert_eq!(looked_at, physical[0]);
+    call!(gpu, cuMemRetainAllocationHandle(&raw mut looked_at, place));
+    expect(looked_at == physical[0], "the same handle");
     call!(gpu, cuMemRelease(looked_at));
     call!(gpu, cuMemRelease(physical[0]));
     // A window of a multicast object holds no memory of its own.
