@@ -1,6 +1,6 @@
 //! Allocation and freeing of blocks, for all kinds of owners.
 
-use crate::driver::{Block, Driver, Mapping, Owner};
+use crate::driver::{Block, Driver, Mapping, Owner, Place};
 use crate::entry::{Answer, result};
 use crate::habits::habits;
 use crate::heap::{GRANULE_BYTES, Heap};
@@ -96,7 +96,14 @@ impl Driver {
             return Ok((address, bytes, mapping));
         }
         let chunk = bytes.checked_next_multiple_of(chunk).ok_or(too_much)?;
-        let base = self.map_new(device, chunk, true, owner)?;
+        let is_charged = match owner {
+            Owner::Pool(pool) => self
+                .pools
+                .get(&pool)
+                .is_some_and(|it| it.place == Place::Device),
+            _ => true,
+        };
+        let base = self.map_new(device, chunk, is_charged, owner)?;
         let heap = self.heap(owner, context).ok_or(result::INVALID_VALUE)?;
         heap.add_chunk(base, chunk);
         let address = heap.allocate(bytes).ok_or(too_much)?;

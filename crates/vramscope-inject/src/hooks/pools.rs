@@ -133,10 +133,12 @@ pub(super) fn sample_device(device: i16) {
     let Some(get_attribute) = find_get_attribute() else {
         return;
     };
-    let pools = POOLS.read().unwrap_or_else(PoisonError::into_inner);
-    for known in pools.iter().filter(|known| known.device == device) {
-        known.sample(get_attribute, false, 0);
-    }
+    capturing::run_relaxed(|| {
+        let pools = POOLS.read().unwrap_or_else(PoisonError::into_inner);
+        for known in pools.iter().filter(|known| known.device == device) {
+            known.sample(get_attribute, false, 0);
+        }
+    });
 }
 
 /// Samples the default pool of a device whose primary context has just ended: nothing else says whether its memory
@@ -152,7 +154,7 @@ pub(super) fn sample_after_context_end(device: i16) {
         reserved_bytes: AtomicU64::new(0),
         used_bytes: AtomicU64::new(0),
     };
-    known.sample(get_attribute, true, pool_flags::CONTEXT_ENDED);
+    capturing::run_relaxed(|| known.sample(get_attribute, true, pool_flags::CONTEXT_ENDED));
 }
 
 impl KnownPool {

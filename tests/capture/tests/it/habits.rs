@@ -83,6 +83,24 @@ fn the_mapping_of_pool_memory_may_be_the_block() {
     assert!(unplaced.max() > Some(0), "{memory:?}");
 }
 
+#[test]
+fn pools_on_the_host_and_managed_ones_take_no_memory_of_the_device() {
+    let captured = Session::new().capture("scenes", &["dlsym", "other-pools"]);
+    assert!(captured.status.success(), "{}", captured.stderr);
+    let snapshot = captured.snapshot();
+    let sizes = |table: &vramscope_core::model::SegmentTable| -> Vec<u64> {
+        let blocks = table.rows.iter().flat_map(|segment| segment.block_ids());
+        let blocks = blocks.map(|id| snapshot.blocks.get(id));
+        let live = blocks.filter(|block| block.state.is_active());
+        live.map(|block| block.size).collect()
+    };
+    assert_eq!(sizes(&snapshot.host_segments), [3 << 20]);
+    assert_eq!(sizes(&snapshot.segments), [5 << 20]);
+    let memory = snapshot.extras["capture"]["memory"].as_array().unwrap();
+    let tracked = memory.iter().filter_map(|it| it["tracked_bytes"].as_u64());
+    assert_eq!(tracked.max(), Some(0));
+}
+
 /// All checks of `tests/gpu` that need neither a compiler nor torch.
 #[test]
 fn the_checks_for_a_gpu_pass_on_the_stand_in_driver() {

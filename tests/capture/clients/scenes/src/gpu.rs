@@ -115,9 +115,14 @@ impl Gpu {
 
     /// Creates a pool on a device.
     pub(crate) fn new_pool(&self, device: u64) -> Handle {
+        self.new_pool_of(1, 1 | device << 32)
+    }
+
+    /// Creates a pool for memory of a type, at a location: its type and, in the upper half, its number.
+    pub(crate) fn new_pool_of(&self, kind: u64, location: u64) -> Handle {
         let mut properties = [0_u64; 11];
-        properties[0] = 1; // pinned, no shareable handles
-        properties[1] = 1 | device << 32; // location: device, its ordinal
+        properties[0] = kind; // no shareable handles
+        properties[1] = location;
         let mut pool = null_mut();
         call!(self, cuMemPoolCreate(&raw mut pool, &raw const properties));
         pool

@@ -24,6 +24,7 @@ pub fn main(cuda: &Cuda) {
     match scene.as_str() {
         "plain" => memory::plain(&gpu),
         "pools" => memory::pools(&gpu),
+        "other-pools" => memory::other_pools(&gpu),
         "ranges" => memory::ranges(&gpu),
         "graphs" => memory::graphs(&gpu),
         "host" => memory::host(&gpu),

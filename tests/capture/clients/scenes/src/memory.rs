@@ -85,6 +85,17 @@ pub(crate) fn pools(gpu: &Gpu) {
     println!("pools: done");
 }
 
+/// Pools on the host and of managed memory.
+pub(crate) fn other_pools(gpu: &Gpu) {
+    let (pinned, managed, device, host) = (1, 2, 1, 2);
+    let on_host = gpu.new_pool_of(pinned, host);
+    let freed = gpu.alloc_from(on_host, 2 * MIB);
+    gpu.alloc_from(on_host, 3 * MIB);
+    gpu.alloc_from(gpu.new_pool_of(managed, device), 5 * MIB);
+    gpu.free_async(freed, null_mut());
+    println!("other-pools: done");
+}
+
 /// Address ranges that are mapped piece by piece, as for expandable segments.
 pub(crate) fn ranges(gpu: &Gpu) {
     const PAGE: usize = 2 * MIB;
