@@ -5,6 +5,7 @@ import sys
 
 import program_checks
 import snapshots
+from kit import HERE
 
 
 def annotations(kit, judge):
@@ -104,5 +105,31 @@ def nsys(kit, judge):
     judge.judge("D4", run["code"] == 0, f"nsys within a capture: exit {run['code']}", "inject: a clash with nsys")
 
 
-CHECKS = {"N1": annotations, "N2": device_ranges, "D2": profiler, "D1": sanitizer, "D3": viewer, "D4": nsys}
+def second_library(kit, judge):
+    """Another library that stands before dlsym must still be asked for the driver's functions."""
+    kit.need_gpu("a second library before dlsym")
+    library, told = kit.out / "second.so", kit.out / "second.txt"
+    made = kit.run([kit.tool("gcc"), "-shared", "-fPIC", "-O1", "-o", library, HERE / "second.c", "-ldl"])
+    if made["code"] != 0:
+        raise RuntimeError(made["errors"][-300:])
+    environment = {"LD_PRELOAD": str(library), "SECOND_OUT": str(told)}
+    kit.run([kit.program("loading")], environment=environment)
+    alone = int(told.read_text())
+    run = kit.capture([kit.program("loading")], "second", environment=environment)
+    within = int(told.read_text())
+    judge.judge("D5", run["code"] == 0 and alone > 0 and within >= alone, f"a second library before dlsym is asked {within} times within a capture, {alone} alone",
+                "inject/src/linker.rs: other libraries are passed over")
+
+
+def driver_log(kit, judge):
+    """The driver's own log of failing calls must not name ours."""
+    kit.need_gpu("the driver's log")
+    path = kit.out / "driver-errors.log"
+    run = kit.capture([kit.program("loading")], "logged", environment={"CUDA_LOG_FILE": str(path)})
+    lines = path.read_text().splitlines() if path.exists() else []
+    ours = [line for line in lines if any(name in line for name in ["cuPointerGetAttributes", "cuMemPoolGetAttribute", "cuStreamGetCaptureInfo"])]
+    judge.judge("D6", run["code"] == 0 and not ours, f"{len(ours)} of {len(lines)} lines of CUDA_LOG_FILE are about the recorder's queries {ours[:1]}", "inject/src/hooks/events.rs")
+
+
+CHECKS = {"D5": second_library, "D6": driver_log, "N1": annotations, "N2": device_ranges, "D2": profiler, "D1": sanitizer, "D3": viewer, "D4": nsys}
 ALONE = {"C1": cost, "C2": torch_speed}
