@@ -243,6 +243,8 @@ impl Recording {
         let chosen = pools.released_segments(row, pool.reserved_bytes);
         self.release_segments(&chosen, Origin::default());
         let pools = &mut self.device.pools;
+        // The first sample is taken before the record of the allocation that made the pool grow.
+        let is_first = pools.get(row).is_new();
         pools.set_figures(row, device, pool.reserved_bytes);
         if pools.get(row).is_inexact() {
             let empty = pools.empty_segments(row);
@@ -255,7 +257,7 @@ impl Recording {
             pool: now.id,
             reserved_bytes: pool.reserved_bytes,
             used_bytes: pool.used_bytes,
-            unplaced_bytes: now.unplaced_bytes(),
+            unplaced_bytes: if is_first { 0 } else { now.unplaced_bytes() },
         });
     }
 

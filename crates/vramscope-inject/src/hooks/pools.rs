@@ -155,6 +155,12 @@ pub(super) fn sample_after_context_end(device: i16) {
         used_bytes: AtomicU64::new(0),
     };
     capturing::run_relaxed(|| known.sample(get_attribute, true, pool_flags::CONTEXT_ENDED));
+    // What survived may end with the next context.
+    if known.used_bytes.load(Ordering::Relaxed) > 0 {
+        let mut pools = POOLS.write().unwrap_or_else(PoisonError::into_inner);
+        pools.push(known);
+        LAST_POOL.store(pool, Ordering::Relaxed);
+    }
 }
 
 impl KnownPool {

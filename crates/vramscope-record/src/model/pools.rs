@@ -73,6 +73,11 @@ impl Pool {
         !self.is_destroyed && !self.is_inexact()
     }
 
+    /// Whether nothing is known of it yet: neither a segment nor a sample.
+    pub(crate) fn is_new(&self) -> bool {
+        self.figures.is_none() && self.held_bytes == 0
+    }
+
     /// Bytes that it holds according to the driver, beyond its segments.
     pub(crate) fn unplaced_bytes(&self) -> u64 {
         let reserved = self.figures.map_or(0, |figures| figures.reserved_bytes);

@@ -201,6 +201,19 @@ fn what_a_pool_holds_beyond_its_segments_is_unplaced() {
 }
 
 #[test]
+fn the_sample_before_the_first_allocation_is_not_unplaced() {
+    let mut log = LogWriter::default();
+    sample(&mut log, 9, 32 * MIB);
+    from_pool(&mut log, 9, BASE, BASE, MIB);
+    let (snapshot, report) = converted(&log);
+    assert_eq!(
+        snapshot.extras["capture"]["memory"][0]["pool_unplaced_bytes"],
+        0
+    );
+    assert_eq!(report.notes, [""; 0]);
+}
+
+#[test]
 fn mappings_that_are_no_chunks_are_not_segments() {
     let mut log = LogWriter::default();
     // The whole range of addresses that the driver keeps for the pool, instead of what it holds.
