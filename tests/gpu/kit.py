@@ -22,6 +22,7 @@ class Kit:
         self.programs = pathlib.Path(programs).resolve()
         self.out, self.fake, self.deadline = out, fake, deadline
         self.environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+        self.environment["PYTHONDONTWRITEBYTECODE"] = "1"
         if fake:
             self.environment["LD_LIBRARY_PATH"] = str(pathlib.Path(fake).resolve())
         self.compiled = {}
