@@ -60,12 +60,8 @@ enum Command {
     Publish(publish::Options),
     /// Measure decoding, drawing and memory; print one table
     Bench(bench::Options),
-    /// Build what `tests/gpu/run.sh` needs on a machine with a GPU, and print where it is
-    GpuKit {
-        /// With a program that uses burn, which takes minutes
-        #[arg(long)]
-        burn: bool,
-    },
+    /// Pack what `tests/gpu` needs on a machine with a GPU, and print where it is and its size
+    GpuKit,
     /// Write screenshots of every view, light and dark, into `shots/`
     Shots(shots::Options),
     /// Run the fuzz targets in turn; keep what breaks them
@@ -116,7 +112,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Dist(options) => dist::run(&options),
         Command::Publish(options) => publish::run(&options),
         Command::Bench(options) => bench::run(&options),
-        Command::GpuKit { burn } => gpu_kit::make(burn),
+        Command::GpuKit => gpu_kit::make(),
         Command::Shots(options) => shots::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Torment(options) => torment::run(&options),

@@ -60,9 +60,18 @@ pub(crate) struct Context {
     pub(crate) small: Heap,
 }
 
+/// Where a pool's memory is. Only a device's takes memory of the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    Device,
+    Managed,
+    Host,
+}
+
 /// A memory pool.
 pub(crate) struct Pool {
     pub(crate) device: usize,
+    pub(crate) place: Place,
     pub(crate) heap: Heap,
     pub(crate) attributes: [u64; 9],
     /// Destroyed by the program. Ends with its last block.
@@ -176,7 +185,7 @@ impl Driver {
             );
             let (primary, pool) = (driver.new_handle(), driver.new_handle());
             let device = driver.devices.len();
-            driver.pools.insert(pool, Pool::new(device));
+            driver.pools.insert(pool, Pool::new(device, Place::Device));
             driver.devices.push(Device {
                 space,
                 primary,
@@ -268,9 +277,10 @@ impl Driver {
 }
 
 impl Pool {
-    pub(crate) fn new(device: usize) -> Self {
+    pub(crate) fn new(device: usize, place: Place) -> Self {
         Self {
             device,
+            place,
             heap: Heap::default(),
             // The three ways of reusing memory are enabled, the release threshold is 0.
             attributes: [0, 1, 1, 1, 0, 0, 0, 0, 0],

@@ -73,6 +73,11 @@ hooks! {
         => record_alloc(place) cuIpcOpenMemHandle |it| {
             address: it, size_bytes: events::bytes_at(it), flags: NOT_OWNED,
         };
+    // The first versions of some functions: programs built for CUDA 10 and older look them up by name.
+    fn cuIpcOpenMemHandle(place: *mut u64, handle: IpcHandle, flags: c_uint)
+        => record_alloc(place) cuIpcOpenMemHandle |it| {
+            address: it, size_bytes: events::bytes_at(it), flags: NOT_OWNED,
+        };
     fn cuExternalMemoryGetMappedBuffer(place: *mut u64, memory: Handle, description: *const u64)
         => record_alloc(place) cuExternalMemoryGetMappedBuffer |it| {
             address: it, size_bytes: field_u64(description, 1), flags: NOT_OWNED,
@@ -98,6 +103,8 @@ hooks! {
         => record_pin(place) cuMemAllocHost |it| { address: it, size_bytes: bytes as u64 };
     fn cuMemHostRegister_v2(start: u64, bytes: usize, flags: c_uint)
         => record_pin(&raw const start) cuMemHostRegister |it| { address: it, size_bytes: bytes as u64 };
+    fn cuMemHostRegister(start: u64, bytes: usize, flags: c_uint)
+        => record_pin(&raw const start) cuMemHostRegister |it| { address: it, size_bytes: bytes as u64 };
     fn cuMemFreeHost(address: u64) => record_unpin() cuMemFreeHost { address };
     fn cuMemHostUnregister(address: u64) => record_unpin() cuMemHostUnregister { address };
 
@@ -118,9 +125,18 @@ hooks! {
     fn cuMemUnmap(address: u64, bytes: usize) => record_free() cuMemUnmap { address, size_bytes: bytes as u64 };
     fn cuMemImportFromShareableHandle(place: *mut u64, handle: *mut c_void, kind: c_uint)
         => record_creation(place) cuMemImportFromShareableHandle |it| { pool: it, flags: NOT_OWNED };
+    fn cuMemRetainAllocationHandle(place: *mut u64, address: u64)
+        => record_creation(place) cuMemRetainAllocationHandle |it| { pool: it, address };
+    fn cuMulticastCreate(place: *mut u64, properties: *const u64)
+        => record_creation(place) cuMulticastCreate |it| {
+            pool: it, size_bytes: field_u64(properties, 1), flags: NOT_OWNED,
+        };
 
     fn cuMemPoolCreate(place: *mut Handle, properties: *const c_int)
-        => record_creation(place) cuMemPoolCreate |it| { pool: it, device: devices::device_of_properties(properties) };
+        => record_creation(place) cuMemPoolCreate |it| {
+            pool: it, device: devices::device_of_properties(properties),
+            mapping_base: devices::allocation_type(properties), mapping_bytes: devices::location_type(properties),
+        };
     fn cuMemPoolDestroy(pool: Handle) => record_free() cuMemPoolDestroy { pool: pool as u64 };
     fn cuMemPoolTrimTo(pool: Handle, keep: usize) => observe(pools::after_trim(pool as u64, keep));
 
@@ -143,6 +159,9 @@ hooks! {
     fn cuDevicePrimaryCtxRelease_v2(device: c_int) => observe(contexts::after_release(device));
     fn cuDevicePrimaryCtxReset_v2(device: c_int) => observe(contexts::after_reset(device));
     fn cuCtxDestroy_v2(context: Handle) => observe(contexts::after_destroy(context));
+    fn cuDevicePrimaryCtxRelease(device: c_int) => observe(contexts::after_release(device));
+    fn cuDevicePrimaryCtxReset(device: c_int) => observe(contexts::after_reset(device));
+    fn cuCtxDestroy(context: Handle) => observe(contexts::after_destroy(context));
 
     fn cuGraphAddNode(place: *mut Handle, graph: Handle, before: *const Handle, count: usize, node: *mut u64)
         => observe(graphs::around_add_node(graph, node));

@@ -213,8 +213,13 @@ numbered! {
         cuMemUnmap = 45,
         /// `pool` is the new handle.
         cuMemImportFromShareableHandle = 46,
+        /// `address` is mapped, `pool` is the handle, which needs one more release.
+        cuMemRetainAllocationHandle = 47,
+        /// `pool` is the new handle. It holds no memory of its own: what is bound to it does.
+        cuMulticastCreate = 48,
 
         // Memory pools: `pool`. For `cuMemPoolTrimTo`, `size_bytes` is the size to keep.
+        /// `mapping_base` is the `CUmemAllocationType`, `mapping_bytes` the `CUmemLocationType`; 0 if unknown.
         cuMemPoolCreate = 50,
         cuMemPoolDestroy = 51,
         cuMemPoolTrimTo = 52,
@@ -251,6 +256,19 @@ pub mod flags {
     /// The memory belongs to another process: it was imported.
     pub const NOT_OWNED: u8 = 8;
 }
+
+/// Bits of [`Pool::flags`].
+pub mod pool_flags {
+    /// The device's default pool.
+    pub const DEFAULT: u16 = 1;
+    /// The device's primary context has just ended: the figures say whether the pool's memory ended with it.
+    pub const CONTEXT_ENDED: u16 = 2;
+}
+
+/// `CU_MEM_ALLOCATION_TYPE_MANAGED`.
+pub const MANAGED_ALLOCATION: u64 = 2;
+/// `CU_MEM_LOCATION_TYPE_HOST` and, up to and including it, the other locations on the host.
+pub const HOST_LOCATIONS: std::ops::RangeInclusive<u64> = 2..=4;
 
 /// `CUDA_SUCCESS`.
 pub const SUCCESS: u32 = 0;
@@ -392,8 +410,8 @@ fixed! {
         pub used_bytes: u64,
         /// Device ordinal.
         pub device: i16,
-        /// 1 for the device's default pool, else 0.
-        pub is_default: u16,
+        /// Combination of [`pool_flags`].
+        pub flags: u16,
         /// Linux thread id.
         pub thread: u32,
     }

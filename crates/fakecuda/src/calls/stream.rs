@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use crate::driver::{Driver, Graph};
 use crate::entry::{Answer, Handle, contexts, handle, number, result, write_optional, write_out};
+use crate::habits::habits;
 
 type HostFunction = extern "C" fn(*mut c_void);
 type Callback = extern "C" fn(Handle, u32, *mut c_void);
@@ -42,7 +43,11 @@ driver! {
     }
 
     fn cuStreamQuery, cuStreamQuery_ptsz(stream: Handle) |driver| {
-        driver.context_of_stream(number(stream)).map(|_| ())
+        let device = driver.device_of_stream(number(stream))?;
+        if habits().trims_at_query != 0 {
+            driver.synchronise(device);
+        }
+        Ok(())
     }
 
     fn cuStreamSynchronize, cuStreamSynchronize_ptsz(stream: Handle) |driver| {

@@ -60,10 +60,14 @@ pub(super) fn after_destroy(context: Handle) -> impl FnOnce(CUresult) {
 }
 
 fn write_primary_end(call: Call, device: c_int) {
-    // The device's pools survive. A pool that is used again is registered again.
-    pools::forget(|_, of| c_int::from(of) == device);
     let context = primary(device).map_or(0, |primary| primary.load(Ordering::Relaxed));
-    write_end(call, context, i16::try_from(device).unwrap_or(NO_DEVICE));
+    let device = i16::try_from(device).unwrap_or(NO_DEVICE);
+    // A pool that survives and is used again is registered again.
+    let had_pools = pools::forget(|_, of| of == device);
+    write_end(call, context, device);
+    if had_pools && log::is_recording() {
+        pools::sample_after_context_end(device);
+    }
 }
 
 fn write_end(call: Call, context: u64, device: i16) {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use vramscope_record::layout::flags::NOT_OWNED;
 use vramscope_record::layout::{Device, Kind, Memory, NO_DEVICE, SUCCESS};
 
-use super::CUresult;
+use super::{CUresult, pools};
 use crate::driver::{current_device, function};
 use crate::log;
 
@@ -66,7 +66,8 @@ fn describe(ordinal: i16) -> bool {
     log::put(Kind::Device, &[&record.to_bytes(), name])
 }
 
-/// Writes a sample of a device's free memory, if the last one is old enough and the device is the calling thread's.
+/// Samples a device's free memory and its pools, if the last samples are old enough and the device is the calling
+/// thread's.
 #[inline]
 pub(super) fn sample(device: i16, time_ns: u64) {
     let Some(sampled) = usize::try_from(device)
@@ -90,6 +91,7 @@ fn write_sample(device: i16, time_ns: u64) {
     if current_device() != Some(device) {
         return;
     }
+    pools::sample_device(device);
     if let Some((free_bytes, total_bytes)) = free_and_total_bytes() {
         let record = Memory {
             time_ns,
@@ -128,6 +130,20 @@ fn location(properties: *const c_int) -> (c_int, c_int) {
 
 /// `CU_MEM_LOCATION_TYPE_DEVICE`
 const ON_DEVICE: c_int = 1;
+
+/// The `CUmemAllocationType` in `CUmemPoolProps`, its first number; 0 if unknown.
+pub(super) fn allocation_type(properties: *const c_int) -> u64 {
+    if properties.is_null() {
+        return 0;
+    }
+    // SAFETY: the driver has just read the same structure.
+    u64::from(unsafe { properties.read_unaligned() }.unsigned_abs())
+}
+
+/// The `CUmemLocationType` in `CUmemPoolProps`; 0 if unknown.
+pub(super) fn location_type(properties: *const c_int) -> u64 {
+    u64::from(location(properties).0.unsigned_abs())
+}
 
 /// The device of memory with these properties.
 pub(super) fn device_of_properties(properties: *const c_int) -> i16 {

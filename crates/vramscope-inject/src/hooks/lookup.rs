@@ -20,7 +20,7 @@ const PER_THREAD: u64 = 2;
 
 /// First version in which the bare name means this function. Only functions that share a bare name with another
 /// are listed; the others count from [`OLDEST`] on.
-const SINCE: [(&CStr, c_int); 9] = [
+const SINCE: [(&CStr, c_int); 14] = [
     (c"cuStreamBeginCapture", 10000),
     (c"cuStreamBeginCapture_v2", 10010),
     (c"cuGetProcAddress", 11030),
@@ -30,6 +30,11 @@ const SINCE: [(&CStr, c_int); 9] = [
     (c"cuCtxSynchronize_v2", 13000),
     (c"cuGraphAddNode_v2", 12030),
     (c"cuStreamBeginCapture_v2_ptsz", 10010),
+    (c"cuCtxDestroy_v2", 4000),
+    (c"cuMemHostRegister_v2", 6050),
+    (c"cuIpcOpenMemHandle_v2", 11000),
+    (c"cuDevicePrimaryCtxRelease_v2", 11000),
+    (c"cuDevicePrimaryCtxReset_v2", 11000),
 ];
 
 /// Runs after `cuGetProcAddress`.

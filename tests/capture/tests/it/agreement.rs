@@ -41,6 +41,7 @@ scenes! {
     out_of_memory: "out-of-memory";
     imports: "imports";
     contexts: "contexts";
+    first_versions_of_functions: "first-versions";
 }
 
 #[test]

@@ -284,7 +284,10 @@ pub(crate) fn without_words(extras: &Map<String, Value>) -> Option<Value> {
         "ended": Ended::of(&text(capture, "ended")).word(),
         "dropped_records": number(capture, "dropped_records").unwrap_or(0),
         "devices": all("devices", &["index", "total_bytes"]),
-        "memory": all("memory", &["device", "time_us", "free_bytes", "total_bytes", "tracked_bytes"]),
+        "memory": all("memory", &[
+            "device", "time_us", "free_bytes", "total_bytes", "tracked_bytes",
+            "pool_reserved_bytes", "pool_used_bytes", "pool_unplaced_bytes",
+        ]),
     }))
 }
 

@@ -16,6 +16,11 @@ macro_rules! with_functions {
             cuDevicePrimaryCtxReset_v2 "cuDevicePrimaryCtxReset" (i32);
             cuCtxCreate_v2 "cuCtxCreate" (*mut Handle, u32, i32);
             cuCtxDestroy_v2 "cuCtxDestroy" (Handle);
+            cuCtxDestroy "cuCtxDestroy" (Handle);
+            cuDevicePrimaryCtxRelease "cuDevicePrimaryCtxRelease" (i32);
+            cuDevicePrimaryCtxReset "cuDevicePrimaryCtxReset" (i32);
+            cuIpcOpenMemHandle "cuIpcOpenMemHandle" (*mut u64, IpcHandle, u32);
+            cuMemHostRegister "cuMemHostRegister" (*mut c_void, usize, u32);
             cuCtxSetCurrent "cuCtxSetCurrent" (Handle);
             cuCtxSynchronize "cuCtxSynchronize" ();
             cuStreamCreate "cuStreamCreate" (*mut Handle, u32);
@@ -55,6 +60,8 @@ macro_rules! with_functions {
             cuMemRelease "cuMemRelease" (u64);
             cuMemMap "cuMemMap" (u64, usize, usize, u64, u64);
             cuMemUnmap "cuMemUnmap" (u64, usize);
+            cuMemRetainAllocationHandle "cuMemRetainAllocationHandle" (*mut u64, *mut c_void);
+            cuMulticastCreate "cuMulticastCreate" (*mut u64, *const [u64; 4]);
             cuMemSetAccess "cuMemSetAccess" (u64, usize, *const [u32; 3], usize);
             cuMemExportToShareableHandle "cuMemExportToShareableHandle" (*mut c_void, u64, i32, u64);
             cuMemImportFromShareableHandle "cuMemImportFromShareableHandle" (*mut u64, *mut c_void, i32);
@@ -126,10 +133,23 @@ impl Cuda {
             // SAFETY: both are `cuGetProcAddress_v2`.
             let find: Find = unsafe { std::mem::transmute(find) };
             let name = CString::new(name).expect("no zeros in names");
+            // Later contexts are created with other arguments.
+            let version = if name.as_c_str() == c"cuCtxCreate" {
+                4000
+            } else {
+                12080
+            };
             let (mut found, mut status) = (std::ptr::null_mut(), -1);
             // SAFETY: the out-pointers are valid.
-            let result =
-                unsafe { find(name.as_ptr(), &raw mut found, 12080, flags, &raw mut status) };
+            let result = unsafe {
+                find(
+                    name.as_ptr(),
+                    &raw mut found,
+                    version,
+                    flags,
+                    &raw mut status,
+                )
+            };
             assert_eq!((result, status), (0, 0), "{name:?}");
             found
         };

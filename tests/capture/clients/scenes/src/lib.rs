@@ -24,6 +24,7 @@ pub fn main(cuda: &Cuda) {
     match scene.as_str() {
         "plain" => memory::plain(&gpu),
         "pools" => memory::pools(&gpu),
+        "other-pools" => memory::other_pools(&gpu),
         "ranges" => memory::ranges(&gpu),
         "graphs" => memory::graphs(&gpu),
         "host" => memory::host(&gpu),
@@ -31,6 +32,7 @@ pub fn main(cuda: &Cuda) {
         "out-of-memory" => memory::out_of_memory(&gpu),
         "imports" => others::imports(&gpu),
         "contexts" => others::contexts(&gpu),
+        "first-versions" => others::first_versions(&gpu),
         "devices" => others::devices(&gpu),
         "threads" => threads::eight(&gpu),
         "long" => threads::long(&gpu),
