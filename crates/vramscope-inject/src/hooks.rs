@@ -144,21 +144,35 @@ hooks! {
     fn cuDevicePrimaryCtxReset_v2(device: c_int) => observe(contexts::after_reset(device));
     fn cuCtxDestroy_v2(context: Handle) => observe(contexts::after_destroy(context));
 
+    fn cuCtxSetCurrent(context: Handle) => observe(contexts::after_switch());
+    fn cuCtxPushCurrent_v2(context: Handle) => observe(contexts::after_switch());
+
     fn cuGraphAddNode(place: *mut Handle, graph: Handle, before: *const Handle, count: usize, node: *mut u64)
         => observe(graphs::around_add_node(graph, node));
     fn cuGraphAddNode_v2(
         place: *mut Handle, graph: Handle, before: *const Handle, edges: *const c_void, count: usize, node: *mut u64
     ) => observe(graphs::around_add_node(graph, node));
-    fn cuStreamBeginCapture(stream: Handle) => observe(capturing::after_begin());
-    fn cuStreamBeginCapture_ptsz(stream: Handle) => observe(capturing::after_begin());
-    fn cuStreamBeginCapture_v2(stream: Handle, mode: c_uint) => observe(capturing::after_begin());
-    fn cuStreamBeginCapture_v2_ptsz(stream: Handle, mode: c_uint) => observe(capturing::after_begin());
+    fn cuGraphAddNode_v3(
+        place: *mut Handle, graph: Handle, before: *const Handle, edges: *const c_void, count: usize, node: *mut u64
+    ) => observe(graphs::around_add_node(graph, node));
+    fn cuStreamBeginCapture(stream: Handle) => observe(capturing::around_begin());
+    fn cuStreamBeginCapture_ptsz(stream: Handle) => observe(capturing::around_begin());
+    fn cuStreamBeginCapture_v2(stream: Handle, mode: c_uint) => observe(capturing::around_begin());
+    fn cuStreamBeginCapture_v2_ptsz(stream: Handle, mode: c_uint) => observe(capturing::around_begin());
     fn cuStreamBeginCaptureToGraph(
         stream: Handle, graph: Handle, before: *const Handle, edges: *const c_void, count: usize, mode: c_uint
-    ) => observe(capturing::after_begin());
+    ) => observe(capturing::around_begin());
     fn cuStreamBeginCaptureToGraph_ptsz(
         stream: Handle, graph: Handle, before: *const Handle, edges: *const c_void, count: usize, mode: c_uint
-    ) => observe(capturing::after_begin());
+    ) => observe(capturing::around_begin());
+    fn cuStreamBeginRecaptureToGraph(stream: Handle, mode: c_uint, graph: Handle, each: Handle, data: *mut c_void)
+        => observe(capturing::around_begin());
+    fn cuStreamBeginRecaptureToGraph_ptsz(stream: Handle, mode: c_uint, graph: Handle, each: Handle, data: *mut c_void)
+        => observe(capturing::around_begin());
+    fn cuStreamBeginCaptureToCig(stream: Handle, graphics: *const c_void) => observe(capturing::around_begin());
+    fn cuStreamBeginCaptureToCig_ptsz(stream: Handle, graphics: *const c_void) => observe(capturing::around_begin());
+    fn cuStreamEndCaptureToCig(stream: Handle) => observe(capturing::after_end());
+    fn cuStreamEndCaptureToCig_ptsz(stream: Handle) => observe(capturing::after_end());
     fn cuStreamEndCapture(stream: Handle, place: *mut Handle) => observe(capturing::after_end());
     fn cuStreamEndCapture_ptsz(stream: Handle, place: *mut Handle) => observe(capturing::after_end());
 

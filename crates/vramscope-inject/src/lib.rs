@@ -21,6 +21,7 @@
 #![expect(unsafe_code, reason = "interposes C functions")]
 
 mod api;
+mod dlsym;
 mod driver;
 mod hook;
 mod hooks;
@@ -30,6 +31,11 @@ mod nvtx;
 mod process;
 mod ranges;
 mod stack;
+
+/// Memory of this library's own. A program or its tools may interpose `malloc` with something that takes memory from
+/// CUDA, and would call this library from within itself.
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
 /// An address in this library, whose frames stacks leave out.
 fn own_code() -> u64 {

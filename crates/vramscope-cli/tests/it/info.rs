@@ -66,6 +66,7 @@ fn a_captured_program() {
           {"action": "oom", "device_free": 1048576, "size": 4294967296, "stream": 0, "time_us": 3}]],
         "capture": {"tool": "vramscope-capture 0.1.0", "program": ["/opt/app/server", "/opt/app/server", "--port", "80"], "pid": 4711,
           "started_us": 1767225600000000, "ended": "without notice", "dropped_records": 12,
+          "lost": [{"reason": "NoStack", "times": 3, "text": "a stack could not be unwound, and is missing"}],
           "notes": ["Memory was mapped by a function that is not followed: cuMemMapArrayAsync."],
           "devices": [{"index": 0, "name": "NVIDIA H100 80GB HBM3", "uuid": "GPU-1", "total_bytes": 85899345920}],
           "memory": [{"device": 0, "time_us": 3, "free_bytes": 1048576, "total_bytes": 85899345920, "tracked_bytes": 2097152}]}}"#;

@@ -51,11 +51,19 @@ pub(super) fn capture_value(
         "started_us": header.created_ns / 1000,
         "ended": ended.word(),
         "dropped_records": header.dropped_records,
+        "lost": lost(header),
         "notes": notes,
         "threads": threads,
         "devices": devices.collect::<Vec<_>>(),
         "memory": memory.collect::<Vec<_>>(),
     })
+}
+
+/// What was lost by reason, with the number of times.
+fn lost(header: &Header) -> Vec<Value> {
+    let lost = header.lost();
+    lost.map(|(loss, times)| json!({"reason": loss.name(), "times": times, "text": loss.text()}))
+        .collect()
 }
 
 /// Formats a UUID as nvidia-smi does: `GPU-` and the bytes in groups.

@@ -22,6 +22,7 @@ macro_rules! with_functions {
             cuStreamDestroy_v2 "cuStreamDestroy" (Handle);
             cuStreamSynchronize "cuStreamSynchronize" (Handle);
             cuStreamBeginCapture_v2 "cuStreamBeginCapture" (Handle, u32);
+            cuLaunchHostFunc "cuLaunchHostFunc" (Handle, HostFunction, *mut c_void);
             cuStreamEndCapture "cuStreamEndCapture" (Handle, *mut Handle);
             cuGraphCreate "cuGraphCreate" (*mut Handle, u32);
             cuGraphDestroy "cuGraphDestroy" (Handle);
@@ -70,6 +71,9 @@ macro_rules! with_functions {
         }
     };
 }
+
+/// A function that the driver calls when a stream reaches it.
+pub type HostFunction = extern "C" fn(*mut c_void);
 
 /// `CUipcMemHandle`, passed by value.
 #[derive(Clone, Copy)]
@@ -145,6 +149,15 @@ fn library() -> *mut c_void {
         unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
     assert!(!library.is_null(), "no libcuda.so.1");
     library
+}
+
+/// A function of the stand-in driver that begins a capture and that nobody hooks.
+#[must_use]
+pub fn begin_capture_unseen() -> unsafe extern "C" fn(Handle, u32) -> u32 {
+    let found = symbol(library(), "fakecudaBeginCaptureUnseen");
+    assert!(!found.is_null());
+    // SAFETY: it has this type.
+    unsafe { std::mem::transmute(found) }
 }
 
 fn symbol(library: *mut c_void, name: &str) -> *mut c_void {

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
+use crate::driver::begin_capture_unseen;
 use crate::gpu::{Gpu, call};
 
 const MIB: usize = 1 << 20;
@@ -155,6 +156,21 @@ pub(crate) fn graphs(gpu: &Gpu) {
     );
     gpu.free_async(before, stream);
     println!("graphs: done");
+}
+
+/// A capture whose beginning was not seen, while other streams use memory.
+pub(crate) fn unseen_capture(gpu: &Gpu) {
+    let (captured, other) = (gpu.stream(), gpu.stream());
+    // SAFETY: a stream.
+    let began = unsafe { begin_capture_unseen()(captured, 0) };
+    assert_eq!(began, 0);
+    let address = gpu.alloc_async(3 * MIB, other);
+    gpu.free_async(address, other);
+    call!(gpu, cuStreamSynchronize(other));
+    let mut graph = null_mut();
+    call!(gpu, cuStreamEndCapture(captured, &raw mut graph));
+    call!(gpu, cuGraphDestroy(graph));
+    println!("unseen-capture: done");
 }
 
 /// Pinned memory: allocated, and registered.

@@ -1,0 +1,116 @@
+//! Other libraries that stand before the driver, and threads of the driver.
+
+use std::path::{Path, PathBuf};
+
+use vramscope_capture_tests::programs::{client, compile};
+use vramscope_capture_tests::session::Session;
+use vramscope_capture_tests::story::assert_same;
+use vramscope_core::analysis::memory::capture::Capture;
+
+/// A library that interposes `dlsym`, as those do that share a GPU between containers: it counts `cuMemAlloc`, and
+/// asks on with `NEXT`.
+const INTERPOSER: &str = r#"
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <stdio.h>
+    #include <string.h>
+    static void *(*real)(void *, const char *);
+    static void *(*next)(void *, const char *);
+    static int (*alloc)(unsigned long long *, size_t);
+    static int calls;
+    static int counted(unsigned long long *place, size_t bytes) {
+        calls++;
+        return alloc(place, bytes);
+    }
+    void *dlsym(void *library, const char *name) {
+        if (!real) {
+            real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+            if (!real) real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+            next = NEXT;
+        }
+        void *found = next(library, name);
+        if (found && !strcmp(name, "cuMemAlloc_v2")) {
+            alloc = found;
+            return counted;
+        }
+        return found;
+    }
+    __attribute__((destructor)) static void told(void) {
+        if (calls) printf("counted %d\n", calls);
+    }
+"#;
+
+/// Compiles [`INTERPOSER`].
+fn interposer(session: &Session, name: &str, next: &str) -> PathBuf {
+    let library = session.folder().join(name);
+    let flags = ["-shared", "-fPIC", &format!("-DNEXT={next}")];
+    compile(INTERPOSER, &flags, &library);
+    library
+}
+
+/// Interposers that stand after the recorder, and before it: both see what they see alone, and so does the recorder.
+#[test]
+fn interposers_of_dlsym() {
+    let alone = {
+        let session = Session::new();
+        let library = interposer(&session, "alone.so", "real");
+        let mut program = session.alone(&client("scenes"), &["dlsym", "plain"]);
+        let output = program
+            .env("LD_PRELOAD", library)
+            .output()
+            .expect("it starts");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert!(alone.contains("counted 24"), "{alone}");
+
+    let session = Session::new();
+    let library = interposer(&session, "after.so", "real")
+        .display()
+        .to_string();
+    let captured = session
+        .env("LD_PRELOAD", &library)
+        .capture("scenes", &["dlsym", "plain"]);
+    assert_eq!(captured.stdout, alone, "{}", captured.stderr);
+    assert_same(&captured.snapshot(), captured.ledger());
+    let notes = Capture::of(&captured.snapshot())
+        .expect("a captured snapshot")
+        .notes;
+    assert_eq!(
+        notes,
+        [format!(
+            "{library} interposes dlsym too: its functions run as without the recorder."
+        )]
+    );
+
+    let session = Session::new();
+    let library = interposer(&session, "before.so", "real(RTLD_NEXT, \"dlsym\")")
+        .display()
+        .to_string();
+    let program = format!(
+        "LD_PRELOAD={library}:$LD_PRELOAD exec {} dlsym plain",
+        client("scenes").display()
+    );
+    let captured = session.capture_program(Path::new("/bin/sh"), &["-c", &program]);
+    assert_eq!(captured.stdout, alone, "{}", captured.stderr);
+    assert_same(&captured.snapshot(), captured.ledger());
+    let notes = Capture::of(&captured.snapshot())
+        .expect("a captured snapshot")
+        .notes;
+    assert!(
+        notes[0].starts_with(&format!("{library} interposes dlsym before")),
+        "{notes:?}"
+    );
+}
+
+/// Nobody calls the driver on its own threads: the recorder does not ask it for the device there.
+#[test]
+fn threads_of_the_driver() {
+    let captured = Session::new().capture("scenes", &["dlsym", "host-function"]);
+    assert!(captured.status.success(), "{}", captured.stderr);
+    assert!(!captured.stderr.contains("fakecuda"), "{}", captured.stderr);
+    let snapshot = captured.snapshot();
+    assert_same(&snapshot, captured.ledger());
+    let marks = snapshot.annotations.rows.iter();
+    let devices: Vec<_> = marks.map(|mark| mark.device).collect();
+    assert_eq!(devices, [-1]);
+}
