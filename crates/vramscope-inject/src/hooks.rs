@@ -1,4 +1,4 @@
-//! The hooked driver functions: one table of their names, types and effects on memory.
+//! The hooked driver functions, their types and effects on memory. [`table`] lists them.
 //!
 //! [`entry`] surrounds each call, [`events`] writes the records, [`devices`] and [`pools`] query the driver for
 //! more, [`capturing`] tells when the driver must not be queried, [`lookup`] handles `cuGetProcAddress`.
@@ -14,6 +14,7 @@ mod events;
 mod graphs;
 mod lookup;
 mod pools;
+mod table;
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -188,3 +189,25 @@ hooks! {
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct IpcHandle([c_char; 64]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_lists_what_is_hooked() {
+        let listed = table::HOOKED.iter().map(|hooked| {
+            let treatment = match hooked.shape {
+                table::Shape::Alloc => "record_alloc",
+                table::Shape::Create => "record_creation",
+                table::Shape::Pin => "record_pin",
+                table::Shape::Free => "record_free",
+                table::Shape::Unpin => "record_unpin",
+                table::Shape::Synchronise => "record_synchronise",
+                table::Shape::Observe => "observe",
+            };
+            (hooked.name, treatment)
+        });
+        assert!(listed.eq(TREATMENTS.iter().copied()), "{TREATMENTS:?}");
+    }
+}

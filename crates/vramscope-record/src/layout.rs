@@ -210,6 +210,9 @@ numbered! {
         TooManyNames = 14,
         /// The driver did not take the host function of a range on a stream, or the stream was being captured.
         NoStreamRange = 15,
+        /// A remembered stack was not the one that unwinding found. Only some are checked, and only if the
+        /// environment says so.
+        WrongStack = 16,
     }
 }
 
@@ -256,6 +259,7 @@ impl Loss {
             }
             Self::TooManyNames => "a name is missing, as there are too many",
             Self::NoStreamRange => "a named range on a stream was refused, and is missing",
+            Self::WrongStack => "a remembered stack was not the one that unwinding found",
         }
     }
 }

@@ -85,6 +85,12 @@ driver! {
         begin_capture(driver, stream, mode)
     }
 
+    fn cuStreamBeginRecaptureToGraph, cuStreamBeginRecaptureToGraph_ptsz(
+        stream: Handle, mode: c_uint, graph: Handle, _each: *const c_void, _data: *mut c_void,
+    ) |driver| {
+        capture_into(driver, stream, mode, number(graph))
+    }
+
     /// Under a name that nobody hooks: as if the capture had begun before the program was looked at.
     fn fakecudaBeginCaptureUnseen(stream: Handle, mode: c_uint) |driver| {
         begin_capture(driver, stream, mode)
@@ -175,28 +181,30 @@ thread_local! {
 const GLOBAL: c_uint = 0;
 
 fn begin_capture(driver: &mut Driver, stream: Handle, mode: c_uint) -> Answer {
-    let stream = number(stream);
-    // The legacy default stream cannot be captured.
-    if stream < 2 || driver.captures.contains_key(&stream) {
-        return Err(result::INVALID_VALUE);
-    }
-    let device = driver.device_of_stream(stream)?;
+    let device = driver.device_of_stream(number(stream))?;
     let graph = driver.new_handle();
+    capture_into(driver, stream, mode, graph)?;
     let created = Graph {
         device,
         is_alive: true,
         ..Graph::default()
     };
     driver.graphs.insert(graph, created);
-    let (is_global, is_invalid) = (mode == GLOBAL, false);
-    driver.captures.insert(
-        stream,
-        Capture {
-            graph,
-            is_global,
-            is_invalid,
-        },
-    );
+    Ok(())
+}
+
+fn capture_into(driver: &mut Driver, stream: Handle, mode: c_uint, graph: u64) -> Answer {
+    let stream = number(stream);
+    // The legacy default stream cannot be captured.
+    if stream < 2 || driver.captures.contains_key(&stream) {
+        return Err(result::INVALID_VALUE);
+    }
+    let capture = Capture {
+        graph,
+        is_global: mode == GLOBAL,
+        is_invalid: false,
+    };
+    driver.captures.insert(stream, capture);
     Ok(())
 }
 

@@ -44,6 +44,10 @@ macro_rules! hooks {
             }
         )*
 
+        /// Names of the hooked functions and of those here that record their calls.
+        #[cfg(test)]
+        const TREATMENTS: &[(&str, &str)] = &[$( (stringify!($name), stringify!($kind)) ),*];
+
         /// All hooks.
         fn all() -> impl Iterator<Item = &'static Hook> {
             [$( &$name::HOOK ),*].into_iter()

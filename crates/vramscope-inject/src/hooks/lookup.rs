@@ -3,7 +3,7 @@
 //! Names have no suffixes here. The variant depends on the requested version and on the kind of default stream. A
 //! result is known if it is the driver's own function of a hook's name, whatever else it is called: two names may
 //! share an address. Otherwise its symbol names the variant, as of functions of other libraries. Otherwise the
-//! version decides, by [`SINCE`], unless the version is newer than this code knows: a hook with another type than
+//! version decides, by [`HOOKED`], unless the version is newer than this code knows: a hook with another type than
 //! its function would crash the program. A result that stays unknown is noted and counted, as its calls are not
 //! recorded.
 
@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering;
 
 use vramscope_record::layout::{Loss, SUCCESS};
 
+use super::table::HOOKED;
 use super::{CUresult, Handle, all};
 use crate::dlsym::{Place, symbol_at};
 use crate::hook::Hook;
@@ -23,21 +24,6 @@ const OLDEST: c_int = 3020;
 const TOO_NEW: c_int = 13001;
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`
 const PER_THREAD: u64 = 2;
-
-/// First version in which the bare name means this function. Only functions that share a bare name with another
-/// are listed; the others count from [`OLDEST`] on.
-const SINCE: [(&CStr, c_int); 10] = [
-    (c"cuStreamBeginCapture", 10000),
-    (c"cuStreamBeginCapture_v2", 10010),
-    (c"cuGetProcAddress", 11030),
-    (c"cuGetProcAddress_v2", 12000),
-    (c"cuGetProcAddress_v2_ptsz", 12000),
-    (c"cuGraphAddNode", 12020),
-    (c"cuCtxSynchronize_v2", 13000),
-    (c"cuGraphAddNode_v2", 12030),
-    (c"cuGraphAddNode_v3", TOO_NEW),
-    (c"cuStreamBeginCapture_v2_ptsz", 10010),
-];
 
 /// What is asked of `cuGetProcAddress`.
 #[derive(Clone, Copy)]
@@ -148,8 +134,9 @@ fn is_per_thread(hook: &Hook) -> bool {
 }
 
 fn since(hook: &Hook) -> c_int {
-    let known = SINCE.iter().find(|(name, _)| *name == hook.name);
-    known.map_or(OLDEST, |(_, since)| *since)
+    let mut listed = HOOKED.iter();
+    let listed = listed.find(|hooked| hooked.name.as_bytes() == hook.name.to_bytes());
+    listed.map_or(c_int::MAX, |hooked| hooked.since)
 }
 
 #[cfg(test)]

@@ -7,12 +7,13 @@
 //!
 //! [`objects`] describes loaded files, [`generated`] code that was generated at run time. [`shards`] holds the
 //! state between stacks. [`memory`] reads stacks without faulting: the kernel is asked for stacks that are not the
-//! thread's own. [`registers`] has the differences between processors.
+//! thread's own. [`checks`] unwinds some recognised stacks again. [`registers`] has the differences between processors.
 //!
 //! No lock is awaited without a limit (at most 100 ms for the list of modules), and no thread-local destructor
 //! runs. A stack that cannot be had, or only partly, is missing or short. Functions get their names later, in
 //! `capture/src/symbols`, so a log contains only addresses and build ids.
 
+mod checks;
 mod generated;
 mod maps;
 mod memory;
@@ -60,6 +61,7 @@ fn record_in(shard: &mut Shard, registers: Registers, depth: usize) -> Option<u3
         let mut memory = StackMemory::above(registers.stack_pointer(), &mut shard.page);
         let start = registers.start(depth);
         if let Some(number) = shard.traces.find(start, &mut memory) {
+            checks::check(shard, registers, depth, number);
             return Some(number);
         }
         modules::watch(loaded);

@@ -110,7 +110,7 @@ pub(super) struct Shard {
 }
 
 impl Shard {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             loaded: None,
             rules: Rules::new(),
@@ -142,6 +142,8 @@ impl Shard {
 pub(super) struct Stacks {
     numbers: HashMap<Box<[u64]>, u32, BuildHasherDefault<AddressHasher>>,
     addresses: usize,
+    /// Whether stacks were forgotten for lack of room.
+    has_forgotten: bool,
 }
 
 impl Stacks {
@@ -180,9 +182,15 @@ impl Stacks {
         Some(number)
     }
 
-    fn insert(&mut self, stack: &[u64], number: u32) {
+    /// Whether all written stacks are here.
+    pub(super) fn are_complete(&self) -> bool {
+        !self.has_forgotten
+    }
+
+    pub(super) fn insert(&mut self, stack: &[u64], number: u32) {
         if self.addresses + stack.len() > MAX_ADDRESSES {
             self.numbers.clear();
+            self.has_forgotten = true;
             self.addresses = 0;
         }
         self.addresses += stack.len();

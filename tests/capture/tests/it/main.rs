@@ -7,6 +7,7 @@ mod annotation_scenes;
 mod burn;
 mod completeness;
 mod ends;
+mod hooked;
 mod manners;
 mod memory_viz;
 mod neighbours;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use vramscope_capture_tests::programs::{client, compile};
 use vramscope_capture_tests::session::Session;
-use vramscope_capture_tests::story::assert_same;
+use vramscope_capture_tests::story::{assert_same, assert_same_by_address};
 use vramscope_core::analysis::memory::capture::Capture;
 
 /// A library that interposes `dlsym`, as those do that share a GPU between containers: it counts `cuMemAlloc`, and
@@ -113,4 +113,44 @@ fn threads_of_the_driver() {
     let marks = snapshot.annotations.rows.iter();
     let devices: Vec<_> = marks.map(|mark| mark.device).collect();
     assert_eq!(devices, [-1]);
+}
+
+/// A program's own `malloc`, as of a tool that takes memory from CUDA, is not called by the recorder.
+#[test]
+fn the_programs_allocator_is_its_own() {
+    const MALLOC: &str = r#"
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <stdio.h>
+        #include <string.h>
+        void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+        static int calls, others;
+        static void from(void *caller) {
+            Dl_info info;
+            int found = dladdr(caller, &info) && info.dli_fname && strstr(info.dli_fname, "libvramscope_inject");
+            *(found ? &calls : &others) += 1;
+        }
+        void *malloc(size_t bytes) { from(__builtin_return_address(0)); return __libc_malloc(bytes); }
+        void *calloc(size_t n, size_t bytes) { from(__builtin_return_address(0)); return __libc_calloc(n, bytes); }
+        void *realloc(void *p, size_t bytes) { from(__builtin_return_address(0)); return __libc_realloc(p, bytes); }
+        __attribute__((destructor)) static void told(void) {
+            if (others) fprintf(stderr, "malloc: %d by the recorder\n", calls);
+        }
+    "#;
+    let session = Session::new();
+    let library = session.folder().join("malloc.so");
+    compile(MALLOC, &["-shared", "-fPIC"], &library);
+    let program = format!(
+        "LD_PRELOAD=$LD_PRELOAD:{} exec {} dlsym annotations",
+        library.display(),
+        client("scenes").display()
+    );
+    let captured = session.capture_program(Path::new("/bin/sh"), &["-c", &program]);
+    assert!(captured.status.success(), "{}", captured.stderr);
+    assert!(
+        captured.stderr.contains("malloc: 0 by the recorder"),
+        "{}",
+        captured.stderr
+    );
+    assert_same_by_address(&captured.snapshot(), captured.ledger());
 }

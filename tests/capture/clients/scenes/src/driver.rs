@@ -151,13 +151,16 @@ fn library() -> *mut c_void {
     library
 }
 
-/// A function of the stand-in driver that begins a capture and that nobody hooks.
+/// A function of the driver that [`Cuda`] does not have. `None` if the driver does not either.
+///
+/// # Safety
+///
+/// `F` must be the type of this function.
 #[must_use]
-pub fn begin_capture_unseen() -> unsafe extern "C" fn(Handle, u32) -> u32 {
-    let found = symbol(library(), "fakecudaBeginCaptureUnseen");
-    assert!(!found.is_null());
-    // SAFETY: it has this type.
-    unsafe { std::mem::transmute(found) }
+pub unsafe fn function<F: Copy>(name: &str) -> Option<F> {
+    let found = symbol(library(), name);
+    // SAFETY: as the caller promises; pointers to functions have this size.
+    (!found.is_null()).then(|| unsafe { std::mem::transmute_copy(&found) })
 }
 
 fn symbol(library: *mut c_void, name: &str) -> *mut c_void {

@@ -27,6 +27,7 @@ pub fn main(cuda: &Cuda) {
         "ranges" => memory::ranges(&gpu),
         "graphs" => memory::graphs(&gpu),
         "unseen-capture" => memory::unseen_capture(&gpu),
+        "new-graphs" => memory::new_graphs(&gpu),
         "host" => memory::host(&gpu),
         "arrays" => memory::arrays(&gpu),
         "out-of-memory" => memory::out_of_memory(&gpu),
