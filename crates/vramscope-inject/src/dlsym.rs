@@ -85,7 +85,11 @@ pub(crate) fn remark(own: *const c_void) -> Option<String> {
     find();
     // SAFETY: a C string.
     let first = unsafe { real_dlsym(libc::RTLD_DEFAULT, c"dlsym".as_ptr()) };
-    if !first.is_null() && first.cast_const() != own && object_of(first) != object_of(own) {
+    // The program's own address of `dlsym` may be a jump to this library's.
+    // SAFETY: reads a number.
+    let program = std::ptr::without_provenance(unsafe { libc::getauxval(libc::AT_PHDR) } as usize);
+    let (of_first, is_jump) = (object_of(first), object_of(first) == object_of(program));
+    if !first.is_null() && !is_jump && of_first != object_of(own) {
         return Some(format!(
             "{} interposes dlsym before the recorder does: functions of the driver that it gives without asking \
              further are not recorded.",

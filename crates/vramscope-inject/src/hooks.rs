@@ -145,6 +145,11 @@ hooks! {
     fn cuDevicePrimaryCtxReset_v2(device: c_int) => observe(contexts::after_reset(device));
     fn cuCtxDestroy_v2(context: Handle) => observe(contexts::after_destroy(context));
 
+    fn cuCtxCreate_v2(place: *mut Handle, flags: c_uint, device: c_int) => observe(contexts::after_switch());
+    fn cuCtxCreate_v3(place: *mut Handle, affinity: *mut c_void, count: c_int, flags: c_uint, device: c_int)
+        => observe(contexts::after_switch());
+    fn cuCtxCreate_v4(place: *mut Handle, parameters: *mut c_void, flags: c_uint, device: c_int)
+        => observe(contexts::after_switch());
     fn cuCtxSetCurrent(context: Handle) => observe(contexts::after_switch());
     fn cuCtxPushCurrent_v2(context: Handle) => observe(contexts::after_switch());
 

@@ -2,19 +2,20 @@
 
 /// A hooked function of the driver.
 #[derive(Clone, Copy, Debug)]
-pub struct Hooked {
+pub(crate) struct Hooked {
     /// Its exported name.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// The first version of CUDA for which `cuGetProcAddress` gives it for the name without suffixes, such as 11,020
     /// for 11.2.
-    pub since: i32,
+    pub(crate) since: i32,
     /// How its calls are recorded.
-    pub shape: Shape,
+    #[cfg_attr(not(test), expect(dead_code, reason = "for tests"))]
+    pub(crate) shape: Shape,
 }
 
 /// How the calls of a function are recorded, by the function of `entry` that does it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Shape {
+pub(crate) enum Shape {
     /// Allocates device memory.
     Alloc,
     /// Creates another object, such as a pool or a mapping.
@@ -32,7 +33,7 @@ pub enum Shape {
 }
 
 /// All hooked functions.
-pub const HOOKED: [Hooked; 67] = [
+pub(crate) const HOOKED: [Hooked; 70] = [
     row("cuMemAlloc_v2", 3020, Shape::Alloc),
     row("cuMemAllocPitch_v2", 3020, Shape::Alloc),
     row("cuMemAllocManaged", 6000, Shape::Alloc),
@@ -78,6 +79,9 @@ pub const HOOKED: [Hooked; 67] = [
     row("cuDevicePrimaryCtxRelease_v2", 11000, Shape::Observe),
     row("cuDevicePrimaryCtxReset_v2", 11000, Shape::Observe),
     row("cuCtxDestroy_v2", 4000, Shape::Observe),
+    row("cuCtxCreate_v2", 3020, Shape::Observe),
+    row("cuCtxCreate_v3", 11040, Shape::Observe),
+    row("cuCtxCreate_v4", 12050, Shape::Observe),
     row("cuCtxSetCurrent", 4000, Shape::Observe),
     row("cuCtxPushCurrent_v2", 4000, Shape::Observe),
     row("cuGraphAddNode", 12020, Shape::Observe),

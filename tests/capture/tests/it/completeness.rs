@@ -106,6 +106,14 @@ fn an_unknown_function() {
     }
 }
 
+/// Remembered stacks are what unwinding finds, on any thread.
+#[test]
+fn remembered_stacks() {
+    let session = Session::new().env("VRAMSCOPE_CHECK_STACKS", "1");
+    let captured = captured(session, &["dlsym", "threads"]);
+    assert_eq!(lost(&captured), []);
+}
+
 /// Changes the symbols of a library.
 mod symbols {
     /// Makes the symbol `alias` another name of `function`.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use vramscope_capture_tests::programs::{client, compile};
+use vramscope_capture_tests::programs::{client, compile, fakecuda};
 use vramscope_capture_tests::session::Session;
 use vramscope_capture_tests::story::{assert_same, assert_same_by_address};
 use vramscope_core::analysis::memory::capture::Capture;
@@ -100,6 +100,45 @@ fn interposers_of_dlsym() {
         notes[0].starts_with(&format!("{library} interposes dlsym before")),
         "{notes:?}"
     );
+}
+
+/// Of two libraries with the driver's functions, the hook stands before the first; before the second once the first
+/// is gone.
+#[test]
+fn two_drivers() {
+    const PROGRAM: &str = r#"
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <stdio.h>
+        #include <string.h>
+        static void tell(void *library) {
+            Dl_info info;
+            dladdr(dlsym(library, "cuMemAlloc_v2"), &info);
+            puts(strrchr(info.dli_fname, '/') + 1);
+        }
+        int main(int count, char **paths) {
+            void *first = dlopen(paths[1], RTLD_NOW), *second = dlopen(paths[2], RTLD_NOW);
+            tell(first);
+            tell(second);
+            tell(first);
+            dlclose(first);
+            if (dlopen(paths[1], RTLD_NOW | RTLD_NOLOAD)) puts("still there");
+            tell(second);
+            return 0;
+        }
+    "#;
+    let session = Session::new();
+    let program = session.folder().join("two");
+    compile(PROGRAM, &[], &program);
+    let paths = ["first.so", "second.so"].map(|name| {
+        let path = session.folder().join(name);
+        std::fs::copy(fakecuda().join("libcuda.so.1"), &path).expect("room");
+        path.display().to_string()
+    });
+    let captured = session.capture_program(&program, &[&paths[0], &paths[1]]);
+    let (hook, second) = ("libvramscope_inject.so", "second.so");
+    let told: Vec<_> = captured.stdout.lines().collect();
+    assert_eq!(told, [hook, second, hook, hook], "{}", captured.stderr);
 }
 
 /// Nobody calls the driver on its own threads: the recorder does not ask it for the device there.
