@@ -81,15 +81,23 @@ fn find_both() {
 }
 
 /// A remark about other libraries that interpose `dlsym`.
-pub(crate) fn remark(own: *const c_void) -> Option<String> {
+pub(crate) fn remark() -> Option<String> {
     find();
     // SAFETY: a C string.
     let first = unsafe { real_dlsym(libc::RTLD_DEFAULT, c"dlsym".as_ptr()) };
     // The program's own address of `dlsym` may be a jump to this library's.
     // SAFETY: reads a number.
-    let program = std::ptr::without_provenance(unsafe { libc::getauxval(libc::AT_PHDR) } as usize);
-    let (of_first, is_jump) = (object_of(first), object_of(first) == object_of(program));
-    if !first.is_null() && !is_jump && of_first != object_of(own) {
+    let program = unsafe { libc::getauxval(libc::AT_PHDR) } as usize;
+    let own = [
+        std::ptr::without_provenance(program),
+        remark as *const () as *const c_void,
+    ];
+    if !first.is_null()
+        && own
+            .map(object_of)
+            .iter()
+            .all(|&own| own != object_of(first))
+    {
         return Some(format!(
             "{} interposes dlsym before the recorder does: functions of the driver that it gives without asking \
              further are not recorded.",

@@ -22,7 +22,7 @@ use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use vramscope_record::layout::{Kind, Loss, header, state};
 use vramscope_record::settings::{Settings, VARIABLE};
 
-use crate::{dlsym, driver, linker};
+use crate::{dlsym, driver};
 
 mod annotations;
 mod file;
@@ -287,7 +287,7 @@ fn create() -> Option<&'static Log> {
         // The driver is queried before the lock is taken: the query may wait for a library that is being loaded,
         // and that library's constructors may wait for the lock.
         let device = has_pending().then(driver::current_device).flatten();
-        let remark = dlsym::remark(linker::dlsym as *const _);
+        let remark = dlsym::remark();
         let _guard = CREATION.lock().unwrap_or_else(PoisonError::into_inner);
         match State::now() {
             State::Open(log) => return Some(log),

@@ -190,6 +190,7 @@ const ORDERS: [Order; 10] = [
     Order {
         folder: "crates/vramscope-inject/src",
         floors: &[
+            &["dlsym"],
             &["driver", "hook"],
             &["log"],
             &["ranges", "stack"],
