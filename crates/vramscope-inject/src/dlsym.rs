@@ -83,8 +83,12 @@ fn find_both() {
 /// A remark about other libraries that interpose `dlsym`.
 pub(crate) fn remark() -> Option<String> {
     find();
-    // SAFETY: a C string.
-    let first = unsafe { real_dlsym(libc::RTLD_DEFAULT, c"dlsym".as_ptr()) };
+    // `RTLD_DEFAULT` would find this library's own first, as it binds its calls to itself (`-Bsymbolic`).
+    // SAFETY: null stands for the program and all that it was started with; a C string.
+    let first = unsafe {
+        let all = libc::dlopen(std::ptr::null(), libc::RTLD_LAZY);
+        real_dlsym(all, c"dlsym".as_ptr())
+    };
     // The program's own address of `dlsym` may be a jump to this library's.
     // SAFETY: reads a number.
     let program = unsafe { libc::getauxval(libc::AT_PHDR) } as usize;

@@ -381,6 +381,8 @@ pub(crate) fn write_early_losses() {
 /// Marks the log as that of a program that ended in an orderly way.
 pub(crate) fn end() {
     if let State::Open(log) = State::now() {
+        // What another thread kept while the log was just being created.
+        guard(|| write_early(log));
         log.word(header::STATE)
             .store(state::ENDED, Ordering::Relaxed);
     }

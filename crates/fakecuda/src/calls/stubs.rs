@@ -68,7 +68,7 @@ stubs! {
     cuLogicalEndpointGetLimits cuLogicalEndpointIdRelease cuLogicalEndpointIdReserve
     cuLogicalEndpointImport cuLogicalEndpointQuery cuLogicalEndpointUnbind cuLogsCurrent
     cuLogsDumpToFile cuLogsDumpToMemory cuLogsRegisterCallback cuLogsUnregisterCallback
-    cuMemAdvise_v2 cuMemBatchDecompressAsync cuMemDiscardAndPrefetchBatchAsync
+    cuMemAdvise_v2 cuMemAlloc cuMemBatchDecompressAsync cuMemDiscardAndPrefetchBatchAsync
     cuMemDiscardBatchAsync cuMemGetDefaultMemPool cuMemGetHandleForAddressRange cuMemGetLocationInfo
     cuMemGetMemPool cuMemMapArrayAsync cuMemPoolExportToShareableHandle
     cuMemPoolImportFromShareableHandle cuMemPrefetchAsync_v2 cuMemPrefetchBatchAsync

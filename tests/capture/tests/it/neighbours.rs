@@ -149,9 +149,11 @@ fn threads_of_the_driver() {
     assert!(!captured.stderr.contains("fakecuda"), "{}", captured.stderr);
     let snapshot = captured.snapshot();
     assert_same(&snapshot, captured.ledger());
-    let marks = snapshot.annotations.rows.iter();
-    let devices: Vec<_> = marks.map(|mark| mark.device).collect();
-    assert_eq!(devices, [-1]);
+    let marks = &snapshot.annotations.rows;
+    assert!(
+        !marks.is_empty() && marks.iter().all(|mark| mark.device == -1),
+        "{marks:?}"
+    );
 }
 
 /// A program's own `malloc`, as of a tool that takes memory from CUDA, is not called by the recorder.
