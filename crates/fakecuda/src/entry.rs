@@ -56,6 +56,7 @@ pub(crate) fn on_drivers_thread(function: impl FnOnce() + Send) {
 /// # Errors
 ///
 /// `CUDA_ERROR_NOT_PERMITTED` on a thread of the driver.
+#[expect(clippy::print_stderr, reason = "tests look for it")]
 pub(crate) fn permitted() -> Answer {
     if IS_DRIVERS.get() {
         eprintln!("fakecuda: the driver was called on a thread of its own");

@@ -9,6 +9,7 @@ use vramscope_capture_tests::programs;
 mod table;
 
 #[test]
+#[expect(unsafe_code, reason = "calls C")]
 fn every_hooked_function_exists_since_its_version() {
     type Get = unsafe extern "C" fn(*const c_char, *mut *mut c_void, c_int, u64, *mut c_int) -> u32;
     let path = programs::fakecuda().join("libcuda.so.1");
