@@ -66,7 +66,6 @@ fn a_captured_program() {
           {"action": "oom", "device_free": 1048576, "size": 4294967296, "stream": 0, "time_us": 3}]],
         "capture": {"tool": "vramscope-capture 0.1.0", "program": ["/opt/app/server", "/opt/app/server", "--port", "80"], "pid": 4711,
           "started_us": 1767225600000000, "ended": "without notice", "dropped_records": 12,
-          "lost": [{"reason": "NoStack", "times": 3, "text": "a stack could not be unwound, and is missing"}],
           "notes": ["Memory was mapped by a function that is not followed: cuMemMapArrayAsync."],
           "devices": [{"index": 0, "name": "NVIDIA H100 80GB HBM3", "uuid": "GPU-1", "total_bytes": 85899345920}],
           "memory": [{"device": 0, "time_us": 3, "free_bytes": 1048576, "total_bytes": 85899345920, "tracked_bytes": 2097152}]}}"#;
@@ -77,6 +76,13 @@ fn a_captured_program() {
     assert!(
         oom.contains("80.0 GiB") && !oom.contains("PyTorch"),
         "{oom}"
+    );
+    let lost = r#""lost": [{"reason": "NoStack", "times": 3, "text": "a stack is missing"}], "notes""#;
+    fs::write(file.path(), capture.replace("\"notes\"", lost)).unwrap();
+    let told = info(path);
+    assert!(
+        told.contains("  ! Incomplete: a stack is missing (3 times)."),
+        "{told}"
     );
 }
 
