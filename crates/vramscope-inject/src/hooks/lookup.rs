@@ -175,7 +175,7 @@ mod tests {
         let both = is(&[c"cuMemAllocAsync", c"cuMemAllocAsync_ptsz"]);
         for (is_per_thread, name) in [(false, c"cuMemAllocAsync"), (true, c"cuMemAllocAsync_ptsz")]
         {
-            let hook = question(c"cuMemAllocAsync", 11020, is_per_thread).hook(&both, misnamed);
+            let hook = question(c"cuMemAllocAsync", 11020, is_per_thread).hook(both, misnamed);
             assert_eq!(hook.map(|hook| hook.name), Some(name));
         }
         let other = question(c"cuMemFree", 3020, false);

@@ -71,7 +71,8 @@ pub(crate) fn host_function(gpu: &Gpu) {
     }
     let stream = gpu.stream();
     let address = gpu.alloc_async(MIB as usize, stream);
-    call!(gpu, cuLaunchHostFunc(stream, mark, null_mut()));
+    let function = mark as *const () as *mut c_void;
+    call!(gpu, cuLaunchHostFunc(stream, function, null_mut()));
     gpu.free_async(address, stream);
     println!("host-function: done");
 }

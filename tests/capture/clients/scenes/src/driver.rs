@@ -22,7 +22,7 @@ macro_rules! with_functions {
             cuStreamDestroy_v2 "cuStreamDestroy" (Handle);
             cuStreamSynchronize "cuStreamSynchronize" (Handle);
             cuStreamBeginCapture_v2 "cuStreamBeginCapture" (Handle, u32);
-            cuLaunchHostFunc "cuLaunchHostFunc" (Handle, HostFunction, *mut c_void);
+            cuLaunchHostFunc "cuLaunchHostFunc" (Handle, *mut c_void, *mut c_void);
             cuStreamEndCapture "cuStreamEndCapture" (Handle, *mut Handle);
             cuGraphCreate "cuGraphCreate" (*mut Handle, u32);
             cuGraphDestroy "cuGraphDestroy" (Handle);
@@ -71,9 +71,6 @@ macro_rules! with_functions {
         }
     };
 }
-
-/// A function that the driver calls when a stream reaches it.
-pub type HostFunction = extern "C" fn(*mut c_void);
 
 /// `CUipcMemHandle`, passed by value.
 #[derive(Clone, Copy)]
