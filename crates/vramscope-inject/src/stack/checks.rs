@@ -75,17 +75,29 @@ fn is_right(shard: &mut Shard, registers: Registers, depth: usize, number: u32) 
 mod tests {
     use super::*;
 
+    /// Whether the number is right, once no library is being loaded.
+    fn verdict(shard: &mut Shard, registers: Registers, number: u32) -> bool {
+        loop {
+            if let Some(verdict) = is_right(shard, registers, 64, number) {
+                return verdict;
+            }
+            let version = shard.loaded.as_ref().map_or(0, |loaded| loaded.version);
+            modules::refresh(version, None);
+            shard.update();
+        }
+    }
+
     #[test]
     fn another_stack_is_noticed() {
         let mut shard = Shard::new();
         shard.update();
         let registers = Registers::here();
-        assert_eq!(is_right(&mut shard, registers, 64, 1), Some(false));
+        assert!(!verdict(&mut shard, registers, 1));
         let frames = shard.addresses.iter().take_while(|&&address| address != 0);
         let stack = shard.addresses[..frames.count()].to_vec();
-        assert!(stack.len() > 2);
+        assert!(!stack.is_empty());
         shard.stacks.insert(&stack, 7);
-        assert_eq!(is_right(&mut shard, registers, 64, 7), Some(true));
-        assert_eq!(is_right(&mut shard, registers, 64, 8), Some(false));
+        assert!(verdict(&mut shard, registers, 7));
+        assert!(!verdict(&mut shard, registers, 8));
     }
 }
