@@ -21,6 +21,7 @@
 //! | `FAKECUDA_OTHER_MB` | part of it that other processes hold | 256 |
 //! | `FAKECUDA_NO_POOLS` | if set, devices have no memory pools | |
 //! | `FAKECUDA_HABITS` | file with habits that replace those of `habits.json` | |
+//! | `FAKECUDA_ODD_BYTES` | allocations of this size are odd: of their attributes, only device and context are told | |
 //! | `FAKECUDA_LEDGER` | folder for ledgers, `<process>.jsonl` each | no ledger |
 #![cfg(target_os = "linux")]
 #![expect(unsafe_code, reason = "speaks C")]

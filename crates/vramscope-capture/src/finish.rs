@@ -246,7 +246,10 @@ fn why_nothing(run: &EndedRun<'_>, unused: &[&FollowedLog], has_unreadable: bool
             true => format!(
                 "{who} uses CUDA but never started recording: with --start-paused, it must call vramscope_api::start"
             ),
-            false => format!("{who} uses the CUDA driver, but allocated nothing"),
+            false => format!(
+                "{who} uses the CUDA driver, but allocated nothing{}",
+                log.remarks()
+            ),
         }
     } else if has_unreadable {
         let free = library::free_bytes(run.folder.path())

@@ -191,6 +191,7 @@ const ORDERS: [Order; 10] = [
     Order {
         folder: "crates/vramscope-inject/src",
         floors: &[
+            &["dlsym"],
             &["driver", "hook", "unwinder"],
             &["log"],
             &["ranges", "stack"],

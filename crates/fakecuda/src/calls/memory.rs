@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_uint};
 
+use super::stream::forbid_in_captures;
 use crate::driver::{Array, Driver, Owner};
 use crate::entry::{Answer, Handle, handle, number, read_in, result, write_out};
 use crate::habits::habits;
@@ -69,6 +70,7 @@ driver! {
     }
 
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) |driver| {
+        forbid_in_captures(driver)?;
         let (_, context) = driver.current()?;
         let device = context.device;
         let space = &driver.devices[device].space;
@@ -181,7 +183,7 @@ fn from_pool(driver: &mut Driver, pool: u64, bytes: usize, stream: Handle) -> An
         };
     }
     let owner = match driver.captures.get(&number(stream)) {
-        Some(&graph) => Owner::Graph(graph),
+        Some(capture) => Owner::Graph(capture.graph),
         None => Owner::Pool(pool),
     };
     let context = match habits().pool_context_is_null {

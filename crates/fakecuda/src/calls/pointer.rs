@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
+use super::stream::forbid_in_captures;
 use crate::driver::{Driver, Owner, Place};
 use crate::entry::{Answer, read_in, result, write_out};
 use crate::habits::habits;
@@ -16,9 +17,14 @@ driver! {
 
     /// Unknown attributes are 0, without an error.
     fn cuPointerGetAttributes(count: c_uint, attributes: *mut c_uint, values: *mut *mut c_void, address: u64) |driver| {
+        forbid_in_captures(driver)?;
+        let odd = driver.block_at(address).is_some_and(|(_, block)| Some(block.requested) == driver.odd_bytes);
         for at in 0..count as usize {
             let attribute = read_in(attributes.wrapping_add(at))?;
             let value = read_in(values.wrapping_add(at))?;
+            if odd && !matches!(attribute, 1 | 9) {
+                return Err(result::INVALID_VALUE);
+            }
             let known = attribute_of(driver, attribute, address);
             write_attribute(value, attribute, known.unwrap_or(if attribute == 9 { -2_i64 as u64 } else { 0 }))?;
         }

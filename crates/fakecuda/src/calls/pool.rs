@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
+use super::stream::forbid_in_captures;
 use crate::driver::{Driver, Place, Pool};
 use crate::entry::{Answer, Handle, handle, number, read_in, result, write_out};
 
@@ -48,6 +49,7 @@ driver! {
     }
 
     fn cuMemPoolGetAttribute(pool: Handle, attribute: c_uint, value: *mut c_void) |driver| {
+        forbid_in_captures(driver)?;
         let pool = living_pool(driver, number(pool))?;
         let stored = pool.attributes.get(attribute as usize).copied();
         match attribute {

@@ -19,7 +19,7 @@ use crate::destination::Destination;
 use crate::failure::Failure;
 use crate::output::{self, Progress};
 use crate::snapshot_names::{self, Recorded};
-use crate::written_snapshot::WrittenSnapshot;
+use crate::written_snapshot::{WrittenSnapshot, incomplete};
 
 /// Maximum number of snapshots of failed allocations in a run. A program that keeps retrying would fill the disk.
 const MAX_OUT_OF_MEMORY_SNAPSHOTS: u32 = 16;
@@ -321,6 +321,15 @@ impl FollowedLog {
         &self.contents.program
     }
 
+    /// What a log without content says: losses and notes, each on a line of its own.
+    pub(crate) fn remarks(&self) -> String {
+        let header = self.header();
+        let lost = header.lost().map(|(loss, times)| incomplete(loss, times));
+        let notes = self.contents.notes.iter().cloned();
+        let remarks = lost.chain(notes).map(|remark| format!("\n  {remark}"));
+        remarks.collect()
+    }
+
     fn destination_of(
         &self,
         due: &DueSnapshot,
@@ -352,7 +361,12 @@ struct Contents {
     program: String,
     /// Whether the program used memory or annotated ranges.
     is_worth_writing: bool,
+    /// The first notes.
+    notes: Vec<String>,
 }
+
+/// Maximum number of notes that are told of a log without content.
+const MAX_NOTES: usize = 5;
 
 impl Contents {
     fn add(&mut self, record: &Record<'_>) {
@@ -363,6 +377,9 @@ impl Contents {
                     .into_owned();
                 let name = Path::new(&path).file_name().unwrap_or_default();
                 self.program = name.to_string_lossy().into_owned();
+            }
+            Record::Note(note) if self.notes.len() < MAX_NOTES => {
+                self.notes.push(String::from_utf8_lossy(note).into_owned());
             }
             _ => {}
         }

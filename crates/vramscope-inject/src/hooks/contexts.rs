@@ -16,6 +16,11 @@ fn primary(device: c_int) -> Option<&'static AtomicU64> {
     PRIMARY.get(usize::try_from(device).ok()?)
 }
 
+/// Runs after a thread's context was set. Hooked only because threads that have a context call the driver.
+pub(super) fn after_switch() -> impl FnOnce(CUresult) {
+    |_| ()
+}
+
 /// Runs after `cuDevicePrimaryCtxRetain`.
 pub(super) fn after_retain(place: *const Handle, device: c_int) -> impl FnOnce(CUresult) {
     move |result| {

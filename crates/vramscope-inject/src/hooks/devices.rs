@@ -4,9 +4,9 @@ use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use vramscope_record::layout::flags::NOT_OWNED;
-use vramscope_record::layout::{Device, Kind, Memory, NO_DEVICE, SUCCESS};
+use vramscope_record::layout::{Device, Kind, Loss, Memory, NO_DEVICE, SUCCESS};
 
-use super::{CUresult, pools};
+use super::{CUresult, capturing, pools};
 use crate::driver::{current_device, function};
 use crate::log;
 
@@ -28,7 +28,7 @@ pub(super) fn describe_once(device: i16) {
     let bit = 1 << device;
     if DESCRIBED.load(Ordering::Relaxed) & bit == 0
         && DESCRIBED.fetch_or(bit, Ordering::Relaxed) & bit == 0
-        && !describe(device)
+        && capturing::run_relaxed(|| describe(device)) != Some(true)
     {
         DESCRIBED.fetch_and(!bit, Ordering::Relaxed);
     }
@@ -110,8 +110,12 @@ pub(super) fn free_and_total_bytes() -> Option<(u64, u64)> {
     let get = function!(cuMemGetInfo_v2: fn(*mut usize, *mut usize) -> CUresult)?;
     let (mut free, mut total) = (0, 0);
     // SAFETY: the out-pointers are valid.
-    (unsafe { get(&raw mut free, &raw mut total) } == SUCCESS)
-        .then_some((free as u64, total as u64))
+    let result = capturing::run_relaxed(|| unsafe { get(&raw mut free, &raw mut total) })?;
+    if result != SUCCESS {
+        log::lost(Loss::FreeMemoryUnknown);
+        return None;
+    }
+    Some((free as u64, total as u64))
 }
 
 /// The location in `CUmemAllocationProp` and `CUmemPoolProps`: its type and its number.

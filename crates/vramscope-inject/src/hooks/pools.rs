@@ -8,7 +8,7 @@ use std::ffi::{c_int, c_uint};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
-use vramscope_record::layout::{Call, Event, Kind, Pool, SUCCESS, pool_flags};
+use vramscope_record::layout::{Call, Event, Kind, Loss, Pool, SUCCESS, pool_flags};
 
 use super::{CUresult, capturing, entry, events};
 use crate::driver::function;
@@ -174,7 +174,7 @@ impl KnownPool {
             self.attribute(get_attribute, RESERVED),
             self.attribute(get_attribute, USED),
         ) else {
-            return;
+            return log::lost(Loss::PoolUsageUnknown);
         };
         let was_reserved = self.reserved_bytes.swap(reserved_bytes, Ordering::Relaxed);
         let was_used = self.used_bytes.swap(used_bytes, Ordering::Relaxed);

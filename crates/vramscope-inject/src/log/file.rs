@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use vramscope_record::layout::{
-    HEADER_BYTES, Kind, LONGEST_PAYLOAD_BYTES, MAGIC, RECORD_HEADER_BYTES, VERSION, header,
+    HEADER_BYTES, Kind, LONGEST_PAYLOAD_BYTES, Loss, MAGIC, RECORD_HEADER_BYTES, VERSION, header,
     record_bytes, record_check,
 };
 use vramscope_record::settings::Settings;
@@ -117,6 +117,12 @@ impl Log {
     fn long(&self, field: usize) -> &AtomicU64 {
         // SAFETY: as above.
         unsafe { self.base.add(field).cast().as_ref() }
+    }
+
+    /// Adds to the counter of a loss.
+    pub(super) fn count_loss(&self, loss: Loss, times: u64) {
+        self.long(header::LOSSES + 8 * loss as usize)
+            .fetch_add(times, Ordering::Relaxed);
     }
 
     /// Appends a record. Returns whether there was room.

@@ -42,6 +42,7 @@ pub(super) fn capture_value(
         "started_us": header.created_ns / 1000,
         "ended": ended.word(),
         "dropped_records": header.dropped_records,
+        "lost": lost(header),
         "notes": notes,
         "threads": threads,
         "devices": devices.collect::<Vec<_>>(),
@@ -76,6 +77,13 @@ fn memory(recording: &Recording) -> Vec<Value> {
     let mut all: Vec<_> = devices.chain(pools).collect();
     all.sort_by_key(|(time_us, _)| *time_us);
     all.into_iter().map(|(_, value)| value).collect()
+}
+
+/// What was lost by reason, with the number of times.
+fn lost(header: &Header) -> Vec<Value> {
+    let lost = header.lost();
+    lost.map(|(loss, times)| json!({"reason": loss.name(), "times": times, "text": loss.text()}))
+        .collect()
 }
 
 /// Formats a UUID as nvidia-smi does: `GPU-` and the bytes in groups.

@@ -51,6 +51,12 @@ fn graphs() {
 }
 
 #[test]
+fn graphs_of_new_versions() {
+    let captured = captured(Session::new(), "scenes", &["dlsym", "new-graphs"]);
+    assert_same_blocks(&captured.snapshot(), captured.ledger());
+}
+
+#[test]
 fn two_devices() {
     let session = Session::new().env("FAKECUDA_DEVICES", "2");
     let captured = captured(session, "scenes", &["dlsym", "devices"]);

@@ -27,6 +27,7 @@ macro_rules! with_functions {
             cuStreamDestroy_v2 "cuStreamDestroy" (Handle);
             cuStreamSynchronize "cuStreamSynchronize" (Handle);
             cuStreamBeginCapture_v2 "cuStreamBeginCapture" (Handle, u32);
+            cuLaunchHostFunc "cuLaunchHostFunc" (Handle, *mut c_void, *mut c_void);
             cuStreamEndCapture "cuStreamEndCapture" (Handle, *mut Handle);
             cuGraphCreate "cuGraphCreate" (*mut Handle, u32);
             cuGraphDestroy "cuGraphDestroy" (Handle);
@@ -165,6 +166,18 @@ fn library() -> *mut c_void {
         unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
     assert!(!library.is_null(), "no libcuda.so.1");
     library
+}
+
+/// A function of the driver that [`Cuda`] does not have. `None` if the driver does not either.
+///
+/// # Safety
+///
+/// `F` must be the type of this function.
+#[must_use]
+pub unsafe fn function<F: Copy>(name: &str) -> Option<F> {
+    let found = symbol(library(), name);
+    // SAFETY: as the caller promises; pointers to functions have this size.
+    (!found.is_null()).then(|| unsafe { std::mem::transmute_copy(&found) })
 }
 
 fn symbol(library: *mut c_void, name: &str) -> *mut c_void {

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
+use crate::driver::{Handle, function};
 use crate::gpu::{Gpu, call, expect};
 
 const MIB: usize = 1 << 20;
@@ -182,6 +183,70 @@ pub(crate) fn graphs(gpu: &Gpu) {
     );
     gpu.free_async(before, stream);
     println!("graphs: done");
+}
+
+/// A capture whose beginning was not seen, while other streams use memory.
+pub(crate) fn unseen_capture(gpu: &Gpu) {
+    type Begin = unsafe extern "C" fn(Handle, u32) -> u32;
+    let (captured, other) = (gpu.stream(), gpu.stream());
+    // SAFETY: the type of the stand-in driver's function, which nobody hooks.
+    let begin = unsafe { function::<Begin>("fakecudaBeginCaptureUnseen") };
+    // SAFETY: a stream.
+    assert_eq!(unsafe { begin.expect("the function")(captured, 0) }, 0);
+    let address = gpu.alloc_async(3 * MIB, other);
+    gpu.free_async(address, other);
+    call!(gpu, cuStreamSynchronize(other));
+    let mut graph = null_mut();
+    call!(gpu, cuStreamEndCapture(captured, &raw mut graph));
+    call!(gpu, cuGraphDestroy(graph));
+    println!("unseen-capture: done");
+}
+
+/// Graphs by the functions of CUDA 13.2 and 13.3: nodes of any kind, and a capture into an existing graph.
+pub(crate) fn new_graphs(gpu: &Gpu) {
+    type AddNode = unsafe extern "C" fn(
+        *mut Handle,
+        Handle,
+        *const Handle,
+        *const c_void,
+        usize,
+        *mut [u64; 32],
+    ) -> u32;
+    type Recapture = unsafe extern "C" fn(Handle, u32, Handle, Handle, Handle) -> u32;
+    // SAFETY: the types of these functions.
+    let (add, recapture) = unsafe {
+        (
+            function::<AddNode>("cuGraphAddNode_v3").expect("the function"),
+            function::<Recapture>("cuStreamBeginRecaptureToGraph").expect("the function"),
+        )
+    };
+    let (mut graph, mut node) = (null_mut(), null_mut());
+    call!(gpu, cuGraphCreate(&raw mut graph, 0));
+    let add = |node: *mut Handle, mut parameters: [u64; 32]| {
+        // SAFETY: the pointers are valid.
+        let result = unsafe { add(node, graph, null(), null(), 0, &raw mut parameters) };
+        assert_eq!(result, 0);
+        parameters
+    };
+    let mut allocation = [0_u64; 32];
+    (allocation[0], allocation[2 + 13]) = (10, 2 * MIB as u64);
+    let address = add(&raw mut node, allocation)[2 + 14];
+    add(&raw mut node, allocation);
+    let mut free = [0_u64; 32];
+    (free[0], free[2]) = (11, address);
+    add(&raw mut node, free);
+
+    let stream = gpu.stream();
+    // SAFETY: a stream and a graph.
+    assert_eq!(
+        unsafe { recapture(stream, 0, graph, null_mut(), null_mut()) },
+        0
+    );
+    gpu.alloc_async(3 * MIB, stream);
+    let mut captured = null_mut();
+    call!(gpu, cuStreamEndCapture(stream, &raw mut captured));
+    assert_eq!(captured, graph);
+    println!("new-graphs: done");
 }
 
 /// Pinned memory: allocated, and registered.
