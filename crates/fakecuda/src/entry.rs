@@ -26,6 +26,7 @@ pub(crate) mod result {
     pub(crate) const CONTEXT_IS_DESTROYED: u32 = 709;
     pub(crate) const HOST_MEMORY_ALREADY_REGISTERED: u32 = 712;
     pub(crate) const HOST_MEMORY_NOT_REGISTERED: u32 = 713;
+    pub(crate) const NOT_PERMITTED: u32 = 800;
     pub(crate) const NOT_SUPPORTED: u32 = 801;
     pub(crate) const STREAM_CAPTURE_INVALIDATED: u32 = 901;
 }
@@ -35,6 +36,16 @@ static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
 thread_local! {
     /// The thread's stack of current contexts, innermost last.
     static CONTEXTS: Cell<Vec<u64>> = const { Cell::new(Vec::new()) };
+    /// Whether the thread runs a function of the program for a stream.
+    static IS_CALLING_BACK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a function of the program for a stream. It must not call the driver: a call fails, and standard error has a
+/// line about it.
+pub(crate) fn call_back(function: impl FnOnce()) {
+    IS_CALLING_BACK.set(true);
+    function();
+    IS_CALLING_BACK.set(false);
 }
 
 /// Runs `body` with the locked state.
@@ -42,6 +53,10 @@ pub(crate) fn with_driver(
     call: &'static str,
     body: impl FnOnce(&mut Driver) -> Answer,
 ) -> CUresult {
+    if IS_CALLING_BACK.get() {
+        eprintln!("fakecuda: {call} was called in a function that a stream called");
+        return result::NOT_PERMITTED;
+    }
     let mut driver = DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(driver) = driver.as_mut() else {
         return result::NOT_INITIALIZED;

@@ -9,7 +9,7 @@
 //! atomic addition reserved. So no log shows an address allocated again before its free, whatever the threads do.
 //! Nothing is queried on a stream that is being captured into a graph.
 //!
-//! `nvtx` and `api` record what the program says about itself, by way of `ranges`. `log` writes all records,
+//! `nvtx` and `api` record what the program says about itself, by way of `ranges` and `parts`. `log` writes all records,
 //! `stack` records the callers. `process` runs at load, fork and exit.
 //!
 //! Nothing here prints, handles signals or unwinds into its callers. After an error of its own, the library stops
@@ -27,6 +27,7 @@ mod hooks;
 mod linker;
 mod log;
 mod nvtx;
+mod parts;
 mod process;
 mod ranges;
 mod stack;

@@ -21,10 +21,10 @@ mod file;
 mod names;
 
 pub(crate) use annotations::{
-    PendingRange, add_pending, annotate, flush_pending, has_pending, remove_pending,
+    Label, PendingRange, add_pending, annotate, flush_pending, has_pending, remove_pending,
 };
 use file::Log;
-pub(crate) use names::{Domain, register, registered};
+pub(crate) use names::{Domain, give_name, register, registered};
 
 /// Maximum number of cached texts. Further texts are written at each use.
 const MAX_TEXTS: usize = 1 << 16;
@@ -216,12 +216,14 @@ fn create() -> Option<&'static Log> {
         let log = create_with_program();
         match log {
             Some(log) => {
-                // Pending ranges are written before other threads write anything.
+                // Names and pending ranges are written before other threads write anything.
                 UNPUBLISHED.set(Some(log));
+                names::flush_names();
                 flush_pending(device);
                 UNPUBLISHED.set(None);
                 LOG.store(std::ptr::from_ref(log).cast_mut(), Ordering::Release);
-                // Ranges that became pending meanwhile.
+                // What became pending meanwhile.
+                names::flush_names();
                 flush_pending(device);
             }
             None => CREATION.store(DISABLED, Ordering::Relaxed),
@@ -250,10 +252,12 @@ fn create_with_program() -> Option<&'static Log> {
 
 /// Runs in the child of a fork. The log belongs to the parent, and threads that do not exist here may hold locks.
 /// Allocates and frees nothing, as the allocator may not have handled the fork yet.
-pub(crate) fn after_fork() {
+///
+/// `are_unlocked`: whether the rest of the library found all its locks free.
+pub(crate) fn after_fork(are_unlocked: bool) {
     THREAD.set(0);
     let is_undecided = CREATION.load(Ordering::Relaxed) == UNDECIDED;
-    if !(is_undecided && annotations::after_fork() && names::are_unlocked()) {
+    if !(is_undecided && are_unlocked && annotations::after_fork() && names::are_unlocked()) {
         switch_off();
     }
 }

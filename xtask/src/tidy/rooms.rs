@@ -193,6 +193,7 @@ const ORDERS: [Order; 10] = [
             &["driver", "hook"],
             &["log"],
             &["ranges", "stack"],
+            &["parts"],
             &["api", "hooks", "nvtx"],
             &["linker", "process"],
         ],

@@ -2,10 +2,11 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use crate::driver::{Driver, Graph};
-use crate::entry::{Answer, Handle, contexts, handle, number, result, write_optional, write_out};
+use crate::driver::{Driver, Graph, HostCall, HostFunction};
+use crate::entry::{
+    Answer, Handle, contexts, handle, number, result, with_driver, write_optional, write_out,
+};
 
-type HostFunction = extern "C" fn(*mut c_void);
 type Callback = extern "C" fn(Handle, u32, *mut c_void);
 
 driver! {
@@ -58,10 +59,16 @@ driver! {
         driver.context_of_stream(number(stream)).map(|_| ())
     }
 
-    /// The function runs at once and must not call the driver, as the real driver's documentation says too.
-    fn cuLaunchHostFunc, cuLaunchHostFunc_ptsz(_stream: Handle, function: Option<HostFunction>, data: *mut c_void) {
-        function.ok_or(result::INVALID_VALUE)?(data);
-        Ok(())
+    /// The function runs at once on another thread, or with the graph that captures the stream.
+    fn cuLaunchHostFunc, cuLaunchHostFunc_ptsz(stream: Handle, function: Option<HostFunction>, data: *mut c_void) {
+        host_function(stream, function, data)
+    }
+
+    fn cuLaunchHostFunc_v2, cuLaunchHostFunc_v2_ptsz(stream: Handle, function: Option<HostFunction>, data: *mut c_void, mode: c_uint) {
+        if mode > 1 {
+            return Err(result::INVALID_VALUE);
+        }
+        host_function(stream, function, data)
     }
 
     fn cuStreamAddCallback, cuStreamAddCallback_ptsz(stream: Handle, function: Option<Callback>, data: *mut c_void, _flags: c_uint) {
@@ -164,6 +171,34 @@ fn create(driver: &mut Driver, place: *mut Handle) -> Answer {
     let stream = driver.new_handle();
     driver.streams.insert(stream, context);
     write_out(place, handle(stream))
+}
+
+fn host_function(
+    stream: Handle,
+    function: Option<HostFunction>,
+    data: *mut c_void,
+) -> Answer {
+    let function = HostCall {
+        function: function.ok_or(result::INVALID_VALUE)?,
+        data: number(data),
+    };
+    let mut is_captured = false;
+    let capture = |driver: &mut Driver| {
+        let graph = driver.captures.get(&number(stream)).copied();
+        if let Some(graph) = graph.and_then(|graph| driver.graphs.get_mut(&graph)) {
+            graph.host_calls.push(function);
+            is_captured = true;
+        }
+        Ok(())
+    };
+    match with_driver("cuLaunchHostFunc", capture) {
+        result::SUCCESS => {}
+        error => return Err(error),
+    }
+    if !is_captured {
+        function.run();
+    }
+    Ok(())
 }
 
 fn capture_info(

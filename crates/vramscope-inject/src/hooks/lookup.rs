@@ -20,7 +20,7 @@ const PER_THREAD: u64 = 2;
 
 /// First version in which the bare name means this function. Only functions that share a bare name with another
 /// are listed; the others count from [`OLDEST`] on.
-const SINCE: [(&CStr, c_int); 9] = [
+const SINCE: [(&CStr, c_int); 10] = [
     (c"cuStreamBeginCapture", 10000),
     (c"cuStreamBeginCapture_v2", 10010),
     (c"cuGetProcAddress", 11030),
@@ -30,6 +30,7 @@ const SINCE: [(&CStr, c_int); 9] = [
     (c"cuCtxSynchronize_v2", 13000),
     (c"cuGraphAddNode_v2", 12030),
     (c"cuStreamBeginCapture_v2_ptsz", 10010),
+    (c"cuLaunchHostFunc_v2", 13000),
 ];
 
 /// Runs after `cuGetProcAddress`.

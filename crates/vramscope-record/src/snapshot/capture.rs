@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use vramscope_core::analysis::memory::capture::Ended;
 
+use crate::layout::Named;
 use crate::model::Recording;
 use crate::reader::{Damage, DamageKind, Header};
 
@@ -27,13 +28,29 @@ pub(super) fn capture_value(
     let threads: Map<String, Value> = threads
         .map(|(thread, name)| (thread.to_string(), clipped(name).into()))
         .collect();
+    let given = |named| {
+        let all = names.given.iter();
+        let named = all.filter(move |((of, _), _)| *of == named);
+        named.map(|((_, handle), name)| (*handle, clipped(name)))
+    };
+    let by_handle = |named| -> Map<String, Value> {
+        let named = given(named).take(MAX_TEXTS);
+        named
+            .map(|(handle, name)| (format!("{handle:#x}"), name.into()))
+            .collect()
+    };
     let devices = names.devices.iter().map(|(index, device)| {
-        json!({
+        let given = given(Named::Device).find(|(handle, _)| *handle == u64::from(*index));
+        let mut device = json!({
             "index": index,
             "name": clipped(&device.name),
             "uuid": uuid(&device.uuid),
             "total_bytes": device.total_bytes,
-        })
+        });
+        if let Some((_, name)) = given {
+            device["given_name"] = name.into();
+        }
+        device
     });
     let memory = recording.samples.iter().map(|sample| {
         json!({
@@ -53,6 +70,8 @@ pub(super) fn capture_value(
         "dropped_records": header.dropped_records,
         "notes": notes,
         "threads": threads,
+        "streams": by_handle(Named::Stream),
+        "contexts": by_handle(Named::Context),
         "devices": devices.collect::<Vec<_>>(),
         "memory": memory.collect::<Vec<_>>(),
     })

@@ -1,10 +1,13 @@
 //! Named ranges of a program become `external_annotations`.
 
+use vramscope_core::analysis::memory::capture::Capture;
 use vramscope_core::model::Stage;
-use vramscope_record::layout::{Annotation, AnnotationOp};
+use vramscope_record::layout::{
+    Annotation, AnnotationOp, Attributes, Call, Device, Event, Name, Named, ON_STREAM,
+};
 use vramscope_record::writer::LogWriter;
 
-use crate::support::converted;
+use crate::support::{BASE, MIB, alloc, assert_story, converted, event, story};
 
 fn mark(log: &mut LogWriter, op: AnnotationOp, name: u32) {
     log.annotation(Annotation {
@@ -52,4 +55,106 @@ fn ranges_have_names_domains_threads_and_numbers() {
         report.notes,
         ["1 record ended a named range that was not seen beginning."]
     );
+}
+
+#[test]
+fn attributes_streams_and_names() {
+    let mut log = LogWriter::default();
+    log.text(1, "copy");
+    log.text(2, "model");
+    log.device(Device::default(), "H100");
+    let name = |named, domain, handle| Name {
+        handle,
+        domain,
+        named: named as u32,
+    };
+    log.name(name(Named::Stream, 0, 0x7f), "first");
+    log.name(name(Named::Stream, 0, 0x7f), "copies");
+    log.name(name(Named::Stream, 0, 0x80), "gone");
+    log.name(name(Named::Stream, 0, 0x80), "");
+    log.name(name(Named::Device, 0, 0), "trainer");
+    log.name(name(Named::Category, 0, 7), "io");
+    let start = Annotation {
+        time_ns: 5_000,
+        op: AnnotationOp::Start as u8,
+        name: 1,
+        range: 1,
+        stream: 0x7f,
+        flags: ON_STREAM,
+        ..Annotation::default()
+    };
+    let attributes = |category, payload_type, payload| Attributes {
+        colour: 0xff76_b900,
+        category,
+        payload,
+        payload_type,
+        reserved: 0,
+    };
+    log.annotation_with(start, attributes(7, 6, 1.5_f32.to_bits().into()));
+    log.annotation(Annotation {
+        time_ns: 9_000,
+        op: AnnotationOp::End as u8,
+        name: 0,
+        ..start
+    });
+    let mark = Annotation {
+        op: AnnotationOp::Mark as u8,
+        name: 1,
+        domain: 2,
+        time_ns: 10_000,
+        ..Annotation::default()
+    };
+    log.annotation_with(mark, attributes(7, 2, u64::MAX));
+    // Payloads of unknown types are left out, and what is too short for attributes has none.
+    log.annotation_with(mark, attributes(8, 99, 1));
+    log.put(vramscope_record::layout::Kind::Annotation, &[&mark.to_bytes(), &[1; 9]]);
+    alloc(&mut log, Call::cuMemAlloc, BASE, 2 * MIB);
+    let (snapshot, report) = converted(&log);
+    assert_eq!(report.notes, [""; 0]);
+    let text = |id: Option<_>| id.map(|id| snapshot.strings.get(id));
+    let rows = snapshot.annotations.rows.iter();
+    let rows = rows.filter(|row| row.stage == Stage::Start);
+    let reported: Vec<_> = rows
+        .map(|row| (row.stream, row.colour, text(row.category), text(row.payload)))
+        .collect();
+    let colour = Some(0xff76_b900);
+    assert_eq!(
+        reported,
+        [
+            (Some(0x7f), colour, Some("io"), Some("1.5")),
+            (None, colour, Some("7"), Some("-1")),
+            (None, colour, Some("8"), None),
+            (None, None, None, None),
+        ]
+    );
+    assert_eq!(snapshot.streams().label(0x7f), "copies (stream 1, 0x7f)");
+    assert_eq!(snapshot.extras["capture"]["streams"].as_object().map(|it| it.len()), Some(1));
+    let capture = Capture::of(&snapshot).unwrap();
+    assert_eq!(capture.device(0).unwrap().name, "trainer (H100)");
+}
+
+#[test]
+fn all_parts_of_a_heap_end_at_once() {
+    let mut log = LogWriter::default();
+    let call = |log: &mut LogWriter, call, address, size_bytes| {
+        let event = Event {
+            address,
+            size_bytes,
+            ..event(log, call)
+        };
+        log.event(event);
+    };
+    alloc(&mut log, Call::cuMemAlloc, BASE, 4 * MIB);
+    alloc(&mut log, Call::cuMemAlloc, BASE + 8 * MIB, 2 * MIB);
+    for part in 0..3 {
+        call(&mut log, Call::suballoc, BASE + part * MIB, 1000);
+    }
+    call(&mut log, Call::subfree, BASE, 2 * MIB);
+    // No part begins there, and what is no part stays.
+    call(&mut log, Call::subfree, BASE + 8 * MIB, 2 * MIB);
+    let (snapshot, report) = converted(&log);
+    assert_eq!(report.notes, [""; 0]);
+    let story = story(&snapshot, 0);
+    let state: String = story.lines().filter(|line| line.starts_with('[')).collect();
+    assert_story(&state, "[0 4M: -2M 1000/1000 -2096152][8M 2M: 2M/2M]");
 }

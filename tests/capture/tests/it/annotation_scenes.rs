@@ -6,6 +6,8 @@ use vramscope_capture_tests::session::{Captured, Session, read};
 use vramscope_capture_tests::story::{Step, Story, assert_same, assert_same_by_address};
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::time::annotations::{NamedRange, named_ranges};
+use vramscope_core::analysis::time::history::History;
+use vramscope_core::analysis::time::lanes::Lanes;
 use vramscope_core::ids::EventId;
 use vramscope_core::model::Action;
 
@@ -68,6 +70,32 @@ fn nvtx_from_c_headers() {
     let domains = domains.iter().filter_map(|range| range.domain);
     let domains: Vec<_> = domains.map(|domain| snapshot.strings.get(domain)).collect();
     assert_eq!(domains, ["a library"]);
+}
+
+/// Ranges that begin and end in functions of the program which a stream calls are that stream's.
+#[test]
+fn device_ranges_are_on_their_streams() {
+    let captured = captured("scenes", &["dlsym", "device-ranges"]);
+    let stderr = &captured.stderr;
+    assert!(!stderr.contains("fakecuda:"), "the driver is not called there: {stderr}");
+    let snapshot = captured.snapshot();
+    let handle = captured.stdout.trim().strip_prefix("device-ranges: 0x");
+    let handle = i64::from_str_radix(handle.expect("a stream"), 16).expect("a handle");
+    let ranges = named_ranges(&snapshot);
+    let of = |name: &str| -> Vec<(Option<i64>, i32, bool)> {
+        let named = ranges.iter().filter(|range| snapshot.strings.get(range.name) == name);
+        let is_whole = |range: &NamedRange| range.start_us.is_some() && range.end_us.is_some();
+        named
+            .map(|range| (range.stream, range.device, is_whole(range)))
+            .collect()
+    };
+    assert_eq!(of("on stream"), [(Some(handle), 0, true)]);
+    assert_eq!(of("on default"), [(Some(0), 0, true); 2]);
+    assert_eq!(of("on thread"), [(None, 0, true)]);
+    assert_eq!(of("replayed"), [(Some(handle), 0, true); 100]);
+    let lanes = Lanes::of(&snapshot, &History::of(&snapshot, 0));
+    let titles: Vec<_> = lanes.lanes.iter().map(|lane| lane.title()).collect();
+    assert_eq!(titles, ["stream 1", "default stream", "scenes"]);
 }
 
 #[test]

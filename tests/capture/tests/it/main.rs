@@ -8,4 +8,5 @@ mod burn;
 mod ends;
 mod manners;
 mod memory_viz;
+mod nvtx;
 mod options;

@@ -2,6 +2,7 @@
 //! results, so that a capture that changes them fails.
 
 mod annotations;
+mod device_ranges;
 pub mod driver;
 mod ends;
 mod gpu;
@@ -47,6 +48,7 @@ pub fn main(cuda: &Cuda) {
         "start-stop" => annotations::start_stop(&gpu),
         "dump" => annotations::dump(&gpu),
         "nvtx" => annotations::nvtx(&gpu),
+        "device-ranges" => device_ranges::device_ranges(&gpu),
         _ => panic!("no scene {scene}"),
     }
 }
