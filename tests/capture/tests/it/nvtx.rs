@@ -33,7 +33,8 @@ fn compile(session: &Session, source: &str, output: &str, options: &[&Path]) -> 
 /// A session with a program that is linked with `libnvToolsExt.so.1`, of which a stand-in lies in a folder.
 fn linked() -> (Session, PathBuf) {
     let session = Session::new();
-    let stand_in = compile(&session, "old.c", "libnvToolsExt.so.1", &[]);
+    let name = Path::new("-Wl,-soname,libnvToolsExt.so.1");
+    let stand_in = compile(&session, "old.c", "libnvToolsExt.so.1", &[name]);
     let program = compile(&session, "linked.c", "linked", &[&stand_in]);
     (session, program)
 }
