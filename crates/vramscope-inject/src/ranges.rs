@@ -173,7 +173,11 @@ fn annotation(op: AnnotationOp, range: u64) -> Annotation {
             .flatten()
             .unwrap_or(NO_DEVICE),
         op: op as u8,
-        flags: if stream::reached().is_some() { ON_STREAM } else { 0 },
+        flags: if stream::reached().is_some() {
+            ON_STREAM
+        } else {
+            0
+        },
     }
 }
 

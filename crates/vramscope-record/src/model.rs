@@ -206,11 +206,7 @@ impl Recording {
         sums
     }
 
-    fn push_annotation(
-        &mut self,
-        annotation: &layout::Annotation,
-        attributes: layout::Attributes,
-    ) {
+    fn push_annotation(&mut self, annotation: &layout::Annotation, attributes: layout::Attributes) {
         // Streams reach their points while other threads write records: those times must not move the journal's.
         let time_us = if annotation.flags & layout::ON_STREAM == 0 {
             self.journal.advance(annotation.time_ns);

@@ -159,8 +159,7 @@ fn named_item(snapshot: &Snapshot, row: &[LaneRange], item: Item) -> Option<Name
     let ranges = row.get(first..first + item.count as usize)?;
     let (from, to) = (ranges.first()?, ranges.last()?);
     let colour = |range: &LaneRange| range.annotation(snapshot).and_then(|mark| mark.colour);
-    let is_alike =
-        |range: &LaneRange| range.name == from.name && colour(range) == colour(from);
+    let is_alike = |range: &LaneRange| range.name == from.name && colour(range) == colour(from);
     let are_alike = item.count <= COMPARED_NAMES && ranges.iter().all(is_alike);
     let name = if are_alike {
         from.name.text(&snapshot.strings)

@@ -173,11 +173,7 @@ fn create(driver: &mut Driver, place: *mut Handle) -> Answer {
     write_out(place, handle(stream))
 }
 
-fn host_function(
-    stream: Handle,
-    function: Option<HostFunction>,
-    data: *mut c_void,
-) -> Answer {
+fn host_function(stream: Handle, function: Option<HostFunction>, data: *mut c_void) -> Answer {
     let function = HostCall {
         function: function.ok_or(result::INVALID_VALUE)?,
         data: number(data),

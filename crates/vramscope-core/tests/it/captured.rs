@@ -78,7 +78,10 @@ fn threads_and_domains_are_somebodys_words() {
     let mut text = Vec::new();
     encode_json(&hidden, &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
-    assert!(!text.contains("secret") && !text.contains("1234567"), "{text}");
+    assert!(
+        !text.contains("secret") && !text.contains("1234567"),
+        "{text}"
+    );
     assert!(text.contains("train_step 1"));
     let rows = &hidden.annotations.rows;
     assert_eq!(

@@ -140,9 +140,9 @@ fn kept(launch: Launch) -> Option<*mut Launch> {
     if !kept.contains_key(&key) && kept.len() == MAX_KEPT {
         return None;
     }
-    let place = kept.entry(key).or_insert_with(|| {
-        Box::into_raw(Box::new(launch)).expose_provenance()
-    });
+    let place = kept
+        .entry(key)
+        .or_insert_with(|| Box::into_raw(Box::new(launch)).expose_provenance());
     Some(std::ptr::with_exposed_provenance_mut(*place))
 }
 

@@ -255,9 +255,8 @@ unsafe extern "C" fn register_regions(_domain: Handle, regions: *const Registere
         // Heap 0 is the whole process, whose regions nobody has handed out.
         let is_handed_out = regions.heap != 0 && heaps().sizes.get(&regions.heap) != Some(&0);
         // SAFETY: as NVTX requires.
-        let ranges = unsafe {
-            elements::<Range>(regions.elements, regions.count, regions.element_bytes)
-        };
+        let ranges =
+            unsafe { elements::<Range>(regions.elements, regions.count, regions.element_bytes) };
         for (place, range) in ranges.enumerate() {
             if is_handed_out {
                 parts::alloc(range.address as u64, range.bytes as u64, 0);
@@ -283,9 +282,8 @@ unsafe extern "C" fn resize_regions(_domain: Handle, regions: *const Batch) {
             return;
         }
         // SAFETY: as NVTX requires.
-        let ranges = unsafe {
-            elements::<Range>(regions.elements, regions.count, regions.element_bytes)
-        };
+        let ranges =
+            unsafe { elements::<Range>(regions.elements, regions.count, regions.element_bytes) };
         for range in ranges.filter(|range| !heaps().left_out.contains(&range.address)) {
             parts::free(range.address as u64, 0);
             parts::alloc(range.address as u64, range.bytes as u64, 0);
@@ -301,9 +299,8 @@ unsafe extern "C" fn unregister_regions(_domain: Handle, regions: *const Batch) 
             return;
         };
         // SAFETY: as NVTX requires; addresses and handles are the same.
-        let addresses = unsafe {
-            elements::<usize>(regions.elements, regions.count, regions.element_bytes)
-        };
+        let addresses =
+            unsafe { elements::<usize>(regions.elements, regions.count, regions.element_bytes) };
         for address in addresses.filter(|address| !heaps().left_out.remove(address)) {
             parts::free(address as u64, 0);
         }

@@ -54,12 +54,8 @@ impl Next {
             let found = function(self.name.as_ptr().cast(), own);
             let is_loaded = if found.is_null() { NO } else { YES };
             // Another function may have decided it. The library has all functions or none.
-            let _ = IS_LOADED.compare_exchange(
-                UNKNOWN,
-                is_loaded,
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            );
+            let _ =
+                IS_LOADED.compare_exchange(UNKNOWN, is_loaded, Ordering::AcqRel, Ordering::Acquire);
             self.found.store(found, Ordering::Release);
             found
         };

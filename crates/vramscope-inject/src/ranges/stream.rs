@@ -60,18 +60,20 @@ pub(crate) unsafe fn start_on_stream(label: Label<'_>, stream: *mut c_void) -> u
 pub(crate) unsafe fn end_on_stream(range: u64, stream: *mut c_void) {
     if range != 0 && log::exists() {
         // SAFETY: as the caller promises.
-        unsafe { enqueue(AnnotationOp::End, range, Label::end(Domain::DEFAULT), stream) };
+        unsafe {
+            enqueue(
+                AnnotationOp::End,
+                range,
+                Label::end(Domain::DEFAULT),
+                stream,
+            )
+        };
     }
 }
 
 /// # Safety
 /// `stream` must be one of CUDA's.
-unsafe fn enqueue(
-    op: AnnotationOp,
-    range: u64,
-    label: Label<'_>,
-    stream: *mut c_void,
-) -> bool {
+unsafe fn enqueue(op: AnnotationOp, range: u64, label: Label<'_>, stream: *mut c_void) -> bool {
     type Function = unsafe extern "C" fn(*mut c_void);
     let launch = driver::function!(cuLaunchHostFunc: fn(*mut c_void, Function, *mut c_void) -> u32);
     // SAFETY: as the caller promises.

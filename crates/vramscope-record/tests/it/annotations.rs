@@ -107,7 +107,10 @@ fn attributes_streams_and_names() {
     log.annotation_with(mark, attributes(7, 2, u64::MAX));
     // Payloads of unknown types are left out, and what is too short for attributes has none.
     log.annotation_with(mark, attributes(8, 99, 1));
-    log.put(vramscope_record::layout::Kind::Annotation, &[&mark.to_bytes(), &[1; 9]]);
+    log.put(
+        vramscope_record::layout::Kind::Annotation,
+        &[&mark.to_bytes(), &[1; 9]],
+    );
     alloc(&mut log, Call::cuMemAlloc, BASE, 2 * MIB);
     let (snapshot, report) = converted(&log);
     assert_eq!(report.notes, [""; 0]);
@@ -115,7 +118,14 @@ fn attributes_streams_and_names() {
     let rows = snapshot.annotations.rows.iter();
     let rows = rows.filter(|row| row.stage == Stage::Start);
     let reported: Vec<_> = rows
-        .map(|row| (row.stream, row.colour, text(row.category), text(row.payload)))
+        .map(|row| {
+            (
+                row.stream,
+                row.colour,
+                text(row.category),
+                text(row.payload),
+            )
+        })
         .collect();
     let colour = Some(0xff76_b900);
     assert_eq!(
@@ -128,7 +138,12 @@ fn attributes_streams_and_names() {
         ]
     );
     assert_eq!(snapshot.streams().label(0x7f), "copies (stream 1, 0x7f)");
-    assert_eq!(snapshot.extras["capture"]["streams"].as_object().map(|it| it.len()), Some(1));
+    assert_eq!(
+        snapshot.extras["capture"]["streams"]
+            .as_object()
+            .map(|it| it.len()),
+        Some(1)
+    );
     let capture = Capture::of(&snapshot).unwrap();
     assert_eq!(capture.device(0).unwrap().name, "trainer (H100)");
 }

@@ -290,11 +290,18 @@ mod tests {
                 let given = [parts[number / 16], parts[number / 4 % 4], parts[number % 4]];
                 let (fill, line) = lane_fill(&theme, "forward", Some(given));
                 assert!(contrast(theme.text, fill) >= 4.5, "{given:?}: {fill:?}");
-                assert!(contrast(line, theme.background) >= 2.0, "{given:?}: {line:?}");
+                assert!(
+                    contrast(line, theme.background) >= 2.0,
+                    "{given:?}: {line:?}"
+                );
                 assert_ne!(fill, theme.background);
             }
             let green = [0, 0x90, 0];
-            assert_eq!(lane_fill(&theme, "", Some(green)).1, green, "it is kept if it can be");
+            assert_eq!(
+                lane_fill(&theme, "", Some(green)).1,
+                green,
+                "it is kept if it can be"
+            );
         }
     }
 }

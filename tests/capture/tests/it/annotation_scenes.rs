@@ -77,13 +77,18 @@ fn nvtx_from_c_headers() {
 fn device_ranges_are_on_their_streams() {
     let captured = captured("scenes", &["dlsym", "device-ranges"]);
     let stderr = &captured.stderr;
-    assert!(!stderr.contains("fakecuda:"), "the driver is not called there: {stderr}");
+    assert!(
+        !stderr.contains("fakecuda:"),
+        "the driver is not called there: {stderr}"
+    );
     let snapshot = captured.snapshot();
     let handle = captured.stdout.trim().strip_prefix("device-ranges: 0x");
     let handle = i64::from_str_radix(handle.expect("a stream"), 16).expect("a handle");
     let ranges = named_ranges(&snapshot);
     let of = |name: &str| -> Vec<(Option<i64>, i32, bool)> {
-        let named = ranges.iter().filter(|range| snapshot.strings.get(range.name) == name);
+        let named = ranges
+            .iter()
+            .filter(|range| snapshot.strings.get(range.name) == name);
         let is_whole = |range: &NamedRange| range.start_us.is_some() && range.end_us.is_some();
         named
             .map(|range| (range.stream, range.device, is_whole(range)))

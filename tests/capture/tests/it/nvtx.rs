@@ -17,7 +17,11 @@ fn compile(session: &Session, source: &str, output: &str, options: &[&Path]) -> 
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/nvtx");
     let output = session.folder().join(output);
     let is_library = output.display().to_string().contains(".so");
-    let kind: &[&str] = if is_library { &["-shared", "-fPIC"] } else { &[] };
+    let kind: &[&str] = if is_library {
+        &["-shared", "-fPIC"]
+    } else {
+        &[]
+    };
     let compiled = Command::new("cc")
         .args(kind)
         .arg("-o")
@@ -68,7 +72,9 @@ fn beginnings(snapshot: &Snapshot) -> Vec<String> {
     let rows = snapshot.annotations.rows.iter();
     let rows = rows.filter(|row| row.stage == Stage::Start);
     rows.map(|row| {
-        let colour = row.colour.map_or("-".to_owned(), |colour| format!("{colour:08x}"));
+        let colour = row
+            .colour
+            .map_or("-".to_owned(), |colour| format!("{colour:08x}"));
         let (domain, name) = (text(row.domain), text(Some(row.name)));
         let (category, payload) = (text(row.category), text(row.payload));
         format!("{domain} {name}: {category} {payload} {colour}")
@@ -155,7 +161,10 @@ fn memory_extension() {
     assert_eq!(story.mapped, truth.mapped);
     let at = |bytes| {
         let mut live = truth.live.iter();
-        *live.find(|(_, size)| **size == bytes).expect("it is live").0
+        *live
+            .find(|(_, size)| **size == bytes)
+            .expect("it is live")
+            .0
     };
     let (heap, arena, layout) = (at(64 << 20), at(4 << 20), at(3 << 20));
     let mut parts = story.live.clone();

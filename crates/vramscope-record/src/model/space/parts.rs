@@ -17,12 +17,7 @@ impl Space {
     }
 
     /// Frees all parts that begin in a range.
-    pub(crate) fn free_parts(
-        &mut self,
-        journal: &mut Journal,
-        range: Range<u64>,
-        origin: Origin,
-    ) {
+    pub(crate) fn free_parts(&mut self, journal: &mut Journal, range: Range<u64>, origin: Origin) {
         let parts = self.blocks.range(range).filter(|(_, block)| block.is_part);
         let parts: Vec<u64> = parts.map(|(&address, _)| address).collect();
         for address in parts {

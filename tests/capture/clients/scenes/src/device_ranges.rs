@@ -51,7 +51,10 @@ pub(crate) fn device_ranges(gpu: &Gpu) {
     gpu.alloc(1 << 20);
     let mut stream = null_mut();
     call!(gpu, cuStreamCreate(&raw mut stream, 1));
-    let (on_stream, on_default) = (DeviceRange::new("on stream"), DeviceRange::new("on default"));
+    let (on_stream, on_default) = (
+        DeviceRange::new("on stream"),
+        DeviceRange::new("on default"),
+    );
     for (range, stream) in [(&on_stream, stream), (&on_default, null_mut())] {
         call!(gpu, cuLaunchHostFunc(stream, start, range.data()));
         gpu.alloc(1000);
@@ -72,8 +75,15 @@ pub(crate) fn device_ranges(gpu: &Gpu) {
     call!(gpu, cuLaunchHostFunc(stream, start, replayed.data()));
     call!(gpu, cuLaunchHostFunc(stream, end, replayed.data()));
     call!(gpu, cuStreamEndCapture(stream, &raw mut graph));
-    assert_eq!(replayed.ends.load(Ordering::Relaxed), 0, "it is only captured");
-    call!(gpu, cuGraphInstantiateWithFlags(&raw mut executable, graph, 0));
+    assert_eq!(
+        replayed.ends.load(Ordering::Relaxed),
+        0,
+        "it is only captured"
+    );
+    call!(
+        gpu,
+        cuGraphInstantiateWithFlags(&raw mut executable, graph, 0)
+    );
     call!(gpu, cuGraphDestroy(graph));
     for _ in 0..100 {
         call!(gpu, cuGraphLaunch(executable, stream));
