@@ -1,7 +1,8 @@
 //! The hooked driver functions: one table of their names, types and effects on memory.
 //!
-//! [`entry`] surrounds each call, [`host_functions`] those that enqueue functions of the program, [`events`] writes the records, [`devices`] and [`pools`] query the driver for
-//! more, [`capturing`] tells when the driver must not be queried, [`lookup`] handles `cuGetProcAddress`.
+//! [`entry`] surrounds each call, [`host_functions`] those that enqueue functions of the program. [`events`] writes the
+//! records, [`devices`] and [`pools`] query the driver for more, [`capturing`] tells when the driver must not be queried,
+//! [`lookup`] handles `cuGetProcAddress`.
 
 #![expect(non_snake_case, reason = "the driver's own names")]
 

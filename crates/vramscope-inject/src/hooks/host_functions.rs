@@ -1,13 +1,11 @@
-//! Functions of the program that streams call. Their annotations are those of the stream, which this library tells them.
+//! Functions of the program that streams call. Their annotations are those of the stream, which this library tells
+//! them.
 //!
-//! The driver gets a function of this library in their place, with a [`Launch`]. A stream that is not being captured calls
-//! it once; it then frees the launch. One that is captured makes a node of a graph, which may call it any number of
-//! times, in copies of the graph too, so such launches are kept for ever. Those of the same function with the same data
-//! are one, and there are at most [`MAX_KEPT`]; functions of further nodes go to the driver as they are.
+//! The driver gets a function of this library in their place, with a [`Launch`], which it calls once. Functions on a
+//! stream that is being captured go to the driver as they are: the program may read and change them in the graph, which
+//! calls them any number of times and on other streams.
 
-use std::collections::HashMap;
 use std::ffi::{c_uint, c_void};
-use std::sync::{Mutex, PoisonError};
 
 use vramscope_record::layout::NO_DEVICE;
 
@@ -19,16 +17,11 @@ use crate::ranges::{self, Point};
 /// `CUhostFn`
 type HostFunction = unsafe extern "C-unwind" fn(*mut c_void);
 
-/// Maximum number of launches that are kept for nodes of graphs.
-const MAX_KEPT: usize = 1 << 16;
-
 /// A function of the program, and the stream that calls it.
 struct Launch {
     function: HostFunction,
     data: Handle,
     point: Point,
-    /// Whether it may be called again.
-    is_kept: bool,
 }
 
 /// Declares hooks: the function's name, its arguments after those that all have, and whether stream 0 is the thread's
@@ -88,7 +81,7 @@ fn launch(
 ) -> CUresult {
     let prepare = |function| log::guard(|| prepared(stream, is_per_thread, function, data));
     match function.and_then(prepare).flatten() {
-        // After an error the driver may still have kept the launch, so it is not freed.
+        // After an error the driver may still have the launch (the error may be of earlier work), so it is not freed.
         Some(launch) => run(Some(call), launch.cast()),
         None => run(function, data),
     }
@@ -111,58 +104,31 @@ fn prepared(
         _ => stream,
     };
     // SAFETY: the caller's stream.
-    let is_kept = unsafe { ranges::is_capturing(asked) }?;
+    if unsafe { ranges::is_capturing(asked) } != Some(false) {
+        return None;
+    }
     let point = Point {
         stream: stream.addr() as u64,
         device: ranges::current_device().unwrap_or(NO_DEVICE),
     };
-    let launch = Launch {
+    Some(Box::into_raw(Box::new(Launch {
         function,
         data,
         point,
-        is_kept,
-    };
-    if is_kept {
-        kept(launch)
-    } else {
-        Some(Box::into_raw(Box::new(launch)))
-    }
-}
-
-/// The same launch, kept for ever; `None` if there are too many.
-fn kept(launch: Launch) -> Option<*mut Launch> {
-    /// Addresses of function and data, and the stream.
-    type Key = (usize, usize, Point);
-    static KEPT: Mutex<Option<HashMap<Key, usize>>> = Mutex::new(None);
-    let key = (launch.function as usize, launch.data.addr(), launch.point);
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    let kept = kept.get_or_insert_default();
-    if !kept.contains_key(&key) && kept.len() == MAX_KEPT {
-        return None;
-    }
-    let place = kept
-        .entry(key)
-        .or_insert_with(|| Box::into_raw(Box::new(launch)).expose_provenance());
-    Some(std::ptr::with_exposed_provenance_mut(*place))
+    })))
 }
 
 /// Runs on a thread of CUDA, which must not call CUDA.
 ///
 /// # Safety
-/// `launch` must be what [`prepared`] returned.
+/// `launch` must be what [`prepared`] returned, and this the only call with it.
 unsafe extern "C-unwind" fn call(launch: *mut c_void) {
-    let launch = launch.cast::<Launch>();
-    // SAFETY: a launch that nobody changes.
-    let &Launch {
+    // SAFETY: as the caller promises.
+    let Launch {
         function,
         data,
         point,
-        is_kept,
-    } = unsafe { &*launch };
-    if !is_kept {
-        // SAFETY: the stream calls it once, so nobody else has it.
-        drop(unsafe { Box::from_raw(launch) });
-    }
+    } = *unsafe { Box::from_raw(launch.cast::<Launch>()) };
     // SAFETY: the program's function and its data.
     ranges::run_at(point, || unsafe { function(data) });
 }

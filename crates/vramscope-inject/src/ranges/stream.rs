@@ -11,7 +11,7 @@ use crate::driver;
 use crate::log::{self, Domain, Label, PendingRange};
 
 /// A stream and its device, as number and ordinal.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Point {
     pub(crate) stream: u64,
     pub(crate) device: i16,

@@ -72,6 +72,17 @@ fn nvtx_from_c_headers() {
     assert_eq!(domains, ["a library"]);
 }
 
+/// Stream, device, and whether it has two ends, of each range with a name.
+fn places(snapshot: &Snapshot, name: &str) -> Vec<(Option<i64>, i32, bool)> {
+    let mut ranges = named_ranges(snapshot);
+    ranges.retain(|range| snapshot.strings.get(range.name) == name);
+    let is_whole = |range: &NamedRange| range.start_us.is_some() && range.end_us.is_some();
+    ranges
+        .iter()
+        .map(|range| (range.stream, range.device, is_whole(range)))
+        .collect()
+}
+
 /// Ranges that begin and end in functions of the program which a stream calls are that stream's.
 #[test]
 fn device_ranges_are_on_their_streams() {
@@ -84,23 +95,22 @@ fn device_ranges_are_on_their_streams() {
     let snapshot = captured.snapshot();
     let handle = captured.stdout.trim().strip_prefix("device-ranges: 0x");
     let handle = i64::from_str_radix(handle.expect("a stream"), 16).expect("a handle");
-    let ranges = named_ranges(&snapshot);
-    let of = |name: &str| -> Vec<(Option<i64>, i32, bool)> {
-        let named = ranges
-            .iter()
-            .filter(|range| snapshot.strings.get(range.name) == name);
-        let is_whole = |range: &NamedRange| range.start_us.is_some() && range.end_us.is_some();
-        named
-            .map(|range| (range.stream, range.device, is_whole(range)))
-            .collect()
-    };
-    assert_eq!(of("on stream"), [(Some(handle), 0, true)]);
-    assert_eq!(of("on default"), [(Some(0), 0, true); 2]);
-    assert_eq!(of("on thread"), [(None, 0, true)]);
-    assert_eq!(of("replayed"), [(Some(handle), 0, true); 100]);
+    assert_eq!(places(&snapshot, "on stream"), [(Some(handle), 0, true)]);
+    assert_eq!(places(&snapshot, "on default"), [(Some(0), 0, true); 2]);
+    assert_eq!(places(&snapshot, "on thread"), [(None, 0, true)]);
     let lanes = Lanes::of(&snapshot, &History::of(&snapshot, 0));
     let titles: Vec<_> = lanes.lanes.iter().map(|lane| lane.title()).collect();
     assert_eq!(titles, ["stream 1", "default stream", "scenes"]);
+}
+
+/// A graph may be launched on any stream, and calls the program's own function each time.
+#[test]
+fn ranges_in_graphs_are_on_no_stream() {
+    let captured = captured("scenes", &["dlsym", "graph-ranges"]);
+    let places = places(&captured.snapshot(), "replayed");
+    assert_eq!(places.len(), 100);
+    let is_right = |&(stream, _, is_whole): &(Option<i64>, i32, bool)| stream.is_none() && is_whole;
+    assert!(places.iter().all(is_right), "{places:?}");
 }
 
 #[test]

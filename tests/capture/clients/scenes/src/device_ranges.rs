@@ -45,7 +45,7 @@ unsafe extern "C" fn end(data: *mut c_void) {
     range.ends.fetch_add(1, Ordering::Relaxed);
 }
 
-/// A range on a stream, one on the default stream, one of a thread, and one in a graph that is launched many times.
+/// A range on a stream, two on the default stream, and one of a thread.
 pub(crate) fn device_ranges(gpu: &Gpu) {
     assert!(Nvtx::attach().has_tool);
     gpu.alloc(1 << 20);
@@ -69,6 +69,15 @@ pub(crate) fn device_ranges(gpu: &Gpu) {
         end(on_thread.data());
     }
 
+    println!("device-ranges: {stream:?}");
+}
+
+/// A range in a graph that is launched many times.
+pub(crate) fn in_a_graph(gpu: &Gpu) {
+    assert!(Nvtx::attach().has_tool);
+    gpu.alloc(1 << 20);
+    let mut stream = null_mut();
+    call!(gpu, cuStreamCreate(&raw mut stream, 1));
     let replayed = DeviceRange::new("replayed");
     let (mut graph, mut executable) = (null_mut(), null_mut());
     call!(gpu, cuStreamBeginCapture_v2(stream, 2));
@@ -92,7 +101,7 @@ pub(crate) fn device_ranges(gpu: &Gpu) {
     assert_eq!(replayed.ends.load(Ordering::Relaxed), 100);
     call!(gpu, cuGraphExecDestroy(executable));
     gpu.alloc(1000);
-    println!("device-ranges: {stream:?}");
+    println!("graph-ranges: done");
 }
 
 /// Launches by the variant of the function for per-thread default streams, with a mode.

@@ -49,6 +49,7 @@ pub fn main(cuda: &Cuda) {
         "dump" => annotations::dump(&gpu),
         "nvtx" => annotations::nvtx(&gpu),
         "device-ranges" => device_ranges::device_ranges(&gpu),
+        "graph-ranges" => device_ranges::in_a_graph(&gpu),
         _ => panic!("no scene {scene}"),
     }
 }
