@@ -171,5 +171,5 @@ fn all_parts_of_a_heap_end_at_once() {
     assert_eq!(report.notes, [""; 0]);
     let story = story(&snapshot, 0);
     let state: String = story.lines().filter(|line| line.starts_with('[')).collect();
-    assert_story(&state, "[0 4M: -2M 1000/1000 -2096152][8M 2M: 2M/2M]");
+    assert_story(&state, "[0 4M: -2M 1000/1000 -1M+1047576][8M 2M: 2M/2M]");
 }
