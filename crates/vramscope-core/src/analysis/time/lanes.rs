@@ -2,9 +2,9 @@
 //! user's metadata, regions of `torch.compile`, and the phases that were inferred.
 //!
 //! Annotations have times. They have a thread only in captures of vramscope-capture; then each thread, and each NVTX
-//! domain in it, has a lane of its own. So has each stream that orders annotations. The other two texts are part of every event, so a run of equal texts
-//! makes a range. Annotations by torch itself (guard lookups, collectives) have a lane of their
-//! own. The ranges of a row never overlap, so the visible ones are found by bisection.
+//! domain in it, has a lane of its own. So has each stream that orders annotations. The other two texts are part of
+//! every event, so a run of equal texts makes a range. Annotations by torch itself (guard lookups, collectives) have a
+//! lane of their own. The ranges of a row never overlap, so the visible ones are found by bisection.
 //! [`range_totals`](super::range_totals) tells what they cost in memory.
 
 mod growth;
