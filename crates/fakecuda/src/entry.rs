@@ -48,13 +48,18 @@ pub(crate) fn call_back(function: impl FnOnce()) {
     IS_CALLING_BACK.set(false);
 }
 
+#[expect(clippy::print_stderr, reason = "tests look for it")]
+fn complain(call: &str) {
+    eprintln!("fakecuda: {call} was called in a function that a stream called");
+}
+
 /// Runs `body` with the locked state.
 pub(crate) fn with_driver(
     call: &'static str,
     body: impl FnOnce(&mut Driver) -> Answer,
 ) -> CUresult {
     if IS_CALLING_BACK.get() {
-        eprintln!("fakecuda: {call} was called in a function that a stream called");
+        complain(call);
         return result::NOT_PERMITTED;
     }
     let mut driver = DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
