@@ -3,7 +3,7 @@
 use vramscope_core::analysis::memory::capture::Capture;
 use vramscope_core::model::Stage;
 use vramscope_record::layout::{
-    Annotation, AnnotationOp, Attributes, Call, Device, Event, Name, Named, ON_STREAM,
+    Annotation, AnnotationOp, Attributes, Call, Device, Event, Kind, Name, Named, ON_STREAM,
 };
 use vramscope_record::writer::LogWriter;
 
@@ -57,23 +57,43 @@ fn ranges_have_names_domains_threads_and_numbers() {
     );
 }
 
-#[test]
-fn attributes_streams_and_names() {
+/// A log in which a program names a device, streams and a category.
+fn named() -> LogWriter {
     let mut log = LogWriter::default();
     log.text(1, "copy");
     log.text(2, "model");
     log.device(Device::default(), "H100");
-    let name = |named, domain, handle| Name {
-        handle,
-        domain,
-        named: named as u32,
-    };
-    log.name(name(Named::Stream, 0, 0x7f), "first");
-    log.name(name(Named::Stream, 0, 0x7f), "copies");
-    log.name(name(Named::Stream, 0, 0x80), "gone");
-    log.name(name(Named::Stream, 0, 0x80), "");
-    log.name(name(Named::Device, 0, 0), "trainer");
-    log.name(name(Named::Category, 0, 7), "io");
+    for (named, handle, name) in [
+        (Named::Stream, 0x7f, "first"),
+        (Named::Stream, 0x7f, "copies"),
+        (Named::Stream, 0x80, "gone"),
+        (Named::Stream, 0x80, ""),
+        (Named::Device, 0, "trainer"),
+        (Named::Category, 7, "io"),
+    ] {
+        let of = Name {
+            handle,
+            domain: 0,
+            named: named as u32,
+        };
+        log.name(of, name);
+    }
+    log
+}
+
+fn attributes(category: u32, payload_type: u32, payload: u64) -> Attributes {
+    Attributes {
+        colour: 0xff76_b900,
+        category,
+        payload,
+        payload_type,
+        reserved: 0,
+    }
+}
+
+#[test]
+fn attributes_and_streams() {
+    let mut log = named();
     let start = Annotation {
         time_ns: 5_000,
         op: AnnotationOp::Start as u8,
@@ -82,13 +102,6 @@ fn attributes_streams_and_names() {
         stream: 0x7f,
         flags: ON_STREAM,
         ..Annotation::default()
-    };
-    let attributes = |category, payload_type, payload| Attributes {
-        colour: 0xff76_b900,
-        category,
-        payload,
-        payload_type,
-        reserved: 0,
     };
     log.annotation_with(start, attributes(7, 6, 1.5_f32.to_bits().into()));
     log.annotation(Annotation {
@@ -107,13 +120,8 @@ fn attributes_streams_and_names() {
     log.annotation_with(mark, attributes(7, 2, u64::MAX));
     // Payloads of unknown types are left out, and what is too short for attributes has none.
     log.annotation_with(mark, attributes(8, 99, 1));
-    log.put(
-        vramscope_record::layout::Kind::Annotation,
-        &[&mark.to_bytes(), &[1; 9]],
-    );
-    alloc(&mut log, Call::cuMemAlloc, BASE, 2 * MIB);
-    let (snapshot, report) = converted(&log);
-    assert_eq!(report.notes, [""; 0]);
+    log.put(Kind::Annotation, &[&mark.to_bytes(), &[1; 9]]);
+    let (snapshot, _) = converted(&log);
     let text = |id: Option<_>| id.map(|id| snapshot.strings.get(id));
     let rows = snapshot.annotations.rows.iter();
     let rows = rows.filter(|row| row.stage == Stage::Start);
@@ -128,22 +136,30 @@ fn attributes_streams_and_names() {
         })
         .collect();
     let colour = Some(0xff76_b900);
-    assert_eq!(
-        reported,
-        [
-            (Some(0x7f), colour, Some("io"), Some("1.5")),
-            (None, colour, Some("7"), Some("-1")),
-            (None, colour, Some("8"), None),
-            (None, None, None, None),
-        ]
-    );
+    let expected = [
+        (Some(0x7f), colour, Some("io"), Some("1.5")),
+        (None, colour, Some("7"), Some("-1")),
+        (None, colour, Some("8"), None),
+        (None, None, None, None),
+    ];
+    assert_eq!(reported, expected);
+}
+
+#[test]
+fn names_of_the_program() {
+    let mut log = named();
+    let event = Event {
+        address: BASE,
+        size_bytes: 512,
+        stream: 0x7f,
+        ..event(&log, Call::cuMemAllocAsync)
+    };
+    log.event(event);
+    let (snapshot, report) = converted(&log);
+    assert_eq!(report.notes, [""; 0]);
     assert_eq!(snapshot.streams().label(0x7f), "copies (stream 1, 0x7f)");
-    assert_eq!(
-        snapshot.extras["capture"]["streams"]
-            .as_object()
-            .map(|it| it.len()),
-        Some(1)
-    );
+    let streams = snapshot.extras["capture"]["streams"].as_object();
+    assert_eq!(streams.map(|streams| streams.len()), Some(1));
     let capture = Capture::of(&snapshot).unwrap();
     assert_eq!(capture.device(0).unwrap().name, "trainer (H100)");
 }
