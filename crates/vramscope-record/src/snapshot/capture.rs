@@ -61,7 +61,7 @@ pub(super) fn capture_value(
             "tracked_bytes": sample.tracked_bytes,
         })
     });
-    json!({
+    let mut capture = json!({
         "tool": concat!("vramscope-capture ", env!("CARGO_PKG_VERSION")),
         "program": program.map(|text| clipped(text)).collect::<Vec<_>>(),
         "pid": header.process,
@@ -70,11 +70,16 @@ pub(super) fn capture_value(
         "dropped_records": header.dropped_records,
         "notes": notes,
         "threads": threads,
-        "streams": by_handle(Named::Stream),
-        "contexts": by_handle(Named::Context),
         "devices": devices.collect::<Vec<_>>(),
         "memory": memory.collect::<Vec<_>>(),
-    })
+    });
+    for (key, named) in [("streams", Named::Stream), ("contexts", Named::Context)] {
+        let names = by_handle(named);
+        if !names.is_empty() {
+            capture[key] = names.into();
+        }
+    }
+    capture
 }
 
 /// Formats a UUID as nvidia-smi does: `GPU-` and the bytes in groups.
