@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use vramscope_core::analysis::memory::capture::Ended;
 
 use crate::layout::Named;
-use crate::model::Recording;
+use crate::model::{Names, Recording};
 use crate::reader::{Damage, DamageKind, Header};
 
 /// Maximum entries of each list whose length the program determines.
@@ -28,30 +28,6 @@ pub(super) fn capture_value(
     let threads: Map<String, Value> = threads
         .map(|(thread, name)| (thread.to_string(), clipped(name).into()))
         .collect();
-    let given = |named| {
-        let all = names.given.iter();
-        let named = all.filter(move |((of, _), _)| *of == named);
-        named.map(|((_, handle), name)| (*handle, clipped(name)))
-    };
-    let by_handle = |named| -> Map<String, Value> {
-        let named = given(named).take(MAX_TEXTS);
-        named
-            .map(|(handle, name)| (format!("{handle:#x}"), name.into()))
-            .collect()
-    };
-    let devices = names.devices.iter().map(|(index, device)| {
-        let given = given(Named::Device).find(|(handle, _)| *handle == u64::from(*index));
-        let mut device = json!({
-            "index": index,
-            "name": clipped(&device.name),
-            "uuid": uuid(&device.uuid),
-            "total_bytes": device.total_bytes,
-        });
-        if let Some((_, name)) = given {
-            device["given_name"] = name.into();
-        }
-        device
-    });
     let memory = recording.samples.iter().map(|sample| {
         json!({
             "device": sample.device,
@@ -70,16 +46,43 @@ pub(super) fn capture_value(
         "dropped_records": header.dropped_records,
         "notes": notes,
         "threads": threads,
-        "devices": devices.collect::<Vec<_>>(),
+        "devices": devices(names),
         "memory": memory.collect::<Vec<_>>(),
     });
     for (key, named) in [("streams", Named::Stream), ("contexts", Named::Context)] {
-        let names = by_handle(named);
-        if !names.is_empty() {
-            capture[key] = names.into();
+        let given = given(names, named).take(MAX_TEXTS);
+        let given: Map<String, Value> = given
+            .map(|(handle, name)| (format!("{handle:#x}"), name.into()))
+            .collect();
+        if !given.is_empty() {
+            capture[key] = given.into();
         }
     }
     capture
+}
+
+fn devices(names: &Names) -> Vec<Value> {
+    let devices = names.devices.iter().map(|(index, device)| {
+        let mut value = json!({
+            "index": index,
+            "name": clipped(&device.name),
+            "uuid": uuid(&device.uuid),
+            "total_bytes": device.total_bytes,
+        });
+        let mut given = given(names, Named::Device);
+        if let Some((_, name)) = given.find(|(handle, _)| *handle == u64::from(*index)) {
+            value["given_name"] = name.into();
+        }
+        value
+    });
+    devices.collect()
+}
+
+/// The program's names of one kind, by handle.
+fn given(names: &Names, named: Named) -> impl Iterator<Item = (u64, &str)> {
+    let all = names.given.iter();
+    let named = all.filter(move |((of, _), _)| *of == named);
+    named.map(|((_, handle), name)| (*handle, clipped(name)))
 }
 
 /// Formats a UUID as nvidia-smi does: `GPU-` and the bytes in groups.
