@@ -163,7 +163,10 @@ impl Recording {
             Record::Event(event) => self.push_event(&event),
             Record::Stack { number, addresses } => self.names.add_stack(number, addresses),
             Record::Text { number, text } => self.names.add_text(number, text),
-            Record::Annotation(annotation) => self.push_annotation(&annotation),
+            Record::Annotation {
+                annotation,
+                attributes,
+            } => self.push_annotation(&annotation, attributes),
             Record::Program(program) => self.names.set_program(program),
             Record::Module {
                 module,
@@ -186,6 +189,7 @@ impl Recording {
             }
             Record::Dump { time_ns, .. } => self.push_snapshot_events(time_ns),
             Record::Note(note) => self.names.add_note(note),
+            Record::Name { of, name } => self.names.add_name(of, name),
         }
     }
 
@@ -216,15 +220,15 @@ impl Recording {
         sums
     }
 
-    fn push_annotation(&mut self, annotation: &layout::Annotation) {
-        // A range on a stream is logged when the program requests it; its time is when the stream reached it.
-        let time_us = if annotation.stream == 0 {
+    fn push_annotation(&mut self, annotation: &layout::Annotation, attributes: layout::Attributes) {
+        // Streams reach their points while other threads write records: those times must not move the journal's.
+        let time_us = if annotation.flags & layout::ON_STREAM == 0 {
             self.journal.advance(annotation.time_ns);
             self.journal.time_us
         } else {
             (annotation.time_ns / 1000) as i64
         };
-        self.annotations.push(annotation, time_us);
+        self.annotations.push(annotation, attributes, time_us);
     }
 
     fn push_pool_sample(&mut self, pool: &layout::Pool) {

@@ -371,7 +371,7 @@ const MAX_NOTES: usize = 5;
 impl Contents {
     fn add(&mut self, record: &Record<'_>) {
         match record {
-            Record::Event(_) | Record::Annotation(_) => self.is_worth_writing = true,
+            Record::Event(_) | Record::Annotation { .. } => self.is_worth_writing = true,
             Record::Program(program) => {
                 let path = String::from_utf8_lossy(program.clone().next().unwrap_or_default())
                     .into_owned();

@@ -50,7 +50,7 @@ macro_rules! hooks {
 
         /// All hooks.
         fn all() -> impl Iterator<Item = &'static Hook> {
-            [$( &$name::HOOK ),*].into_iter()
+            [$( &$name::HOOK ),*].into_iter().chain(host_functions::HOOKS)
         }
     };
     (@record observe $run:ident [$after:expr]) => {

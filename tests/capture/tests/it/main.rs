@@ -12,4 +12,5 @@ mod hooked;
 mod manners;
 mod memory_viz;
 mod neighbours;
+mod nvtx;
 mod options;

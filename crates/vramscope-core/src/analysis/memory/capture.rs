@@ -165,7 +165,7 @@ impl Lost {
 pub struct CapturedDevice {
     /// The device's index in `device_traces`.
     pub index: DeviceIndex,
-    /// The driver's name for the device; empty if the file does not say.
+    /// The driver's name for the device, after the program's if it gave one; empty if the file says neither.
     pub name: String,
     /// `GPU-…`; empty if the file does not say.
     pub uuid: String,
@@ -256,9 +256,13 @@ impl CapturedDevice {
     fn of(value: &Value) -> Option<Self> {
         let device = value.as_object()?;
         let total = number(device, "total_bytes");
+        let name = match (text(device, "given_name"), text(device, "name")) {
+            (given, name) if given.is_empty() => name,
+            (given, name) => format!("{given} ({name})"),
+        };
         Some(Self {
             index: DeviceIndex::try_from(number(device, "index")?).ok()?,
-            name: text(device, "name"),
+            name,
             uuid: text(device, "uuid"),
             total_bytes: total.filter(|&bytes| bytes > 0),
             other: None,

@@ -2,6 +2,7 @@
 //! results, so that a capture that changes them fails.
 
 mod annotations;
+mod device_ranges;
 pub mod driver;
 mod ends;
 mod gpu;
@@ -52,6 +53,8 @@ pub fn main(cuda: &Cuda) {
         "host-function" => annotations::host_function(&gpu),
         "dump" => annotations::dump(&gpu),
         "nvtx" => annotations::nvtx(&gpu),
+        "device-ranges" => device_ranges::device_ranges(&gpu),
+        "graph-ranges" => device_ranges::in_a_graph(&gpu),
         _ => panic!("no scene {scene}"),
     }
 }
