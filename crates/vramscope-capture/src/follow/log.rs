@@ -13,6 +13,7 @@ use vramscope_record::snapshot::Report;
 use vramscope_record::{ConvertOptions, convert};
 
 use super::Plan;
+use super::live::{LiveFile, Version};
 use super::reclaim::SpaceReclaimer;
 use super::request;
 use crate::destination::Destination;
@@ -29,8 +30,9 @@ const STRIDE_BYTES: u64 = 4 << 20;
 pub(crate) struct FollowedLog {
     path: PathBuf,
     file: LogFile,
-    /// The consumed records and the means to free their space; `None` if the log is left as it is.
-    consumed: Option<(Recording, SpaceReclaimer)>,
+    /// The records read so far, and the means to free their space, unless others read the log too; `None` if records
+    /// are left for a later conversion.
+    consumed: Option<(Recording, Option<SpaceReclaimer>)>,
     contents: Contents,
     /// File offset of the first unread record.
     offset: u64,
@@ -41,6 +43,8 @@ pub(crate) struct FollowedLog {
     is_finished: bool,
     /// Whether the failure to free space was printed.
     reclaim_failed: bool,
+    /// The snapshot for viewers that follow the program.
+    live: Option<LiveFile>,
 }
 
 impl FollowedLog {
@@ -49,17 +53,32 @@ impl FollowedLog {
     /// # Errors
     /// If it cannot be read, or not yet.
     pub(super) fn open(path: &Path, plan: &Plan) -> Result<Self, Failure> {
+        let consumed = if plan.is_followed {
+            let reclaimer = SpaceReclaimer::open(path)
+                .map_err(Failure::io(format!("cannot write {}", path.display())))?;
+            Some((Recording::new(plan.recording.clone()), Some(reclaimer)))
+        } else {
+            None
+        };
+        Self::open_with(path, consumed)
+    }
+
+    /// Opens a log that another process converts or consumes, to read it only.
+    ///
+    /// # Errors
+    /// If it cannot be read, or not yet.
+    pub(crate) fn watch(path: &Path, recording: Recording) -> Result<Self, Failure> {
+        Self::open_with(path, Some((recording, None)))
+    }
+
+    fn open_with(
+        path: &Path,
+        consumed: Option<(Recording, Option<SpaceReclaimer>)>,
+    ) -> Result<Self, Failure> {
         let display = path.display();
         let file = LogFile::open(path).map_err(Failure::io(format!("cannot read {display}")))?;
         Log::open(file.bytes())
             .map_err(|error| Failure::conversion(&display.to_string(), error.into()))?;
-        let consumed = if plan.is_followed {
-            let reclaimer = SpaceReclaimer::open(path)
-                .map_err(Failure::io(format!("cannot write {display}")))?;
-            Some((Recording::new(plan.recording.clone()), reclaimer))
-        } else {
-            None
-        };
         Ok(Self {
             path: path.to_owned(),
             file,
@@ -69,6 +88,7 @@ impl FollowedLog {
             handled_counts: (0, 0),
             is_finished: false,
             reclaim_failed: false,
+            live: None,
         })
     }
 
@@ -154,6 +174,47 @@ impl FollowedLog {
         self.is_finished = !is_running && header.state != state::RUNNING;
     }
 
+    /// Reads new records, and leaves the snapshots that are due to others.
+    pub(crate) fn catch_up(&mut self, is_running: bool) {
+        while self.read(&mut 0, is_running).is_some() {}
+    }
+
+    /// Whether the recorder has said that nothing follows.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.header().state != state::RUNNING
+    }
+
+    /// Whether it has something to show and no live snapshot yet.
+    pub(super) fn lacks_live_file(&self) -> bool {
+        self.live.is_none() && self.has_content()
+    }
+
+    /// Writes a live snapshot from now on.
+    pub(crate) fn set_live(&mut self, live: LiveFile) {
+        self.live = Some(live);
+    }
+
+    /// Writes a version of the live snapshot if one is due. `is_last` if the program has ended.
+    pub(crate) fn write_live(&mut self, is_last: bool) {
+        let is_last = is_last || self.is_finished;
+        let header = self.header();
+        let version = Version {
+            log: &self.path,
+            // Consumed records are not lost: they are in the recording.
+            header: Header {
+                consumed_offset: HEADER_BYTES,
+                ..header
+            },
+            offset: self.offset,
+            // In a container the process has another id there, so not finding it before the end proves nothing.
+            ended: header.ended(!is_last || self.is_running()),
+            is_last,
+        };
+        if let (Some(live), Some((recording, _))) = (&mut self.live, &mut self.consumed) {
+            live.write(recording, &version);
+        }
+    }
+
     /// Makes the last poll read again: a process in a container may have continued after it appeared to have ended.
     pub(super) fn read_again(&mut self) {
         self.is_finished = false;
@@ -219,7 +280,7 @@ impl FollowedLog {
                 }
                 _ => None,
             };
-            if let (Some((_, reclaimer)), true) = (
+            if let (Some((_, Some(reclaimer))), true) = (
                 &mut self.consumed,
                 records.offset() - *reclaimed >= STRIDE_BYTES,
             ) {
@@ -237,8 +298,8 @@ impl FollowedLog {
 
     fn reclaim(&mut self, plan: &Plan) {
         let outcome = match &mut self.consumed {
-            Some((_, reclaimer)) => reclaimer.reclaim_before(self.offset),
-            None => Ok(()),
+            Some((_, Some(reclaimer))) => reclaimer.reclaim_before(self.offset),
+            _ => Ok(()),
         };
         let Err(error) = outcome else { return };
         if !plan.is_quiet && !std::mem::replace(&mut self.reclaim_failed, true) {
@@ -329,9 +390,17 @@ impl FollowedLog {
 
     /// The file for this process's snapshot.
     pub(crate) fn own_destination(&self, plan: &Plan) -> Destination {
-        if !plan.follow_children {
-            return plan.destination.clone();
+        if let Some(live) = &self.live {
+            return live.destination().clone();
         }
+        match plan.follow_children {
+            true => self.numbered_destination(plan),
+            false => plan.destination.clone(),
+        }
+    }
+
+    /// The file for this process's snapshot where there is one for each process.
+    pub(super) fn numbered_destination(&self, plan: &Plan) -> Destination {
         // A process that executes several programs has several logs: <process>-<start>-2.raw.
         let name = self.path.file_stem().unwrap_or_default().to_string_lossy();
         let number = name.split('-').nth(2).map(|number| format!("-{number}"));

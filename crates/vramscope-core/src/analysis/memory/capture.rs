@@ -112,8 +112,12 @@ pub struct Capture {
     pub started_us: Option<i64>,
     /// How the program ended.
     pub ended: Ended,
+    /// When a running program's log was read, in µs since the Unix epoch.
+    pub read_us: Option<i64>,
     /// Number of records that were dropped because the log was full.
     pub dropped_records: u64,
+    /// Number of older events that were let go, as only the newest were to be kept.
+    pub dropped_entries: u64,
     /// Remarks of the recorder, for the user.
     pub notes: Vec<String>,
     /// The devices, sorted by index.
@@ -180,7 +184,9 @@ impl Capture {
             process: number(capture, "pid").unwrap_or(0),
             started_us: capture.get("started_us").and_then(Value::as_i64),
             ended: Ended::of(&text(capture, "ended")),
+            read_us: capture.get("read_us").and_then(Value::as_i64),
             dropped_records: number(capture, "dropped_records").unwrap_or(0),
+            dropped_entries: number(capture, "dropped_entries").unwrap_or(0),
             notes: texts("notes").map(clipped).collect(),
             devices,
         })
