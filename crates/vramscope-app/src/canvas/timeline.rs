@@ -96,6 +96,8 @@ struct State {
     has_overlay: bool,
     /// What the picture's canvas shows now, so that a mouse move does not redraw it.
     picture_shows: Option<(PlotArea, DrawRequest)>,
+    /// What it showed last, be it out of date.
+    last_shown: Option<(PlotArea, DrawRequest)>,
 }
 
 impl TimelineCanvas {
@@ -168,6 +170,10 @@ impl TimelineCanvas {
                 state.hovered = None;
                 state.hover_outline = None;
             }
+            if state.is_other_version(&draw) {
+                // Its number means another thing now. Its outline stays until what is there is known.
+                state.hovered = None;
+            }
             state.wanted = Some((draw, bounds));
         }
         self.inner.ask_for_picture();
@@ -214,7 +220,10 @@ impl TimelineCanvas {
         {
             let state = &mut *self.inner.state.borrow_mut();
             state.pinned = thing;
-            state.pin_outline = None;
+            let outline = state.pin_outline.take();
+            // That of another version stays until the new one is known.
+            state.pin_outline =
+                outline.filter(|outline| thing.is_some() && state.is_other_version(&outline.draw));
         }
         self.inner.ask_for_outline(Outlined::Pinned);
         self.inner.schedule();
@@ -329,8 +338,12 @@ impl Inner {
         };
         let (own, draw) = (self.own.clone(), asked.draw.clone());
         self.askers.labels.ask(asked, move |labels, _| {
-            if let (Some(inner), Some(labels)) = (own.upgrade(), labels) {
-                inner.labelled(draw, labels);
+            if let Some(inner) = own.upgrade() {
+                let none = |view| BandLabels {
+                    view,
+                    labels: Vec::new(),
+                };
+                inner.labelled(draw.clone(), labels.unwrap_or_else(|| none(draw.viewport)));
             }
         });
     }
@@ -406,12 +419,17 @@ impl Inner {
         if state.pictures_drawn == 0 && state.drawing.is_some() {
             return;
         }
+        // The last version of the file stays until this one is drawn, with its texts.
+        if state.awaits_version(&wanted) {
+            return;
+        }
         let area = state.area;
         let (left, top) = area.origin_px();
         let shown = Some((area, wanted.clone()));
         if state.picture_shows != shown
             && let Some(context) = emptied(picture, area.box_px())
         {
+            state.last_shown = shown.clone();
             state.picture_shows = shown;
             context.set_image_smoothing_enabled(false);
             state
@@ -502,6 +520,22 @@ impl State {
             look: wanted.look.clone(),
             viewport: Viewport::fit_all(bounds, width_px, height_px),
         })
+    }
+
+    /// Whether the wanted picture is of another version of the file.
+    fn is_other_version(&self, draw: &DrawRequest) -> bool {
+        let wanted = self.wanted.as_ref();
+        wanted.is_some_and(|(wanted, _)| wanted.look.version != draw.look.version)
+    }
+
+    /// Whether all that is here is of another version of the file, and that of this one is on its way.
+    fn awaits_version(&self, wanted: &DrawRequest) -> bool {
+        let shown = self.picture_shows.as_ref().or(self.last_shown.as_ref());
+        let is_old = shown.is_some_and(|(area, shown)| {
+            *area == self.area && shown.look.version != wanted.look.version
+        });
+        let is_sharp = self.pictures.sharp(wanted).is_some();
+        is_old && (self.drawing.is_some() || (is_sharp && self.labels.are_awaited(wanted)))
     }
 
     fn ask_for_labels(&mut self) -> Option<BandLabelsOf> {

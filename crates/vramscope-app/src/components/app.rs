@@ -204,6 +204,9 @@ fn open_one(engine: &Engine, source: &Source, dispatch: &Callback<Action>) -> Se
         id: session.id(),
         name: session.name().to_owned(),
         linked_host: source.linked_host(),
+        served: source
+            .served_number()
+            .filter(|_| browser::live::address().is_some()),
     });
     session
 }

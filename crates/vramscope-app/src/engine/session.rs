@@ -11,7 +11,7 @@ use yew::Callback;
 use super::Source;
 use super::parts::Parts;
 use super::port::{Port, internal};
-use crate::browser::{clock, error_text};
+use crate::browser::{clock, error_text, url};
 use crate::parts::{self, Part};
 use crate::protocol::{Answer, Ask, Failure, Question, Reply, Request, RequestId, Slot, to_bytes};
 
@@ -37,6 +37,8 @@ pub struct Session {
     inner: Rc<Inner>,
     /// The pools that questions are about, as a search; `None` for all.
     within: Option<Rc<str>>,
+    /// The version of the file that questions are about, the one that the worker has.
+    version: u32,
 }
 
 struct Inner {
@@ -61,7 +63,7 @@ struct Inner {
 
 impl PartialEq for Session {
     fn eq(&self, other: &Self) -> bool {
-        Rc::ptr_eq(&self.inner, &other.inner) && self.within == other.within
+        self.is_alike(other) && self.version == other.version
     }
 }
 
@@ -91,6 +93,7 @@ impl Session {
         Self {
             inner: Rc::new(inner),
             within: None,
+            version: 0,
         }
     }
 
@@ -101,6 +104,33 @@ impl Session {
         Self {
             inner: self.inner.clone(),
             within: pools.map(Rc::from),
+            version: self.version,
+        }
+    }
+
+    /// The same file in another version, which the worker has gone over to: another session, so that all is asked
+    /// anew.
+    #[must_use]
+    pub fn at(&self, version: u32) -> Self {
+        Self {
+            version,
+            ..self.clone()
+        }
+    }
+
+    /// Whether both are the same but for the version.
+    #[must_use]
+    pub fn is_alike(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.inner, &other.inner) && self.within == other.within
+    }
+
+    /// Has the worker read the next version of the file from the page's server. Answered by [`Reply::Reloaded`].
+    pub fn reload(&self) {
+        if let Source::Served(served) = &self.inner.source {
+            self.send(&Request::Reload {
+                name: self.inner.name.clone(),
+                url: url::absolute(served),
+            });
         }
     }
 

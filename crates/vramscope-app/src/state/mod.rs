@@ -20,6 +20,7 @@ pub mod graph_words;
 pub mod keys;
 pub mod lane_words;
 pub mod linked;
+pub mod live;
 mod navigation;
 pub mod permalink;
 mod pin;
@@ -47,6 +48,8 @@ pub use choices::{Choices, Chosen, LanesChoices, RangeChoices};
 pub use click::{Click, picture_of};
 pub use file::{OpenFile, Phase, Tab};
 pub use graph::{GraphAction, GraphPlace, KnownOrder, OpenGraphs};
+use live::Live;
+pub use live::LiveChoices;
 pub use navigation::{Navigation, Region, Walk};
 pub use permalink::{Permalink, permalink};
 pub use pin::{Pin, PinnedGroup, PinnedSegment};
@@ -140,6 +143,8 @@ pub struct State {
     pub offered: Rc<[String]>,
     /// Whether the user lets files of the page's address be large.
     pub large_allowed: bool,
+    /// What the page's server tells of files that change.
+    pub live: Live,
     /// Whether the page is shown inside another one, which chooses its files and its theme.
     pub is_embedded: bool,
 }
@@ -163,6 +168,7 @@ impl Default for State {
             wanted: None,
             offered: Rc::default(),
             large_allowed: false,
+            live: Live::default(),
             is_embedded: false,
         }
     }
@@ -251,10 +257,15 @@ impl State {
                 id,
                 name,
                 linked_host,
+                served,
             } => {
-                self.tabs.push(Rc::new(Tab::opening(id, name, linked_host)));
+                let tab = Tab::opening(id, name, linked_host);
+                self.tabs.push(Rc::new(Tab { served, ..tab }));
                 self.current = Some(id);
             }
+            Action::News(Some(live)) => self.live = *live,
+            Action::News(None) => self.live.is_connected = false,
+            Action::Follow(on) => self.follow(on),
             Action::Offer(hosts) => self.offered = hosts.into(),
             Action::AllowLarge => self.large_allowed = true,
             Action::Reply(id, reply) => self.take(id, reply),
@@ -290,6 +301,7 @@ impl State {
                 // The mode ends with the box: else the next pan would be another zoom.
                 self.box_mode = false;
                 self.edit_file(|file| file.navigate(navigation));
+                self.follow_what_is_seen();
                 self.edit_graphs(|graphs| graphs.navigate(navigation));
                 self.details_open |= matches!(navigation, Navigation::Event(_));
             }
@@ -361,10 +373,32 @@ impl State {
             }
             return;
         }
+        if let Answer::Adopt(adopted) = answer {
+            let follow = self.choices.live.follow;
+            return self.edit_ready(id, |file| live::adopt(file, *adopted, follow));
+        }
         let had_click = self.has_click();
         self.edit_ready(id, |file| file.take(answer));
         // The click has its answer.
         self.details_open |= had_click && !self.has_click() && self.has_pin();
+    }
+
+    /// Follows the newest events of a file that changes, or stays where it is.
+    fn follow(&mut self, on: bool) {
+        self.choices.live.follow = on;
+        if let (true, Some(bounds)) = (on, self.file().and_then(|file| file.bounds())) {
+            self.edit_view(|view| view.show_end(&bounds));
+        }
+    }
+
+    /// Whoever goes back from the newest events lets go of them, and whoever comes back follows them again.
+    fn follow_what_is_seen(&mut self) {
+        if self.tab().is_some_and(|tab| tab.is_live())
+            && let Some((view, bounds)) =
+                self.file().and_then(|file| file.view().zip(file.bounds()))
+        {
+            self.choices.live.follow = view.region.x_max >= bounds.x_end;
+        }
     }
 
     fn stepped_in_stack(&mut self, to: Option<AllocationId>) {
@@ -425,7 +459,12 @@ impl State {
         self.choices = link.choices;
         // First the lines: they can make the picture higher, and the place is clamped to its height.
         self.share_lines();
-        self.edit_file(|file| file.restore(&link.place));
+        // The address of a file that changes says nothing of moments: what is shown stays.
+        let is_live = self.tab().is_some_and(|tab| tab.is_live());
+        self.edit_file(|file| match is_live {
+            true => file.restore_device(&link.place),
+            false => file.restore(&link.place),
+        });
         self.box_mode = false;
     }
 

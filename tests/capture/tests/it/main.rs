@@ -6,6 +6,7 @@ mod annotate;
 mod annotation_scenes;
 mod burn;
 mod ends;
+mod live;
 mod manners;
 mod memory_viz;
 mod options;
