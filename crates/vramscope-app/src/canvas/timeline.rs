@@ -578,6 +578,7 @@ impl State {
             ("events", frame.events.into()),
             ("allocations", frame.allocations.into()),
             ("request", number.into()),
+            ("version", wanted.look.version.into()),
             ("sharp", true.into()),
             ("drawMs", frame.draw_ms.into()),
         ];

@@ -11,7 +11,7 @@ use crate::browser::clock;
 use crate::browser::live::{self, Listener};
 use crate::engine::Session;
 use crate::parts::{self, Part, apart};
-use crate::protocol::{Answer, Failure, Reply};
+use crate::protocol::{Adopted, Answer, Failure, Reply};
 use crate::state::live::{Live, News, adoption};
 use crate::state::{Action, OpenFile, Shared, State, Tab};
 
@@ -69,6 +69,7 @@ pub(super) fn use_live(session: &Session, state: &State, tab: &Tab, file: &Rc<Op
                 let dispatch = &commands.dispatch;
                 dispatch.emit(match adopted {
                     Some(adopted) => {
+                        mark(&adopted);
                         Action::Answer(id, Shared::new(Answer::Adopt(Box::new(adopted))))
                     }
                     // To be read again.
@@ -90,6 +91,17 @@ apart! { "live", "94",
         };
         Some(Listener::new(&live::address()?, take))
     }
+}
+
+/// Sets the User Timing mark `vramscope:adopted`: tests and benchmarks wait for it.
+fn mark(adopted: &Adopted) {
+    let recorded = adopted.opened.file.recorded;
+    let read_us = recorded.and_then(|it| it.read_us).unwrap_or(0) as f64;
+    let detail = [
+        ("version", adopted.version.into()),
+        ("readUs", read_us.into()),
+    ];
+    clock::mark_with("vramscope:adopted", &detail);
 }
 
 /// What the server tells in a message that came at a time of the page, in µs since the Unix epoch.

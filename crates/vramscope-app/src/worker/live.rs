@@ -82,7 +82,7 @@ fn gone(before: Device<'_>, after: Device<'_>) -> u32 {
     }
     let event = |device: Device<'_>, number: u32| {
         let row = (device.history.first_event + number) as usize;
-        let events = &device.snapshot.events;
+        let events = &device.snapshot().events;
         let time_us = events.time_us.get(row).copied();
         (
             time_us,
@@ -166,4 +166,83 @@ fn piece_after(before: Device<'_>, after: Device<'_>, piece: u32, events: u32) -
     let rows = new.born.iter().zip(&new.address);
     let rows = rows.map(|(&born, &other)| (born, other == address));
     row_after((old.born[row], old.died[row]), events, rows).map(|row| row as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use vramscope_core::cut::{Piece, cut};
+
+    use super::*;
+    use crate::worker::tests::documents;
+
+    /// All that both versions have is told, and nothing else.
+    #[test]
+    fn things_are_found_again_in_a_later_version() {
+        let mut followed = 0;
+        for (path, before) in documents() {
+            let Some(device) = before.devices().next().filter(|it| it.has_times()) else {
+                continue;
+            };
+            let last = device.history.event_count;
+            let from = last / 3;
+            let piece = Piece {
+                device: *device,
+                moments: (from, last),
+            };
+            let after = Document::new(cut(&before, &[piece]));
+            let Some(next) = after.device(device.index()) else {
+                continue;
+            };
+            if next.history.event_count != last - from {
+                // Cutting leaves some events out, or adds some.
+                continue;
+            }
+            let place = |cursor, pinned| PlaceOf {
+                device: device.index(),
+                cursor,
+                pinned,
+            };
+            let of = |cursor, pinned| carried(device, next, place(cursor, pinned));
+            assert_eq!(of(None, None).events, from, "{}", path.display());
+            for moment in 0..=last {
+                let at = of(Some(moment), None).cursor;
+                assert_eq!(at, moment.checked_sub(from), "{} {moment}", path.display());
+            }
+            let (old, new) = (&device.history.allocations, &next.history.allocations);
+            for row in 0..old.len() {
+                let thing = Thing::Allocation(AllocationId::from_index(row));
+                let now = of(None, Some(thing)).pinned;
+                let is_there = old.died[row] == NEVER || old.died[row] > from;
+                let Some(Thing::Allocation(now)) = now else {
+                    assert!(!is_there, "{} {row}", path.display());
+                    continue;
+                };
+                let now = now.index();
+                assert_eq!(new.address[now], old.address[row]);
+                assert_eq!(new.bytes[now], old.bytes[row], "{} {row}", path.display());
+                assert!(is_there);
+            }
+            followed += 1;
+        }
+        assert!(followed > 5, "{followed}");
+    }
+
+    #[test]
+    fn of_another_recording_nothing_is_left() {
+        let mut all =
+            documents().filter(|(_, it)| it.devices().next().is_some_and(|it| it.has_times()));
+        let (before, other) = (all.next().unwrap().1, all.nth(3).unwrap().1);
+        let (device, next) = (
+            before.devices().next().unwrap(),
+            other.devices().next().unwrap(),
+        );
+        let place = PlaceOf {
+            device: device.index(),
+            cursor: Some(device.history.event_count - 1),
+            pinned: Some(Thing::Allocation(AllocationId(0))),
+        };
+        let carried = carried(device, next, place);
+        assert_eq!(carried.events, device.history.event_count);
+        assert_eq!(carried.cursor, None);
+    }
 }

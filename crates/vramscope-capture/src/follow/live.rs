@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use vramscope_capture::FileSymbols;
 use vramscope_core::analysis::memory::capture::Ended;
@@ -47,6 +47,8 @@ pub(super) struct Version<'a> {
     pub(super) header: Header,
     /// End of the records read.
     pub(super) offset: u64,
+    /// When reading them began, in µs since the Unix epoch: what the program did before is there.
+    pub(super) read_us: i64,
     pub(super) ended: Ended,
     /// Whether no other version follows.
     pub(super) is_last: bool,
@@ -106,11 +108,7 @@ impl LiveFile {
             None => self.symbols.begin(version.log, &version.header),
             Some(_) => self.symbols.go_on(version.log, &version.header),
         }
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        let now_us = now.ok().and_then(|now| i64::try_from(now.as_micros()).ok());
-        if let Some(now_us) = now_us.filter(|_| version.ended == Ended::Running) {
-            recording.set_read_time(now_us);
-        }
+        recording.set_read_time(version.read_us);
         let (snapshot, _) = recording.snapshot(&version.header, version.ended, &mut self.symbols);
         self.destination.write_version(&snapshot)
     }
@@ -158,6 +156,7 @@ mod tests {
             log: Path::new("1-1.raw"),
             header: Header::default(),
             offset,
+            read_us: 0,
             ended,
             is_last,
         }

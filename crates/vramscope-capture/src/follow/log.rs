@@ -1,6 +1,7 @@
 //! The log of one process, which may still run.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use std::{env, fs};
 
 use vramscope_capture::symbols::perf_map;
@@ -36,6 +37,8 @@ pub(crate) struct FollowedLog {
     contents: Contents,
     /// File offset of the first unread record.
     offset: u64,
+    /// When reading up to there began, in µs since the Unix epoch.
+    read_us: i64,
     /// Number of dump requests and of failed allocations among the records read, to compare with the header's
     /// counters.
     handled_counts: (u32, u32),
@@ -85,6 +88,7 @@ impl FollowedLog {
             consumed,
             contents: Contents::default(),
             offset: HEADER_BYTES,
+            read_us: 0,
             handled_counts: (0, 0),
             is_finished: false,
             reclaim_failed: false,
@@ -142,6 +146,7 @@ impl FollowedLog {
         }
         let is_running = self.is_running();
         let mut reclaimed = self.offset;
+        self.read_us = now_us();
         while let Some(due) = self.read(&mut reclaimed, is_running) {
             if let DueSnapshot::OutOfMemory { .. } = due {
                 if !plan.dump_on_oom || *out_of_memory == MAX_OUT_OF_MEMORY_SNAPSHOTS {
@@ -176,6 +181,7 @@ impl FollowedLog {
 
     /// Reads new records, and leaves the snapshots that are due to others.
     pub(crate) fn catch_up(&mut self, is_running: bool) {
+        self.read_us = now_us();
         while self.read(&mut 0, is_running).is_some() {}
     }
 
@@ -206,6 +212,7 @@ impl FollowedLog {
                 ..header
             },
             offset: self.offset,
+            read_us: self.read_us,
             // In a container the process has another id there, so not finding it before the end proves nothing.
             ended: header.ended(!is_last || self.is_running()),
             is_last,
@@ -407,6 +414,12 @@ impl FollowedLog {
         plan.destination
             .with_suffix(&format!("{}{}", self.process(), number.unwrap_or_default()))
     }
+}
+
+/// Microseconds since the Unix epoch.
+fn now_us() -> i64 {
+    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+    i64::try_from(now.as_micros()).unwrap_or(i64::MAX)
 }
 
 /// Content of the records read so far.

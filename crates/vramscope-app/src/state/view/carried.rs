@@ -104,7 +104,7 @@ impl DeviceView {
         self.pin = match (self.pin.take(), thing) {
             (Some(Pin::Allocation(_)), Some(Thing::Allocation(id))) => {
                 self.details = details.map(|details| {
-                    let mut details = (**details).clone();
+                    let mut details = (*details).clone();
                     details.known.allocation = id;
                     Shared::new(details)
                 });
