@@ -1,6 +1,8 @@
 //! A file's pictures over the x axis on the screen: which picture is wanted, which bitmaps are
 //! available, and what the worker is asked.
 
+mod versions;
+
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
@@ -520,22 +522,6 @@ impl State {
             look: wanted.look.clone(),
             viewport: Viewport::fit_all(bounds, width_px, height_px),
         })
-    }
-
-    /// Whether the wanted picture is of another version of the file.
-    fn is_other_version(&self, draw: &DrawRequest) -> bool {
-        let wanted = self.wanted.as_ref();
-        wanted.is_some_and(|(wanted, _)| wanted.look.version != draw.look.version)
-    }
-
-    /// Whether all that is here is of another version of the file, and that of this one is on its way.
-    fn awaits_version(&self, wanted: &DrawRequest) -> bool {
-        let shown = self.picture_shows.as_ref().or(self.last_shown.as_ref());
-        let is_old = shown.is_some_and(|(area, shown)| {
-            *area == self.area && shown.look.version != wanted.look.version
-        });
-        let is_sharp = self.pictures.sharp(wanted).is_some();
-        is_old && (self.drawing.is_some() || (is_sharp && self.labels.are_awaited(wanted)))
     }
 
     fn ask_for_labels(&mut self) -> Option<BandLabelsOf> {

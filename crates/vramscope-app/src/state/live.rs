@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use vramscope_view::display;
 
 use super::file::{OpenFile, Tab};
-use super::sentences;
+use super::{State, sentences};
 use crate::parts::apart;
 use crate::protocol::{Adopt, Adopted, DeviceFacts, PlaceOf};
 
@@ -129,6 +129,34 @@ fn ago(us: f64) -> String {
         ..7200.0 => format!("{:.0} min ago", seconds / 60.0),
         ..172_800.0 => format!("{:.0} h ago", seconds / 3600.0),
         _ => format!("{:.0} days ago", seconds / 86_400.0),
+    }
+}
+
+impl State {
+    /// Takes what the page's server tells; `None` if it is not heard.
+    pub(super) fn hear(&mut self, news: Option<Box<Live>>) {
+        match news {
+            Some(live) => self.live = *live,
+            None => self.live.is_connected = false,
+        }
+    }
+
+    /// Follows the newest events of a file that changes, or stays where it is.
+    pub(super) fn follow(&mut self, on: bool) {
+        self.choices.live.follow = on;
+        if let (true, Some(bounds)) = (on, self.file().and_then(|file| file.bounds())) {
+            self.edit_view(|view| view.show_end(&bounds));
+        }
+    }
+
+    /// Whoever goes back from the newest events lets go of them, and whoever comes back follows them again.
+    pub(super) fn follow_what_is_seen(&mut self) {
+        if self.tab().is_some_and(|tab| tab.is_live())
+            && let Some((view, bounds)) =
+                self.file().and_then(|file| file.view().zip(file.bounds()))
+        {
+            self.choices.live.follow = view.region.x_max >= bounds.x_end;
+        }
     }
 }
 

@@ -251,6 +251,11 @@ impl State {
             .is_some_and(|view| view.pin.is_some())
     }
 
+    fn open(&mut self, tab: Tab) {
+        self.current = Some(tab.id);
+        self.tabs.push(Rc::new(tab));
+    }
+
     fn apply(&mut self, action: Action) {
         match action {
             Action::Open {
@@ -258,13 +263,11 @@ impl State {
                 name,
                 linked_host,
                 served,
-            } => {
-                let tab = Tab::opening(id, name, linked_host);
-                self.tabs.push(Rc::new(Tab { served, ..tab }));
-                self.current = Some(id);
-            }
-            Action::News(Some(live)) => self.live = *live,
-            Action::News(None) => self.live.is_connected = false,
+            } => self.open(Tab {
+                served,
+                ..Tab::opening(id, name, linked_host)
+            }),
+            Action::News(news) => self.hear(news),
             Action::Follow(on) => self.follow(on),
             Action::Offer(hosts) => self.offered = hosts.into(),
             Action::AllowLarge => self.large_allowed = true,
@@ -381,24 +384,6 @@ impl State {
         self.edit_ready(id, |file| file.take(answer));
         // The click has its answer.
         self.details_open |= had_click && !self.has_click() && self.has_pin();
-    }
-
-    /// Follows the newest events of a file that changes, or stays where it is.
-    fn follow(&mut self, on: bool) {
-        self.choices.live.follow = on;
-        if let (true, Some(bounds)) = (on, self.file().and_then(|file| file.bounds())) {
-            self.edit_view(|view| view.show_end(&bounds));
-        }
-    }
-
-    /// Whoever goes back from the newest events lets go of them, and whoever comes back follows them again.
-    fn follow_what_is_seen(&mut self) {
-        if self.tab().is_some_and(|tab| tab.is_live())
-            && let Some((view, bounds)) =
-                self.file().and_then(|file| file.view().zip(file.bounds()))
-        {
-            self.choices.live.follow = view.region.x_max >= bounds.x_end;
-        }
     }
 
     fn stepped_in_stack(&mut self, to: Option<AllocationId>) {

@@ -154,21 +154,7 @@ fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) 
                 worker.borrow_mut().opened(name, opening, &port);
             });
         }
-        Request::Reload { name, url } => {
-            let port = port.clone();
-            let gate = worker.borrow().gate.clone();
-            wasm_bindgen_futures::spawn_local(async move {
-                let next = open::next(&name, &url, &gate, &port).await;
-                let failure = match next {
-                    Ok(next) => {
-                        worker.borrow_mut().next = Some(Box::new(next));
-                        None
-                    }
-                    Err(failure) => Some(Box::new(failure)),
-                };
-                port.send(&Reply::Reloaded(failure));
-            });
-        }
+        Request::Reload { name, url } => reload(worker, port, name, url),
         Request::Part(part) => worker.borrow_mut().take_part(part, attachment, port),
         Request::Hold(on) => worker.borrow().gate.set_closed(on),
         Request::Ask {
@@ -197,6 +183,23 @@ fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) 
     if !worker.queue.is_empty() || worker.has_idle_work() {
         ticks.schedule();
     }
+}
+
+/// Reads the next version of the file, which stays open meanwhile.
+fn reload(worker: &'static RefCell<Worker>, port: &Rc<Port>, name: String, url: String) {
+    let port = port.clone();
+    let gate = worker.borrow().gate.clone();
+    wasm_bindgen_futures::spawn_local(async move {
+        let next = open::next(&name, &url, &gate, &port).await;
+        let failure = match next {
+            Ok(next) => {
+                worker.borrow_mut().next = Some(Box::new(next));
+                None
+            }
+            Err(failure) => Some(Box::new(failure)),
+        };
+        port.send(&Reply::Reloaded(failure));
+    });
 }
 
 /// Does one piece of work ahead of questions, if there is any, and schedules the next.
