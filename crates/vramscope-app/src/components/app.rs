@@ -174,7 +174,7 @@ fn use_root_commands(
                 dispatch.emit(Action::Close(id));
             })
         };
-        let session = Callback::from(move |id| sessions.borrow().get(&id).cloned());
+        let session = Callback::from(move |id| sessions.borrow().get(&id).map(Session::newest));
         let pick = Callback::from(move |()| {
             if let Some(input) = picker.cast::<HtmlInputElement>() {
                 input.click();

@@ -49,7 +49,7 @@ pub(super) fn FileView(props: &FileViewProps) -> Html {
         Phase::Ready(file) => match commands.session.emit(tab.id) {
             // All views ask about the chosen memory pools alone.
             Some(session) => html! {
-                <ReadyFile key={tab.id.0} state={props.state.clone()} file={file.clone()} session={session.at(file.version).within(props.state.search.pool().as_deref())} tab={tab.clone()} theme={props.theme} />
+                <ReadyFile key={tab.id.0} state={props.state.clone()} file={file.clone()} session={session.within(props.state.search.pool().as_deref())} tab={tab.clone()} theme={props.theme} />
             },
             None => Html::default(),
         },

@@ -65,11 +65,13 @@ pub(super) fn use_live(session: &Session, state: &State, tab: &Tab, file: &Rc<Op
             let Some(question) = has_next.then(|| adoption(&file)).flatten() else {
                 return;
             };
+            let asked = session.clone();
             session.ask_once(question, move |adopted, _| {
                 let dispatch = &commands.dispatch;
                 dispatch.emit(match adopted {
                     Some(adopted) => {
                         mark(&adopted);
+                        asked.set_version(adopted.version);
                         Action::Answer(id, Shared::new(Answer::Adopt(Box::new(adopted))))
                     }
                     // To be read again.

@@ -37,7 +37,7 @@ pub struct Session {
     inner: Rc<Inner>,
     /// The pools that questions are about, as a search; `None` for all.
     within: Option<Rc<str>>,
-    /// The version of the file that questions are about, the one that the worker has.
+    /// The version of the file that questions are about.
     version: u32,
 }
 
@@ -46,6 +46,8 @@ struct Inner {
     name: String,
     source: Source,
     parts: Rc<Parts>,
+    /// The version of the file that the worker has.
+    version: Cell<u32>,
     /// The number of parts that the worker has, in the order in which they were loaded.
     given: Cell<usize>,
     port: RefCell<Option<Port>>,
@@ -80,6 +82,7 @@ impl Session {
             name: source.name(),
             source: source.clone(),
             parts,
+            version: Cell::new(0),
             given: Cell::new(0),
             port: RefCell::new(None),
             listener,
@@ -108,14 +111,28 @@ impl Session {
         }
     }
 
-    /// The same file in another version, which the worker has gone over to: another session, so that all is asked
-    /// anew.
+    /// The same file in the version that the worker has: another session than before the worker went over to it, so
+    /// that all is asked anew.
     #[must_use]
-    pub fn at(&self, version: u32) -> Self {
+    pub fn newest(&self) -> Self {
         Self {
-            version,
+            version: self.inner.version.get(),
             ..self.clone()
         }
+    }
+
+    /// The same file in any version: the same session as before.
+    #[must_use]
+    pub fn of_all_versions(&self) -> Self {
+        Self {
+            version: 0,
+            ..self.clone()
+        }
+    }
+
+    /// Takes the version that the worker has gone over to.
+    pub fn set_version(&self, version: u32) {
+        self.inner.version.set(version);
     }
 
     /// Whether both are the same but for the version.

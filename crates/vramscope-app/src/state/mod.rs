@@ -268,7 +268,6 @@ impl State {
                 ..Tab::opening(id, name, linked_host)
             }),
             Action::News(news) => self.hear(news),
-            Action::Follow(on) => self.follow(on),
             Action::Offer(hosts) => self.offered = hosts.into(),
             Action::AllowLarge => self.large_allowed = true,
             Action::Reply(id, reply) => self.take(id, reply),
@@ -322,9 +321,10 @@ impl State {
         }
     }
 
-    /// The actions that point at, select or pin something without a click in a picture.
+    /// The actions that point at, follow, select or pin something without a click in a picture.
     fn apply_selection(&mut self, action: Action) {
         match action {
+            Action::Follow(on) => self.follow(on),
             Action::SelectMoments(moments) => self.edit_view(|view| view.select_moments(moments)),
             Action::Select(range) => self.edit_view(|view| view.select(range)),
             Action::SelectBetween(from, to) => self.edit_view(|view| view.select_between(from, to)),
