@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use vramscope_view::display;
 
 use super::file::{OpenFile, Tab};
-use super::{State, sentences};
+use super::{Action, State, sentences};
+use crate::engine::SessionId;
 use crate::parts::apart;
-use crate::protocol::{Adopt, Adopted, DeviceFacts, PlaceOf};
+use crate::protocol::{Adopt, Adopted, Answer, Axis, DeviceFacts, PlaceOf};
 
 /// The choices about files that change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -43,6 +44,16 @@ pub struct News {
     pub written_us: f64,
     /// Whether `vramscope-capture` goes on writing versions; `None` if that cannot be known.
     pub is_written: Option<bool>,
+}
+
+/// The part of a file that is seen.
+#[derive(Clone, Copy)]
+pub(super) struct Seen {
+    tab: SessionId,
+    device: usize,
+    axis: Axis,
+    x: (f64, f64),
+    x_end: f64,
 }
 
 /// What a badge says of a file.
@@ -149,14 +160,39 @@ impl State {
         }
     }
 
+    /// What is seen of a file that changes before an action; `None` if the action is no move of the user.
+    pub(super) fn seen_of_live(&self, action: &Action) -> Option<Seen> {
+        let is_move = match action {
+            Action::Follow(_) => false,
+            Action::Answer(_, answer) => !matches!(**answer, Answer::Adopt(_)),
+            _ => true,
+        };
+        self.seen().filter(|_| is_move)
+    }
+
     /// Whoever goes back from the newest events lets go of them, and whoever comes back follows them again.
-    pub(super) fn follow_what_is_seen(&mut self) {
-        if self.tab().is_some_and(|tab| tab.is_live())
-            && let Some((view, bounds)) =
-                self.file().and_then(|file| file.view().zip(file.bounds()))
-        {
-            self.choices.live.follow = view.region.x_max >= bounds.x_end;
+    pub(super) fn follow_what_is_seen(&mut self, before: Option<Seen>) {
+        let (Some(before), Some(after)) = (before, self.seen()) else {
+            return;
+        };
+        let is_same =
+            (before.tab, before.device, before.axis) == (after.tab, after.device, after.axis);
+        if is_same && before.x != after.x {
+            self.choices.live.follow = after.x.1 >= after.x_end;
         }
+    }
+
+    fn seen(&self) -> Option<Seen> {
+        let tab = self.tab().filter(|tab| tab.is_live())?;
+        let file = tab.ready()?;
+        let region = file.view()?.region;
+        Some(Seen {
+            tab: tab.id,
+            device: file.device,
+            axis: file.axis,
+            x: (region.x_min, region.x_max),
+            x_end: file.bounds()?.x_end,
+        })
     }
 }
 

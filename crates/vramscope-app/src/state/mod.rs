@@ -303,7 +303,6 @@ impl State {
                 // The mode ends with the box: else the next pan would be another zoom.
                 self.box_mode = false;
                 self.edit_file(|file| file.navigate(navigation));
-                self.follow_what_is_seen();
                 self.edit_graphs(|graphs| graphs.navigate(navigation));
                 self.details_open |= matches!(navigation, Navigation::Event(_));
             }
@@ -593,7 +592,9 @@ impl Reducible for State {
     fn reduce(self: Rc<Self>, action: Action) -> Rc<Self> {
         let mut state = self;
         let inner = Rc::make_mut(&mut state);
+        let seen = inner.seen_of_live(&action);
         inner.apply(action);
+        inner.follow_what_is_seen(seen);
         inner.follow_view();
         inner.share_lines();
         inner.follow_search();
