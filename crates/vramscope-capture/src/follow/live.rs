@@ -47,8 +47,6 @@ pub(super) struct Version<'a> {
     pub(super) header: Header,
     /// End of the records read.
     pub(super) offset: u64,
-    /// When reading them began, in µs since the Unix epoch: what the program did before is there.
-    pub(super) read_us: i64,
     pub(super) ended: Ended,
     /// Whether no other version follows.
     pub(super) is_last: bool,
@@ -74,7 +72,7 @@ impl LiveFile {
     }
 
     /// Writes a version if one is due. A failure is printed once, and tried again later.
-    pub(super) fn write(&mut self, recording: &mut Recording, version: &Version<'_>) {
+    pub(super) fn write(&mut self, recording: &Recording, version: &Version<'_>) {
         let now = Instant::now();
         let is_early = self.not_before.is_some_and(|earliest| now < earliest);
         if self.shown == Some((version.offset, version.ended)) || (is_early && !version.is_last) {
@@ -99,16 +97,11 @@ impl LiveFile {
         }
     }
 
-    fn try_write(
-        &mut self,
-        recording: &mut Recording,
-        version: &Version<'_>,
-    ) -> Result<File, Failure> {
+    fn try_write(&mut self, recording: &Recording, version: &Version<'_>) -> Result<File, Failure> {
         match self.shown {
             None => self.symbols.begin(version.log, &version.header),
             Some(_) => self.symbols.go_on(version.log, &version.header),
         }
-        recording.set_read_time(version.read_us);
         let (snapshot, _) = recording.snapshot(&version.header, version.ended, &mut self.symbols);
         self.destination.write_version(&snapshot)
     }
@@ -156,7 +149,6 @@ mod tests {
             log: Path::new("1-1.raw"),
             header: Header::default(),
             offset,
-            read_us: 0,
             ended,
             is_last,
         }
@@ -168,10 +160,10 @@ mod tests {
         let path = folder.path().join("live.vram");
         let destination = Destination::of(&path).unwrap();
         let mut file = LiveFile::new(destination, Duration::from_secs(600), FileSymbols::new(&[]));
-        let mut recording = Recording::new(RecordingOptions::default());
+        let recording = Recording::new(RecordingOptions::default());
         let mut is_written = |offset, ended, is_last| {
             let _ = std::fs::remove_file(&path);
-            file.write(&mut recording, &version(offset, ended, is_last));
+            file.write(&recording, &version(offset, ended, is_last));
             let is_written = path.exists();
             if is_written {
                 // Nobody else gets the lock that says that more may follow.
@@ -195,8 +187,8 @@ mod tests {
         let destination = Destination::of(&folder.path().join("live.vram")).unwrap();
         let mut file = LiveFile::new(destination, Duration::ZERO, FileSymbols::new(&[]));
         folder.close().unwrap();
-        let mut recording = Recording::new(RecordingOptions::default());
-        file.write(&mut recording, &version(10, Ended::Running, false));
+        let recording = Recording::new(RecordingOptions::default());
+        file.write(&recording, &version(10, Ended::Running, false));
         assert!(file.has_failed && file.shown.is_none());
         assert!(file.not_before.unwrap() > Instant::now() + AFTER_FAILURE / 2);
     }

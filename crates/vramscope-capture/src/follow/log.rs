@@ -37,8 +37,6 @@ pub(crate) struct FollowedLog {
     contents: Contents,
     /// File offset of the first unread record.
     offset: u64,
-    /// When reading up to there began, in µs since the Unix epoch.
-    read_us: i64,
     /// Number of dump requests and of failed allocations among the records read, to compare with the header's
     /// counters.
     handled_counts: (u32, u32),
@@ -88,7 +86,6 @@ impl FollowedLog {
             consumed,
             contents: Contents::default(),
             offset: HEADER_BYTES,
-            read_us: 0,
             handled_counts: (0, 0),
             is_finished: false,
             reclaim_failed: false,
@@ -146,7 +143,7 @@ impl FollowedLog {
         }
         let is_running = self.is_running();
         let mut reclaimed = self.offset;
-        self.read_us = now_us();
+        self.set_read_time();
         while let Some(due) = self.read(&mut reclaimed, is_running) {
             if let DueSnapshot::OutOfMemory { .. } = due {
                 if !plan.dump_on_oom || *out_of_memory == MAX_OUT_OF_MEMORY_SNAPSHOTS {
@@ -181,8 +178,17 @@ impl FollowedLog {
 
     /// Reads new records, and leaves the snapshots that are due to others.
     pub(crate) fn catch_up(&mut self, is_running: bool) {
-        self.read_us = now_us();
+        self.set_read_time();
         while self.read(&mut 0, is_running).is_some() {}
+    }
+
+    /// What the program has done by now will have been read.
+    fn set_read_time(&mut self) {
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        if let (Some((recording, _)), Ok(now_us)) = (&mut self.consumed, now.as_micros().try_into())
+        {
+            recording.set_read_time(now_us);
+        }
     }
 
     /// Whether the recorder has said that nothing follows.
@@ -212,12 +218,11 @@ impl FollowedLog {
                 ..header
             },
             offset: self.offset,
-            read_us: self.read_us,
             // In a container the process has another id there, so not finding it before the end proves nothing.
             ended: header.ended(!is_last || self.is_running()),
             is_last,
         };
-        if let (Some(live), Some((recording, _))) = (&mut self.live, &mut self.consumed) {
+        if let (Some(live), Some((recording, _))) = (&mut self.live, &self.consumed) {
             live.write(recording, &version);
         }
     }
@@ -414,12 +419,6 @@ impl FollowedLog {
         plan.destination
             .with_suffix(&format!("{}{}", self.process(), number.unwrap_or_default()))
     }
-}
-
-/// Microseconds since the Unix epoch.
-fn now_us() -> i64 {
-    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-    i64::try_from(now.as_micros()).unwrap_or(i64::MAX)
 }
 
 /// Content of the records read so far.
