@@ -5,7 +5,7 @@ use crate::protocol::{Adopt, Adopted, Carried, MomentFacts, PlaceOf, Recorded, T
 use crate::state::live::{Live, News, adoption};
 
 /// A page with a file that its server follows.
-fn live_page() -> Page {
+pub(super) fn live_page() -> Page {
     let mut page = Page(Rc::new(State::default()));
     page.act(Action::Open {
         id: SessionId(1),
