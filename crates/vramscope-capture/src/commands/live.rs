@@ -86,10 +86,13 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         log.write_live(has_ended);
         if std::mem::take(&mut is_first) && !options.quiet {
             let (process, program) = (log.process(), log.program());
-            output::note(&format!(
-                "process {process} ({program}) can be watched: vramscope view --live {}",
-                quote(&options.output)
-            ));
+            let file = quote(&options.output);
+            output::note(&match has_ended {
+                false => format!(
+                    "process {process} ({program}) can be watched: vramscope view --live {file}"
+                ),
+                true => format!("process {process} ({program}) has ended: {file} is final"),
+            });
         }
         if has_ended {
             return Ok(());
