@@ -53,7 +53,8 @@ pub(crate) fn write_snapshots(run: &EndedRun<'_>, mut logs: RunLogs) -> RunResul
         }
         return result;
     }
-    let wanted = if plan.follow_children { used.len() } else { 1 };
+    let has_all = plan.follow_children || plan.live_every.is_some();
+    let wanted = if has_all { used.len() } else { 1 };
     for log in &used[..wanted] {
         match log.write(&log.own_destination(plan), None, plan, &mut logs.symbols) {
             Ok(snapshot) => {

@@ -11,7 +11,18 @@ fn each_process_has_a_live_file() {
     place.log("a.raw", 3);
     place.log("b.raw", 5);
     let script = [leave_log("a.raw", "1-1.raw"), leave_log("b.raw", "2-1.raw")].join(";");
-    assert_snapshot!(place.run_script(&["--live", "-o", "x.vram"], &script));
+    let said = place.run_script(&["--live", "-o", "x.vram"], &script);
+    // Told as soon as there is something to watch, and in the end.
+    for file in ["x.vram", "x-1099511627776.vram"] {
+        assert!(
+            said.contains(&format!("vramscope view --live {file}\n")),
+            "{said}"
+        );
+        assert!(
+            said.contains(&format!("vramscope-capture: {file} (")),
+            "{said}"
+        );
+    }
     let files = place.files();
     let live: Vec<_> = files
         .iter()
