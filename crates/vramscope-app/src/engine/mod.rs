@@ -70,7 +70,8 @@ impl Source {
     #[must_use]
     pub fn served_number(&self) -> Option<usize> {
         match self {
-            Self::Served(url) => url.strip_prefix("files/")?.split('/').next()?.parse().ok(),
+            // …/files/NUMBER/NAME
+            Self::Served(url) => url.rsplit('/').nth(1)?.parse().ok(),
             Self::File(_) | Self::Sample(_) | Self::Linked(_) => None,
         }
     }
