@@ -370,18 +370,17 @@ impl OpenFile {
         }
     }
 
-    /// Shows the device, axis and picture of a place.
-    pub(super) fn restore_device(&mut self, place: &DevicePlace) {
+    /// Shows a place, clamped to what the file holds. The address of one that `is_live` says nothing of moments: what is
+    /// shown stays.
+    pub(super) fn restore(&mut self, place: &DevicePlace, is_live: bool) {
         let devices = &self.opened.devices;
         let of_device = |device| devices.iter().position(|facts| facts.device == device);
         self.choose_device(place.device.and_then(of_device).unwrap_or(0));
         self.choose_axis(place.axis);
         self.choose_picture(place.picture);
-    }
-
-    /// Shows a place, clamped to what the file holds.
-    pub(super) fn restore(&mut self, place: &DevicePlace) {
-        self.restore_device(place);
+        if is_live {
+            return;
+        }
         let Some((facts, bounds)) = self.whole_facts().cloned().zip(self.bounds()) else {
             return;
         };

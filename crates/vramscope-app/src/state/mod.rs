@@ -443,12 +443,8 @@ impl State {
         self.choices = link.choices;
         // First the lines: they can make the picture higher, and the place is clamped to its height.
         self.share_lines();
-        // The address of a file that changes says nothing of moments: what is shown stays.
         let is_live = self.tab().is_some_and(|tab| tab.is_live());
-        self.edit_file(|file| match is_live {
-            true => file.restore_device(&link.place),
-            false => file.restore(&link.place),
-        });
+        self.edit_file(|file| file.restore(&link.place, is_live));
         self.box_mode = false;
     }
 
