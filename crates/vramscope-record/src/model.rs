@@ -142,6 +142,7 @@ pub struct Recording {
     last_frees: HashMap<u32, LastFree>,
     pub(crate) counts: Counts,
     pub(crate) damage: Vec<Damage>,
+    pub(crate) read_us: Option<i64>,
 }
 
 impl Recording {
@@ -201,6 +202,12 @@ impl Recording {
                 None => self.damage.push(*new),
             }
         }
+    }
+
+    /// Takes the time up to which the log of a running program was read, in µs since the Unix epoch, which snapshots
+    /// tell from now on.
+    pub fn set_read_time(&mut self, time_us: i64) {
+        self.read_us = Some(time_us);
     }
 
     /// Number of allocations that failed for lack of memory so far.

@@ -19,6 +19,7 @@ mod filter;
 mod flame_trees;
 mod gate;
 mod graphs;
+mod live;
 mod narrowed;
 mod open;
 mod opened;
@@ -68,6 +69,8 @@ struct Worker {
     gate: Rc<Gate>,
     /// The file, once it is read.
     file: Option<File>,
+    /// The next version of the file, once it is read.
+    next: Option<Box<live::Next>>,
     /// The name and the blob of a file that is read again once its part is here.
     waiting: Option<(String, JsValue)>,
     painter: Painter,
@@ -151,6 +154,7 @@ fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) 
                 worker.borrow_mut().opened(name, opening, &port);
             });
         }
+        Request::Reload { name, url } => reload(worker, port, name, url),
         Request::Part(part) => worker.borrow_mut().take_part(part, attachment, port),
         Request::Hold(on) => worker.borrow().gate.set_closed(on),
         Request::Ask {
@@ -179,6 +183,23 @@ fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) 
     if !worker.queue.is_empty() || worker.has_idle_work() {
         ticks.schedule();
     }
+}
+
+/// Reads the next version of the file, which stays open meanwhile.
+fn reload(worker: &'static RefCell<Worker>, port: &Rc<Port>, name: String, url: String) {
+    let port = port.clone();
+    let gate = worker.borrow().gate.clone();
+    wasm_bindgen_futures::spawn_local(async move {
+        let next = open::next(&name, &url, &gate, &port).await;
+        let failure = match next {
+            Ok(next) => {
+                worker.borrow_mut().next = Some(Box::new(next));
+                None
+            }
+            Err(failure) => Some(Box::new(failure)),
+        };
+        port.send(&Reply::Reloaded(failure));
+    });
 }
 
 /// Does one piece of work ahead of questions, if there is any, and schedules the next.
@@ -265,8 +286,28 @@ impl Worker {
         self.warm_up.is_some() || self.preparation.is_waiting() || is_searching
     }
 
+    /// Whether a question is about a picture of another version of the file, whose places and numbers mean something
+    /// else in this one.
+    fn is_of_other_version(&self, question: &Question) -> bool {
+        let look = match question {
+            Question::Draw(draw) => &draw.look,
+            Question::Hit(of) => &of.draw.look,
+            Question::Outline(of) => &of.draw.look,
+            Question::BandLabels(of) => &of.draw.look,
+            _ => return false,
+        };
+        let document = self.file.as_ref().and_then(File::snapshot);
+        document.is_some_and(|document| document.version != look.version)
+    }
+
     /// The answer to a question, and its attachment or `NULL`.
     fn answer(&mut self, within: Option<&str>, question: &Question) -> (Option<Answer>, JsValue) {
+        if let Question::Adopt(asked) = question {
+            return (live::adopt(self, asked), JsValue::NULL);
+        }
+        if self.is_of_other_version(question) {
+            return (None, JsValue::NULL);
+        }
         let answered = match (&mut self.file, question) {
             (_, Question::Draw(draw)) => return self.drawn(within, draw),
             (Some(File::Graphs(graphs)), Question::Graph(question)) => of_graphs(graphs, question),

@@ -9,6 +9,7 @@ mod completeness;
 mod ends;
 mod habits;
 mod hooked;
+mod live;
 mod manners;
 mod memory_viz;
 mod neighbours;

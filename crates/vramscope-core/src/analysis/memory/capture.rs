@@ -113,10 +113,14 @@ pub struct Capture {
     pub started_us: Option<i64>,
     /// How the program ended.
     pub ended: Ended,
+    /// When a running program's log was read, in µs since the Unix epoch.
+    pub read_us: Option<i64>,
     /// Number of records that were dropped because the log was full.
     pub dropped_records: u64,
     /// What could not be recorded, or only in part.
     pub lost: Vec<Lost>,
+    /// Number of older events that were let go, as only the newest were to be kept.
+    pub dropped_entries: u64,
     /// Remarks of the recorder, for the user.
     pub notes: Vec<String>,
     /// The devices, sorted by index.
@@ -220,11 +224,13 @@ impl Capture {
             process: number(capture, "pid").unwrap_or(0),
             started_us: capture.get("started_us").and_then(Value::as_i64),
             ended: Ended::of(&text(capture, "ended")),
+            read_us: capture.get("read_us").and_then(Value::as_i64),
             dropped_records: number(capture, "dropped_records").unwrap_or(0),
             lost: items("lost")
                 .take(ITEMS_KEPT)
                 .filter_map(Lost::of)
                 .collect(),
+            dropped_entries: number(capture, "dropped_entries").unwrap_or(0),
             notes: texts("notes").map(clipped).collect(),
             devices,
         })

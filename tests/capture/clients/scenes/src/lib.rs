@@ -45,6 +45,7 @@ pub fn main(cuda: &Cuda) {
         "panic" => ends::panic(&gpu),
         "exit" => ends::exit(&gpu),
         "signals" => ends::signals(&gpu),
+        "told" => ends::told(&gpu),
         "fork" => ends::fork(&gpu),
         "spawn" => ends::spawn(&gpu),
         "suballoc" => annotations::suballoc(&gpu),
