@@ -180,7 +180,10 @@ mod tests {
     fn things_are_found_again_in_a_later_version() {
         let mut followed = 0;
         for (path, before) in documents() {
-            let Some(device) = before.devices().next().filter(|it| it.has_times()) else {
+            // Versions of one recording are found again by their times.
+            let is_timed =
+                |it: &Device<'_>| it.has_times() && it.history.moment_start_us.is_sorted();
+            let Some(device) = before.devices().next().filter(is_timed) else {
                 continue;
             };
             let last = device.history.event_count;

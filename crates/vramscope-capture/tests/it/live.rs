@@ -18,10 +18,7 @@ fn each_process_has_a_live_file() {
             said.contains(&format!("vramscope view --live {file}\n")),
             "{said}"
         );
-        assert!(
-            said.contains(&format!("vramscope-capture: {file} (")),
-            "{said}"
-        );
+        assert!(said.contains(&format!("(solver): {file} (")), "{said}");
     }
     let files = place.files();
     let live: Vec<_> = files
