@@ -23,6 +23,7 @@ fn compile(session: &Session, source: &str, output: &str, options: &[&Path]) -> 
         &[]
     };
     let compiled = Command::new("cc")
+        .arg("-g")
         .args(kind)
         .arg("-o")
         .arg(&output)
