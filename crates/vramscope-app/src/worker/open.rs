@@ -159,16 +159,17 @@ pub(super) async fn next(name: &str, url: &str, gate: &Gate, port: &Port) -> Res
         port,
         start_ms,
     };
-    read_next(file)
+    read_next(file).map_err(|failure| *failure)
 }
 
 apart! { "live", "91",
     /// Reads the next version of a file.
-    fn read_next(file: Reading<'_>) -> Result<Next, Failure> {
+    fn read_next(file: Reading<'_>) -> Result<Next, Box<Failure>> {
         let size_bytes = file.reader.size_bytes();
         let mut on_progress = |_: open::Progress| ControlFlow::Continue(());
         let options = file.options(&mut on_progress);
-        let snapshot = decode_with(file.reader.clone(), options).map_err(|error| opened::failure(&error))?;
+        let snapshot = decode_with(file.reader.clone(), options)
+            .map_err(|error| Box::new(opened::failure(&error)))?;
         let document = Document::new(snapshot);
         document.prepare();
         let read_ms = clock::now_ms() - file.start_ms;

@@ -36,6 +36,7 @@ impl Told {
 }
 
 /// The captured program and the address of the page; `None` where they are not built.
+#[expect(clippy::print_stdout, reason = "says what it skips")]
 fn start(folder: &Path) -> Option<(Told, Program, String)> {
     let places = [
         "VRAMSCOPE_CAPTURE_BIN",
@@ -104,6 +105,17 @@ fn brush(page: &mut Page) -> (f64, f64) {
     (ends[0].as_f64().unwrap(), ends[1].as_f64().unwrap())
 }
 
+/// Waits until the page follows the newest events, or does not.
+fn wait_until_follows(page: &mut Page, follows: bool) {
+    let pressed = format!("document.querySelector('.follow').ariaPressed == '{follows}'");
+    page.wait_for(&pressed, PATIENCE).unwrap();
+}
+
+/// A text that the page gives.
+fn text_of(page: &mut Page, script: &str) -> String {
+    page.eval(script).unwrap().as_str().unwrap().to_owned()
+}
+
 #[test]
 fn the_page_follows_a_running_program() {
     let folder = tempfile::tempdir().unwrap();
@@ -120,11 +132,8 @@ fn the_page_follows_a_running_program() {
         PATIENCE,
     )
     .unwrap();
-    assert_eq!(
-        page.eval("document.querySelector('.follow').ariaPressed")
-            .unwrap(),
-        "true"
-    );
+    let pressed = "document.querySelector('.follow').ariaPressed";
+    assert_eq!(text_of(&mut page, pressed), "true");
 
     // What happens appears, and the canvas is never empty meanwhile.
     page.eval("window.blank = 0; window.watch = setInterval(() => { if (!document.querySelector('.stage canvas[data-drawn]')) blank += 1 }, 5)").unwrap();
@@ -132,54 +141,7 @@ fn the_page_follows_a_running_program() {
     wait_for_events(&mut page, "> 100");
     assert_eq!(brush(&mut page), (0.0, 1.0));
 
-    // A pinned allocation stays pinned while the ring moves on below it.
-    let pinned = "document.querySelector('.details')?.innerText ?? ''";
-    page.key("/", Modifiers::NONE).unwrap();
-    page.type_text("size:1MiB").unwrap();
-    page.key("Enter", Modifiers::NONE).unwrap();
-    page.key("Escape", Modifiers::NONE).unwrap();
-    page.wait_for(&format!("({pinned}).includes('1.00 MiB')"), PATIENCE)
-        .unwrap();
-
-    // To the left, and it stays there: the same events, which are nearer to the beginning each time.
-    for _ in 0..4 {
-        page.key("w", Modifiers::NONE).unwrap();
-    }
-    page.wait_for(
-        "document.querySelector('.follow').ariaPressed == 'false'",
-        PATIENCE,
-    )
-    .unwrap();
-    let before = brush(&mut page);
-    told.tell("pairs 100");
-    wait_for_events(&mut page, "> 300");
-    assert!(brush(&mut page).1 < before.1, "{before:?}");
-    page.key("l", Modifiers::NONE).unwrap();
-    page.wait_for(
-        "document.querySelector('.follow').ariaPressed == 'true'",
-        PATIENCE,
-    )
-    .unwrap();
-    let (left, right) = brush(&mut page);
-    assert!(left > 0.1 && right > 0.99, "{left} {right}");
-    told.tell("pairs 300");
-    wait_for_events(&mut page, "== 400");
-    assert!(brush(&mut page).1 > 0.99);
-    assert!(
-        page.eval(pinned)
-            .unwrap()
-            .as_str()
-            .unwrap()
-            .contains("1.00 MiB")
-    );
-    assert!(
-        !page
-            .eval("location.hash")
-            .unwrap()
-            .as_str()
-            .unwrap()
-            .contains('~')
-    );
+    stays_in_its_place(&mut page, &mut told);
 
     // The end.
     drop(told.input);
@@ -200,6 +162,36 @@ fn the_page_follows_a_running_program() {
     );
     let complaints = page.complaints().unwrap();
     assert!(complaints.is_empty(), "{complaints:#?}");
+}
+
+/// A pinned allocation and the visible part stay where they are while the ring moves on below them.
+fn stays_in_its_place(page: &mut Page, told: &mut Told) {
+    let pinned = "document.querySelector('.details')?.innerText ?? ''";
+    page.key("/", Modifiers::NONE).unwrap();
+    page.type_text("size:1MiB").unwrap();
+    page.key("Enter", Modifiers::NONE).unwrap();
+    page.key("Escape", Modifiers::NONE).unwrap();
+    page.wait_for(&format!("({pinned}).includes('1.00 MiB')"), PATIENCE)
+        .unwrap();
+
+    // To the left, and it stays there: the same events, which are nearer to the beginning each time.
+    for _ in 0..4 {
+        page.key("w", Modifiers::NONE).unwrap();
+    }
+    wait_until_follows(page, false);
+    let before = brush(page);
+    told.tell("pairs 100");
+    wait_for_events(page, "> 300");
+    assert!(brush(page).1 < before.1, "{before:?}");
+    page.key("l", Modifiers::NONE).unwrap();
+    wait_until_follows(page, true);
+    let (left, right) = brush(page);
+    assert!(left > 0.1 && right > 0.99, "{left} {right}");
+    told.tell("pairs 300");
+    wait_for_events(page, "== 400");
+    assert!(brush(page).1 > 0.99);
+    assert!(text_of(page, pinned).contains("1.00 MiB"));
+    assert!(!text_of(page, "location.hash").contains('~'));
 }
 
 #[test]

@@ -21,8 +21,8 @@ fn version(path: &Path, is_wanted: impl Fn(&Snapshot, &Capture) -> bool) -> Snap
     loop {
         if let Ok(bytes) = fs::read(path) {
             // Each version is whole, whenever it is read.
-            let snapshot = vramscope_core::decode(bytes.as_slice()).unwrap();
-            let capture = Capture::of(&snapshot).unwrap();
+            let snapshot = vramscope_core::decode(bytes.as_slice()).expect("a snapshot");
+            let capture = Capture::of(&snapshot).expect("a captured one");
             if is_wanted(&snapshot, &capture) {
                 return snapshot;
             }
@@ -40,10 +40,10 @@ fn ends_with(bytes: u64) -> impl Fn(&Snapshot, &Capture) -> bool {
 }
 
 fn tell(child: &mut Child, line: &str) {
-    let mut input = child.stdin.as_ref().unwrap();
-    writeln!(input, "{line}").unwrap();
-    let output = BufReader::with_capacity(1, child.stdout.as_mut().unwrap());
-    output.lines().next().unwrap().unwrap();
+    let mut input = child.stdin.as_ref().expect("an input");
+    writeln!(input, "{line}").expect("it reads");
+    let output = BufReader::with_capacity(1, child.stdout.as_mut().expect("an output"));
+    output.lines().next().expect("an answer").expect("text");
 }
 
 /// A running capture, ended with the test.
@@ -59,7 +59,7 @@ impl Drop for Running {
 fn start(session: &Session) -> Running {
     let mut command = session.command(&client("scenes"), &["dlsym", "told"]);
     command.stdin(Stdio::piped()).stderr(Stdio::inherit());
-    Running(command.spawn().unwrap())
+    Running(command.spawn().expect("it starts"))
 }
 
 #[test]

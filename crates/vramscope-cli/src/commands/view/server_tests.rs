@@ -59,6 +59,18 @@ fn start_as(files: &[PathBuf], is_live: bool) -> Running {
 }
 
 impl Running {
+    /// Asks for the events, and leaves the answer to be read.
+    fn listen(&self) -> BufReader<TcpStream> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let (path, port) = (self.path("events"), self.port);
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"
+        )
+        .unwrap();
+        BufReader::new(stream)
+    }
+
     fn send(&self, request: &str) -> Answer {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
@@ -289,7 +301,7 @@ fn changes_are_told_to_whoever_listens() {
         file
     };
     let first = write("one");
-    assert_eq!(start(&[named.clone()]).get("/").status(), "404");
+    assert_eq!(start(std::slice::from_ref(&named)).get("/").status(), "404");
     let server = start_as(std::slice::from_ref(&named), true);
     let page = String::from_utf8(server.get(&server.path("")).body).unwrap();
     assert!(
@@ -297,17 +309,7 @@ fn changes_are_told_to_whoever_listens() {
         "{page}"
     );
 
-    let listen = || {
-        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
-        let (path, port) = (server.path("events"), server.port);
-        write!(
-            stream,
-            "GET {path} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"
-        )
-        .unwrap();
-        BufReader::new(stream)
-    };
-    let mut streams = [listen(), listen()];
+    let mut streams = [server.listen(), server.listen()];
     let mut heads = Vec::new();
     for stream in &mut streams {
         let mut line = String::new();
@@ -357,15 +359,8 @@ fn listeners_leave_places_for_others() {
     let server = start_as(&[named], true);
     let listeners: Vec<_> = (0..40)
         .map(|_| {
-            let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
-            let (path, port) = (server.path("events"), server.port);
-            write!(
-                stream,
-                "GET {path} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"
-            )
-            .unwrap();
+            let mut stream = server.listen();
             let mut line = String::new();
-            let mut stream = BufReader::new(stream);
             stream.read_line(&mut line).unwrap();
             (line, stream)
         })
