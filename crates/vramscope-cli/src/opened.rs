@@ -14,6 +14,7 @@ use vramscope_core::analysis::report::facts::warning_line;
 use vramscope_core::model::DeviceIndex;
 use vramscope_core::open::Progress;
 
+use crate::commands::html;
 use crate::failure::Failure;
 use crate::harmless::printable;
 use crate::input;
@@ -170,6 +171,14 @@ impl Opened {
         ask(&command, source).unwrap_or(Ok(()))?;
         Ok(answer.bytes)
     }
+}
+
+/// The viewer as one file without a snapshot inside: another page hands it some by messages.
+///
+/// # Errors
+/// When the page is not built into this program.
+pub fn viewer() -> Result<String, Failure> {
+    html::viewer()
 }
 
 /// An answer that is being written. Where it would be too large, writing fails.

@@ -5,6 +5,7 @@
 //! gives it names, types and documentation.
 
 mod errors;
+mod ranks;
 mod snapshot;
 mod table;
 
@@ -23,6 +24,8 @@ fn run(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 mod _vramscope {
     #[pymodule_export]
     use crate::errors::SnapshotError;
+    #[pymodule_export]
+    use crate::ranks::{odd_rank, viewer};
     #[pymodule_export]
     use crate::run;
     #[pymodule_export]

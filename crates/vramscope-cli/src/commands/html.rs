@@ -120,6 +120,12 @@ fn of_open(options: &Options, subjects: &[Arc<Subject>]) -> Result<String, Failu
     one_file(PAGE, &files, &shown.to_text())
 }
 
+/// The page without any file, for a page that hands it snapshots.
+pub(crate) fn viewer() -> Result<String, Failure> {
+    PAGE.must_be_here()?;
+    one_file(PAGE, &[], "")
+}
+
 /// The address of a view on the file's first device.
 fn showing(view: ViewKind) -> Address {
     Address {
