@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Dict, List, Optional
 
 import vramscope
+from vramscope import debug_server
 
 
 def largest(path: str) -> Dict[str, int]:
@@ -37,3 +38,15 @@ def train(steps: int) -> None:
             if number == 1:
                 print(recording.dump("first.pickle").stat().st_size)
     print(recording.paths)
+
+
+def serve() -> None:
+    """Shows all ranks of a job."""
+    try:
+        address: Optional[str] = debug_server.start(25999, hosts=["node1"], worker_host="::")
+    except debug_server.UnavailableError as why:
+        print(why)
+        return
+    if address is not None:
+        print(address.upper(), len(debug_server.handlers(viewer="https://example.org/vramscope/")))
+    debug_server.stop()

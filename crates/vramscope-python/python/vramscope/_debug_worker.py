@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import hmac
-import inspect
 import json
 import os
 import pickle
@@ -162,11 +161,7 @@ def dump(events: bool) -> bytes:
     with _dumping:
         if events:
             return pickle.dumps(memory._snapshot())
-        if "include_traces" in inspect.signature(memory.memory_snapshot).parameters:
-            segments = memory.memory_snapshot(include_traces=False)
-        else:
-            segments = memory.memory_snapshot()
-        return pickle.dumps({"segments": segments, "device_traces": []})
+        return pickle.dumps({"segments": memory.memory_snapshot(include_traces=False), "device_traces": []})
 
 
 def _answer_state(_: Any, response: Any) -> None:

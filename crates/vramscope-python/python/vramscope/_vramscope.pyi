@@ -3,7 +3,7 @@
 from os import PathLike
 from typing import Any, Optional, Sequence, Tuple, Union, final
 
-__all__ = ["Opened", "SnapshotError", "Table", "open_bytes", "open_file", "run"]
+__all__ = ["Opened", "SnapshotError", "Table", "odd_rank", "open_bytes", "open_file", "run", "viewer"]
 
 class SnapshotError(ValueError):
     """What is wrong with a snapshot or with a question to it: what, where, and what to do."""
@@ -11,6 +11,8 @@ class SnapshotError(ValueError):
 def run(arguments: Sequence[Union[str, bytes]]) -> int: ...
 def open_file(path: Union[str, PathLike[str]]) -> Opened: ...
 def open_bytes(data: bytes, name: str) -> Opened: ...
+def odd_rank(bytes: Sequence[int]) -> Optional[Tuple[int, int, int]]: ...
+def viewer() -> str: ...
 
 @final
 class Opened:

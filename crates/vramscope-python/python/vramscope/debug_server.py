@@ -4,10 +4,11 @@ Each rank answers what its allocator holds, in a thread beside the training. Ran
 a snapshot of any of them in the viewer. Call one of these on **every** rank, once ``RANK``, ``WORLD_SIZE``, ``MASTER_ADDR``
 and ``MASTER_PORT`` are set and the job's store runs, which is so after ``init_process_group``:
 
-    vramscope.debug_server.start()                       # for this machine only: http://127.0.0.1:25999/vramscope
+    from vramscope import debug_server
+    debug_server.start()                                        # for this machine only: http://127.0.0.1:25999/vramscope
 
     from torch.distributed.debug import start_debug_server
-    start_debug_server(handlers=vramscope.debug_server.handlers())       # torch's own, open to the network
+    start_debug_server(handlers=debug_server.handlers())        # torch's own, open to the network
 
 torch's server listens on all addresses of every machine without a password: whoever reaches it reads stacks, starts
 profiles and takes snapshots. It is for networks that are trusted.
@@ -28,7 +29,7 @@ from ._debug_pages import PATH, RanksHandler
 
 __all__ = ["UnavailableError", "handlers", "start", "stop"]
 
-_FIRST = "2.12"
+_FIRST = "2.11"
 """The first torch whose debug server takes handlers."""
 
 _NEEDED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -65,7 +66,8 @@ def handlers(*, hosts: Sequence[str] = (), viewer: Optional[str] = None) -> List
     try:
         defaults = importlib.import_module("torch.distributed.debug._debug_handlers").default_handlers()
     except ModuleNotFoundError as problem:
-        raise UnavailableError(f"torch's debug server needs the package {problem.name}: pip install {problem.name}") from None
+        name = problem.name
+        raise UnavailableError(f"torch's debug server needs the package {name}: pip install {name}") from None
     return [*defaults, ours]
 
 
@@ -104,7 +106,7 @@ def start(
     if _started:
         raise RuntimeError("the debug server runs already")
     _check_reach(worker_host)
-    ours = _handlers_or_none(hosts, viewer)
+    pages = handlers(hosts=hosts, viewer=viewer)
     debug = importlib.import_module("torch.distributed.debug")
     store = importlib.import_module("torch.distributed.debug._store")
     try:
@@ -113,10 +115,10 @@ def start(
         raise OSError(f"cannot listen on {worker_host}: {problem}") from None
     _started["worker"] = server
     store.tcpstore_client().set(f"rank{store.get_rank()}", f"http://{_in_address(_reached_at(worker_host))}:{server.port}")
-    if ours is None:
+    if not pages:
         return None
     try:
-        return _start_front_end(host, port, ours, start_method)
+        return _start_front_end(host, port, pages, start_method)
     except BaseException:
         stop()
         raise
@@ -133,16 +135,12 @@ def stop() -> None:
         server.shutdown()
 
 
-def _handlers_or_none(hosts: Sequence[str], viewer: Optional[str]) -> Optional[List[Any]]:
-    return handlers(hosts=hosts, viewer=viewer) or None
-
-
 def _handler(hosts: Sequence[str], viewer: Optional[str]) -> Optional[RanksHandler]:
     """Has this rank answer; on rank 0, also the handler of the front end."""
     _check_torch()
     missing = [name for name in _NEEDED if name not in os.environ]
     if missing:
-        raise RuntimeError(f"torch's debug server finds the ranks by variables that torchrun sets: {', '.join(missing)} is missing")
+        raise RuntimeError(f"torch's debug server needs the variables that torchrun sets: {', '.join(missing)} is missing")
     store = importlib.import_module("torch.distributed.debug._store")
     rank = store.get_rank()
     key = _agree(store.tcpstore_client(), rank, store.get_world_size())
@@ -216,7 +214,7 @@ def _start_front_end(host: str, port: int, pages: List[Any], start_method: Optio
 def _front_end(host: str, port: int, pages: List[Any], answer: Any) -> None:
     """The process of the front end: torch's, on this address. It ends with rank 0."""
     try:
-        frontend = importlib.import_module("torch.distributed.debug._frontend")
+        frontend: Any = importlib.import_module("torch.distributed.debug._frontend")
         every_address = frontend._IPv6HTTPServer
 
         class Server(every_address):  # type: ignore[misc, valid-type]
