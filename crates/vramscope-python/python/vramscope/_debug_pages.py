@@ -119,7 +119,7 @@ class Ranks:
     def _state(self, rank: int) -> RankState:
         state: RankState = json.loads(self._ask(rank, STATE, {}, _STATE_TIMEOUT_S))
         if state["rank"] != rank:
-            raise RuntimeError(f"at its address, {self._addresses[rank]}, rank {state['rank']} answers")
+            raise RuntimeError(f"at its address, {self._addresses.get(rank)}, rank {state['rank']} answers")
         return state
 
     def dump(self, rank: int, events: bool) -> bytes:

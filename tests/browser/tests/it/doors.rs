@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::time::Duration;
 
-use vramscope_browser_tests::{Modifiers, Server, page_folder};
+use serde_json::json;
+use vramscope_browser_tests::{Modifiers, Server, page_folder, root};
 
 use crate::PATIENCE;
 use crate::open::{Open, fixture, open, open_in};
@@ -132,6 +133,58 @@ fn a_page_of_this_machine_is_not_asked_about() {
     opened
         .wait_for(&format!("{TABS} === 'rank3.pickle'"), PATIENCE)
         .unwrap();
+}
+
+/// The page of all ranks as torch's debug server shows it, with two ranks of which the second has a snapshot.
+fn ranks(viewer: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let text =
+        fs::read_to_string(root().join("crates/vramscope-python/python/vramscope/ranks.html"))
+            .unwrap();
+    let page = text.replace("{VIEWER}", viewer).replace("{NONCE}", "once");
+    fs::write(folder.path().join("index.html"), page).unwrap();
+    let device = json!({"device": 0, "active_bytes": 3 << 20, "peak_active_bytes": 3 << 20, "reserved_bytes": 20 << 20,
+        "peak_reserved_bytes": 20 << 20, "retries": 0, "ooms": 1, "free_bytes": null, "total_bytes": null});
+    let state = json!({"rank": 1, "host": "node", "pid": 7, "time_us": 0, "is_recording": true, "devices": [device]});
+    let ranks = json!([
+        {"rank": 0, "state": null, "age_s": null, "problem": "no <b>answer</b>"},
+        {"rank": 1, "state": state, "age_s": 0.1, "problem": null},
+    ]);
+    let odd = json!([{"measure": "active_bytes", "rank": 1, "device": 0, "bytes": 3 << 20, "median_bytes": 1 << 20,
+        "further": 0}]);
+    let table = json!({"ranks": ranks, "odd": odd}).to_string();
+    fs::write(folder.path().join("state"), table).unwrap();
+    fs::copy(fixture(SMALL), folder.path().join("dump")).unwrap();
+    folder
+}
+
+#[test]
+fn the_page_of_all_ranks_opens_a_snapshot() {
+    let viewer = Server::start(&page_folder(), 0).unwrap();
+    let folder = ranks(&viewer.url(""));
+    let mut host = open_in(folder.path(), "");
+    let rows = "document.querySelectorAll('tbody tr').length === 2";
+    host.page.wait_for(rows, PATIENCE).unwrap();
+    let text = host.page.text("body").unwrap();
+    for words in [
+        "no <b>answer</b>",
+        "3.00 MiB",
+        "20.0 MiB",
+        "unknown",
+        "Rank 1 is odd: active 3.00 MiB (median 1.00 MiB).",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    host.page.click_on("tbody button").unwrap();
+    let mut opened = host
+        .chromium
+        .opened_page(&viewer.url(""), PATIENCE)
+        .unwrap();
+    opened
+        .wait_for(&format!("{TABS} === 'rank1_snapshot.pickle'"), PATIENCE)
+        .unwrap();
+    opened.wait_for_paint(PATIENCE).unwrap();
+    assert_eq!(host.page.complaints().unwrap(), [""; 0]);
 }
 
 /// Opens a long page that shows the viewer in a frame. The folder is served as long as it is kept.
