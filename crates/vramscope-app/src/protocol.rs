@@ -32,13 +32,14 @@ pub use details::{
     MomentFacts, MomentOf, PlacedMoment, Preview, PreviewsOf, RangeFacts, RangeOf,
 };
 pub use facts::{
-    Axes, DeviceFacts, DevicesOfPools, DevicesWithin, Failure, FileFacts, Note, NoteLevel, Opened,
+    Axes, DeviceFacts, DevicesOfPools, DevicesWithin, Failure, FileFacts, Glance, Note, NoteLevel, Opened,
     Progress, Stage, UNASKED_BYTES,
 };
 pub use parts::Part;
+pub(crate) use parts::is_map;
 pub use pictures::{
-    BandLabels, BandLabelsOf, DrawRequest, DrawnFrame, Hit, HitOf, HitOn, LegendEntry, LegendOf,
-    Look, Minimap, MinimapOf, OomMark, OutlineColumns, OutlineOf, SegmentPreview, Thing,
+    BandLabels, BandLabelsOf, Curve, DrawRequest, DrawnFrame, Hit, HitOf, HitOn, LegendEntry, LegendOf,
+    Look, Minimap, MinimapOf, OomMark, OutlineColumns, OutlineOf, ReservedOf, SegmentPreview, Thing,
 };
 pub use wire::{Unreadable, from_bytes, reply_bytes, to_bytes};
 
@@ -100,6 +101,9 @@ pub enum Reply {
     Rehearsed(Box<Opened>),
     /// The progress of reading; at most every 50 ms.
     Progress(Progress),
+    /// The file is read and its first picture can be asked for. [`Reply::Opened`] follows once the worker has
+    /// [`Part::Whole`].
+    Glance(Box<Glance>),
     /// The file is read, holds a snapshot, and can be asked about.
     Opened(Box<Opened>),
     /// The file is read, holds inductor graphs, and can be asked the questions of [`views::graph`].

@@ -311,6 +311,13 @@ where
     }
 }
 
+/// The address of a whole file in a view, as [`Address::to_text`] writes it.
+#[must_use]
+pub fn of_file(name: &str, bytes: u64, view: ViewKind) -> String {
+    let name = format!("{name}~{bytes}");
+    format!("file={}&view={}&v={VERSION}", encoded(&name), view.name())
+}
+
 /// A span rounded to a ten-thousandth of its length, which is finer than can be seen.
 #[must_use]
 pub fn rounded((from, to): Span) -> Span {

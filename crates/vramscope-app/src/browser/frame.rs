@@ -1,10 +1,12 @@
 //! The page inside another one: `?mode=embed` in a frame.
 
+use std::cell::RefCell;
+
 use gloo::timers::callback::Timeout;
 use wasm_bindgen::JsCast;
-use web_sys::{HtmlElement, WheelEvent};
+use web_sys::{Element, HtmlElement, WheelEvent};
 
-use super::url;
+use super::{clock, url};
 
 /// How long the hint is shown after the wheel stands still, in ms.
 const HINT_MS: u32 = 1_200;
@@ -35,6 +37,67 @@ pub fn scrolls_around(event: &WheelEvent) -> bool {
 pub fn show_controls() {
     if let Some(controls) = url::controls() {
         let _ = gloo::utils::document_element().set_attribute("data-controls", &controls);
+    }
+}
+
+/// Whether the picture with its figures is all that is shown.
+#[must_use]
+pub fn is_mini() -> bool {
+    let controls = gloo::utils::document_element().get_attribute("data-controls");
+    controls.as_deref() == Some("mini")
+}
+
+/// Shows all of the page, whatever its address says.
+pub fn show_all_controls() {
+    let _ = gloo::utils::document_element().remove_attribute("data-controls");
+}
+
+/// The theme in which the page is shown; `None` if that is the system's.
+#[must_use]
+pub fn theme() -> Option<String> {
+    gloo::utils::document_element().get_attribute("data-theme")
+}
+
+/// Shows the page in a theme; in the system's if it is neither light nor dark.
+pub fn set_theme(name: &str) {
+    let root = gloo::utils::document_element();
+    let _ = match name {
+        "light" | "dark" => root.set_attribute("data-theme", name),
+        _ => root.remove_attribute("data-theme"),
+    };
+}
+
+/// Shows the page in the theme that its address says.
+pub fn show_theme() {
+    set_theme(&url::theme().unwrap_or_default());
+}
+
+thread_local! {
+    /// What covers the page.
+    static COVER: RefCell<Option<Element>> = RefCell::default();
+}
+
+/// The longest that the page is covered, in ms.
+const COVERED_MS: i32 = 3_000;
+
+/// Covers the page with what was there before, until its first picture is there.
+pub fn cover(before: &Element) {
+    let document = gloo::utils::document();
+    let (Ok(cover), Some(body)) = (document.create_element("div"), document.body()) else {
+        return;
+    };
+    cover.set_class_name("cover");
+    let _ = cover.set_attribute("inert", "");
+    let _ = cover.append_child(before);
+    let _ = body.append_child(&cover);
+    COVER.set(Some(cover));
+    clock::later(COVERED_MS, uncover);
+}
+
+/// Uncovers the page.
+pub fn uncover() {
+    if let Some(cover) = COVER.take() {
+        cover.remove();
     }
 }
 

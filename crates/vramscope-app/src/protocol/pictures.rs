@@ -7,6 +7,7 @@ use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 pub use vramscope_view::band_labels::BandLabels;
 use vramscope_view::minimap;
+pub use vramscope_view::reserved::Curve;
 pub use vramscope_view::oom_marks::OomMark;
 use vramscope_view::restacked::Stacking;
 
@@ -53,6 +54,15 @@ pub struct DrawnFrame {
     pub events: u32,
     /// Number of the device's allocations.
     pub allocations: u32,
+}
+
+/// Asks for the reserved memory over a timeline, which [`lanes`](super::views::lanes) tell along with much else.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ReservedOf {
+    pub device: DeviceIndex,
+    pub axis: Axis,
+    /// The part of the timeline, and its size in device px.
+    pub viewport: Viewport,
 }
 
 /// Asks for the thing at a place of a picture.

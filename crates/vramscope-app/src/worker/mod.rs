@@ -56,6 +56,7 @@ use document::Document;
 use gate::Gate;
 use graphs::Graphs;
 use narrowed::Narrowed;
+use open::Told;
 use painter::Painter;
 use port::Port;
 use queue::Queue;
@@ -83,17 +84,8 @@ struct Worker {
 
 /// The contents of a file.
 enum File {
-    Snapshot(Box<Document>),
+    Snapshot(Box<Document>, Told),
     Graphs(Box<Graphs>),
-}
-
-impl File {
-    fn snapshot(&self) -> Option<&Document> {
-        match self {
-            Self::Snapshot(document) => Some(document),
-            Self::Graphs(_) => None,
-        }
-    }
 }
 
 /// Runs the worker: listens to the page from now on.
@@ -126,14 +118,7 @@ fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) 
         return idle(&mut worker.borrow_mut(), port, ticks);
     };
     match request {
-        Request::WarmUp => {
-            let worker = &mut *worker.borrow_mut();
-            worker.bitmaps.warm_up();
-            worker.warm_up = Some(WarmUp::new(clock::now_ms()));
-            wasm_bindgen_futures::spawn_local(async {
-                open::rehearse(warm_up::SNAPSHOT).await;
-            });
-        }
+        Request::WarmUp => begin_warm_up(&mut worker.borrow_mut()),
         Request::OpenBlob { name } => {
             let port = port.clone();
             worker.borrow_mut().forget();
@@ -183,14 +168,69 @@ fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) 
 
 /// Does one piece of work ahead of questions, if there is any, and schedules the next.
 fn idle(worker: &mut Worker, port: &Port, ticks: &port::Ticks) {
-    worker.warm_up(port);
-    match &mut worker.file {
-        Some(File::Snapshot(document)) => worker.preparation.step(document, &mut worker.views),
-        Some(File::Graphs(graphs)) => search(graphs),
-        None => {}
+    if parts::is_here(Part::Whole) {
+        work_ahead(worker, port);
     }
     if worker.has_idle_work() {
         ticks.schedule();
+    }
+}
+
+apart! { "whole", "57",
+    fn work_ahead(worker: &mut Worker, port: &Port) -> () {
+        worker.warm_up(port);
+        match &mut worker.file {
+            Some(File::Snapshot(document, _)) => worker.preparation.step(document, &mut worker.views),
+            Some(File::Graphs(graphs)) => search(graphs),
+            None => {}
+        }
+    }
+}
+
+apart! { "whole", "58",
+    fn begin_warm_up(worker: &mut Worker) -> () {
+        worker.bitmaps.warm_up();
+        worker.warm_up = Some(WarmUp::new(clock::now_ms()));
+        wasm_bindgen_futures::spawn_local(async {
+            open::rehearse(warm_up::SNAPSHOT).await;
+        });
+    }
+}
+
+apart! { "whole", "59",
+    /// Forgets the tiny snapshot, and all that was computed from it.
+    fn forget_warm_up(worker: &mut Worker) -> () {
+        *worker = Worker {
+            queue: std::mem::take(&mut worker.queue),
+            gate: worker.gate.clone(),
+            bitmaps: std::mem::take(&mut worker.bitmaps),
+            ..Worker::default()
+        };
+    }
+}
+
+apart! { "whole", "5a",
+    /// The answer to a question about a file of graphs, or about some memory pools, with its attachment.
+    fn answer_otherwise(worker: &mut Worker, within: Option<&str>, question: &Question) -> (Option<Answer>, JsValue) {
+        let answered = match (&mut worker.file, within, question) {
+            (Some(File::Graphs(graphs)), _, Question::Graph(question)) => of_graphs(graphs, question),
+            (Some(File::Snapshot(document, _)), Some(pools), question) => {
+                let narrowed = Narrowed::of(document, pools, &mut worker.narrowed);
+                if let Question::Draw(draw) = question {
+                    let drawn = narrowed.ok_or("no such pool".to_owned()).and_then(|narrowed| {
+                        draw_picture(&narrowed.document, &mut narrowed.painter, &mut worker.bitmaps, draw)
+                    });
+                    return worker.shown(drawn);
+                }
+                narrowed.and_then(|narrowed| narrowed.answer(question)).or_else(|| {
+                    narrowed::is_of_whole(question).then(|| {
+                        views::answer(question, document, &mut worker.painter, &mut worker.views)
+                    })?
+                })
+            }
+            _ => None,
+        };
+        worker.attached(answered)
     }
 }
 
@@ -215,21 +255,18 @@ impl Worker {
         match warm_up.round(clock::now_ms()) {
             ControlFlow::Continue(rest) => self.warm_up = Some(rest),
             ControlFlow::Break(Some((document, opened))) => {
-                self.file = Some(File::Snapshot(Box::new(document)));
+                self.file = Some(File::Snapshot(Box::new(document), Told::default()));
                 port.send(&Reply::Rehearsed(Box::new(opened)));
             }
             ControlFlow::Break(None) => {}
         }
     }
 
-    /// Forgets the tiny snapshot, and all that was computed from it.
+    /// Forgets what the warm-up left.
     fn forget(&mut self) {
-        *self = Self {
-            queue: std::mem::take(&mut self.queue),
-            gate: self.gate.clone(),
-            bitmaps: std::mem::take(&mut self.bitmaps),
-            ..Self::default()
-        };
+        if parts::is_here(Part::Whole) {
+            forget_warm_up(self);
+        }
     }
 
     /// Takes a part in, and reads the file that waited for it.
@@ -238,8 +275,12 @@ impl Worker {
             let error = Failure::internal(&crate::browser::error_text(&error));
             port.send(&Reply::Failed(Box::new(error)));
         }
-        if part == Part::Views {
-            self.preparation.again();
+        match (part, &self.file) {
+            (Part::Views, _) => self.preparation.again(),
+            (Part::Whole, Some(File::Snapshot(document, told))) => {
+                open::tell_all(document, told, port);
+            }
+            _ => {}
         }
         if let Some((name, blob)) = self.waiting.take() {
             self.queue.push(Request::OpenBlob { name }, blob);
@@ -267,21 +308,27 @@ impl Worker {
 
     /// The answer to a question, and its attachment or `NULL`.
     fn answer(&mut self, within: Option<&str>, question: &Question) -> (Option<Answer>, JsValue) {
-        let answered = match (&mut self.file, question) {
-            (_, Question::Draw(draw)) => return self.drawn(within, draw),
-            (Some(File::Graphs(graphs)), Question::Graph(question)) => of_graphs(graphs, question),
-            (Some(File::Snapshot(document)), question) => match within {
-                None => views::answer(question, document, &mut self.painter, &mut self.views),
-                Some(pools) => Narrowed::of(document, pools, &mut self.narrowed)
-                    .and_then(|narrowed| narrowed.answer(question))
-                    .or_else(|| {
-                        narrowed::is_of_whole(question).then(|| {
-                            views::answer(question, document, &mut self.painter, &mut self.views)
-                        })?
-                    }),
-            },
-            _ => None,
-        };
+        match (&self.file, within, question) {
+            (Some(File::Snapshot(document, _)), None, Question::Draw(draw)) => {
+                let may_draw = Part::that_answers(question).is_none_or(parts::is_here);
+                let drawn = match may_draw {
+                    true => draw_picture(document, &mut self.painter, &mut self.bitmaps, draw),
+                    false => Err("a part is missing".to_owned()),
+                };
+                self.shown(drawn)
+            }
+            (Some(File::Snapshot(document, _)), None, question) => {
+                let answered =
+                    views::answer(question, document, &mut self.painter, &mut self.views);
+                self.attached(answered)
+            }
+            _ if parts::is_here(Part::Whole) => answer_otherwise(self, within, question),
+            _ => (None, JsValue::NULL),
+        }
+    }
+
+    /// An answer with its attachment.
+    fn attached(&mut self, answered: Option<(Answer, Extra)>) -> (Option<Answer>, JsValue) {
         let Some((answer, extra)) = answered else {
             return (None, JsValue::NULL);
         };
@@ -307,48 +354,40 @@ impl Worker {
     }
 
     /// The answer to a request for a picture, with its bitmap. The pixels are not copied.
-    fn drawn(&mut self, within: Option<&str>, draw: &DrawRequest) -> (Option<Answer>, JsValue) {
-        match self.draw(within, draw) {
-            Ok((frame, bitmap)) => (Some(DrawRequest::wrap(frame)), bitmap.into()),
+    fn shown(&mut self, drawn: Result<(DrawnFrame, ImageBitmap), String>) -> (Option<Answer>, JsValue) {
+        match drawn {
+            Ok((frame, bitmap)) => {
+                self.preparation.begin();
+                (Some(DrawRequest::wrap(frame)), bitmap.into())
+            }
             Err(error) => {
                 port::log_error(&error);
                 (None, JsValue::NULL)
             }
         }
     }
+}
 
-    fn draw(
-        &mut self,
-        within: Option<&str>,
-        draw: &DrawRequest,
-    ) -> Result<(DrawnFrame, ImageBitmap), String> {
-        let file = self.file.as_ref();
-        let document = file.and_then(File::snapshot).ok_or("no file to draw")?;
-        let start_ms = clock::now_ms();
-        let (document, painter) = match within {
-            None => (document, &mut self.painter),
-            Some(pools) => {
-                let narrowed = Narrowed::of(document, pools, &mut self.narrowed);
-                let narrowed = narrowed.ok_or("no such pool")?;
-                (&narrowed.document, &mut narrowed.painter)
-            }
-        };
-        let device = document.device(draw.look.device).ok_or("no such device")?;
-        let (events, allocations) = (
-            device.history.event_count,
-            device.history.allocations.len() as u32,
-        );
-        let frame = painter.draw(document, draw).ok_or("no such device")?;
-        let bitmap = self.bitmaps.bitmap(frame);
-        let bitmap = bitmap.map_err(|error| crate::browser::error_text(&error))?;
-        let draw_ms = clock::now_ms() - start_ms;
-        self.preparation.begin();
-        let drawn = DrawnFrame {
-            draw: draw.clone(),
-            draw_ms,
-            events,
-            allocations,
-        };
-        Ok((drawn, bitmap))
-    }
+fn draw_picture(
+    document: &Document,
+    painter: &mut Painter,
+    bitmaps: &mut bitmap::Bitmaps,
+    draw: &DrawRequest,
+) -> Result<(DrawnFrame, ImageBitmap), String> {
+    let start_ms = clock::now_ms();
+    let device = document.device(draw.look.device).ok_or("no such device")?;
+    let (events, allocations) = (
+        device.history.event_count,
+        device.history.allocations.len() as u32,
+    );
+    let frame = painter.draw(document, draw).ok_or("no such device")?;
+    let bitmap = bitmaps.bitmap(frame);
+    let bitmap = bitmap.map_err(|error| crate::browser::error_text(&error))?;
+    let drawn = DrawnFrame {
+        draw: draw.clone(),
+        draw_ms: clock::now_ms() - start_ms,
+        events,
+        allocations,
+    };
+    Ok((drawn, bitmap))
 }

@@ -203,13 +203,38 @@ impl Reading<'_> {
         let document = Document::new(snapshot);
         port.mark("paired");
         let read_ms = clock::now_ms() - start_ms;
-        let opened = opened::opened(&document, name, size_bytes, read_ms);
+        let told = Told {
+            name: name.to_owned(),
+            size_bytes,
+            read_ms,
+        };
+        if parts::is_here(Part::Whole) {
+            tell_all(&document, &told, port);
+        } else {
+            let glance = opened::glance(&document, size_bytes, read_ms);
+            port.send(&Reply::Glance(Box::new(glance)));
+        }
         port.mark("told");
-        port.send(&Reply::Opened(Box::new(opened)));
         // The page is busy building its elements meanwhile.
         document.prepare();
         port.mark("prepared");
-        Some(File::Snapshot(Box::new(document)))
+        Some(File::Snapshot(Box::new(document), told))
+    }
+}
+
+/// What is told of a file beside its content.
+#[derive(Default)]
+pub(super) struct Told {
+    name: String,
+    size_bytes: u64,
+    read_ms: f64,
+}
+
+apart! { "whole", "56",
+    /// Tells the page all facts about a file.
+    pub(super) fn tell_all(document: &Document, told: &Told, port: &Port) -> () {
+        let opened = opened::opened(document, &told.name, told.size_bytes, told.read_ms);
+        port.send(&Reply::Opened(Box::new(opened)));
     }
 }
 

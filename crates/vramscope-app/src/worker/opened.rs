@@ -2,14 +2,14 @@
 
 use vramscope_core::Error;
 use vramscope_core::analysis::report::facts::{Fact, FactKind, FactLevel, facts, warning_text};
-use vramscope_core::model::{ContainerKind, Warning};
+use vramscope_core::model::{Action, ContainerKind, PoolId, Warning};
 use vramscope_core::units::Count;
 use vramscope_inductor::ReadError;
 use vramscope_view::line_facts::LineFacts;
 
 use super::document::{Device, Document};
 use crate::protocol::{
-    Axes, Axis, ColourBy, DeviceFacts, DevicesOfPools, DevicesWithin, Failure, FileFacts, Note,
+    Axes, Axis, ColourBy, DeviceFacts, DevicesOfPools, DevicesWithin, Failure, FileFacts, Glance, Note,
     NoteLevel, Opened,
 };
 
@@ -56,7 +56,43 @@ pub(super) fn devices_of_pools(document: &Document, asked: &DevicesWithin) -> De
     }
 }
 
+/// What the first picture of a file takes.
+pub(super) fn glance(document: &Document, file_bytes: u64, read_ms: f64) -> Glance {
+    let snapshot = &document.snapshot;
+    let first = document.devices().next();
+    let has_picture = first.is_some_and(|device| {
+        device.history.has_trace()
+            && !device.history.allocations.is_empty()
+            && device.stated_capacity().is_none()
+    });
+    let has_pools = |pool: Option<PoolId>| pool.is_some_and(PoolId::is_private);
+    let contexts = snapshot.contexts.rows();
+    let warnings = snapshot.warnings.list();
+    Glance {
+        file_bytes,
+        read_ms,
+        devices: document.devices().map(figures).collect(),
+        lacks: !has_picture
+            || snapshot.events.action.contains(&Action::Oom)
+            || contexts.iter().any(|context| has_pools(context.pool))
+            || warnings.iter().any(|warning| warning.kind.is_damage()),
+    }
+}
+
 fn device_facts(device: Device<'_>, notes: Vec<Note>) -> DeviceFacts {
+    DeviceFacts {
+        lines: LineFacts::of(*device),
+        // The cast saturates.
+        map_bytes: device.map_lanes().y_end() as u64,
+        ooms: device.oom_moments().len() as u64,
+        segments_colour_by: ColourBy::usual_of_segments(*device),
+        notes,
+        ..figures(device)
+    }
+}
+
+/// The facts of a device that its first picture takes.
+fn figures(device: Device<'_>) -> DeviceFacts {
     let history = device.history;
     let times = &history.moment_start_us;
     DeviceFacts {
@@ -76,14 +112,8 @@ fn device_facts(device: Device<'_>, notes: Vec<Note>) -> DeviceFacts {
             events: device.bounds(Axis::Events),
             time: device.has_times().then(|| device.bounds(Axis::Time)),
         },
-        lines: LineFacts::of(*device),
-        // The cast saturates.
-        map_bytes: device.map_lanes().y_end() as u64,
-        packing_bytes: 0,
-        ooms: device.oom_moments().len() as u64,
         colour_by: ColourBy::usual(*device),
-        segments_colour_by: ColourBy::usual_of_segments(*device),
-        notes,
+        ..DeviceFacts::default()
     }
 }
 
