@@ -328,6 +328,11 @@ export class VramscopeViewer extends HTMLElement {
     // Without any words the page chooses the view that suits the file.
     const said = Object.keys(WORDS).filter((attribute) => this.getAttribute(attribute));
     page.hash = this.#wanted || (said.length > 0 ? this.#words(said) : "");
+    // Beside the page lies what shows the first picture of a file alone, in less than half of the bytes.
+    if (this.controls === "mini" && /^(#file=[^&]*&view=timeline&v=1)?$/.test(page.hash)) {
+      page.hash = "";
+      page.pathname = page.pathname.replace(/\/(index\.html)?$/, "/mini.html");
+    }
     return { page, src: isForPage ? null : src };
   }
 

@@ -1,6 +1,6 @@
 //! Builds the page: wasm module, JavaScript glue, static files, samples.
 //!
-//! The result is a folder for any static host: `index.html`, `viewer.js`, `samples/`, and `app-<hash>/` with files that
+//! The result is a folder for any static host: `index.html`, `mini.html`, `viewer.js`, `samples/`, and `app-<hash>/` with files that
 //! can be cached forever, because the hash is that of their content.
 
 mod parts;
@@ -49,13 +49,14 @@ impl Profile {
 }
 
 /// The page's sources, in addition to its crates.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     ".cargo/config.toml",
     "Cargo.lock",
     "Cargo.toml",
     // Writes the samples.
     "crates/vramscope-synth",
     "index.html",
+    MINI,
     // Its worker reads one as a warm-up.
     "tests/fixtures/synth/torch-2.10-py-p4.pickle",
     "www",
@@ -65,6 +66,18 @@ const SOURCES: [&str; 12] = [
     samples::RECORDINGS,
     "xtask/src/samples.rs",
 ];
+
+/// The first module: all others are parts of it.
+pub(crate) const FIRST: &str = "vramscope_app_bg.wasm";
+
+/// The page of an embedded viewer's first picture.
+pub(crate) const MINI: &str = "mini.html";
+
+/// Its style sheet, and those that it is made of.
+const MINI_STYLE: (&str, [&str; 2]) = ("mini.css", ["style.css", "views/timeline.css"]);
+
+/// The part that the page loads beside the first module.
+pub(crate) const WHOLE: &str = "whole";
 
 /// The element that shows the page in others.
 pub(crate) const VIEWER: &str = "viewer.js";
@@ -97,7 +110,7 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     write_glue(&parts.first, &app)?;
     parts.tell(&app.join("page.js"))?;
     if profile == Profile::Full {
-        optimise(&app.join("vramscope_app_bg.wasm"));
+        optimise(&app.join(FIRST));
     }
     for script in ["page.js", "vramscope_app.js", VIEWER] {
         let path = app.join(script);
@@ -105,8 +118,12 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     }
     // Its address is written into other people's pages, and stays the same.
     fs::rename(app.join(VIEWER), staging.join(VIEWER))?;
-    let index = with_one_style(&app)?;
-    name_by_content(&staging, &index)?;
+    write_mini_style(&app)?;
+    let index = with_preloads(&with_one_style(&app)?, parts.of(WHOLE));
+    let mini = fs::read_to_string(root().join(MINI)).context("cannot read mini.html")?;
+    let mini = mini.lines().filter(|line| !is_comment(line));
+    let mini = mini.collect::<Vec<_>>().join("\n") + "\n";
+    name_by_content(&staging, &[("index.html", &index), (MINI, &mini)])?;
     samples::write(&staging.join("samples"))?;
 
     if folder.exists() {
@@ -115,6 +132,18 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     fs::rename(&staging, &folder).with_context(|| format!("cannot write {}", folder.display()))?;
     fs::write(&stamp, fingerprint)?;
     Ok(folder)
+}
+
+/// The modules of a part of a built page, without their ending.
+///
+/// # Errors
+///
+/// If the page does not name them.
+pub(crate) fn files_of_part(page: &Path, part: &str) -> Result<Vec<String>> {
+    let files = fingerprint::files_under(page)?;
+    let script = files.iter().find(|file| file.ends_with("page.js"));
+    let script = fs::read_to_string(script.context("the page lacks page.js")?)?;
+    parts::told(&script, part)
 }
 
 /// Files and folders with the page's sources.
@@ -226,8 +255,7 @@ fn with_one_style(app: &Path) -> Result<String> {
     let mut styles = String::new();
     let mut first = None;
     for line in index.lines() {
-        // A comment on a line of its own is for developers.
-        if line.trim_start().starts_with("<!--") && line.ends_with("-->") {
+        if is_comment(line) {
             continue;
         }
         let link = line.trim_start().strip_prefix(LINK);
@@ -250,6 +278,34 @@ fn with_one_style(app: &Path) -> Result<String> {
     // Where the others were.
     drop(fs::remove_dir(app.join("views")));
     Ok(lines.join("\n") + "\n")
+}
+
+/// Whether a line of HTML is a comment, which is for developers.
+fn is_comment(line: &str) -> bool {
+    line.trim_start().starts_with("<!--") && line.ends_with("-->")
+}
+
+/// Writes the style sheet of the first picture.
+fn write_mini_style(app: &Path) -> Result<()> {
+    let (name, sheets) = MINI_STYLE;
+    let mut styles = String::new();
+    for sheet in sheets {
+        styles += &without_comments(&fs::read_to_string(app.join(sheet))?);
+    }
+    Ok(fs::write(app.join(name), styles)?)
+}
+
+/// Adds what loads these modules at once, behind the first.
+fn with_preloads(index: &str, modules: &[String]) -> String {
+    let mut lines = Vec::new();
+    for line in index.lines() {
+        lines.push(line.to_owned());
+        if line.contains(FIRST) {
+            let other = |module| line.replace(FIRST, &format!("{module}.wasm"));
+            lines.extend(modules.iter().map(other));
+        }
+    }
+    lines.join("\n") + "\n"
 }
 
 /// A style sheet without its comments and its indentation. None of ours has `/*` in a text.
@@ -279,14 +335,17 @@ fn bare_script(script: &str) -> String {
     bare
 }
 
-/// Renames `app/` by a hash of its content, and writes the `index.html` that refers to it.
-fn name_by_content(staging: &Path, index: &str) -> Result<()> {
+/// Renames `app/` by a hash of its content, and writes the pages that refer to it.
+fn name_by_content(staging: &Path, pages: &[(&str, &str)]) -> Result<()> {
     let app = staging.join("app");
     // The hash includes the name of the staging folder, which is the same for every build.
     let name = format!("app-{}", fingerprint::of(std::slice::from_ref(&app), "")?);
     fs::rename(&app, staging.join(&name))?;
-    let index = index.replace("\"www/", &format!("\"{name}/"));
-    Ok(fs::write(staging.join("index.html"), index)?)
+    for (page, html) in pages {
+        let html = html.replace("\"www/", &format!("\"{name}/"));
+        fs::write(staging.join(page), html)?;
+    }
+    Ok(())
 }
 
 /// Creates an empty folder, removing what was there.

@@ -49,7 +49,10 @@ pub fn start_page(
     files: Vec<web_sys::File>,
     served: Vec<String>,
 ) -> Result<(), JsValue> {
-    let loaded: Vec<_> = whole.map(|whole| (Part::Whole, whole)).into_iter().collect();
+    let loaded: Vec<_> = whole
+        .map(|whole| (Part::Whole, whole))
+        .into_iter()
+        .collect();
     for (part, modules) in &loaded {
         parts::take(*part, modules)?;
     }
@@ -62,9 +65,7 @@ pub fn start_page(
     browser::frame::show_controls();
     let files = Source::files(files).into_iter();
     let served = served.into_iter().map(Source::Served);
-    let linked = browser::url::sources()
-        .into_iter()
-        .map(Source::Linked);
+    let linked = browser::url::sources().into_iter().map(Source::Linked);
     let sources = files.chain(served).chain(linked).collect();
     if parts::is_here(Part::Whole) {
         mount(engine, sources);

@@ -88,11 +88,12 @@ impl Mini {
     fn listen(self: &Rc<Self>) {
         let window = gloo::utils::window();
         let document = gloo::utils::document();
-        let on = |target: &web_sys::EventTarget, name: &'static str, take: fn(&Rc<Self>, &Event)| {
-            let mini = self.clone();
-            let listener = EventListener::new(target, name, move |event| take(&mini, event));
-            self.listeners.borrow_mut().push(listener);
-        };
+        let on =
+            |target: &web_sys::EventTarget, name: &'static str, take: fn(&Rc<Self>, &Event)| {
+                let mini = self.clone();
+                let listener = EventListener::new(target, name, move |event| take(&mini, event));
+                self.listeners.borrow_mut().push(listener);
+            };
         on(&window, "message", |mini, event| {
             if let Some(event) = event.dyn_ref() {
                 mini.hear(event);
@@ -289,7 +290,9 @@ impl Mini {
             ..Look::default()
         };
         shown.canvas.resize(area);
-        shown.canvas.show(DrawRequest { look, viewport }, shown.bounds);
+        shown
+            .canvas
+            .show(DrawRequest { look, viewport }, shown.bounds);
         match &shown.reserved {
             Some((of, _)) if *of == area => shown.draw_reserved(),
             _ if shown.has_reserved => {
@@ -330,10 +333,7 @@ impl Mini {
         if let Some(host) = self.host.take() {
             door::set_host(&host);
         }
-        crate::mount(
-            self.engine.clone(),
-            own.into_iter().chain(more).collect(),
-        );
+        crate::mount(self.engine.clone(), own.into_iter().chain(more).collect());
         if let Some(before) = before {
             frame::cover(&before);
         }

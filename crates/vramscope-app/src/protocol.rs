@@ -11,6 +11,7 @@
 mod ask;
 mod details;
 mod facts;
+mod packed;
 mod parts;
 mod pictures;
 #[cfg(test)]
@@ -32,14 +33,15 @@ pub use details::{
     MomentFacts, MomentOf, PlacedMoment, Preview, PreviewsOf, RangeFacts, RangeOf,
 };
 pub use facts::{
-    Axes, DeviceFacts, DevicesOfPools, DevicesWithin, Failure, FileFacts, Glance, Note, NoteLevel, Opened,
-    Progress, Stage, UNASKED_BYTES,
+    Axes, DeviceFacts, DevicesOfPools, DevicesWithin, Failure, FileFacts, Glance, Note, NoteLevel,
+    Opened, Progress, Stage, UNASKED_BYTES,
 };
 pub use parts::Part;
 pub(crate) use parts::is_map;
 pub use pictures::{
-    BandLabels, BandLabelsOf, Curve, DrawRequest, DrawnFrame, Hit, HitOf, HitOn, LegendEntry, LegendOf,
-    Look, Minimap, MinimapOf, OomMark, OutlineColumns, OutlineOf, ReservedOf, SegmentPreview, Thing,
+    BandLabels, BandLabelsOf, Curve, DrawRequest, DrawnFrame, Hit, HitOf, HitOn, LegendEntry,
+    LegendOf, Look, Minimap, MinimapOf, OomMark, OutlineColumns, OutlineOf, ReservedOf,
+    SegmentPreview, Thing,
 };
 pub use wire::{Unreadable, from_bytes, reply_bytes, to_bytes};
 
@@ -79,6 +81,7 @@ pub enum Request {
         slot: Slot,
         /// The memory pools that it is asked of, as a search; `None` for all.
         within: Option<String>,
+        #[serde(with = "packed::question")]
         question: Box<Question>,
     },
 }
@@ -117,6 +120,7 @@ pub enum Reply {
         /// The asker.
         slot: Slot,
         /// `None` if there is no answer, e.g. because the file has no such device.
+        #[serde(with = "packed::answer")]
         answer: Option<Answer>,
     },
 }

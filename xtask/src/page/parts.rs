@@ -76,6 +76,11 @@ fn leb128(mut number: usize, out: &mut Vec<u8>) {
 }
 
 impl Parts {
+    /// The files of a part, without their ending.
+    pub(super) fn of(&self, part: &str) -> &[String] {
+        self.files.get(part).map_or(&[], Vec::as_slice)
+    }
+
     /// Writes the files of each part into `page.js`.
     ///
     /// # Errors
@@ -90,4 +95,21 @@ impl Parts {
             script.replace(PLACE, &format!("const PARTS = {files};")),
         )?)
     }
+}
+
+/// The files of a part, as the `page.js` of a built page names them.
+///
+/// # Errors
+///
+/// If it does not.
+pub(super) fn told(page_js: &str, part: &str) -> Result<Vec<String>> {
+    let (start, end) = PLACE.split_once("{}").context("a place for the parts")?;
+    let parts = page_js
+        .split_once(start)
+        .and_then(|(_, rest)| rest.split_once(end));
+    let (parts, _) = parts.context("page.js names no parts")?;
+    let mut parts: BTreeMap<String, Vec<String>> = serde_json::from_str(parts)?;
+    parts
+        .remove(part)
+        .with_context(|| format!("page.js names no part {part}"))
 }

@@ -94,8 +94,17 @@ pub fn cover(before: &Element) {
     clock::later(COVERED_MS, uncover);
 }
 
-/// Uncovers the page.
-pub fn uncover() {
+/// The time from the page's first picture until what stands over it is there, too, in ms.
+const LABELS_MS: i32 = 120;
+
+/// Uncovers the page, which has drawn its first picture.
+pub fn uncover_soon() {
+    if COVER.with_borrow(Option::is_some) {
+        clock::later(LABELS_MS, uncover);
+    }
+}
+
+fn uncover() {
     if let Some(cover) = COVER.take() {
         cover.remove();
     }

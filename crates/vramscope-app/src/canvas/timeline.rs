@@ -549,7 +549,7 @@ impl State {
         ];
         clock::mark_with(PAINTED, &detail);
         self.marked = number;
-        frame::uncover();
+        frame::uncover_soon();
     }
 }
 

@@ -224,6 +224,10 @@ impl Engine {
             if spare.is_none() {
                 *spare = Port::start(&engine.inner.boot).ok();
             }
+            if let Some(spare) = &*spare {
+                // Else it takes them in when it gets its file.
+                let _ = spare.give(&engine.inner.parts);
+            }
         };
         // The first picture is drawn right after a file is open.
         clock::later(REFILL_AFTER_MS, move || clock::when_idle(refill));

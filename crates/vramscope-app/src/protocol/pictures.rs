@@ -7,8 +7,8 @@ use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 pub use vramscope_view::band_labels::BandLabels;
 use vramscope_view::minimap;
-pub use vramscope_view::reserved::Curve;
 pub use vramscope_view::oom_marks::OomMark;
+pub use vramscope_view::reserved::Curve;
 use vramscope_view::restacked::Stacking;
 
 use super::details::{Composition, MomentFacts, Preview};

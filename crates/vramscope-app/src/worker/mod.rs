@@ -303,7 +303,8 @@ impl Worker {
             Some(File::Graphs(graphs)) => graphs.is_searching(),
             _ => false,
         };
-        self.warm_up.is_some() || self.preparation.is_waiting() || is_searching
+        let waits = self.warm_up.is_some() || self.preparation.is_waiting() || is_searching;
+        waits && parts::is_here(Part::Whole)
     }
 
     /// The answer to a question, and its attachment or `NULL`.
@@ -354,7 +355,10 @@ impl Worker {
     }
 
     /// The answer to a request for a picture, with its bitmap. The pixels are not copied.
-    fn shown(&mut self, drawn: Result<(DrawnFrame, ImageBitmap), String>) -> (Option<Answer>, JsValue) {
+    fn shown(
+        &mut self,
+        drawn: Result<(DrawnFrame, ImageBitmap), String>,
+    ) -> (Option<Answer>, JsValue) {
         match drawn {
             Ok((frame, bitmap)) => {
                 self.preparation.begin();

@@ -9,8 +9,8 @@ use vramscope_view::line_facts::LineFacts;
 
 use super::document::{Device, Document};
 use crate::protocol::{
-    Axes, Axis, ColourBy, DeviceFacts, DevicesOfPools, DevicesWithin, Failure, FileFacts, Glance, Note,
-    NoteLevel, Opened,
+    Axes, Axis, ColourBy, DeviceFacts, DevicesOfPools, DevicesWithin, Failure, FileFacts, Glance,
+    Note, NoteLevel, Opened,
 };
 
 /// The facts about an open file.
@@ -58,25 +58,30 @@ pub(super) fn devices_of_pools(document: &Document, asked: &DevicesWithin) -> De
 
 /// What the first picture of a file takes.
 pub(super) fn glance(document: &Document, file_bytes: u64, read_ms: f64) -> Glance {
-    let snapshot = &document.snapshot;
     let first = document.devices().next();
-    let has_picture = first.is_some_and(|device| {
-        device.history.has_trace()
-            && !device.history.allocations.is_empty()
-            && device.stated_capacity().is_none()
-    });
-    let has_pools = |pool: Option<PoolId>| pool.is_some_and(PoolId::is_private);
-    let contexts = snapshot.contexts.rows();
-    let warnings = snapshot.warnings.list();
     Glance {
         file_bytes,
         read_ms,
         devices: document.devices().map(figures).collect(),
-        lacks: !has_picture
-            || snapshot.events.action.contains(&Action::Oom)
-            || contexts.iter().any(|context| has_pools(context.pool))
-            || warnings.iter().any(|warning| warning.kind.is_damage()),
+        lacks: first.is_none_or(shows_more),
     }
+}
+
+/// Whether the page shows more over a device's first picture than that picture and reserved memory.
+fn shows_more(device: Device<'_>) -> bool {
+    let (snapshot, history) = (device.snapshot(), device.history);
+    let is_private = |pool: Option<PoolId>| pool.is_some_and(PoolId::is_private);
+    let own = i32::try_from(device.index()).unwrap_or(i32::MIN);
+    let mut segments = snapshot.segments.of_device(own);
+    let mut contexts = snapshot.contexts.rows().iter();
+    let mut warnings = snapshot.warnings.list().iter();
+    !history.has_trace()
+        || history.allocations.is_empty()
+        || snapshot.events.action.contains(&Action::Oom)
+        || device.stated_capacity().is_some()
+        || segments.any(|(_, segment)| is_private(segment.pool))
+        || contexts.any(|context| is_private(context.pool))
+        || warnings.any(|warning| warning.kind.is_damage())
 }
 
 fn device_facts(device: Device<'_>, notes: Vec<Note>) -> DeviceFacts {

@@ -15,6 +15,7 @@ mod keyboard;
 mod lanes;
 mod loading;
 mod map;
+mod mini;
 mod npm;
 mod one_file;
 mod open;
