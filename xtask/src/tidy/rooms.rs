@@ -87,13 +87,13 @@ const ORDERS: [Order; 10] = [
     Order {
         folder: "crates/vramscope-app/src",
         floors: &[
-            &["protocol"],
-            &["browser", "parts"],
+            &["parts", "protocol"],
+            &["browser"],
             &["engine"],
             &["canvas"],
             &["saving"],
             &["state", "worker"],
-            &["components"],
+            &["components", "mini"],
         ],
     },
     Order {

@@ -105,3 +105,48 @@ impl Part {
 pub(crate) fn is_map(picture: Picture) -> bool {
     matches!(picture, Picture::Map | Picture::Packing)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::views::filter::FilterText;
+    use crate::protocol::{Bounds, DrawRequest, Viewport};
+
+    #[test]
+    fn only_a_first_picture_takes_no_part() {
+        let part_of = |look: Look| {
+            let viewport = Viewport::fit_all(&Bounds::default(), 8, 8);
+            Part::that_answers(&Question::Draw(DrawRequest { look, viewport }))
+        };
+        assert_eq!(part_of(Look::default()), None);
+        for colour_by in [ColourBy::Role, ColourBy::Size] {
+            let look = Look {
+                colour_by,
+                ..Look::default()
+            };
+            assert_eq!(part_of(look), None);
+        }
+        let others = [
+            Look {
+                picture: Picture::Segments,
+                ..Look::default()
+            },
+            Look {
+                colour_by: ColourBy::Pool,
+                ..Look::default()
+            },
+            Look {
+                filter: FilterText::of("size>0", None, None),
+                ..Look::default()
+            },
+        ];
+        for look in others {
+            assert_eq!(part_of(look), Some(Part::Whole));
+        }
+        let map = Look {
+            picture: Picture::Map,
+            ..Look::default()
+        };
+        assert_eq!(part_of(map), Some(Part::Views));
+    }
+}

@@ -235,3 +235,48 @@ pub(super) fn graph_failure(error: &ReadError) -> Failure {
         ..Failure::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file at a glance, and all facts about it.
+    fn both(file: &[u8]) -> (Glance, Opened) {
+        let document = Document::new(vramscope_core::decode(file).unwrap());
+        let opened = opened(&document, "run.pickle", 9, 1.0);
+        (glance(&document, 9, 1.0), opened)
+    }
+
+    #[test]
+    fn a_glance_tells_what_the_first_picture_takes() {
+        const PLAIN: &[u8] =
+            include_bytes!("../../../../tests/fixtures/torch-2.3.1/training.pickle");
+        let (glance, opened) = both(PLAIN);
+        assert!(!glance.lacks);
+        let known = opened.devices.iter().map(|facts| DeviceFacts {
+            lines: LineFacts::default(),
+            map_bytes: 0,
+            ooms: 0,
+            segments_colour_by: ColourBy::default(),
+            notes: Vec::new(),
+            ..facts.clone()
+        });
+        assert_eq!(glance.devices, known.collect::<Vec<_>>());
+        // Nothing of these changes how high the picture is.
+        let lines = &opened.devices[0].lines;
+        assert_eq!((lines.capacity, lines.has_pools), (None, false));
+    }
+
+    #[test]
+    fn where_more_stands_over_the_picture_a_glance_lacks_it() {
+        const FILES: [&[u8]; 3] = [
+            include_bytes!("../../../../tests/fixtures/synth/torch-2.10-py-p4.pickle"),
+            include_bytes!("../../../../tests/fixtures/synth/scenario-pools.pickle"),
+            include_bytes!("../../../../tests/fixtures/synth/scenario-state-only.pickle"),
+        ];
+        for file in FILES {
+            let (glance, opened) = both(file);
+            assert!(glance.lacks, "{:?}", opened.devices[0].lines);
+        }
+    }
+}
