@@ -100,6 +100,10 @@ pub(crate) fn run() {
     };
     port.listen(move |event| {
         match received(&event) {
+            // At once: what comes next may be read only with it.
+            Ok((Request::Part(part), modules)) => {
+                worker.borrow_mut().take_part(part, modules, &Port::new());
+            }
             Ok((request, attachment)) => worker.borrow_mut().queue.push(request, attachment),
             Err(error) => Port::new().send(&Reply::Failed(Box::new(Failure::internal(
                 &error.to_string(),
@@ -136,7 +140,8 @@ fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) 
                 worker.borrow_mut().opened(name, opening, &port);
             });
         }
-        Request::Part(part) => worker.borrow_mut().take_part(part, attachment, port),
+        // Taken in when it came.
+        Request::Part(_) => {}
         Request::Hold(on) => worker.borrow().gate.set_closed(on),
         Request::Ask {
             request,
