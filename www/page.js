@@ -23,6 +23,7 @@ if (inPage.size + served.length === 0 && !isMini && !location.search && !locatio
 const common = (isFramed && frameElement?.vramscope) || {};
 const [module, whole, glue] = await Promise.all([
   moduleOf("vramscope_app_bg"),
+  // Of which nothing lies outside of that module but for mini.html.
   isMini ? undefined : loadPart("whole"),
   isFramed ? "" : load(GLUE).then((response) => response.text()),
 ]);

@@ -1,8 +1,9 @@
 //! Builds the page: wasm module, JavaScript glue, static files, samples.
 //!
-//! The result is a folder for any static host: `index.html`, `mini.html`, `viewer.js`, `samples/`, and `app-<hash>/` with files that
-//! can be cached forever, because the hash is that of their content.
+//! The result is a folder for any static host: `index.html`, `mini.html`, `viewer.js`, `samples/`, and for each of the two pages
+//! a folder, `app-<hash>/` and `mini-<hash>/`, with files that can be cached forever, because the hash is that of their content.
 
+mod doors;
 mod parts;
 
 use std::fs;
@@ -49,7 +50,7 @@ impl Profile {
 }
 
 /// The page's sources, in addition to its crates.
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 14] = [
     ".cargo/config.toml",
     "Cargo.lock",
     "Cargo.toml",
@@ -61,6 +62,7 @@ const SOURCES: [&str; 13] = [
     "tests/fixtures/synth/torch-2.10-py-p4.pickle",
     "www",
     "xtask/src/page.rs",
+    "xtask/src/page/doors.rs",
     "xtask/src/page/parts.rs",
     samples::GRAPH,
     samples::RECORDINGS,
@@ -76,8 +78,12 @@ pub(crate) const MINI: &str = "mini.html";
 /// Its style sheet, and those that it is made of.
 const MINI_STYLE: (&str, [&str; 2]) = ("mini.css", ["style.css", "views/timeline.css"]);
 
-/// The part that the page loads beside the first module.
-pub(crate) const WHOLE: &str = "whole";
+/// The part that is all of the page but the first picture.
+const WHOLE: &str = "whole";
+
+/// The folders of the page, and of the first picture, before they are named by their content.
+const APP: &str = "app";
+pub(crate) const MINI_APP: &str = "mini";
 
 /// The element that shows the page in others.
 pub(crate) const VIEWER: &str = "viewer.js";
@@ -104,26 +110,21 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     let module = compile(profile, toolchain)?;
     let staging = folder.with_extension("new");
     replace_folder(&staging)?;
-    let app = staging.join("app");
-    copy_folder(&root().join("www"), &app)?;
-    let parts = parts::split(&module, &app)?;
-    write_glue(&parts.first, &app)?;
-    parts.tell(&app.join("page.js"))?;
-    if profile == Profile::Full {
-        optimise(&app.join(FIRST));
-    }
-    for script in ["page.js", "vramscope_app.js", VIEWER] {
-        let path = app.join(script);
-        fs::write(&path, bare_script(&fs::read_to_string(&path)?))?;
-    }
+    // In the page all of its first part is in the first module, which is smaller than two of it.
+    let open = fs::read(&module).with_context(|| format!("cannot read {}", module.display()))?;
+    let first = module.with_extension("first.wasm");
+    let (app, mini) = (staging.join(APP), staging.join(MINI_APP));
+    let index = write_app(&app, &doors::closed(&open, WHOLE)?, &first, profile)?;
+    write_app(&mini, &open, &first, profile)?;
     // Its address is written into other people's pages, and stays the same.
     fs::rename(app.join(VIEWER), staging.join(VIEWER))?;
-    write_mini_style(&app)?;
-    let index = with_preloads(&with_one_style(&app)?, parts.of(WHOLE));
-    let mini = fs::read_to_string(root().join(MINI)).context("cannot read mini.html")?;
-    let mini = mini.lines().filter(|line| !is_comment(line));
-    let mini = mini.collect::<Vec<_>>().join("\n") + "\n";
-    name_by_content(&staging, &[("index.html", &index), (MINI, &mini)])?;
+    fs::remove_file(mini.join(VIEWER))?;
+    fs::remove_file(app.join(MINI_STYLE.0))?;
+    let html = fs::read_to_string(root().join(MINI)).context("cannot read mini.html")?;
+    let html = html.lines().filter(|line| !is_comment(line));
+    let html = html.collect::<Vec<_>>().join("\n") + "\n";
+    name_by_content(&app, "index.html", &index)?;
+    name_by_content(&mini, MINI, &html)?;
     samples::write(&staging.join("samples"))?;
 
     if folder.exists() {
@@ -134,16 +135,21 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The modules of a part of a built page, without their ending.
-///
-/// # Errors
-///
-/// If the page does not name them.
-pub(crate) fn files_of_part(page: &Path, part: &str) -> Result<Vec<String>> {
-    let files = fingerprint::files_under(page)?;
-    let script = files.iter().find(|file| file.ends_with("page.js"));
-    let script = fs::read_to_string(script.context("the page lacks page.js")?)?;
-    parts::told(&script, part)
+/// Writes the scripts, styles and modules of a page. Returns `index.html`, which loads them from `www`.
+fn write_app(app: &Path, module: &[u8], first: &Path, profile: Profile) -> Result<String> {
+    copy_folder(&root().join("www"), app)?;
+    let parts = parts::split(module, first, app)?;
+    write_glue(first, app)?;
+    parts.tell(&app.join("page.js"))?;
+    if profile == Profile::Full {
+        optimise(&app.join(FIRST));
+    }
+    for script in ["page.js", "vramscope_app.js", VIEWER] {
+        let path = app.join(script);
+        fs::write(&path, bare_script(&fs::read_to_string(&path)?))?;
+    }
+    write_mini_style(app)?;
+    with_one_style(app)
 }
 
 /// Files and folders with the page's sources.
@@ -295,19 +301,6 @@ fn write_mini_style(app: &Path) -> Result<()> {
     Ok(fs::write(app.join(name), styles)?)
 }
 
-/// Adds what loads these modules at once, behind the first.
-fn with_preloads(index: &str, modules: &[String]) -> String {
-    let mut lines = Vec::new();
-    for line in index.lines() {
-        lines.push(line.to_owned());
-        if line.contains(FIRST) {
-            let other = |module| line.replace(FIRST, &format!("{module}.wasm"));
-            lines.extend(modules.iter().map(other));
-        }
-    }
-    lines.join("\n") + "\n"
-}
-
 /// A style sheet without its comments and its indentation. None of ours has `/*` in a text.
 fn without_comments(style: &str) -> String {
     let mut pieces = style.split("/*");
@@ -335,17 +328,15 @@ fn bare_script(script: &str) -> String {
     bare
 }
 
-/// Renames `app/` by a hash of its content, and writes the pages that refer to it.
-fn name_by_content(staging: &Path, pages: &[(&str, &str)]) -> Result<()> {
-    let app = staging.join("app");
+/// Renames a page's folder by a hash of its content, and writes the page that refers to it.
+fn name_by_content(app: &Path, page: &str, html: &str) -> Result<()> {
     // The hash includes the name of the staging folder, which is the same for every build.
-    let name = format!("app-{}", fingerprint::of(std::slice::from_ref(&app), "")?);
-    fs::rename(&app, staging.join(&name))?;
-    for (page, html) in pages {
-        let html = html.replace("\"www/", &format!("\"{name}/"));
-        fs::write(staging.join(page), html)?;
-    }
-    Ok(())
+    let hash = fingerprint::of(&[app.to_path_buf()], "")?;
+    let folder = app.file_name().context("a folder with a name")?;
+    let name = format!("{}-{hash}", folder.display());
+    fs::rename(app, app.with_file_name(&name))?;
+    let html = html.replace("\"www/", &format!("\"{name}/"));
+    Ok(fs::write(app.with_file_name(page), html)?)
 }
 
 /// Creates an empty folder, removing what was there.

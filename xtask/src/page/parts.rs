@@ -6,45 +6,62 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Result, anyhow, ensure};
 use wasm_split_cli_support::{Options, transform};
 use wasmparser::{Parser, Payload};
 
 /// Where `www/page.js` names the files of each part.
 const PLACE: &str = "const PARTS = {};";
 
-/// The split module.
+/// The parts of a split module.
 pub(super) struct Parts {
-    /// The module that is loaded at once.
-    pub(super) first: PathBuf,
     /// Part → its files in the order in which they are to be loaded.
     files: BTreeMap<String, Vec<String>>,
 }
 
-/// Splits `module`. The parts are written into `app`, the first module beside `module`.
+/// Splits `module`. The parts are written into `app`, the first module is written as `first`.
 ///
 /// # Errors
 ///
-/// If the module has no relocations, or a file cannot be read or written.
-pub(super) fn split(module: &Path, app: &Path) -> Result<Parts> {
-    let first = module.with_extension("first.wasm");
-    let bytes = fs::read(module).with_context(|| format!("cannot read {}", module.display()))?;
-    let mut options = Options::new(&bytes);
+/// If the module has no relocations, or a file cannot be written.
+pub(super) fn split(module: &[u8], first: &Path, app: &Path) -> Result<Parts> {
+    let mut options = Options::new(module);
     options.output_dir = app;
-    options.main_out_path = &first;
+    options.main_out_path = first;
     // JavaScript that loads the parts, which `page.js` does instead.
     const LOADER: &str = "loader.js";
     options.link_name = LOADER;
     let split = transform(options).map_err(|error| anyhow!("wasm-split: {error:#}"))?;
     fs::remove_file(app.join(LOADER))?;
-    for part in split.split_modules {
-        let bytes = fs::read(&part)?;
-        fs::write(&part, without_names(&bytes)?)?;
+    let mut files: BTreeMap<String, Vec<String>> = split.prefetch_map.into_iter().collect();
+    for path in split.split_modules {
+        let bare = without_names(&fs::read(&path)?)?;
+        // A part whose doors are closed has nothing of its own.
+        if !has_code(&bare)? {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            files
+                .values_mut()
+                .for_each(|files| files.retain(|file| *file != name));
+            fs::remove_file(&path)?;
+            continue;
+        }
+        fs::write(&path, bare)?;
     }
-    let files = split.prefetch_map.into_iter().collect();
-    Ok(Parts { first, files })
+    Ok(Parts { files })
+}
+
+/// Whether a module defines functions or data.
+fn has_code(module: &[u8]) -> Result<bool> {
+    for payload in Parser::new(0).parse_all(module) {
+        match payload? {
+            Payload::CodeSectionStart { count, .. } if count > 0 => return Ok(true),
+            Payload::DataSection(section) if section.count() > 0 => return Ok(true),
+            _ => {}
+        }
+    }
+    Ok(false)
 }
 
 /// A module without the names of its functions and of its tools.
@@ -67,7 +84,7 @@ fn without_names(module: &[u8]) -> Result<Vec<u8>> {
 /// The number of sections of which none is needed to run a module.
 const CUSTOM: u8 = 0;
 
-fn leb128(mut number: usize, out: &mut Vec<u8>) {
+pub(super) fn leb128(mut number: usize, out: &mut Vec<u8>) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -76,11 +93,6 @@ fn leb128(mut number: usize, out: &mut Vec<u8>) {
 }
 
 impl Parts {
-    /// The files of a part, without their ending.
-    pub(super) fn of(&self, part: &str) -> &[String] {
-        self.files.get(part).map_or(&[], Vec::as_slice)
-    }
-
     /// Writes the files of each part into `page.js`.
     ///
     /// # Errors
@@ -95,21 +107,4 @@ impl Parts {
             script.replace(PLACE, &format!("const PARTS = {files};")),
         )?)
     }
-}
-
-/// The files of a part, as the `page.js` of a built page names them.
-///
-/// # Errors
-///
-/// If it does not.
-pub(super) fn told(page_js: &str, part: &str) -> Result<Vec<String>> {
-    let (start, end) = PLACE.split_once("{}").context("a place for the parts")?;
-    let parts = page_js
-        .split_once(start)
-        .and_then(|(_, rest)| rest.split_once(end));
-    let (parts, _) = parts.context("page.js names no parts")?;
-    let mut parts: BTreeMap<String, Vec<String>> = serde_json::from_str(parts)?;
-    parts
-        .remove(part)
-        .with_context(|| format!("page.js names no part {part}"))
 }
