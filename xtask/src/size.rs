@@ -25,8 +25,8 @@ const MOST_AT_ONCE_KIB: u64 = 705;
 
 /// The most that `<vramscope-viewer controls="mini">` may load until its picture is there, element included.
 ///
-/// A page of others has several, and few of its readers look closer. The aim is 300.
-const MOST_FOR_PICTURE_KIB: u64 = 320;
+/// A page of others has several, and few of its readers look closer. The aim is 300, and it is 312: 292 the module.
+const MOST_FOR_PICTURE_KIB: u64 = 316;
 
 /// The most that all files of the page together may take, in KiB of brotli, without those of an embedded viewer's first picture. Parts that share much are better one part.
 const MOST_IN_ALL_KIB: u64 = 1700;

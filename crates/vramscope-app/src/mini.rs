@@ -60,7 +60,7 @@ struct Shown {
     has_reserved: bool,
     /// Reserved memory over the picture of this area.
     reserved: Option<(PlotArea, Curve)>,
-    _sizes: Option<(ResizeObserver, Closure<dyn FnMut()>)>,
+    sizes: Option<(ResizeObserver, Closure<dyn FnMut()>)>,
 }
 
 /// Shows the first picture of a file.
@@ -267,7 +267,7 @@ impl Mini {
             has_reserved: lines.lines(facts, Picture::Timeline).reserved,
             facts: facts.clone(),
             reserved: None,
-            _sizes: Some((observer, on_change)),
+            sizes: Some((observer, on_change)),
         })
     }
 
@@ -362,6 +362,15 @@ impl Mini {
                     ("advice", failure.advice.into()),
                 ],
             );
+        }
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        // Else it would call what is no more.
+        if let Some((observer, _)) = &self.sizes {
+            observer.disconnect();
         }
     }
 }
