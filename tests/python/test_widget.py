@@ -1,4 +1,4 @@
-"""The viewer in a notebook that has widgets. `notebook.py` looks at it in a browser."""
+"""The viewer in a notebook that has widgets. `tests/hosts` looks at it in a browser."""
 
 from __future__ import annotations
 

@@ -1,8 +1,11 @@
-//! `cargo xtask gpu-kit`: builds what `tests/gpu/run.sh` needs on a machine with a GPU and without a compiler.
+//! `cargo xtask gpu-kit`: packs what `tests/gpu` needs on a machine with a GPU and without Rust into one file. Programs for
+//! nvcc, PyTorch and others are there already.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 
 use crate::page::replace_folder;
 use crate::process::{cargo, root, run, target_dir};
@@ -11,37 +14,81 @@ use crate::program;
 /// Programs of `tests/capture/clients` in the kit. Each is built alone, so that cargo does not merge their
 /// features.
 const CLIENTS: [&str; 5] = ["scenes", "loading", "linking", "eager", "bench"];
+/// The one that keeps its line tables, for the check of stacks. std alone brings megabytes of them to each.
+const WITH_LINES: &str = "loading";
+/// What the checks read, besides their own folder.
+const READ: [&str; 2] = [
+    "crates/fakecuda/habits.json",
+    "crates/vramscope-inject/src/hooks.rs",
+];
+/// The kit's place in the repository and in the kit.
+const CHECKS: &str = "tests/gpu";
+/// Maximum size of the packed kit: what travels to such a machine is limited.
+const MAX_BYTES: u64 = 30 << 20;
 
-/// Builds everything optimised, and copies it into one folder. `with_burn`: also the program that uses burn,
-/// which takes minutes.
+/// Builds everything optimised, and packs it into `target/gpu-kit.tar.xz`.
 ///
 /// # Errors
 ///
-/// If a build fails or a file cannot be written.
-pub(crate) fn make(with_burn: bool) -> Result<()> {
-    let capture = program::build_capture()?;
-    run(cargo().args(["build", "--release", "--package", "fakecuda"]))?;
-    let release = target_dir().join("release");
-    let stubs = target_dir().join("capture-bench/cuda");
-    fs::create_dir_all(&stubs)?;
-    fs::copy(release.join("libcuda.so"), stubs.join("libcuda.so"))?;
+/// If a build fails, a file cannot be written, or the kit is too large.
+pub(crate) fn make() -> Result<()> {
     let kit = target_dir().join("gpu-kit");
     replace_folder(&kit)?;
+    let capture = program::build_capture()?;
     fs::copy(capture, kit.join("vramscope-capture"))?;
+    build_clients(&kit)?;
+    for name in CLIENTS.iter().chain(&["vramscope-capture"]) {
+        if *name != WITH_LINES {
+            run(Command::new("strip")
+                .arg("--strip-debug")
+                .arg(kit.join(name)))?;
+        }
+    }
+    let listed = Command::new("git")
+        .args(["ls-files", "-z", CHECKS])
+        .args(READ)
+        .current_dir(root())
+        .output()
+        .context("git")?;
+    let listed = String::from_utf8(listed.stdout)?;
+    for file in listed.split('\0').filter(|file| !file.is_empty()) {
+        let to = kit.join(file);
+        fs::create_dir_all(to.parent().unwrap_or(&kit))?;
+        fs::copy(root().join(file), to).with_context(|| file.to_owned())?;
+    }
+    let packed = target_dir().join("gpu-kit.tar.xz");
+    run(Command::new("tar")
+        .arg("--create")
+        .arg("--xz")
+        .arg("--file")
+        .arg(&packed)
+        .arg("--directory")
+        .arg(&kit)
+        .arg("."))?;
+    let bytes = fs::metadata(&packed)?.len();
+    println!("{}: {bytes} bytes of {MAX_BYTES}", packed.display());
+    ensure!(bytes <= MAX_BYTES, "the kit is too large to travel");
+    Ok(())
+}
+
+fn build_clients(kit: &Path) -> Result<()> {
+    run(cargo().args(["build", "--release", "--package", "fakecuda"]))?;
+    let stubs = target_dir().join("capture-bench/cuda");
+    fs::create_dir_all(&stubs)?;
+    fs::copy(
+        target_dir().join("release/libcuda.so"),
+        stubs.join("libcuda.so"),
+    )?;
     let target = target_dir().join("capture-bench/clients");
-    let clients = CLIENTS.iter().map(|&name| ("tests/capture/clients", name));
-    let burn = with_burn.then_some(("tests/capture/clients-burn", "burn-client"));
-    for (folder, package) in clients.chain(burn) {
+    for package in CLIENTS {
         let mut build = cargo();
         build
             .args(["build", "--release", "--locked", "--package", package])
-            .current_dir(root().join(folder))
+            .current_dir(root().join("tests/capture/clients"))
             .env("CARGO_TARGET_DIR", &target)
             .env("VRAMSCOPE_STUBS", &stubs);
         run(&mut build)?;
-        let name = package.trim_end_matches("-client");
-        fs::copy(target.join("release").join(package), kit.join(name))?;
+        fs::copy(target.join("release").join(package), kit.join(package))?;
     }
-    println!("{}", kit.display());
     Ok(())
 }

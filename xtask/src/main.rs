@@ -1,4 +1,4 @@
-//! The project's commands: `cargo xtask view|test|python|npm|vscode|dist|book|bench|size|shots|fuzz|torment|ci`.
+//! The project's commands: `cargo xtask view|test|python|npm|vscode|hosts|dist|book|bench|size|shots|fuzz|torment|ci`.
 //!
 //! Each command sets up all it needs, so a fresh clone on a fresh machine needs only Rust. Commands say what
 //! they install and why. Nothing is installed globally, except system packages on Debian as root.
@@ -19,6 +19,7 @@ mod executions;
 mod fingerprint;
 mod fuzz;
 mod gpu_kit;
+mod hosts;
 mod packages;
 mod page;
 mod process;
@@ -59,12 +60,8 @@ enum Command {
     Publish(publish::Options),
     /// Measure decoding, drawing and memory; print one table
     Bench(bench::Options),
-    /// Build what `tests/gpu/run.sh` needs on a machine with a GPU, and print where it is
-    GpuKit {
-        /// With a program that uses burn, which takes minutes
-        #[arg(long)]
-        burn: bool,
-    },
+    /// Pack what `tests/gpu` needs on a machine with a GPU, and print where it is and its size
+    GpuKit,
     /// Write screenshots of every view, light and dark, into `shots/`
     Shots(shots::Options),
     /// Run the fuzz targets in turn; keep what breaks them
@@ -79,6 +76,8 @@ enum Command {
     Npm(packages::Options),
     /// Build the extension of VS Code, and print where it is
     Vscode(packages::Options),
+    /// Try the viewer in JupyterLab, MLflow, Docusaurus and VS Code, which it installs into the target directory
+    Hosts(hosts::Options),
     /// Install the tools that read conversions in the tests, and print where they are
     Consumers,
     /// Print how large the page is, compressed and not, and which crates it is made of
@@ -113,7 +112,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Dist(options) => dist::run(&options),
         Command::Publish(options) => publish::run(&options),
         Command::Bench(options) => bench::run(&options),
-        Command::GpuKit { burn } => gpu_kit::make(burn),
+        Command::GpuKit => gpu_kit::make(),
         Command::Shots(options) => shots::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Torment(options) => torment::run(&options),
@@ -124,6 +123,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         }
         Command::Python(options) => python::run(&options),
         Command::Npm(options) => packages::run_npm(&options),
+        Command::Hosts(options) => hosts::run(&options),
         Command::Vscode(options) => packages::run_vscode(&options),
         Command::Size(options) => size::run(&options),
         Command::Tidy => tidy::run(),

@@ -13,7 +13,6 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::Value;
 
-use crate::browser;
 use crate::consumers;
 use crate::page::{self, Profile, copy_folder, replace_folder};
 use crate::process::{find_program, output, root};
@@ -27,9 +26,9 @@ pub(crate) struct Options {
     /// Put this page inside, which is built already
     #[arg(long, value_name = "FOLDER")]
     page: Option<PathBuf>,
-    /// Try it, too: the extension in a VS Code for browsers; the npm package in sites, which are left for the browser tests
+    /// Build sites that have the npm package, too, which the browser tests look at
     #[arg(long)]
-    test: bool,
+    sites: bool,
 }
 
 impl Options {
@@ -50,7 +49,7 @@ impl Options {
 pub(crate) fn run_npm(options: &Options) -> Result<()> {
     let page = options.page()?;
     println!("{}", npm::pack(&page)?.display());
-    if options.test
+    if options.sites
         && let Some(sites) = npm::sites(&page)?
     {
         println!("{}={}", npm::SITES, sites.display());
@@ -62,13 +61,9 @@ pub(crate) fn run_npm(options: &Options) -> Result<()> {
 ///
 /// # Errors
 ///
-/// If it cannot be packed, or something is wrong with it.
+/// If it cannot be packed.
 pub(crate) fn run_vscode(options: &Options) -> Result<()> {
-    let page = options.page()?;
-    println!("{}", vscode::pack(&page)?.display());
-    if options.test {
-        vscode::test(&page, &browser::find()?)?;
-    }
+    println!("{}", vscode::pack(&options.page()?)?.display());
     Ok(())
 }
 
@@ -93,7 +88,7 @@ const OLDEST: &str = "const [a, b] = process.versions.node.split('.'); process.e
 
 /// Copies a folder of `tests` to `out`, with the npm packages that it lists, which `tools` names. Returns whether all is
 /// there; if not, it says why the tests of `skipped` are skipped.
-fn with_tools(source: &Path, out: &Path, tools: &str, skipped: &str) -> Result<bool> {
+pub(crate) fn with_tools(source: &Path, out: &Path, tools: &str, skipped: &str) -> Result<bool> {
     let node = find_program(&["node"]);
     let is_old = |node| output(Command::new(node).args(["-e", OLDEST])).is_none();
     if node.is_some_and(is_old) {

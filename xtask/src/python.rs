@@ -27,13 +27,6 @@ pub(crate) const ZIG: &str = "ziglang==0.17.1";
 /// Has cargo link by it.
 const ZIGBUILD: &str = "cargo-zigbuild==0.24.1";
 
-/// A notebook, and what steers a browser.
-const NOTEBOOK: [&str; 3] = [
-    "jupyterlab==4.6.6",
-    "anywidget==0.11.0",
-    "playwright==1.65.2",
-];
-
 /// Options of the command.
 #[derive(Args)]
 pub(crate) struct Options {
@@ -49,9 +42,6 @@ pub(crate) struct Options {
     /// Build the page less optimised
     #[arg(long)]
     fast: bool,
-    /// Test only the viewer in JupyterLab, which comes from PyPI (200 MB), in a browser
-    #[arg(long, conflicts_with = "release")]
-    notebook: bool,
 }
 
 /// Builds the package, and tests it or prints where it is.
@@ -68,14 +58,20 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         println!("{}", dist::wheel(&page, &options.target)?.display());
         return Ok(());
     }
-    let tools = tools()?;
+    let wheel = wheel_with(&page)?;
+    test_with(&tools()?, &wheel, &program::build(&page, Speed::Dev)?)
+}
+
+/// Builds the package with this page inside, and returns the path of its wheel.
+///
+/// # Errors
+///
+/// If Python is missing, or the build fails.
+pub(crate) fn wheel_with(page: &Path) -> Result<PathBuf> {
     let mut module = cargo();
     module.args(["build", "--package", "vramscope-python"]);
-    run_command(module.env("VRAMSCOPE_PAGE", &page))?;
-    if options.notebook {
-        return in_jupyterlab(&wheel(&tools)?);
-    }
-    test_with(&tools, &program::build(&page, Speed::Dev)?)
+    run_command(module.env("VRAMSCOPE_PAGE", page))?;
+    wheel(&tools()?)
 }
 
 /// The environment with what builds for others, from PyPI too.
@@ -97,7 +93,7 @@ pub(crate) fn builders() -> Result<PathBuf> {
 /// If a test fails, but not for want of Python or of a network.
 pub(crate) fn test(program: &Path) -> Result<()> {
     match tools() {
-        Ok(tools) => test_with(&tools, program),
+        Ok(tools) => test_with(&tools, &wheel(&tools)?, program),
         Err(why) => {
             println!("python: {why:#}; tests of the Python package are skipped");
             Ok(())
@@ -105,13 +101,10 @@ pub(crate) fn test(program: &Path) -> Result<()> {
     }
 }
 
-fn test_with(tools: &Path, program: &Path) -> Result<()> {
-    let wheel = wheel(tools)?;
-    in_bare_environment(&wheel)?;
+fn test_with(tools: &Path, wheel: &Path, program: &Path) -> Result<()> {
+    in_bare_environment(wheel)?;
+    install(tools, wheel)?;
     let python = programs(tools).join("python");
-    let mut install = Command::new(&python);
-    install.args(["-m", "pip", "install", "--quiet", "--no-index"]);
-    run_command(install.args(["--no-deps", "--force-reinstall"]).arg(&wheel))?;
     let tests = root().join("tests/python");
     let mut pytest = Command::new(&python);
     pytest.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]);
@@ -155,27 +148,27 @@ fn in_bare_environment(wheel: &Path) -> Result<()> {
         fs::remove_dir_all(&bare).context("cannot remove the last bare environment")?;
     }
     environment(&bare)?;
-    let python = programs(&bare).join("python");
-    let mut install = Command::new(&python);
-    install.args(["-m", "pip", "install", "--quiet", "--no-index"]);
-    run_command(install.arg(wheel))?;
+    install(&bare, wheel)?;
     let script = root().join("tests/python/bare.py");
-    run_command(Command::new(&python).arg(script))
+    run_command(Command::new(programs(&bare).join("python")).arg(script))
 }
 
-/// The viewer in a notebook, in an environment of its own. Pictures go to the target directory.
-fn in_jupyterlab(wheel: &Path) -> Result<()> {
-    let folder = target_dir().join("python/notebook");
-    environment(&folder)?;
-    let python = programs(&folder).join("python");
-    let mut tools = Command::new(&python);
-    tools.args(["-m", "pip", "install", "--quiet"]);
-    run_command(tools.args(NOTEBOOK))?;
-    let mut install = Command::new(&python);
-    install.args(["-m", "pip", "install", "--quiet", "--no-index"]);
-    run_command(install.args(["--no-deps", "--force-reinstall"]).arg(wheel))?;
-    let script = root().join("tests/python/notebook.py");
-    run_command(Command::new(&python).arg(script).arg(&folder))
+/// Puts the package into an environment, in place of an older one. It needs no other package.
+///
+/// # Errors
+///
+/// If pip fails.
+pub(crate) fn install(environment: &Path, wheel: &Path) -> Result<()> {
+    let mut pip = Command::new(programs(environment).join("python"));
+    pip.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-index",
+        "--force-reinstall",
+    ]);
+    run_command(pip.arg(wheel))
 }
 
 /// Puts the built module into a wheel as the tests install it, and returns its path. maturin would build the module anew,

@@ -34,8 +34,10 @@ pub(crate) struct Driver {
     pub(crate) graphs: BTreeMap<u64, Graph>,
     /// Executable graphs: handle → graph.
     pub(crate) executables: BTreeMap<u64, u64>,
-    /// Captured streams: stream → graph.
-    pub(crate) captures: BTreeMap<u64, u64>,
+    /// Captures by stream.
+    pub(crate) captures: BTreeMap<u64, Capture>,
+    /// Size of the allocations of which the driver tells only device and context.
+    pub(crate) odd_bytes: Option<u64>,
     pub(crate) ledger: Ledger,
     next_handle: u64,
     next_block: u64,
@@ -60,9 +62,18 @@ pub(crate) struct Context {
     pub(crate) small: Heap,
 }
 
+/// Where a pool's memory is. Only a device's takes memory of the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    Device,
+    Managed,
+    Host,
+}
+
 /// A memory pool.
 pub(crate) struct Pool {
     pub(crate) device: usize,
+    pub(crate) place: Place,
     pub(crate) heap: Heap,
     pub(crate) attributes: [u64; 9],
     /// Destroyed by the program. Ends with its last block.
@@ -76,6 +87,16 @@ pub(crate) struct Graph {
     pub(crate) heap: Heap,
     /// Whether the graph was not destroyed.
     pub(crate) is_alive: bool,
+}
+
+/// A stream that is being captured into a graph.
+#[derive(Clone, Copy)]
+pub(crate) struct Capture {
+    pub(crate) graph: u64,
+    /// Whether it began in global mode.
+    pub(crate) is_global: bool,
+    /// Whether a call that is not allowed meanwhile has ended it.
+    pub(crate) is_invalid: bool,
 }
 
 /// A physical allocation (`cuMemCreate`).
@@ -165,6 +186,7 @@ impl Driver {
             graphs: BTreeMap::new(),
             executables: BTreeMap::new(),
             captures: BTreeMap::new(),
+            odd_bytes: number_of("FAKECUDA_ODD_BYTES"),
             ledger: Ledger::new(ledger.as_deref()),
             next_handle: 0x5550_0000_0000,
             next_block: 1,
@@ -176,7 +198,7 @@ impl Driver {
             );
             let (primary, pool) = (driver.new_handle(), driver.new_handle());
             let device = driver.devices.len();
-            driver.pools.insert(pool, Pool::new(device));
+            driver.pools.insert(pool, Pool::new(device, Place::Device));
             driver.devices.push(Device {
                 space,
                 primary,
@@ -268,9 +290,10 @@ impl Driver {
 }
 
 impl Pool {
-    pub(crate) fn new(device: usize) -> Self {
+    pub(crate) fn new(device: usize, place: Place) -> Self {
         Self {
             device,
+            place,
             heap: Heap::default(),
             // The three ways of reusing memory are enabled, the release threshold is 0.
             attributes: [0, 1, 1, 1, 0, 0, 0, 0, 0],

@@ -24,6 +24,8 @@ pub(crate) mod result {
     pub(crate) const INVALID_HANDLE: u32 = 400;
     pub(crate) const NOT_FOUND: u32 = 500;
     pub(crate) const CONTEXT_IS_DESTROYED: u32 = 709;
+    pub(crate) const NOT_PERMITTED: u32 = 800;
+    pub(crate) const STREAM_CAPTURE_UNSUPPORTED: u32 = 900;
     pub(crate) const HOST_MEMORY_ALREADY_REGISTERED: u32 = 712;
     pub(crate) const HOST_MEMORY_NOT_REGISTERED: u32 = 713;
     pub(crate) const NOT_SUPPORTED: u32 = 801;
@@ -35,6 +37,32 @@ static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
 thread_local! {
     /// The thread's stack of current contexts, innermost last.
     static CONTEXTS: Cell<Vec<u64>> = const { Cell::new(Vec::new()) };
+    /// Whether this is a thread of the driver, on which the driver must not be called.
+    static IS_DRIVERS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a program's function on a thread of the driver, and waits for it.
+pub(crate) fn on_drivers_thread(function: impl FnOnce() + Send) {
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            IS_DRIVERS.set(true);
+            function();
+        });
+    });
+}
+
+/// Checks that the calling thread may call the driver.
+///
+/// # Errors
+///
+/// `CUDA_ERROR_NOT_PERMITTED` on a thread of the driver.
+#[expect(clippy::print_stderr, reason = "tests look for it")]
+pub(crate) fn permitted() -> Answer {
+    if IS_DRIVERS.get() {
+        eprintln!("fakecuda: the driver was called on a thread of its own");
+        return Err(result::NOT_PERMITTED);
+    }
+    Ok(())
 }
 
 /// Runs `body` with the locked state.
@@ -42,6 +70,9 @@ pub(crate) fn with_driver(
     call: &'static str,
     body: impl FnOnce(&mut Driver) -> Answer,
 ) -> CUresult {
+    if let Err(error) = permitted() {
+        return error;
+    }
     let mut driver = DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(driver) = driver.as_mut() else {
         return result::NOT_INITIALIZED;
@@ -159,7 +190,8 @@ macro_rules! driver {
         #[unsafe(no_mangle)]
         extern "C" fn $name($($arg: $type),*) -> $crate::entry::CUresult {
             let body = || -> $crate::entry::Answer { $body };
-            body().err().unwrap_or($crate::entry::result::SUCCESS)
+            let answer = $crate::entry::permitted().and_then(|()| body());
+            answer.err().unwrap_or($crate::entry::result::SUCCESS)
         }
     };
     (@alias [] $($rest:tt)*) => {};

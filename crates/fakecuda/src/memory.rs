@@ -1,14 +1,10 @@
 //! Allocation and freeing of blocks, for all kinds of owners.
 
-use crate::driver::{Block, Driver, Mapping, Owner};
+use crate::driver::{Block, Driver, Mapping, Owner, Place};
 use crate::entry::{Answer, result};
+use crate::habits::habits;
 use crate::heap::{GRANULE_BYTES, Heap};
 use crate::space::PAGE_BYTES;
-
-/// Minimum size of a chunk of a pool or graph, in bytes.
-const POOL_CHUNK_BYTES: u64 = 32 << 20;
-/// Requests below this size share pages, in bytes.
-const LARGE_BYTES: u64 = 1 << 20;
 
 impl Driver {
     /// Allocates a block of `requested` bytes.
@@ -80,7 +76,7 @@ impl Driver {
         let bytes = requested
             .checked_next_multiple_of(GRANULE_BYTES)
             .ok_or(too_much)?;
-        let is_large = owner == Owner::Context && requested >= LARGE_BYTES;
+        let is_large = owner == Owner::Context && requested >= habits().shared_page_below_bytes;
         if is_large || matches!(owner, Owner::Managed | Owner::Import) {
             let pages = requested
                 .checked_next_multiple_of(PAGE_BYTES)
@@ -92,7 +88,7 @@ impl Driver {
         let chunk = if owner == Owner::Context {
             PAGE_BYTES
         } else {
-            POOL_CHUNK_BYTES
+            habits().pool_chunk_bytes
         };
         let heap = self.heap(owner, context).ok_or(result::INVALID_VALUE)?;
         if let Some(address) = heap.allocate(bytes) {
@@ -100,7 +96,14 @@ impl Driver {
             return Ok((address, bytes, mapping));
         }
         let chunk = bytes.checked_next_multiple_of(chunk).ok_or(too_much)?;
-        let base = self.map_new(device, chunk, true, owner)?;
+        let is_charged = match owner {
+            Owner::Pool(pool) => self
+                .pools
+                .get(&pool)
+                .is_some_and(|it| it.place == Place::Device),
+            _ => true,
+        };
+        let base = self.map_new(device, chunk, is_charged, owner)?;
         let heap = self.heap(owner, context).ok_or(result::INVALID_VALUE)?;
         heap.add_chunk(base, chunk);
         let address = heap.allocate(bytes).ok_or(too_much)?;
@@ -206,6 +209,9 @@ impl Driver {
 
     /// Trims the pools of a device to their thresholds, as a synchronisation does.
     pub(crate) fn synchronise(&mut self, device: usize) {
+        if habits().trims_at_synchronise == 0 {
+            return;
+        }
         let pools: Vec<_> = self
             .pools
             .iter()

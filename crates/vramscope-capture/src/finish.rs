@@ -1,6 +1,8 @@
 //! After the program has ended: writes its snapshots, or explains why there are none.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
 
 use vramscope_capture::FileSymbols;
 use vramscope_core::units::Bytes;
@@ -8,10 +10,13 @@ use vramscope_core::units::Bytes;
 use crate::destination::Destination;
 use crate::failure::Failure;
 use crate::follow::{FollowedLog, Plan, RunLogs};
+use crate::launch;
 use crate::launch::driver_watch::DriverWatch;
 use crate::launch::library;
 use crate::launch::program::Refusal;
 use crate::output::{self, join_names, quote};
+use crate::run_folder::{RunFolder, convert_command};
+use crate::snapshot_names::{self, Recorded};
 use crate::written_snapshot::WrittenSnapshot;
 
 /// Everything known about an ended run.
@@ -21,7 +26,7 @@ pub(crate) struct EndedRun<'a> {
     pub(crate) refusal: Option<&'a Refusal>,
     pub(crate) driver_watch: &'a DriverWatch,
     /// The folder for the logs.
-    pub(crate) folder: &'a Path,
+    pub(crate) folder: &'a RunFolder,
     /// Whether recording waited for `vramscope_api::start`.
     pub(crate) starts_paused: bool,
     /// Whether the viewer opens, so that no hint about it is needed.
@@ -35,47 +40,139 @@ pub(crate) struct EndedRun<'a> {
 pub(crate) struct RunResult {
     /// The written snapshots.
     pub(crate) snapshots: Vec<WrittenSnapshot>,
-    /// The first failure to write a snapshot at its place, which was already printed.
-    pub(crate) failed: Option<Failure>,
+    /// Whether a snapshot was not written at its place. Why was already printed.
+    pub(crate) is_incomplete: bool,
+}
+
+/// Sets what signals do after the program has ended, until the snapshot at `destination` is written.
+pub(crate) fn set_interruption(plan: &Plan, folder: &RunFolder, destination: &Destination) {
+    if plan.is_followed {
+        // Only this process has the recording, so the first signal does not end it.
+        let first =
+            "the snapshot is being written; if that is interrupted too, the recording is lost";
+        let last = "interrupted before the snapshot was written: the recording is lost";
+        launch::set_interruption(Some(&output::line(first)), &output::line(last));
+        return;
+    }
+    let last = format!(
+        "interrupted before every snapshot was written: the recording is in {}\n  {}",
+        quote(folder.path()),
+        convert_command(folder.path(), destination)
+    );
+    launch::set_interruption(None, &output::line(&last));
 }
 
 /// Writes the snapshots. A failure does not stop the others; its recording is kept in the log folder if possible.
 pub(crate) fn write_snapshots(run: &EndedRun<'_>, mut logs: RunLogs) -> RunResult {
     let plan = run.plan;
     let mut result = RunResult::default();
-    for (_, failure) in &logs.unreadable {
-        output::report(failure);
-    }
+    report_unreadable(run, &logs.unreadable, &mut result);
     let (used, unused): (Vec<_>, Vec<_>) = logs.logs.iter().partition(|log| log.has_content());
-    if used.is_empty() {
-        if !plan.is_quiet {
-            output::note(&why_nothing(run, &unused, !logs.unreadable.is_empty()));
-        }
+    if used.is_empty() && !(plan.is_quiet || result.is_incomplete) {
+        output::note(&why_nothing(run, &unused, !logs.unreadable.is_empty()));
+    }
+    let wanted = if plan.first_only {
+        used.len().min(1)
+    } else {
+        used.len()
+    };
+    let (used, left_out) = used.split_at(wanted);
+    let recorded: Vec<_> = used.iter().map(|log| log.recorded()).collect();
+    let suffixes = snapshot_names::suffixes(&recorded, plan.rank);
+    let mut named: Vec<_> = used.iter().zip(suffixes).collect();
+    named.sort_by_key(|(log, _)| log.recorded().rank);
+    let is_alone = logs.logs.len() == 1;
+    for (log, suffix) in named {
+        let destination = match suffix {
+            Some(suffix) => plan.destination.with_suffix(&suffix),
+            None => plan.destination.clone(),
+        };
+        write_one(
+            run,
+            log,
+            &destination,
+            is_alone,
+            &mut logs.symbols,
+            &mut result,
+        );
+    }
+    for log in left_out.iter().chain(&unused) {
+        run.folder.remove(log.path());
+    }
+    if plan.is_quiet || used.is_empty() {
         return result;
     }
-    let wanted = if plan.follow_children { used.len() } else { 1 };
-    for log in &used[..wanted] {
-        match log.write(&log.own_destination(plan), None, plan, &mut logs.symbols) {
-            Ok(snapshot) => {
-                if !plan.is_quiet {
-                    output::note(&format!("{}{}", snapshot.message(), running_remark(log)));
-                }
-                result.snapshots.push(snapshot);
-            }
-            Err(failure) => {
-                output::report(&failure);
-                result.failed.get_or_insert(failure);
-                result.snapshots.extend(rescue(run, log, &mut logs.symbols));
-            }
-        }
-    }
-    if used.len() > wanted && !plan.is_quiet {
-        output::note(&describe_others(used[0], &used[wanted..]));
-    }
-    if let (false, Some(first)) = (plan.is_quiet || run.opens_viewer, result.snapshots.first()) {
-        output::note(&format!("open it: vramscope view {}", quote(first.path())));
+    note_others(left_out, &unused);
+    if !(run.opens_viewer || result.snapshots.is_empty()) {
+        let files: Vec<_> = result.snapshots.iter().map(|it| quote(it.path())).collect();
+        let them = if files.len() == 1 { "it" } else { "them" };
+        output::note(&format!("open {them}: vramscope view {}", files.join(" ")));
     }
     result
+}
+
+/// Writes the snapshot of one process, and says which one it is unless it is the only one.
+fn write_one(
+    run: &EndedRun<'_>,
+    log: &FollowedLog,
+    destination: &Destination,
+    is_alone: bool,
+    symbols: &mut FileSymbols,
+    result: &mut RunResult,
+) {
+    set_interruption(run.plan, run.folder, destination);
+    match log.write(destination, None, run.plan, symbols) {
+        Ok(snapshot) => {
+            if !run.plan.is_quiet {
+                let whose = match is_alone {
+                    true => String::new(),
+                    false => format!("{}: ", describe(log)),
+                };
+                let remark = running_remark(log);
+                output::note(&format!("{whose}{}{remark}", snapshot.message()));
+            }
+            run.folder.remove(log.path());
+            result.snapshots.push(snapshot);
+        }
+        Err(failure) => {
+            output::report(&failure);
+            result.is_incomplete = true;
+            let rescued = rescue(run, log, destination, symbols);
+            result.snapshots.extend(rescued);
+        }
+    }
+}
+
+/// Reports files that are not readable logs. Those that hold anything are kept.
+fn report_unreadable(
+    run: &EndedRun<'_>,
+    unreadable: &[(PathBuf, Failure)],
+    result: &mut RunResult,
+) {
+    for (log, failure) in unreadable {
+        output::report(failure);
+        // A log begins with zeros until its header is written.
+        let mut start = [0; 8];
+        let read = File::open(log).and_then(|mut file| file.read_exact(&mut start));
+        let is_empty = read.map_or_else(
+            |error| error.kind() == ErrorKind::UnexpectedEof,
+            |()| start == [0; 8],
+        );
+        if is_empty {
+            run.folder.remove(log);
+        } else {
+            note_kept(log, &run.plan.destination);
+            result.is_incomplete = true;
+        }
+    }
+}
+
+/// Says which command converts a log that stays.
+fn note_kept(log: &Path, destination: &Destination) {
+    output::note(&format!(
+        "its log is kept: {}",
+        convert_command(log, destination)
+    ));
 }
 
 /// Keeps the recording of a snapshot that could not be written: as its log, or, if the log was consumed and is
@@ -83,17 +180,16 @@ pub(crate) fn write_snapshots(run: &EndedRun<'_>, mut logs: RunLogs) -> RunResul
 fn rescue(
     run: &EndedRun<'_>,
     log: &FollowedLog,
+    destination: &Destination,
     symbols: &mut FileSymbols,
 ) -> Option<WrittenSnapshot> {
     if !run.plan.is_followed {
-        output::note(&format!(
-            "its log is kept: vramscope-capture convert {} -o FILE",
-            quote(log.path())
-        ));
+        note_kept(log.path(), destination);
         return None;
     }
     let written = Destination::of(&log.path().with_extension("pickle"))
         .and_then(|destination| log.write(&destination, None, run.plan, symbols));
+    run.folder.remove(log.path());
     match written {
         Ok(snapshot) => {
             output::note(&format!("it was written elsewhere: {}", snapshot.message()));
@@ -101,14 +197,17 @@ fn rescue(
         }
         Err(failure) => {
             output::report(&failure);
-            output::note(&format!(
-                "the recording of process {} ({}) is lost",
-                log.process(),
-                log.program()
-            ));
+            output::note(&format!("the recording of {} is lost", describe(log)));
             None
         }
     }
+}
+
+/// A process for a message.
+fn describe(log: &FollowedLog) -> String {
+    let Recorded { process, rank } = log.recorded();
+    let rank = rank.map_or_else(String::new, |rank| format!(", rank {rank}"));
+    format!("process {process} ({}{rank})", log.program())
 }
 
 /// Remark about a process that has not ended.
@@ -122,14 +221,20 @@ fn running_remark(log: &FollowedLog) -> String {
     }
 }
 
-/// Message that further processes used CUDA.
-fn describe_others(first: &FollowedLog, others: &[&FollowedLog]) -> String {
-    let name = |log: &FollowedLog| format!("{} ({})", log.process(), log.program());
-    format!(
-        "this is process {}; CUDA was also used by {}: --follow-children writes a snapshot of each",
-        name(first),
-        join_names(others.iter().map(|log| name(log)))
-    )
+/// Says of which processes no snapshot was written, and why.
+fn note_others(left_out: &[&FollowedLog], unused: &[&FollowedLog]) {
+    for (logs, why) in [
+        (
+            left_out,
+            "they used CUDA too, and without --first-only each gets one",
+        ),
+        (unused, "they used the CUDA driver, but allocated nothing"),
+    ] {
+        if !logs.is_empty() {
+            let names = join_names(logs.iter().map(|log| describe(log)));
+            output::note(&format!("no snapshot of {names}: {why}"));
+        }
+    }
 }
 
 /// Explains why nothing was captured.
@@ -141,16 +246,19 @@ fn why_nothing(run: &EndedRun<'_>, unused: &[&FollowedLog], has_unreadable: bool
             true => format!(
                 "{who} uses CUDA but never started recording: with --start-paused, it must call vramscope_api::start"
             ),
-            false => format!("{who} uses the CUDA driver, but allocated nothing"),
+            false => format!(
+                "{who} uses the CUDA driver, but allocated nothing{}",
+                log.remarks()
+            ),
         }
     } else if has_unreadable {
-        let free = library::free_bytes(run.folder)
+        let free = library::free_bytes(run.folder.path())
             .map_or("an unknown number of bytes".to_owned(), |free| {
                 Bytes(free).to_string()
             });
         format!(
             "the log could not be created in {}, which has {free} left",
-            run.folder.display()
+            run.folder.path().display()
         )
     } else if let Some(refusal) = run.refusal {
         refusal.to_string()

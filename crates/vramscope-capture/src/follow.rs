@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use vramscope_capture::FileSymbols;
 use vramscope_record::model::RecordingOptions;
+use vramscope_record::rank::Rank;
 
 pub(crate) use self::log::FollowedLog;
 use crate::destination::Destination;
@@ -36,8 +37,12 @@ pub(crate) struct Plan {
     pub(crate) is_followed: bool,
     /// Whether to write a snapshot when memory runs out.
     pub(crate) dump_on_oom: bool,
-    /// Whether each process gets a snapshot.
-    pub(crate) follow_children: bool,
+    /// Whether only the first process gets a snapshot.
+    pub(crate) first_only: bool,
+    /// The rank of this process in a parallel job, which may have other runs.
+    pub(crate) rank: Option<Rank>,
+    /// Whether Python writes the names of its functions because `run` told it to.
+    pub(crate) names_python: bool,
     /// Whether only failures are printed.
     pub(crate) is_quiet: bool,
 }
@@ -130,7 +135,8 @@ impl<'a> Follower<'a> {
         };
         let unreadable = self.find_new_files().into_iter().filter_map(open).collect();
         let mut logs: Vec<_> = self.logs.into_values().collect();
-        logs.iter_mut().for_each(FollowedLog::inspect);
+        logs.iter_mut()
+            .for_each(|log| log.inspect(self.plan.names_python));
         logs.sort_by_key(FollowedLog::created_ns);
         RunLogs {
             logs,

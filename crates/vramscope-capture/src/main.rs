@@ -1,8 +1,8 @@
 //! `vramscope-capture`: records the GPU memory of any CUDA program as a snapshot.
 //!
 //! `commands` has a file per subcommand. `launch` starts a program with the injected library, `follow` follows its
-//! logs while it runs, `finish` writes the snapshots in the end or explains why there are none. `log_folder` finds raw
-//! logs, `destination` and `written_snapshot` handle snapshot files.
+//! logs while it runs, `finish` writes the snapshots in the end or explains why there are none, under `snapshot_names`.
+//! `run_folder` has the logs until then, `log_folder` finds those of earlier runs, `destination` and `written_snapshot` handle snapshot files.
 
 #[cfg_attr(
     not(target_os = "linux"),
@@ -19,6 +19,10 @@ mod follow;
 mod launch;
 mod log_folder;
 mod output;
+#[cfg(target_os = "linux")]
+mod run_folder;
+#[cfg(target_os = "linux")]
+mod snapshot_names;
 mod written_snapshot;
 
 use std::process::ExitCode;

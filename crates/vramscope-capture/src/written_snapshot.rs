@@ -6,6 +6,7 @@ use vramscope_core::Snapshot;
 use vramscope_core::analysis::time::history::History;
 use vramscope_core::model::{DeviceIndex, Stage};
 use vramscope_core::units::{Bytes, Count};
+use vramscope_record::layout::Loss;
 use vramscope_record::snapshot::Report;
 
 use crate::destination::Destination;
@@ -73,6 +74,14 @@ impl WrittenSnapshot {
                 count(self.report.dropped_records, "further record"),
             ));
         }
+        for &(loss, times) in &self.report.lost {
+            let times = if times == 1 {
+                "once".to_owned()
+            } else {
+                count(times, "time")
+            };
+            text.push_str(&format!("\n  incomplete: {} ({times})", loss.text()));
+        }
         for note in self.report.notes.iter().take(MAX_NOTES) {
             text.push_str(&format!("\n  {note}"));
         }
@@ -84,6 +93,15 @@ impl WrittenSnapshot {
         }
         text
     }
+}
+
+/// A line about something that could not be recorded, or only in part.
+pub(crate) fn incomplete(loss: Loss, times: u64) -> String {
+    let times = match times {
+        1 => "once".to_owned(),
+        _ => count(times, "time"),
+    };
+    format!("incomplete: {} ({times})", loss.text())
 }
 
 /// Peak bytes on a device, as text; without history, the bytes at the end.

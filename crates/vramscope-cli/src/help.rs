@@ -6,7 +6,10 @@ use crate::Arguments;
 
 /// All commands, grouped by task.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Look", &["info", "explain", "view", "plot", "html"]),
+    (
+        "Look",
+        &["brief", "info", "explain", "view", "plot", "html"],
+    ),
     (
         "Ask",
         &[
@@ -41,7 +44,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         ],
     ),
     ("Convert", &["convert", "cut", "anonymise"]),
-    ("Set up", &["completions", "man"]),
+    ("Set up", &["completions", "man", "skill", "mcp"]),
 ];
 
 /// The clap command of the whole program.

@@ -19,6 +19,7 @@ mod input;
 mod inputs;
 #[cfg(unix)]
 mod interruption;
+mod mcp;
 #[cfg(unix)]
 mod memory;
 pub mod opened;
@@ -34,9 +35,9 @@ use std::io::{self, Write};
 use clap::{FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
-    annotations, anonymise, at, check, compare, completions, convert, cut, diff, explain, find,
-    flame_graph, fragmentation, html, inductor, info, leaks, man, oom, pack, peak, plan, plot,
-    range, stats, top, trace, view, what_if,
+    annotations, anonymise, at, brief, check, compare, completions, convert, cut, diff, explain,
+    find, flame_graph, fragmentation, html, inductor, info, leaks, man, oom, pack, peak, plan,
+    plot, range, skill, stats, top, trace, view, what_if,
 };
 pub use crate::failure::Failure;
 use crate::inputs::Source;
@@ -73,6 +74,7 @@ which leaves no unfinished file";
 
 #[derive(Subcommand)]
 enum Command {
+    Brief(brief::Options),
     Info(info::Options),
     Explain(explain::Options),
     View(view::Options),
@@ -107,6 +109,8 @@ enum Command {
     Anonymise(anonymise::Options),
     Completions(completions::Options),
     Man(man::Options),
+    Skill(skill::Options),
+    Mcp(mcp::Options),
 }
 
 /// Runs the program with these arguments, the first of which is its name. Returns its exit code.
@@ -164,6 +168,9 @@ fn run_command(command: &Command) -> Result<(), Failure> {
         Command::Anonymise(options) => anonymise::run(options),
         Command::Completions(options) => completions::run(options),
         Command::Man(options) => man::run(options),
+        Command::Brief(options) => brief::run(options),
+        Command::Skill(options) => skill::run(options),
+        Command::Mcp(options) => mcp::run(options),
         _ => Ok(()),
     }
 }

@@ -13,6 +13,10 @@ mod log {
         std::hint::black_box(parts);
         true
     }
+
+    pub(crate) fn lost(loss: vramscope_record::layout::Loss) {
+        panic!("{loss:?}");
+    }
 }
 #[path = "../src/stack/mod.rs"]
 mod stack;

@@ -1,7 +1,10 @@
-//! Hooked driver functions, and the lookup of the real ones by the dynamic linker's own `dlsym`.
+//! Hooked driver functions, and the real ones that they call.
 
-use std::ffi::{CStr, c_char, c_void};
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::ffi::{CStr, c_void};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+
+use crate::dlsym::{next_dlsym, object_of, real_dlsym};
+use crate::driver;
 
 /// A hooked driver function.
 pub(crate) struct Hook {
@@ -11,10 +14,23 @@ pub(crate) struct Hook {
     pub(crate) wrapper: *const c_void,
     /// The real function; null until it was looked up.
     real: AtomicPtr<c_void>,
+    /// Start of the library of the real function; 0 if unknown.
+    library: AtomicUsize,
+    /// Whether a note says that the driver gave an unknown function of this name.
+    pub(crate) has_note: AtomicBool,
 }
 
 // SAFETY: the pointers are to functions.
 unsafe impl Sync for Hook {}
+
+/// What a function found for a hook's name is to the hook.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Found {
+    /// The function that the wrapper calls from now on. The caller gets the wrapper.
+    Real,
+    /// A function of another library. The caller gets it as it is.
+    Others,
+}
 
 impl Hook {
     pub(crate) const fn new(name: &'static CStr, wrapper: *const c_void) -> Self {
@@ -22,30 +38,46 @@ impl Hook {
             name,
             wrapper,
             real: AtomicPtr::new(std::ptr::null_mut()),
+            library: AtomicUsize::new(0),
+            has_note: AtomicBool::new(false),
         }
     }
 
-    /// Interposes the wrapper before `real`. Returns the function for the caller: usually the wrapper, but `real`
-    /// if the wrapper already precedes the function of another library. One of two such libraries calls the other,
-    /// and that call must not return to the first.
-    pub(crate) fn interpose(&self, real: *mut c_void) -> *mut c_void {
-        if !real.is_null() && real.cast_const() != self.wrapper {
-            let (set, read) = (Ordering::AcqRel, Ordering::Acquire);
-            match self
-                .real
-                .compare_exchange(std::ptr::null_mut(), real, set, read)
-            {
-                Ok(_) => {}
-                Err(known) if known == real => {}
-                Err(known) => match object_of(known) {
-                    Some(object) if object_of(real) != Some(object) => return real,
-                    // The same library, or the previous one was unloaded.
-                    _ => self.real.store(real, Ordering::Release),
-                },
+    /// Interposes the wrapper before `found`, a function of the hook's name. Returns the function for the caller:
+    ///
+    /// | the wrapper calls | `found` is | the caller gets | and the wrapper calls |
+    /// | --- | --- | --- | --- |
+    /// | nothing yet | any function | the wrapper | `found` |
+    /// | `found` | | the wrapper | `found` |
+    /// | a function of the same library | | the wrapper | `found` |
+    /// | a function of a library that is gone | | the wrapper | `found` |
+    /// | a function of another library | | `found` | what it called |
+    /// | any | the wrapper itself, or null | the wrapper | what it called |
+    ///
+    /// The fifth case: of two libraries that offer the driver's functions, one calls the other. That call must not
+    /// return to the first. It is recorded by the first.
+    pub(crate) fn interpose(&self, found: *mut c_void) -> *mut c_void {
+        let wrapper = self.wrapper.cast_mut();
+        if found.is_null() || found == wrapper {
+            return wrapper;
+        }
+        loop {
+            let known = self.real.load(Ordering::Acquire);
+            if known != found {
+                let then = self.library.load(Ordering::Relaxed);
+                if judge(known, then, found, object_of) == Found::Others {
+                    return found;
+                }
+                let (set, read) = (Ordering::AcqRel, Ordering::Acquire);
+                if self.real.compare_exchange(known, found, set, read).is_err() {
+                    continue;
+                }
+                self.library
+                    .store(object_of(found).unwrap_or(0), Ordering::Relaxed);
             }
             WAS_LOOKED_UP.store(true, Ordering::Relaxed);
+            return wrapper;
         }
-        self.wrapper.cast_mut()
     }
 
     /// The real function; null if it does not exist.
@@ -59,17 +91,29 @@ impl Hook {
         }
     }
 
+    /// Whether a function is this one, whatever it is called: the wrapper, the function that the wrapper calls, or
+    /// the driver's function of this name.
+    pub(crate) fn is(&self, function: *mut c_void) -> bool {
+        function.cast_const() == self.wrapper
+            || function == self.real.load(Ordering::Acquire)
+            || driver::symbol(self.name) == Some(function)
+    }
+
     /// Finds the real function for programs linked with the driver, which never looked it up.
     #[cold]
     fn find_real(&self) -> *mut c_void {
-        let mut real = self.look_up_in(libc::RTLD_NEXT);
+        // SAFETY: a special handle, and a C string.
+        let mut real =
+            self.without_wrapper(unsafe { real_dlsym(libc::RTLD_NEXT, self.name.as_ptr()) });
         for library in [c"libcuda.so.1", c"libcuda.so"] {
             if real.is_null() {
-                // SAFETY: a C string; `RTLD_NOLOAD` loads nothing.
-                let library =
-                    unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
-                if !library.is_null() {
-                    real = self.look_up_in(library);
+                // SAFETY: C strings; `RTLD_NOLOAD` loads nothing.
+                unsafe {
+                    let library =
+                        libc::dlopen(library.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+                    if !library.is_null() {
+                        real = self.without_wrapper(next_dlsym(library, self.name.as_ptr()));
+                    }
                 }
             }
         }
@@ -77,23 +121,33 @@ impl Hook {
         real
     }
 
-    /// The function of this name in `library`; null if that is the wrapper itself.
-    fn look_up_in(&self, library: *mut c_void) -> *mut c_void {
-        // SAFETY: a library's handle or a special one, and a C string.
-        let real = unsafe { real_dlsym(library, self.name.as_ptr()) };
-        if real.cast_const() == self.wrapper {
+    /// The function; null if it is the wrapper itself.
+    fn without_wrapper(&self, found: *mut c_void) -> *mut c_void {
+        if found.cast_const() == self.wrapper {
             return std::ptr::null_mut();
         }
-        real
+        found
     }
 }
 
-/// Start of the library that contains an address; `None` if there is none.
-fn object_of(address: *const c_void) -> Option<usize> {
-    // SAFETY: plain data, which `dladdr` fills in.
-    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: `dladdr` only looks the address up; the out-pointer is valid.
-    (unsafe { libc::dladdr(address, &raw mut info) } != 0).then(|| info.dli_fbase.addr())
+/// What `found` is to a hook whose wrapper calls `known`, which was in the library `then` when it was found.
+/// `library_of` tells the library of an address now.
+fn judge(
+    known: *mut c_void,
+    then: usize,
+    found: *mut c_void,
+    library_of: impl Fn(*const c_void) -> Option<usize>,
+) -> Found {
+    if known.is_null() || known == found {
+        return Found::Real;
+    }
+    let now = library_of(known);
+    let is_gone = now.is_none() || (then != 0 && now != Some(then));
+    if is_gone || library_of(found) == now {
+        Found::Real
+    } else {
+        Found::Others
+    }
 }
 
 /// Whether any driver function was looked up here.
@@ -101,59 +155,32 @@ static WAS_LOOKED_UP: AtomicBool = AtomicBool::new(false);
 
 /// Whether the driver is loaded although none of its functions was looked up here.
 pub(crate) fn is_bypassed() -> bool {
-    if WAS_LOOKED_UP.load(Ordering::Relaxed) {
-        return false;
-    }
-    // SAFETY: a C string; `RTLD_NOLOAD` loads nothing.
-    let driver = unsafe {
-        libc::dlopen(
-            c"libcuda.so.1".as_ptr(),
-            libc::RTLD_LAZY | libc::RTLD_NOLOAD,
-        )
-    };
-    !driver.is_null()
-}
-
-type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
-
-/// The dynamic linker's own `dlsym`; null until [`find_dlsym`] found it.
-pub(crate) static REAL_DLSYM: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
-
-/// Calls the dynamic linker's own `dlsym`.
-///
-/// # Safety
-/// As for `dlsym`.
-pub(crate) unsafe fn real_dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void {
-    find_dlsym();
-    // SAFETY: `find_dlsym` stored a function of this type, or did not return.
-    unsafe {
-        let real = std::mem::transmute::<*mut c_void, Dlsym>(REAL_DLSYM.load(Ordering::Acquire));
-        real(library, name)
-    }
-}
-
-/// Finds the dynamic linker's own `dlsym`, at the first call.
-#[inline]
-pub(crate) fn find_dlsym() {
-    if !REAL_DLSYM.load(Ordering::Acquire).is_null() {
-        return;
-    }
-    // Symbol versions in glibc 2.34 and later, in older ones on aarch64, and on x86-64.
-    for version in [c"GLIBC_2.34", c"GLIBC_2.17", c"GLIBC_2.2.5"] {
-        // SAFETY: C strings.
-        let real = unsafe { libc::dlvsym(libc::RTLD_NEXT, c"dlsym".as_ptr(), version.as_ptr()) };
-        if !real.is_null() {
-            REAL_DLSYM.store(real, Ordering::Release);
-            return;
-        }
-    }
-    // The program cannot continue without `dlsym`. Every glibc has one of these versions.
-    std::process::abort();
+    !WAS_LOOKED_UP.load(Ordering::Relaxed) && driver::library().is_some()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn function(address: usize) -> *mut c_void {
+        std::ptr::without_provenance_mut(address)
+    }
+
+    /// The cases of the table at [`Hook::interpose`], with libraries of 256 bytes.
+    #[test]
+    fn a_function_is_judged_by_its_library() {
+        let loaded = |address: *const c_void| Some(address.addr() & !0xFF);
+        let unloaded =
+            |address: *const c_void| Some(address.addr() & !0xFF).filter(|&at| at != 0x100);
+        let (known, same, other) = (function(0x110), function(0x120), function(0x230));
+        assert_eq!(judge(function(0), 0, known, loaded), Found::Real);
+        assert_eq!(judge(known, 0x100, known, loaded), Found::Real);
+        assert_eq!(judge(known, 0x100, same, loaded), Found::Real);
+        assert_eq!(judge(known, 0x100, other, loaded), Found::Others);
+        assert_eq!(judge(known, 0x100, other, unloaded), Found::Real);
+        // Something else is now where its library was.
+        assert_eq!(judge(known, 0x080, other, loaded), Found::Real);
+    }
 
     #[test]
     fn a_second_library_of_the_same_functions_is_given_its_own() {

@@ -1,4 +1,4 @@
-//! The hooked driver functions: one table of their names, types and effects on memory.
+//! The hooked driver functions, their types and effects on memory. [`table`] lists them.
 //!
 //! [`entry`] surrounds each call, [`events`] writes the records, [`devices`] and [`pools`] query the driver for
 //! more, [`capturing`] tells when the driver must not be queried, [`lookup`] handles `cuGetProcAddress`.
@@ -14,6 +14,7 @@ mod events;
 mod graphs;
 mod lookup;
 mod pools;
+mod table;
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -73,6 +74,11 @@ hooks! {
         => record_alloc(place) cuIpcOpenMemHandle |it| {
             address: it, size_bytes: events::bytes_at(it), flags: NOT_OWNED,
         };
+    // The first versions of some functions: programs built for CUDA 10 and older look them up by name.
+    fn cuIpcOpenMemHandle(place: *mut u64, handle: IpcHandle, flags: c_uint)
+        => record_alloc(place) cuIpcOpenMemHandle |it| {
+            address: it, size_bytes: events::bytes_at(it), flags: NOT_OWNED,
+        };
     fn cuExternalMemoryGetMappedBuffer(place: *mut u64, memory: Handle, description: *const u64)
         => record_alloc(place) cuExternalMemoryGetMappedBuffer |it| {
             address: it, size_bytes: field_u64(description, 1), flags: NOT_OWNED,
@@ -98,6 +104,8 @@ hooks! {
         => record_pin(place) cuMemAllocHost |it| { address: it, size_bytes: bytes as u64 };
     fn cuMemHostRegister_v2(start: u64, bytes: usize, flags: c_uint)
         => record_pin(&raw const start) cuMemHostRegister |it| { address: it, size_bytes: bytes as u64 };
+    fn cuMemHostRegister(start: u64, bytes: usize, flags: c_uint)
+        => record_pin(&raw const start) cuMemHostRegister |it| { address: it, size_bytes: bytes as u64 };
     fn cuMemFreeHost(address: u64) => record_unpin() cuMemFreeHost { address };
     fn cuMemHostUnregister(address: u64) => record_unpin() cuMemHostUnregister { address };
 
@@ -118,9 +126,18 @@ hooks! {
     fn cuMemUnmap(address: u64, bytes: usize) => record_free() cuMemUnmap { address, size_bytes: bytes as u64 };
     fn cuMemImportFromShareableHandle(place: *mut u64, handle: *mut c_void, kind: c_uint)
         => record_creation(place) cuMemImportFromShareableHandle |it| { pool: it, flags: NOT_OWNED };
+    fn cuMemRetainAllocationHandle(place: *mut u64, address: u64)
+        => record_creation(place) cuMemRetainAllocationHandle |it| { pool: it, address };
+    fn cuMulticastCreate(place: *mut u64, properties: *const u64)
+        => record_creation(place) cuMulticastCreate |it| {
+            pool: it, size_bytes: field_u64(properties, 1), flags: NOT_OWNED,
+        };
 
     fn cuMemPoolCreate(place: *mut Handle, properties: *const c_int)
-        => record_creation(place) cuMemPoolCreate |it| { pool: it, device: devices::device_of_properties(properties) };
+        => record_creation(place) cuMemPoolCreate |it| {
+            pool: it, device: devices::device_of_properties(properties),
+            mapping_base: devices::allocation_type(properties), mapping_bytes: devices::location_type(properties),
+        };
     fn cuMemPoolDestroy(pool: Handle) => record_free() cuMemPoolDestroy { pool: pool as u64 };
     fn cuMemPoolTrimTo(pool: Handle, keep: usize) => observe(pools::after_trim(pool as u64, keep));
 
@@ -143,22 +160,44 @@ hooks! {
     fn cuDevicePrimaryCtxRelease_v2(device: c_int) => observe(contexts::after_release(device));
     fn cuDevicePrimaryCtxReset_v2(device: c_int) => observe(contexts::after_reset(device));
     fn cuCtxDestroy_v2(context: Handle) => observe(contexts::after_destroy(context));
+    fn cuDevicePrimaryCtxRelease(device: c_int) => observe(contexts::after_release(device));
+    fn cuDevicePrimaryCtxReset(device: c_int) => observe(contexts::after_reset(device));
+    fn cuCtxDestroy(context: Handle) => observe(contexts::after_destroy(context));
+
+    fn cuCtxCreate_v2(place: *mut Handle, flags: c_uint, device: c_int) => observe(contexts::after_switch());
+    fn cuCtxCreate_v3(place: *mut Handle, affinity: *mut c_void, count: c_int, flags: c_uint, device: c_int)
+        => observe(contexts::after_switch());
+    fn cuCtxCreate_v4(place: *mut Handle, parameters: *mut c_void, flags: c_uint, device: c_int)
+        => observe(contexts::after_switch());
+    fn cuCtxSetCurrent(context: Handle) => observe(contexts::after_switch());
+    fn cuCtxPushCurrent_v2(context: Handle) => observe(contexts::after_switch());
 
     fn cuGraphAddNode(place: *mut Handle, graph: Handle, before: *const Handle, count: usize, node: *mut u64)
         => observe(graphs::around_add_node(graph, node));
     fn cuGraphAddNode_v2(
         place: *mut Handle, graph: Handle, before: *const Handle, edges: *const c_void, count: usize, node: *mut u64
     ) => observe(graphs::around_add_node(graph, node));
-    fn cuStreamBeginCapture(stream: Handle) => observe(capturing::after_begin());
-    fn cuStreamBeginCapture_ptsz(stream: Handle) => observe(capturing::after_begin());
-    fn cuStreamBeginCapture_v2(stream: Handle, mode: c_uint) => observe(capturing::after_begin());
-    fn cuStreamBeginCapture_v2_ptsz(stream: Handle, mode: c_uint) => observe(capturing::after_begin());
+    fn cuGraphAddNode_v3(
+        place: *mut Handle, graph: Handle, before: *const Handle, edges: *const c_void, count: usize, node: *mut u64
+    ) => observe(graphs::around_add_node(graph, node));
+    fn cuStreamBeginCapture(stream: Handle) => observe(capturing::around_begin());
+    fn cuStreamBeginCapture_ptsz(stream: Handle) => observe(capturing::around_begin());
+    fn cuStreamBeginCapture_v2(stream: Handle, mode: c_uint) => observe(capturing::around_begin());
+    fn cuStreamBeginCapture_v2_ptsz(stream: Handle, mode: c_uint) => observe(capturing::around_begin());
     fn cuStreamBeginCaptureToGraph(
         stream: Handle, graph: Handle, before: *const Handle, edges: *const c_void, count: usize, mode: c_uint
-    ) => observe(capturing::after_begin());
+    ) => observe(capturing::around_begin());
     fn cuStreamBeginCaptureToGraph_ptsz(
         stream: Handle, graph: Handle, before: *const Handle, edges: *const c_void, count: usize, mode: c_uint
-    ) => observe(capturing::after_begin());
+    ) => observe(capturing::around_begin());
+    fn cuStreamBeginRecaptureToGraph(stream: Handle, mode: c_uint, graph: Handle, each: Handle, data: *mut c_void)
+        => observe(capturing::around_begin());
+    fn cuStreamBeginRecaptureToGraph_ptsz(stream: Handle, mode: c_uint, graph: Handle, each: Handle, data: *mut c_void)
+        => observe(capturing::around_begin());
+    fn cuStreamBeginCaptureToCig(stream: Handle, graphics: *const c_void) => observe(capturing::around_begin());
+    fn cuStreamBeginCaptureToCig_ptsz(stream: Handle, graphics: *const c_void) => observe(capturing::around_begin());
+    fn cuStreamEndCaptureToCig(stream: Handle) => observe(capturing::after_end());
+    fn cuStreamEndCaptureToCig_ptsz(stream: Handle) => observe(capturing::after_end());
     fn cuStreamEndCapture(stream: Handle, place: *mut Handle) => observe(capturing::after_end());
     fn cuStreamEndCapture_ptsz(stream: Handle, place: *mut Handle) => observe(capturing::after_end());
 
@@ -174,3 +213,25 @@ hooks! {
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct IpcHandle([c_char; 64]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_lists_what_is_hooked() {
+        let listed = table::HOOKED.iter().map(|hooked| {
+            let treatment = match hooked.shape {
+                table::Shape::Alloc => "record_alloc",
+                table::Shape::Create => "record_creation",
+                table::Shape::Pin => "record_pin",
+                table::Shape::Free => "record_free",
+                table::Shape::Unpin => "record_unpin",
+                table::Shape::Synchronise => "record_synchronise",
+                table::Shape::Observe => "observe",
+            };
+            (hooked.name, treatment)
+        });
+        assert!(listed.eq(TREATMENTS.iter().copied()), "{TREATMENTS:?}");
+    }
+}

@@ -3,14 +3,17 @@
 //!
 //! A program finds driver functions by `dlsym`, by the dynamic linker or by `cuGetProcAddress`, and gets hooks by
 //! all three: from `linker`, as exports of `hooks`, and from `hooks::lookup`. A `hook` knows the real function from
-//! the lookup. All other queries to the driver bypass the hooks (`driver`).
+//! the lookup, which other libraries that interpose `dlsym` take part in (`dlsym`). All other queries to the driver
+//! bypass the hooks (`driver`), and none is made on threads of the driver itself.
 //!
 //! A free is written before the driver is called and an allocation after the call returned, into room that one
 //! atomic addition reserved. So no log shows an address allocated again before its free, whatever the threads do.
 //! Nothing is queried on a stream that is being captured into a graph.
 //!
 //! `nvtx` and `api` record what the program says about itself, by way of `ranges`. `log` writes all records,
-//! `stack` records the callers. `process` runs at load, fork and exit.
+//! `stack` records the callers. `process` runs at load, fork and exit. `unwinder` leads to that of the program.
+//!
+//! What cannot be recorded is counted by its reason in the log (`log::lost`).
 //!
 //! Nothing here prints, handles signals or unwinds into its callers. After an error of its own, the library stops
 //! recording for good.
@@ -21,6 +24,7 @@
 #![expect(unsafe_code, reason = "interposes C functions")]
 
 mod api;
+mod dlsym;
 mod driver;
 mod hook;
 mod hooks;
@@ -30,6 +34,12 @@ mod nvtx;
 mod process;
 mod ranges;
 mod stack;
+mod unwinder;
+
+/// Memory of this library's own. A program or its tools may interpose `malloc` with something that takes memory from
+/// CUDA, and would call this library from within itself.
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
 /// An address in this library, whose frames stacks leave out.
 fn own_code() -> u64 {

@@ -1,26 +1,26 @@
 //! Interposes `dlsym`, so that programs that look up driver functions by name get the hooks.
 //!
 //! The real `dlsym` depends on its return address: `RTLD_NEXT` and `RTLD_DEFAULT` are relative to the caller. So
-//! [`dlsym`] asks [`find_wrapper`] for a hook, and otherwise jumps to the real one, which sees the original caller.
+//! [`dlsym`] asks [`find_wrapper`] for a hook, and otherwise jumps to the next one, which sees the original caller.
 //! `dlvsym` is not interposed: it finds the real `dlsym`, and driver functions have no symbol versions.
 
 use std::ffi::{CStr, c_char, c_void};
 
-use crate::hook::{REAL_DLSYM, find_dlsym, real_dlsym};
+use crate::dlsym::{self, NEXT, next_dlsym};
 use crate::hooks;
 
-/// The function that `dlsym` returns instead of the real result; null to use the real one.
+/// The function that `dlsym` returns instead of the real result; null to use the next one.
 ///
 /// # Safety
 /// As for `dlsym`.
 unsafe extern "C" fn find_wrapper(library: *mut c_void, name: *const c_char) -> *mut c_void {
-    find_dlsym();
+    dlsym::find();
     let nothing = std::ptr::null_mut();
     // SAFETY: a C string; the second byte is read only if the first does not end it.
     if name.is_null() || unsafe { *name as u8 != b'c' || *name.add(1) as u8 != b'u' } {
         return nothing;
     }
-    // These two search relative to the caller, so only the real one can handle them. Both find the exports of
+    // These two search relative to the caller, which only a jump preserves. Both find the exports of
     // `hooks`.
     if library == libc::RTLD_NEXT || library == libc::RTLD_DEFAULT {
         return nothing;
@@ -31,14 +31,14 @@ unsafe extern "C" fn find_wrapper(library: *mut c_void, name: *const c_char) -> 
         return nothing;
     };
     // SAFETY: the caller's own arguments.
-    let real = unsafe { real_dlsym(library, name.as_ptr()) };
+    let real = unsafe { next_dlsym(library, name.as_ptr()) };
     if real.is_null() {
         return nothing;
     }
     hook.interpose(real)
 }
 
-/// `dlsym`: returns the hook, or jumps to the real one with the caller's return address.
+/// `dlsym`: returns the hook, or jumps to the next one with the caller's return address.
 ///
 /// # Safety
 /// As for `dlsym`.
@@ -63,16 +63,16 @@ pub(crate) unsafe extern "C" fn dlsym(library: *mut c_void, name: *const c_char)
         ".cfi_adjust_cfa_offset -8",
         "test rax, rax",
         "jne 2f",
-        "mov rax, [rip + {real}]",
+        "mov rax, [rip + {next}]",
         "jmp rax",
         "2: ret",
         ".cfi_endproc",
         find_wrapper = sym find_wrapper,
-        real = sym REAL_DLSYM,
+        next = sym NEXT,
     )
 }
 
-/// `dlsym`: returns the hook, or jumps to the real one with the caller's return address.
+/// `dlsym`: returns the hook, or jumps to the next one with the caller's return address.
 ///
 /// # Safety
 /// As for `dlsym`.
@@ -100,13 +100,13 @@ pub(crate) unsafe extern "C" fn dlsym(library: *mut c_void, name: *const c_char)
         "mov x0, x9",
         "ret",
         "2:",
-        "adrp x9, {real}",
-        "ldr x9, [x9, :lo12:{real}]",
+        "adrp x9, {next}",
+        "ldr x9, [x9, :lo12:{next}]",
         // Branch protection allows jumps to the start of a function only through x16 and x17.
         "mov x16, x9",
         "br x16",
         ".cfi_endproc",
         find_wrapper = sym find_wrapper,
-        real = sym REAL_DLSYM,
+        next = sym NEXT,
     )
 }

@@ -3,18 +3,27 @@
 //! A process that forks after its log was created leaves its children without a log; CUDA does not survive a fork
 //! either. If the process had no log yet, the child may create its own, unless another thread held one of this
 //! library's locks during the fork. Every executed program may create a log.
+//!
+//! ```text
+//!              first record             the file exists
+//! Undecided ─────────────────> Creating ──────────────> Open
+//!     │ fork while a lock is held │ no file, no capture,   │ fork in the child,
+//!     v                           v fork in the child      v error of the recorder
+//!    Off <────────────────────────┴────────────────────────┘
+//! ```
 
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
-use vramscope_record::layout::{Kind, header, state};
+use vramscope_record::layout::{Kind, Loss, header, state};
+use vramscope_record::rank::Rank;
 use vramscope_record::settings::{Settings, VARIABLE};
 
-use crate::driver;
+use crate::{dlsym, driver};
 
 mod annotations;
 mod file;
@@ -31,13 +40,53 @@ const MAX_TEXTS: usize = 1 << 16;
 /// Longer texts are not cached.
 const MAX_CACHED_TEXT_BYTES: usize = 1 << 10;
 
-/// The log in use; null before the first record, and if recording is disabled.
-static LOG: AtomicPtr<Log> = AtomicPtr::new(std::ptr::null_mut());
-/// Whether this process creates a log: one of the constants below.
-static CREATION: AtomicU8 = AtomicU8::new(UNDECIDED);
-const UNDECIDED: u8 = 0;
-const STARTED: u8 = 1;
-const DISABLED: u8 = 2;
+/// What this process does about its log.
+#[derive(Clone, Copy)]
+enum State {
+    /// There is none, and the next record creates it.
+    Undecided,
+    /// A thread is creating it. Others wait for [`CREATION`].
+    Creating,
+    Open(&'static Log),
+    /// There is none, and none will be created: nothing is recorded any more.
+    Off,
+}
+
+/// The [`State`]: one of three small numbers, or the address of the log, which is never freed.
+static STATE: AtomicPtr<Log> = AtomicPtr::new(UNDECIDED);
+const UNDECIDED: *mut Log = std::ptr::null_mut();
+const CREATING: *mut Log = std::ptr::without_provenance_mut(1);
+const OFF: *mut Log = std::ptr::without_provenance_mut(2);
+/// Held by the thread that creates the log.
+static CREATION: Mutex<()> = Mutex::new(());
+
+impl State {
+    #[inline]
+    fn now() -> Self {
+        match STATE.load(Ordering::Acquire) {
+            UNDECIDED => Self::Undecided,
+            CREATING => Self::Creating,
+            OFF => Self::Off,
+            // SAFETY: a leaked box.
+            log => Self::Open(unsafe { &*log }),
+        }
+    }
+
+    fn set(self) {
+        let state = match self {
+            Self::Undecided => UNDECIDED,
+            Self::Creating => CREATING,
+            Self::Open(log) => std::ptr::from_ref(log).cast_mut(),
+            Self::Off => OFF,
+        };
+        STATE.store(state, Ordering::Release);
+    }
+}
+
+/// Losses before the log exists, by their number.
+static EARLY_LOSSES: [AtomicU64; Loss::ALL.len()] = [const { AtomicU64::new(0) }; Loss::ALL.len()];
+/// Notes before the log exists.
+static EARLY_NOTES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// The capture settings; `None` in programs that are not captured.
 pub(crate) fn settings() -> Option<&'static Settings> {
@@ -45,6 +94,13 @@ pub(crate) fn settings() -> Option<&'static Settings> {
     SETTINGS
         .get_or_init(|| Settings::of_variable(std::env::var_os(VARIABLE)?.to_str()?))
         .as_ref()
+}
+
+/// The rank of this process when it started. The program may set the variables later, at the same time as they are
+/// read, so they are read when this library is loaded.
+pub(crate) fn rank() -> Option<Rank> {
+    static RANK: OnceLock<Option<Rank>> = OnceLock::new();
+    *RANK.get_or_init(|| Rank::of_environment(|name| std::env::var_os(name)))
 }
 
 /// Whether events are to be recorded now. Creates the log.
@@ -55,12 +111,12 @@ pub(crate) fn is_recording() -> bool {
 
 /// Whether the log exists. Creates none.
 pub(crate) fn exists() -> bool {
-    !LOG.load(Ordering::Acquire).is_null()
+    matches!(State::now(), State::Open(_))
 }
 
 /// Whether this process has a log or may still create one.
 pub(crate) fn is_enabled() -> bool {
-    CREATION.load(Ordering::Relaxed) != DISABLED && settings().is_some()
+    !matches!(State::now(), State::Off) && settings().is_some()
 }
 
 /// Starts or pauses recording.
@@ -87,6 +143,40 @@ pub(crate) fn put(kind: Kind, parts: &[&[u8]]) -> bool {
 /// Writes a remark for the reader of the snapshot.
 pub(crate) fn note(text: &str) {
     put(Kind::Note, &[text.as_bytes()]);
+}
+
+/// Writes a remark, or keeps it until the log is created.
+pub(crate) fn note_later(text: String) {
+    match State::now() {
+        State::Open(_) => note(&text),
+        State::Undecided | State::Creating => {
+            let mut notes = EARLY_NOTES.lock().unwrap_or_else(PoisonError::into_inner);
+            notes.push(text);
+        }
+        State::Off => {}
+    }
+}
+
+/// Counts something that could not be recorded, or only in part.
+pub(crate) fn lost(loss: Loss) {
+    match State::now() {
+        State::Open(log) => log.count_loss(loss, 1),
+        State::Undecided | State::Creating => {
+            EARLY_LOSSES[loss as usize].fetch_add(1, Ordering::Relaxed);
+        }
+        State::Off => {}
+    }
+}
+
+/// Writes what was kept until the log was created.
+fn write_early(log: &Log) {
+    for &loss in Loss::ALL {
+        log.count_loss(loss, EARLY_LOSSES[loss as usize].swap(0, Ordering::Relaxed));
+    }
+    let mut notes = EARLY_NOTES.lock().unwrap_or_else(PoisonError::into_inner);
+    for text in notes.drain(..) {
+        log.append(Kind::Note, &[text.as_bytes()]);
+    }
 }
 
 /// The number of a text. Writes the text if it is new.
@@ -186,10 +276,10 @@ pub(crate) fn guard<T>(work: impl FnOnce() -> T) -> Option<T> {
 /// The log; created if recording is enabled.
 #[inline]
 fn log() -> Option<&'static Log> {
-    // SAFETY: null or a leaked box.
-    match unsafe { LOG.load(Ordering::Acquire).as_ref() } {
-        None if CREATION.load(Ordering::Relaxed) != DISABLED => create(),
-        log => log,
+    match State::now() {
+        State::Open(log) => Some(log),
+        State::Undecided | State::Creating => create(),
+        State::Off => None,
     }
 }
 
@@ -198,7 +288,6 @@ static FAILURE: Mutex<String> = Mutex::new(String::new());
 
 #[cold]
 fn create() -> Option<&'static Log> {
-    static CREATING: Mutex<()> = Mutex::new(());
     if let Some(log) = UNPUBLISHED.get() {
         return Some(log);
     }
@@ -206,27 +295,30 @@ fn create() -> Option<&'static Log> {
         // The driver is queried before the lock is taken: the query may wait for a library that is being loaded,
         // and that library's constructors may wait for the lock.
         let device = has_pending().then(driver::current_device).flatten();
-        let _guard = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: null or a leaked box.
-        let log = unsafe { LOG.load(Ordering::Acquire).as_ref() };
-        if log.is_some() || CREATION.load(Ordering::Relaxed) == DISABLED {
-            return log;
+        let remark = dlsym::remark();
+        let _guard = CREATION.lock().unwrap_or_else(PoisonError::into_inner);
+        match State::now() {
+            State::Open(log) => return Some(log),
+            State::Off => return None,
+            State::Undecided | State::Creating => {}
         }
-        CREATION.store(STARTED, Ordering::Relaxed);
-        let log = create_with_program();
-        match log {
-            Some(log) => {
-                // Pending ranges are written before other threads write anything.
-                UNPUBLISHED.set(Some(log));
-                flush_pending(device);
-                UNPUBLISHED.set(None);
-                LOG.store(std::ptr::from_ref(log).cast_mut(), Ordering::Release);
-                // Ranges that became pending meanwhile.
-                flush_pending(device);
-            }
-            None => CREATION.store(DISABLED, Ordering::Relaxed),
+        State::Creating.set();
+        let Some(log) = create_with_program() else {
+            State::Off.set();
+            return None;
+        };
+        if let Some(remark) = remark {
+            log.append(Kind::Note, &[remark.as_bytes()]);
         }
-        log
+        // Pending ranges are written before other threads write anything.
+        UNPUBLISHED.set(Some(log));
+        flush_pending(device);
+        UNPUBLISHED.set(None);
+        State::Open(log).set();
+        // What came meanwhile.
+        flush_pending(device);
+        write_early(log);
+        Some(log)
     });
     log?
 }
@@ -252,24 +344,20 @@ fn create_with_program() -> Option<&'static Log> {
 /// Allocates and frees nothing, as the allocator may not have handled the fork yet.
 pub(crate) fn after_fork() {
     THREAD.set(0);
-    let is_undecided = CREATION.load(Ordering::Relaxed) == UNDECIDED;
-    if !(is_undecided && annotations::after_fork() && names::are_unlocked()) {
-        switch_off();
+    let is_undecided = matches!(State::now(), State::Undecided);
+    let are_unlocked = || names::are_unlocked() && EARLY_NOTES.try_lock().is_ok();
+    if !(is_undecided && annotations::after_fork() && are_unlocked()) {
+        State::Off.set();
     }
-}
-
-fn switch_off() {
-    CREATION.store(DISABLED, Ordering::Relaxed);
-    LOG.store(std::ptr::null_mut(), Ordering::Release);
 }
 
 #[cold]
 fn fail() {
-    if LOG.load(Ordering::Acquire).is_null() {
-        return switch_off();
-    }
     // Guarded again: nothing may unwind out of here.
     let _ = catch_unwind(|| {
+        let State::Open(log) = State::now() else {
+            return;
+        };
         let failure = FAILURE
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -277,25 +365,32 @@ fn fail() {
         note(&format!(
             "recording ended after an error in vramscope: {failure}"
         ));
-        if let Some(log) = log() {
-            log.word(header::STATE)
-                .store(state::FAILED, Ordering::Relaxed);
-        }
+        log.word(header::STATE)
+            .store(state::FAILED, Ordering::Relaxed);
     });
-    switch_off();
+    State::Off.set();
 }
 
 /// Whether this process has no log and may still create one.
 pub(crate) fn is_undecided() -> bool {
-    LOG.load(Ordering::Acquire).is_null()
-        && CREATION.load(Ordering::Relaxed) == UNDECIDED
-        && settings().is_some()
+    matches!(State::now(), State::Undecided) && settings().is_some()
+}
+
+/// Creates the log if there is something that it must tell.
+pub(crate) fn write_early_losses() {
+    let has_losses = EARLY_LOSSES
+        .iter()
+        .any(|times| times.load(Ordering::Relaxed) != 0);
+    if has_losses {
+        log();
+    }
 }
 
 /// Marks the log as that of a program that ended in an orderly way.
 pub(crate) fn end() {
-    // SAFETY: null or a leaked box.
-    if let Some(log) = unsafe { LOG.load(Ordering::Acquire).as_ref() } {
+    if let State::Open(log) = State::now() {
+        // What another thread kept while the log was just being created.
+        guard(|| write_early(log));
         log.word(header::STATE)
             .store(state::ENDED, Ordering::Relaxed);
     }

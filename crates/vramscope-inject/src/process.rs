@@ -9,7 +9,10 @@ const BYPASSED: &str = "the CUDA driver was loaded, but no memory call was recor
 /// Runs when the library is loaded: before the program, which may change its environment.
 extern "C" fn on_load() {
     let prepare = || {
+        // SAFETY: before other threads of this library exist. Children can allocate whatever other threads did.
+        unsafe { dlmalloc::enable_alloc_after_fork() };
         if log::settings().is_some() {
+            log::rank();
             // SAFETY: the handler only touches atomics and thread-local variables, and tries locks.
             unsafe { libc::pthread_atfork(None, None, Some(after_fork)) };
         }
@@ -30,8 +33,13 @@ extern "C" fn after_fork() {
 
 /// Runs when the program ends in an orderly way.
 extern "C" fn on_exit() {
-    if log::is_undecided() && hook::is_bypassed() {
-        log::guard(|| log::note(BYPASSED));
+    if log::is_undecided() {
+        log::guard(|| {
+            log::write_early_losses();
+            if hook::is_bypassed() {
+                log::note(BYPASSED);
+            }
+        });
     }
     log::end();
 }

@@ -11,7 +11,7 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use vramscope_record::layout::{Annotation, AnnotationOp, NO_DEVICE};
+use vramscope_record::layout::{Annotation, AnnotationOp, Loss, NO_DEVICE};
 
 use crate::driver;
 use crate::log::{self, Domain, PendingRange};
@@ -50,6 +50,7 @@ pub(crate) fn push(domain: Domain, name: &[u8]) -> i32 {
     let free = |&(_, depth): &(Domain, u32)| depth == 0;
     let place = depths.iter().position(own);
     let Some(place) = place.or_else(|| depths.iter().position(free)) else {
+        log::lost(Loss::TooManyDomains);
         return NO_PUSH_POP_TRACKING;
     };
     let depth = depths[place].1;

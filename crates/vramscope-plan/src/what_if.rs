@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::conclusion::{add_conclusion, concluded, conclusion, is_worth_replaying};
+pub use self::conclusion::{add_conclusion, concluded, conclusion, is_worth_replaying, replays};
 use super::problems::ArenaKey;
 use super::trust;
 pub use super::trust::ModelError;

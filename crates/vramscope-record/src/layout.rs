@@ -45,6 +45,9 @@ pub const RECORD_ALIGNMENT: usize = 8;
 /// Maximum payload size. Longer texts and stacks are truncated.
 pub const LONGEST_PAYLOAD_BYTES: usize = 1 << 16;
 
+/// Number of counters at [`header::LOSSES`].
+pub const MAX_LOSSES: usize = 64;
+
 /// Byte offsets of the header's fields. Fields marked *atomic* change while the program runs.
 pub mod header {
     /// `[u8; 8]`: [`MAGIC`](super::MAGIC). Written last, so a file without it has no usable log.
@@ -72,10 +75,15 @@ pub mod header {
     pub const PROCESS: usize = 64;
     /// `u64`: start time of the process in clock ticks since boot (`/proc/PID/stat`, field 22).
     pub const START_TICKS: usize = 72;
+    /// `u32`: 1 more than the process's [`Rank`](crate::rank::Rank) when it started; 0 if it had none. The last word
+    /// of the page, so that counters can be added above.
+    pub const RANK: usize = 4092;
     /// `u64`: creation time of the log in nanoseconds since the Unix epoch.
     pub const CREATED_NS: usize = 80;
     /// `u32`: number of records of kind [`Dump`](super::Kind::Dump). *Atomic.*
     pub const DUMP_COUNT: usize = 88;
+    /// `[u64; 64]`: for each [`Loss`](super::Loss), how often it happened. The numbers of losses are indices. *Atomic.*
+    pub const LOSSES: usize = 512;
 }
 
 /// Values of [`header::STATE`].
@@ -169,6 +177,97 @@ numbered! {
 }
 
 numbered! {
+    /// What the recorder could not record, or only in part. Counted in the header ([`header::LOSSES`]) and told to
+    /// the reader of the snapshot, so that an incomplete recording never looks complete. [`Loss::text`] says what
+    /// each means. Records that did not fit have a counter of their own ([`header::DROPPED_RECORDS`]).
+    pub enum Loss {
+        /// `cuGetProcAddress` gave a function that is not hooked. A note says which and where it is.
+        UnknownFunction = 0,
+        /// `cuPointerGetAttributes` gave no mapping, though the driver is new enough.
+        MappingUnknown = 1,
+        /// It gave no pool either.
+        PoolUnknown = 2,
+        /// It gave no context either.
+        ContextUnknown = 3,
+        /// It gave nothing.
+        DeviceUnknown = 4,
+        /// It did not give the size of imported memory.
+        SizeUnknown = 5,
+        /// A call succeeded, but its result is null.
+        NoAddress = 6,
+        /// The list of loaded code was in use for too long, or all state for unwinding, or unwinding found nothing.
+        NoStack = 7,
+        /// The driver did not say whether the stream was being captured into a graph.
+        CaptureUnknown = 8,
+        /// A query would have invalidated a capture.
+        NotAsked = 9,
+        /// `cuMemPoolGetAttribute` failed.
+        PoolUsageUnknown = 10,
+        /// `cuMemGetInfo` failed.
+        FreeMemoryUnknown = 11,
+        /// More ranges were open before recording began than there is room for.
+        TooManyRanges = 12,
+        /// A thread had ranges open in more domains than there is room for.
+        TooManyDomains = 13,
+        /// There is no room for more names of domains, strings and threads.
+        TooManyNames = 14,
+        /// The driver did not take the host function of a range on a stream, or the stream was being captured.
+        NoStreamRange = 15,
+        /// A remembered stack was not the one that unwinding found. Only some are checked, and only if the
+        /// environment says so.
+        WrongStack = 16,
+    }
+}
+
+impl Loss {
+    /// What happened and what it means for the recording, as a clause.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::UnknownFunction => {
+                "the driver gave a function that this version does not know, and its calls are not recorded"
+            }
+            Self::MappingUnknown => {
+                "the driver did not tell the mapping of an allocation, which therefore is a segment of its own"
+            }
+            Self::PoolUnknown => {
+                "the driver did not tell the pool of an allocation, which therefore stands alone"
+            }
+            Self::ContextUnknown => {
+                "the driver told only the device of an allocation, which therefore stands alone and outlives its context"
+            }
+            Self::DeviceUnknown => {
+                "the driver told nothing about an allocation, which therefore counts for the device then in use"
+            }
+            Self::SizeUnknown => {
+                "the driver did not tell the size of imported memory, which therefore counts 0 bytes"
+            }
+            Self::NoAddress => "an allocation succeeded without an address, and is missing",
+            Self::NoStack => "a stack could not be unwound, and is missing",
+            Self::CaptureUnknown => {
+                "the driver did not tell whether a stream was being captured, and the event counts as the graph's"
+            }
+            Self::NotAsked => {
+                "the driver was not asked about memory, as that would have invalidated a stream's capture"
+            }
+            Self::PoolUsageUnknown => {
+                "the driver did not tell a pool's size, so that memory may look reserved for too long"
+            }
+            Self::FreeMemoryUnknown => "the driver did not tell the free memory of a device",
+            Self::TooManyRanges => {
+                "a named range was open before recording began, with too many others, and is missing"
+            }
+            Self::TooManyDomains => {
+                "a named range is missing, as its thread had ranges open in too many domains"
+            }
+            Self::TooManyNames => "a name is missing, as there are too many",
+            Self::NoStreamRange => "a named range on a stream was refused, and is missing",
+            Self::WrongStack => "a remembered stack was not the one that unwinding found",
+        }
+    }
+}
+
+numbered! {
     /// The driver function that an [`Event`] reports, without version suffix. The comment above each group says
     /// which fields of the event it uses.
     #[expect(non_camel_case_types, missing_docs, reason = "the driver's own names")]
@@ -210,8 +309,13 @@ numbered! {
         cuMemUnmap = 45,
         /// `pool` is the new handle.
         cuMemImportFromShareableHandle = 46,
+        /// `address` is mapped, `pool` is the handle, which needs one more release.
+        cuMemRetainAllocationHandle = 47,
+        /// `pool` is the new handle. It holds no memory of its own: what is bound to it does.
+        cuMulticastCreate = 48,
 
         // Memory pools: `pool`. For `cuMemPoolTrimTo`, `size_bytes` is the size to keep.
+        /// `mapping_base` is the `CUmemAllocationType`, `mapping_bytes` the `CUmemLocationType`; 0 if unknown.
         cuMemPoolCreate = 50,
         cuMemPoolDestroy = 51,
         cuMemPoolTrimTo = 52,
@@ -248,6 +352,19 @@ pub mod flags {
     /// The memory belongs to another process: it was imported.
     pub const NOT_OWNED: u8 = 8;
 }
+
+/// Bits of [`Pool::flags`].
+pub mod pool_flags {
+    /// The device's default pool.
+    pub const DEFAULT: u16 = 1;
+    /// The device's primary context has just ended: the figures say whether the pool's memory ended with it.
+    pub const CONTEXT_ENDED: u16 = 2;
+}
+
+/// `CU_MEM_ALLOCATION_TYPE_MANAGED`.
+pub const MANAGED_ALLOCATION: u64 = 2;
+/// `CU_MEM_LOCATION_TYPE_HOST` and, up to and including it, the other locations on the host.
+pub const HOST_LOCATIONS: std::ops::RangeInclusive<u64> = 2..=4;
 
 /// `CUDA_SUCCESS`.
 pub const SUCCESS: u32 = 0;
@@ -389,8 +506,8 @@ fixed! {
         pub used_bytes: u64,
         /// Device ordinal.
         pub device: i16,
-        /// 1 for the device's default pool, else 0.
-        pub is_default: u16,
+        /// Combination of [`pool_flags`].
+        pub flags: u16,
         /// Linux thread id.
         pub thread: u32,
     }
@@ -420,6 +537,10 @@ mod tests {
 
     #[test]
     fn numbers_name_one_thing_each() {
+        for (index, &loss) in Loss::ALL.iter().enumerate() {
+            assert_eq!(loss as usize, index);
+            assert_eq!(Loss::of_number(loss as u8), Some(loss));
+        }
         for &kind in Kind::ALL {
             assert_eq!(Kind::of_number(kind as u8), Some(kind));
         }
@@ -427,6 +548,8 @@ mod tests {
             assert_eq!(Call::of_number(call as u8), Some(call));
         }
         assert_eq!(Kind::of_number(0), None);
+        assert!(header::LOSSES + 8 * MAX_LOSSES <= HEADER_BYTES as usize);
+        assert!(Loss::ALL.len() <= MAX_LOSSES);
     }
 
     #[test]

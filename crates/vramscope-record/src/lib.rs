@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Nothing here calls CUDA or a foreign function, and nothing opens a file: bytes in, values out. The injected
-//! library uses only [`layout`] and [`settings`] (without the feature `snapshot`).
+//! library uses only [`layout`], [`rank`] and [`settings`] (without the feature `snapshot`).
 
 #![warn(missing_docs)]
 
@@ -19,6 +19,7 @@ mod convert;
 pub mod layout;
 #[cfg(feature = "snapshot")]
 pub mod model;
+pub mod rank;
 #[cfg(feature = "snapshot")]
 pub mod reader;
 pub mod settings;

@@ -19,18 +19,18 @@ mod pools;
 mod samples;
 mod space;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use vramscope_core::model::Action;
 
-use crate::layout;
+use crate::layout::{self, pool_flags};
 use crate::reader::{Damage, Record};
 pub(crate) use annotations::Annotations;
 use journal::PoolRow;
 pub(crate) use journal::{Entry, Journal, Location, Origin, Trace};
 pub(crate) use names::Names;
 use physical::Released;
-use samples::Samples;
+use samples::{MAX_POOL_SAMPLES, MAX_SAMPLES, PoolSample, Sample, Samples};
 use space::Undo;
 pub(crate) use space::{ROUNDING_BYTES, Retention, Segment, Space};
 
@@ -74,6 +74,17 @@ struct LastFree {
     key: Option<(u8, u64, u64)>,
     undo: Undo,
     resource: FreedResource,
+    /// Whether it freed host memory.
+    is_host: bool,
+}
+
+/// Memory of a pool whose device's primary context ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Uncertain {
+    pub(crate) device: u8,
+    pub(crate) bytes: u64,
+    /// The end of the context.
+    origin: Origin,
 }
 
 /// What a free released besides blocks and segments. Kept to restore it if the driver refuses the free.
@@ -118,7 +129,10 @@ pub struct Recording {
     /// Pinned host memory.
     pub(crate) host: Space,
     pub(crate) annotations: Annotations,
-    pub(crate) samples: Samples,
+    pub(crate) samples: Samples<Sample, MAX_SAMPLES>,
+    pub(crate) pool_samples: Samples<PoolSample, MAX_POOL_SAMPLES>,
+    /// Pools that held memory when their device's primary context ended. Nothing says whether it ended, too.
+    pub(crate) uncertain: BTreeMap<PoolRow, Uncertain>,
     arrays: HashMap<u64, Array>,
     /// Addresses returned for allocations of 0 bytes.
     empty_allocations: HashSet<u64>,
@@ -215,13 +229,36 @@ impl Recording {
 
     fn push_pool_sample(&mut self, pool: &layout::Pool) {
         self.journal.advance(pool.time_ns);
-        let row = self.sampled_pool(pool.pool, pool.is_default != 0);
-        let chosen = self
-            .device
-            .pools
-            .released_segments(row, pool.reserved_bytes);
+        let row = self.sampled_pool(pool.pool, pool.flags & pool_flags::DEFAULT != 0);
+        let device = u8::try_from(pool.device).unwrap_or(0);
         self.device.undo.clear();
+        if pool.flags & pool_flags::CONTEXT_ENDED != 0
+            && let Some(uncertain) = self.uncertain.remove(&row)
+            && pool.used_bytes == 0
+        {
+            self.device
+                .end_pool(&mut self.journal, row, uncertain.origin);
+        }
+        let pools = &self.device.pools;
+        let chosen = pools.released_segments(row, pool.reserved_bytes);
         self.release_segments(&chosen, Origin::default());
+        let pools = &mut self.device.pools;
+        // The first sample is taken before the record of the allocation that made the pool grow.
+        let is_first = pools.get(row).is_new();
+        pools.set_figures(row, device, pool.reserved_bytes);
+        if pools.get(row).is_inexact() {
+            let empty = pools.empty_segments(row);
+            self.release_segments(&empty, Origin::default());
+        }
+        let now = self.device.pools.get(row);
+        self.pool_samples.push(PoolSample {
+            device,
+            time_us: self.journal.time_us,
+            pool: now.id,
+            reserved_bytes: pool.reserved_bytes,
+            used_bytes: pool.used_bytes,
+            unplaced_bytes: if is_first { 0 } else { now.unplaced_bytes() },
+        });
     }
 
     /// Adds the event of a snapshot taken here. As in torch, it appears in the *next* snapshot.

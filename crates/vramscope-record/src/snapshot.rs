@@ -15,6 +15,7 @@ use vramscope_core::build::Builder;
 use vramscope_core::ids::{ContextId, StackId, StringId};
 use vramscope_core::model::{Annotation, Block, BlockState, Context, Event, PoolId, SegmentKind};
 
+use crate::layout::Loss;
 use crate::model::{Entry, Location, ROUNDING_BYTES, Recording, Retention, Segment, Space, Trace};
 use crate::reader::Header;
 use crate::symbols::Symbols;
@@ -29,6 +30,8 @@ pub struct Report {
     pub events: u64,
     /// Number of records lost because the log was full.
     pub dropped_records: u64,
+    /// What was lost, and how often each. Also in the snapshot as `capture.lost`.
+    pub lost: Vec<(Loss, u64)>,
     /// Irregularities, as sentences. Also in the snapshot as `capture.notes`.
     pub notes: Vec<String>,
 }
@@ -61,6 +64,7 @@ impl Recording {
             records: self.counts.records,
             events: self.counts.events,
             dropped_records: header.dropped_records,
+            lost: header.lost().collect(),
             notes,
         };
         (snapshot.builder.finish(), report)

@@ -96,6 +96,24 @@ fn install(from: &Path, to: &Path) -> Result<()> {
     Ok(fs::rename(&beside, to)?)
 }
 
+/// Compiles a program or library in C.
+///
+/// # Panics
+///
+/// If there is no compiler, or the code is wrong.
+pub fn compile(code: &str, flags: &[&str], to: &Path) {
+    let source = to.with_extension("c");
+    fs::write(&source, code).expect("room");
+    let mut compiler = Command::new("cc");
+    let compiler = compiler.arg("-w").args(flags).arg(&source);
+    let status = compiler.arg("-o").arg(to).arg("-ldl").status();
+    assert!(
+        status.expect("a C compiler").success(),
+        "{}",
+        source.display()
+    );
+}
+
 /// Root of the repository.
 #[must_use]
 pub fn root() -> PathBuf {

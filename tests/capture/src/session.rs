@@ -112,6 +112,7 @@ impl Session {
         command
             .env("LD_LIBRARY_PATH", programs::fakecuda())
             .env("FAKECUDA_LEDGER", self.folder.path().join("ledgers"))
+            .env("XDG_CACHE_HOME", self.folder.path().join("cache"))
             .env_remove("LD_PRELOAD")
             .env_remove("RUST_BACKTRACE")
             .stdin(Stdio::null())

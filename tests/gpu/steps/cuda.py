@@ -5,18 +5,15 @@ import json
 import sys
 import time
 
-SIZES = {"1 KiB": 1 << 10, "3 MiB": 3 << 20, "100 MiB": 100 << 20}
 MIB = 1 << 20
 
-# CUpointer_attribute: the attributes queried of each allocation.
+# CUpointer_attribute: those that the injected library asks for (`inject/src/hooks/events.rs`), in its order.
 ATTRIBUTES = {
-    "device_ordinal": (9, ctypes.c_int),
-    "range_start": (11, ctypes.c_uint64),
-    "range_size": (12, ctypes.c_size_t),
-    "pool_handle": (17, ctypes.c_void_p),
-    "mapping_size": (18, ctypes.c_size_t),
+    "device": (9, ctypes.c_int),
+    "context": (1, ctypes.c_uint64),
+    "pool": (17, ctypes.c_uint64),
     "mapping_base": (19, ctypes.c_uint64),
-    "memory_block_id": (20, ctypes.c_uint64),
+    "mapping_size": (18, ctypes.c_uint64),
 }
 
 # CUmemPool_attribute.
@@ -29,16 +26,35 @@ class Failed(Exception):
     """A call did not succeed."""
 
 
+# How functions are found: "dlsym", or as the runtime library finds them: "proc", "proc per thread".
+way, found_functions = "dlsym", {}
+
+
+def function(name):
+    """A function of the driver."""
+    if way == "dlsym":
+        return getattr(library, name)
+    if name not in found_functions:
+        place, status = ctypes.c_void_p(), ctypes.c_int()
+        base = name.removesuffix("_v2").encode()
+        flags = ctypes.c_uint64(2 if way == "proc per thread" else 0)
+        code = library.cuGetProcAddress_v2(base, ctypes.byref(place), 12080, flags, ctypes.byref(status))
+        if code != 0 or not place.value:
+            raise Failed(f"cuGetProcAddress of {name} returned {code}")
+        found_functions[name] = ctypes.CFUNCTYPE(ctypes.c_int)(place.value)
+    return found_functions[name]
+
+
 def call(name, *arguments):
     """Calls a function of the driver; raises Failed with its result."""
-    result = getattr(library, name)(*arguments)
+    result = function(name)(*arguments)
     if result != 0:
         raise Failed(f"{name} returned {result}")
 
 
 def result(name, *arguments):
     """Calls a function of the driver. Returns its result."""
-    return getattr(library, name)(*arguments)
+    return function(name)(*arguments)
 
 
 def start():
@@ -102,19 +118,64 @@ def pool_figures(pool):
 
 
 def attributes(address):
-    """Queries all attributes at once, as the injected library does; if that fails, one by one."""
+    """The library's own query. Returns the values, and the code as `result`."""
     values = {name: kind() for name, (_, kind) in ATTRIBUTES.items()}
     numbers = (ctypes.c_int * len(values))(*[number for number, _ in ATTRIBUTES.values()])
     places = (ctypes.c_void_p * len(values))(*[ctypes.addressof(value) for value in values.values()])
     code = result("cuPointerGetAttributes", len(values), numbers, places, ctypes.c_uint64(address))
-    found = {"address": address, "cuPointerGetAttributes": code}
-    for name, (number, kind) in ATTRIBUTES.items():
-        value = kind()
-        single = result("cuPointerGetAttribute", ctypes.byref(value), number, ctypes.c_uint64(address))
-        found[name] = value.value if single == 0 else f"error {single}"
-        if code == 0 and single == 0 and values[name].value != value.value:
-            found[name + "_at_once"] = values[name].value
-    return found
+    return {name: value.value or 0 for name, value in values.items()} | {"result": code, "address": address}
+
+
+def reserved(pool):
+    return pool_figures(pool)["reserved"]
+
+
+def used(pool):
+    return pool_figures(pool)["used"]
+
+
+class Location(ctypes.Structure):
+    """`CUmemPoolProps` and `CUmemAllocationProp`, which begin alike."""
+
+    _fields_ = [("kind", ctypes.c_int), ("handles", ctypes.c_int), ("location", ctypes.c_int), ("id", ctypes.c_int), ("rest", ctypes.c_uint64 * 10)]
+
+
+def new_pool():
+    pool, properties = ctypes.c_void_p(), Location(1, 0, 1, 0)
+    call("cuMemPoolCreate", ctypes.byref(pool), ctypes.byref(properties))
+    return pool
+
+
+def alloc_from(pool, size, stream=None):
+    address = ctypes.c_uint64()
+    call("cuMemAllocFromPoolAsync", ctypes.byref(address), ctypes.c_size_t(size), pool, stream)
+    return address.value
+
+
+def physical(size):
+    handle, properties = ctypes.c_uint64(), Location(1, 0, 1, 0)
+    call("cuMemCreate", ctypes.byref(handle), ctypes.c_size_t(size), ctypes.byref(properties), ctypes.c_uint64(0))
+    return handle.value
+
+
+def reserve(size):
+    address = ctypes.c_uint64()
+    call("cuMemAddressReserve", ctypes.byref(address), ctypes.c_size_t(size), ctypes.c_size_t(0), ctypes.c_uint64(0), ctypes.c_uint64(0))
+    return address.value
+
+
+def map_code(address, size, offset, handle):
+    return result("cuMemMap", ctypes.c_uint64(address), ctypes.c_size_t(size), ctypes.c_size_t(offset), ctypes.c_uint64(handle), ctypes.c_uint64(0))
+
+
+def unmap_code(address, size):
+    return result("cuMemUnmap", ctypes.c_uint64(address), ctypes.c_size_t(size))
+
+
+def granularity():
+    size, properties = ctypes.c_size_t(), Location(1, 0, 1, 0)
+    call("cuMemGetAllocationGranularity", ctypes.byref(size), ctypes.byref(properties), 0)
+    return size.value
 
 
 def memory():
@@ -134,13 +195,13 @@ def nanoseconds(function, times=2000):
     return round(best, 1)
 
 
-def parts(**functions):
-    """Runs all functions and prints their results. A failure becomes the function's result."""
-    answers = {}
-    for name, function in functions.items():
-        try:
-            answers[name] = function()
-        except Exception as error:  # Any failure of the driver is a result worth recording.
-            answers[name] = f"{type(error).__name__}: {error}"
-    json.dump(answers, sys.stdout, indent=1, default=str)
+def version():
+    number = ctypes.c_int()
+    call("cuDriverGetVersion", ctypes.byref(number))
+    return number.value
+
+
+def tell(answers):
+    """Prints what the step found."""
+    json.dump(answers, sys.stdout, default=str)
     print()

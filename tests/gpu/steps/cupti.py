@@ -12,8 +12,8 @@ import sys
 
 KIND_MEMORY2 = 49
 OPERATIONS = {1: "alloc", 2: "free"}
-# Of CUpti_ActivityMemoryKind.
-DEVICE, MANAGED = 3, 4
+# Of CUpti_ActivityMemoryKind: 4 are arrays, 6 and 7 static variables of modules.
+DEVICE, MANAGED = 3, 5
 BUFFER_BYTES = 1 << 20
 
 

@@ -1,45 +1,142 @@
-"""Every kind of allocation by the driver's own functions, under capture: `driver_program.py OUT.json`.
+"""Programs that use the driver's own functions, under capture: `driver_program.py MODE WAY OUT.json`. WAY is how functions are
+found (`cuda.way`). Each writes what it got from the driver.
 
-Writes a list of its own actions and CUPTI's records, to compare the snapshot with.
+    all     every kind of memory; all allocations, and CUPTI's records if there are any
+    leak    64 MiB that are live when main returns
+    oom     4 TiB that the device does not have
+    loop    allocates and frees until it is killed
+    sums    256 MiB of each kind, with a pause after each
 """
 
 import contextlib
+import ctypes
 import json
 import sys
+import time
 
 import cuda
+from cuda import MIB
 
-seen, listed = {"cupti": None}, None
+mode, cuda.way, out = sys.argv[1:4]
 cuda.start()
-did = []
 
 
-def note(what, address, size):
-    did.append((what, address, size))
+def write(**answers):
+    with open(out, "w") as file:
+        json.dump(answers, file)
+
+
+def array():
+    handle, descriptor = ctypes.c_void_p(), (ctypes.c_uint64 * 3)(8192, 4096, 0x20 | 2 << 32)
+    cuda.call("cuArrayCreate_v2", ctypes.byref(handle), descriptor)
+
+
+def map_new(size):
+    address, handle = cuda.reserve(size), cuda.physical(size)
+    code = cuda.map_code(address, size, 0, handle)
+    assert code == 0, code
     return address
 
 
-with contextlib.ExitStack() as stack:
-    import cupti
+def graph_of_nodes():
+    parameters, node, graph = (ctypes.c_uint64 * 15)(), ctypes.c_void_p(), ctypes.c_void_p()
+    properties = ctypes.cast(parameters, ctypes.POINTER(ctypes.c_int))
+    properties[0], properties[2], parameters[13] = 1, 1, 2 * MIB
+    cuda.call("cuGraphCreate", ctypes.byref(graph), 0)
+    cuda.call("cuGraphAddMemAllocNode", ctypes.byref(node), graph, None, ctypes.c_size_t(0), parameters)
+    return parameters[14]
 
-    try:
-        listed = stack.enter_context(cupti.records())
-    except (OSError, AttributeError) as error:
-        seen["cupti"] = str(error)
-    second = cuda.stream()
-    live = [(note("alloc", cuda.alloc(size), size), size, False) for size in [777, 5000, 3 << 20, 100 << 20]]
+
+def graph_by_capture():
+    stream, graph = cuda.stream(), ctypes.c_void_p()
+    cuda.call("cuStreamBeginCapture_v2", stream, 0)
+    address = cuda.alloc_async(3 * MIB, stream)
+    cuda.free_async(address, stream)
+    cuda.call("cuStreamEndCapture", stream, ctypes.byref(graph))
+    return address
+
+
+def all_kinds():
+    did = []
+
+    def note(address, size):
+        did.append((address, size))
+        return address
+
+    second, own = cuda.stream(), cuda.new_pool()
+    live = [(note(cuda.alloc(size), size), False) for size in [777, 5000, 3 << 20, 100 << 20]]
     for turn in range(200):
         size = 1000 + (turn * 7919 << 9) % (8 << 20)
-        live.append((note("alloc", cuda.alloc_async(size, second if turn % 3 else None), size), size, True))
+        if turn % 5 == 4:
+            address = cuda.alloc_from(own, size, second)
+        else:
+            address = cuda.alloc_async(size, second if turn % 3 else None)
+        live.append((note(address, size), True))
         if turn % 2:
-            address, size, is_async = live.pop(len(live) // 2)
-            note("free", address, size)
+            address, is_async = live.pop(len(live) // 2)
             cuda.free_async(address) if is_async else cuda.free(address)
         if turn % 50 == 49:
             cuda.synchronise()
-    managed = cuda.managed(5 << 20)
-    note("alloc", managed, 5 << 20)
+    pitched, pitch = ctypes.c_uint64(), ctypes.c_size_t()
+    cuda.call("cuMemAllocPitch_v2", ctypes.byref(pitched), ctypes.byref(pitch), ctypes.c_size_t(1000), ctypes.c_size_t(300), 4)
+    note(pitched.value, pitch.value * 300)
+    note(cuda.managed(5 * MIB), 5 * MIB)
+    note(map_new(20 * MIB), 20 * MIB)
+    note(graph_of_nodes(), 2 * MIB)
+    note(graph_by_capture(), 3 * MIB)
+    array()
     cuda.synchronise()
-seen |= {"did": did, "records": listed}
-with open(sys.argv[1], "w") as file:
-    json.dump(seen, file)
+    pools = [cuda.default_pool(), own]
+    return {"did": did, "reserved": sum(cuda.reserved(pool) for pool in pools)}
+
+
+def run_all():
+    seen, listed = {"cupti": None}, None
+    with contextlib.ExitStack() as stack:
+        import cupti
+
+        try:
+            listed = stack.enter_context(cupti.records())
+        except (OSError, AttributeError) as error:
+            seen["cupti"] = str(error)
+        seen |= all_kinds()
+    write(records=listed, **seen)
+
+
+def run_oom():
+    held, none = cuda.alloc(64 * MIB), ctypes.c_uint64()
+    code = cuda.result("cuMemAlloc_v2", ctypes.byref(none), ctypes.c_size_t(4 << 40))
+    write(code=code, free=cuda.memory()["free"])
+    cuda.free(held)
+
+
+def run_loop():
+    while True:
+        cuda.free(cuda.alloc(3 * MIB))
+        cuda.free_async(cuda.alloc_async(MIB))
+        time.sleep(0.0005)
+
+
+def run_sums():
+    own, points = cuda.new_pool(), []
+
+    def point(kind):
+        # The recorder samples the free memory at most every 100 ms, at an allocation.
+        time.sleep(0.12)
+        cuda.free(cuda.alloc(1))
+        points.append((kind, time.time_ns() // 1000))
+
+    for _ in range(2):
+        point("nothing")
+    size = 256 * MIB
+    for kind, work in {
+        "plain": lambda: cuda.alloc(size), "default pool": lambda: cuda.alloc_async(size), "own pool": lambda: cuda.alloc_from(own, size),
+        "mapped": lambda: map_new(size), "array": array, "small": lambda: [cuda.alloc(777) for _ in range(20_000)],
+    }.items():
+        work()
+        cuda.synchronise()
+        point(kind)
+    write(points=points)
+
+
+{"all": run_all, "leak": lambda: cuda.alloc(64 * MIB), "oom": run_oom, "loop": run_loop, "sums": run_sums}[mode]()

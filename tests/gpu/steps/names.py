@@ -1,17 +1,14 @@
-"""Tests whether dladdr names the results of cuGetProcAddress, and whether they equal those of dlsym."""
+"""G1: what `cuGetProcAddress` gives for each hooked function: `names.py NAME…`. Asked are all versions and flags that
+programs use; each answer is compared with `dlsym` and `dladdr` of all variants of the name."""
 
 import ctypes
+import re
+import sys
 
 import cuda
 
-# Name, version of the interface that cudart asks for, flags (2: per-thread default stream).
-ASKED = [
-    ("cuMemAlloc", 3020, 0), ("cuMemFree", 3020, 0), ("cuMemAllocPitch", 3020, 0), ("cuMemAllocManaged", 6000, 0),
-    ("cuMemAllocAsync", 11020, 0), ("cuMemAllocAsync", 11020, 2), ("cuMemFreeAsync", 11020, 0),
-    ("cuMemFreeAsync", 11020, 2), ("cuMemAllocFromPoolAsync", 11020, 0), ("cuMemPoolTrimTo", 11020, 0),
-    ("cuMemHostAlloc", 2020, 0), ("cuMemFreeHost", 2000, 0), ("cuMemAddressReserve", 10020, 0), ("cuMemCreate", 10020, 0),
-    ("cuMemMap", 10020, 0), ("cuStreamSynchronize", 2000, 0), ("cuGetProcAddress", 11030, 0), ("cuGetProcAddress", 12000, 0),
-]
+VERSIONS = [2000, 3020, 4000, 6050, 7000, 10000, 11000, 11040, 12000, 12030, 12080, 13000]
+SUFFIXES = [version + stream for version in ["", "_v2", "_v3", "_v4"] for stream in ["", "_ptsz", "_ptds"]]
 
 
 class Info(ctypes.Structure):
@@ -23,29 +20,48 @@ own.dlsym.restype = ctypes.c_void_p
 own.dlsym.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
 
 
+def symbol(name):
+    return own.dlsym(cuda.library._handle, name.encode())
+
+
 def named(address):
     info = Info()
     found = own.dladdr(ctypes.c_void_p(address), ctypes.byref(info))
-    name = info.name.decode() if found and info.name else None
-    return {"name": name, "exact": info.address == address, "file": info.file.decode() if found and info.file else None}
+    return info.name.decode() if found and info.name and info.address == address else None
 
 
-def asked(name, version, flags):
+def asked(base, version, flags):
     function, status = ctypes.c_void_p(), ctypes.c_int()
-    arguments = [name.encode(), ctypes.byref(function), version, ctypes.c_uint64(flags), ctypes.byref(status)]
-    code = cuda.result("cuGetProcAddress_v2", *arguments)
-    if code != 0 or not function.value:
-        return {"result": code, "status": status.value}
-    same = []
-    for suffix in ["", "_v2", "_v3", "_ptsz", "_v2_ptsz"]:
-        if own.dlsym(cuda.library._handle, (name + suffix).encode()) == function.value:
-            same.append(name + suffix)
-    return {"dladdr": named(function.value), "dlsym gives it for": same}
+    code = cuda.result("cuGetProcAddress_v2", base.encode(), ctypes.byref(function), version, ctypes.c_uint64(flags), ctypes.byref(status))
+    return function.value if code == 0 else None
 
 
-def all():
-    return {f"{name} {version} {flags}": asked(name, version, flags) for name, version, flags in ASKED}
+def main():
+    cuda.start()
+    versions = [*VERSIONS, cuda.version()]
+    known, unknown, misnamed, asked_count, aliases = 0, [], [], 0, 0
+    for base in sorted({re.sub(r"(_v\d)?(_ptsz)?$", "", name) for name in sys.argv[1:]}):
+        variants = {}
+        for suffix in SUFFIXES:
+            address = symbol(base + suffix)
+            if address:
+                variants.setdefault(address, []).append(base + suffix)
+        aliases += sum(len(names) > 1 for names in variants.values())
+        for version in versions:
+            for flags in [0, 1, 2]:
+                pointer = asked(base, version, flags)
+                if pointer is None:
+                    continue
+                asked_count += 1
+                names = variants.get(pointer)
+                if names is None:
+                    unknown.append(f"{base} {version} {flags}: dladdr says {named(pointer)}")
+                else:
+                    known += 1
+                    if named(pointer) not in names:
+                        misnamed.append(f"{base} {version} {flags}: {named(pointer)} instead of {names}")
+    missing = [name for name in sys.argv[1:] if not symbol(name)]
+    cuda.tell({"asked": asked_count, "known": known, "unknown": unknown, "misnamed": misnamed, "missing": missing, "aliases": aliases})
 
 
-cuda.start()
-cuda.parts(names=all)
+main()

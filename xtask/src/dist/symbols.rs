@@ -1,4 +1,5 @@
-//! Which C library a program or library needs: its dynamic linker refuses to start what asks for a newer one.
+//! Which C library a program or library needs: its dynamic linker refuses to start what asks for a newer one, or for
+//! a library that is not everywhere.
 
 use std::fs;
 use std::path::Path;
@@ -36,7 +37,7 @@ fn needed_versions(bytes: &[u8]) -> Result<Vec<String>> {
 ///
 /// # Errors
 ///
-/// If it needs a newer one, or no file of that kind can be read.
+/// If it needs a newer one or another library, or no file of that kind can be read.
 pub(super) fn hold(file: &Path, oldest: &str) -> Result<()> {
     let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     let versions = needed_versions(&bytes)
@@ -47,6 +48,15 @@ pub(super) fn hold(file: &Path, oldest: &str) -> Result<()> {
         "{} needs GLIBC_{}, not {oldest} alone",
         file.display(),
         newest.unwrap_or_default()
+    );
+    let other = versions
+        .iter()
+        .find(|version| !version.starts_with("GLIBC_"));
+    ensure!(
+        other.is_none(),
+        "{} needs {} of another library than glibc",
+        file.display(),
+        other.map_or("nothing", String::as_str)
     );
     println!(
         "{} needs glibc {}",

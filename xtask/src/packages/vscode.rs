@@ -99,8 +99,8 @@ fn about(manifest: &Value) -> String {
 ///
 /// If the extension cannot be packed, or something is wrong with it.
 pub(crate) fn test(page: &Path, chromium: &Path) -> Result<()> {
-    let folder = target_dir().join("vscode/tests");
-    let source = root().join("tests/vscode");
+    let folder = target_dir().join("hosts/vscode");
+    let source = root().join("tests/hosts/vscode");
     let tools = "VS Code for browsers (100 MB)";
     if !with_tools(&source, &folder, tools, "the VS Code extension")? {
         return Ok(());

@@ -109,6 +109,7 @@ const ORDERS: [Order; 10] = [
             &["export", "inputs"],
             &["commands"],
             &["opened"],
+            &["mcp"],
         ],
     },
     Order {
@@ -167,7 +168,7 @@ const ORDERS: [Order; 10] = [
     Order {
         folder: "crates/vramscope-record/src",
         floors: &[
-            &["fixed", "layout", "settings", "symbols"],
+            &["fixed", "layout", "rank", "settings", "symbols"],
             &["reader", "writer"],
             &["model"],
             &["snapshot"],
@@ -179,9 +180,9 @@ const ORDERS: [Order; 10] = [
         floors: &[
             &["log_file", "symbols"],
             &["convert"],
-            &["failure"],
+            &["failure", "snapshot_names"],
             &["destination", "launch", "log_folder", "output"],
-            &["written_snapshot"],
+            &["run_folder", "written_snapshot"],
             &["follow"],
             &["finish"],
             &["commands"],
@@ -190,7 +191,8 @@ const ORDERS: [Order; 10] = [
     Order {
         folder: "crates/vramscope-inject/src",
         floors: &[
-            &["driver", "hook"],
+            &["dlsym"],
+            &["driver", "hook", "unwinder"],
             &["log"],
             &["ranges", "stack"],
             &["api", "hooks", "nvtx"],

@@ -1,10 +1,11 @@
 //! Contexts. Memory of `cuMemAlloc` and similar functions ends with its context. Pools and address ranges belong to
-//! their device and survive: the documentation of `cuCtxDestroy` does not mention them.
+//! their device and survive (see [`habits`]).
 
 use std::ffi::{c_int, c_uint};
 
 use crate::driver::{Context, Driver, Owner};
 use crate::entry::{Answer, Handle, contexts, handle, number, result, write_optional, write_out};
+use crate::habits::habits;
 use crate::heap::Heap;
 
 driver! {
@@ -16,7 +17,7 @@ driver! {
         write_out(context, handle(primary))
     }
 
-    fn cuDevicePrimaryCtxRelease_v2(device: c_int) |driver| {
+    fn cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxRelease(device: c_int) |driver| {
         let (_, of) = driver.device(device)?;
         of.retained = of.retained.checked_sub(1).ok_or(result::INVALID_CONTEXT)?;
         match (of.retained, of.primary) {
@@ -25,7 +26,7 @@ driver! {
         }
     }
 
-    fn cuDevicePrimaryCtxReset_v2(device: c_int) |driver| {
+    fn cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxReset(device: c_int) |driver| {
         let (index, of) = driver.device(device)?;
         let (primary, is_held) = (of.primary, of.retained > 0);
         end_context(driver, primary)?;
@@ -58,7 +59,7 @@ driver! {
         create(driver, context, device)
     }
 
-    fn cuCtxDestroy_v2(context: Handle) |driver| {
+    fn cuCtxDestroy_v2, cuCtxDestroy(context: Handle) |driver| {
         let context = number(context);
         if driver.devices.iter().any(|device| device.primary == context) {
             return Err(result::INVALID_CONTEXT);
@@ -184,6 +185,10 @@ fn end_context(driver: &mut Driver, context: u64) -> Answer {
         let owned = [Owner::Context, Owner::Managed, Owner::Import];
         block.context == context && owned.contains(&block.owner)
     });
+    if habits().pool_memory_outlives_context == 0 && driver.devices[device].primary == context {
+        driver.free_all(|block| block.device == device && matches!(block.owner, Owner::Pool(_)));
+        driver.synchronise(device);
+    }
     let arrays = driver.arrays.iter();
     let arrays: Vec<_> = arrays
         .filter(|(_, array)| array.context == context)

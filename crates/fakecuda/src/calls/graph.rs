@@ -50,26 +50,24 @@ driver! {
     }
 
     fn cuGraphAddMemAllocNode(node: *mut Handle, graph: Handle, _before: *const Handle, _count: usize, parameters: *mut Allocation) |driver| {
-        let request = read_in(parameters)?;
-        let device = living_graph(driver, graph)?.device;
-        if request.bytes == 0 {
-            return Err(result::INVALID_VALUE);
-        }
-        let owner = Owner::Graph(number(graph));
-        let address = driver.allocate(owner, device, 0, 0, request.bytes as u64)?;
-        write_out(parameters, Allocation { address, ..request })?;
-        let created = driver.new_handle();
-        write_out(node, handle(created))
+        add_allocation(driver, node, graph, parameters)
     }
 
     fn cuGraphAddMemFreeNode(node: *mut Handle, graph: Handle, _before: *const Handle, _count: usize, address: u64) |driver| {
-        let owner = Owner::Graph(number(graph));
-        if driver.blocks.get(&address).map(|block| block.owner) != Some(owner) {
-            return Err(result::INVALID_VALUE);
-        }
-        driver.free(address, 0)?;
-        let created = driver.new_handle();
-        write_out(node, handle(created))
+        add_free(driver, node, graph, address)
+    }
+
+    fn cuGraphAddNode(
+        node: *mut Handle, graph: Handle, _before: *const Handle, _count: usize, parameters: *mut NodeParameters,
+    ) |driver| {
+        add_node(driver, node, graph, parameters)
+    }
+
+    fn cuGraphAddNode_v2, cuGraphAddNode_v3(
+        node: *mut Handle, graph: Handle, _before: *const Handle, _edges: *const c_void, _count: usize,
+        parameters: *mut NodeParameters,
+    ) |driver| {
+        add_node(driver, node, graph, parameters)
     }
 
     fn cuDeviceGraphMemTrim(device: c_int) |driver| {
@@ -103,6 +101,56 @@ struct Allocation {
     access_count: usize,
     bytes: usize,
     address: u64,
+}
+
+/// The start of `CUgraphNodeParams`; the parameters of the node's kind follow.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct NodeParameters {
+    kind: c_int,
+    reserved: [c_int; 3],
+}
+
+fn add_node(
+    driver: &mut Driver,
+    node: *mut Handle,
+    graph: Handle,
+    parameters: *mut NodeParameters,
+) -> Answer {
+    let of_kind = parameters.wrapping_add(1);
+    match read_in(parameters)?.kind {
+        10 => add_allocation(driver, node, graph, of_kind.cast()),
+        11 => add_free(driver, node, graph, read_in(of_kind.cast())?),
+        _ => Err(result::NOT_SUPPORTED),
+    }
+}
+
+fn add_allocation(
+    driver: &mut Driver,
+    node: *mut Handle,
+    graph: Handle,
+    parameters: *mut Allocation,
+) -> Answer {
+    let request = read_in(parameters)?;
+    let device = living_graph(driver, graph)?.device;
+    if request.bytes == 0 {
+        return Err(result::INVALID_VALUE);
+    }
+    let owner = Owner::Graph(number(graph));
+    let address = driver.allocate(owner, device, 0, 0, request.bytes as u64)?;
+    write_out(parameters, Allocation { address, ..request })?;
+    let created = driver.new_handle();
+    write_out(node, handle(created))
+}
+
+fn add_free(driver: &mut Driver, node: *mut Handle, graph: Handle, address: u64) -> Answer {
+    let owner = Owner::Graph(number(graph));
+    if driver.blocks.get(&address).map(|block| block.owner) != Some(owner) {
+        return Err(result::INVALID_VALUE);
+    }
+    driver.free(address, 0)?;
+    let created = driver.new_handle();
+    write_out(node, handle(created))
 }
 
 /// Finds a graph that was not destroyed.

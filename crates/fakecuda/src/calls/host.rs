@@ -21,7 +21,7 @@ driver! {
         }
     }
 
-    fn cuMemHostRegister_v2(address: *mut c_void, bytes: usize, flags: c_uint) |driver| {
+    fn cuMemHostRegister_v2, cuMemHostRegister(address: *mut c_void, bytes: usize, flags: c_uint) |driver| {
         let (context, _) = driver.current()?;
         if address.is_null() || bytes == 0 {
             return Err(result::INVALID_VALUE);

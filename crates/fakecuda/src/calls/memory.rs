@@ -2,8 +2,10 @@
 
 use std::ffi::{c_int, c_uint};
 
+use super::stream::forbid_in_captures;
 use crate::driver::{Array, Driver, Owner};
 use crate::entry::{Answer, Handle, handle, number, read_in, result, write_out};
+use crate::habits::habits;
 
 /// Alignment of rows in pitched memory, in bytes.
 const PITCH_BYTES: usize = 512;
@@ -38,6 +40,7 @@ driver! {
     fn cuMemFree_v2(address: u64) |driver| {
         let work = |driver: &mut Driver| match driver.blocks.get(&address).map(|block| block.owner) {
             Some(Owner::Range(_) | Owner::Import) | None => Err(result::INVALID_VALUE),
+            Some(Owner::Pool(_)) if habits().code_free_of_pooled != 0 => Err(habits().code_free_of_pooled as u32),
             Some(_) => driver.free(address, 0),
         };
         free(driver, address, work)
@@ -60,12 +63,14 @@ driver! {
         let work = |driver: &mut Driver| match driver.blocks.get(&address).map(|block| block.owner) {
             // In a graph, the free becomes a node: the graph can use the memory again.
             Some(Owner::Pool(_) | Owner::Graph(_)) => driver.free(address, number(stream)),
+            Some(Owner::Context) if habits().code_free_async_of_plain == 0 => driver.free(address, number(stream)),
             _ => Err(result::INVALID_VALUE),
         };
         free(driver, address, work)
     }
 
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) |driver| {
+        forbid_in_captures(driver)?;
         let (_, context) = driver.current()?;
         let device = context.device;
         let space = &driver.devices[device].space;
@@ -154,8 +159,8 @@ struct Requirements {
 fn allocate(driver: &mut Driver, owner: Owner, bytes: usize) -> Answer<u64> {
     let (context, current) = driver.current()?;
     let device = current.device;
-    if bytes == 0 {
-        return Err(result::INVALID_VALUE);
+    if bytes == 0 && habits().code_alloc_of_0 != 0 {
+        return Err(habits().code_alloc_of_0 as u32);
     }
     driver.allocate(owner, device, context, 0, bytes as u64)
 }
@@ -171,14 +176,21 @@ fn from_pool(driver: &mut Driver, pool: u64, bytes: usize, stream: Handle) -> An
         _ => return Err(result::INVALID_VALUE),
     };
     if bytes == 0 {
-        // Success with a null address, which needs no free: cudarc's `null()` relies on it.
-        return Ok(0);
+        // Success gives a null address, which needs no free.
+        return match habits().code_alloc_async_of_0 {
+            0 => Ok(0),
+            code => Err(code as u32),
+        };
     }
     let owner = match driver.captures.get(&number(stream)) {
-        Some(&graph) => Owner::Graph(graph),
+        Some(capture) => Owner::Graph(capture.graph),
         None => Owner::Pool(pool),
     };
-    driver.allocate(owner, device, 0, number(stream), bytes as u64)
+    let context = match habits().pool_context_is_null {
+        0 => driver.devices[device].primary,
+        _ => 0,
+    };
+    driver.allocate(owner, device, context, number(stream), bytes as u64)
 }
 
 /// Frees by `work`. A failure goes into the ledger.

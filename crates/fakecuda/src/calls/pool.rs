@@ -2,7 +2,8 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use crate::driver::{Driver, Pool};
+use super::stream::forbid_in_captures;
+use crate::driver::{Driver, Place, Pool};
 use crate::entry::{Answer, Handle, handle, number, read_in, result, write_out};
 
 driver! {
@@ -11,12 +12,15 @@ driver! {
             return Err(result::NOT_SUPPORTED);
         }
         let properties = read_in(properties)?;
-        if properties.location_type != 1 {
-            return Err(result::INVALID_VALUE);
-        }
+        let place = match (properties.kind, properties.location_type) {
+            (1, 1) => Place::Device,
+            (2, 1) => Place::Managed,
+            (1, 2) => Place::Host,
+            _ => return Err(result::INVALID_VALUE),
+        };
         let (device, _) = driver.device(properties.location)?;
         let created = driver.new_handle();
-        driver.pools.insert(created, Pool::new(device));
+        driver.pools.insert(created, Pool::new(device, place));
         driver.note("pool", device, &[("handle", created)]);
         write_out(pool, handle(created))
     }
@@ -45,6 +49,7 @@ driver! {
     }
 
     fn cuMemPoolGetAttribute(pool: Handle, attribute: c_uint, value: *mut c_void) |driver| {
+        forbid_in_captures(driver)?;
         let pool = living_pool(driver, number(pool))?;
         let stored = pool.attributes.get(attribute as usize).copied();
         match attribute {

@@ -15,7 +15,7 @@ const NOT_FOUND: c_int = 1;
 const TOO_OLD: c_int = 2;
 
 /// First version of CUDA in which a name means the function with this suffix, if that is not 3.2.
-const SINCE: [(&str, c_int); 33] = [
+const SINCE: [(&str, c_int); 34] = [
     ("cuCtxDestroy_v2", 4000),
     ("cuCtxPopCurrent_v2", 4000),
     ("cuCtxPushCurrent_v2", 4000),
@@ -42,6 +42,7 @@ const SINCE: [(&str, c_int); 33] = [
     ("cuGraphAddKernelNode_v2", 12000),
     ("cuGraphExecUpdate_v2", 12000),
     ("cuGraphAddNode_v2", 12030),
+    ("cuGraphAddNode_v3", 13020),
     ("cuStreamUpdateCaptureDependencies_v2", 12030),
     ("cuStreamGetCtx_v2", 12050),
     ("cuCtxGetDevice_v2", 13000),

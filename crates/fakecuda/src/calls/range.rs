@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
 use crate::driver::{Block, Driver, Owner, Physical};
 use crate::entry::{Answer, read_in, result, write_out};
+use crate::habits::habits;
 use crate::space::PAGE_BYTES;
 
 driver! {
@@ -65,6 +66,14 @@ driver! {
         }
     }
 
+    /// Its handle is mapped like that of memory, but takes none.
+    fn cuMulticastCreate(handle: *mut u64, properties: *const [u64; 4]) |driver| {
+        let [_devices, bytes, ..] = read_in(properties)?;
+        let bytes = check_pages(bytes as usize)?;
+        let device = driver.current().map_or(0, |(_, context)| context.device);
+        write_out(handle, driver.add_physical(device, bytes, false))
+    }
+
     fn cuMemMap(address: u64, bytes: usize, offset: usize, handle: u64, _flags: c_ulonglong) |driver| {
         let bytes = check_pages(bytes)?;
         let end = address.checked_add(bytes).ok_or(result::INVALID_VALUE)?;
@@ -76,6 +85,12 @@ driver! {
         let is_within = offset as u64 + bytes <= physical.bytes;
         if !is_reserved || is_taken || !is_within {
             return Err(result::INVALID_VALUE);
+        }
+        let (with_offset, of_part) = (habits().code_map_with_offset, habits().code_map_of_part);
+        match (offset, bytes == physical.bytes) {
+            (1.., _) if with_offset != 0 => return Err(with_offset as u32),
+            (0, false) if of_part != 0 => return Err(of_part as u32),
+            _ => {}
         }
         physical.mappings += 1;
         let device = physical.device;
@@ -91,7 +106,8 @@ driver! {
             let is_next = start == at && matches!(owner, Owner::Range(_));
             is_next.then_some(start + bytes)
         });
-        if covers_whole != Some(end) {
+        let is_refused = inside.len() > 1 && habits().code_unmap_of_two != 0;
+        if covers_whole != Some(end) || is_refused {
             let device = driver.block_at(address).map_or(0, |(_, block)| block.device);
             driver.note("fail", device, &[("address", address), ("result", 1)]);
             return Err(result::INVALID_VALUE);

@@ -24,7 +24,7 @@ driver! {
         write_out(exported, export(driver, address)?)
     }
 
-    fn cuIpcOpenMemHandle_v2(address: *mut u64, exported: ExportHandle, _flags: c_uint) |driver| {
+    fn cuIpcOpenMemHandle_v2, cuIpcOpenMemHandle(address: *mut u64, exported: ExportHandle, _flags: c_uint) |driver| {
         let allocated = import(driver, exported)?;
         write_out(address, allocated)
     }

@@ -1,9 +1,14 @@
 //! Streams and events. All work on them is finished when its call returns.
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_uint, c_void};
 
-use crate::driver::{Driver, Graph};
-use crate::entry::{Answer, Handle, contexts, handle, number, result, write_optional, write_out};
+use crate::driver::{Capture, Driver, Graph};
+use crate::entry::{
+    Answer, Handle, contexts, handle, number, on_drivers_thread, read_in, result, write_optional,
+    write_out,
+};
+use crate::habits::habits;
 
 type HostFunction = extern "C" fn(*mut c_void);
 type Callback = extern "C" fn(Handle, u32, *mut c_void);
@@ -42,7 +47,11 @@ driver! {
     }
 
     fn cuStreamQuery, cuStreamQuery_ptsz(stream: Handle) |driver| {
-        driver.context_of_stream(number(stream)).map(|_| ())
+        let device = driver.device_of_stream(number(stream))?;
+        if habits().trims_at_query != 0 {
+            driver.synchronise(device);
+        }
+        Ok(())
     }
 
     fn cuStreamSynchronize, cuStreamSynchronize_ptsz(stream: Handle) |driver| {
@@ -58,14 +67,18 @@ driver! {
         driver.context_of_stream(number(stream)).map(|_| ())
     }
 
-    /// The function runs at once and must not call the driver, as the real driver's documentation says too.
+    /// The function runs at once, on another thread.
     fn cuLaunchHostFunc, cuLaunchHostFunc_ptsz(_stream: Handle, function: Option<HostFunction>, data: *mut c_void) {
-        function.ok_or(result::INVALID_VALUE)?(data);
+        let function = function.ok_or(result::INVALID_VALUE)?;
+        let data = data as usize;
+        on_drivers_thread(|| function(data as *mut c_void));
         Ok(())
     }
 
     fn cuStreamAddCallback, cuStreamAddCallback_ptsz(stream: Handle, function: Option<Callback>, data: *mut c_void, _flags: c_uint) {
-        function.ok_or(result::INVALID_VALUE)?(stream, 0, data);
+        let function = function.ok_or(result::INVALID_VALUE)?;
+        let (stream, data) = (stream as usize, data as usize);
+        on_drivers_thread(|| function(stream as Handle, 0, data as *mut c_void));
         Ok(())
     }
 
@@ -73,23 +86,27 @@ driver! {
         Ok(())
     }
 
-    fn cuStreamBeginCapture_v2, cuStreamBeginCapture_v2_ptsz(stream: Handle, _mode: c_uint) |driver| {
-        let stream = number(stream);
-        // The legacy default stream cannot be captured.
-        if stream < 2 || driver.captures.contains_key(&stream) {
-            return Err(result::INVALID_VALUE);
-        }
-        let device = driver.device_of_stream(stream)?;
-        let graph = driver.new_handle();
-        let created = Graph { device, is_alive: true, ..Graph::default() };
-        driver.graphs.insert(graph, created);
-        driver.captures.insert(stream, graph);
-        Ok(())
+    fn cuStreamBeginCapture_v2, cuStreamBeginCapture_v2_ptsz(stream: Handle, mode: c_uint) |driver| {
+        begin_capture(driver, stream, mode)
+    }
+
+    fn cuStreamBeginRecaptureToGraph, cuStreamBeginRecaptureToGraph_ptsz(
+        stream: Handle, mode: c_uint, graph: Handle, _each: *const c_void, _data: *mut c_void,
+    ) |driver| {
+        capture_into(driver, stream, mode, number(graph))
+    }
+
+    /// Under a name that nobody hooks: as if the capture had begun before the program was looked at.
+    fn fakecudaBeginCaptureUnseen(stream: Handle, mode: c_uint) |driver| {
+        begin_capture(driver, stream, mode)
     }
 
     fn cuStreamEndCapture, cuStreamEndCapture_ptsz(stream: Handle, graph: *mut Handle) |driver| {
         let captured = driver.captures.remove(&number(stream)).ok_or(result::INVALID_VALUE)?;
-        write_out(graph, handle(captured))
+        if captured.is_invalid {
+            return Err(result::STREAM_CAPTURE_INVALIDATED);
+        }
+        write_out(graph, handle(captured.graph))
     }
 
     fn cuStreamIsCapturing, cuStreamIsCapturing_ptsz(stream: Handle, status: *mut c_uint) |driver| {
@@ -116,8 +133,9 @@ driver! {
         Ok(())
     }
 
-    fn cuThreadExchangeStreamCaptureMode(_mode: *mut c_uint) {
-        Ok(())
+    fn cuThreadExchangeStreamCaptureMode(mode: *mut c_uint) {
+        let wanted = read_in(mode)?;
+        write_out(mode, MODE.replace(wanted))
     }
 
     fn cuEventCreate(event: *mut Handle, _flags: c_uint) |driver| {
@@ -159,6 +177,61 @@ driver! {
     }
 }
 
+thread_local! {
+    /// The thread's capture mode.
+    static MODE: Cell<c_uint> = const { Cell::new(GLOBAL) };
+}
+
+/// `CU_STREAM_CAPTURE_MODE_GLOBAL`
+const GLOBAL: c_uint = 0;
+
+fn begin_capture(driver: &mut Driver, stream: Handle, mode: c_uint) -> Answer {
+    let device = driver.device_of_stream(number(stream))?;
+    let graph = driver.new_handle();
+    capture_into(driver, stream, mode, graph)?;
+    let created = Graph {
+        device,
+        is_alive: true,
+        ..Graph::default()
+    };
+    driver.graphs.insert(graph, created);
+    Ok(())
+}
+
+fn capture_into(driver: &mut Driver, stream: Handle, mode: c_uint, graph: u64) -> Answer {
+    let stream = number(stream);
+    // The legacy default stream cannot be captured.
+    if stream < 2 || driver.captures.contains_key(&stream) {
+        return Err(result::INVALID_VALUE);
+    }
+    let capture = Capture {
+        graph,
+        is_global: mode == GLOBAL,
+        is_invalid: false,
+    };
+    driver.captures.insert(stream, capture);
+    Ok(())
+}
+
+/// A call that a thread in global mode must not make while a capture in global mode is active: it would invalidate
+/// the capture.
+///
+/// # Errors
+///
+/// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` if it did.
+pub(super) fn forbid_in_captures(driver: &mut Driver) -> Answer {
+    let mut hit = driver
+        .captures
+        .values_mut()
+        .filter(|capture| capture.is_global && MODE.get() == GLOBAL)
+        .peekable();
+    if hit.peek().is_none() {
+        return Ok(());
+    }
+    hit.for_each(|capture| capture.is_invalid = true);
+    Err(result::STREAM_CAPTURE_UNSUPPORTED)
+}
+
 fn create(driver: &mut Driver, place: *mut Handle) -> Answer {
     let (context, _) = driver.current()?;
     let stream = driver.new_handle();
@@ -173,7 +246,10 @@ fn capture_info(
     id: *mut u64,
     graph: *mut Handle,
 ) -> Answer {
-    let captured = driver.captures.get(&number(stream)).copied();
+    let captured = driver
+        .captures
+        .get(&number(stream))
+        .map(|capture| capture.graph);
     write_optional(id, captured.unwrap_or(0));
     write_optional(graph, handle(captured.unwrap_or(0)));
     write_out(status, c_uint::from(captured.is_some()))

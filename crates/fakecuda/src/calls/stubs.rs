@@ -29,7 +29,7 @@ stubs! {
     cuGraphAddDependencies_v2 cuGraphAddEmptyNode cuGraphAddEventRecordNode cuGraphAddEventWaitNode
     cuGraphAddExternalSemaphoresSignalNode cuGraphAddExternalSemaphoresWaitNode cuGraphAddHostNode
     cuGraphAddKernelNode cuGraphAddKernelNode_v2 cuGraphAddMemcpyNode cuGraphAddMemsetNode
-    cuGraphAddNode cuGraphAddNode_v2 cuGraphAddNode_v3 cuGraphBatchMemOpNodeGetParams
+    cuGraphBatchMemOpNodeGetParams
     cuGraphBatchMemOpNodeSetParams cuGraphChildGraphNodeGetGraph cuGraphClone
     cuGraphConditionalHandleCreate cuGraphDebugDotPrint cuGraphDestroyNode
     cuGraphEventRecordNodeGetEvent cuGraphEventRecordNodeSetEvent cuGraphEventWaitNodeGetEvent
@@ -68,7 +68,7 @@ stubs! {
     cuLogicalEndpointGetLimits cuLogicalEndpointIdRelease cuLogicalEndpointIdReserve
     cuLogicalEndpointImport cuLogicalEndpointQuery cuLogicalEndpointUnbind cuLogsCurrent
     cuLogsDumpToFile cuLogsDumpToMemory cuLogsRegisterCallback cuLogsUnregisterCallback
-    cuMemAdvise_v2 cuMemBatchDecompressAsync cuMemDiscardAndPrefetchBatchAsync
+    cuMemAdvise_v2 cuMemAlloc cuMemBatchDecompressAsync cuMemDiscardAndPrefetchBatchAsync
     cuMemDiscardBatchAsync cuMemGetDefaultMemPool cuMemGetHandleForAddressRange cuMemGetLocationInfo
     cuMemGetMemPool cuMemMapArrayAsync cuMemPoolExportToShareableHandle
     cuMemPoolImportFromShareableHandle cuMemPrefetchAsync_v2 cuMemPrefetchBatchAsync
@@ -81,13 +81,15 @@ stubs! {
     cuMipmappedArrayGetSparseProperties cuModuleEnumerateFunctions cuModuleGetFunctionCount
     cuModuleGetGlobal_v2 cuModuleGetLoadingMode cuModuleGetSurfRef cuModuleGetTexRef
     cuMulticastAddDevice cuMulticastBindAddr cuMulticastBindAddr_v2 cuMulticastBindMem
-    cuMulticastBindMem_v2 cuMulticastCreate cuMulticastGetGranularity cuMulticastUnbind
+    cuMulticastBindMem_v2 cuMulticastGetGranularity cuMulticastUnbind
     cuOccupancyAvailableDynamicSMemPerBlock cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
     cuOccupancyMaxActiveClusters cuOccupancyMaxPotentialBlockSize
     cuOccupancyMaxPotentialBlockSizeWithFlags cuOccupancyMaxPotentialClusterSize cuParamSetSize
     cuParamSetTexRef cuParamSetf cuParamSeti cuParamSetv cuProfilerInitialize
     cuSignalExternalSemaphoresAsync cuStreamBatchMemOp cuStreamBatchMemOp_v2
-    cuStreamBeginCaptureToCig cuStreamBeginCaptureToGraph cuStreamBeginRecaptureToGraph
+    cuStreamBeginCapture cuStreamBeginCapture_ptsz cuStreamBeginCaptureToCig
+    cuStreamBeginCaptureToCig_ptsz cuStreamBeginCaptureToGraph cuStreamBeginCaptureToGraph_ptsz
+    cuStreamEndCaptureToCig_ptsz
     cuStreamCopyAttributes cuStreamEndCaptureToCig cuStreamGetAttribute cuStreamGetCaptureInfo
     cuStreamGetCtx_v2 cuStreamGetDevResource cuStreamGetGreenCtx cuStreamGetId cuStreamSetAttribute
     cuStreamUpdateCaptureDependencies cuStreamUpdateCaptureDependencies_v2 cuStreamWaitValue32

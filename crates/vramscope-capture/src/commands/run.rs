@@ -1,8 +1,6 @@
 //! `vramscope-capture run`: starts a program with the injected library and writes its snapshot.
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, Permissions};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::{env, io, process};
@@ -10,6 +8,7 @@ use std::{env, io, process};
 use clap::{Args, ValueEnum};
 use vramscope_core::analysis::search::filter::parse_bytes;
 use vramscope_core::units::Bytes;
+use vramscope_record::rank::Rank;
 use vramscope_record::settings::Settings;
 
 use crate::commands::{Contents, Enabled};
@@ -18,11 +17,12 @@ use crate::failure::Failure;
 use crate::finish::{self, EndedRun, RunResult};
 use crate::follow::{Follower, Plan};
 use crate::launch::driver_watch::DriverWatch;
-use crate::launch::environment::capture_environment;
+use crate::launch::environment::{Environment, capture_environment};
 use crate::launch::library::UnpackedLibrary;
 use crate::launch::program::{self, Refusal};
-use crate::launch::{self, Running, exit_code};
-use crate::output::{self, quote};
+use crate::launch::{self, Running, exit_code, python};
+use crate::output;
+use crate::run_folder::{RunFolder, convert_command};
 use crate::written_snapshot::WrittenSnapshot;
 
 /// A smaller log would hold too little to be useful.
@@ -49,18 +49,22 @@ pub(crate) struct Options {
     /// Record callers: `native` stacks are those of the program's C, C++ and Rust code
     #[arg(long, value_enum, default_value_t = Stacks::Native)]
     stacks: Stacks,
-    /// Maximum number of frames of a stack
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=128))]
-    depth: u32,
+    /// Maximum number of frames of a stack. Default: 64, or 256 for Python, whose interpreter takes most of them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    depth: Option<u32>,
+    /// Have Python 3.12 and later name its functions (PYTHONPERFSUPPORT=1), which makes its calls slower: `auto` does
+    /// if the program or its interpreter is a Python without known faults in that, and the variable is not set
+    #[arg(long, value_enum, default_value_t = Python::Auto)]
+    python: Python,
     /// Also record pinned host memory
     #[arg(long)]
     host: bool,
     /// Also write a snapshot when memory runs out, FILE-oom-N, while the program continues: for the first 16 times
     #[arg(long)]
     dump_on_oom: bool,
-    /// Write a snapshot FILE-PID for each process that uses CUDA, not only for the first one
+    /// Write only the snapshot of the first process that uses CUDA. Default: of each, as FILE, FILE-rankN or FILE-PID
     #[arg(long)]
-    follow_children: bool,
+    first_only: bool,
     /// Record nothing until the program calls vramscope_api::start
     #[arg(long)]
     start_paused: bool,
@@ -82,18 +86,27 @@ enum Stacks {
     Native,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Python {
+    Auto,
+    On,
+    Off,
+}
+
 const EXAMPLES: &str = "\
 Examples:
   vramscope-capture run -o snap.pickle -- ./my-cuda-program --its options
   vramscope-capture run --view -- cargo run --release
   vramscope-capture run --max-entries 100000 --dump-on-oom -- ./server       # however long it runs
-  vramscope-capture run --follow-children -o rank.pickle -- mpirun -n 4 ./solver
+  vramscope-capture run -o solver.pickle -- mpirun -n 4 ./solver             # solver-rank0.pickle …
 
 The program runs as it would without vramscope-capture: same terminal, input, output, folder and process group. Signals
 that other processes send to vramscope-capture are forwarded; Ctrl-C reaches the program directly. The recording
-survives any end of the program. Programs that are linked statically or have the set-user-id bit cannot be recorded; a
-message says so. For a snapshot while the program runs, use `vramscope-capture dump PID`, or vramscope_api::dump in the
-program.
+survives any end of the program. Each process that uses CUDA gets a snapshot: FILE, or if there are several,
+FILE-rankN where a launcher (torchrun, mpirun, srun) gives ranks, else FILE-PID. Raw logs stay until their snapshots are
+written. Programs that are linked statically or have the set-user-id bit cannot be recorded, nor can containers be looked
+into from outside; a message says so. For a snapshot while the program runs, use `vramscope-capture dump PID`, or
+vramscope_api::dump in the program.
 
 Exit codes: the program's own, or 128+N if signal N ended it; 1 the program ended with 0, but its snapshot was not
 written; 127 the program was not found, 126 it cannot be started, 125 it was not started because of an error of
@@ -113,9 +126,9 @@ pub(crate) fn run(options: &Options) -> Result<u8, Failure> {
     if options.view && !finished.snapshots.is_empty() {
         open_viewer(&finished.snapshots);
     }
-    Ok(match (exit_code(status), finished.failed) {
-        (0, Some(failure)) => failure.exit_code(),
-        (code, _) => code,
+    Ok(match exit_code(status) {
+        0 if finished.is_incomplete => 1,
+        code => code,
     })
 }
 
@@ -126,7 +139,7 @@ struct Run<'a> {
     path: PathBuf,
     plan: Plan,
     library: UnpackedLibrary,
-    folder: LogFolder,
+    folder: RunFolder,
     refusal: Option<Refusal>,
 }
 
@@ -141,7 +154,7 @@ impl<'a> Run<'a> {
             None => default_destination(&path, process::id())?,
         };
         let library = UnpackedLibrary::new()?;
-        let folder = LogFolder::new(options.raw_dir.as_deref().unwrap_or(library.folder()))?;
+        let folder = RunFolder::new(options.raw_dir.as_deref())?;
         let contents = &options.contents;
         let plan = Plan {
             destination,
@@ -149,7 +162,9 @@ impl<'a> Run<'a> {
             debug_folders: contents.debug_folders.clone(),
             is_followed: contents.max_entries.is_some() || contents.enabled == Enabled::State,
             dump_on_oom: options.dump_on_oom,
-            follow_children: options.follow_children,
+            first_only: options.first_only,
+            rank: Rank::of_environment(|name| env::var_os(name)),
+            names_python: names_python(options, &path),
             is_quiet: options.quiet,
         };
         Ok(Self {
@@ -157,14 +172,14 @@ impl<'a> Run<'a> {
             plan,
             library,
             folder,
-            refusal: program::find_refusal(&path),
+            refusal: program::find_refusal(&options.command, &path),
             path,
         })
     }
 
     fn settings(&self) -> Result<Settings, Failure> {
-        let folder = self.folder.path.to_str().ok_or_else(|| {
-            let folder = self.folder.path.display();
+        let folder = self.folder.path().to_str().ok_or_else(|| {
+            let folder = self.folder.path().display();
             Failure::usage(format!(
                 "the name of {folder} is not UTF-8; name another folder with --raw-dir"
             ))
@@ -177,43 +192,62 @@ impl<'a> Run<'a> {
             starts_on: !options.start_paused,
             depth: match options.stacks {
                 Stacks::Off => 0,
-                Stacks::Native => options.depth,
+                Stacks::Native => {
+                    let default = if self.plan.names_python { 256 } else { 64 };
+                    options.depth.unwrap_or(default)
+                }
             },
             free_stacks: options.contents.enabled == Enabled::All,
             host: options.host,
         })
     }
 
-    /// Starts the program, follows its logs, and writes its snapshots.
-    fn run(mut self) -> Result<(ExitStatus, RunResult), Failure> {
-        let library = self.library.path();
+    /// The variables for the program. Says what keeps it from being recorded in full.
+    fn environment(&self) -> Result<Environment, Failure> {
         let can_try = !self.refusal.as_ref().is_some_and(Refusal::is_visible);
-        let old_nvtx = self.library.add_old_nvtx()?;
+        let library = can_try.then(|| self.library.path());
+        let old_nvtx = match can_try {
+            true => self.library.add_old_nvtx()?,
+            false => None,
+        };
         let environment = capture_environment(
             |name| env::var_os(name),
-            can_try.then_some(library.as_path()),
+            library.as_deref(),
             old_nvtx.as_deref(),
+            self.plan.names_python,
             &self.settings()?,
         );
+        if let (false, Some(refusal)) = (self.plan.is_quiet, &self.refusal) {
+            output::note(&refusal.to_string());
+        }
         if environment.nvtx_is_taken && !self.plan.is_quiet {
             output::note(
                 "NVTX_INJECTION64_PATH is already set: NVTX ranges go to that library and are not recorded",
             );
         }
+        Ok(environment)
+    }
+
+    /// Starts the program, follows its logs, and writes its snapshots.
+    fn run(mut self) -> Result<(ExitStatus, RunResult), Failure> {
+        let environment = self.environment()?;
         let program = self.options.command[0].to_string_lossy();
-        launch::set_interruption_message(&output::line(&self.interruption_message()));
+        finish::set_interruption(&self.plan, &self.folder, &self.plan.destination);
         let running = Running::start(&self.options.command, &environment)
             .map_err(|error| start_failure(&program, &error))?;
         if self.options.output.is_none() {
             self.plan.destination = default_destination(&self.path, running.process())?;
         }
-        let mut follower = Follower::new(&self.folder.path, &self.plan);
+        let mut follower = Follower::new(self.folder.path(), &self.plan);
         let mut driver_watch = DriverWatch::new(running.process());
-        let wait_failure = || Failure::io(format!("cannot wait for {program}"));
+        let wait_failure = |error| {
+            let convert = convert_command(self.folder.path(), &self.plan.destination);
+            Failure::io(format!("cannot wait for {program}"))(error).with_advice(convert)
+        };
         let status = loop {
             if let Some(status) = running
                 .wait(follower.poll_interval())
-                .map_err(wait_failure())?
+                .map_err(wait_failure)?
             {
                 break status;
             }
@@ -226,32 +260,29 @@ impl<'a> Run<'a> {
             plan: &self.plan,
             refusal: self.refusal.as_ref(),
             driver_watch: &driver_watch,
-            folder: &self.folder.path,
+            folder: &self.folder,
             starts_paused: self.options.start_paused,
             opens_viewer: self.options.view,
             program: &program,
         };
         // The program ran. Later failures are printed, and change its exit code only if that is 0.
         let finished = finish::write_snapshots(&ended, follower.finish());
-        launch::clear_interruption_message();
-        if finished.failed.is_some() && self.options.raw_dir.is_none() {
-            self.library.keep();
-        }
+        launch::clear_interruption();
         Ok((status, finished))
     }
+}
 
-    /// The message for a signal that ends this process before the snapshots are written.
-    fn interruption_message(&self) -> String {
-        if self.plan.is_followed {
-            return "interrupted before the snapshot was written: the recording is lost, as only this process held it \
-                    (--max-entries, --enabled state)"
-                .to_owned();
+/// Whether Python is told to name its functions.
+fn names_python(options: &Options, program: &Path) -> bool {
+    options.stacks != Stacks::Off
+        && match options.python {
+            Python::Auto => {
+                env::var_os(python::VARIABLE).is_none()
+                    && python::can_name_functions(&program::with_interpreters(program))
+            }
+            Python::On => true,
+            Python::Off => false,
         }
-        format!(
-            "interrupted before the snapshot was written: the recording is in {0}\n  vramscope-capture convert {0} -o FILE",
-            quote(&self.folder.path)
-        )
-    }
 }
 
 /// Parses the size of a log in bytes.
@@ -271,41 +302,6 @@ fn start_failure(program: &str, error: &io::Error) -> Failure {
 fn default_destination(program: &Path, process: u32) -> Result<Destination, Failure> {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
     Destination::of(Path::new(&format!("{name}-{process}.pickle")))
-}
-
-/// The folder for the logs of one run. Several runs may share `--raw-dir`, and only the user may read what programs
-/// did. Removed in the end if empty.
-struct LogFolder {
-    path: PathBuf,
-}
-
-impl LogFolder {
-    /// Creates a new folder in `parent`, which is created if it does not exist.
-    fn new(parent: &Path) -> Result<Self, Failure> {
-        let make = || {
-            DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(parent)?;
-            let folder = tempfile::Builder::new()
-                .prefix(&format!("{}-", process::id()))
-                .permissions(Permissions::from_mode(0o700))
-                .tempdir_in(parent.canonicalize()?)?;
-            Ok(folder.keep())
-        };
-        let path = make().map_err(Failure::io(format!(
-            "cannot create a folder in {}",
-            parent.display()
-        )))?;
-        Ok(Self { path })
-    }
-}
-
-impl Drop for LogFolder {
-    fn drop(&mut self) {
-        // Fails unless the folder is empty.
-        drop(fs::remove_dir(&self.path));
-    }
 }
 
 /// Opens the viewer and waits until it is closed.

@@ -18,7 +18,8 @@ use super::request;
 use crate::destination::Destination;
 use crate::failure::Failure;
 use crate::output::{self, Progress};
-use crate::written_snapshot::WrittenSnapshot;
+use crate::snapshot_names::{self, Recorded};
+use crate::written_snapshot::{WrittenSnapshot, incomplete};
 
 /// Maximum number of snapshots of failed allocations in a run. A program that keeps retrying would fill the disk.
 const MAX_OUT_OF_MEMORY_SNAPSHOTS: u32 = 16;
@@ -85,6 +86,15 @@ impl FollowedLog {
     /// Id of the process that writes the log.
     pub(crate) fn process(&self) -> u64 {
         self.header().process
+    }
+
+    /// What tells that process from others.
+    pub(crate) fn recorded(&self) -> Recorded {
+        let header = self.header();
+        Recorded {
+            process: header.process,
+            rank: header.rank,
+        }
     }
 
     /// Whether that process is still running.
@@ -283,10 +293,13 @@ impl FollowedLog {
     }
 
     /// After the program has ended: reads the content of the log if polling did not, and saves what a later
-    /// conversion needs from elsewhere.
-    pub(super) fn inspect(&mut self) {
+    /// conversion needs from elsewhere. Python leaves its map of names behind, which goes if `run` asked for it.
+    pub(super) fn inspect(&mut self, names_python: bool) {
         // Without the map, Python functions have no names, which the conversion reports.
-        drop(perf_map::save_copy(self.process(), &self.path));
+        let is_saved = perf_map::save_copy(self.process(), &self.path).unwrap_or_default();
+        if is_saved && names_python && !self.is_running() {
+            perf_map::remove(self.process());
+        }
         let Ok(log) = Log::open(self.file.bytes()) else {
             return;
         };
@@ -308,6 +321,15 @@ impl FollowedLog {
         &self.contents.program
     }
 
+    /// What a log without content says: losses and notes, each on a line of its own.
+    pub(crate) fn remarks(&self) -> String {
+        let header = self.header();
+        let lost = header.lost().map(|(loss, times)| incomplete(loss, times));
+        let notes = self.contents.notes.iter().cloned();
+        let remarks = lost.chain(notes).map(|remark| format!("\n  {remark}"));
+        remarks.collect()
+    }
+
     fn destination_of(
         &self,
         due: &DueSnapshot,
@@ -315,9 +337,13 @@ impl FollowedLog {
         out_of_memory: u32,
     ) -> Result<Destination, Failure> {
         match due {
-            DueSnapshot::OutOfMemory { .. } => Ok(self
-                .own_destination(plan)
-                .with_suffix(&format!("oom-{out_of_memory}"))),
+            DueSnapshot::OutOfMemory { .. } => {
+                let rank = snapshot_names::suffix_of_one(self.recorded(), plan.rank);
+                let rank = rank.map_or_else(String::new, |rank| format!("{rank}-"));
+                Ok(plan
+                    .destination
+                    .with_suffix(&format!("{rank}oom-{out_of_memory}")))
+            }
             DueSnapshot::Requested { path, .. } => {
                 // The path is relative to the program's working folder.
                 let folder = fs::read_link(format!("/proc/{}/cwd", self.process()))
@@ -325,18 +351,6 @@ impl FollowedLog {
                 Destination::of(&folder.unwrap_or_default().join(path))
             }
         }
-    }
-
-    /// The file for this process's snapshot.
-    pub(crate) fn own_destination(&self, plan: &Plan) -> Destination {
-        if !plan.follow_children {
-            return plan.destination.clone();
-        }
-        // A process that executes several programs has several logs: <process>-<start>-2.raw.
-        let name = self.path.file_stem().unwrap_or_default().to_string_lossy();
-        let number = name.split('-').nth(2).map(|number| format!("-{number}"));
-        plan.destination
-            .with_suffix(&format!("{}{}", self.process(), number.unwrap_or_default()))
     }
 }
 
@@ -347,7 +361,12 @@ struct Contents {
     program: String,
     /// Whether the program used memory or annotated ranges.
     is_worth_writing: bool,
+    /// The first notes.
+    notes: Vec<String>,
 }
+
+/// Maximum number of notes that are told of a log without content.
+const MAX_NOTES: usize = 5;
 
 impl Contents {
     fn add(&mut self, record: &Record<'_>) {
@@ -358,6 +377,9 @@ impl Contents {
                     .into_owned();
                 let name = Path::new(&path).file_name().unwrap_or_default();
                 self.program = name.to_string_lossy().into_owned();
+            }
+            Record::Note(note) if self.notes.len() < MAX_NOTES => {
+                self.notes.push(String::from_utf8_lossy(note).into_owned());
             }
             _ => {}
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use vramscope_record::settings::{self, Settings};
 
-use super::library;
+use super::{library, python};
 
 /// Names the library that NVTX loads.
 const NVTX: &str = "NVTX_INJECTION64_PATH";
@@ -22,11 +22,12 @@ pub(crate) struct Environment {
 /// Determines the variables to set. `existing` returns the current values.
 ///
 /// `library` is the library to preload, `None` if the program could not load it. `old_nvtx` is a folder with a
-/// replacement for NVTX 1 and 2.
+/// replacement for NVTX 1 and 2. `names_python` is whether Python is to name its functions.
 pub(crate) fn capture_environment(
     existing: impl Fn(&str) -> Option<OsString>,
     library: Option<&Path>,
     old_nvtx: Option<&Path>,
+    names_python: bool,
     settings: &Settings,
 ) -> Environment {
     let mut variables = vec![(settings::VARIABLE, settings.to_variable().into())];
@@ -39,6 +40,9 @@ pub(crate) fn capture_environment(
         if !nvtx_is_taken {
             variables.push((NVTX, library.to_owned()));
         }
+    }
+    if names_python {
+        variables.push((python::VARIABLE, "1".into()));
     }
     if let Some(folder) = old_nvtx {
         let name = "LD_LIBRARY_PATH";
@@ -97,6 +101,7 @@ mod tests {
             existing,
             Some(Path::new("/p/l.so")),
             Some(Path::new("/p/n")),
+            true,
             &settings,
         );
         let text =
@@ -113,7 +118,7 @@ mod tests {
         )
     }
 
-    fn owned(pairs: [(&str, &str); 3]) -> Vec<(String, String)> {
+    fn owned(pairs: [(&str, &str); 4]) -> Vec<(String, String)> {
         pairs
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .to_vec()
@@ -128,6 +133,7 @@ mod tests {
             owned([
                 ("LD_PRELOAD", "/p/l.so"),
                 ("NVTX_INJECTION64_PATH", "/p/l.so"),
+                ("PYTHONPERFSUPPORT", "1"),
                 ("LD_LIBRARY_PATH", "/p/n"),
             ])
         );
@@ -143,6 +149,7 @@ mod tests {
         ]);
         let expected = [
             ("LD_PRELOAD", "/p/l.so:/a.so /b.so"),
+            ("PYTHONPERFSUPPORT", "1"),
             ("LD_LIBRARY_PATH", "/c:/d:/p/n"),
         ];
         assert_eq!(

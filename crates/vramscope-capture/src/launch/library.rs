@@ -1,14 +1,21 @@
-//! The injected library: part of this binary, unpacked into a private folder.
+//! The injected library: part of this binary, written to a place where programs can load it.
+//!
+//! That place is the same for all runs of a user, and stays: what outlives a run has its path in `LD_PRELOAD`, and
+//! each program that it starts would print an error if the file were gone. Only where no such place can be trusted
+//! is it a folder of this run.
 
 use std::ffi::CString;
-use std::fs;
-use std::io;
+use std::fs::{self, DirBuilder, Metadata, Permissions};
+use std::hash::{DefaultHasher, Hasher};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use tempfile::TempDir;
 
+use super::{elf_file, program};
 use crate::failure::Failure;
 
 /// Empty on platforms without capture.
@@ -20,13 +27,19 @@ pub(super) const NAME: &str = "libvramscope_inject.so";
 /// Names under which programs look for NVTX 1 and 2.
 const OLD_NVTX: [&str; 2] = ["libnvToolsExt.so.1", "libnvToolsExt.so"];
 
-/// The unpacked library, in a folder that only this user may enter. Removed when dropped.
+/// The versions that the library needs: names of libraries and versions.
+pub(super) static NEEDED: LazyLock<Vec<(String, String)>> =
+    LazyLock::new(|| elf_file::needed_versions(LIBRARY).unwrap_or_default());
+
+/// The library as a file, in a folder that only this user may write to.
 pub(crate) struct UnpackedLibrary {
-    folder: TempDir,
+    folder: PathBuf,
+    /// Removed with this value.
+    _of_this_run: Option<TempDir>,
 }
 
 impl UnpackedLibrary {
-    /// Unpacks the library.
+    /// Writes the library, unless an earlier run did.
     ///
     /// # Errors
     /// If this binary contains no library, or if there is no suitable folder.
@@ -37,23 +50,26 @@ impl UnpackedLibrary {
             )
             .with_advice("Recording works on Linux with glibc, on x86-64 and aarch64; `convert` works everywhere."));
         }
+        if let Some(folder) = cache_folder().and_then(|cache| unpack_into(&cache)) {
+            return Ok(Self {
+                folder,
+                _of_this_run: None,
+            });
+        }
         let folder = create_loadable_folder()?;
-        let unpacked = Self { folder };
-        fs::write(unpacked.path(), LIBRARY).map_err(Failure::io(format!(
-            "cannot write {}",
-            unpacked.path().display()
+        write_library(folder.path()).map_err(Failure::io(format!(
+            "cannot write into {}",
+            folder.path().display()
         )))?;
-        Ok(unpacked)
-    }
-
-    /// The folder, which may also contain logs.
-    pub(crate) fn folder(&self) -> &Path {
-        self.folder.path()
+        Ok(Self {
+            folder: folder.path().to_owned(),
+            _of_this_run: Some(folder),
+        })
     }
 
     /// The library's file.
     pub(crate) fn path(&self) -> PathBuf {
-        self.folder().join(NAME)
+        self.folder.join(NAME)
     }
 
     /// Creates a folder with the library under the names of NVTX 1 and 2, unless this machine has that NVTX.
@@ -65,42 +81,100 @@ impl UnpackedLibrary {
         if can_be_loaded(OLD_NVTX[0]) {
             return Ok(None);
         }
-        let folder = self.folder().join("nvtx");
-        let link = |name| symlink(self.path(), folder.join(name));
-        fs::create_dir(&folder)
+        let folder = self.folder.join("nvtx");
+        let link = |name| match symlink(Path::new("..").join(NAME), folder.join(name)) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            outcome => outcome,
+        };
+        create_private(&folder)
             .and_then(|()| OLD_NVTX.into_iter().try_for_each(link))
             .map_err(Failure::io(format!(
                 "cannot write into {}",
-                self.folder().display()
+                self.folder.display()
             )))?;
         Ok(Some(folder))
     }
-
-    /// Keeps the folder because of the logs in it, without the library.
-    pub(crate) fn keep(self) {
-        drop(fs::remove_file(self.path()));
-        drop(fs::remove_dir_all(self.folder().join("nvtx")));
-        drop(self.folder.keep());
-    }
 }
 
-/// Creates a folder from which libraries can be loaded and whose path can be in `LD_PRELOAD`.
-fn create_loadable_folder() -> Result<TempDir, Failure> {
-    let mut places = vec![std::env::temp_dir()];
-    places.extend(["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from));
-    places.extend(std::env::current_dir());
-    let suits = |place: &&PathBuf| {
-        let bytes = place.as_os_str().as_bytes();
-        let can_stand_in_a_list = !bytes.iter().any(|byte| b": \t\n;".contains(byte));
-        can_stand_in_a_list && place.is_absolute() && !is_noexec(place)
+/// The user's folder for what can be made again.
+fn cache_folder() -> Option<PathBuf> {
+    let folder = |name| Some(PathBuf::from(std::env::var_os(name)?)).filter(|it| it.is_absolute());
+    folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))
+}
+
+/// Writes the library into a folder of this user's `cache`. `None` if programs cannot load it there, or if others
+/// could replace it.
+fn unpack_into(cache: &Path) -> Option<PathBuf> {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(LIBRARY);
+    let name = format!("{:016x}", hasher.finish());
+    let folder = cache.join("vramscope").join(name);
+    // Another user's home, as after `su`: a folder of ours there would be in that user's way.
+    let existing = folder.ancestors().find(|it| it.exists())?;
+    is_safe(&fs::canonicalize(existing).ok()?).then_some(())?;
+    create_private(&folder).ok()?;
+    let folder = fs::canonicalize(folder).ok()?;
+    (is_loadable(&folder) && is_safe(&folder)).then_some(())?;
+    let file = folder.join(NAME);
+    let is_written = fs::symlink_metadata(&file).is_ok_and(|it| it.is_file() && is_private(&it))
+        && fs::read(&file).is_ok_and(|bytes| bytes == LIBRARY);
+    if !is_written {
+        write_library(&folder).ok()?;
+    }
+    Some(folder)
+}
+
+/// Writes the library's file, which appears only when it is complete: other runs may do the same now.
+fn write_library(folder: &Path) -> io::Result<()> {
+    let mut file = tempfile::Builder::new()
+        .permissions(Permissions::from_mode(0o600))
+        .tempfile_in(folder)?;
+    file.write_all(LIBRARY)?;
+    file.persist(folder.join(NAME))
+        .map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Creates a folder that only this user may enter, with its parents.
+fn create_private(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Whether a folder is this user's, and no other user can replace it or anything in it. The path has no links.
+fn is_safe(folder: &Path) -> bool {
+    let root = |metadata: &Metadata| metadata.uid() == 0;
+    let is_guarded = |parent: &Path| {
+        fs::symlink_metadata(parent).is_ok_and(|it| {
+            let is_sticky = it.mode() & libc::S_ISVTX != 0;
+            is_private(&it) || (root(&it) && (is_sticky || it.mode() & 0o022 == 0))
+        })
     };
+    fs::symlink_metadata(folder).is_ok_and(|it| is_private(&it))
+        && folder.ancestors().skip(1).all(is_guarded)
+}
+
+/// Whether a file or folder is this user's, and no other user may write to it.
+fn is_private(metadata: &Metadata) -> bool {
+    metadata.uid() == program::effective_ids().0 && metadata.mode() & 0o022 == 0
+}
+
+/// Whether libraries can be loaded from a folder, and its path can be in `LD_PRELOAD`.
+fn is_loadable(folder: &Path) -> bool {
+    let bytes = folder.as_os_str().as_bytes();
+    let can_stand_in_a_list = !bytes.iter().any(|byte| b": \t\n;".contains(byte));
+    can_stand_in_a_list && folder.is_absolute() && !is_noexec(folder)
+}
+
+/// Creates a folder of this run from which libraries can be loaded.
+fn create_loadable_folder() -> Result<TempDir, Failure> {
+    let places = temporary_places();
     let mut tempfile = tempfile::Builder::new();
     tempfile
         .prefix("vramscope-")
-        .permissions(fs::Permissions::from_mode(0o700));
+        .permissions(Permissions::from_mode(0o700));
     let mut created = places
         .iter()
-        .filter(suits)
+        .filter(|place| is_loadable(place))
         .map(|place| tempfile.tempdir_in(place));
     created.find_map(Result::ok).ok_or_else(|| {
         let tried: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
@@ -110,6 +184,14 @@ fn create_loadable_folder() -> Result<TempDir, Failure> {
         ))
         .with_advice("Set TMPDIR to a folder that is not mounted with noexec and has no space or colon in its name.")
     })
+}
+
+/// Folders for temporary files, the best first.
+pub(crate) fn temporary_places() -> Vec<PathBuf> {
+    let mut places = vec![std::env::temp_dir()];
+    places.extend(["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from));
+    places.extend(std::env::current_dir());
+    places
 }
 
 /// Whether the file system is mounted with `noexec`.
@@ -154,4 +236,97 @@ fn can_be_loaded(name: &str) -> bool {
     // SAFETY: the handle was just opened.
     unsafe { libc::dlclose(handle) };
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// It is loaded before the program's own libraries: whatever else it needed would come before theirs.
+    #[test]
+    fn the_library_needs_the_c_library_alone() {
+        let libraries = elf_file::needed_libraries(LIBRARY).unwrap();
+        let of_c = [
+            "libc.so.",
+            "ld-linux",
+            "libm.so.",
+            "libdl.so.",
+            "libpthread.so.",
+        ];
+        let is_of_c = |name: &String| of_c.iter().any(|start| name.starts_with(start));
+        assert!(libraries.iter().all(is_of_c), "{libraries:?}");
+        let versions: Vec<_> = NEEDED.iter().map(|(_, version)| version.as_str()).collect();
+        assert!(!versions.is_empty());
+        assert!(
+            versions
+                .iter()
+                .all(|version| version.starts_with("GLIBC_2.")),
+            "{versions:?}"
+        );
+    }
+
+    #[test]
+    fn the_library_is_written_once_and_again_if_it_is_damaged() {
+        let cache = tempfile::tempdir().unwrap();
+        let folder = unpack_into(cache.path()).unwrap();
+        let file = folder.join(NAME);
+        let inode = || fs::metadata(&file).unwrap().ino();
+        let first = inode();
+        assert_eq!(unpack_into(cache.path()), Some(folder.clone()));
+        assert_eq!(inode(), first);
+        fs::write(&file, "short").unwrap();
+        assert_eq!(unpack_into(cache.path()), Some(folder.clone()));
+        assert_eq!(fs::read(&file).unwrap(), LIBRARY);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        // A link to somebody's file is replaced, not written through.
+        let other = cache.path().join("other");
+        fs::write(&other, "theirs").unwrap();
+        fs::remove_file(&file).unwrap();
+        symlink(&other, &file).unwrap();
+        assert_eq!(unpack_into(cache.path()), Some(folder));
+        assert_eq!(fs::read(&file).unwrap(), LIBRARY);
+        assert_eq!(fs::read(&other).unwrap(), b"theirs");
+    }
+
+    #[test]
+    fn a_place_that_others_may_write_to_is_not_used() {
+        let cache = tempfile::tempdir().unwrap();
+        let set = |folder: &Path, mode| {
+            fs::set_permissions(folder, Permissions::from_mode(mode)).unwrap();
+        };
+        let folder = unpack_into(cache.path()).unwrap();
+        let parent = folder.parent().unwrap();
+        for changed in [cache.path(), parent, &folder] {
+            for mode in [0o777, 0o770] {
+                set(changed, mode);
+                assert_eq!(
+                    unpack_into(cache.path()),
+                    None,
+                    "{} {mode:o}",
+                    changed.display()
+                );
+                set(changed, 0o700);
+            }
+            // Only root can change the owner of a folder.
+            if std::os::unix::fs::chown(changed, Some(12_345), None).is_ok() {
+                assert_eq!(unpack_into(cache.path()), None, "{}", changed.display());
+                std::os::unix::fs::chown(changed, Some(0), None).unwrap();
+            }
+        }
+        assert!(unpack_into(cache.path()).is_some());
+        // Nothing is left where it is not wanted.
+        let other = cache.path().join("other");
+        create_private(&other).unwrap();
+        set(&other, 0o777);
+        assert_eq!(unpack_into(&other), None);
+        assert_eq!(fs::read_dir(&other).unwrap().count(), 0);
+        set(&folder.join(NAME), 0o666);
+        assert!(unpack_into(cache.path()).is_some());
+        assert_eq!(
+            fs::metadata(folder.join(NAME)).unwrap().mode() & 0o777,
+            0o600
+        );
+        assert_eq!(unpack_into(&cache.path().join("a b")), None);
+        assert_eq!(unpack_into(Path::new("/proc/no/such")), None);
+    }
 }

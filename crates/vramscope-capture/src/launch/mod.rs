@@ -6,9 +6,11 @@
 )]
 
 pub(crate) mod driver_watch;
+mod elf_file;
 pub(crate) mod environment;
 pub(crate) mod library;
 pub(crate) mod program;
+pub(crate) mod python;
 mod signals;
 
 use std::ffi::OsString;
@@ -20,9 +22,7 @@ use std::thread;
 use std::time::Duration;
 
 use self::environment::Environment;
-pub(crate) use self::signals::{
-    UnfinishedFile, clear_interruption_message, set_interruption_message,
-};
+pub(crate) use self::signals::{UnfinishedFile, clear_interruption, set_interruption};
 
 /// A started program.
 pub(crate) struct Running {

@@ -12,8 +12,22 @@ use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, ReadCache};
 
+use super::elf_file::Lacking;
+use super::{elf_file, library};
+
 /// Maximum number of nested script interpreters, as in the kernel.
 const MAX_SCRIPT_DEPTH: usize = 4;
+
+/// Commands that start programs in a container: with other libraries, mostly without our variables and files.
+const CONTAINERS: [&str; 7] = [
+    "apptainer",
+    "bwrap",
+    "docker",
+    "enroot",
+    "nerdctl",
+    "podman",
+    "singularity",
+];
 
 /// The path of a program, found as the system would find it.
 ///
@@ -64,6 +78,10 @@ pub(crate) enum Obstacle {
     OtherMachine,
     /// The program's dynamic linker is not glibc's; holds its path.
     OtherLinker(String),
+    /// The program's C library is too old for the library.
+    OldLibc(Lacking),
+    /// The program starts others in a container; holds its name.
+    Container(String),
 }
 
 /// An obstacle and the file that has it.
@@ -79,7 +97,10 @@ impl Refusal {
     pub(crate) fn is_visible(&self) -> bool {
         matches!(
             self.obstacle,
-            Obstacle::OtherMachine | Obstacle::OtherLinker(_)
+            Obstacle::OtherMachine
+                | Obstacle::OtherLinker(_)
+                | Obstacle::OldLibc(_)
+                | Obstacle::Container(_)
         )
     }
 }
@@ -107,21 +128,60 @@ impl fmt::Display for Refusal {
                     "{file} is loaded by {linker}; the library needs glibc's dynamic linker"
                 )
             }
+            Obstacle::OldLibc(Lacking { version, library }) => write!(
+                f,
+                "{file} runs with {}, which lacks {version}: it would not start with the library. Use the \
+                 vramscope-capture of `cargo xtask dist`, which also suits old systems, or one built on such a system",
+                library.display()
+            ),
+            Obstacle::Container(name) => write!(
+                f,
+                "{name} starts programs in a container, which vramscope-capture does not look into. Run it inside, as it \
+                 is a single file: {name} … vramscope-capture run -o FILE -- PROGRAM"
+            ),
         }
     }
 }
 
-/// The obstacle in a program, or in the interpreter of a script.
-pub(crate) fn find_refusal(program: &Path) -> Option<Refusal> {
-    let mut file = program.to_owned();
-    for _ in 0..MAX_SCRIPT_DEPTH {
-        match interpreter(&file) {
-            Some(interpreter) => file = interpreter,
-            None => break,
-        }
-    }
-    let obstacle = find_obstacle(&file)?;
+/// The obstacle in a command's program, or in the interpreter of a script. `program` is where it was found.
+pub(crate) fn find_refusal(command: &[OsString], program: &Path) -> Option<Refusal> {
+    let (name, arguments) = command.split_first()?;
+    let file = with_interpreters(program).pop()?;
+    let obstacle = match container(name, arguments) {
+        Some(name) => Obstacle::Container(name),
+        None => find_obstacle(&file)?,
+    };
     Some(Refusal { file, obstacle })
+}
+
+/// A program; of a script also its interpreter, which may be a script too. The last one is what the system starts.
+pub(crate) fn with_interpreters(program: &Path) -> Vec<PathBuf> {
+    let mut files = vec![program.to_owned()];
+    while files.len() <= MAX_SCRIPT_DEPTH
+        && let Some(interpreter) = files.last().and_then(|file| interpreter(file))
+    {
+        files.push(interpreter);
+    }
+    files
+}
+
+/// The name of a command that starts programs in a container.
+fn container(command: &OsStr, arguments: &[OsString]) -> Option<String> {
+    let name = Path::new(command).file_name()?.to_str()?;
+    // Slurm has containers of its own, and those of the plugin pyxis.
+    let is_option = |argument: &OsString| {
+        let argument = argument.as_bytes();
+        argument == b"--container"
+            || [
+                &b"--container="[..],
+                b"--container-image",
+                b"--container-name",
+            ]
+            .iter()
+            .any(|start| argument.starts_with(start))
+    };
+    (CONTAINERS.contains(&name) || name == "srun" && arguments.iter().any(is_option))
+        .then(|| name.to_owned())
 }
 
 /// The interpreter of a script; for `#!/usr/bin/env NAME`, NAME.
@@ -175,8 +235,10 @@ fn find_obstacle(file: &Path) -> Option<Obstacle> {
     };
     // Only the file name counts. That of glibc is ld-linux-….so.N or ld64.so.N.
     let name = linker.rsplit('/').next().unwrap_or_default();
-    (name.contains("musl") || name.starts_with("linker"))
-        .then(|| Obstacle::OtherLinker(linker.into_owned()))
+    if name.contains("musl") || name.starts_with("linker") {
+        return Some(Obstacle::OtherLinker(linker.into_owned()));
+    }
+    elf_file::find_lacking(&library::NEEDED, Path::new(linker.as_ref())).map(Obstacle::OldLibc)
 }
 
 /// The kind of rights that a program has, but not the user and group that start it.
@@ -196,7 +258,7 @@ fn extra_privilege(
 }
 
 /// The effective user and group, with which programs start.
-fn effective_ids() -> (u32, u32) {
+pub(super) fn effective_ids() -> (u32, u32) {
     // SAFETY: takes no arguments and cannot fail.
     unsafe { (libc::geteuid(), libc::getegid()) }
 }
@@ -221,6 +283,10 @@ fn has_capabilities(file: &Path) -> bool {
 mod tests {
     use super::*;
 
+    fn refusal(program: &Path) -> Option<Refusal> {
+        find_refusal(&[program.into()], program)
+    }
+
     #[test]
     fn programs_are_found_as_shells_find_them() {
         assert!(find(OsStr::new("sh")).unwrap().is_absolute());
@@ -242,9 +308,9 @@ mod tests {
             "text",
         ] {
             fs::write(&script, format!("{line}\nexit 0\n")).unwrap();
-            assert_eq!(find_refusal(&script), None, "{line}");
+            assert_eq!(refusal(&script), None, "{line}");
         }
-        assert_eq!(find_refusal(Path::new("/proc/self/exe")), None);
+        assert_eq!(refusal(Path::new("/proc/self/exe")), None);
     }
 
     #[test]
@@ -284,6 +350,73 @@ mod tests {
         assert_eq!(find_obstacle(&foreign), Some(Obstacle::OtherMachine));
         let script = folder.path().join("script");
         fs::write(&script, format!("#!{} -x\n", foreign.display())).unwrap();
-        assert_eq!(find_refusal(&script).unwrap().file, foreign);
+        assert_eq!(refusal(&script).unwrap().file, foreign);
+    }
+
+    #[test]
+    fn commands_that_start_containers_are_known() {
+        let is_container = |command: &str| {
+            let command: Vec<OsString> = command.split(' ').map(OsString::from).collect();
+            container(&command[0], &command[1..]).is_some()
+        };
+        for command in [
+            "docker run --gpus all image ./train",
+            "/opt/bin/apptainer exec --nv image.sif ./train",
+            "srun -n 4 --container-image=image ./train",
+            "srun --container bundle ./train",
+        ] {
+            assert!(is_container(command), "{command}");
+        }
+        for command in ["srun -n 4 ./train", "./train --container x", "dockerd"] {
+            assert!(!is_container(command), "{command}");
+        }
+    }
+
+    /// A program whose own dynamic linker stands beside a C library without the needed versions.
+    #[test]
+    fn a_c_library_that_is_too_old_is_an_obstacle() {
+        let folder = tempfile::Builder::new().tempdir_in("/tmp").unwrap();
+        let shell = fs::read("/bin/sh").unwrap();
+        let headers = FileHeader64::<Endianness>::parse(shell.as_slice()).unwrap();
+        let endian = headers.endian().unwrap();
+        let mut headers = headers
+            .program_headers(endian, shell.as_slice())
+            .unwrap()
+            .iter();
+        let linker = headers
+            .find_map(|header| header.interpreter(endian, shell.as_slice()).ok()?)
+            .unwrap()
+            .to_vec();
+        let own = folder.path().join("ld.so");
+        let mut name = own.as_os_str().as_bytes().to_vec();
+        assert!(name.len() <= linker.len());
+        name.resize(linker.len(), 0);
+        let program = folder.path().join("program");
+        fs::write(&program, replaced(&shell, &linker, &name)).unwrap();
+        fs::copy(Path::new(OsStr::from_bytes(&linker)), &own).unwrap();
+        // Without a C library beside it, nothing is known.
+        assert_eq!(refusal(&program), None);
+        let system = fs::canonicalize(OsStr::from_bytes(&linker)).unwrap();
+        let libc = fs::read(system.with_file_name("libc.so.6")).unwrap();
+        let place = folder.path().join("libc.so.6");
+        fs::write(&place, &libc).unwrap();
+        assert_eq!(refusal(&program), None);
+        fs::write(&place, replaced(&libc, b"GLIBC_2.", b"GLIBC_9.")).unwrap();
+        let refusal = refusal(&program).unwrap();
+        assert!(refusal.is_visible());
+        let newest = library::NEEDED.iter().map(|(_, version)| version);
+        let newest = newest.max_by_key(|it| elf_file::numbers(it)).unwrap();
+        assert!(refusal.to_string().contains(newest), "{refusal}");
+    }
+
+    /// Replaces each occurrence of some bytes by as many others.
+    fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+        let mut bytes = bytes.to_vec();
+        for start in 0..=bytes.len() - from.len() {
+            if bytes[start..].starts_with(from) {
+                bytes[start..start + to.len()].copy_from_slice(to);
+            }
+        }
+        bytes
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Signals from the terminal (Ctrl-C, Ctrl-\, hang-up) go to the whole process group, so the program receives them
 //! directly. In both cases this process survives, as there is a log to convert; another signal can end it during
-//! the conversion, and then it removes the unfinished snapshot and prints what became of the recording. Signals ignored at the start stay ignored for
+//! the conversion (where only this process has the recording, the second one), and then it removes the unfinished
+//! snapshot and prints what became of the recording. Signals ignored at the start stay ignored for
 //! both processes, as `nohup` requires. Signals with a handler have the default action again in the program, as
 //! always after `exec`.
 
@@ -30,7 +31,9 @@ static PROGRAM: AtomicI32 = AtomicI32::new(0);
 static PENDING: AtomicU64 = AtomicU64::new(0);
 
 /// Message for a signal that ends this process; null if there is none. Never freed, as a handler may be reading it.
-static INTERRUPTION_MESSAGE: AtomicPtr<String> = AtomicPtr::new(ptr::null_mut());
+static LAST_MESSAGE: AtomicPtr<String> = AtomicPtr::new(ptr::null_mut());
+/// Message for a signal that does not end this process yet; null if there is none. Never freed, as above.
+static FIRST_MESSAGE: AtomicPtr<String> = AtomicPtr::new(ptr::null_mut());
 
 /// Path of the file to remove when a signal ends this process; null if there is none. Never freed, as a handler may be
 /// reading it.
@@ -69,16 +72,19 @@ impl Drop for UnfinishedFile {
 
 extern "C" fn do_nothing(_signal: libc::c_int) {}
 
-/// Sets the line to print when a signal ends this process after the program.
-pub(crate) fn set_interruption_message(line: &str) {
+/// Sets what signals do after the program has ended: print `last` and end this process, or print `first` if given,
+/// and only the second one ends it.
+pub(crate) fn set_interruption(first: Option<&str>, last: &str) {
     // The terminal may already show ^C or a progress bar on the current line.
-    let message = Box::leak(Box::new(format!("\n{line}")));
-    INTERRUPTION_MESSAGE.store(message, Ordering::SeqCst);
+    let message = |line: &str| Box::into_raw(Box::new(format!("\n{line}")));
+    LAST_MESSAGE.store(message(last), Ordering::SeqCst);
+    FIRST_MESSAGE.store(first.map_or(ptr::null_mut(), message), Ordering::SeqCst);
 }
 
-/// Removes the message, once the snapshots are written.
-pub(crate) fn clear_interruption_message() {
-    INTERRUPTION_MESSAGE.store(ptr::null_mut(), Ordering::SeqCst);
+/// From now on signals end this process without a message, as the snapshots are written.
+pub(crate) fn clear_interruption() {
+    FIRST_MESSAGE.store(ptr::null_mut(), Ordering::SeqCst);
+    LAST_MESSAGE.store(ptr::null_mut(), Ordering::SeqCst);
 }
 
 /// Starts to catch signals for the program. Must be called before the program starts.
@@ -113,28 +119,46 @@ pub(crate) fn stop_forwarding() -> io::Result<()> {
             return Ok(());
         }
         let handler: extern "C" fn(libc::c_int) = exit;
-        match INTERRUPTION_MESSAGE.load(Ordering::SeqCst).is_null() {
+        match LAST_MESSAGE.load(Ordering::SeqCst).is_null() {
             true => set_action(signal, libc::SIG_DFL, 0),
-            false => set_action(signal, handler as usize, 0),
+            false => set_action(signal, handler as usize, libc::SA_RESTART),
         }
     })
 }
 
 /// Signal handler after the program has ended: removes the unfinished file, prints the message and exits as the signal
-/// would.
+/// would. If there is a message for the first signal, prints that instead.
 extern "C" fn exit(signal: libc::c_int) {
+    // SAFETY: null, or a leaked box.
+    if let Some(message) = unsafe {
+        FIRST_MESSAGE
+            .swap(ptr::null_mut(), Ordering::SeqCst)
+            .as_ref()
+    } {
+        return print(message);
+    }
     // SAFETY: null, or a leaked box.
     if let Some(path) = unsafe { UNFINISHED_FILE.load(Ordering::SeqCst).as_ref() } {
         // SAFETY: `unlink` is allowed in handlers, and the path ends with a NUL.
         unsafe { libc::unlink(path.as_ptr()) };
     }
     // SAFETY: null, or a leaked box.
-    if let Some(message) = unsafe { INTERRUPTION_MESSAGE.load(Ordering::SeqCst).as_ref() } {
-        // SAFETY: `write` is allowed in handlers, and the message is valid.
-        unsafe { libc::write(libc::STDERR_FILENO, message.as_ptr().cast(), message.len()) };
+    if let Some(message) = unsafe { LAST_MESSAGE.load(Ordering::SeqCst).as_ref() } {
+        print(message);
     }
     // SAFETY: allowed in handlers.
     unsafe { libc::_exit(128 + signal) }
+}
+
+/// Prints from a signal handler.
+fn print(message: &str) {
+    // SAFETY: allowed in handlers, and the message is valid; `errno` of the interrupted code is restored.
+    unsafe {
+        let errno = libc::__errno_location();
+        let before = *errno;
+        libc::write(libc::STDERR_FILENO, message.as_ptr().cast(), message.len());
+        *errno = before;
+    }
 }
 
 fn install_handler(signal: libc::c_int) -> io::Result<()> {

@@ -63,11 +63,7 @@ pub(super) fn notes(modules: &[Module], counts: &Counts) -> Vec<String> {
     });
     let mut notes: Vec<String> = sentences.collect();
     if counts.interpreter > 0 && counts.python == 0 {
-        notes.push(
-            "Python functions are missing from the stacks. Python 3.12 and newer reports them if it is started as \
-             `python -X perf`."
-                .to_owned(),
-        );
+        notes.push(why_no_python(modules));
     }
     if counts.unmapped > 0 {
         notes.push(format!(
@@ -76,6 +72,31 @@ pub(super) fn notes(modules: &[Module], counts: &Counts) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Why Python functions have no names.
+fn why_no_python(modules: &[Module]) -> String {
+    let interpreters = modules.iter().filter(|module| module.is_interpreter);
+    let old = interpreters
+        .filter_map(|module| python_version(&module.name))
+        .find(|&version| version < (3, 12));
+    let why = match old {
+        Some((major, minor)) => {
+            format!("Python {major}.{minor} cannot name them, 3.12 and later can.")
+        }
+        None => "Python 3.12 and later names them if it starts with PYTHONPERFSUPPORT=1, which \
+                 `vramscope-capture run --python on` sets."
+            .to_owned(),
+    };
+    format!("Python functions are missing from the stacks: {why}")
+}
+
+/// The version in an interpreter's file name, such as `libpython3.12.so.1.0` or `python3.12`.
+fn python_version(name: &str) -> Option<(u32, u32)> {
+    let (_, numbers) = name.split_once("python")?;
+    let (major, rest) = numbers.split_once('.')?;
+    let minor = rest.split(|it: char| !it.is_ascii_digit()).next()?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 fn missing(module: &Module, missing: &Missing) -> u64 {

@@ -76,6 +76,12 @@ pub fn save_copy(process: u64, log: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
+/// Removes the map of a process that has ended, after [`save_copy`] found it to be the user's own.
+pub fn remove(process: u64) {
+    // It is small, and where it is, nobody expects files to stay.
+    drop(std::fs::remove_file(path_of_process(process)));
+}
+
 /// A generated function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Generated {

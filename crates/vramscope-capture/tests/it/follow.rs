@@ -6,17 +6,67 @@ use std::os::unix::fs::PermissionsExt;
 use insta::assert_snapshot;
 use vramscope_record::layout::{Event, Kind, OUT_OF_MEMORY, header};
 
-use crate::program::{Place, leave_log, log};
+use crate::program::{Place, leave_log, leave_logs, log};
+
+/// Ids that no process has.
+const PROCESSES: [u64; 3] = [1 << 40, (1 << 40) + 1, (1 << 40) + 2];
 
 #[test]
-fn the_first_process_is_written_and_the_others_are_mentioned() {
+fn every_process_gets_a_snapshot() {
     let place = Place::new();
-    place.log("a.raw", 3);
-    place.log("b.raw", 5);
-    let script = [leave_log("a.raw", "1-1.raw"), leave_log("b.raw", "2-1.raw")].join(";");
+    let script = leave_logs(&place, &PROCESSES.map(|process| (process, None)));
     assert_snapshot!(place.run_script(&["-o", "x.pickle"], &script));
-    assert_eq!(place.snapshot("x.pickle").segments.rows.len(), 3);
-    assert_eq!(place.files(), ["a.raw", "b.raw", "x.pickle"]);
+    let names = [
+        "x-1099511627777.pickle",
+        "x-1099511627778.pickle",
+        "x.pickle",
+    ];
+    assert_eq!(place.snapshots(), names);
+    // No log is left, nor its folder.
+    assert!(!place.files().iter().any(|name| name.starts_with("tmp/")));
+}
+
+#[test]
+fn ranks_tell_processes_apart() {
+    let place = Place::new();
+    let ranks = [Some(1), Some(0), Some(0)];
+    let processes: Vec<_> = PROCESSES.into_iter().zip(ranks).collect();
+    let script = leave_logs(&place, &processes);
+    assert_snapshot!(place.run_script(&["-o", "x.pickle"], &script));
+    let names = [
+        "x-rank0-1099511627778.pickle",
+        "x-rank0.pickle",
+        "x-rank1.pickle",
+    ];
+    assert_eq!(place.snapshots(), names);
+    // All have the rank of the shell that started the run, and it is alone.
+    let script = leave_logs(&place, &[(PROCESSES[0], Some(0))]);
+    let mut command = place.command(&["run", "-o", "y.pickle", "sh", "-c", &script]);
+    command.env("RANK", "0").output().unwrap();
+    assert!(place.path("y.pickle").is_file());
+}
+
+/// As `srun -n 2 vramscope-capture run -o x.pickle …` starts them: each knows only its own process.
+#[test]
+fn runs_of_one_job_write_files_of_their_own() {
+    let place = Place::new();
+    for rank in ["0", "1"] {
+        let script = leave_logs(&place, &[(PROCESSES[0], rank.parse().ok())]);
+        let mut command = place.command(&["run", "-o", "x.pickle", "sh", "-c", &script]);
+        command
+            .env("SLURM_PROCID", rank)
+            .env("SLURM_STEP_NUM_TASKS", "2");
+        assert!(command.output().unwrap().status.success());
+    }
+    assert_eq!(place.snapshots(), ["x-rank0.pickle", "x-rank1.pickle"]);
+}
+
+#[test]
+fn only_the_first_process_is_written_if_that_is_wanted() {
+    let place = Place::new();
+    let script = leave_logs(&place, &PROCESSES.map(|process| (process, None)));
+    assert_snapshot!(place.run_script(&["--first-only", "-o", "x.pickle"], &script));
+    assert_eq!(place.snapshots(), ["x.pickle"]);
 }
 
 #[test]
@@ -25,29 +75,9 @@ fn a_process_without_events_is_passed_over() {
     place.log("a.raw", 0);
     place.log("b.raw", 5);
     let script = [leave_log("a.raw", "1-1.raw"), leave_log("b.raw", "2-1.raw")].join(";");
-    place.run_script(&["-o", "x.pickle"], &script);
+    let transcript = place.run_script(&["-o", "x.pickle"], &script);
     assert_eq!(place.snapshot("x.pickle").segments.rows.len(), 5);
-}
-
-#[test]
-fn with_follow_children_every_process_gets_a_snapshot() {
-    let place = Place::new();
-    for (name, process) in [("a.raw", 1_u64 << 40), ("b.raw", (1 << 40) + 1)] {
-        let mut log = log(3);
-        log.set_u64(header::PROCESS, process);
-        fs::write(place.path(name), log.bytes()).unwrap();
-    }
-    let script = [leave_log("a.raw", "1-1.raw"), leave_log("b.raw", "2-1.raw")].join(";");
-    place.run_script(&["--follow-children", "-o", "x.json"], &script);
-    assert_eq!(
-        place.files(),
-        [
-            "a.raw",
-            "b.raw",
-            "x-1099511627776.json",
-            "x-1099511627777.json"
-        ]
-    );
+    assert!(transcript.contains("but allocated nothing"), "{transcript}");
 }
 
 #[test]

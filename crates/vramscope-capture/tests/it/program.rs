@@ -32,10 +32,18 @@ impl Place {
             .args(arguments)
             .current_dir(self.folder.path())
             .env("TMPDIR", self.path("tmp"))
+            .env("XDG_CACHE_HOME", self.path("cache"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        for variable in ["LD_PRELOAD", "LD_LIBRARY_PATH", "NVTX_INJECTION64_PATH"] {
+        for variable in [
+            "LD_PRELOAD",
+            "LD_LIBRARY_PATH",
+            "NVTX_INJECTION64_PATH",
+            "PYTHONPERFSUPPORT",
+            "RANK",
+            "SLURM_PROCID",
+        ] {
             command.env_remove(variable);
         }
         command
@@ -80,12 +88,19 @@ impl Place {
             names
         };
         let mut files = names(self.folder.path());
-        files.retain(|name| name != "tmp");
+        files.retain(|name| name != "tmp" && name != "cache");
         files.extend(
             names(&self.path("tmp"))
                 .into_iter()
                 .map(|name| format!("tmp/{name}")),
         );
+        files
+    }
+
+    /// The snapshots in the folder, by name.
+    pub(crate) fn snapshots(&self) -> Vec<String> {
+        let mut files = self.files();
+        files.retain(|name| name.ends_with(".pickle"));
         files
     }
 
@@ -111,6 +126,22 @@ impl Place {
     pub(crate) fn log(&self, name: &str, allocations: u64) {
         fs::write(self.path(name), log(allocations).bytes()).unwrap();
     }
+}
+
+/// Writes logs of processes with these ids and ranks, `0.raw` and so on. Returns a script that puts them where the logs
+/// of a program would be.
+pub(crate) fn leave_logs(place: &Place, processes: &[(u64, Option<u32>)]) -> String {
+    let leave = |(number, &(process, rank)): (usize, &(u64, Option<u32>))| {
+        let mut log = log(3);
+        log.set_u64(header::PROCESS, process);
+        log.set_u64(header::CREATED_NS, number as u64);
+        log.set_u32(header::RANK, rank.map_or(0, |rank| rank + 1));
+        let name = format!("{number}.raw");
+        fs::write(place.path(&name), log.bytes()).unwrap();
+        leave_log(&name, &format!("{process}-1.raw"))
+    };
+    let scripts: Vec<_> = processes.iter().enumerate().map(leave).collect();
+    scripts.join(";")
 }
 
 /// A log with this many allocations of 1 MiB each, by a process that does not exist.

@@ -58,7 +58,9 @@ fn the_program_sees_few_variables_more() {
         names
     };
     let mut with = names(place.run_script(&[], "env"));
-    with.retain(|name| std::env::var_os(name).is_none() && name != "TMPDIR");
+    with.retain(|name| {
+        std::env::var_os(name).is_none() && !["TMPDIR", "XDG_CACHE_HOME"].contains(&name.as_str())
+    });
     with.retain(|name| !["PWD", "OLDPWD", "SHLVL", "_"].contains(&name.as_str()));
     // NVTX 1 and 2 are replaced only where they are missing.
     with.retain(|name| name != "LD_LIBRARY_PATH");
@@ -74,6 +76,91 @@ fn only_the_user_may_enter_the_folder_of_the_library() {
     let transcript = place.run_script(&[], "stat -c %a \"$(dirname \"$LD_PRELOAD\")\"");
     assert!(transcript.contains("--- stdout\n700\n"), "{transcript}");
     assert!(place.files().is_empty(), "{:?}", place.files());
+}
+
+/// What outlives the run has the library's path in `LD_PRELOAD`.
+#[test]
+fn the_library_stays_where_it_is() {
+    let place = Place::new();
+    let library = || {
+        let transcript = place.run_script(&["-q"], "echo \"$LD_PRELOAD\"");
+        let path = transcript
+            .lines()
+            .find_map(|line| line.strip_prefix("/HERE/"));
+        path.unwrap_or_else(|| panic!("{transcript}")).to_owned()
+    };
+    let path = library();
+    assert!(path.starts_with("cache/vramscope/"), "{path}");
+    assert!(place.path(&path).is_file());
+    assert_eq!(library(), path);
+    assert!(place.files().is_empty(), "{:?}", place.files());
+    // Where others may write, it is not put.
+    fs::set_permissions(place.path("cache"), fs::Permissions::from_mode(0o777)).unwrap();
+    let path = library();
+    assert!(path.starts_with("tmp/"), "{path}");
+    assert!(place.files().is_empty(), "{:?}", place.files());
+}
+
+/// Writes a script that prints these variables.
+fn printing(place: &Place, name: &str, variables: &str) {
+    fs::write(
+        place.path(name),
+        format!("#!/bin/sh\necho \"{variables}\"\n"),
+    )
+    .unwrap();
+    fs::set_permissions(place.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn containers_are_not_looked_into() {
+    let place = Place::new();
+    printing(
+        &place,
+        "docker",
+        "preloaded: $LD_PRELOAD$NVTX_INJECTION64_PATH$LD_LIBRARY_PATH",
+    );
+    assert_snapshot!(place.capture(&["run", "./docker", "run", "image"]));
+}
+
+#[test]
+fn python_is_told_to_name_its_functions() {
+    let place = Place::new();
+    let told = |options: &[&str], name: &str, existing: Option<&str>| {
+        printing(
+            &place,
+            name,
+            "$PYTHONPERFSUPPORT,${VRAMSCOPE_CAPTURE#*,depth=}",
+        );
+        let program = format!("./{name}");
+        let mut command = place.command(&[&["run", "-q"], options, &[&program]].concat());
+        command.envs(existing.map(|value| ("PYTHONPERFSUPPORT", value)));
+        let output = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        let (variable, rest) = output.split_once(',').unwrap();
+        let depth = rest.split(',').next().unwrap();
+        (variable.to_owned(), depth.to_owned())
+    };
+    for (options, name, existing, variable, depth) in [
+        (&["--python", "on"][..], "train", None, "1", "256"),
+        (&["--python", "on"], "train", Some("0"), "1", "256"),
+        (&["--python", "on", "--depth", "7"], "train", None, "1", "7"),
+        (
+            &["--python", "on", "--stacks", "off"],
+            "train",
+            None,
+            "",
+            "0",
+        ),
+        (&["--python", "off"], "train", Some("1"), "1", "64"),
+        // It is a script, of no known version.
+        (&[], "python3.12", None, "", "64"),
+    ] {
+        let expected = (variable.to_owned(), depth.to_owned());
+        assert_eq!(
+            told(options, name, existing),
+            expected,
+            "{options:?} {name}"
+        );
+    }
 }
 
 #[test]
@@ -151,4 +238,52 @@ fn a_driver_that_nobody_used() {
     place.log("a.raw", 0);
     assert_snapshot!(place.run_script(&[], &leave_log("a.raw", "1-1.raw")));
     assert_snapshot!(place.run_script(&["--start-paused"], &leave_log("a.raw", "1-1.raw")));
+}
+
+/// The thread's stack is unwound through a hook of the library, by the unwinder that the C library loads.
+#[test]
+fn a_thread_that_is_cancelled_in_the_driver_ends() {
+    let place = Place::new();
+    let driver = "#include <unistd.h>\nint cuCtxSynchronize(void) { for (;;) pause(); }\n";
+    let program = "#include <pthread.h>\n#include <stdio.h>\n#include <unistd.h>\n\
+        int cuCtxSynchronize(void);\n\
+        static void *run(void *argument) { cuCtxSynchronize(); return argument; }\n\
+        int main(void) {\n\
+            pthread_t thread; void *end;\n\
+            pthread_create(&thread, 0, run, 0);\n\
+            usleep(100000);\n\
+            pthread_cancel(thread);\n\
+            pthread_join(thread, &end);\n\
+            puts(end == PTHREAD_CANCELED ? \"cancelled\" : \"ended\");\n\
+            return 0;\n\
+        }\n";
+    fs::write(place.path("driver.c"), driver).unwrap();
+    fs::write(place.path("program.c"), program).unwrap();
+    for arguments in [
+        &[
+            "-shared",
+            "-fPIC",
+            "-Wl,-soname,libcuda.so.1",
+            "driver.c",
+            "-o",
+            "libcuda.so.1",
+        ][..],
+        &["program.c", "libcuda.so.1", "-pthread", "-o", "program"],
+    ] {
+        let mut compiler = std::process::Command::new("cc");
+        let status = compiler
+            .args(arguments)
+            .current_dir(place.path(""))
+            .status();
+        assert!(status.unwrap().success(), "{arguments:?}");
+    }
+    let mut command = place.command(&["run", "-q", "./program"]);
+    let output = command
+        .env("LD_LIBRARY_PATH", place.path(""))
+        .output()
+        .unwrap();
+    assert_eq!(
+        place.transcript(&output),
+        "exit code 0\n--- stdout\ncancelled\n--- stderr\n"
+    );
 }

@@ -426,11 +426,21 @@ fn python_frames_replace_the_interpreters() {
         ]
     );
     assert_eq!(frames[1].file, "/m.py");
-    assert!(!symbols.notes().iter().any(|note| note.contains("-X perf")));
+    assert!(!has_note(&symbols, "Python functions"));
 
     symbols.begin(Path::new("/nowhere"), &Header::default());
     let frames = symbols.frames(&stack);
     assert_eq!(frames[1].function, "Python interpreter");
     assert_eq!(frames[2].function, "0x1008");
-    assert!(symbols.notes().iter().any(|note| note.contains("-X perf")));
+    assert!(has_note(&symbols, "--python on"));
+
+    let old = module("/nowhere/libpython3.11.so.1.0");
+    let mut symbols = FileSymbols::new(&[]);
+    symbols.begin(Path::new("/nowhere"), &Header::default());
+    symbols.frames(&[code(0x10_2000, Some(&old))]);
+    assert!(has_note(&symbols, "Python 3.11 cannot name them"));
+}
+
+fn has_note(symbols: &FileSymbols, text: &str) -> bool {
+    symbols.notes().iter().any(|note| note.contains(text))
 }

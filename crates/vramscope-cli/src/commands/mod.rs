@@ -3,6 +3,7 @@
 pub(crate) mod annotations;
 pub(crate) mod anonymise;
 pub(crate) mod at;
+pub(crate) mod brief;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
@@ -24,6 +25,7 @@ pub(crate) mod peak;
 pub(crate) mod plan;
 pub(crate) mod plot;
 pub(crate) mod range;
+pub(crate) mod skill;
 mod stack;
 pub(crate) mod stats;
 pub(crate) mod top;

@@ -77,6 +77,14 @@ fn a_captured_program() {
         oom.contains("80.0 GiB") && !oom.contains("PyTorch"),
         "{oom}"
     );
+    let lost =
+        r#""lost": [{"reason": "NoStack", "times": 3, "text": "a stack is missing"}], "notes""#;
+    fs::write(file.path(), capture.replace("\"notes\"", lost)).unwrap();
+    let told = info(path);
+    assert!(
+        told.contains("  ! Incomplete: a stack is missing (3 times)."),
+        "{told}"
+    );
 }
 
 #[test]

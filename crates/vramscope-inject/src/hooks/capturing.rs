@@ -1,23 +1,26 @@
 //! Streams that are being captured into graphs. Their memory belongs to the graph, and many queries to the driver
-//! would invalidate the capture. While no capture is active, nothing here calls the driver.
+//! would invalidate the capture.
 
 use std::ffi::c_uint;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use vramscope_record::layout::flags::PER_THREAD_STREAM;
-use vramscope_record::layout::{Call, Event, SUCCESS};
+use vramscope_record::layout::{Call, Event, Loss, SUCCESS};
 
 use super::CUresult;
 use crate::driver::function;
+use crate::log;
 
-/// Number of active captures.
+/// Number of captures that are active or about to begin. Streams are asked only while there are any.
 static CAPTURES: AtomicU32 = AtomicU32::new(0);
 
-/// Runs after a call that begins a capture.
-pub(super) fn after_begin() -> impl FnOnce(CUresult) {
+/// Runs around a call that begins a capture. Counts it before the call: while the call runs, another thread may
+/// already use the stream.
+pub(super) fn around_begin() -> impl FnOnce(CUresult) {
+    CAPTURES.fetch_add(1, Ordering::Relaxed);
     |result| {
-        if result == SUCCESS {
-            CAPTURES.fetch_add(1, Ordering::Relaxed);
+        if result != SUCCESS {
+            forget_capture();
         }
     }
 }
@@ -29,12 +32,16 @@ pub(super) fn after_end() -> impl FnOnce(CUresult) {
     const INVALIDATED: [CUresult; 7] = [900, 901, 902, 904, 905, 906, 907];
     |result| {
         if result == SUCCESS || INVALIDATED.contains(&result) {
-            // A capture that began before recording would make the counter wrap.
-            let _ = CAPTURES.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
-                count.checked_sub(1)
-            });
+            forget_capture();
         }
     }
+}
+
+fn forget_capture() {
+    // A capture that began before recording would make the counter wrap.
+    let _ = CAPTURES.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
+        count.checked_sub(1)
+    });
 }
 
 /// The graph that captures an event's stream, 0 if unknown. `None` if the stream is not being captured.
@@ -74,25 +81,32 @@ pub(super) fn graph_of(event: &Event) -> Option<u64> {
         (SUCCESS, _) => Some(graph),
         // The default stream while another stream is captured: any query may invalidate the capture, so treat it as
         // captured.
-        _ => Some(0),
+        _ => {
+            log::lost(Loss::CaptureUnknown);
+            Some(0)
+        }
     }
 }
 
 /// Runs queries to the driver without invalidating captures. `None` if that is impossible.
+///
+/// The thread's mode is always exchanged, as another thread may begin a capture at any time.
 pub(super) fn run_relaxed<T>(query: impl FnOnce() -> T) -> Option<T> {
     /// `CU_STREAM_CAPTURE_MODE_RELAXED`
     const RELAXED: c_uint = 2;
-    if CAPTURES.load(Ordering::Relaxed) == 0 {
-        return Some(query());
-    }
-    let exchange = function!(cuThreadExchangeStreamCaptureMode: fn(*mut c_uint) -> u32)?;
     let mut mode = RELAXED;
+    let exchange = function!(cuThreadExchangeStreamCaptureMode: fn(*mut c_uint) -> u32);
     // SAFETY: `mode` is valid; the driver swaps it with the thread's mode.
-    if unsafe { exchange(&raw mut mode) } != SUCCESS {
+    let exchange = exchange.filter(|exchange| unsafe { exchange(&raw mut mode) } == SUCCESS);
+    // Drivers without captures have no modes.
+    if exchange.is_none() && CAPTURES.load(Ordering::Relaxed) != 0 {
+        log::lost(Loss::NotAsked);
         return None;
     }
     let answer = query();
-    // SAFETY: as above.
-    unsafe { exchange(&raw mut mode) };
+    if let Some(exchange) = exchange {
+        // SAFETY: as above.
+        unsafe { exchange(&raw mut mode) };
+    }
     Some(answer)
 }

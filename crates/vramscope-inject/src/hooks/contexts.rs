@@ -16,6 +16,11 @@ fn primary(device: c_int) -> Option<&'static AtomicU64> {
     PRIMARY.get(usize::try_from(device).ok()?)
 }
 
+/// Runs after a thread's context was set. Hooked only because threads that have a context call the driver.
+pub(super) fn after_switch() -> impl FnOnce(CUresult) {
+    |_| ()
+}
+
 /// Runs after `cuDevicePrimaryCtxRetain`.
 pub(super) fn after_retain(place: *const Handle, device: c_int) -> impl FnOnce(CUresult) {
     move |result| {
@@ -60,10 +65,14 @@ pub(super) fn after_destroy(context: Handle) -> impl FnOnce(CUresult) {
 }
 
 fn write_primary_end(call: Call, device: c_int) {
-    // The device's pools survive. A pool that is used again is registered again.
-    pools::forget(|_, of| c_int::from(of) == device);
     let context = primary(device).map_or(0, |primary| primary.load(Ordering::Relaxed));
-    write_end(call, context, i16::try_from(device).unwrap_or(NO_DEVICE));
+    let device = i16::try_from(device).unwrap_or(NO_DEVICE);
+    // A pool that survives and is used again is registered again.
+    let had_pools = pools::forget(|_, of| of == device);
+    write_end(call, context, device);
+    if had_pools && log::is_recording() {
+        pools::sample_after_context_end(device);
+    }
 }
 
 fn write_end(call: Call, context: u64, device: i16) {

@@ -4,9 +4,9 @@ use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use vramscope_record::layout::flags::NOT_OWNED;
-use vramscope_record::layout::{Device, Kind, Memory, NO_DEVICE, SUCCESS};
+use vramscope_record::layout::{Device, Kind, Loss, Memory, NO_DEVICE, SUCCESS};
 
-use super::CUresult;
+use super::{CUresult, capturing, pools};
 use crate::driver::{current_device, function};
 use crate::log;
 
@@ -28,7 +28,7 @@ pub(super) fn describe_once(device: i16) {
     let bit = 1 << device;
     if DESCRIBED.load(Ordering::Relaxed) & bit == 0
         && DESCRIBED.fetch_or(bit, Ordering::Relaxed) & bit == 0
-        && !describe(device)
+        && capturing::run_relaxed(|| describe(device)) != Some(true)
     {
         DESCRIBED.fetch_and(!bit, Ordering::Relaxed);
     }
@@ -66,7 +66,8 @@ fn describe(ordinal: i16) -> bool {
     log::put(Kind::Device, &[&record.to_bytes(), name])
 }
 
-/// Writes a sample of a device's free memory, if the last one is old enough and the device is the calling thread's.
+/// Samples a device's free memory and its pools, if the last samples are old enough and the device is the calling
+/// thread's.
 #[inline]
 pub(super) fn sample(device: i16, time_ns: u64) {
     let Some(sampled) = usize::try_from(device)
@@ -90,6 +91,7 @@ fn write_sample(device: i16, time_ns: u64) {
     if current_device() != Some(device) {
         return;
     }
+    pools::sample_device(device);
     if let Some((free_bytes, total_bytes)) = free_and_total_bytes() {
         let record = Memory {
             time_ns,
@@ -108,8 +110,12 @@ pub(super) fn free_and_total_bytes() -> Option<(u64, u64)> {
     let get = function!(cuMemGetInfo_v2: fn(*mut usize, *mut usize) -> CUresult)?;
     let (mut free, mut total) = (0, 0);
     // SAFETY: the out-pointers are valid.
-    (unsafe { get(&raw mut free, &raw mut total) } == SUCCESS)
-        .then_some((free as u64, total as u64))
+    let result = capturing::run_relaxed(|| unsafe { get(&raw mut free, &raw mut total) })?;
+    if result != SUCCESS {
+        log::lost(Loss::FreeMemoryUnknown);
+        return None;
+    }
+    Some((free as u64, total as u64))
 }
 
 /// The location in `CUmemAllocationProp` and `CUmemPoolProps`: its type and its number.
@@ -128,6 +134,20 @@ fn location(properties: *const c_int) -> (c_int, c_int) {
 
 /// `CU_MEM_LOCATION_TYPE_DEVICE`
 const ON_DEVICE: c_int = 1;
+
+/// The `CUmemAllocationType` in `CUmemPoolProps`, its first number; 0 if unknown.
+pub(super) fn allocation_type(properties: *const c_int) -> u64 {
+    if properties.is_null() {
+        return 0;
+    }
+    // SAFETY: the driver has just read the same structure.
+    u64::from(unsafe { properties.read_unaligned() }.unsigned_abs())
+}
+
+/// The `CUmemLocationType` in `CUmemPoolProps`; 0 if unknown.
+pub(super) fn location_type(properties: *const c_int) -> u64 {
+    u64::from(location(properties).0.unsigned_abs())
+}
 
 /// The device of memory with these properties.
 pub(super) fn device_of_properties(properties: *const c_int) -> i16 {

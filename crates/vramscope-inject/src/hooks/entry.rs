@@ -5,11 +5,12 @@
 //! its own functions.
 
 use std::cell::Cell;
+use std::hint::black_box;
 
-use vramscope_record::layout::{Call, Event, NO_DEVICE, OUT_OF_MEMORY, SUCCESS, flags};
+use vramscope_record::layout::{Call, Event, Loss, NO_DEVICE, OUT_OF_MEMORY, SUCCESS, flags};
 
 use super::{CUresult, events, pools};
-use crate::log;
+use crate::{driver, log};
 
 /// Defines hooked functions as C functions of the same names, and `all()`, which iterates over their hooks.
 macro_rules! hooks {
@@ -42,6 +43,10 @@ macro_rules! hooks {
                 );
             }
         )*
+
+        /// Names of the hooked functions and of those here that record their calls.
+        #[cfg(test)]
+        const TREATMENTS: &[(&str, &str)] = &[$( (stringify!($name), stringify!($kind)) ),*];
 
         /// All hooks.
         fn all() -> impl Iterator<Item = &'static Hook> {
@@ -78,7 +83,7 @@ pub(super) fn blank(call: Call) -> Event {
 pub(super) fn record_alloc(
     run: impl FnOnce() -> CUresult,
     place: *const u64,
-    event: impl FnOnce(u64) -> Event,
+    event: impl Fn(u64) -> Event,
 ) -> CUresult {
     run_outermost(
         run,
@@ -92,7 +97,7 @@ pub(super) fn record_alloc(
 pub(super) fn record_creation(
     run: impl FnOnce() -> CUresult,
     place: *const u64,
-    event: impl FnOnce(u64) -> Event,
+    event: impl Fn(u64) -> Event,
 ) -> CUresult {
     run_outermost(
         run,
@@ -106,7 +111,7 @@ pub(super) fn record_creation(
 pub(super) fn record_pin(
     run: impl FnOnce() -> CUresult,
     place: *const u64,
-    event: impl FnOnce(u64) -> Event,
+    event: impl Fn(u64) -> Event,
 ) -> CUresult {
     if is_host_wanted() {
         record_creation(run, place, event)
@@ -162,10 +167,21 @@ pub(super) fn observe<A: FnOnce(CUresult)>(
 ) -> CUresult {
     let after = log::guard(prepare);
     let result = run();
+    note_thread(result);
     if let Some(after) = after {
         log::guard(|| after(result));
     }
     result
+}
+
+/// Remembers that the program calls the driver on this thread, unless the driver says that this is not allowed here.
+#[inline]
+fn note_thread(result: CUresult) {
+    /// `CUDA_ERROR_NOT_PERMITTED`, as on the driver's own threads.
+    const NOT_PERMITTED: CUresult = 800;
+    if result != NOT_PERMITTED {
+        driver::set_used_here();
+    }
 }
 
 /// Runs a call with `before` and `after`, if it is the thread's outermost call and recording is on.
@@ -175,15 +191,22 @@ fn run_outermost(
     before: impl FnOnce(),
     after: impl FnOnce(CUresult),
 ) -> CUresult {
-    thread_local!(static IS_INSIDE: Cell<bool> = const { Cell::new(false) });
-    if IS_INSIDE.get() || !log::is_recording() {
+    thread_local! {
+        /// Stack address of the outermost call; 0 outside of calls. A program may leave a call by `longjmp`: calls
+        /// from further up its stack are not inside.
+        static OUTERMOST: Cell<usize> = const { Cell::new(0) };
+    }
+    let here = 0_u8;
+    let here = black_box(&raw const here).addr();
+    if here < OUTERMOST.get() || !log::is_recording() {
         return run();
     }
-    IS_INSIDE.set(true);
+    OUTERMOST.set(here);
     log::guard(before);
     let result = run();
+    note_thread(result);
     log::guard(|| after(result));
-    IS_INSIDE.set(false);
+    OUTERMOST.set(0);
     result
 }
 
@@ -191,7 +214,7 @@ fn run_outermost(
 fn write_result(
     result: CUresult,
     place: *const u64,
-    event: impl FnOnce(u64) -> Event,
+    event: impl Fn(u64) -> Event,
     succeeded: impl FnOnce(Event),
 ) {
     match result {
@@ -200,8 +223,11 @@ fn write_result(
             let it = unsafe { place.read_unaligned() };
             if it != 0 {
                 succeeded(event(it));
+            } else if event(0).size_bytes != 0 {
+                log::lost(Loss::NoAddress);
             }
         }
+        SUCCESS => log::lost(Loss::NoAddress),
         OUT_OF_MEMORY => events::write_out_of_memory(event(0)),
         _ => {}
     }

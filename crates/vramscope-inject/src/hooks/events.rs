@@ -1,10 +1,10 @@
 //! Writes records of memory events, with what the driver says about the memory.
 
-use std::ffi::{c_uint, c_void};
+use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use vramscope_record::layout::{
-    Call, Event, Kind, NO_DEVICE, OUT_OF_MEMORY, SUCCESS, flags, header,
+    Call, Event, Kind, Loss, NO_DEVICE, OUT_OF_MEMORY, SUCCESS, flags, header,
 };
 
 use super::{CUresult, capturing, devices, pools};
@@ -28,7 +28,7 @@ pub(super) fn write_alloc(mut event: Event) {
         }
     });
     let time_ns = write(event, true);
-    capturing::run_relaxed(|| devices::sample(event.device, time_ns));
+    devices::sample(event.device, time_ns);
 }
 
 /// Writes the creation of another object.
@@ -39,10 +39,10 @@ pub(super) fn write_creation(mut event: Event) {
     if event.context == 0 {
         event.context = current_context();
     }
-    capturing::run_relaxed(|| devices::describe_once(event.device));
+    devices::describe_once(event.device);
     let time_ns = write(event, true);
     if event.call == Call::cuMemCreate as u8 {
-        capturing::run_relaxed(|| devices::sample(event.device, time_ns));
+        devices::sample(event.device, time_ns);
     }
 }
 
@@ -72,14 +72,10 @@ pub(super) fn write_out_of_memory(mut event: Event) {
         event.device = current.unwrap_or(NO_DEVICE);
     }
     let may_query = Some(event.device) == current && capturing::graph_of(&event).is_none();
-    if let Some((free, total)) = may_query
-        .then(|| capturing::run_relaxed(devices::free_and_total_bytes))
-        .flatten()
-        .flatten()
-    {
+    if let Some((free, total)) = may_query.then(devices::free_and_total_bytes).flatten() {
         (event.mapping_base, event.mapping_bytes) = (free, total);
     }
-    capturing::run_relaxed(|| devices::describe_once(event.device));
+    devices::describe_once(event.device);
     write(event, true);
     log::count(header::OUT_OF_MEMORY_COUNT);
 }
@@ -96,14 +92,45 @@ pub(super) fn write(mut event: Event, has_stack: bool) -> u64 {
     event.time_ns
 }
 
-/// Numbers of pointer attributes, those known to older drivers first.
+/// Pointer attributes in the order in which drivers learned them: `DEVICE_ORDINAL`, `CONTEXT`, `MEMPOOL_HANDLE`,
+/// `MAPPING_BASE_ADDR`, `MAPPING_SIZE`.
 const ATTRIBUTES: [c_uint; 5] = [9, 1, 17, 19, 18];
-/// How many of them a driver knows: all (CUDA 11.7), all but the mapping (11.3), or only device and context.
-const KNOWN_ATTRIBUTES: [usize; 3] = [5, 3, 2];
+/// How many of them to ask for, until an answer comes, and what is lost if there are fewer than the driver knows.
+const ATTEMPTS: [(usize, Loss); 4] = [
+    (5, Loss::MappingUnknown),
+    (3, Loss::MappingUnknown),
+    (2, Loss::PoolUnknown),
+    (1, Loss::ContextUnknown),
+];
 
-/// Adds device, context, pool and mapping of the memory, as reported by the driver.
+/// How many of the [`ATTRIBUTES`] the driver knows.
+fn known_attributes() -> usize {
+    static KNOWN: AtomicUsize = AtomicUsize::new(0);
+    let mut known = KNOWN.load(Ordering::Relaxed);
+    if known == 0 {
+        known = match driver_version() {
+            11_070.. => 5,
+            11_030.. => 3,
+            _ => 2,
+        };
+        KNOWN.store(known, Ordering::Relaxed);
+    }
+    known
+}
+
+/// The driver's version, such as 11,070 for 11.7; 0 if unknown.
+fn driver_version() -> c_int {
+    let mut version = 0;
+    if let Some(get) = function!(cuDriverGetVersion: fn(*mut c_int) -> CUresult) {
+        // SAFETY: the out-pointer is valid.
+        unsafe { get(&raw mut version) };
+    }
+    version
+}
+
+/// Adds device, context, pool and mapping of the memory, as far as the driver tells them. Each pointer is asked for
+/// all that the driver knows: it may tell less about memory of other processes or interfaces.
 fn add_pointer_attributes(event: &mut Event) {
-    static LEVEL: AtomicUsize = AtomicUsize::new(0);
     let (mut device, mut context, mut pool) = (-1_i32, 0_u64, 0_u64);
     let (mut mapping_base, mut mapping_bytes) = (0_u64, 0_u64);
     let places: [*mut c_void; 5] = [
@@ -113,11 +140,12 @@ fn add_pointer_attributes(event: &mut Event) {
         (&raw mut mapping_base).cast(),
         (&raw mut mapping_bytes).cast(),
     ];
-    let first = LEVEL.load(Ordering::Relaxed);
-    for (level, &count) in KNOWN_ATTRIBUTES.iter().enumerate().skip(first) {
+    let known = known_attributes();
+    let possible = ATTEMPTS.iter().filter(|(count, _)| *count <= known);
+    for &(count, loss) in possible {
         if attributes(&ATTRIBUTES[..count], &places[..count], event.address) == Some(SUCCESS) {
-            if level != first {
-                LEVEL.store(level, Ordering::Relaxed);
+            if count < known {
+                log::lost(loss);
             }
             event.device = i16::try_from(device).map_or(NO_DEVICE, |device| device.max(NO_DEVICE));
             event.context = context;
@@ -128,6 +156,7 @@ fn add_pointer_attributes(event: &mut Event) {
             return;
         }
     }
+    log::lost(Loss::DeviceUnknown);
     event.device = current_device().unwrap_or(NO_DEVICE);
 }
 
@@ -144,7 +173,12 @@ pub(super) fn bytes_at(address: u64) -> u64 {
     const RANGE_SIZE: c_uint = 12;
     let mut bytes = 0_u64;
     if address != 0 {
-        capturing::run_relaxed(|| attributes(&[RANGE_SIZE], &[(&raw mut bytes).cast()], address));
+        capturing::run_relaxed(|| {
+            let answer = attributes(&[RANGE_SIZE], &[(&raw mut bytes).cast()], address);
+            if answer != Some(SUCCESS) || bytes == 0 {
+                log::lost(Loss::SizeUnknown);
+            }
+        });
     }
     bytes
 }

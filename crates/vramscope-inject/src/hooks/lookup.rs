@@ -1,15 +1,22 @@
 //! `cuGetProcAddress`: replaces the result by a hook, if it is certain which function the result is.
 //!
-//! Names have no suffixes here. The variant depends on the requested version and on the kind of default stream. If
-//! the result has a symbol, the symbol names the variant. Otherwise the version decides, by [`SINCE`], unless the
-//! version is newer than this code knows: a hook with another type than its function would crash the program.
+//! Names have no suffixes here. The variant depends on the requested version and on the kind of default stream. A
+//! result is known if it is the driver's own function of a hook's name, whatever else it is called: two names may
+//! share an address. Otherwise its symbol names the variant, as of functions of other libraries. Otherwise the
+//! version decides, by [`HOOKED`], unless the version is newer than this code knows: a hook with another type than
+//! its function would crash the program. A result that stays unknown is noted and counted, as its calls are not
+//! recorded.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::Ordering;
 
-use vramscope_record::layout::SUCCESS;
+use vramscope_record::layout::{Loss, SUCCESS};
 
+use super::table::HOOKED;
 use super::{CUresult, Handle, all};
+use crate::dlsym::{Place, symbol_at};
 use crate::hook::Hook;
+use crate::log;
 
 /// Older versions use 32-bit addresses.
 const OLDEST: c_int = 3020;
@@ -18,19 +25,13 @@ const TOO_NEW: c_int = 13001;
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`
 const PER_THREAD: u64 = 2;
 
-/// First version in which the bare name means this function. Only functions that share a bare name with another
-/// are listed; the others count from [`OLDEST`] on.
-const SINCE: [(&CStr, c_int); 9] = [
-    (c"cuStreamBeginCapture", 10000),
-    (c"cuStreamBeginCapture_v2", 10010),
-    (c"cuGetProcAddress", 11030),
-    (c"cuGetProcAddress_v2", 12000),
-    (c"cuGetProcAddress_v2_ptsz", 12000),
-    (c"cuGraphAddNode", 12020),
-    (c"cuCtxSynchronize_v2", 13000),
-    (c"cuGraphAddNode_v2", 12030),
-    (c"cuStreamBeginCapture_v2_ptsz", 10010),
-];
+/// What is asked of `cuGetProcAddress`.
+#[derive(Clone, Copy)]
+struct Question<'a> {
+    name: &'a CStr,
+    version: c_int,
+    is_per_thread: bool,
+}
 
 /// Runs after `cuGetProcAddress`.
 pub(super) fn after_lookup(
@@ -43,42 +44,78 @@ pub(super) fn after_lookup(
         if result != SUCCESS || name.is_null() || place.is_null() {
             return;
         }
-        // SAFETY: a C string, as the driver has just read it.
-        let name = unsafe { CStr::from_ptr(name) };
+        let question = Question {
+            // SAFETY: a C string, as the driver has just read it.
+            name: unsafe { CStr::from_ptr(name) },
+            version,
+            is_per_thread: flags & PER_THREAD != 0,
+        };
         // SAFETY: not null, and the driver has just written there.
         let function = unsafe { place.read_unaligned() };
-        if !function.is_null()
-            && let Some(hook) = hook_of(name, symbol_at(function), version, flags & PER_THREAD != 0)
-        {
+        let Some(first) = question.variants().next().filter(|_| !function.is_null()) else {
+            return;
+        };
+        let hook = question.hook(|hook| hook.is(function), || symbol_at(function));
+        match hook {
             // SAFETY: as above.
-            unsafe { place.write_unaligned(hook.interpose(function)) };
+            Some(hook) => unsafe { place.write_unaligned(hook.interpose(function)) },
+            None => report(first, question, function),
         }
     }
 }
 
-/// The hook of the function that `name` means, if that is certain.
-fn hook_of(
-    name: &CStr,
-    symbol: Option<&CStr>,
-    version: c_int,
-    is_per_thread: bool,
-) -> Option<&'static Hook> {
-    if version < OLDEST {
-        return None;
+/// Tells that calls of a function are not recorded. `first` is any hook of its name.
+#[cold]
+fn report(first: &Hook, question: Question<'_>, function: *const c_void) {
+    log::lost(Loss::UnknownFunction);
+    if !first.has_note.swap(true, Ordering::Relaxed) {
+        log::note_later(format!(
+            "cuGetProcAddress({}, {}) gave {}, which is none of the known functions: calls of it are not recorded.",
+            question.name.to_string_lossy(),
+            question.version,
+            Place::of(function)
+        ));
     }
-    let variants = || all().filter(|hook| base(hook.name) == name.to_bytes());
-    match symbol {
-        Some(symbol) => variants().find(|hook| hook.name == symbol),
-        None if version >= TOO_NEW => None,
-        None => {
-            let has_variant = variants().any(is_per_thread_variant);
-            variants()
-                .filter(|hook| {
-                    since(hook) <= version
-                        && is_per_thread_variant(hook) == (is_per_thread && has_variant)
-                })
-                .max_by_key(|hook| since(hook))
+}
+
+impl Question<'_> {
+    /// The hooks that the name may mean.
+    fn variants(self) -> impl Iterator<Item = &'static Hook> {
+        all().filter(move |hook| base(hook.name) == self.name.to_bytes())
+    }
+
+    /// The hook of the result, if that is certain. `is` tells whether the result is a hook's function, `symbol` its
+    /// name.
+    fn hook(
+        self,
+        is: impl Fn(&Hook) -> bool,
+        symbol: impl FnOnce() -> Option<&'static CStr>,
+    ) -> Option<&'static Hook> {
+        let same = self.variants().filter(|hook| is(hook));
+        // If two variants are one function, that of the wanted kind of stream.
+        if let Some(hook) = same.max_by_key(|hook| is_per_thread(hook) == self.is_per_thread) {
+            return Some(hook);
         }
+        match symbol() {
+            // A variant, hooked or not.
+            Some(symbol) if base(symbol) == self.name.to_bytes() => {
+                self.variants().find(|hook| hook.name == symbol)
+            }
+            _ => self.by_version(),
+        }
+    }
+
+    fn by_version(self) -> Option<&'static Hook> {
+        if !(OLDEST..TOO_NEW).contains(&self.version) {
+            return None;
+        }
+        let has_variant = self.variants().any(is_per_thread);
+        self.variants()
+            .filter(|hook| {
+                since(hook) <= self.version
+                    && is_per_thread(hook) == (self.is_per_thread && has_variant)
+            })
+            .max_by_key(|hook| since(hook))
     }
 }
 
@@ -86,46 +123,74 @@ fn hook_of(
 fn base(name: &CStr) -> &[u8] {
     let name = name.to_bytes();
     let name = name.strip_suffix(b"_ptsz").unwrap_or(name);
-    name.strip_suffix(b"_v2").unwrap_or(name)
+    match name {
+        [base @ .., b'_', b'v', b'2'..=b'9'] => base,
+        _ => name,
+    }
 }
 
-fn is_per_thread_variant(hook: &Hook) -> bool {
+fn is_per_thread(hook: &Hook) -> bool {
     hook.name.to_bytes().ends_with(b"_ptsz")
 }
 
 fn since(hook: &Hook) -> c_int {
-    let known = SINCE.iter().find(|(name, _)| *name == hook.name);
-    known.map_or(OLDEST, |(_, since)| *since)
-}
-
-/// The symbol that begins exactly at an address.
-fn symbol_at(address: *const c_void) -> Option<&'static CStr> {
-    // SAFETY: plain data, which `dladdr` fills in.
-    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: `dladdr` only looks the address up; the out-pointer is valid.
-    let is_found = unsafe { libc::dladdr(address, &raw mut info) } != 0;
-    // SAFETY: a C string in the library of the address, which the caller is about to use.
-    (is_found && !info.dli_sname.is_null() && info.dli_saddr.cast_const() == address)
-        .then(|| unsafe { CStr::from_ptr(info.dli_sname) })
+    let mut listed = HOOKED.iter();
+    let listed = listed.find(|hooked| hooked.name.as_bytes() == hook.name.to_bytes());
+    listed.map_or(c_int::MAX, |hooked| hooked.since)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn question(name: &CStr, version: c_int, is_per_thread: bool) -> Question<'_> {
+        Question {
+            name,
+            version,
+            is_per_thread,
+        }
+    }
+
+    /// The hook's name for a result that is no known function.
     fn hook_name(
         name: &CStr,
-        symbol: Option<&CStr>,
+        symbol: Option<&'static CStr>,
         version: c_int,
         is_per_thread: bool,
     ) -> Option<&'static CStr> {
-        hook_of(name, symbol, version, is_per_thread).map(|hook| hook.name)
+        let question = question(name, version, is_per_thread);
+        question.hook(|_| false, || symbol).map(|hook| hook.name)
+    }
+
+    #[test]
+    fn the_address_decides_before_the_name() {
+        let is = |names: &'static [&CStr]| move |hook: &Hook| names.contains(&hook.name);
+        let misnamed = || Some(c"cuMemAlloc");
+        for version in [2000, 3020, 13020, 99000] {
+            let question = question(c"cuMemAlloc", version, false);
+            let hook = question.hook(is(&[c"cuMemAlloc_v2"]), misnamed);
+            assert_eq!(hook.map(|hook| hook.name), Some(c"cuMemAlloc_v2"));
+        }
+        // One function for both kinds of streams.
+        let both = is(&[c"cuMemAllocAsync", c"cuMemAllocAsync_ptsz"]);
+        for (is_per_thread, name) in [(false, c"cuMemAllocAsync"), (true, c"cuMemAllocAsync_ptsz")]
+        {
+            let hook = question(c"cuMemAllocAsync", 11020, is_per_thread).hook(both, misnamed);
+            assert_eq!(hook.map(|hook| hook.name), Some(name));
+        }
+        let other = question(c"cuMemFree", 3020, false);
+        assert!(
+            other
+                .hook(is(&[c"cuMemAlloc_v2"]), misnamed)
+                .is_some_and(|hook| hook.name == c"cuMemFree_v2")
+        );
     }
 
     #[test]
     fn the_symbol_decides() {
         let known = Some(c"cuMemAlloc_v2");
         assert_eq!(hook_name(c"cuMemAlloc", known, 3020, false), known);
+        assert_eq!(hook_name(c"cuMemAlloc", known, 13020, false), known);
         assert_eq!(
             hook_name(c"cuMemAlloc", Some(c"cuMemAlloc"), 3020, false),
             None
@@ -134,14 +199,18 @@ mod tests {
             hook_name(c"cuMemAlloc", Some(c"cuMemAlloc_v3"), 13000, false),
             None
         );
-        assert_eq!(hook_name(c"cuMemFree", known, 3020, false), None);
-        assert_eq!(hook_name(c"cuMemAlloc", known, 2000, false), None);
     }
 
     #[test]
     fn without_a_symbol_the_version_decides() {
         assert_eq!(
             hook_name(c"cuMemAlloc", None, 3020, true),
+            Some(c"cuMemAlloc_v2")
+        );
+        assert_eq!(hook_name(c"cuMemAlloc", None, 2000, true), None);
+        // A function of another library.
+        assert_eq!(
+            hook_name(c"cuMemAlloc", Some(c"their_alloc"), 3020, true),
             Some(c"cuMemAlloc_v2")
         );
         assert_eq!(

@@ -8,7 +8,7 @@ use std::ffi::{c_int, c_uint};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
-use vramscope_record::layout::{Call, Event, Kind, Pool, SUCCESS};
+use vramscope_record::layout::{Call, Event, Kind, Loss, Pool, SUCCESS, pool_flags};
 
 use super::{CUresult, capturing, entry, events};
 use crate::driver::function;
@@ -58,7 +58,7 @@ fn add_if_new(pool: u64, device: i16) {
                 used_bytes: AtomicU64::new(0),
             };
             if let Some(get_attribute) = get_attribute {
-                known.sample(get_attribute, true);
+                known.sample(get_attribute, true, 0);
             }
             pools.push(known);
         }
@@ -66,12 +66,14 @@ fn add_if_new(pool: u64, device: i16) {
     LAST_POOL.store(pool, Ordering::Relaxed);
 }
 
-/// Forgets pools that are about to end, chosen by handle and device.
-pub(super) fn forget(is_ending: impl Fn(u64, i16) -> bool) {
+/// Forgets pools that are about to end, chosen by handle and device. Returns whether there were any.
+pub(super) fn forget(is_ending: impl Fn(u64, i16) -> bool) -> bool {
     let mut pools = POOLS.write().unwrap_or_else(PoisonError::into_inner);
+    let before = pools.len();
     pools.retain(|known| !is_ending(known.pool, known.device));
     let left = pools.first().map_or(0, |known| known.pool);
     LAST_POOL.store(left, Ordering::Relaxed);
+    pools.len() < before
 }
 
 /// Schedules samples, as memory is about to be freed.
@@ -118,14 +120,52 @@ fn sample_all() {
     capturing::run_relaxed(|| {
         let pools = POOLS.read().unwrap_or_else(PoisonError::into_inner);
         for known in pools.iter() {
-            known.sample(get_attribute, before > SAMPLES_AFTER_FREE);
+            known.sample(get_attribute, before > SAMPLES_AFTER_FREE, 0);
         }
     });
 }
 
+/// Samples the pools of a device: they grow without a call that says so.
+pub(super) fn sample_device(device: i16) {
+    if LAST_POOL.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    let Some(get_attribute) = find_get_attribute() else {
+        return;
+    };
+    capturing::run_relaxed(|| {
+        let pools = POOLS.read().unwrap_or_else(PoisonError::into_inner);
+        for known in pools.iter().filter(|known| known.device == device) {
+            known.sample(get_attribute, false, 0);
+        }
+    });
+}
+
+/// Samples the default pool of a device whose primary context has just ended: nothing else says whether its memory
+/// ended, too. Other pools of the device may have ended, so that they must not be asked.
+pub(super) fn sample_after_context_end(device: i16) {
+    let (Some(get_attribute), Some(pool)) = (find_get_attribute(), default_of(device)) else {
+        return;
+    };
+    let known = KnownPool {
+        pool,
+        device,
+        is_default: true,
+        reserved_bytes: AtomicU64::new(0),
+        used_bytes: AtomicU64::new(0),
+    };
+    capturing::run_relaxed(|| known.sample(get_attribute, true, pool_flags::CONTEXT_ENDED));
+    // What survived may end with the next context.
+    if known.used_bytes.load(Ordering::Relaxed) > 0 {
+        let mut pools = POOLS.write().unwrap_or_else(PoisonError::into_inner);
+        pools.push(known);
+        LAST_POOL.store(pool, Ordering::Relaxed);
+    }
+}
+
 impl KnownPool {
     /// Queries the pool's usage and writes it if `must_write` or if it changed.
-    fn sample(&self, get_attribute: GetAttribute, must_write: bool) {
+    fn sample(&self, get_attribute: GetAttribute, must_write: bool, flags: u16) {
         /// `CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT`
         const RESERVED: c_uint = 5;
         /// `CU_MEMPOOL_ATTR_USED_MEM_CURRENT`
@@ -134,7 +174,7 @@ impl KnownPool {
             self.attribute(get_attribute, RESERVED),
             self.attribute(get_attribute, USED),
         ) else {
-            return;
+            return log::lost(Loss::PoolUsageUnknown);
         };
         let was_reserved = self.reserved_bytes.swap(reserved_bytes, Ordering::Relaxed);
         let was_used = self.used_bytes.swap(used_bytes, Ordering::Relaxed);
@@ -145,7 +185,12 @@ impl KnownPool {
                 reserved_bytes,
                 used_bytes,
                 device: self.device,
-                is_default: self.is_default.into(),
+                flags: flags
+                    | if self.is_default {
+                        pool_flags::DEFAULT
+                    } else {
+                        0
+                    },
                 thread: log::thread(),
             };
             log::put(Kind::Pool, &[&record.to_bytes()]);

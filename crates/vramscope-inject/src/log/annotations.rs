@@ -6,10 +6,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use vramscope_record::layout::{Annotation, Kind, NO_DEVICE};
+use vramscope_record::layout::{Annotation, Kind, Loss, NO_DEVICE};
 
 use super::names::Domain;
-use super::{is_recording, put, text};
+use super::{is_recording, lost, put, text};
 
 /// Maximum number of pending ranges. Further ranges are not recorded.
 const MAX_PENDING: usize = 1024;
@@ -58,6 +58,8 @@ pub(crate) fn add_pending(annotation: Annotation, domain: Domain, depth: u32, na
             depth,
             name: name.into(),
         });
+    } else {
+        lost(Loss::TooManyRanges);
     }
 }
 

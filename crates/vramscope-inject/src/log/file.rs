@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use vramscope_record::layout::{
-    HEADER_BYTES, Kind, LONGEST_PAYLOAD_BYTES, MAGIC, RECORD_HEADER_BYTES, VERSION, header,
+    HEADER_BYTES, Kind, LONGEST_PAYLOAD_BYTES, Loss, MAGIC, RECORD_HEADER_BYTES, VERSION, header,
     record_bytes, record_check,
 };
 use vramscope_record::settings::Settings;
@@ -86,6 +86,8 @@ impl Log {
         log.word(header::VERSION).store(VERSION, Ordering::Relaxed);
         log.word(header::IS_RECORDING)
             .store(u32::from(settings.starts_on), Ordering::Relaxed);
+        let rank = super::rank().map_or(0, |rank| rank.number.saturating_add(1));
+        log.word(header::RANK).store(rank, Ordering::Relaxed);
         for (field, value) in [
             (
                 header::CAPACITY_BYTES,
@@ -115,6 +117,12 @@ impl Log {
     fn long(&self, field: usize) -> &AtomicU64 {
         // SAFETY: as above.
         unsafe { self.base.add(field).cast().as_ref() }
+    }
+
+    /// Adds to the counter of a loss.
+    pub(super) fn count_loss(&self, loss: Loss, times: u64) {
+        self.long(header::LOSSES + 8 * loss as usize)
+            .fetch_add(times, Ordering::Relaxed);
     }
 
     /// Appends a record. Returns whether there was room.

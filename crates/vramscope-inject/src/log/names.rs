@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError, RwLock};
 
-use super::{is_enabled, text};
+use vramscope_record::layout::Loss;
+
+use super::{is_enabled, lost, text};
 
 /// Maximum number of names of each kind. Further ones are not recorded.
 const MAX_NAMES: usize = 1 << 16;
@@ -66,6 +68,8 @@ pub(super) fn set_thread_name(thread: u32, name: &[u8]) {
     let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
     if threads.len() < MAX_NAMES || threads.contains_key(&thread) {
         threads.insert(thread, name.into());
+    } else {
+        lost(Loss::TooManyNames);
     }
 }
 
@@ -107,6 +111,7 @@ impl Names {
             return number;
         }
         if names.len() == MAX_NAMES {
+            lost(Loss::TooManyNames);
             return 0;
         }
         let name = Box::leak(name.into());

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use vramscope_record::layout::{AnnotationOp, SUCCESS};
+use vramscope_record::layout::{AnnotationOp, Loss, SUCCESS};
 
 use super::{annotation, is_recording, new_number};
 use crate::driver;
@@ -14,11 +14,16 @@ use crate::log::{self, Domain, PendingRange};
 /// # Safety
 /// `stream` must be one of CUDA's.
 pub(crate) unsafe fn start_on_stream(domain: Domain, name: &[u8], stream: *mut c_void) -> u64 {
+    if !is_recording() {
+        return 0;
+    }
     let range = new_number();
     // SAFETY: as the caller promises.
-    let is_enqueued =
-        is_recording() && unsafe { enqueue(AnnotationOp::Start, range, domain, name, stream) };
-    if is_enqueued { range } else { 0 }
+    if unsafe { enqueue(AnnotationOp::Start, range, domain, name, stream) } {
+        return range;
+    }
+    log::lost(Loss::NoStreamRange);
+    0
 }
 
 /// Ends a range on a stream; 0 is ignored.

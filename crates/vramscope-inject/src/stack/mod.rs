@@ -7,12 +7,13 @@
 //!
 //! [`objects`] describes loaded files, [`generated`] code that was generated at run time. [`shards`] holds the
 //! state between stacks. [`memory`] reads stacks without faulting: the kernel is asked for stacks that are not the
-//! thread's own. [`registers`] has the differences between processors.
+//! thread's own. [`checks`] unwinds some recognised stacks again. [`registers`] has the differences between processors.
 //!
 //! No lock is awaited without a limit (at most 100 ms for the list of modules), and no thread-local destructor
 //! runs. A stack that cannot be had, or only partly, is missing or short. Functions get their names later, in
 //! `capture/src/symbols`, so a log contains only addresses and build ids.
 
+mod checks;
 mod generated;
 mod maps;
 mod memory;
@@ -27,10 +28,12 @@ use self::modules::Loaded;
 use self::registers::{Registers, Rules};
 use self::shards::Shard;
 use self::traces::Reads;
+use crate::log;
 use framehop::{FrameAddress, Unwinder as _};
+use vramscope_record::layout::Loss;
 
 /// Maximum number of frames of a stack, whatever the settings say.
-const MAX_DEPTH: usize = 128;
+const MAX_DEPTH: usize = 256;
 /// Maximum number of times that a stack is unwound because the loaded code changed meanwhile.
 const ATTEMPTS: usize = 3;
 
@@ -42,18 +45,24 @@ pub(crate) fn record(depth: u32) -> u32 {
     if depth == 0 {
         return 0;
     }
-    shards::claim().map_or(0, |mut shard| record_in(&mut shard, registers, depth))
+    let number = shards::claim().and_then(|mut shard| record_in(&mut shard, registers, depth));
+    if number.is_none() {
+        log::lost(Loss::NoStack);
+    }
+    number.unwrap_or(0)
 }
 
-/// Records the stack that begins at `registers`. Returns its number, or 0 if there is none.
-fn record_in(shard: &mut Shard, registers: Registers, depth: usize) -> u32 {
+/// Records the stack that begins at `registers`. Returns its number, or 0 if the log is full. `None` if there is no
+/// stack.
+fn record_in(shard: &mut Shard, registers: Registers, depth: usize) -> Option<u32> {
     for attempt in 1..=ATTEMPTS {
         shard.update();
         let Some(loaded) = &shard.loaded else { break };
         let mut memory = StackMemory::above(registers.stack_pointer(), &mut shard.page);
         let start = registers.start(depth);
         if let Some(number) = shard.traces.find(start, &mut memory) {
-            return number;
+            checks::check(shard, registers, depth, number);
+            return Some(number);
         }
         modules::watch(loaded);
         let addresses = &mut shard.addresses[..depth];
@@ -69,7 +78,7 @@ fn record_in(shard: &mut Shard, registers: Registers, depth: usize) -> u32 {
         let has_changed = modules::has_changed();
         if !has_changed && let Some(number) = shard.stacks.find(stack) {
             shard.traces.insert(start, &shard.reads, number);
-            return number;
+            return Some(number);
         }
         // The stack is new. Only new stacks are worth checking their addresses.
         let code = loaded.count_code(stack);
@@ -79,7 +88,7 @@ fn record_in(shard: &mut Shard, registers: Registers, depth: usize) -> u32 {
             return shard.stacks.write(stack, code);
         }
     }
-    0
+    None
 }
 
 /// Fills `addresses` with return addresses, innermost first, and returns their number. Leaves out frames of this

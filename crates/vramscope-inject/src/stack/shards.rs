@@ -110,7 +110,7 @@ pub(super) struct Shard {
 }
 
 impl Shard {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             loaded: None,
             rules: Rules::new(),
@@ -142,6 +142,8 @@ impl Shard {
 pub(super) struct Stacks {
     numbers: HashMap<Box<[u64]>, u32, BuildHasherDefault<AddressHasher>>,
     addresses: usize,
+    /// Whether stacks were forgotten for lack of room.
+    has_forgotten: bool,
 }
 
 impl Stacks {
@@ -151,11 +153,11 @@ impl Stacks {
     }
 
     /// Writes the first `frames` addresses if they are new. Returns their number, which from now on also stands for
-    /// the whole stack; 0 if there are no frames or the log is full.
-    pub(super) fn write(&mut self, stack: &[u64], frames: usize) -> u32 {
+    /// the whole stack; 0 if the log is full. `None` if there are no frames.
+    pub(super) fn write(&mut self, stack: &[u64], frames: usize) -> Option<u32> {
         let written = stack.get(..frames).unwrap_or(stack);
         if written.is_empty() {
-            return 0;
+            return None;
         }
         let number = match self.find(written) {
             Some(number) => number,
@@ -168,7 +170,7 @@ impl Stacks {
                 let bytes: Vec<u8> = written.iter().flat_map(|at| at.to_le_bytes()).collect();
                 if !modules::write_pending() || !log::put(Kind::Stack, &[&head.to_bytes(), &bytes])
                 {
-                    return 0;
+                    return Some(0);
                 }
                 self.insert(written, number);
                 number
@@ -177,12 +179,18 @@ impl Stacks {
         if written.len() < stack.len() {
             self.insert(stack, number);
         }
-        number
+        Some(number)
     }
 
-    fn insert(&mut self, stack: &[u64], number: u32) {
+    /// Whether all written stacks are here.
+    pub(super) fn are_complete(&self) -> bool {
+        !self.has_forgotten
+    }
+
+    pub(super) fn insert(&mut self, stack: &[u64], number: u32) {
         if self.addresses + stack.len() > MAX_ADDRESSES {
             self.numbers.clear();
+            self.has_forgotten = true;
             self.addresses = 0;
         }
         self.addresses += stack.len();

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::sync::Mutex;
-use vramscope_record::layout::Kind;
+use vramscope_record::layout::{Kind, Loss};
 
 static RECORDS: Mutex<Vec<(Kind, Vec<u8>)>> = Mutex::new(Vec::new());
 
@@ -17,6 +17,11 @@ pub(crate) fn put(kind: Kind, parts: &[&[u8]]) -> bool {
     }
     RECORDS.lock().unwrap().push((kind, parts.concat()));
     true
+}
+
+/// Losses are not expected.
+pub(crate) fn lost(loss: Loss) {
+    panic!("{loss:?}");
 }
 
 /// Payloads of all records of one kind.

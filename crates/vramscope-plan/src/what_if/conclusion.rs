@@ -58,13 +58,22 @@ pub fn conclusion(device: Device<'_>, baseline: &Baseline, tried: &[WhatIf]) -> 
 /// The same, with all replays made now: it takes seconds for a million events.
 #[must_use]
 pub fn concluded(device: Device<'_>) -> Option<Finding> {
+    let (baseline, tried) = replays(device)?;
+    conclusion(device, &baseline, &tried)
+}
+
+/// The replay with the file's own settings, and those with its suggestions; `None` if they are [not worth
+/// it](is_worth_replaying) or impossible.
+#[must_use]
+pub fn replays(device: Device<'_>) -> Option<(Baseline, Vec<WhatIf>)> {
     if !is_worth_replaying(device) {
         return None;
     }
     let baseline = baseline(device).ok()?;
     let tried = baseline.suggestions.iter();
     let tried = tried.flat_map(|changes| baseline.what_if(device, changes));
-    conclusion(device, &baseline, &tried.collect::<Vec<_>>())
+    let tried = tried.collect();
+    Some((baseline, tried))
 }
 
 /// The simplest of the settings that save most: a further one must save another percent of reserved memory.

@@ -5,11 +5,13 @@ use std::ops::Range;
 use vramscope_core::model::Action;
 
 use super::journal::{Entry, Location, Origin, PoolRow};
-use super::pools::{NO_POOL, PoolKey};
+use super::pools::{NO_POOL, PoolKey, PoolPlace};
 use super::samples::Sample;
-use super::space::{Allocation, Retention};
-use super::{Array, FreedResource, Recording};
-use crate::layout::{Call, Event, OUT_OF_MEMORY, SUCCESS, flags};
+use super::space::{Allocation, Retention, Space};
+use super::{Array, FreedResource, Recording, Uncertain};
+use crate::layout::{
+    Call, Event, HOST_LOCATIONS, MANAGED_ALLOCATION, OUT_OF_MEMORY, SUCCESS, flags,
+};
 
 impl Recording {
     /// Applies one call.
@@ -52,16 +54,17 @@ impl Recording {
             Call::cuMemFreeHost | Call::cuMemHostUnregister => self.free(event, call),
             // The pool sample that follows says what the pool released.
             Call::cuMemAddressReserve | Call::cuMemAddressFree | Call::cuMemPoolTrimTo => {}
-            Call::cuMemCreate | Call::cuMemImportFromShareableHandle => self.create(event, call),
+            Call::cuMemCreate | Call::cuMemImportFromShareableHandle | Call::cuMulticastCreate => {
+                self.create(event, call)
+            }
+            Call::cuMemRetainAllocationHandle => self.device.retain(event.address, event.pool),
             Call::cuMemRelease => {
                 let released = self.device.physical.release(event.pool);
-                self.keep_for_undo(event, FreedResource::Physical(released));
+                self.keep_for_undo(event, FreedResource::Physical(released), false);
             }
             Call::cuMemMap => self.map(event, call),
             Call::cuMemUnmap => self.unmap(event, call),
-            Call::cuMemPoolCreate => {
-                self.device.pools.non_default_row(event.pool);
-            }
+            Call::cuMemPoolCreate => self.create_pool(event),
             Call::cuMemPoolDestroy => self.destroy_pool(event, call),
             Call::cuCtxDestroy
             | Call::cuDevicePrimaryCtxRelease
@@ -73,7 +76,7 @@ impl Recording {
             }
             Call::cuArrayDestroy | Call::cuMipmappedArrayDestroy => {
                 let array = self.arrays.remove(&event.address);
-                self.keep_for_undo(event, FreedResource::Array(array));
+                self.keep_for_undo(event, FreedResource::Array(array), false);
             }
             Call::suballoc => self.suballoc(event, call),
             Call::annotate => self.annotate(event, call),
@@ -88,12 +91,24 @@ impl Recording {
         physical.create(event.pool, device, event.size_bytes, is_owned);
     }
 
+    fn create_pool(&mut self, event: &Event) {
+        let row = self.device.pools.non_default_row(event.pool);
+        let place = match (event.mapping_base, event.mapping_bytes) {
+            (MANAGED_ALLOCATION, _) => PoolPlace::Managed,
+            (_, location) if HOST_LOCATIONS.contains(&location) => PoolPlace::Host,
+            _ => PoolPlace::Device,
+        };
+        self.device.pools.set_place(row, place);
+    }
+
     fn destroy_pool(&mut self, event: &Event, call: Call) {
         let pools = &mut self.device.pools;
         let row = pools.destroy(event.pool);
         let empty = row.map_or_else(Vec::new, |row| pools.empty_segments(row));
         self.release_segments(&empty, origin_of(event, call));
-        self.keep_for_undo(event, FreedResource::Pool(row));
+        self.uncertain
+            .retain(|uncertain, _| Some(*uncertain) != row);
+        self.keep_for_undo(event, FreedResource::Pool(row), false);
     }
 
     fn create_array(&mut self, event: &Event) {
@@ -187,6 +202,16 @@ impl Recording {
         } else if is_pool && event.pool != 0 {
             allocation.pool = self.device.pools.row_of(PoolKey::Pool(event.pool));
             allocation.retention = Retention::ByPool;
+            let pool = self.device.pools.get(allocation.pool);
+            // The driver names no device for memory on the host, also of a pool whose making was not seen.
+            if pool.place == PoolPlace::Host || event.device < 0 {
+                self.alloc_in_host(allocation);
+                return;
+            }
+            allocation.is_owned &= pool.place == PoolPlace::Device;
+            if pool.is_inexact() {
+                allocation.mapping = 0..0;
+            }
         }
         self.device.allocate(&mut self.journal, &allocation);
     }
@@ -208,10 +233,17 @@ impl Recording {
         let Some(range) = self.range_of(event) else {
             return;
         };
+        let allocation = self.allocation_of(event, call, range);
+        self.alloc_in_host(allocation);
+    }
+
+    fn alloc_in_host(&mut self, allocation: Allocation) {
         let allocation = Allocation {
             location: Location::Host,
             mapping: 0..0,
-            ..self.allocation_of(event, call, range)
+            pool: NO_POOL,
+            retention: Retention::UntilEmpty,
+            ..allocation
         };
         self.host.allocate(&mut self.journal, &allocation);
     }
@@ -222,7 +254,7 @@ impl Recording {
             return;
         }
         if self.empty_allocations.remove(&event.address) {
-            self.keep_for_undo(event, FreedResource::EmptyAllocation);
+            self.keep_for_undo(event, FreedResource::EmptyAllocation, false);
             return;
         }
         if call == Call::cuIpcCloseMemHandle
@@ -230,13 +262,16 @@ impl Recording {
         {
             if *again > 0 {
                 *again -= 1;
-                self.keep_for_undo(event, FreedResource::ImportOpening);
+                self.keep_for_undo(event, FreedResource::ImportOpening, false);
                 return;
             }
             self.opened.remove(&event.address);
         }
         let origin = origin_of(event, call);
-        let is_known = if is_of_host(call) {
+        // Memory of a pool on the host is freed as a device's.
+        let blocks = |space: &Space| space.blocks.contains_key(&event.address);
+        let is_host = is_of_host(call) || (!blocks(&self.device) && blocks(&self.host));
+        let is_known = if is_host {
             self.host.free(&mut self.journal, event.address, origin)
         } else {
             self.device.free(&mut self.journal, event.address, origin)
@@ -244,7 +279,7 @@ impl Recording {
         if !is_known {
             self.counts.unknown_frees += 1;
         }
-        self.keep_for_undo(event, FreedResource::Blocks);
+        self.keep_for_undo(event, FreedResource::Blocks, is_host);
     }
 
     fn map(&mut self, event: &Event, call: Call) {
@@ -274,7 +309,7 @@ impl Recording {
         if !self.device.unmap(&mut self.journal, &range, origin) {
             self.counts.unknown_frees += 1;
         }
-        self.keep_for_undo(event, FreedResource::Blocks);
+        self.keep_for_undo(event, FreedResource::Blocks, false);
     }
 
     fn suballoc(&mut self, event: &Event, call: Call) {
@@ -300,6 +335,16 @@ impl Recording {
             return;
         }
         self.device.end_context(journal, context, device, origin);
+        if call != Call::cuCtxDestroy {
+            for (pool, bytes) in self.device.pool_bytes(device) {
+                let uncertain = Uncertain {
+                    device,
+                    bytes,
+                    origin,
+                };
+                self.uncertain.insert(pool, uncertain);
+            }
+        }
         if context != 0 {
             self.host.end_context(journal, context, device, origin);
         }
@@ -327,7 +372,7 @@ impl Recording {
             std::mem::take(&mut last.undo),
             std::mem::take(&mut last.resource),
         );
-        let space = match is_of_host(call) {
+        let space = match last.is_host {
             true => &mut self.host,
             false => &mut self.device,
         };
@@ -358,8 +403,7 @@ impl Recording {
     }
 
     /// Keeps what a free released until the thread's next free.
-    fn keep_for_undo(&mut self, event: &Event, resource: FreedResource) {
-        let is_host = Call::of_number(event.call).is_some_and(is_of_host);
+    fn keep_for_undo(&mut self, event: &Event, resource: FreedResource, is_host: bool) {
         let space = match is_host {
             true => &mut self.host,
             false => &mut self.device,
@@ -367,6 +411,7 @@ impl Recording {
         let last = self.last_frees.entry(event.thread).or_default();
         last.key = Some((event.call, event.address, event.pool));
         last.resource = resource;
+        last.is_host = is_host;
         std::mem::swap(&mut last.undo, &mut space.undo);
     }
 
@@ -405,6 +450,7 @@ impl Recording {
             free_bytes,
             total_bytes,
             tracked_bytes,
+            unplaced_bytes: self.device.pools.unplaced_bytes(device),
         });
     }
 
@@ -416,6 +462,7 @@ impl Recording {
             .fold(0_u64, |sum, array| sum.saturating_add(array.bytes))
             .saturating_add(self.device.held_bytes(device))
             .saturating_add(self.device.physical.held_bytes(device))
+            .saturating_add(self.device.pools.unplaced_bytes(device))
     }
 
     /// The device of a call; device 0 if unknown.

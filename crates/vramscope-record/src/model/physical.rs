@@ -1,4 +1,8 @@
 //! Physical memory that the program creates and maps itself (`cuMemCreate`, `cuMemMap`).
+//!
+//! A handle is counted: `cuMemRetainAllocationHandle` returns the handle of mapped memory once more, and each of them
+//! is released alone. Memory lives until it has neither handles nor mappings. The handle of a multicast object is
+//! one without memory of its own.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,8 +16,8 @@ struct Physical {
     device: u8,
     /// Sum of the sizes of its mappings.
     mapped_bytes: u64,
-    /// Whether its handle was released, so that the last unmapping frees it.
-    is_released: bool,
+    /// How often its handle must still be released.
+    handles: u64,
     is_owned: bool,
 }
 
@@ -24,7 +28,7 @@ impl Physical {
     }
 }
 
-/// A released handle and its allocation, to undo the release.
+/// The allocation of a released handle, to undo the release.
 #[derive(Clone, Debug)]
 pub(crate) struct Released {
     serial: Serial,
@@ -43,17 +47,28 @@ pub(crate) struct PhysicalMemory {
 
 impl PhysicalMemory {
     pub(crate) fn create(&mut self, handle: u64, device: u8, bytes: u64, is_owned: bool) {
-        self.release(handle);
+        // Releases that are missing in the log: the driver gave the handle to other memory.
+        if let Some(old) = self.by_handle.remove(&handle) {
+            self.update(old, |physical| physical.handles = 0);
+        }
         self.last += 1;
         self.by_handle.insert(handle, self.last);
         let physical = Physical {
             bytes,
             device,
             mapped_bytes: 0,
-            is_released: false,
+            handles: 1,
             is_owned,
         };
         self.add(self.last, physical);
+    }
+
+    /// Counts the handle of mapped memory once more. It may have been released before.
+    pub(crate) fn retain(&mut self, handle: u64, mapped: Serial) {
+        if self.by_serial.contains_key(&mapped) {
+            self.by_handle.insert(handle, mapped);
+            self.update(mapped, |physical| physical.handles += 1);
+        }
     }
 
     fn add(&mut self, serial: Serial, physical: Physical) {
@@ -62,22 +77,30 @@ impl PhysicalMemory {
         self.by_serial.insert(serial, physical);
     }
 
-    /// Removes a handle. Returns its allocation, to undo the release.
+    /// Releases a handle once. Returns its allocation, to undo the release.
     pub(crate) fn release(&mut self, handle: u64) -> Option<Released> {
-        let serial = self.by_handle.remove(&handle)?;
+        let serial = *self.by_handle.get(&handle)?;
         let physical = self.by_serial.get(&serial)?.clone();
-        self.update(serial, |physical| physical.is_released = true);
+        if physical.handles <= 1 {
+            self.by_handle.remove(&handle);
+        }
+        self.update(serial, |physical| {
+            physical.handles = physical.handles.saturating_sub(1);
+        });
         Some(Released { serial, physical })
     }
 
-    /// Restores a handle whose release the driver refused, unless the handle names another allocation now.
+    /// Undoes a release that the driver refused, unless the handle names another allocation now.
     pub(crate) fn undo_release(&mut self, handle: u64, released: Released) {
-        let Entry::Vacant(place) = self.by_handle.entry(handle) else {
-            return;
-        };
-        place.insert(released.serial);
+        match self.by_handle.entry(handle) {
+            Entry::Vacant(place) => {
+                place.insert(released.serial);
+            }
+            Entry::Occupied(place) if *place.get() != released.serial => return,
+            Entry::Occupied(_) => {}
+        }
         if let Some(physical) = self.by_serial.get_mut(&released.serial) {
-            physical.is_released = false;
+            physical.handles += 1;
             return;
         }
         let physical = Physical {
@@ -116,7 +139,7 @@ impl PhysicalMemory {
             return;
         };
         update(physical);
-        let is_gone = physical.is_released && physical.mapped_bytes == 0;
+        let is_gone = physical.handles == 0 && physical.mapped_bytes == 0;
         if is_gone {
             let held = self.held.entry(physical.device).or_default();
             *held = held.saturating_sub(physical.held_bytes());
@@ -143,5 +166,32 @@ mod tests {
         assert_eq!(memory.held_bytes(0), 0);
         memory.create(5, 1, 7, false);
         assert_eq!(memory.held_bytes(1), 0, "another process's");
+    }
+
+    #[test]
+    fn a_handle_is_released_as_often_as_it_was_given_out() {
+        let mut memory = PhysicalMemory::default();
+        memory.create(5, 0, 100, true);
+        let (serial, ..) = memory.find(5).unwrap();
+        memory.map(serial, 100);
+        memory.retain(5, serial);
+        let released = memory.release(5).unwrap();
+        memory.unmap(serial, 100);
+        assert_eq!(memory.held_bytes(0), 100, "its first handle is left");
+        memory.undo_release(5, released);
+        memory.release(5);
+        assert_eq!(memory.held_bytes(0), 100, "the second release was refused");
+        memory.release(5);
+        assert_eq!((memory.held_bytes(0), memory.find(5)), (0, None));
+        // The handle of mapped memory that has none is given out again.
+        memory.create(5, 0, 100, true);
+        let (serial, ..) = memory.find(5).unwrap();
+        memory.map(serial, 100);
+        memory.release(5);
+        memory.retain(5, serial);
+        memory.unmap(serial, 100);
+        assert_eq!(memory.held_bytes(0), 100);
+        memory.release(5);
+        assert_eq!(memory.held_bytes(0), 0);
     }
 }

@@ -1,4 +1,8 @@
 //! The driver's memory pools: what each holds, and which of its segments are empty.
+//!
+//! Segments are the mappings that the driver names for each allocation. Where a pool holds more than they sum to, the
+//! rest is *unplaced*: chunks in which nothing was seen, or all that no mapping was named for. Where they sum to more
+//! than the pool holds, what the driver names are not the pool's chunks: then each allocation is its own segment.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,6 +25,27 @@ pub(crate) enum PoolKey {
     Graph(u64),
 }
 
+/// Where a pool's memory is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum PoolPlace {
+    #[default]
+    Device,
+    /// Wherever it was last used.
+    Managed,
+    Host,
+}
+
+/// What the driver last said of a pool.
+#[derive(Clone, Copy, Debug)]
+struct Figures {
+    device: u8,
+    reserved_bytes: u64,
+}
+
+/// Number of samples in a row that must contradict a pool's segments: one alone may have met another thread's
+/// allocation before its record.
+const CONTRADICTIONS: u8 = 3;
+
 /// One pool.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pool {
@@ -32,6 +57,32 @@ pub(crate) struct Pool {
     empty: BTreeMap<(u64, u64), u64>,
     /// Whether the pool was destroyed. Then its segments go as soon as they are empty.
     pub(crate) is_destroyed: bool,
+    pub(crate) place: PoolPlace,
+    figures: Option<Figures>,
+    contradictions: u8,
+}
+
+impl Pool {
+    /// Whether the mappings that the driver names for its memory are not its chunks.
+    pub(crate) fn is_inexact(&self) -> bool {
+        self.contradictions >= CONTRADICTIONS
+    }
+
+    /// Whether its segments stay when they are empty, until a sample shows that they went.
+    pub(crate) fn keeps_segments(&self) -> bool {
+        !self.is_destroyed && !self.is_inexact()
+    }
+
+    /// Whether nothing is known of it yet: neither a segment nor a sample.
+    pub(crate) fn is_new(&self) -> bool {
+        self.figures.is_none() && self.held_bytes == 0
+    }
+
+    /// Bytes that it holds according to the driver, beyond its segments.
+    pub(crate) fn unplaced_bytes(&self) -> u64 {
+        let reserved = self.figures.map_or(0, |figures| figures.reserved_bytes);
+        reserved.saturating_sub(self.held_bytes)
+    }
 }
 
 /// Known pools. Row 0 stands for no pool.
@@ -91,7 +142,9 @@ impl Pools {
     /// Forgets the handle of a destroyed pool. The driver may reuse the handle for another pool.
     pub(crate) fn destroy(&mut self, handle: u64) -> Option<PoolRow> {
         let row = self.by_key.remove(&PoolKey::Pool(handle))?;
-        self.rows[row as usize].is_destroyed = true;
+        let pool = &mut self.rows[row as usize];
+        pool.is_destroyed = true;
+        pool.figures = None;
         Some(row)
     }
 
@@ -103,6 +156,40 @@ impl Pools {
 
     pub(crate) fn get(&self, row: PoolRow) -> &Pool {
         &self.rows[row as usize]
+    }
+
+    /// All pools but row 0.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Pool> {
+        self.rows.iter().skip(1)
+    }
+
+    pub(crate) fn set_place(&mut self, row: PoolRow, place: PoolPlace) {
+        self.rows[row as usize].place = place;
+    }
+
+    /// Notes what the driver says of a pool, after the segments that it must have released were removed.
+    pub(crate) fn set_figures(&mut self, row: PoolRow, device: u8, reserved_bytes: u64) {
+        let pool = &mut self.rows[row as usize];
+        pool.figures = Some(Figures {
+            device,
+            reserved_bytes,
+        });
+        if pool.held_bytes > reserved_bytes {
+            pool.contradictions = pool.contradictions.saturating_add(1);
+        } else if !pool.is_inexact() {
+            pool.contradictions = 0;
+        }
+    }
+
+    /// Bytes that the pools of a device hold beyond their segments.
+    pub(crate) fn unplaced_bytes(&self, device: u8) -> u64 {
+        let pools = self.iter().filter(|pool| {
+            pool.place == PoolPlace::Device
+                && pool.figures.is_some_and(|figures| figures.device == device)
+        });
+        pools.fold(0, |sum: u64, pool| {
+            sum.saturating_add(pool.unplaced_bytes())
+        })
     }
 
     pub(crate) fn add_segment(&mut self, row: PoolRow, bytes: u64) {

@@ -1,4 +1,6 @@
-//! The driver's reports of free memory on each device over time, with the bytes tracked then.
+//! The driver's reports over time: free memory of each device, with the bytes tracked then, and usage of each pool.
+
+use vramscope_core::model::PoolId;
 
 /// Free memory of a device at one time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -7,30 +9,57 @@ pub(crate) struct Sample {
     pub(crate) time_us: i64,
     pub(crate) free_bytes: u64,
     pub(crate) total_bytes: u64,
-    /// Bytes that this process is known to hold: segments, arrays and physical memory. Excludes managed memory and
-    /// memory of graphs, which may or may not be on the device.
+    /// Bytes that this process is known to hold: segments, the rest of its pools, arrays and physical memory. Excludes
+    /// managed memory and memory of graphs, which may or may not be on the device.
     pub(crate) tracked_bytes: u64,
+    /// Those that pools hold beyond their segments.
+    pub(crate) unplaced_bytes: u64,
 }
 
-/// Samples over time. Beyond [`MAX_SAMPLES`], every other one is dropped.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Samples {
-    kept: Vec<Sample>,
+/// Usage of a pool at one time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PoolSample {
+    pub(crate) device: u8,
+    pub(crate) time_us: i64,
+    pub(crate) pool: PoolId,
+    pub(crate) reserved_bytes: u64,
+    pub(crate) used_bytes: u64,
+    /// Bytes that it holds beyond its segments.
+    pub(crate) unplaced_bytes: u64,
+}
+
+/// Samples over time. Beyond `MOST`, every other one is dropped.
+#[derive(Clone, Debug)]
+pub(crate) struct Samples<T, const MOST: usize> {
+    kept: Vec<T>,
     /// The newest sample, if the stride leaves it out of `kept`.
-    last: Option<Sample>,
+    last: Option<T>,
     /// Only every `stride`th sample is kept.
     stride: u64,
     pushed: u64,
 }
 
-/// Maximum number of samples. The decoder reads at most 10,000 values under a key that it does not know.
-const MAX_SAMPLES: usize = 1000;
+/// Maximum number of samples of devices. The decoder reads at most 10,000 values under a key that it does not know.
+pub(crate) const MAX_SAMPLES: usize = 600;
+/// Maximum number of samples of pools.
+pub(crate) const MAX_POOL_SAMPLES: usize = 400;
 
-impl Samples {
-    pub(crate) fn push(&mut self, sample: Sample) {
-        let stride = self.stride.max(1);
+impl<T, const MOST: usize> Default for Samples<T, MOST> {
+    fn default() -> Self {
+        Self {
+            kept: Vec::new(),
+            last: None,
+            stride: 1,
+            pushed: 0,
+        }
+    }
+}
+
+impl<T, const MOST: usize> Samples<T, MOST> {
+    pub(crate) fn push(&mut self, sample: T) {
+        let stride = self.stride;
         if self.pushed.is_multiple_of(stride) {
-            if self.kept.len() == MAX_SAMPLES {
+            if self.kept.len() == MOST {
                 let mut row = 0;
                 self.kept.retain(|_| {
                     row += 1;
@@ -46,7 +75,7 @@ impl Samples {
         self.pushed += 1;
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Sample> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.kept.iter().chain(&self.last)
     }
 }
@@ -57,16 +86,10 @@ mod tests {
 
     #[test]
     fn however_many_there_are_the_first_and_the_last_stay() {
-        let mut samples = Samples::default();
+        let mut samples = Samples::<i64, MAX_SAMPLES>::default();
         for time_us in 0..12_345 {
-            samples.push(Sample {
-                device: 0,
-                time_us,
-                free_bytes: 1,
-                total_bytes: 2,
-                tracked_bytes: 1,
-            });
-            let times: Vec<_> = samples.iter().map(|sample| sample.time_us).collect();
+            samples.push(time_us);
+            let times: Vec<_> = samples.iter().copied().collect();
             assert!(times.is_sorted() && times.len() <= MAX_SAMPLES + 1);
             assert_eq!((times[0], times[times.len() - 1]), (0, time_us));
         }

@@ -7,6 +7,7 @@
 //!
 //! An allocation that the program divides itself is an *arena*. It is not a block; its parts are blocks.
 
+mod ends;
 mod mapped;
 mod undo;
 
@@ -226,43 +227,6 @@ impl Space {
         }
     }
 
-    /// Ends all memory of a context, or of a device if `context` is 0. Mapped memory stays, as it belongs to no
-    /// context.
-    pub(crate) fn end_context(
-        &mut self,
-        journal: &mut Journal,
-        context: u64,
-        device: u8,
-        origin: Origin,
-    ) {
-        let is_in = |own: u64, location: Location| match context {
-            0 => location == Location::Device(device),
-            context => own == context,
-        };
-        let place_of = |segment: u64| self.segments.get(&segment).map(|segment| segment.location);
-        let is_mapped = |segment: u64| {
-            let retention = self.segments.get(&segment).map(|segment| segment.retention);
-            matches!(retention, Some(Retention::UntilUnmapped(_)))
-        };
-        let dies = |block: &Block| {
-            place_of(block.segment).is_some_and(|location| is_in(block.context, location))
-                && !is_mapped(block.segment)
-        };
-        let all = self.blocks.iter().filter(|(_, block)| !block.is_part);
-        let dead = all.chain(&self.arenas).filter(|(_, block)| dies(block));
-        let dead: Vec<u64> = dead.map(|(&address, _)| address).collect();
-        for address in dead {
-            self.free(journal, address, origin);
-        }
-        let empty = self.segments.iter().filter(|(_, segment)| {
-            segment.live == 0
-                && segment.retention == Retention::ByPool
-                && is_in(segment.context, segment.location)
-        });
-        let empty: Vec<u64> = empty.map(|(&address, _)| address).collect();
-        self.release_segments(journal, &empty, origin);
-    }
-
     /// Ends older blocks and arenas that a new allocation overlaps.
     fn end_overlapped(&mut self, journal: &mut Journal, range: &Range<u64>, is_part: bool) {
         while let Some((&address, block)) = self.blocks.range(..range.end).next_back()
@@ -335,7 +299,7 @@ impl Space {
             // The extent of this mapping is a guess, so no pool sample can say when it goes.
             Retention::ByPool
                 if allocation.mapping.is_empty()
-                    || self.pools.get(allocation.pool).is_destroyed =>
+                    || !self.pools.get(allocation.pool).keeps_segments() =>
             {
                 Retention::UntilEmpty
             }
@@ -467,7 +431,7 @@ impl Space {
         }
         match segment.retention {
             Retention::UntilUnmapped(_) => {}
-            Retention::ByPool if !self.pools.get(segment.pool).is_destroyed => {
+            Retention::ByPool if self.pools.get(segment.pool).keeps_segments() => {
                 self.emptied += 1;
                 segment.emptied = self.emptied;
                 let bytes = segment.end - address;

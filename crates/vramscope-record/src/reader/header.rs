@@ -4,10 +4,10 @@ use std::fmt;
 
 use vramscope_core::analysis::memory::capture::Ended;
 
-use crate::layout::{self, HEADER_BYTES, MAGIC, VERSION, header, state};
+use crate::layout::{self, HEADER_BYTES, Loss, MAGIC, MAX_LOSSES, VERSION, header, state};
 
 /// A decoded header.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
     /// One of [`layout::state`].
     pub state: u32,
@@ -27,10 +27,20 @@ pub struct Header {
     pub process: u64,
     /// Start time of the process in clock ticks since boot.
     pub start_ticks: u64,
+    /// The process's rank in its job, if it has one.
+    pub rank: Option<u32>,
     /// Creation time of the log in nanoseconds since the Unix epoch.
     pub created_ns: u64,
     /// Number of dumps that the program asked for.
     pub dump_count: u32,
+    /// Counters by the number of a [`Loss`].
+    pub losses: [u64; MAX_LOSSES],
+}
+
+impl Default for Header {
+    fn default() -> Self {
+        Self::of_bytes(&[])
+    }
 }
 
 impl Header {
@@ -56,7 +66,12 @@ impl Header {
         if version != VERSION {
             return error(LogErrorKind::Version(version));
         }
-        Ok(Self {
+        Ok(Self::of_bytes(bytes))
+    }
+
+    /// Decodes the fields, which are 0 beyond the end of `bytes`.
+    fn of_bytes(bytes: &[u8]) -> Self {
+        Self {
             state: u32_at(bytes, header::STATE),
             capacity_bytes: u64_at(bytes, header::CAPACITY_BYTES),
             file_bytes: u64_at(bytes, header::FILE_BYTES),
@@ -66,9 +81,18 @@ impl Header {
             out_of_memory_count: u32_at(bytes, header::OUT_OF_MEMORY_COUNT),
             process: u64_at(bytes, header::PROCESS),
             start_ticks: u64_at(bytes, header::START_TICKS),
+            rank: u32_at(bytes, header::RANK).checked_sub(1),
             created_ns: u64_at(bytes, header::CREATED_NS),
             dump_count: u32_at(bytes, header::DUMP_COUNT),
-        })
+            losses: std::array::from_fn(|loss| u64_at(bytes, header::LOSSES + 8 * loss)),
+        }
+    }
+
+    /// What was lost, and how often each. Without losses that only newer versions know.
+    pub fn lost(&self) -> impl Iterator<Item = (Loss, u64)> {
+        let all = Loss::ALL.iter();
+        all.map(|&loss| (loss, self.losses[loss as usize]))
+            .filter(|&(_, times)| times > 0)
     }
 
     /// How the program ended. `is_running` says whether its process still exists.

@@ -35,15 +35,6 @@ pub(super) fn capture_value(
             "total_bytes": device.total_bytes,
         })
     });
-    let memory = recording.samples.iter().map(|sample| {
-        json!({
-            "device": sample.device,
-            "time_us": sample.time_us,
-            "free_bytes": sample.free_bytes,
-            "total_bytes": sample.total_bytes,
-            "tracked_bytes": sample.tracked_bytes,
-        })
-    });
     json!({
         "tool": concat!("vramscope-capture ", env!("CARGO_PKG_VERSION")),
         "program": program.map(|text| clipped(text)).collect::<Vec<_>>(),
@@ -51,11 +42,48 @@ pub(super) fn capture_value(
         "started_us": header.created_ns / 1000,
         "ended": ended.word(),
         "dropped_records": header.dropped_records,
+        "lost": lost(header),
         "notes": notes,
         "threads": threads,
         "devices": devices.collect::<Vec<_>>(),
-        "memory": memory.collect::<Vec<_>>(),
+        "memory": memory(recording),
     })
+}
+
+/// What the driver said of devices and pools, in order of time.
+fn memory(recording: &Recording) -> Vec<Value> {
+    let devices = recording.samples.iter().map(|sample| {
+        let value = json!({
+            "device": sample.device,
+            "time_us": sample.time_us,
+            "free_bytes": sample.free_bytes,
+            "total_bytes": sample.total_bytes,
+            "tracked_bytes": sample.tracked_bytes,
+            "pool_unplaced_bytes": sample.unplaced_bytes,
+        });
+        (sample.time_us, value)
+    });
+    let pools = recording.pool_samples.iter().map(|sample| {
+        let value = json!({
+            "device": sample.device,
+            "time_us": sample.time_us,
+            "pool": [sample.pool.0, sample.pool.1],
+            "pool_reserved_bytes": sample.reserved_bytes,
+            "pool_used_bytes": sample.used_bytes,
+            "pool_unplaced_bytes": sample.unplaced_bytes,
+        });
+        (sample.time_us, value)
+    });
+    let mut all: Vec<_> = devices.chain(pools).collect();
+    all.sort_by_key(|(time_us, _)| *time_us);
+    all.into_iter().map(|(_, value)| value).collect()
+}
+
+/// What was lost by reason, with the number of times.
+fn lost(header: &Header) -> Vec<Value> {
+    let lost = header.lost();
+    lost.map(|(loss, times)| json!({"reason": loss.name(), "times": times, "text": loss.text()}))
+        .collect()
 }
 
 /// Formats a UUID as nvidia-smi does: `GPU-` and the bytes in groups.
@@ -122,6 +150,40 @@ pub(super) fn notes(recording: &Recording, header: &Header) -> Vec<String> {
             "Arrays and textures hold {bytes} bytes on device {device}. They have no address, so no block represents \
              them; they count as tracked memory."
         ));
+    }
+    notes.extend(pool_notes(recording));
+    notes
+}
+
+/// What cannot be known of memory pools.
+fn pool_notes(recording: &Recording) -> Vec<String> {
+    let mut notes = Vec::new();
+    for uncertain in recording.uncertain.values() {
+        notes.push(format!(
+            "A memory pool of device {} had {} bytes allocated when the device's primary context ended. The driver did \
+             not say whether they ended with it; they are kept.",
+            uncertain.device, uncertain.bytes
+        ));
+    }
+    let pools = &recording.device.pools;
+    for pool in pools.iter().filter(|pool| pool.is_inexact()) {
+        notes.push(format!(
+            "Pool {}.{}: the mappings that the driver names for its memory sum to more than the pool holds. So each of \
+             its allocations is shown as its own segment, and what the pool holds beyond them is unplaced.",
+            pool.id.0, pool.id.1
+        ));
+    }
+    for device in 0..=u8::MAX {
+        if usize::from(device) >= recording.journal.devices.len() {
+            break;
+        }
+        match pools.unplaced_bytes(device) {
+            0 => {}
+            bytes => notes.push(format!(
+                "Pool, unplaced: pools of device {device} hold {bytes} bytes more than their segments show. They count \
+                 as tracked memory."
+            )),
+        }
     }
     notes
 }

@@ -1,36 +1,16 @@
 //! The result of each driver call in the snapshot.
 
-use vramscope_record::layout::{Call, Event, Memory, Pool, flags};
+use vramscope_record::layout::{Call, Event, Memory, flags};
 use vramscope_record::writer::LogWriter;
 
-use crate::support::{BASE, MIB, alloc, assert_story, converted, event, free, state, story};
+use crate::support::{
+    BASE, MIB, alloc, assert_story, converted, event, free, from_pool, map, sample, state, story,
+    tracked_bytes,
+};
 
 #[track_caller]
 fn assert_trace(log: &LogWriter, expected: &str) {
     assert_story(&story(&converted(log).0, 0), expected);
-}
-
-/// An allocation in a mapping of a pool.
-fn from_pool(log: &mut LogWriter, pool: u64, base: u64, address: u64, size_bytes: u64) {
-    let event = Event {
-        address,
-        size_bytes,
-        pool,
-        mapping_base: base,
-        mapping_bytes: 32 * MIB,
-        ..event(log, Call::cuMemAllocAsync)
-    };
-    log.event(event);
-}
-
-fn sample(log: &mut LogWriter, pool: u64, reserved_bytes: u64) {
-    log.pool(Pool {
-        time_ns: log.offset() * 1000,
-        pool,
-        reserved_bytes,
-        is_default: 1,
-        ..Pool::default()
-    });
 }
 
 #[test]
@@ -183,16 +163,6 @@ fn other_pools_have_numbers_and_graphs_too() {
         "[0 32M: 1M/1M -31M]
          [64M 1M pool 1.0: 1M/1M]",
     );
-}
-
-fn map(log: &mut LogWriter, call: Call, address: u64, size_bytes: u64, handle: u64) {
-    let event = Event {
-        address,
-        size_bytes,
-        pool: handle,
-        ..event(log, call)
-    };
-    log.event(event);
 }
 
 #[test]
@@ -504,18 +474,6 @@ fn refused(log: &mut LogWriter, call: Call, address: u64, pool: u64) {
         flags: flags::FREE_FAILED,
         ..free
     });
-}
-
-/// Bytes known to be held at the end.
-fn tracked_bytes(log: &LogWriter) -> u64 {
-    let mut log = log.clone();
-    log.memory(Memory {
-        total_bytes: 1 << 40,
-        ..Memory::default()
-    });
-    let (snapshot, _) = converted(&log);
-    let memory = snapshot.extras["capture"]["memory"].as_array().unwrap();
-    memory.last().unwrap()["tracked_bytes"].as_u64().unwrap()
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod annotations;
 mod calls;
 mod damage;
 mod options;
+mod pools;
 mod random;
 mod stacks;
 mod support;

@@ -1,7 +1,7 @@
 //! Options for the content of a snapshot.
 
 use vramscope_core::model::Action;
-use vramscope_record::layout::{Call, Event, header};
+use vramscope_record::layout::{Call, Event, Loss, header};
 use vramscope_record::model::{Enabled, RecordingOptions};
 use vramscope_record::writer::LogWriter;
 use vramscope_record::{ConvertOptions, convert};
@@ -128,6 +128,7 @@ fn what_the_log_says_of_its_program() {
     log.set_u64(header::PROCESS, 99);
     log.set_u64(header::CREATED_NS, 5_000);
     log.set_u64(header::DROPPED_RECORDS, 3);
+    log.set_u64(header::LOSSES + 8 * Loss::NoStack as usize, 7);
     log.device(
         vramscope_record::layout::Device {
             total_bytes: 80,
@@ -139,6 +140,7 @@ fn what_the_log_says_of_its_program() {
     );
     let (snapshot, report) = converted(&log);
     assert_eq!(report.dropped_records, 3);
+    assert_eq!(report.lost, [(Loss::NoStack, 7)]);
     assert_eq!(
         snapshot.extras["capture"],
         serde_json::json!({
@@ -148,6 +150,7 @@ fn what_the_log_says_of_its_program() {
             "started_us": 5,
             "ended": "without notice",
             "dropped_records": 3,
+            "lost": [{"reason": "NoStack", "times": 7, "text": "a stack could not be unwound, and is missing"}],
             "notes": ["stacks are off"],
             "threads": {},
             "devices": [{

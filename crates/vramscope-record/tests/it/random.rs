@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use vramscope_core::Snapshot;
 use vramscope_record::ConvertOptions;
-use vramscope_record::layout::{Call, Event, OUT_OF_MEMORY, Pool, flags};
+use vramscope_record::layout::{Call, Event, OUT_OF_MEMORY, Pool, flags, pool_flags};
 use vramscope_record::model::{Enabled, RecordingOptions};
 use vramscope_record::writer::LogWriter;
 
@@ -283,7 +283,7 @@ impl Driver {
         self.log.pool(Pool {
             pool: pool + 100,
             reserved_bytes,
-            is_default: 1,
+            flags: pool_flags::DEFAULT,
             ..Pool::default()
         });
     }

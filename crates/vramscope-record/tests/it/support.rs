@@ -8,7 +8,7 @@ use vramscope_core::analysis::time::replay::Replay;
 use vramscope_core::encode::{difference, encode};
 use vramscope_core::ids::EventId;
 use vramscope_core::model::{Action, BlockState, WarningKind};
-use vramscope_record::layout::{Call, Event};
+use vramscope_record::layout::{Call, Event, Memory, Pool, pool_flags};
 use vramscope_record::snapshot::Report;
 use vramscope_record::symbols::{CodeAddress, SourceFrame, Symbols};
 use vramscope_record::writer::LogWriter;
@@ -68,6 +68,54 @@ pub(crate) fn free(log: &mut LogWriter, call: Call, address: u64) {
         ..event(log, call)
     };
     log.event(event);
+}
+
+/// An allocation in a mapping of a pool.
+pub(crate) fn from_pool(log: &mut LogWriter, pool: u64, base: u64, address: u64, size_bytes: u64) {
+    let event = Event {
+        address,
+        size_bytes,
+        pool,
+        mapping_base: base,
+        mapping_bytes: 32 * MIB,
+        ..event(log, Call::cuMemAllocAsync)
+    };
+    log.event(event);
+}
+
+/// A sample of a pool.
+pub(crate) fn sample(log: &mut LogWriter, pool: u64, reserved_bytes: u64) {
+    log.pool(Pool {
+        time_ns: log.offset() * 1000,
+        pool,
+        reserved_bytes,
+        flags: pool_flags::DEFAULT,
+        ..Pool::default()
+    });
+}
+
+/// A call about physical memory.
+pub(crate) fn map(log: &mut LogWriter, call: Call, address: u64, size_bytes: u64, handle: u64) {
+    let event = Event {
+        address,
+        size_bytes,
+        pool: handle,
+        ..event(log, call)
+    };
+    log.event(event);
+}
+
+/// Bytes known to be held at the end.
+pub(crate) fn tracked_bytes(log: &LogWriter) -> u64 {
+    let mut log = log.clone();
+    log.memory(Memory {
+        total_bytes: 1 << 40,
+        ..Memory::default()
+    });
+    let (snapshot, _) = converted(&log);
+    let memory = snapshot.extras["capture"]["memory"].as_array().unwrap();
+    let mut tracked = memory.iter().filter_map(|it| it["tracked_bytes"].as_u64());
+    tracked.next_back().unwrap()
 }
 
 #[track_caller]

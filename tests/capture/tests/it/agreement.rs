@@ -41,11 +41,18 @@ scenes! {
     out_of_memory: "out-of-memory";
     imports: "imports";
     contexts: "contexts";
+    first_versions_of_functions: "first-versions";
 }
 
 #[test]
 fn graphs() {
     let captured = captured(Session::new(), "scenes", &["dlsym", "graphs"]);
+    assert_same_blocks(&captured.snapshot(), captured.ledger());
+}
+
+#[test]
+fn graphs_of_new_versions() {
+    let captured = captured(Session::new(), "scenes", &["dlsym", "new-graphs"]);
     assert_same_blocks(&captured.snapshot(), captured.ledger());
 }
 

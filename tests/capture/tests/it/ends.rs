@@ -101,9 +101,7 @@ fn forks_are_not_recorded() {
 
 #[test]
 fn children_get_snapshots_of_their_own() {
-    let captured = Session::new()
-        .with(&["--follow-children"])
-        .capture("scenes", &["dlsym", "spawn"]);
+    let captured = Session::new().capture("scenes", &["dlsym", "spawn"]);
     assert!(
         captured.stdout.contains("spawn: child ended with Some(0)"),
         "{}",
@@ -111,11 +109,37 @@ fn children_get_snapshots_of_their_own() {
     );
     assert_eq!(captured.ledgers.len(), 2);
     for ledger in &captured.ledgers {
-        let name = format!("snapshot-{}.pickle", ledger.process);
-        let snapshot = read(&captured.folder.path().join(name), &captured.stderr);
+        let name = captured
+            .folder
+            .path()
+            .join(format!("snapshot-{}.pickle", ledger.process));
+        let path = if name.is_file() {
+            &name
+        } else {
+            &captured.snapshot
+        };
+        let snapshot = read(path, &captured.stderr);
         assert_same(&snapshot, ledger);
         let capture = Capture::of(&snapshot).expect("a captured snapshot");
         assert_eq!(capture.process, u64::from(ledger.process));
+    }
+}
+
+/// Their ranks are those with which they started.
+#[test]
+fn ranks_get_snapshots_of_their_own() {
+    let session = Session::new();
+    let program = client("scenes").display().to_string();
+    let script = format!("RANK=1 '{program}' dlsym plain & RANK=0 '{program}' dlsym plain; wait");
+    let mut command = session.command(std::path::Path::new("sh"), &["-c", &script]);
+    let captured = session.finish(command.output().expect("it starts"));
+    for rank in [0, 1] {
+        let name = format!("snapshot-rank{rank}.pickle");
+        let snapshot = read(&captured.folder.path().join(name), &captured.stderr);
+        let process = Capture::of(&snapshot).expect("a captured snapshot").process;
+        let mut ledgers = captured.ledgers.iter();
+        let own = ledgers.find(|ledger| u64::from(ledger.process) == process);
+        assert_same(&snapshot, own.expect("a ledger"));
     }
 }
 

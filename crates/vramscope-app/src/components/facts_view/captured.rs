@@ -30,6 +30,10 @@ pub(super) fn captured_section(details: &FileDetails) -> Html {
                 if capture.dropped_records > 0 {
                     <dt>{ "Lost records" }</dt><dd>{ display::count(capture.dropped_records) }</dd>
                 }
+                if !capture.lost.is_empty() {
+                    <dt title={INCOMPLETE}>{ "Incomplete" }</dt>
+                    <dd>{ display::count(capture.lost.iter().map(|lost| lost.times).sum()) }</dd>
+                }
             </dl>
             { for capture.devices.iter().map(device) }
         </section>
@@ -55,5 +59,6 @@ fn device(device: &CapturedDevice) -> Html {
     }
 }
 
+const INCOMPLETE: &str = "How often something could not be recorded, or only in part; the facts about this file say what";
 const OTHERS: &str =
     "Neither free nor captured: other processes, CUDA contexts, modules, the driver itself";

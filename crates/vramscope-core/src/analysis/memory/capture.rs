@@ -12,6 +12,7 @@ use crate::analysis::code::frames::clip;
 use crate::ids::FrameId;
 use crate::model::{DeviceIndex, capture_of};
 use crate::sorting::SortFew;
+use crate::units::Count;
 
 /// Limits for damaged or hostile files: items per list, and bytes per text.
 const ITEMS_KEPT: usize = 256;
@@ -114,10 +115,49 @@ pub struct Capture {
     pub ended: Ended,
     /// Number of records that were dropped because the log was full.
     pub dropped_records: u64,
+    /// What could not be recorded, or only in part.
+    pub lost: Vec<Lost>,
     /// Remarks of the recorder, for the user.
     pub notes: Vec<String>,
     /// The devices, sorted by index.
     pub devices: Vec<CapturedDevice>,
+}
+
+/// Something that the recorder could not record, or only in part.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Lost {
+    /// The recorder's word for it, such as `PoolUnknown`.
+    pub reason: String,
+    /// How often it happened, at least once.
+    pub times: u64,
+    /// What happened and what it means for the recording, as a clause; empty if the file does not say.
+    pub text: String,
+}
+
+impl Lost {
+    fn of(value: &Value) -> Option<Self> {
+        let lost = value.as_object()?;
+        let times = number(lost, "times").filter(|&times| times > 0)?;
+        Some(Self {
+            reason: text(lost, "reason"),
+            times,
+            text: text(lost, "text"),
+        })
+    }
+
+    /// The loss as a sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let what = if self.text.is_empty() {
+            &self.reason
+        } else {
+            &self.text
+        };
+        match self.times {
+            1 => format!("Incomplete: {what} (once)."),
+            times => format!("Incomplete: {what} ({} times).", Count(times)),
+        }
+    }
 }
 
 /// A device of a captured program.
@@ -181,6 +221,10 @@ impl Capture {
             started_us: capture.get("started_us").and_then(Value::as_i64),
             ended: Ended::of(&text(capture, "ended")),
             dropped_records: number(capture, "dropped_records").unwrap_or(0),
+            lost: items("lost")
+                .take(ITEMS_KEPT)
+                .filter_map(Lost::of)
+                .collect(),
             notes: texts("notes").map(clipped).collect(),
             devices,
         })
@@ -279,12 +323,21 @@ pub(crate) fn without_words(extras: &Map<String, Value>) -> Option<Value> {
     };
     let is_ours = version
         .is_some_and(|version| version.split('.').count() == 3 && version.split('.').all(is_part));
+    let is_word =
+        |word: &str| word.len() <= 40 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let lost = list(capture, "lost").iter().filter_map(Lost::of);
+    let lost = lost.filter(|lost| is_word(&lost.reason));
+    let lost = lost.map(|lost| json!({"reason": lost.reason, "times": lost.times}));
     Some(json!({
         "tool": if is_ours { tool.as_str() } else { "vramscope-capture" },
         "ended": Ended::of(&text(capture, "ended")).word(),
         "dropped_records": number(capture, "dropped_records").unwrap_or(0),
+        "lost": lost.collect::<Vec<_>>(),
         "devices": all("devices", &["index", "total_bytes"]),
-        "memory": all("memory", &["device", "time_us", "free_bytes", "total_bytes", "tracked_bytes"]),
+        "memory": all("memory", &[
+            "device", "time_us", "free_bytes", "total_bytes", "tracked_bytes",
+            "pool_reserved_bytes", "pool_used_bytes", "pool_unplaced_bytes",
+        ]),
     }))
 }
 
@@ -333,7 +386,8 @@ mod tests {
     #[test]
     fn everything_that_is_said() {
         let capture = of(r#"{"tool": "vramscope-capture 0.1.0", "program": ["/bin/a", "./a", "-x"], "pid": 7, "started_us": 5,
-            "ended": "without notice", "dropped_records": 3, "notes": ["a", "b"], "threads": {"7": "main"},
+            "ended": "without notice", "dropped_records": 3, "notes": ["a", "b"],
+            "lost": [{"reason": "NoStack", "times": 2, "text": "a stack is missing"}, {"reason": "Other", "times": 0}], "threads": {"7": "main"},
             "devices": [{"index": 1, "name": "H100", "uuid": "GPU-1", "total_bytes": 1000}],
             "memory": [{"device": 1, "time_us": 6, "free_bytes": 500, "total_bytes": 1000, "tracked_bytes": 100},
                        {"device": 1, "time_us": 8, "free_bytes": 600, "total_bytes": 1000, "tracked_bytes": 150},
@@ -346,6 +400,8 @@ mod tests {
             (Ended::WithoutNotice, 3)
         );
         assert_eq!(capture.notes, ["a", "b"]);
+        let lost: Vec<_> = capture.lost.iter().map(Lost::sentence).collect();
+        assert_eq!(lost, ["Incomplete: a stack is missing (2 times)."]);
         let device = capture.device(1).unwrap();
         assert_eq!(
             (device.name.as_str(), device.total_bytes),
@@ -371,7 +427,7 @@ mod tests {
             r#""program": 3, "pid": -1, "devices": {"a": 1}, "memory": "no", "notes": [1, null, {}]"#,
             r#""devices": [[], 3, {"index": -1}, {"index": 1e300}, {"index": 4294967296}], "ended": []"#,
             r#""memory": [{"device": 0, "free_bytes": 18446744073709551615, "total_bytes": 5, "tracked_bytes": 9}]"#,
-            r#""dropped_records": "many", "started_us": 1.5"#,
+            r#""dropped_records": "many", "started_us": 1.5, "lost": [3, {}, {"times": "many"}]"#,
         ] {
             let capture = of(&format!(r#"{{"tool": "x", {odd}}}"#)).unwrap();
             assert_eq!(
@@ -380,7 +436,7 @@ mod tests {
                 "{odd}"
             );
             assert!(
-                capture.notes.is_empty() && capture.devices.len() <= 1,
+                capture.notes.is_empty() && capture.lost.is_empty() && capture.devices.len() <= 1,
                 "{odd}"
             );
         }
@@ -390,12 +446,14 @@ mod tests {
     fn words_do_not_go_along() {
         let file = r#"{"segments": [], "device_traces": [[]], "capture": {"tool": "vramscope-capture 0.1.0",
             "program": ["/home/secret"], "notes": ["secret"], "threads": {"1": "secret"}, "ended": "secret",
+            "lost": [{"reason": "NoStack", "times": 1, "text": "secret"}, {"reason": "a secret", "times": 1}],
             "devices": [{"index": 0, "name": "secret", "uuid": "GPU-secret", "total_bytes": 8}],
             "memory": [{"device": 0, "free_bytes": 1, "total_bytes": 8, "tracked_bytes": "secret"}]}}"#;
         let snapshot = decode(file.as_bytes()).unwrap();
         let left = without_words(&snapshot.extras).unwrap();
         assert!(!left.to_string().contains("secret"), "{left}");
         assert_eq!(left["devices"][0]["total_bytes"], 8);
+        assert_eq!(left["lost"], json!([{"reason": "NoStack", "times": 1}]));
         assert_eq!(left["tool"], "vramscope-capture 0.1.0");
     }
 }

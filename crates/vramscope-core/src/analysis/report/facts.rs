@@ -127,6 +127,11 @@ pub enum FactKind {
         /// Number of records that were dropped.
         records: u64,
     },
+    /// Something could not be recorded, or only in part. The fact's `text` says what.
+    NotRecorded {
+        /// How often it happened.
+        times: u64,
+    },
     /// A remark of the recorder, which is the fact's `text`.
     CaptureNote,
     /// A captured program used PyTorch's allocator.

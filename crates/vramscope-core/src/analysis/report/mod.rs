@@ -5,6 +5,7 @@
 
 pub mod allocations;
 pub mod block_stacks;
+pub mod brief;
 pub mod details;
 pub mod event_details;
 pub mod event_rows;

@@ -120,7 +120,7 @@ pub fn peak_of_role(device: Device<'_>, role: Role) -> (u64, u32) {
 }
 
 /// What the allocations of a role are called.
-fn plural(role: Role) -> &'static str {
+pub(super) fn plural(role: Role) -> &'static str {
     match role {
         Role::Parameter => "parameters",
         Role::Gradient => "gradients",

@@ -9,6 +9,17 @@ use super::{
 };
 
 impl Space {
+    /// Counts the handle of the memory mapped at an address once more.
+    pub(crate) fn retain(&mut self, address: u64, handle: u64) {
+        let segment = self.segments.range(..=address).next_back();
+        if let Some((_, segment)) = segment
+            && address < segment.end
+            && let Retention::UntilUnmapped(serial) = segment.retention
+        {
+            self.physical.retain(handle, serial);
+        }
+    }
+
     /// Unmaps a range, which may cover parts of mappings. Returns whether any of it was mapped.
     pub(crate) fn unmap(
         &mut self,

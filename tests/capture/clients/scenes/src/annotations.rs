@@ -1,10 +1,11 @@
 //! Scenes with annotations through `vramscope-api` and NVTX.
 
+use std::ffi::c_void;
 use std::ptr::null_mut;
 
 use vramscope_api::{Domain, range};
 
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, call};
 use crate::nvtx::{Message, Nvtx};
 
 const MIB: u64 = 1 << 20;
@@ -61,6 +62,19 @@ pub(crate) fn start_stop(gpu: &Gpu) {
     gpu.free(during);
     gpu.alloc(7 * MIB as usize);
     println!("start-stop: done");
+}
+
+/// Marks a stream's progress by host functions, which run on a thread of the driver.
+pub(crate) fn host_function(gpu: &Gpu) {
+    extern "C" fn mark(_: *mut c_void) {
+        vramscope_api::mark("in the stream");
+    }
+    let stream = gpu.stream();
+    let address = gpu.alloc_async(MIB as usize, stream);
+    let function = mark as *const () as *mut c_void;
+    call!(gpu, cuLaunchHostFunc(stream, function, null_mut()));
+    gpu.free_async(address, stream);
+    println!("host-function: done");
 }
 
 /// Asks for a snapshot, to the path in the variable `DUMP`.

@@ -16,12 +16,18 @@ macro_rules! with_functions {
             cuDevicePrimaryCtxReset_v2 "cuDevicePrimaryCtxReset" (i32);
             cuCtxCreate_v2 "cuCtxCreate" (*mut Handle, u32, i32);
             cuCtxDestroy_v2 "cuCtxDestroy" (Handle);
+            cuCtxDestroy "cuCtxDestroy" (Handle);
+            cuDevicePrimaryCtxRelease "cuDevicePrimaryCtxRelease" (i32);
+            cuDevicePrimaryCtxReset "cuDevicePrimaryCtxReset" (i32);
+            cuIpcOpenMemHandle "cuIpcOpenMemHandle" (*mut u64, IpcHandle, u32);
+            cuMemHostRegister "cuMemHostRegister" (*mut c_void, usize, u32);
             cuCtxSetCurrent "cuCtxSetCurrent" (Handle);
             cuCtxSynchronize "cuCtxSynchronize" ();
             cuStreamCreate "cuStreamCreate" (*mut Handle, u32);
             cuStreamDestroy_v2 "cuStreamDestroy" (Handle);
             cuStreamSynchronize "cuStreamSynchronize" (Handle);
             cuStreamBeginCapture_v2 "cuStreamBeginCapture" (Handle, u32);
+            cuLaunchHostFunc "cuLaunchHostFunc" (Handle, *mut c_void, *mut c_void);
             cuStreamEndCapture "cuStreamEndCapture" (Handle, *mut Handle);
             cuGraphCreate "cuGraphCreate" (*mut Handle, u32);
             cuGraphDestroy "cuGraphDestroy" (Handle);
@@ -55,6 +61,8 @@ macro_rules! with_functions {
             cuMemRelease "cuMemRelease" (u64);
             cuMemMap "cuMemMap" (u64, usize, usize, u64, u64);
             cuMemUnmap "cuMemUnmap" (u64, usize);
+            cuMemRetainAllocationHandle "cuMemRetainAllocationHandle" (*mut u64, *mut c_void);
+            cuMulticastCreate "cuMulticastCreate" (*mut u64, *const [u64; 4]);
             cuMemSetAccess "cuMemSetAccess" (u64, usize, *const [u32; 3], usize);
             cuMemExportToShareableHandle "cuMemExportToShareableHandle" (*mut c_void, u64, i32, u64);
             cuMemImportFromShareableHandle "cuMemImportFromShareableHandle" (*mut u64, *mut c_void, i32);
@@ -126,10 +134,23 @@ impl Cuda {
             // SAFETY: both are `cuGetProcAddress_v2`.
             let find: Find = unsafe { std::mem::transmute(find) };
             let name = CString::new(name).expect("no zeros in names");
+            // Later contexts are created with other arguments.
+            let version = if name.as_c_str() == c"cuCtxCreate" {
+                4000
+            } else {
+                12080
+            };
             let (mut found, mut status) = (std::ptr::null_mut(), -1);
             // SAFETY: the out-pointers are valid.
-            let result =
-                unsafe { find(name.as_ptr(), &raw mut found, 12080, flags, &raw mut status) };
+            let result = unsafe {
+                find(
+                    name.as_ptr(),
+                    &raw mut found,
+                    version,
+                    flags,
+                    &raw mut status,
+                )
+            };
             assert_eq!((result, status), (0, 0), "{name:?}");
             found
         };
@@ -145,6 +166,18 @@ fn library() -> *mut c_void {
         unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
     assert!(!library.is_null(), "no libcuda.so.1");
     library
+}
+
+/// A function of the driver that [`Cuda`] does not have. `None` if the driver does not either.
+///
+/// # Safety
+///
+/// `F` must be the type of this function.
+#[must_use]
+pub unsafe fn function<F: Copy>(name: &str) -> Option<F> {
+    let found = symbol(library(), name);
+    // SAFETY: as the caller promises; pointers to functions have this size.
+    (!found.is_null()).then(|| unsafe { std::mem::transmute_copy(&found) })
 }
 
 fn symbol(library: *mut c_void, name: &str) -> *mut c_void {

@@ -3,7 +3,8 @@
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
-use crate::gpu::{Gpu, call};
+use crate::driver::{Handle, function};
+use crate::gpu::{Gpu, call, expect};
 
 const MIB: usize = 1 << 20;
 
@@ -21,7 +22,7 @@ pub(crate) fn plain(gpu: &Gpu) {
         gpu,
         cuMemAllocPitch_v2(&raw mut pitched, &raw mut pitch, 1000, 3000, 4)
     );
-    assert_eq!(pitch, 1024);
+    expect(pitch == 1024, "rows of 1024 bytes");
     let mut managed = 0;
     call!(gpu, cuMemAllocManaged(&raw mut managed, 5 * MIB, 1));
 
@@ -29,12 +30,14 @@ pub(crate) fn plain(gpu: &Gpu) {
         gpu.free(address);
     }
     let again = gpu.alloc(100);
-    assert!(
+    expect(
         small.contains(&again),
-        "the driver gives freed places again"
+        "the driver gives freed places again",
     );
     call!(gpu, cuMemFree_v2(larger + 512) => 1);
-    call!(gpu, cuMemFreeAsync(large, null_mut()) => 1);
+    call!(gpu, cuMemFreeAsync(larger + 512, null_mut()) => 1);
+    // Plain memory may be freed in the order of a stream.
+    gpu.free_async(gpu.alloc(2 * MIB), null_mut());
     call!(gpu, cuMemFree_v2(0) => 0);
     let mut nothing = 0;
     call!(gpu, cuMemAlloc_v2(&raw mut nothing, 0) => 1);
@@ -50,11 +53,12 @@ pub(crate) fn pools(gpu: &Gpu) {
     let a = gpu.alloc_async(10 * MIB, first);
     let b = gpu.alloc_async(1000, second);
     let c = gpu.alloc_async(40 * MIB, first);
-    assert_eq!(gpu.alloc_async(0, first), 0);
+    expect(gpu.alloc_async(0, first) == 0, "0 bytes have no address");
     gpu.free_async(c, second);
     // Freed but not trimmed: the address is reused.
-    assert_eq!(gpu.alloc_async(40 * MIB, first), c);
-    gpu.free_async(c, first);
+    let again = gpu.alloc_async(40 * MIB, first);
+    expect(again == c, "a pool reuses an address at once");
+    gpu.free_async(again, first);
     gpu.synchronise();
     gpu.free_async(a, first);
     gpu.free_async(0, first);
@@ -82,6 +86,17 @@ pub(crate) fn pools(gpu: &Gpu) {
     println!("pools: done");
 }
 
+/// Pools on the host and of managed memory.
+pub(crate) fn other_pools(gpu: &Gpu) {
+    let (pinned, managed, device, host) = (1, 2, 1, 2);
+    let on_host = gpu.new_pool_of(pinned, host);
+    let freed = gpu.alloc_from(on_host, 2 * MIB);
+    gpu.alloc_from(on_host, 3 * MIB);
+    gpu.alloc_from(gpu.new_pool_of(managed, device), 5 * MIB);
+    gpu.free_async(freed, null_mut());
+    println!("other-pools: done");
+}
+
 /// Address ranges that are mapped piece by piece, as for expandable segments.
 pub(crate) fn ranges(gpu: &Gpu) {
     const PAGE: usize = 2 * MIB;
@@ -102,12 +117,25 @@ pub(crate) fn ranges(gpu: &Gpu) {
     call!(gpu, cuMemRelease(physical[1]));
     call!(gpu, cuMemUnmap(range + 4 * PAGE as u64, 4 * PAGE));
     call!(gpu, cuMemRelease(physical[2]));
-    // Mapped at a second address and released while mapped: the memory stays until it is unmapped.
+    // CUDA demands an offset of 0.
+    let again = range + 10 * PAGE as u64;
+    call!(gpu, cuMemMap(again, PAGE, PAGE, physical[0], 0) => 1);
+    // Mapped at a second address, looked at, and released while mapped: the memory stays until it is unmapped.
+    call!(gpu, cuMemMap(again, 2 * PAGE, 0, physical[0], 0));
+    let mut looked_at = 0;
+    let place = again as usize as *mut c_void;
+    call!(gpu, cuMemRetainAllocationHandle(&raw mut looked_at, place));
+    expect(looked_at == physical[0], "the same handle");
+    call!(gpu, cuMemRelease(looked_at));
+    call!(gpu, cuMemRelease(physical[0]));
+    // A window of a multicast object holds no memory of its own.
+    let (window, properties) = (range + 12 * PAGE as u64, [1, 2 * PAGE as u64, 1, 0]);
+    let mut multicast = 0;
     call!(
         gpu,
-        cuMemMap(range + 10 * PAGE as u64, PAGE, PAGE, physical[0], 0)
+        cuMulticastCreate(&raw mut multicast, &raw const properties)
     );
-    call!(gpu, cuMemRelease(physical[0]));
+    call!(gpu, cuMemMap(window, 2 * PAGE, 0, multicast, 0));
 
     let mut second = 0;
     call!(gpu, cuMemAddressReserve(&raw mut second, PAGE, 0, 0, 0));
@@ -155,6 +183,70 @@ pub(crate) fn graphs(gpu: &Gpu) {
     );
     gpu.free_async(before, stream);
     println!("graphs: done");
+}
+
+/// A capture whose beginning was not seen, while other streams use memory.
+pub(crate) fn unseen_capture(gpu: &Gpu) {
+    type Begin = unsafe extern "C" fn(Handle, u32) -> u32;
+    let (captured, other) = (gpu.stream(), gpu.stream());
+    // SAFETY: the type of the stand-in driver's function, which nobody hooks.
+    let begin = unsafe { function::<Begin>("fakecudaBeginCaptureUnseen") };
+    // SAFETY: a stream.
+    assert_eq!(unsafe { begin.expect("the function")(captured, 0) }, 0);
+    let address = gpu.alloc_async(3 * MIB, other);
+    gpu.free_async(address, other);
+    call!(gpu, cuStreamSynchronize(other));
+    let mut graph = null_mut();
+    call!(gpu, cuStreamEndCapture(captured, &raw mut graph));
+    call!(gpu, cuGraphDestroy(graph));
+    println!("unseen-capture: done");
+}
+
+/// Graphs by the functions of CUDA 13.2 and 13.3: nodes of any kind, and a capture into an existing graph.
+pub(crate) fn new_graphs(gpu: &Gpu) {
+    type AddNode = unsafe extern "C" fn(
+        *mut Handle,
+        Handle,
+        *const Handle,
+        *const c_void,
+        usize,
+        *mut [u64; 32],
+    ) -> u32;
+    type Recapture = unsafe extern "C" fn(Handle, u32, Handle, Handle, Handle) -> u32;
+    // SAFETY: the types of these functions.
+    let (add, recapture) = unsafe {
+        (
+            function::<AddNode>("cuGraphAddNode_v3").expect("the function"),
+            function::<Recapture>("cuStreamBeginRecaptureToGraph").expect("the function"),
+        )
+    };
+    let (mut graph, mut node) = (null_mut(), null_mut());
+    call!(gpu, cuGraphCreate(&raw mut graph, 0));
+    let add = |node: *mut Handle, mut parameters: [u64; 32]| {
+        // SAFETY: the pointers are valid.
+        let result = unsafe { add(node, graph, null(), null(), 0, &raw mut parameters) };
+        assert_eq!(result, 0);
+        parameters
+    };
+    let mut allocation = [0_u64; 32];
+    (allocation[0], allocation[2 + 13]) = (10, 2 * MIB as u64);
+    let address = add(&raw mut node, allocation)[2 + 14];
+    add(&raw mut node, allocation);
+    let mut free = [0_u64; 32];
+    (free[0], free[2]) = (11, address);
+    add(&raw mut node, free);
+
+    let stream = gpu.stream();
+    // SAFETY: a stream and a graph.
+    assert_eq!(
+        unsafe { recapture(stream, 0, graph, null_mut(), null_mut()) },
+        0
+    );
+    gpu.alloc_async(3 * MIB, stream);
+    let mut captured = null_mut();
+    call!(gpu, cuStreamEndCapture(stream, &raw mut captured));
+    assert_eq!(captured, graph);
+    println!("new-graphs: done");
 }
 
 /// Pinned memory: allocated, and registered.

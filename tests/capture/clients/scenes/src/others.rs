@@ -91,6 +91,26 @@ pub(crate) fn contexts(gpu: &Gpu) {
     println!("contexts: done");
 }
 
+/// The first versions of functions, which old programs look up by name.
+pub(crate) fn first_versions(gpu: &Gpu) {
+    let own = gpu.alloc(6 * MIB);
+    let mut ticket = IpcHandle([0; 8]);
+    call!(gpu, cuIpcGetMemHandle(&raw mut ticket, own));
+    let mut opened = 0;
+    call!(gpu, cuIpcOpenMemHandle(&raw mut opened, ticket, 1));
+    let mut second = null_mut();
+    call!(gpu, cuCtxCreate_v2(&raw mut second, 0, 0));
+    gpu.alloc(MIB);
+    call!(gpu, cuCtxDestroy(second));
+    gpu.enter();
+    gpu.alloc(3 * MIB);
+    call!(gpu, cuDevicePrimaryCtxReset(0));
+    gpu.enter();
+    gpu.alloc(7 * MIB);
+    call!(gpu, cuDevicePrimaryCtxRelease(0));
+    println!("first-versions: done");
+}
+
 /// Two devices; frees memory of the device that is not current.
 pub(crate) fn devices(gpu: &Gpu) {
     let mut there = null_mut();

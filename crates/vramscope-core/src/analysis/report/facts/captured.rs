@@ -22,6 +22,10 @@ pub(super) fn facts(snapshot: &Snapshot) -> Vec<Fact> {
         let records = capture.dropped_records;
         facts.push(of_file(FactKind::RecordsLost { records }));
     }
+    facts.extend(capture.lost.iter().map(|lost| Fact {
+        text: lost.sentence(),
+        ..of_file(FactKind::NotRecorded { times: lost.times })
+    }));
     facts.extend(capture.notes.iter().map(|note| Fact {
         text: note.clone(),
         ..of_file(FactKind::CaptureNote)
@@ -42,7 +46,7 @@ pub(super) fn facts(snapshot: &Snapshot) -> Vec<Fact> {
     facts
 }
 
-/// Words of what only captured snapshots have. A note is its own text.
+/// Words of what only captured snapshots have. Notes and losses are their own text.
 pub(super) fn words(kind: FactKind) -> Words {
     match kind {
         FactKind::EndedWithoutNotice => Words::of(
@@ -63,6 +67,11 @@ pub(super) fn words(kind: FactKind) -> Words {
             ),
             "What happened afterwards is missing, frees too, so that memory may look live that was not.",
             "Capture with more room (--cap) or keep only the newest events (--max-entries).",
+        ),
+        FactKind::NotRecorded { .. } => Words::of(
+            "",
+            "The recording looks complete and is not.",
+            "Please report it, with what the driver and the program are.",
         ),
         FactKind::TorchCaptured => Words::of(
             "The program used PyTorch: what is shown are the segments of its allocator, not its tensors.",
@@ -100,8 +109,8 @@ pub(super) fn meaning_and_advice(kind: FactKind) -> Option<[&'static str; 2]> {
     Some(match kind {
         FactKind::Nothing => [
             "There is nothing to show: no CUDA allocation of this program was seen.",
-            "Statically linked programs, setuid programs and those that load CUDA with RTLD_DEEPBIND cannot be captured; \
-             of a program that starts others, capture those too (--follow-children).",
+            "Statically linked programs, setuid programs and those that load CUDA with RTLD_DEEPBIND cannot be captured. \
+             Into a container vramscope-capture does not look: run it inside.",
         ],
         FactKind::NoTrace => [
             "Only the final state is known; it is shown as flat bands.",

@@ -81,6 +81,7 @@ fn words(kind: FactKind) -> Words {
         FactKind::EndedWithoutNotice
         | FactKind::RecorderFailed
         | FactKind::RecordsLost { .. }
+        | FactKind::NotRecorded { .. }
         | FactKind::CaptureNote
         | FactKind::TorchCaptured
         | FactKind::OtherMemory { .. } => captured::words(kind),

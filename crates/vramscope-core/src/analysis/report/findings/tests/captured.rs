@@ -93,7 +93,10 @@ fn others_are_named_where_memory_ran_out() {
 
 #[test]
 fn lost_records_are_told_first() {
-    let lost = json!({"dropped_records": 1234, "ended": "recorder failed", "notes": ["a note"]});
+    let lost = json!({
+        "dropped_records": 1234, "ended": "recorder failed", "notes": ["a note"],
+        "lost": [{"reason": "NoStack", "times": 1, "text": "a stack is missing"}],
+    });
     let snapshot = captured(&healthy(), lost);
     let found = overviews(&snapshot).swap_remove(0);
     assert_eq!(
@@ -110,7 +113,8 @@ fn lost_records_are_told_first() {
         texts[1],
         "1,234 records were lost because the log was full."
     );
-    assert_eq!(texts[2], "a note");
+    assert_eq!(texts[2], "Incomplete: a stack is missing (once).");
+    assert_eq!(texts[3], "a note");
 }
 
 #[test]

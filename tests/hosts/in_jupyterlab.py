@@ -1,27 +1,17 @@
-"""`show()` in a real JupyterLab, in Chromium: `cargo xtask python --notebook`, or by hand in an environment with
-jupyterlab, anywidget, playwright and the wheel. It prints how many bytes each cell sent, and writes pictures into the folder
-that is its argument, if there is one.
+"""`show()` in a real JupyterLab. It prints how many bytes each cell sent, and writes pictures into the folder that is its
+argument.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import shutil
-import socket
-import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
 from pathlib import Path
-from typing import Callable, Iterator
 
-from playwright.sync_api import Frame, Page, sync_playwright
+from playwright.sync_api import Frame, Page
+from served import FIXTURES, PATIENCE_S, browser, free_port, served, wait_for
 
-FIXTURES = Path(__file__).parent.parent / "fixtures" / "torch-2.15.0"
-PATIENCE_S = 40
 # One of the page's files, and so more than all else together.
 PAGE_BYTES = 1_500_000
 
@@ -43,49 +33,10 @@ def notebook() -> str:
     return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": kernel, "cells": cells})
 
 
-@contextlib.contextmanager
-def jupyterlab(folder: str) -> Iterator[str]:
-    """A server; gives its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    options = [f"--port={port}", "--no-browser", "--allow-root", "--expose-app-in-browser", "--IdentityProvider.token=t"]
-    environment = {**os.environ, "JUPYTER_CONFIG_DIR": folder, "JUPYTER_DATA_DIR": folder, "IPYTHONDIR": folder}
-    with open(Path(folder, "server.log"), "wb") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", *options], cwd=folder, env=environment, stdout=log, stderr=log
-        )
-    address = f"http://127.0.0.1:{port}"
-    try:
-        wait_for("the server", lambda: answers(f"{address}/api?token=t"))
-        yield address
-    finally:
-        server.terminate()
-        server.wait()
-
-
-def answers(address: str) -> bool:
-    """Whether a server is there."""
-    try:
-        with urllib.request.urlopen(address):
-            return True
-    except OSError:
-        return False
-
-
-def wait_for(what: str, is_so: Callable[[], object], pause: Callable[[float], None] = time.sleep) -> None:
-    """Waits until something is so."""
-    until = time.monotonic() + PATIENCE_S
-    while not is_so():
-        if time.monotonic() > until:
-            raise TimeoutError(what)
-        pause(0.1)
-
-
 class Notebook:
     """The notebook in a browser."""
 
-    def __init__(self, page: Page, address: str, pictures: Path | None) -> None:
+    def __init__(self, page: Page, address: str, pictures: Path) -> None:
         self.page = page
         self.pictures = pictures
         self.received_bytes = 0
@@ -136,9 +87,8 @@ class Notebook:
 
     def picture(self, name: str) -> None:
         """A picture of the window."""
-        if self.pictures:
-            self.pause(1)
-            self.page.screenshot(path=self.pictures / f"{name}.png")
+        self.pause(1)
+        self.page.screenshot(path=self.pictures / f"jupyterlab-{name}.png")
 
     def has_theme(self, theme: str) -> None:
         """Has the notebook dark or light, and waits until the viewers are."""
@@ -210,20 +160,20 @@ def theme(frame: Frame) -> object:
 
 def main() -> None:
     """Runs the test."""
-    chrome = os.environ.get("CHROME") or shutil.which("chromium") or shutil.which("google-chrome")
-    pictures = Path(sys.argv[1]) if len(sys.argv) > 1 else None
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    pictures = Path(sys.argv[1])
+    port = free_port()
+    options = [f"--port={port}", "--no-browser", "--allow-root", "--expose-app-in-browser", "--IdentityProvider.token=t"]
+    with tempfile.TemporaryDirectory() as folder:
         Path(folder, "notebook.ipynb").write_text(notebook())
-        with jupyterlab(folder) as address:
-            browser = playwright.chromium.launch(executable_path=chrome, args=["--no-sandbox"])
-            page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        places = dict.fromkeys(["JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR"], folder)
+        command = [sys.executable, "-m", "jupyterlab", *options]
+        with served(command, port, "/api?token=t", folder, **places) as address, browser() as chromium:
+            page = chromium.new_page(viewport={"width": 1400, "height": 1000})
             page.on("console", lambda message: message.type == "error" and print("console:", message.text))
             try:
                 check(Notebook(page, address, pictures))
             finally:
-                if pictures:
-                    page.screenshot(path=pictures / "last.png")
-            browser.close()
+                page.screenshot(path=pictures / "jupyterlab-last.png")
     print("the viewer works in JupyterLab")
 
 

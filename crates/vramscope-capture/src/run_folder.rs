@@ -1,0 +1,115 @@
+//! The folder for the raw logs of one run. A log stays there until its snapshot is written.
+
+use std::fs::{self, DirBuilder, Permissions};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process;
+
+use tempfile::TempDir;
+
+use crate::destination::Destination;
+use crate::failure::Failure;
+use crate::launch::library::temporary_places;
+use crate::output::quote;
+
+/// Extensions of what cannot be made again: logs, and snapshots that could not be written at their place.
+const RECORDINGS: [&str; 2] = ["raw", "pickle"];
+
+/// A folder that only the user may read: several runs may share `--raw-dir`. Removed in the end, unless it holds a
+/// recording.
+pub(crate) struct RunFolder {
+    path: PathBuf,
+    /// Whether logs stay when their snapshots are written.
+    keeps_logs: bool,
+}
+
+impl RunFolder {
+    /// Creates a new folder: in `raw_folder`, which is created if it does not exist, or for temporary files.
+    ///
+    /// # Errors
+    /// If no folder can be created.
+    pub(crate) fn new(raw_folder: Option<&Path>) -> Result<Self, Failure> {
+        let created = match raw_folder {
+            Some(parent) => DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(parent)
+                .and_then(|()| create_in(parent, ""))
+                .map_err(|error| (parent.to_owned(), error)),
+            None => {
+                let places = temporary_places();
+                let mut tried = places.iter().map(|place| {
+                    create_in(place, "vramscope-").map_err(|error| (place.clone(), error))
+                });
+                let first = tried
+                    .next()
+                    .unwrap_or_else(|| Err((std::env::temp_dir(), io::ErrorKind::NotFound.into())));
+                first.or_else(|failure| tried.find_map(Result::ok).ok_or(failure))
+            }
+        };
+        let path = created.map_err(|(parent, error)| {
+            Failure::io(format!("cannot create a folder in {}", parent.display()))(error)
+        })?;
+        Ok(Self {
+            path: path.keep(),
+            keeps_logs: raw_folder.is_some(),
+        })
+    }
+
+    /// Its absolute path.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes a log and what belongs to it, as its snapshot is written or it has no content.
+    pub(crate) fn remove(&self, log: &Path) {
+        let (false, Some(stem)) = (self.keeps_logs, log.file_stem()) else {
+            return;
+        };
+        let start = [stem.as_bytes(), b"."].concat();
+        for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if entry.file_name().as_bytes().starts_with(&start)
+                && (path == log || !is_recording(&path))
+            {
+                // What stays is only more than is needed.
+                drop(fs::remove_file(path));
+            }
+        }
+    }
+}
+
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        let mut entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let is_needed = self.keeps_logs || entries.any(|entry| is_recording(&entry.path()));
+        drop(match is_needed {
+            // Fails unless the folder is empty.
+            true => fs::remove_dir(&self.path),
+            false => fs::remove_dir_all(&self.path),
+        });
+    }
+}
+
+/// The command that converts a log, or all logs of a folder.
+pub(crate) fn convert_command(logs: &Path, destination: &Destination) -> String {
+    format!(
+        "vramscope-capture convert {} -o {}",
+        quote(logs),
+        quote(destination.path())
+    )
+}
+
+fn create_in(parent: &Path, prefix: &str) -> io::Result<TempDir> {
+    tempfile::Builder::new()
+        .prefix(&format!("{prefix}{}-", process::id()))
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir_in(parent.canonicalize()?)
+}
+
+fn is_recording(path: &Path) -> bool {
+    let extension = path.extension().and_then(|it| it.to_str());
+    extension.is_some_and(|extension| RECORDINGS.contains(&extension))
+}

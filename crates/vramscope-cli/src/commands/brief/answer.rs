@@ -1,0 +1,441 @@
+//! The answer of `vramscope brief` as data, and how it is shortened to its budget.
+
+use serde::Serialize;
+use vramscope_core::analysis::compare::ranks::ranks;
+use vramscope_core::analysis::report::brief::{Brief, Cause, CauseClass, Change, Failed};
+use vramscope_core::analysis::report::facts::warning_line;
+use vramscope_core::analysis::report::overview::overview;
+use vramscope_core::units::Bytes;
+use vramscope_plan::what_if::{Baseline, Verdict, WhatIf, conclusion, replays};
+
+use super::Rank;
+use crate::failure::Failure;
+use crate::harmless::HarmlessJson;
+use crate::report::SCHEMA;
+use crate::subject::{Device, Subject};
+
+/// Most replays that are listed.
+const WHAT_IFS: usize = 3;
+
+/// A list of which a part may be left out.
+#[derive(Serialize)]
+pub(super) struct List<T> {
+    pub(super) total: u64,
+    pub(super) returned: usize,
+    pub(super) items: Vec<T>,
+}
+
+impl<T> List<T> {
+    fn of(items: Vec<T>, total: u64) -> Self {
+        let returned = items.len();
+        Self {
+            total,
+            returned,
+            items,
+        }
+    }
+
+    /// Takes the last entry off if there are more than `floor`.
+    fn shorten(&mut self, floor: usize) -> bool {
+        let is_long = self.items.len() > floor;
+        if is_long {
+            self.items.pop();
+            self.returned = self.items.len();
+        }
+        is_long
+    }
+}
+
+/// A call site that holds live memory.
+#[derive(Serialize)]
+pub(super) struct Site {
+    pub(super) bytes: u64,
+    pub(super) count: u64,
+    pub(super) label: String,
+    /// For `vramscope find`.
+    pub(super) filter: String,
+}
+
+/// A replay with other settings.
+#[derive(Serialize)]
+pub(super) struct Replayed {
+    pub(super) settings: String,
+    pub(super) verdict: &'static str,
+    pub(super) peak_reserved_bytes: u64,
+    /// Against the recorded settings; negative is less.
+    pub(super) change_bytes: i64,
+    /// How wrong the model may be.
+    pub(super) error_bytes: u64,
+}
+
+/// The file among others.
+#[derive(Serialize)]
+pub(super) struct Among {
+    pub(super) files: usize,
+    pub(super) failed: usize,
+    pub(super) median_file: String,
+    pub(super) median_peak_bytes: u64,
+}
+
+/// The answer.
+#[derive(Serialize)]
+pub(super) struct Answer {
+    schema: u32,
+    vramscope: &'static str,
+    command: &'static str,
+    pub(super) file: String,
+    pub(super) device: u32,
+    /// What happened and why.
+    pub(super) answer: String,
+    pub(super) failed: Option<Failed>,
+    pub(super) peak_bytes: u64,
+    pub(super) peak_moment: u32,
+    pub(super) made_of: Option<String>,
+    pub(super) ranks: Option<Among>,
+    pub(super) causes: List<Cause>,
+    pub(super) sites: List<Site>,
+    /// What replays with other settings amount to; `None` if none was worth it.
+    pub(super) replays: Option<String>,
+    pub(super) what_ifs: List<Replayed>,
+    pub(super) changes: List<Change>,
+    pub(super) cannot_tell: List<String>,
+    pub(super) next: List<String>,
+    pub(super) truncated: bool,
+    budget_bytes: u64,
+}
+
+impl Answer {
+    /// About the main device of one file among others.
+    pub(super) fn of(
+        subject: &Subject,
+        all: &[Rank],
+        chosen: usize,
+        budget: u64,
+    ) -> Result<Self, Failure> {
+        let device = subject.main_device().ok_or_else(|| {
+            Failure::Input(format!(
+                "{}: the file holds no segment and no event",
+                subject.name
+            ))
+        })?;
+        let mut brief = Brief::of(*device, &overview(*device, 0));
+        let among = among(&mut brief, all, chosen);
+        let tried = replays(*device);
+        let told = tried
+            .as_ref()
+            .and_then(|(baseline, tried)| conclusion(*device, baseline, tried));
+        let what_ifs = tried.map_or_else(
+            || List::of(Vec::new(), 0),
+            |(baseline, tried)| replayed(&baseline, tried),
+        );
+        let damage = subject.damage().into_iter();
+        let damage =
+            damage.map(|damage| format!("The file is damaged: {}", warning_line(&damage.warning)));
+        let unknown: Vec<_> = damage.chain(std::mem::take(&mut brief.unknown)).collect();
+        if let (Some(told), 1.., Some(cause)) = (&told, what_ifs.total, brief.causes.first_mut())
+            && cause.class == CauseClass::Fragmentation
+        {
+            cause.advice = format!("{}.", told.title);
+        }
+        let next = next(subject, &device, &brief, &what_ifs, among.as_ref());
+        let sites = brief.sites.rows.iter().filter(|row| row.site.is_some());
+        let sites = sites.map(|row| Site {
+            bytes: row.bytes,
+            count: row.count,
+            label: row.label.clone(),
+            filter: row
+                .filter()
+                .map_or_else(String::new, |filter| filter.to_string()),
+        });
+        Ok(Self {
+            schema: SCHEMA,
+            vramscope: env!("CARGO_PKG_VERSION"),
+            command: "brief",
+            file: subject.name.clone(),
+            device: device.index(),
+            answer: brief.answer(),
+            peak_bytes: brief.peak_bytes,
+            peak_moment: brief.peak_moment,
+            made_of: brief.made_of.take(),
+            ranks: among,
+            sites: List::of(sites.collect(), brief.site_count),
+            replays: told.map(|finding| finding.title),
+            what_ifs,
+            cannot_tell: whole(unknown),
+            next: whole(next),
+            failed: brief.failed.take(),
+            causes: whole(brief.causes),
+            changes: whole(brief.changes),
+            truncated: false,
+            budget_bytes: budget,
+        })
+    }
+
+    /// Adds that files could not be read.
+    pub(super) fn unread(&mut self, files: usize) {
+        if files > 0 {
+            let text = format!("{files} of the files could not be read; standard error says why.");
+            self.cannot_tell.items.insert(0, text);
+            self.cannot_tell = whole(std::mem::take(&mut self.cannot_tell.items));
+        }
+    }
+
+    /// The answer as one line of JSON of at most `budget` bytes.
+    pub(super) fn json(mut self, budget: u64) -> Result<String, Failure> {
+        self.fitted(budget, |answer| {
+            let mut bytes = Vec::new();
+            serde_json::to_writer(HarmlessJson::new(&mut bytes), answer)?;
+            bytes.push(b'\n');
+            Ok(String::from_utf8(bytes).unwrap_or_default())
+        })
+    }
+
+    /// What `form` makes of the answer, once enough is left out.
+    pub(super) fn fitted(
+        &mut self,
+        budget: u64,
+        form: impl Fn(&Self) -> serde_json::Result<String>,
+    ) -> Result<String, Failure> {
+        loop {
+            let text = form(self).map_err(|error| Failure::Input(error.to_string()))?;
+            if text.len() as u64 <= budget {
+                return Ok(text);
+            }
+            if !self.shorten() {
+                return Err(Failure::Usage(format!(
+                    "--budget: the shortest answer has {} bytes",
+                    text.len()
+                )));
+            }
+            self.truncated = true;
+        }
+    }
+
+    /// Leaves out what matters least; `false` if nothing is left to leave out.
+    fn shorten(&mut self) -> bool {
+        self.cannot_tell.shorten(2)
+            || self.sites.shorten(5)
+            || self.changes.shorten(2)
+            || self.causes.shorten(4)
+            || self.clip(320)
+            || self.next.shorten(4)
+            || self.what_ifs.shorten(1)
+            || self.cannot_tell.shorten(1)
+            || self.causes.shorten(2)
+            || self.sites.shorten(3)
+            || self.clip(160)
+            || self.changes.shorten(0)
+            || self.sites.shorten(1)
+            || self.what_ifs.shorten(0)
+            || self.cannot_tell.shorten(0)
+            || self.causes.shorten(1)
+            || self.next.shorten(1)
+            || self.clip(60)
+            || self.sites.shorten(0)
+            || self.next.shorten(0)
+            || self.made_of.take().is_some()
+            || self.causes.shorten(0)
+    }
+
+    /// Cuts all sentences and labels to `most` characters; filters and commands, which are of no use when cut, are
+    /// emptied. Returns whether any was longer.
+    fn clip(&mut self, most: usize) -> bool {
+        let mut is_cut = false;
+        let mut cut = |text: &mut String, is_whole: bool| {
+            if let Some((at, _)) = text.char_indices().nth(most) {
+                is_cut = true;
+                let keep = if is_whole { 0 } else { at };
+                text.truncate(keep);
+                if !is_whole {
+                    text.pop();
+                    text.push('…');
+                }
+            }
+        };
+        for cause in &mut self.causes.items {
+            for text in [
+                &mut cause.title,
+                &mut cause.seen,
+                &mut cause.place,
+                &mut cause.advice,
+            ] {
+                cut(text, false);
+            }
+            cut(&mut cause.filter, true);
+        }
+        for site in &mut self.sites.items {
+            cut(&mut site.label, false);
+            cut(&mut site.filter, true);
+        }
+        let sentences = self.cannot_tell.items.iter_mut();
+        let sentences = sentences.chain(
+            self.changes
+                .items
+                .iter_mut()
+                .map(|change| &mut change.title),
+        );
+        let failed = self.failed.iter_mut();
+        let failed = failed.flat_map(|failed| [&mut failed.place, &mut failed.call_site]);
+        let sentences = sentences.chain(&mut self.made_of).chain(failed);
+        sentences.for_each(|text| cut(text, false));
+        if most < 160 {
+            cut(&mut self.answer, false);
+        }
+        is_cut
+    }
+}
+
+fn whole<T>(items: Vec<T>) -> List<T> {
+    let total = items.len() as u64;
+    List::of(items, total)
+}
+
+/// The replays that help, the best first, and of equals the simplest.
+fn replayed(baseline: &Baseline, mut tried: Vec<WhatIf>) -> List<Replayed> {
+    if baseline.refusal.is_some() {
+        return List::of(Vec::new(), 0);
+    }
+    let own = baseline.own.rescued;
+    let helps = |row: &WhatIf| row.verdict == Verdict::Less || row.rescued > own;
+    tried.retain(|row| row.rank().0 == 0 && helps(row));
+    tried.sort_by_key(|row| {
+        (
+            row.rank(),
+            row.changes.matches(',').count(),
+            row.changes.clone(),
+        )
+    });
+    let total = tried.len() as u64;
+    let rows = tried.into_iter().take(WHAT_IFS);
+    let rows = rows.map(|row| Replayed {
+        verdict: row.verdict_label(),
+        peak_reserved_bytes: row.peak_reserved_bytes,
+        change_bytes: row.change_bytes,
+        error_bytes: baseline.error.largest_bytes(),
+        settings: row.changes,
+    });
+    List::of(rows.collect(), total)
+}
+
+/// How the file compares with the others. If it is the odd one, that is its first cause.
+fn among(brief: &mut Brief, all: &[Rank], chosen: usize) -> Option<Among> {
+    let summaries: Vec<_> = all
+        .iter()
+        .flat_map(|rank| rank.summaries.iter().cloned())
+        .collect();
+    let found = (all.len() > 1).then(|| ranks(&summaries)).flatten()?;
+    let median = &summaries[found.median];
+    let median_peak_bytes = median.figures.peak_active_bytes;
+    let name = &all[chosen].name;
+    let is_odd =
+        |rank: usize| summaries[rank].file == *name && summaries[rank].device == brief.device;
+    if found.outliers.iter().any(|outlier| is_odd(outlier.rank)) {
+        let most = found
+            .compared
+            .filter(|&rank| is_odd(rank))
+            .and_then(|_| found.changes.first());
+        brief
+            .causes
+            .retain(|cause| cause.class != CauseClass::OddRank);
+        brief.causes.insert(
+            0,
+            Cause {
+                class: CauseClass::OddRank,
+                bytes: brief.peak_bytes.abs_diff(median_peak_bytes),
+                title: format!(
+                    "{name} is the odd one of {} ranks: it peaks at {}, the median at {}",
+                    summaries.len(),
+                    Bytes(brief.peak_bytes),
+                    Bytes(median_peak_bytes)
+                ),
+                seen: most.map_or_else(String::new, |site| {
+                    format!(
+                        "The largest difference: {} here, {} there.",
+                        Bytes(site.change.after.bytes),
+                        Bytes(site.change.before.bytes)
+                    )
+                }),
+                place: most.map_or_else(String::new, |site| site.label.clone()),
+                filter: String::new(),
+                advice: String::new(),
+            },
+        );
+    }
+    Some(Among {
+        files: all.len(),
+        failed: all.iter().filter(|rank| rank.failed).count(),
+        median_file: median.file.clone(),
+        median_peak_bytes,
+    })
+}
+
+/// The commands that tell more, the most useful first.
+fn next(
+    subject: &Subject,
+    device: &Device<'_>,
+    brief: &Brief,
+    what_ifs: &List<Replayed>,
+    among: Option<&Among>,
+) -> Vec<String> {
+    let file = quoted(&subject.name);
+    let only = match subject.recording.devices().count() {
+        0 | 1 => String::new(),
+        _ => format!(" --device {}", device.index()),
+    };
+    let mut next: Vec<String> = Vec::new();
+    let mut add = |command: String| {
+        if !next.contains(&command) {
+            next.push(command);
+        }
+    };
+    if brief.failed.is_some() {
+        add(format!("vramscope oom {file}{only} --last 1"));
+    }
+    let moment = brief
+        .failed
+        .as_ref()
+        .map_or(brief.peak_moment, |failed| failed.moment);
+    for cause in brief.causes.iter().take(3) {
+        add(match cause.class {
+            CauseClass::GrowthPerStep | CauseClass::NeverFreed => {
+                format!("vramscope leaks {file}{only}")
+            }
+            CauseClass::Fragmentation => format!("vramscope fragmentation {file}{only}"),
+            CauseClass::PrivatePool => {
+                format!("vramscope find 'pool:private live@{moment}' {file}{only} --limit 10")
+            }
+            CauseClass::PendingFree => format!("vramscope find pending {file}{only} --limit 10"),
+            CauseClass::Limit | CauseClass::OtherProcesses => {
+                format!("vramscope info {file}{only}")
+            }
+            CauseClass::OddRank => match among {
+                Some(among) => format!("vramscope diff {} {file}", quoted(&among.median_file)),
+                None => format!("vramscope info {file}"),
+            },
+            CauseClass::TooMuchLive => format!("vramscope at {moment} {file}{only}"),
+        });
+    }
+    let place = brief
+        .causes
+        .first()
+        .filter(|cause| !cause.filter.is_empty());
+    if let Some(cause) = place {
+        let filter = quoted(&cause.filter);
+        add(format!(
+            "vramscope find {filter} {file}{only} --limit 5 --stack"
+        ));
+    }
+    if what_ifs.total > 0 {
+        add(format!("vramscope what-if {file}{only}"));
+    }
+    next
+}
+
+/// A word as a shell takes it.
+fn quoted(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(&byte);
+    if !text.is_empty() && text.bytes().all(is_plain) && !text.starts_with('-') {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}

@@ -1,0 +1,179 @@
+//! The answer of `vramscope brief` as text.
+
+use std::fmt::Write as _;
+
+use vramscope_core::analysis::report::brief::{Cause, Failed};
+use vramscope_core::units::{Bytes, Count};
+
+use super::answer::{Answer, List, Replayed, Site};
+use crate::failure::Failure;
+use crate::harmless::printable;
+use crate::output::wrap;
+
+/// The longest line, in characters.
+const WIDTH: usize = 110;
+
+impl Answer {
+    /// The answer as text of at most `budget` bytes.
+    pub(super) fn text(mut self, budget: u64) -> Result<String, Failure> {
+        self.fitted(budget, |answer| Ok(printable_lines(&answer.lines())))
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let mut lines = self.head();
+        section(&mut lines, "causes", &self.causes, cause_lines);
+        let when = match self.failed.is_some() {
+            true => "live when it failed",
+            false => "live at the peak",
+        };
+        section(&mut lines, when, &self.sites, |site| vec![site_line(site)]);
+        if let (Some(replays), 0) = (&self.replays, self.what_ifs.total) {
+            lines.extend([String::new(), replays.clone()]);
+        }
+        section(
+            &mut lines,
+            "other settings, replayed",
+            &self.what_ifs,
+            |row| vec![replay_line(row)],
+        );
+        section(
+            &mut lines,
+            "changes of the program, about",
+            &self.changes,
+            |change| {
+                let text = format!("{} less: {}", Bytes(change.saved_bytes), change.title);
+                wrap::paragraph("  ", &text, WIDTH)
+            },
+        );
+        section(
+            &mut lines,
+            "the file cannot tell",
+            &self.cannot_tell,
+            |text| wrap::paragraph("  ", text, WIDTH),
+        );
+        section(&mut lines, "next", &self.next, |command| {
+            vec![format!("  {command}")]
+        });
+        lines
+    }
+
+    /// What happened, and the figures that are no lists.
+    fn head(&self) -> Vec<String> {
+        let mut lines = wrap::paragraph("", &self.answer, WIDTH);
+        lines.extend([
+            format!("{}, device {}", self.file, self.device),
+            String::new(),
+        ]);
+        if let Some(failed) = &self.failed {
+            lines.extend(wrap::paragraph("failed  ", &failed_words(failed), WIDTH));
+        }
+        let peak = format!(
+            "{} after event {}. {}",
+            Bytes(self.peak_bytes),
+            Count(self.peak_moment.into()),
+            self.made_of.as_deref().unwrap_or("")
+        );
+        lines.extend(wrap::paragraph("peak    ", &peak, WIDTH));
+        if let Some(among) = &self.ranks {
+            let text = format!(
+                "{} files, {} with a failed request; the median peaks at {}: {}",
+                among.files,
+                among.failed,
+                Bytes(among.median_peak_bytes),
+                among.median_file
+            );
+            lines.extend(wrap::paragraph("ranks   ", &text, WIDTH));
+        }
+        lines
+    }
+}
+
+fn site_line(site: &Site) -> String {
+    let (bytes, allocations) = (Bytes(site.bytes).to_string(), Count(site.count));
+    format!("  {bytes:>9}  {allocations:>6} ×  {}", site.label)
+}
+
+fn replay_line(row: &Replayed) -> String {
+    let sign = if row.change_bytes < 0 { "-" } else { "+" };
+    format!(
+        "  {}: {} reserved ({sign}{}, may be wrong by {}) with {}",
+        row.verdict,
+        Bytes(row.peak_reserved_bytes),
+        Bytes(row.change_bytes.unsigned_abs()),
+        Bytes(row.error_bytes),
+        row.settings
+    )
+}
+
+/// A heading with how much of a list is shown, and its entries.
+fn section<T>(
+    lines: &mut Vec<String>,
+    title: &str,
+    list: &List<T>,
+    of: impl Fn(&T) -> Vec<String>,
+) {
+    if list.total == 0 {
+        return;
+    }
+    let shown = list.items.len() as u64;
+    lines.push(String::new());
+    lines.push(match shown == list.total {
+        true => title.to_owned(),
+        false => format!("{title} ({} of {})", Count(shown), Count(list.total)),
+    });
+    lines.extend(list.items.iter().flat_map(of));
+}
+
+fn failed_words(failed: &Failed) -> String {
+    let mut text = format!(
+        "{} requested after event {} by {}, {}; the device had {} free",
+        Bytes(failed.requested_bytes),
+        Count(failed.moment.into()),
+        failed.call_site,
+        failed.place,
+        Bytes(failed.device_free_bytes)
+    );
+    if let (Some(reserved), Some(usable)) = (failed.reserved_bytes, failed.usable_bytes) {
+        let _ = write!(
+            text,
+            ", {} were held, of which {} could serve it",
+            Bytes(reserved),
+            Bytes(usable)
+        );
+    }
+    let _ = write!(text, ". Why: {}.", failed.why);
+    if failed.failures > 1 {
+        let _ = write!(
+            text,
+            " {} requests failed; this is the last.",
+            Count(failed.failures)
+        );
+    }
+    text
+}
+
+fn cause_lines(cause: &Cause) -> Vec<String> {
+    let class = serde_json::to_value(cause.class).ok();
+    let class = class.and_then(|class| class.as_str().map(str::to_owned));
+    let title = format!("{} [{}]", cause.title, class.unwrap_or_default());
+    let mut lines = wrap::paragraph("  ", &title, WIDTH);
+    let is_told = cause.place.is_empty() || cause.seen.contains(&cause.place);
+    let place = match is_told {
+        true => String::new(),
+        false => format!("at {}", cause.place),
+    };
+    for text in [&cause.seen, &place]
+        .into_iter()
+        .filter(|text| !text.is_empty())
+    {
+        lines.extend(wrap::paragraph("    ", text, WIDTH));
+    }
+    if !cause.advice.is_empty() {
+        lines.extend(wrap::paragraph("    > ", &cause.advice, WIDTH));
+    }
+    lines
+}
+
+fn printable_lines(lines: &[String]) -> String {
+    lines.iter().map(|line| printable(line) + "\n").collect()
+}

@@ -1,0 +1,235 @@
+//! Memory whose owner the driver does not name plainly: handles that are counted, pools, and windows of multicast objects.
+
+use vramscope_record::layout::{Call, Event, Pool, flags, pool_flags};
+use vramscope_record::writer::LogWriter;
+
+use crate::support::{
+    BASE, MIB, alloc, assert_story, converted, event, free, from_pool, map, sample, state,
+    tracked_bytes,
+};
+
+#[test]
+fn looking_at_a_handle_changes_nothing() {
+    let mut log = LogWriter::default();
+    map(&mut log, Call::cuMemCreate, 0, 4 * MIB, 7);
+    map(&mut log, Call::cuMemMap, BASE, 4 * MIB, 7);
+    map(&mut log, Call::cuMemRetainAllocationHandle, BASE, 0, 7);
+    map(&mut log, Call::cuMemRelease, 0, 0, 7);
+    map(&mut log, Call::cuMemUnmap, BASE, 4 * MIB, 0);
+    assert_eq!(tracked_bytes(&log), 4 * MIB, "its first handle is left");
+    // Mapped again, it is the same memory.
+    map(&mut log, Call::cuMemMap, BASE, 4 * MIB, 7);
+    map(&mut log, Call::cuMemRelease, 0, 0, 7);
+    assert_eq!(tracked_bytes(&log), 4 * MIB);
+    // The handle was released, but the memory is mapped: it is given out again.
+    map(
+        &mut log,
+        Call::cuMemRetainAllocationHandle,
+        BASE + MIB,
+        0,
+        7,
+    );
+    map(&mut log, Call::cuMemUnmap, BASE, 4 * MIB, 0);
+    assert_eq!(tracked_bytes(&log), 4 * MIB);
+    map(&mut log, Call::cuMemRelease, 0, 0, 7);
+    assert_eq!(tracked_bytes(&log), 0);
+    assert_eq!(converted(&log).1.notes, [""; 0]);
+}
+
+#[test]
+fn a_multicast_window_is_no_memory_of_its_own() {
+    let mut log = LogWriter::default();
+    map(&mut log, Call::cuMemCreate, 0, 4 * MIB, 7);
+    map(&mut log, Call::cuMemMap, BASE, 4 * MIB, 7);
+    map(&mut log, Call::cuMulticastCreate, 0, 4 * MIB, 8);
+    map(&mut log, Call::cuMemMap, BASE + 16 * MIB, 4 * MIB, 8);
+    assert_eq!(tracked_bytes(&log), 4 * MIB);
+    map(&mut log, Call::cuMemUnmap, BASE + 16 * MIB, 4 * MIB, 0);
+    map(&mut log, Call::cuMemRelease, 0, 0, 8);
+    assert_eq!(tracked_bytes(&log), 4 * MIB);
+}
+
+/// Memory of two pools without a context, as the driver says of pools, and the end of the primary context.
+fn pools_at_the_end_of_the_context() -> LogWriter {
+    let mut log = LogWriter::default();
+    alloc(&mut log, Call::cuMemAlloc, BASE + 128 * MIB, MIB);
+    for (pool, base) in [(9, BASE), (10, BASE + 32 * MIB)] {
+        let event = Event {
+            context: 0,
+            address: base,
+            size_bytes: MIB,
+            pool,
+            mapping_base: base,
+            mapping_bytes: 32 * MIB,
+            ..event(&log, Call::cuMemAllocAsync)
+        };
+        log.event(event);
+    }
+    let end = event(&log, Call::cuDevicePrimaryCtxReset);
+    log.event(end);
+    log
+}
+
+fn sample_after_end(log: &mut LogWriter, pool: u64, reserved_bytes: u64, used_bytes: u64) {
+    log.pool(Pool {
+        time_ns: log.offset() * 1000,
+        pool,
+        reserved_bytes,
+        used_bytes,
+        flags: pool_flags::DEFAULT | pool_flags::CONTEXT_ENDED,
+        ..Pool::default()
+    });
+}
+
+#[test]
+fn the_driver_says_whether_pool_memory_outlives_the_context() {
+    let mut log = pools_at_the_end_of_the_context();
+    sample_after_end(&mut log, 9, 0, 0);
+    sample_after_end(&mut log, 10, 32 * MIB, MIB);
+    let (snapshot, report) = converted(&log);
+    assert_story(&state(&snapshot, 0), "[32M 32M: 1M/1M -31M]");
+    assert_eq!(report.notes, [""; 0]);
+}
+
+#[test]
+fn what_nobody_knows_of_pool_memory_is_said() {
+    // Neither a known nor an unknown context takes memory that belongs to none.
+    for context in [1, 0] {
+        let mut log = pools_at_the_end_of_the_context();
+        let end = Event {
+            context,
+            ..event(&log, Call::cuDevicePrimaryCtxReset)
+        };
+        log.event(end);
+        sample_after_end(&mut log, 9, 32 * MIB, MIB);
+        let (snapshot, report) = converted(&log);
+        assert_story(
+            &state(&snapshot, 0),
+            "[0 32M: 1M/1M -31M]
+             [32M 32M: 1M/1M -31M]",
+        );
+        let [note] = report.notes.as_slice() else {
+            panic!("{:?}", report.notes)
+        };
+        assert!(note.starts_with("A memory pool of device 0 had 1048576 bytes allocated when"));
+    }
+}
+
+/// A new pool with memory of this type at this type of location.
+fn create_pool(log: &mut LogWriter, pool: u64, kind: u64, location: u64) {
+    let create = Event {
+        pool,
+        mapping_base: kind,
+        mapping_bytes: location,
+        ..event(log, Call::cuMemPoolCreate)
+    };
+    log.event(create);
+}
+
+#[test]
+fn memory_of_pools_on_the_host_is_the_hosts() {
+    let mut log = LogWriter::default();
+    create_pool(&mut log, 77, 1, 2);
+    from_pool(&mut log, 77, BASE, BASE, MIB);
+    // The driver names no device for memory of a pool that was not seen being made.
+    let unseen = Event {
+        device: -1,
+        address: BASE + 32 * MIB,
+        size_bytes: MIB,
+        pool: 78,
+        ..event(&log, Call::cuMemAllocFromPoolAsync)
+    };
+    log.event(unseen);
+    assert_eq!(tracked_bytes(&log), 0);
+    let (snapshot, _) = converted(&log);
+    assert_story(&state(&snapshot, 0), "");
+    assert_story(&state(&snapshot, -1), "[0 1M: 1M/1M]\n[32M 1M: 1M/1M]");
+    free(&mut log, Call::cuMemFreeAsync, BASE + 32 * MIB);
+    let refused = Event {
+        address: BASE,
+        ..event(&log, Call::cuMemFree)
+    };
+    log.event(refused);
+    log.event(Event {
+        result: 1,
+        flags: flags::FREE_FAILED,
+        ..refused
+    });
+    let (snapshot, report) = converted(&log);
+    assert_story(&state(&snapshot, -1), "[0 1M: 1M/1M]");
+    assert_eq!(report.notes, [""; 0]);
+}
+
+#[test]
+fn memory_of_managed_pools_is_not_tracked() {
+    let mut log = LogWriter::default();
+    create_pool(&mut log, 77, 2, 1);
+    from_pool(&mut log, 77, BASE, BASE, MIB);
+    sample(&mut log, 77, 64 * MIB);
+    assert_eq!(tracked_bytes(&log), 0);
+    assert_story(
+        &state(&converted(&log).0, 0),
+        "[0 32M pool 0.1: 1M/1M -31M]",
+    );
+}
+
+#[test]
+fn what_a_pool_holds_beyond_its_segments_is_unplaced() {
+    let mut log = LogWriter::default();
+    from_pool(&mut log, 9, BASE, BASE, MIB);
+    log.pool(Pool {
+        time_ns: log.offset() * 1000,
+        pool: 9,
+        reserved_bytes: 96 * MIB,
+        used_bytes: MIB,
+        flags: pool_flags::DEFAULT,
+        ..Pool::default()
+    });
+    assert_eq!(tracked_bytes(&log), 96 * MIB);
+    let (snapshot, report) = converted(&log);
+    assert_story(&state(&snapshot, 0), "[0 32M: 1M/1M -31M]");
+    let memory = &snapshot.extras["capture"]["memory"][0];
+    assert_eq!(memory["pool_reserved_bytes"], 96 * MIB);
+    assert_eq!(memory["pool_used_bytes"], MIB);
+    assert_eq!(memory["pool_unplaced_bytes"], 64 * MIB);
+    assert!(report.notes[0].starts_with("Pool, unplaced: pools of device 0 hold 67108864 bytes"));
+    // It is placed as soon as the driver names a mapping.
+    from_pool(&mut log, 9, BASE + 32 * MIB, BASE + 32 * MIB, MIB);
+    from_pool(&mut log, 9, BASE + 64 * MIB, BASE + 64 * MIB, MIB);
+    assert_eq!(tracked_bytes(&log), 96 * MIB);
+    assert_eq!(converted(&log).1.notes, [""; 0]);
+}
+
+#[test]
+fn the_sample_before_the_first_allocation_is_not_unplaced() {
+    let mut log = LogWriter::default();
+    sample(&mut log, 9, 32 * MIB);
+    from_pool(&mut log, 9, BASE, BASE, MIB);
+    let (snapshot, report) = converted(&log);
+    assert_eq!(
+        snapshot.extras["capture"]["memory"][0]["pool_unplaced_bytes"],
+        0
+    );
+    assert_eq!(report.notes, [""; 0]);
+}
+
+#[test]
+fn mappings_that_are_no_chunks_are_not_segments() {
+    let mut log = LogWriter::default();
+    // The whole range of addresses that the driver keeps for the pool, instead of what it holds.
+    for index in 0..4 {
+        let address = BASE + index * 2 * MIB;
+        from_pool(&mut log, 9, BASE, address, MIB);
+        sample(&mut log, 9, (index + 1) * 2 * MIB);
+    }
+    free(&mut log, Call::cuMemFreeAsync, BASE);
+    for index in 1..4 {
+        free(&mut log, Call::cuMemFreeAsync, BASE + index * 2 * MIB);
+    }
+    from_pool(&mut log, 9, BASE, BASE + 2 * MIB, MIB);
+    sample(&mut log, 9, 8 * MIB);
+    let (snapshot, report) = converted(&log);
+    assert_story(&state(&snapshot, 0), "[2M 1M: 1M/1M]");
+    assert_eq!(tracked_bytes(&log), 8 * MIB, "what the driver says");
+    assert!(report.notes[0].starts_with("Pool 0.0: the mappings that the driver names"));
+}

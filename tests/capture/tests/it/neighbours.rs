@@ -1,0 +1,197 @@
+//! Other libraries that stand before the driver, and threads of the driver.
+
+use std::path::{Path, PathBuf};
+
+use vramscope_capture_tests::programs::{client, compile, fakecuda};
+use vramscope_capture_tests::session::Session;
+use vramscope_capture_tests::story::{assert_same, assert_same_by_address};
+use vramscope_core::analysis::memory::capture::Capture;
+
+/// A library that interposes `dlsym`, as those do that share a GPU between containers: it counts `cuMemAlloc`, and
+/// asks on with `NEXT`.
+const INTERPOSER: &str = r#"
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <stdio.h>
+    #include <string.h>
+    static void *(*real)(void *, const char *);
+    static void *(*next)(void *, const char *);
+    static int (*alloc)(unsigned long long *, size_t);
+    static int calls;
+    static int counted(unsigned long long *place, size_t bytes) {
+        calls++;
+        return alloc(place, bytes);
+    }
+    void *dlsym(void *library, const char *name) {
+        if (!real) {
+            real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+            if (!real) real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+            next = NEXT;
+        }
+        void *found = next(library, name);
+        if (found && !strcmp(name, "cuMemAlloc_v2")) {
+            alloc = found;
+            return counted;
+        }
+        return found;
+    }
+    __attribute__((destructor)) static void told(void) {
+        if (calls) printf("counted %d\n", calls);
+    }
+"#;
+
+/// Compiles [`INTERPOSER`].
+fn interposer(session: &Session, name: &str, next: &str) -> PathBuf {
+    let library = session.folder().join(name);
+    let flags = ["-shared", "-fPIC", &format!("-DNEXT={next}")];
+    compile(INTERPOSER, &flags, &library);
+    library
+}
+
+/// Interposers that stand after the recorder, and before it: both see what they see alone, and so does the recorder.
+#[test]
+fn interposers_of_dlsym() {
+    let alone = {
+        let session = Session::new();
+        let library = interposer(&session, "alone.so", "real");
+        let mut program = session.alone(&client("scenes"), &["dlsym", "plain"]);
+        let output = program
+            .env("LD_PRELOAD", library)
+            .output()
+            .expect("it starts");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert!(alone.contains("counted 24"), "{alone}");
+
+    let session = Session::new();
+    let library = interposer(&session, "after.so", "real")
+        .display()
+        .to_string();
+    let captured = session
+        .env("LD_PRELOAD", &library)
+        .capture("scenes", &["dlsym", "plain"]);
+    assert_eq!(captured.stdout, alone, "{}", captured.stderr);
+    assert_same(&captured.snapshot(), captured.ledger());
+    let notes = Capture::of(&captured.snapshot())
+        .expect("a captured snapshot")
+        .notes;
+    assert_eq!(
+        notes,
+        [format!(
+            "{library} interposes dlsym too: its functions run as without the recorder."
+        )]
+    );
+
+    let session = Session::new();
+    let library = interposer(&session, "before.so", "real(RTLD_NEXT, \"dlsym\")")
+        .display()
+        .to_string();
+    let program = format!(
+        "LD_PRELOAD={library}:$LD_PRELOAD exec {} dlsym plain",
+        client("scenes").display()
+    );
+    let captured = session.capture_program(Path::new("/bin/sh"), &["-c", &program]);
+    assert_eq!(captured.stdout, alone, "{}", captured.stderr);
+    assert_same(&captured.snapshot(), captured.ledger());
+    let notes = Capture::of(&captured.snapshot())
+        .expect("a captured snapshot")
+        .notes;
+    assert!(
+        notes[0].starts_with(&format!("{library} interposes dlsym before")),
+        "{notes:?}"
+    );
+}
+
+/// Of two libraries with the driver's functions, the hook stands before the first; before the second once the first
+/// is gone.
+#[test]
+fn two_drivers() {
+    const PROGRAM: &str = r#"
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <stdio.h>
+        #include <string.h>
+        static void tell(void *library) {
+            Dl_info info;
+            dladdr(dlsym(library, "cuMemAlloc_v2"), &info);
+            puts(strrchr(info.dli_fname, '/') + 1);
+        }
+        int main(int count, char **paths) {
+            void *first = dlopen(paths[1], RTLD_NOW), *second = dlopen(paths[2], RTLD_NOW);
+            tell(first);
+            tell(second);
+            tell(first);
+            dlclose(first);
+            if (dlopen(paths[1], RTLD_NOW | RTLD_NOLOAD)) puts("still there");
+            tell(second);
+            return 0;
+        }
+    "#;
+    let session = Session::new();
+    let program = session.folder().join("two");
+    compile(PROGRAM, &[], &program);
+    let paths = ["first.so", "second.so"].map(|name| {
+        let path = session.folder().join(name);
+        std::fs::copy(fakecuda().join("libcuda.so.1"), &path).expect("room");
+        path.display().to_string()
+    });
+    let captured = session.capture_program(&program, &[&paths[0], &paths[1]]);
+    let (hook, second) = ("libvramscope_inject.so", "second.so");
+    let told: Vec<_> = captured.stdout.lines().collect();
+    assert_eq!(told, [hook, second, hook, hook], "{}", captured.stderr);
+}
+
+/// Nobody calls the driver on its own threads: the recorder does not ask it for the device there.
+#[test]
+fn threads_of_the_driver() {
+    let captured = Session::new().capture("scenes", &["dlsym", "host-function"]);
+    assert!(captured.status.success(), "{}", captured.stderr);
+    assert!(!captured.stderr.contains("fakecuda"), "{}", captured.stderr);
+    let snapshot = captured.snapshot();
+    assert_same(&snapshot, captured.ledger());
+    let marks = &snapshot.annotations.rows;
+    assert!(
+        !marks.is_empty() && marks.iter().all(|mark| mark.device == -1),
+        "{marks:?}"
+    );
+}
+
+/// A program's own `malloc`, as of a tool that takes memory from CUDA, is not called by the recorder.
+#[test]
+fn the_programs_allocator_is_its_own() {
+    const MALLOC: &str = r#"
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <stdio.h>
+        #include <string.h>
+        void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+        static int calls, others;
+        static void from(void *caller) {
+            Dl_info info;
+            int found = dladdr(caller, &info) && info.dli_fname && strstr(info.dli_fname, "libvramscope_inject");
+            *(found ? &calls : &others) += 1;
+        }
+        void *malloc(size_t bytes) { from(__builtin_return_address(0)); return __libc_malloc(bytes); }
+        void *calloc(size_t n, size_t bytes) { from(__builtin_return_address(0)); return __libc_calloc(n, bytes); }
+        void *realloc(void *p, size_t bytes) { from(__builtin_return_address(0)); return __libc_realloc(p, bytes); }
+        __attribute__((destructor)) static void told(void) {
+            if (others) fprintf(stderr, "malloc: %d by the recorder\n", calls);
+        }
+    "#;
+    let session = Session::new();
+    let library = session.folder().join("malloc.so");
+    compile(MALLOC, &["-shared", "-fPIC"], &library);
+    let program = format!(
+        "LD_PRELOAD=$LD_PRELOAD:{} exec {} dlsym annotations",
+        library.display(),
+        client("scenes").display()
+    );
+    let captured = session.capture_program(Path::new("/bin/sh"), &["-c", &program]);
+    assert!(captured.status.success(), "{}", captured.stderr);
+    assert!(
+        captured.stderr.contains("malloc: 0 by the recorder"),
+        "{}",
+        captured.stderr
+    );
+    assert_same_by_address(&captured.snapshot(), captured.ledger());
+}

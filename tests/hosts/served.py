@@ -1,0 +1,68 @@
+"""Servers, and a browser that looks at them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+from typing import Callable, Iterator, Sequence
+
+from playwright.sync_api import Browser, sync_playwright
+
+FIXTURES = Path(__file__).parent.parent / "fixtures" / "torch-2.15.0"
+PATIENCE_S = 180
+
+
+def wait_for(what: str, is_so: Callable[[], object], pause: Callable[[float], None] = time.sleep) -> None:
+    """Waits until something is so."""
+    until = time.monotonic() + PATIENCE_S
+    while not is_so():
+        if time.monotonic() > until:
+            raise TimeoutError(what)
+        pause(0.1)
+
+
+def free_port() -> int:
+    """A port that nobody uses."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@contextlib.contextmanager
+def served(command: Sequence[object], port: int, path: str, folder: str, **variables: str) -> Iterator[str]:
+    """A server, once `path` answers; gives its address. What it says goes to `server.log` in the folder."""
+    with open(Path(folder, "server.log"), "wb") as log:
+        environment = {**os.environ, **variables}
+        server = subprocess.Popen(list(map(str, command)), cwd=folder, env=environment, stdout=log, stderr=log)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        wait_for("the server", lambda: answers(address + path))
+        yield address
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def answers(address: str) -> bool:
+    """Whether a server is there."""
+    try:
+        with urllib.request.urlopen(address):
+            return True
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def browser() -> Iterator[Browser]:
+    """Chromium, from `CHROME` or from the search path."""
+    chrome = os.environ.get("CHROME") or shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chrome, args=["--no-sandbox"])
+        yield started
+        started.close()
