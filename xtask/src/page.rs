@@ -5,6 +5,7 @@
 
 mod doors;
 mod parts;
+mod styles;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,7 +51,7 @@ impl Profile {
 }
 
 /// The page's sources, in addition to its crates.
-const SOURCES: [&str; 14] = [
+const SOURCES: [&str; 13] = [
     ".cargo/config.toml",
     "Cargo.lock",
     "Cargo.toml",
@@ -61,9 +62,8 @@ const SOURCES: [&str; 14] = [
     // Its worker reads one as a warm-up.
     "tests/fixtures/synth/torch-2.10-py-p4.pickle",
     "www",
+    "xtask/src/page",
     "xtask/src/page.rs",
-    "xtask/src/page/doors.rs",
-    "xtask/src/page/parts.rs",
     samples::GRAPH,
     samples::RECORDINGS,
     "xtask/src/samples.rs",
@@ -75,11 +75,9 @@ pub(crate) const FIRST: &str = "vramscope_app_bg.wasm";
 /// The page of an embedded viewer's first picture.
 pub(crate) const MINI: &str = "mini.html";
 
-/// Its style sheet, and those that it is made of.
-const MINI_STYLE: (&str, [&str; 2]) = ("mini.css", ["style.css", "views/timeline.css"]);
-
-/// The part that is all of the page but the first picture.
+/// The part that is all of the page but the first picture, and the one that only `mini.html` takes.
 const WHOLE: &str = "whole";
+const FIRST_PICTURE: &str = "mini";
 
 /// The folders of the page, and of the first picture, before they are named by their content.
 const APP: &str = "app";
@@ -110,19 +108,25 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     let module = compile(profile, toolchain)?;
     let staging = folder.with_extension("new");
     replace_folder(&staging)?;
-    // In the page all of its first part is in the first module, which is smaller than two of it.
+    // Each page has one of these parts in its first module, which is smaller than two of it, and the index has no use for
+    // the other.
     let open = fs::read(&module).with_context(|| format!("cannot read {}", module.display()))?;
     let first = module.with_extension("first.wasm");
     let (app, mini) = (staging.join(APP), staging.join(MINI_APP));
     let index = write_app(&app, &doors::closed(&open, WHOLE)?, &first, profile)?;
-    write_app(&mini, &open, &first, profile)?;
+    write_app(
+        &mini,
+        &doors::closed(&open, FIRST_PICTURE)?,
+        &first,
+        profile,
+    )?;
     // Its address is written into other people's pages, and stays the same.
     fs::rename(app.join(VIEWER), staging.join(VIEWER))?;
     fs::remove_file(mini.join(VIEWER))?;
-    fs::remove_file(app.join(MINI_STYLE.0))?;
     let html = fs::read_to_string(root().join(MINI)).context("cannot read mini.html")?;
     let html = html.lines().filter(|line| !is_comment(line));
     let html = html.collect::<Vec<_>>().join("\n") + "\n";
+    styles::write_mini(&root().join("www"), &mini, &html)?;
     name_by_content(&app, "index.html", &index)?;
     name_by_content(&mini, MINI, &html)?;
     samples::write(&staging.join("samples"))?;
@@ -138,7 +142,7 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
 /// Writes the scripts, styles and modules of a page. Returns `index.html`, which loads them from `www`.
 fn write_app(app: &Path, module: &[u8], first: &Path, profile: Profile) -> Result<String> {
     copy_folder(&root().join("www"), app)?;
-    let parts = parts::split(module, first, app)?;
+    let parts = parts::split(module, first, app, FIRST_PICTURE)?;
     write_glue(first, app)?;
     parts.tell(&app.join("page.js"))?;
     if profile == Profile::Full {
@@ -148,8 +152,8 @@ fn write_app(app: &Path, module: &[u8], first: &Path, profile: Profile) -> Resul
         let path = app.join(script);
         fs::write(&path, bare_script(&fs::read_to_string(&path)?))?;
     }
-    write_mini_style(app)?;
-    with_one_style(app)
+    let index = fs::read_to_string(root().join("index.html")).context("cannot read index.html")?;
+    styles::joined(app, &index)
 }
 
 /// Files and folders with the page's sources.
@@ -252,64 +256,9 @@ fn optimise(module: &Path) {
     }
 }
 
-/// Joins the style sheets of `app`, in the order of `index.html`, into the first, since each costs a request before
-/// anything is drawn. Returns `index.html` with that one alone, and without comments.
-fn with_one_style(app: &Path) -> Result<String> {
-    const LINK: &str = "<link rel=\"stylesheet\" href=\"www/";
-    let index = fs::read_to_string(root().join("index.html")).context("cannot read index.html")?;
-    let mut lines = Vec::new();
-    let mut styles = String::new();
-    let mut first = None;
-    for line in index.lines() {
-        if is_comment(line) {
-            continue;
-        }
-        let link = line.trim_start().strip_prefix(LINK);
-        let Some((name, _)) = link.and_then(|link| link.split_once('"')) else {
-            lines.push(line);
-            continue;
-        };
-        let path = app.join(name);
-        let style = fs::read_to_string(&path);
-        let style = style.with_context(|| format!("cannot read {}", path.display()))?;
-        styles += &without_comments(&style);
-        fs::remove_file(&path)?;
-        if first.is_none() {
-            first = Some(path);
-            lines.push(line);
-        }
-    }
-    let first = first.context("index.html links no style sheet")?;
-    fs::write(first, styles)?;
-    // Where the others were.
-    drop(fs::remove_dir(app.join("views")));
-    Ok(lines.join("\n") + "\n")
-}
-
 /// Whether a line of HTML is a comment, which is for developers.
 fn is_comment(line: &str) -> bool {
     line.trim_start().starts_with("<!--") && line.ends_with("-->")
-}
-
-/// Writes the style sheet of the first picture.
-fn write_mini_style(app: &Path) -> Result<()> {
-    let (name, sheets) = MINI_STYLE;
-    let mut styles = String::new();
-    for sheet in sheets {
-        styles += &without_comments(&fs::read_to_string(app.join(sheet))?);
-    }
-    Ok(fs::write(app.join(name), styles)?)
-}
-
-/// A style sheet without its comments and its indentation. None of ours has `/*` in a text.
-fn without_comments(style: &str) -> String {
-    let mut pieces = style.split("/*");
-    let mut bare = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        bare += piece.split_once("*/").map_or("", |(_, after)| after);
-    }
-    let lines = bare.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
 /// A script without its indentation, and without comments that have lines of their own. None of ours and of
@@ -352,6 +301,25 @@ pub(crate) fn replace_folder(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
 }
 
+/// Removes what an embedded viewer's first picture takes from a copy of the page, where nobody embeds viewers.
+///
+/// # Errors
+///
+/// If it cannot be removed.
+pub(crate) fn remove_mini(page: &Path) -> Result<()> {
+    for entry in fs::read_dir(page)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(MINI_APP) {
+            let path = entry.path();
+            match path.is_dir() {
+                true => fs::remove_dir_all(path)?,
+                false => fs::remove_file(path)?,
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Copies the files below `from` to the same paths below `to`.
 ///
 /// # Errors
@@ -371,17 +339,9 @@ pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Profile, bare_script, fingerprint, sources, without_comments};
+    use super::{Profile, bare_script, fingerprint, sources};
     use crate::process::root;
     use crate::toolchain::Toolchain;
-
-    #[test]
-    fn style_sheets_lose_their_comments_alone() {
-        assert_eq!(
-            without_comments("/* a */\na {\n  /* b\n */ color: red; /* c */\n}\n\nb{}"),
-            "a {\ncolor: red;\n}\nb{}\n"
-        );
-    }
 
     #[test]
     fn scripts_lose_comments_on_lines_of_their_own() {

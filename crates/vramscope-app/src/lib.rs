@@ -70,8 +70,7 @@ pub fn start_page(
     if parts::is_here(Part::Whole) {
         mount(engine, sources);
     } else {
-        browser::frame::show_theme();
-        mini::start(engine, sources);
+        show_first(engine, sources);
     }
     Ok(())
 }
@@ -81,6 +80,14 @@ apart! { "whole", "60",
     fn mount(engine: Engine, sources: Vec<Source>) -> () {
         let props = components::AppProps { engine, sources };
         yew::Renderer::<components::App>::with_props(props).render();
+    }
+}
+
+apart! { "mini", "65",
+    /// Shows the first picture of a file.
+    fn show_first(engine: Engine, sources: Vec<Source>) -> () {
+        browser::frame::show_theme();
+        mini::start(engine, sources);
     }
 }
 

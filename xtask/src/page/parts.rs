@@ -21,12 +21,12 @@ pub(super) struct Parts {
     files: BTreeMap<String, Vec<String>>,
 }
 
-/// Splits `module`. The parts are written into `app`, the first module is written as `first`.
+/// Splits `module`. The parts are written into `app`, the first module is written as `first`. The part `unused` is left out.
 ///
 /// # Errors
 ///
 /// If the module has no relocations, or a file cannot be written.
-pub(super) fn split(module: &[u8], first: &Path, app: &Path) -> Result<Parts> {
+pub(super) fn split(module: &[u8], first: &Path, app: &Path, unused: &str) -> Result<Parts> {
     let mut options = Options::new(module);
     options.output_dir = app;
     options.main_out_path = first;
@@ -36,18 +36,20 @@ pub(super) fn split(module: &[u8], first: &Path, app: &Path) -> Result<Parts> {
     let split = transform(options).map_err(|error| anyhow!("wasm-split: {error:#}"))?;
     fs::remove_file(app.join(LOADER))?;
     let mut files: BTreeMap<String, Vec<String>> = split.prefetch_map.into_iter().collect();
+    files.remove(unused);
     for path in split.split_modules {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let bare = without_names(&fs::read(&path)?)?;
+        let is_used = files.values().flatten().any(|file| *file == name);
         // A part whose doors are closed has nothing of its own.
-        if !has_code(&bare)? {
-            let name = path.file_stem().unwrap_or_default().to_string_lossy();
-            files
-                .values_mut()
-                .for_each(|files| files.retain(|file| *file != name));
-            fs::remove_file(&path)?;
+        if is_used && has_code(&bare)? {
+            fs::write(&path, bare)?;
             continue;
         }
-        fs::write(&path, bare)?;
+        for files in files.values_mut() {
+            files.retain(|file| *file != name);
+        }
+        fs::remove_file(&path)?;
     }
     Ok(Parts { files })
 }

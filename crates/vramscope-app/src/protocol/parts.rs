@@ -9,8 +9,9 @@ use super::{ColourBy, HitOf, Look, OutlineOf, Picture, Question};
 /// A part of the module that is loaded when it is first needed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Part {
-    /// All of the page, and of its answers, but the first picture of a file and the parts below. The page loads it
-    /// beside the first module; an embedded viewer of one picture ([`mini`](crate::mini)) only once somebody wants more.
+    /// All of the page, and of its answers, but the first picture of a file and the parts below. In `index.html` it lies in
+    /// the first module (`xtask/src/page/doors.rs`) and is always there. An embedded viewer of one picture
+    /// (`crate::mini`) loads it once somebody wants more.
     Whole,
     /// All views of a snapshot but the two timelines and [`Part::Planning`], and what is pinned. Loaded once the first
     /// picture of a file is there.

@@ -211,8 +211,7 @@ impl Reading<'_> {
         if parts::is_here(Part::Whole) {
             tell_all(&document, &told, port);
         } else {
-            let glance = opened::glance(&document, size_bytes, read_ms);
-            port.send(&Reply::Glance(Box::new(glance)));
+            tell_glance(&document, &told, port);
         }
         port.mark("told");
         // The page is busy building its elements meanwhile.
@@ -235,6 +234,14 @@ apart! { "whole", "56",
     pub(super) fn tell_all(document: &Document, told: &Told, port: &Port) -> () {
         let opened = opened::opened(document, &told.name, told.size_bytes, told.read_ms);
         port.send(&Reply::Opened(Box::new(opened)));
+    }
+}
+
+apart! { "mini", "66",
+    /// Tells the page what the first picture takes.
+    fn tell_glance(document: &Document, told: &Told, port: &Port) -> () {
+        let glance = opened::glance(document, told.size_bytes, told.read_ms);
+        port.send(&Reply::Glance(Box::new(glance)));
     }
 }
 
