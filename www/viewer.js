@@ -329,9 +329,11 @@ export class VramscopeViewer extends HTMLElement {
     const said = Object.keys(WORDS).filter((attribute) => this.getAttribute(attribute));
     page.hash = this.#wanted || (said.length > 0 ? this.#words(said) : "");
     // Beside the page lies what shows the first picture of a file alone, in less than half of the bytes.
-    if (this.controls === "mini" && /^(#file=[^&]*&view=timeline&v=1)?$/.test(page.hash)) {
+    const isPlain = /^(#file=[^&]*&view=timeline&v=1)?$/.test(page.hash);
+    const isBeside = /\/(index\.html)?$/;
+    if (this.controls === "mini" && isPlain && isBeside.test(page.pathname)) {
       page.hash = "";
-      page.pathname = page.pathname.replace(/\/(index\.html)?$/, "/mini.html");
+      page.pathname = page.pathname.replace(isBeside, "/mini.html");
     }
     return { page, src: isForPage ? null : src };
   }

@@ -36,7 +36,11 @@ pub(super) fn closed(module: &[u8], part: &str) -> Result<Vec<u8>> {
             leb128(reader.entries().count() as usize, &mut relocations);
             for entry in reader.entries() {
                 let mut entry = entry?;
-                if let Some(&(symbol, function)) = symbols.behind.get(&entry.index) {
+                // Those of types have the number of a type there.
+                let is_of_symbol = entry.ty != RelocationType::TypeIndexLeb;
+                if let Some(&(symbol, function)) = symbols.behind.get(&entry.index)
+                    && is_of_symbol
+                {
                     ensure!(
                         entry.ty == RelocationType::FunctionIndexLeb,
                         "a door to {part} is more than called"
