@@ -50,6 +50,8 @@ struct Mini {
     listeners: RefCell<Vec<EventListener>>,
     /// Whether the page is being loaded.
     is_ending: Cell<bool>,
+    /// What it is to open beside the file.
+    more: RefCell<Vec<Source>>,
 }
 
 /// The picture of a file.
@@ -73,6 +75,7 @@ pub(crate) fn start(engine: Engine, mut sources: Vec<Source>) {
         news: RefCell::default(),
         listeners: RefCell::default(),
         is_ending: Cell::new(false),
+        more: RefCell::default(),
     });
     mini.listen();
     // What the address tells is the page's own to show.
@@ -315,17 +318,18 @@ impl Mini {
 
     /// Loads the page, which takes over the file and opens these as well.
     fn end(self: &Rc<Self>, more: Vec<Source>) {
-        if self.is_ending.replace(true) && more.is_empty() {
+        self.more.borrow_mut().extend(more);
+        if self.is_ending.replace(true) {
             return;
         }
         let mini = self.clone();
         self.engine.load(Part::Whole, move |loaded| match loaded {
-            Ok(()) => mini.give_over(more),
+            Ok(()) => mini.give_over(),
             Err(words) => mini.cannot_end(&words),
         });
     }
 
-    fn give_over(&self, more: Vec<Source>) {
+    fn give_over(&self) {
         self.listeners.borrow_mut().clear();
         let has_picture = self.picture.take().is_some();
         let own = self.session.take().map(Source::Open);
@@ -333,7 +337,10 @@ impl Mini {
         if let Some(host) = self.host.take() {
             door::set_host(&host);
         }
-        crate::mount(self.engine.clone(), own.into_iter().chain(more).collect());
+        crate::mount(
+            self.engine.clone(),
+            own.into_iter().chain(self.more.take()).collect(),
+        );
         if let Some(before) = before {
             frame::cover(&before);
         }
