@@ -1,9 +1,10 @@
 //! The driver's state: devices, contexts, pools, and everything in them.
 
 use std::collections::BTreeMap;
+use std::ffi::c_void;
 use std::path::PathBuf;
 
-use crate::entry::{Answer, contexts, result};
+use crate::entry::{Answer, contexts, on_drivers_thread, result};
 use crate::heap::Heap;
 use crate::ledger::Ledger;
 use crate::space::Space;
@@ -80,11 +81,30 @@ pub(crate) struct Pool {
     pub(crate) is_ending: bool,
 }
 
+/// `CUhostFn`
+pub(crate) type HostFunction = extern "C" fn(*mut c_void);
+
+/// A function of the program, and what it is called with.
+#[derive(Clone, Copy)]
+pub(crate) struct HostCall {
+    pub(crate) function: HostFunction,
+    pub(crate) data: u64,
+}
+
+impl HostCall {
+    /// Runs it as a driver does: on another thread, which must not call the driver.
+    pub(crate) fn run(self) {
+        on_drivers_thread(|| (self.function)(self.data as *mut c_void));
+    }
+}
+
 /// A graph and the memory of its nodes.
 #[derive(Default)]
 pub(crate) struct Graph {
     pub(crate) device: usize,
     pub(crate) heap: Heap,
+    /// Functions of the program in the order of their nodes.
+    pub(crate) host_calls: Vec<HostCall>,
     /// Whether the graph was not destroyed.
     pub(crate) is_alive: bool,
 }

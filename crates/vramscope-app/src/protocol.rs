@@ -11,6 +11,7 @@
 mod ask;
 mod details;
 mod facts;
+mod live;
 mod packed;
 mod parts;
 mod pictures;
@@ -36,6 +37,7 @@ pub use facts::{
     Axes, DeviceFacts, DevicesOfPools, DevicesWithin, Failure, FileFacts, Glance, Note, NoteLevel,
     Opened, Progress, Stage, UNASKED_BYTES,
 };
+pub use live::{Adopt, Adopted, Carried, PlaceOf, Recorded};
 pub use parts::Part;
 pub(crate) use parts::is_map;
 pub use pictures::{
@@ -64,6 +66,14 @@ pub enum Request {
     /// [`UNASKED_BYTES`] come from a server that does not say how many there are: that fails.
     OpenUrl {
         /// The name to show.
+        name: String,
+        /// Absolute address.
+        url: String,
+    },
+    /// Fetch and read what lies at this address by now, as the next version of the open file, which stays meanwhile.
+    /// Answered by [`Reply::Reloaded`]. [`Adopt`] goes over to it.
+    Reload {
+        /// The file's name, for messages.
         name: String,
         /// Absolute address.
         url: String,
@@ -111,6 +121,8 @@ pub enum Reply {
     Opened(Box<Opened>),
     /// The file is read, holds inductor graphs, and can be asked the questions of [`views::graph`].
     OpenedGraphs(Box<views::graph::GraphFile>),
+    /// The next version of the file is read; or why it cannot be.
+    Reloaded(Option<Box<Failure>>),
     /// The file cannot be read; nothing else follows.
     Failed(Box<Failure>),
     /// The answer to a [`Request::Ask`], with its [`Extra`] attached.

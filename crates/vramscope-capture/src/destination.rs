@@ -114,9 +114,37 @@ impl Destination {
             .map_err(Failure::io(format!("cannot write {}", self.path.display())))
     }
 
+    /// Writes a version of a snapshot that this process writes again and again. While the returned file is open it is
+    /// locked, by which viewers see that somebody goes on writing.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn write_version(&self, snapshot: &Snapshot) -> Result<File, Failure> {
+        let mut name = temporary(&self.path);
+        // The same name each time: nothing is kept of each version.
+        let own = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let own = format!(".vramscope-{}-{own}", std::process::id());
+        name.prefix(&own).rand_bytes(0);
+        let write = || {
+            let place = self.place();
+            let mut file = name.tempfile_in(folder_of(&place))?;
+            let _unfinished = UnfinishedFile::new(file.path())?;
+            // Some file systems have no locks. Then viewers do not know.
+            let _is_locked = file.as_file().try_lock();
+            self.encode(snapshot, file.as_file_mut())?;
+            file.persist(place).map_err(|error| error.error)
+        };
+        write().map_err(Failure::io(format!("cannot write {}", self.path.display())))
+    }
+
+    /// The file that is replaced. A link is followed instead.
+    fn place(&self) -> PathBuf {
+        fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone())
+    }
+
     fn try_write(&self, snapshot: &Snapshot) -> io::Result<u64> {
-        // Follow a link instead of replacing it.
-        let place = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let place = self.place();
         if fs::metadata(&place).is_ok_and(|metadata| !metadata.is_file()) {
             self.encode(snapshot, &mut File::create(&place)?)?;
             return Ok(0);

@@ -71,7 +71,8 @@ pub(crate) fn write_snapshots(run: &EndedRun<'_>, mut logs: RunLogs) -> RunResul
     if used.is_empty() && !(plan.is_quiet || result.is_incomplete) {
         output::note(&why_nothing(run, &unused, !logs.unreadable.is_empty()));
     }
-    let wanted = if plan.first_only {
+    // A live file has been announced already.
+    let wanted = if plan.first_only && plan.live_every.is_none() {
         used.len().min(1)
     } else {
         used.len()
@@ -83,9 +84,10 @@ pub(crate) fn write_snapshots(run: &EndedRun<'_>, mut logs: RunLogs) -> RunResul
     named.sort_by_key(|(log, _)| log.recorded().rank);
     let is_alone = logs.logs.len() == 1;
     for (log, suffix) in named {
-        let destination = match suffix {
-            Some(suffix) => plan.destination.with_suffix(&suffix),
-            None => plan.destination.clone(),
+        let destination = match (log.live_destination(), suffix) {
+            (Some(live), _) => live.clone(),
+            (None, Some(suffix)) => plan.destination.with_suffix(&suffix),
+            (None, None) => plan.destination.clone(),
         };
         write_one(
             run,

@@ -6,14 +6,17 @@
 //! disk space. Then only `run` holds the history, and `dump` asks it for a snapshot by a file beside the log
 //! ([`request`]).
 //!
+//! With `--live`, `run` also writes the snapshot again and again for viewers that follow it ([`live`]).
+//!
 //! Without these options, the log is left alone. Every snapshot (for `dump`, for an allocation that failed for lack
 //! of memory, at the program's request) reads it from the beginning.
 
+pub(crate) mod live;
 mod log;
 mod reclaim;
 pub(crate) mod request;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,10 +25,13 @@ use vramscope_capture::FileSymbols;
 use vramscope_record::model::RecordingOptions;
 use vramscope_record::rank::Rank;
 
+use self::live::LiveFile;
 pub(crate) use self::log::FollowedLog;
 use crate::destination::Destination;
 use crate::failure::Failure;
 use crate::log_folder::{LOG_EXTENSION, files_in};
+use crate::output::{self, quote};
+use crate::snapshot_names;
 
 /// What to do with the logs.
 pub(crate) struct Plan {
@@ -43,6 +49,8 @@ pub(crate) struct Plan {
     pub(crate) rank: Option<Rank>,
     /// Whether Python writes the names of its functions because `run` told it to.
     pub(crate) names_python: bool,
+    /// Time between two versions of the live snapshots; `None` if there are none.
+    pub(crate) live_every: Option<Duration>,
     /// Whether only failures are printed.
     pub(crate) is_quiet: bool,
 }
@@ -56,6 +64,8 @@ pub(crate) struct Follower<'a> {
     logs: BTreeMap<PathBuf, FollowedLog>,
     /// Number of snapshots written when memory ran out.
     out_of_memory: u32,
+    /// What the names of live snapshots have beside that of the final one.
+    live_names: HashSet<Option<String>>,
     symbols: FileSymbols,
 }
 
@@ -77,6 +87,7 @@ impl<'a> Follower<'a> {
             _lock: request::lock_folder(folder),
             logs: BTreeMap::new(),
             out_of_memory: 0,
+            live_names: HashSet::new(),
             symbols: FileSymbols::new(&plan.debug_folders),
         }
     }
@@ -105,6 +116,38 @@ impl<'a> Follower<'a> {
         if self.plan.is_followed {
             self.answer();
         }
+        self.write_live(false);
+    }
+
+    /// Writes the versions of live snapshots that are due: of each process that uses memory, a file of its own.
+    fn write_live(&mut self, is_last: bool) {
+        let plan = self.plan;
+        let Some(every) = plan.live_every else { return };
+        for log in self.logs.values_mut() {
+            if log.lacks_live_file() {
+                let taken = &mut self.live_names;
+                let suffix = snapshot_names::suffix_of_next(log.recorded(), plan.rank, taken);
+                let destination = match suffix {
+                    Some(suffix) => plan.destination.with_suffix(&suffix),
+                    None => plan.destination.clone(),
+                };
+                let path = destination.path().to_owned();
+                log.set_live(LiveFile::new(
+                    destination,
+                    every,
+                    FileSymbols::new(&plan.debug_folders),
+                ));
+                log.write_live(is_last);
+                if !plan.is_quiet {
+                    let (process, program) = (log.process(), log.program());
+                    output::note(&format!(
+                        "process {process} ({program}) can be watched: vramscope view --live {}",
+                        quote(&path)
+                    ));
+                }
+            }
+            log.write_live(is_last);
+        }
     }
 
     /// Writes the snapshots requested by `dump`.
@@ -128,6 +171,7 @@ impl<'a> Follower<'a> {
     pub(crate) fn finish(mut self) -> RunLogs {
         self.logs.values_mut().for_each(FollowedLog::read_again);
         self.poll();
+        self.write_live(true);
         let open = |path: PathBuf| {
             FollowedLog::open(&path, self.plan)
                 .err()

@@ -31,7 +31,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::convert;
 #[cfg(target_os = "linux")]
-use crate::commands::{dump, run};
+use crate::commands::{dump, live, run};
 
 /// Records the GPU memory of any CUDA program as a snapshot, without changing the program.
 ///
@@ -49,6 +49,7 @@ const EXAMPLES: &str = "\
 Examples:
   vramscope-capture run -o snap.pickle -- ./my-cuda-program args…
   vramscope-capture run --view -- cargo run --release
+  vramscope-capture run --live -o live.vram -- ./train      # watch it: vramscope view --live live.vram
   vramscope-capture dump PID -o now.pickle
   vramscope-capture convert RAW -o snap.pickle
 
@@ -60,6 +61,8 @@ enum Command {
     Run(run::Options),
     #[cfg(target_os = "linux")]
     Dump(dump::Options),
+    #[cfg(target_os = "linux")]
+    Live(live::Options),
     Convert(convert::Options),
 }
 
@@ -69,6 +72,8 @@ fn main() -> ExitCode {
         Command::Run(options) => run::run(&options),
         #[cfg(target_os = "linux")]
         Command::Dump(options) => dump::run(&options).map(|()| 0),
+        #[cfg(target_os = "linux")]
+        Command::Live(options) => live::run(&options).map(|()| 0),
         Command::Convert(options) => convert::run(&options).map(|()| 0),
     };
     match result {

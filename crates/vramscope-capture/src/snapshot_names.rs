@@ -23,19 +23,37 @@ pub(crate) fn suffixes(processes: &[Recorded], run: Option<Rank>) -> Vec<Option<
     let mut taken = HashSet::new();
     let suffix = |it: &Recorded| {
         let rank = it.rank.or(own).filter(|_| are_ranks);
-        let rank = rank.map(|rank| format!("rank{rank}"));
-        let with = |more: String| match &rank {
-            Some(rank) => format!("{rank}-{more}"),
-            None => more,
-        };
-        // A process that executes another program is recorded again.
-        let further = (2..).map(|number| Some(with(format!("{}-{number}", it.process))));
-        let mut names = [rank.clone(), Some(with(it.process.to_string()))]
-            .into_iter()
-            .chain(further);
-        names.find(|name| taken.insert(name.clone())).flatten()
+        unused(*it, rank.map(|rank| format!("rank{rank}")), &mut taken)
     };
     processes.iter().map(suffix).collect()
+}
+
+/// The first of a process's names that no other has taken.
+fn unused(
+    process: Recorded,
+    rank: Option<String>,
+    taken: &mut HashSet<Option<String>>,
+) -> Option<String> {
+    let number = process.process;
+    let with = |more: String| match &rank {
+        Some(rank) => format!("{rank}-{more}"),
+        None => more,
+    };
+    // A process that executes another program is recorded again.
+    let further = (2..).map(|again| Some(with(format!("{number}-{again}"))));
+    let mut names = [rank.clone(), Some(with(number.to_string()))]
+        .into_iter()
+        .chain(further);
+    names.find(|name| taken.insert(name.clone())).flatten()
+}
+
+/// As [`suffix_of_one`], but different for each of several processes; `taken` has what the others got.
+pub(crate) fn suffix_of_next(
+    process: Recorded,
+    run: Option<Rank>,
+    taken: &mut HashSet<Option<String>>,
+) -> Option<String> {
+    unused(process, suffix_of_one(process, run), taken)
 }
 
 /// What to add to the name of a snapshot that is written while other processes may yet be recorded.

@@ -37,6 +37,8 @@ const MAX_ADDRESSES: usize = 1 << 20;
 pub struct FileSymbols {
     search_paths: SearchPaths,
     perf_map: Option<PerfMap>,
+    /// Size of the map's file when it was read.
+    map_bytes: u64,
     modules: Vec<Module>,
     by_file: HashMap<(String, Vec<u8>), usize>,
     addresses: HashMap<u64, Rc<ResolvedAddress>>,
@@ -89,6 +91,7 @@ impl FileSymbols {
         Self {
             search_paths: SearchPaths::new(debug_folders),
             perf_map: None,
+            map_bytes: 0,
             modules: Vec::new(),
             by_file: HashMap::new(),
             addresses: HashMap::new(),
@@ -98,12 +101,25 @@ impl FileSymbols {
 
     /// Starts a new log. Later frames and notes are about this log.
     pub fn begin(&mut self, log: &Path, header: &Header) {
-        let map = perf_map::find(log, header);
-        self.perf_map = map.and_then(|map| PerfMap::read(&map));
+        (self.perf_map, self.map_bytes) = (None, 0);
+        self.go_on(log, header);
         self.addresses.clear();
         self.counts = Counts::default();
         for module in &mut self.modules {
             (module.addresses, module.nameless) = (0, 0);
+        }
+    }
+
+    /// Goes on with the same log after more of it was read. Programs generate code while they run, so that their map
+    /// for profilers grows.
+    pub fn go_on(&mut self, log: &Path, header: &Header) {
+        let Some(map) = perf_map::find(log, header) else {
+            return;
+        };
+        let bytes = std::fs::metadata(&map).map_or(0, |map| map.len());
+        if std::mem::replace(&mut self.map_bytes, bytes) != bytes {
+            self.perf_map = PerfMap::read(&map);
+            self.addresses.retain(|_, known| known.module.is_some());
         }
     }
 

@@ -188,7 +188,11 @@ fn annotations(transfer: &mut Transfer<'_>) {
         if let Stage::Other(word) = &mut mark.stage {
             *word = transfer.string(Role::Label, *word);
         }
-        mark.domain = mark.domain.map(|text| transfer.string(Role::Label, text));
+        for text in [&mut mark.domain, &mut mark.category] {
+            *text = text.map(|text| transfer.string(Role::Label, text));
+        }
+        // A number may tell sizes or users of the program.
+        mark.payload = None;
     }
     transfer.to.annotations = annotations;
 }

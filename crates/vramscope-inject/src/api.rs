@@ -30,11 +30,11 @@
 use std::ffi::{OsStr, c_char, c_void};
 use std::os::unix::ffi::OsStrExt as _;
 
-use vramscope_record::layout::{Call, Event, Kind, NO_DEVICE, header};
+use vramscope_record::layout::{Kind, header};
 
-use crate::log::{self, Domain};
+use crate::log::{self, Domain, Label};
+use crate::parts;
 use crate::ranges::{self, NO_PUSH_POP_TRACKING};
-use crate::{driver, stack};
 
 /// Version of this interface.
 const VERSION: u32 = 1;
@@ -77,7 +77,7 @@ extern "C" fn vramscope_is_recording() -> i32 {
 extern "C" fn vramscope_start() {
     log::guard(|| {
         log::set_recording(true);
-        log::flush_pending(driver::current_device());
+        log::flush_pending(ranges::current_device());
     });
 }
 
@@ -124,7 +124,8 @@ unsafe extern "C" fn vramscope_domain(name: *const c_char, length: usize) -> u32
 unsafe extern "C" fn vramscope_range_push(domain: u32, name: *const c_char, length: usize) -> i32 {
     // SAFETY: as the caller promises.
     let name = unsafe { bytes(name, length) };
-    log::guard(|| ranges::push(domain_of(domain), name)).unwrap_or(NO_PUSH_POP_TRACKING)
+    log::guard(|| ranges::push(Label::plain(domain_of(domain), name)))
+        .unwrap_or(NO_PUSH_POP_TRACKING)
 }
 
 #[unsafe(no_mangle)]
@@ -138,7 +139,7 @@ extern "C" fn vramscope_range_pop(domain: u32) -> i32 {
 unsafe extern "C" fn vramscope_range_start(domain: u32, name: *const c_char, length: usize) -> u64 {
     // SAFETY: as the caller promises.
     let name = unsafe { bytes(name, length) };
-    log::guard(|| ranges::start(domain_of(domain), name)).unwrap_or(0)
+    log::guard(|| ranges::start(Label::plain(domain_of(domain), name))).unwrap_or(0)
 }
 
 #[unsafe(no_mangle)]
@@ -152,7 +153,7 @@ extern "C" fn vramscope_range_end(range: u64) {
 unsafe extern "C" fn vramscope_mark(domain: u32, name: *const c_char, length: usize) {
     // SAFETY: as the caller promises.
     let name = unsafe { bytes(name, length) };
-    log::guard(|| ranges::mark(domain_of(domain), name));
+    log::guard(|| ranges::mark(&Label::plain(domain_of(domain), name)));
 }
 
 /// # Safety
@@ -166,8 +167,11 @@ unsafe extern "C" fn vramscope_stream_range_start(
 ) -> u64 {
     // SAFETY: as the caller promises.
     let name = unsafe { bytes(name, length) };
-    // SAFETY: as the caller promises.
-    let start = || unsafe { ranges::start_on_stream(domain_of(domain), name, stream) };
+    let start = || {
+        let label = Label::plain(domain_of(domain), name);
+        // SAFETY: as the caller promises.
+        unsafe { ranges::start_on_stream(label, stream) }
+    };
     log::guard(start).unwrap_or(0)
 }
 
@@ -181,21 +185,12 @@ unsafe extern "C" fn vramscope_stream_range_end(range: u64, stream: *mut c_void)
 
 #[unsafe(no_mangle)]
 extern "C" fn vramscope_suballoc(address: u64, size_bytes: usize, stream: *mut c_void) {
-    put_event(|| Event {
-        address,
-        size_bytes: size_bytes as u64,
-        stream: stream.addr() as u64,
-        ..event(Call::suballoc)
-    });
+    log::guard(|| parts::alloc(address, size_bytes as u64, stream.addr() as u64));
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn vramscope_subfree(address: u64, stream: *mut c_void) {
-    put_event(|| Event {
-        address,
-        stream: stream.addr() as u64,
-        ..event(Call::subfree)
-    });
+    log::guard(|| parts::free(address, stream.addr() as u64));
 }
 
 /// # Safety
@@ -204,33 +199,5 @@ extern "C" fn vramscope_subfree(address: u64, stream: *mut c_void) {
 unsafe extern "C" fn vramscope_annotate(address: u64, name: *const c_char, length: usize) {
     // SAFETY: as the caller promises.
     let name = unsafe { bytes(name, length) };
-    put_event(|| Event {
-        address,
-        pool: log::text(name).into(),
-        ..event(Call::annotate)
-    });
-}
-
-/// Writes an event if recording is on. Creates no log: without a log, no call has allocated memory that could have
-/// parts.
-fn put_event(event: impl FnOnce() -> Event) {
-    log::guard(|| {
-        if log::exists() && log::is_recording() {
-            log::put(Kind::Event, &[&event().to_bytes()]);
-        }
-    });
-}
-
-/// The common fields of the program's own events. The device is missing: the reader knows it by the address.
-fn event(call: Call) -> Event {
-    let settings = log::settings();
-    let has_stack = settings.filter(|it| call != Call::subfree || it.free_stacks);
-    Event {
-        time_ns: log::now_ns(),
-        stack: has_stack.map_or(0, |settings| stack::record(settings.depth)),
-        thread: log::thread(),
-        device: NO_DEVICE,
-        call: call as u8,
-        ..Event::default()
-    }
+    log::guard(|| parts::annotate(address, name));
 }

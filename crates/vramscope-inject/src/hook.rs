@@ -43,6 +43,14 @@ impl Hook {
         }
     }
 
+    /// As [`Self::new`], of a name with a zero byte at its end.
+    pub(crate) const fn of(name: &'static str, wrapper: *const c_void) -> Self {
+        let Ok(name) = CStr::from_bytes_with_nul(name.as_bytes()) else {
+            panic!("a zero byte ends the name, and there is no other");
+        };
+        Self::new(name, wrapper)
+    }
+
     /// Interposes the wrapper before `found`, a function of the hook's name. Returns the function for the caller:
     ///
     /// | the wrapper calls | `found` is | the caller gets | and the wrapper calls |

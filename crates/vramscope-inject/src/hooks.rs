@@ -1,7 +1,8 @@
 //! The hooked driver functions, their types and effects on memory. [`table`] lists them.
 //!
-//! [`entry`] surrounds each call, [`events`] writes the records, [`devices`] and [`pools`] query the driver for
-//! more, [`capturing`] tells when the driver must not be queried, [`lookup`] handles `cuGetProcAddress`.
+//! [`entry`] surrounds each call, [`host_functions`] those that enqueue functions of the program. [`events`] writes the
+//! records, [`devices`] and [`pools`] query the driver for more, [`capturing`] tells when the driver must not be queried,
+//! [`lookup`] handles `cuGetProcAddress`.
 
 #![expect(non_snake_case, reason = "the driver's own names")]
 
@@ -12,6 +13,7 @@ mod devices;
 mod entry;
 mod events;
 mod graphs;
+mod host_functions;
 mod lookup;
 mod pools;
 mod table;
@@ -229,9 +231,13 @@ mod tests {
                 table::Shape::Unpin => "record_unpin",
                 table::Shape::Synchronise => "record_synchronise",
                 table::Shape::Observe => "observe",
+                table::Shape::HostFunction => "host_function",
             };
             (hooked.name, treatment)
         });
-        assert!(listed.eq(TREATMENTS.iter().copied()), "{TREATMENTS:?}");
+        let names = host_functions::HOOKS.map(|hook| hook.name.to_str().unwrap_or_default());
+        let host_functions = names.map(|name| (name, "host_function"));
+        let hooked = TREATMENTS.iter().copied().chain(host_functions);
+        assert!(listed.eq(hooked), "{TREATMENTS:?}");
     }
 }

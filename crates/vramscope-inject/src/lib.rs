@@ -10,8 +10,8 @@
 //! atomic addition reserved. So no log shows an address allocated again before its free, whatever the threads do.
 //! Nothing is queried on a stream that is being captured into a graph.
 //!
-//! `nvtx` and `api` record what the program says about itself, by way of `ranges`. `log` writes all records,
-//! `stack` records the callers. `process` runs at load, fork and exit. `unwinder` leads to that of the program.
+//! `nvtx` and `api` record what the program says about itself, by way of `ranges` and `parts`. `log` writes all
+//! records, `stack` records the callers. `process` runs at load, fork and exit. `unwinder` leads to that of the program.
 //!
 //! What cannot be recorded is counted by its reason in the log (`log::lost`).
 //!
@@ -31,6 +31,7 @@ mod hooks;
 mod linker;
 mod log;
 mod nvtx;
+mod parts;
 mod process;
 mod ranges;
 mod stack;

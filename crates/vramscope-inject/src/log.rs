@@ -30,10 +30,10 @@ mod file;
 mod names;
 
 pub(crate) use annotations::{
-    PendingRange, add_pending, annotate, flush_pending, has_pending, remove_pending,
+    Label, PendingRange, add_pending, annotate, flush_pending, has_pending, remove_pending,
 };
 use file::Log;
-pub(crate) use names::{Domain, register, registered};
+pub(crate) use names::{Domain, give_name, register, registered};
 
 /// Maximum number of cached texts. Further texts are written at each use.
 const MAX_TEXTS: usize = 1 << 16;
@@ -310,12 +310,14 @@ fn create() -> Option<&'static Log> {
         if let Some(remark) = remark {
             log.append(Kind::Note, &[remark.as_bytes()]);
         }
-        // Pending ranges are written before other threads write anything.
+        // Names and pending ranges are written before other threads write anything.
         UNPUBLISHED.set(Some(log));
+        names::flush_names();
         flush_pending(device);
         UNPUBLISHED.set(None);
         State::Open(log).set();
         // What came meanwhile.
+        names::flush_names();
         flush_pending(device);
         write_early(log);
         Some(log)
@@ -342,11 +344,13 @@ fn create_with_program() -> Option<&'static Log> {
 
 /// Runs in the child of a fork. The log belongs to the parent, and threads that do not exist here may hold locks.
 /// Allocates and frees nothing, as the allocator may not have handled the fork yet.
-pub(crate) fn after_fork() {
+///
+/// `are_unlocked`: whether the rest of the library found all its locks free.
+pub(crate) fn after_fork(are_unlocked: bool) {
     THREAD.set(0);
     let is_undecided = matches!(State::now(), State::Undecided);
-    let are_unlocked = || names::are_unlocked() && EARLY_NOTES.try_lock().is_ok();
-    if !(is_undecided && annotations::after_fork() && are_unlocked()) {
+    let own = || names::are_unlocked() && EARLY_NOTES.try_lock().is_ok();
+    if !(is_undecided && are_unlocked && annotations::after_fork() && own()) {
         State::Off.set();
     }
 }

@@ -1,6 +1,6 @@
 //! Runs when this library is loaded, when the process forks, and when it ends.
 
-use crate::{hook, log, ranges};
+use crate::{hook, log, nvtx, ranges};
 
 /// Note for a program that loaded the driver but made no recorded call. It would have no log otherwise.
 const BYPASSED: &str = "the CUDA driver was loaded, but no memory call was recorded: either the program made \
@@ -28,7 +28,7 @@ static LOADED: extern "C" fn() = on_load;
 /// Runs in the child of a fork.
 extern "C" fn after_fork() {
     ranges::after_fork();
-    log::after_fork();
+    log::after_fork(nvtx::is_unlocked());
 }
 
 /// Runs when the program ends in an orderly way.

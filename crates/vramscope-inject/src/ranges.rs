@@ -11,14 +11,14 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use vramscope_record::layout::{Annotation, AnnotationOp, Loss, NO_DEVICE};
+use vramscope_record::layout::{Annotation, AnnotationOp, Loss, NO_DEVICE, ON_STREAM};
 
 use crate::driver;
-use crate::log::{self, Domain, PendingRange};
+use crate::log::{self, Domain, Label, PendingRange};
 
 mod stream;
 
-pub(crate) use stream::{end_on_stream, start_on_stream};
+pub(crate) use stream::{Point, end_on_stream, is_capturing, run_at, start_on_stream};
 
 /// Result of push and pop, as defined by NVTX, if depths are not tracked.
 pub(crate) const NO_PUSH_POP_TRACKING: i32 = -2;
@@ -41,10 +41,11 @@ const NO_DEPTHS: [(Domain, u32); MAX_DOMAINS] = [(Domain::DEFAULT, 0); MAX_DOMAI
 
 /// Begins a range nested in the open ranges of its thread and domain. Returns the number of ranges around it, or
 /// [`NO_PUSH_POP_TRACKING`].
-pub(crate) fn push(domain: Domain, name: &[u8]) -> i32 {
+pub(crate) fn push(label: Label<'_>) -> i32 {
     if !log::is_enabled() {
         return NO_PUSH_POP_TRACKING;
     }
+    let domain = label.domain;
     let mut depths = DEPTHS.get();
     let own = |&(of, depth): &(Domain, u32)| depth > 0 && of == domain;
     let free = |&(_, depth): &(Domain, u32)| depth == 0;
@@ -56,7 +57,7 @@ pub(crate) fn push(domain: Domain, name: &[u8]) -> i32 {
     let depth = depths[place].1;
     depths[place] = (domain, depth + 1);
     DEPTHS.set(depths);
-    begin(AnnotationOp::Push, 0, depth, domain, name);
+    begin(AnnotationOp::Push, 0, depth, label);
     i32::try_from(depth).unwrap_or(i32::MAX)
 }
 
@@ -77,19 +78,19 @@ pub(crate) fn pop(domain: Domain) -> i32 {
     let thread = this_thread();
     let is_match = |one: &PendingRange| {
         one.annotation.op == AnnotationOp::Push as u8
-            && (one.annotation.thread, one.domain, one.depth) == (thread, domain, depth)
+            && (one.annotation.thread, one.label.domain, one.depth) == (thread, domain, depth)
     };
     finish(AnnotationOp::Pop, 0, domain, is_match);
     i32::try_from(depth).unwrap_or(i32::MAX)
 }
 
 /// Begins a range that may end on another thread. Returns its number, or 0 if recording is disabled.
-pub(crate) fn start(domain: Domain, name: &[u8]) -> u64 {
+pub(crate) fn start(label: Label<'_>) -> u64 {
     if !log::is_enabled() {
         return 0;
     }
     let range = new_number();
-    begin(AnnotationOp::Start, range, 0, domain, name);
+    begin(AnnotationOp::Start, range, 0, label);
     range
 }
 
@@ -103,9 +104,9 @@ pub(crate) fn end(range: u64) {
 }
 
 /// Marks a point in time.
-pub(crate) fn mark(domain: Domain, name: &[u8]) {
+pub(crate) fn mark(label: &Label<'_>) {
     if is_recording() {
-        log::annotate(annotation(AnnotationOp::Mark, 0), domain, name);
+        log::annotate(annotation(AnnotationOp::Mark, 0), label);
     }
 }
 
@@ -116,7 +117,7 @@ fn new_number() -> u64 {
 }
 
 /// Whether annotations are written. Creates no log.
-fn is_recording() -> bool {
+pub(crate) fn is_recording() -> bool {
     log::exists() && log::is_recording()
 }
 
@@ -126,19 +127,19 @@ pub(crate) fn after_fork() {
     THREAD.set(0);
 }
 
-fn begin(op: AnnotationOp, range: u64, depth: u32, domain: Domain, name: &[u8]) {
+fn begin(op: AnnotationOp, range: u64, depth: u32, label: Label<'_>) {
     let annotation = annotation(op, range);
     if is_recording() {
         if log::has_pending() {
-            log::flush_pending(driver::current_device());
+            log::flush_pending(current_device());
         }
-        log::annotate(annotation, domain, name);
+        log::annotate(annotation, &label);
         return;
     }
-    log::add_pending(annotation, domain, depth, name);
+    log::add_pending(annotation, depth, label.into_owned());
     // Recording may have begun meanwhile, before this range was pending.
     if is_recording() {
-        log::flush_pending(driver::current_device());
+        log::flush_pending(current_device());
     }
 }
 
@@ -150,7 +151,7 @@ fn finish(
     is_match: impl FnMut(&PendingRange) -> bool,
 ) {
     if !log::remove_pending(is_match) && log::exists() {
-        log::annotate(annotation(op, range), domain, b"");
+        log::annotate(annotation(op, range), &Label::end(domain));
     }
 }
 
@@ -159,7 +160,7 @@ fn annotation(op: AnnotationOp, range: u64) -> Annotation {
     Annotation {
         time_ns: log::now_ns(),
         range,
-        stream: 0,
+        stream: stream::reached().map_or(0, |point| point.stream),
         name: 0,
         domain: 0,
         thread: if log_exists {
@@ -169,11 +170,24 @@ fn annotation(op: AnnotationOp, range: u64) -> Annotation {
         },
         // Without a log, the driver may not be loaded either.
         device: log_exists
-            .then(driver::current_device)
+            .then(current_device)
             .flatten()
             .unwrap_or(NO_DEVICE),
         op: op as u8,
-        reserved: 0,
+        flags: if stream::reached().is_some() {
+            ON_STREAM
+        } else {
+            0
+        },
+    }
+}
+
+/// The device of what the calling thread does. In a host function of a stream it is the stream's: there the driver must
+/// not be called.
+pub(crate) fn current_device() -> Option<i16> {
+    match stream::reached() {
+        Some(point) => Some(point.device),
+        None => driver::current_device(),
     }
 }
 

@@ -158,7 +158,7 @@ numbered! {
         Event = 4,
         /// `u32` number, then the text in UTF-8.
         Text = 5,
-        /// [`Annotation`].
+        /// [`Annotation`], then its [`Attributes`] if it has any.
         Annotation = 6,
         /// `u32` thread id, then the thread's name.
         Thread = 7,
@@ -173,6 +173,8 @@ numbered! {
         Dump = 11,
         /// UTF-8: a remark for the reader of the snapshot.
         Note = 12,
+        /// [`Name`], then the name that the program gave.
+        Name = 13,
     }
 }
 
@@ -333,8 +335,9 @@ numbered! {
         cuArrayDestroy = 73,
         cuMipmappedArrayDestroy = 74,
 
-        // Parts of an allocation, handed out by the program itself (vramscope-api).
+        // Parts of an allocation, handed out by the program itself (vramscope-api, NVTX's memory extension).
         suballoc = 90,
+        /// The part at `address`; if `size_bytes` is not 0, all parts within that range.
         subfree = 91,
         /// Names the allocation at `address`, as torch's `annotate` does. `pool` is the number of the text.
         annotate = 92,
@@ -458,7 +461,7 @@ fixed! {
         pub time_ns: u64,
         /// Identifies a started range, from 1; 0 for other operations.
         pub range: u64,
-        /// The stream that orders the range; 0 for ranges ordered by their thread.
+        /// The `CUstream` that orders the range, if [`ON_STREAM`] is set.
         pub stream: u64,
         /// Number of the name's text; 0 for an empty name.
         pub name: u32,
@@ -470,8 +473,53 @@ fixed! {
         pub device: i16,
         /// Number of an [`AnnotationOp`].
         pub op: u8,
+        /// [`ON_STREAM`] or 0.
+        pub flags: u8,
+    }
+}
+
+/// Bit of [`Annotation::flags`]: a stream orders the range, not its thread.
+pub const ON_STREAM: u8 = 1;
+
+fixed! {
+    /// What a program says of an annotation besides its name; 0 where it says nothing.
+    pub struct Attributes {
+        /// Alpha, red, green and blue, from the highest byte to the lowest.
+        pub colour: u32,
+        /// Number of a category of its domain, which a [`Name`] may name.
+        pub category: u32,
+        /// The bits of a number of `payload_type`.
+        pub payload: u64,
+        /// `nvtxPayloadType_t`: 1 `u64`, 2 `i64`, 3 `f64`, 4 `u32`, 5 `i32`, 6 `f32`.
+        pub payload_type: u32,
         /// Always 0.
-        pub reserved: u8,
+        pub reserved: u32,
+    }
+}
+
+numbered! {
+    /// What a [`Name`] names.
+    pub enum Named {
+        /// A category of a domain, by its number.
+        Category = 1,
+        /// A device, by its ordinal.
+        Device = 2,
+        /// A `CUcontext`.
+        Context = 3,
+        /// A `CUstream`.
+        Stream = 4,
+    }
+}
+
+fixed! {
+    /// The program's name for something.
+    pub struct Name {
+        /// Its handle or number.
+        pub handle: u64,
+        /// For categories: number of the domain's text; 0 for the default domain.
+        pub domain: u32,
+        /// Number of a [`Named`].
+        pub named: u32,
     }
 }
 

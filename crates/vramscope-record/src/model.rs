@@ -142,6 +142,7 @@ pub struct Recording {
     last_frees: HashMap<u32, LastFree>,
     pub(crate) counts: Counts,
     pub(crate) damage: Vec<Damage>,
+    pub(crate) read_us: Option<i64>,
 }
 
 impl Recording {
@@ -163,7 +164,10 @@ impl Recording {
             Record::Event(event) => self.push_event(&event),
             Record::Stack { number, addresses } => self.names.add_stack(number, addresses),
             Record::Text { number, text } => self.names.add_text(number, text),
-            Record::Annotation(annotation) => self.push_annotation(&annotation),
+            Record::Annotation {
+                annotation,
+                attributes,
+            } => self.push_annotation(&annotation, attributes),
             Record::Program(program) => self.names.set_program(program),
             Record::Module {
                 module,
@@ -186,6 +190,7 @@ impl Recording {
             }
             Record::Dump { time_ns, .. } => self.push_snapshot_events(time_ns),
             Record::Note(note) => self.names.add_note(note),
+            Record::Name { of, name } => self.names.add_name(of, name),
         }
     }
 
@@ -197,6 +202,12 @@ impl Recording {
                 None => self.damage.push(*new),
             }
         }
+    }
+
+    /// Takes the time up to which the log of a running program was read, in µs since the Unix epoch, which snapshots
+    /// tell from now on.
+    pub fn set_read_time(&mut self, time_us: i64) {
+        self.read_us = Some(time_us);
     }
 
     /// Number of allocations that failed for lack of memory so far.
@@ -216,15 +227,15 @@ impl Recording {
         sums
     }
 
-    fn push_annotation(&mut self, annotation: &layout::Annotation) {
-        // A range on a stream is logged when the program requests it; its time is when the stream reached it.
-        let time_us = if annotation.stream == 0 {
+    fn push_annotation(&mut self, annotation: &layout::Annotation, attributes: layout::Attributes) {
+        // Streams reach their points while other threads write records: those times must not move the journal's.
+        let time_us = if annotation.flags & layout::ON_STREAM == 0 {
             self.journal.advance(annotation.time_ns);
             self.journal.time_us
         } else {
             (annotation.time_ns / 1000) as i64
         };
-        self.annotations.push(annotation, time_us);
+        self.annotations.push(annotation, attributes, time_us);
     }
 
     fn push_pool_sample(&mut self, pool: &layout::Pool) {

@@ -15,7 +15,7 @@ use vramscope_core::build::Builder;
 use vramscope_core::ids::{ContextId, StackId, StringId};
 use vramscope_core::model::{Annotation, Block, BlockState, Context, Event, PoolId, SegmentKind};
 
-use crate::layout::Loss;
+use crate::layout::{Attributes, Loss};
 use crate::model::{Entry, Location, ROUNDING_BYTES, Recording, Retention, Segment, Space, Trace};
 use crate::reader::Header;
 use crate::symbols::Symbols;
@@ -246,6 +246,11 @@ impl SnapshotBuilder<'_> {
         for mark in &self.recording.annotations.marks {
             let domain = names.text(mark.domain);
             let domain: Option<StringId> = (!domain.is_empty()).then(|| self.builder.text(domain));
+            let attributes = &mark.attributes;
+            let category = names.category(mark.domain, attributes.category);
+            let payload = payload(attributes);
+            let mut text = |text: Option<String>| text.map(|text| self.builder.text(&text));
+            let (category, payload) = (text(category), text(payload));
             let annotation = Annotation {
                 stage: mark.stage,
                 name: self.builder.text(names.text(mark.name)),
@@ -254,8 +259,26 @@ impl SnapshotBuilder<'_> {
                 range: Some(mark.range),
                 thread: Some(u64::from(mark.thread)),
                 domain,
+                stream: mark.stream.map(|stream| stream as i64),
+                colour: (attributes.colour != 0).then_some(attributes.colour),
+                category,
+                payload,
             };
             self.builder.annotation(annotation);
         }
     }
+}
+
+/// The payload of an annotation in digits; `None` without one, or of a type that this version does not know.
+fn payload(attributes: &Attributes) -> Option<String> {
+    let bits = attributes.payload;
+    Some(match attributes.payload_type {
+        1 => bits.to_string(),
+        2 => (bits as i64).to_string(),
+        3 => f64::from_bits(bits).to_string(),
+        4 => (bits as u32).to_string(),
+        5 => (bits as i32).to_string(),
+        6 => f32::from_bits(bits as u32).to_string(),
+        _ => return None,
+    })
 }

@@ -4,9 +4,9 @@
 //! The injected library writes the same format into a shared file.
 
 use crate::layout::{
-    Annotation, Call, Device, Event, HEADER_BYTES, Kind, LONGEST_PAYLOAD_BYTES, MAGIC, Memory,
-    Module, Pool, RECORD_ALIGNMENT, RECORD_HEADER_BYTES, Stack, VERSION, header, record_bytes,
-    record_check,
+    Annotation, Attributes, Call, Device, Event, HEADER_BYTES, Kind, LONGEST_PAYLOAD_BYTES, MAGIC,
+    Memory, Module, Name, Pool, RECORD_ALIGNMENT, RECORD_HEADER_BYTES, Stack, VERSION, header,
+    record_bytes, record_check,
 };
 
 /// A log under construction.
@@ -123,6 +123,17 @@ impl LogWriter {
     /// Adds an annotation.
     pub fn annotation(&mut self, annotation: Annotation) {
         self.put(Kind::Annotation, &[&annotation.to_bytes()]);
+    }
+
+    /// Adds an annotation with attributes.
+    pub fn annotation_with(&mut self, annotation: Annotation, attributes: Attributes) {
+        let parts = (annotation.to_bytes(), attributes.to_bytes());
+        self.put(Kind::Annotation, &[&parts.0, &parts.1]);
+    }
+
+    /// Adds the program's name for something.
+    pub fn name(&mut self, of: Name, name: &str) {
+        self.put(Kind::Name, &[&of.to_bytes(), name.as_bytes()]);
     }
 
     /// Adds a named thread; `thread` is a Linux thread id.

@@ -10,8 +10,8 @@ use vramscope_core::analysis::memory::private_pools::PoolUse;
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::time::lanes::{Lane, LaneKind, LaneRange};
 use vramscope_core::analysis::time::selection::Moments;
-use vramscope_core::model::Streams;
 
+use crate::colour::Rgb;
 use crate::lanes::{Item, LEAST_CSS, MOST_ROWS, visible};
 use crate::marks::{CELL_CSS, Mark, marks};
 use crate::raster::{Bands, TimelineIndex};
@@ -77,6 +77,10 @@ pub struct NamedItem {
     pub moments: Moments,
     /// Whether it is a single range whose start or end was not recorded.
     pub is_open: bool,
+    /// The program's colour for the ranges: red, green, blue; `None` without one, or if they differ.
+    pub colour: Option<Rgb>,
+    /// Category and payload of a single range, in words; else empty.
+    pub about: String,
 }
 
 /// The envelope of a private pool.
@@ -84,8 +88,8 @@ pub struct NamedItem {
 pub struct PoolEnvelope {
     /// The pool's name, or that of the sum of smaller pools, where there are very many.
     pub pool: String,
-    /// Number of its stream.
-    pub stream_number: u32,
+    /// The name of its stream; empty for the default stream.
+    pub stream: String,
     /// Number of its colour: the pool's index among the file's pools, or their count for the sum of
     /// several.
     pub ordinal: u32,
@@ -127,11 +131,8 @@ impl PoolEnvelope {
     /// The text of its envelope's label.
     #[must_use]
     pub fn text(&self) -> String {
-        let stream = match self.stream_number {
-            0 => String::new(),
-            number => format!(", {}", Streams::numbered(number)),
-        };
-        format!("{}{stream}: held, not used", self.pool)
+        let comma = if self.stream.is_empty() { "" } else { ", " };
+        format!("{}{comma}{}: held, not used", self.pool, self.stream)
     }
 }
 
@@ -157,9 +158,10 @@ fn named_item(snapshot: &Snapshot, row: &[LaneRange], item: Item) -> Option<Name
     let first = item.first as usize;
     let ranges = row.get(first..first + item.count as usize)?;
     let (from, to) = (ranges.first()?, ranges.last()?);
-    let is_one_name =
-        item.count <= COMPARED_NAMES && ranges.iter().all(|range| range.name == from.name);
-    let name = if is_one_name {
+    let colour = |range: &LaneRange| range.annotation(snapshot).and_then(|mark| mark.colour);
+    let is_alike = |range: &LaneRange| range.name == from.name && colour(range) == colour(from);
+    let are_alike = item.count <= COMPARED_NAMES && ranges.iter().all(is_alike);
+    let name = if are_alike {
         from.name.text(&snapshot.strings)
     } else {
         ""
@@ -170,7 +172,29 @@ fn named_item(snapshot: &Snapshot, row: &[LaneRange], item: Item) -> Option<Name
         label: label(name).chars().take(LONGEST_NAME).collect(),
         moments: (from.from, to.to),
         is_open: item.count == 1 && (from.is_open_start || from.is_open_end),
+        colour: colour(from).filter(|_| are_alike).map(|colour| {
+            let [_, red, green, blue] = colour.to_be_bytes();
+            [red, green, blue]
+        }),
+        about: if item.count == 1 {
+            about(snapshot, from)
+        } else {
+            String::new()
+        },
     })
+}
+
+/// Category and payload of a range: `category io · payload 3`.
+fn about(snapshot: &Snapshot, range: &LaneRange) -> String {
+    let Some(mark) = range.annotation(snapshot) else {
+        return String::new();
+    };
+    let said = [("category", mark.category), ("payload", mark.payload)];
+    let said = said.into_iter().filter_map(|(what, text)| {
+        let text = snapshot.strings.get(text?).chars().take(LONGEST_NAME);
+        Some(format!("{what} {}", text.collect::<String>()))
+    });
+    said.collect::<Vec<_>>().join(" · ")
 }
 
 /// A short form of a name: of a JSON object, the texts, and the numbers with their keys; of torch's own ranges of
@@ -213,7 +237,10 @@ fn pool_envelopes(sources: Sources<'_>, view: &Viewport) -> Vec<PoolEnvelope> {
                 Some(pool) => known.label(pool),
                 None => "Smaller private pools".to_owned(),
             },
-            stream_number: streams.number(pool.stream).unwrap_or(0),
+            stream: match streams.number(pool.stream) {
+                None | Some(0) => String::new(),
+                Some(number) => streams.numbered(number),
+            },
             ordinal: match pool.pool {
                 Some(pool) => known.number(pool).unwrap_or(0),
                 None => known.all().len() as u32,

@@ -331,7 +331,7 @@ mod tests {
     fn decorations() -> Decorations {
         let pool = PoolEnvelope {
             pool: "Smaller private pools".to_owned(),
-            stream_number: 1,
+            stream: "stream 1".to_owned(),
             ordinal: 2,
             envelope: Envelope {
                 low_bytes: vec![100, 100, 200, 200],

@@ -195,6 +195,7 @@ const ORDERS: [Order; 10] = [
             &["driver", "hook", "unwinder"],
             &["log"],
             &["ranges", "stack"],
+            &["parts"],
             &["api", "hooks", "nvtx"],
             &["linker", "process"],
         ],

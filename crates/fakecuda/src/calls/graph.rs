@@ -3,8 +3,8 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 
-use crate::driver::{Driver, Graph, Owner};
-use crate::entry::{Answer, Handle, handle, number, read_in, result, write_out};
+use crate::driver::{Driver, Graph, HostCall, Owner};
+use crate::entry::{Answer, Handle, handle, number, read_in, result, with_driver, write_out};
 
 driver! {
     fn cuGraphCreate(graph: *mut Handle, _flags: c_uint) |driver| {
@@ -40,9 +40,21 @@ driver! {
         Ok(())
     }
 
-    fn cuGraphLaunch, cuGraphLaunch_ptsz(executable: Handle, stream: Handle) |driver| {
-        driver.context_of_stream(number(stream))?;
-        driver.executables.get(&number(executable)).ok_or(result::INVALID_VALUE).map(|_| ())
+    /// Only the host functions of the graph run.
+    fn cuGraphLaunch, cuGraphLaunch_ptsz(executable: Handle, stream: Handle) {
+        let mut calls = Vec::new();
+        let look = |driver: &mut Driver| {
+            driver.context_of_stream(number(stream))?;
+            let graph = driver.executables.get(&number(executable)).ok_or(result::INVALID_VALUE)?;
+            calls = driver.graphs.get(graph).map_or_else(Vec::new, |graph| graph.host_calls.clone());
+            Ok(())
+        };
+        match with_driver("cuGraphLaunch", look) {
+            result::SUCCESS => {}
+            error => return Err(error),
+        }
+        calls.into_iter().for_each(HostCall::run);
+        Ok(())
     }
 
     fn cuGraphUpload, cuGraphUpload_ptsz(executable: Handle, _stream: Handle) |driver| {

@@ -3,14 +3,13 @@
 use std::cell::Cell;
 use std::ffi::{c_int, c_uint, c_void};
 
-use crate::driver::{Capture, Driver, Graph};
+use crate::driver::{Capture, Driver, Graph, HostCall, HostFunction};
 use crate::entry::{
-    Answer, Handle, contexts, handle, number, on_drivers_thread, read_in, result, write_optional,
-    write_out,
+    Answer, Handle, contexts, handle, number, on_drivers_thread, read_in, result, with_driver,
+    write_optional, write_out,
 };
 use crate::habits::habits;
 
-type HostFunction = extern "C" fn(*mut c_void);
 type Callback = extern "C" fn(Handle, u32, *mut c_void);
 
 driver! {
@@ -67,12 +66,16 @@ driver! {
         driver.context_of_stream(number(stream)).map(|_| ())
     }
 
-    /// The function runs at once, on another thread.
-    fn cuLaunchHostFunc, cuLaunchHostFunc_ptsz(_stream: Handle, function: Option<HostFunction>, data: *mut c_void) {
-        let function = function.ok_or(result::INVALID_VALUE)?;
-        let data = data as usize;
-        on_drivers_thread(|| function(data as *mut c_void));
-        Ok(())
+    /// The function runs at once on another thread, or with the graph that captures the stream.
+    fn cuLaunchHostFunc, cuLaunchHostFunc_ptsz(stream: Handle, function: Option<HostFunction>, data: *mut c_void) {
+        host_function(stream, function, data)
+    }
+
+    fn cuLaunchHostFunc_v2, cuLaunchHostFunc_v2_ptsz(stream: Handle, function: Option<HostFunction>, data: *mut c_void, mode: c_uint) {
+        if mode > 1 {
+            return Err(result::INVALID_VALUE);
+        }
+        host_function(stream, function, data)
     }
 
     fn cuStreamAddCallback, cuStreamAddCallback_ptsz(stream: Handle, function: Option<Callback>, data: *mut c_void, _flags: c_uint) {
@@ -237,6 +240,30 @@ fn create(driver: &mut Driver, place: *mut Handle) -> Answer {
     let stream = driver.new_handle();
     driver.streams.insert(stream, context);
     write_out(place, handle(stream))
+}
+
+fn host_function(stream: Handle, function: Option<HostFunction>, data: *mut c_void) -> Answer {
+    let function = HostCall {
+        function: function.ok_or(result::INVALID_VALUE)?,
+        data: number(data),
+    };
+    let mut is_captured = false;
+    let capture = |driver: &mut Driver| {
+        let capture = driver.captures.get(&number(stream)).copied();
+        if let Some(graph) = capture.and_then(|capture| driver.graphs.get_mut(&capture.graph)) {
+            graph.host_calls.push(function);
+            is_captured = true;
+        }
+        Ok(())
+    };
+    match with_driver("cuLaunchHostFunc", capture) {
+        result::SUCCESS => {}
+        error => return Err(error),
+    }
+    if !is_captured {
+        function.run();
+    }
+    Ok(())
 }
 
 fn capture_info(

@@ -60,7 +60,7 @@ stubs! {
     cuImportExternalSemaphore cuIpcGetEventHandle cuIpcOpenEventHandle cuKernelGetAttribute
     cuKernelGetLibrary cuKernelGetName cuKernelGetParamCount cuKernelGetParamInfo
     cuKernelSetAttribute cuKernelSetCacheConfig cuLaunch cuLaunchCooperativeKernelMultiDevice
-    cuLaunchGrid cuLaunchGridAsync cuLaunchHostFunc_v2 cuLibraryEnumerateKernels cuLibraryGetGlobal
+    cuLaunchGrid cuLaunchGridAsync cuLibraryEnumerateKernels cuLibraryGetGlobal
     cuLibraryGetKernelCount cuLibraryGetManaged cuLibraryGetModule cuLibraryGetUnifiedFunction
     cuLibraryLoadFromFile cuLinkAddData_v2 cuLinkAddFile_v2 cuLinkComplete cuLinkCreate_v2
     cuLinkDestroy cuLogicalEndpointAddDevice cuLogicalEndpointBindAddr cuLogicalEndpointBindMem

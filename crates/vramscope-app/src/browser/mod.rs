@@ -11,6 +11,7 @@ pub mod files;
 pub mod frame;
 pub mod history;
 pub mod kept;
+pub mod live;
 pub mod message;
 pub mod url;
 

@@ -24,6 +24,11 @@ impl Labels {
         Some(BandLabelsOf { draw, pixel_ratio })
     }
 
+    /// Whether those of a picture are asked for and not here.
+    pub(super) fn are_awaited(&self, draw: &DrawRequest) -> bool {
+        self.asked.as_ref() == Some(draw) && self.known.as_ref().map(|(of, _)| of) != Some(draw)
+    }
+
     pub(super) fn take(&mut self, draw: DrawRequest, labels: BandLabels) {
         self.known = Some((draw, labels));
     }

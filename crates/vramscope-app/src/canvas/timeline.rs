@@ -1,6 +1,8 @@
 //! A file's pictures over the x axis on the screen: which picture is wanted, which bitmaps are
 //! available, and what the worker is asked.
 
+mod versions;
+
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
@@ -96,6 +98,8 @@ struct State {
     has_overlay: bool,
     /// What the picture's canvas shows now, so that a mouse move does not redraw it.
     picture_shows: Option<(PlotArea, DrawRequest)>,
+    /// What it showed last, be it out of date.
+    last_shown: Option<(PlotArea, DrawRequest)>,
 }
 
 impl TimelineCanvas {
@@ -168,6 +172,10 @@ impl TimelineCanvas {
                 state.hovered = None;
                 state.hover_outline = None;
             }
+            if state.is_other_version(&draw) {
+                // Its number means another thing now. Its outline stays until what is there is known.
+                state.hovered = None;
+            }
             state.wanted = Some((draw, bounds));
         }
         self.inner.ask_for_picture();
@@ -214,7 +222,10 @@ impl TimelineCanvas {
         {
             let state = &mut *self.inner.state.borrow_mut();
             state.pinned = thing;
-            state.pin_outline = None;
+            let outline = state.pin_outline.take();
+            // That of another version stays until the new one is known.
+            state.pin_outline =
+                outline.filter(|outline| thing.is_some() && state.is_other_version(&outline.draw));
         }
         self.inner.ask_for_outline(Outlined::Pinned);
         self.inner.schedule();
@@ -329,8 +340,12 @@ impl Inner {
         };
         let (own, draw) = (self.own.clone(), asked.draw.clone());
         self.askers.labels.ask(asked, move |labels, _| {
-            if let (Some(inner), Some(labels)) = (own.upgrade(), labels) {
-                inner.labelled(draw, labels);
+            if let Some(inner) = own.upgrade() {
+                let none = |view| BandLabels {
+                    view,
+                    labels: Vec::new(),
+                };
+                inner.labelled(draw.clone(), labels.unwrap_or_else(|| none(draw.viewport)));
             }
         });
     }
@@ -406,12 +421,17 @@ impl Inner {
         if state.pictures_drawn == 0 && state.drawing.is_some() {
             return;
         }
+        // The last version of the file stays until this one is drawn, with its texts.
+        if state.awaits_version(&wanted) {
+            return;
+        }
         let area = state.area;
         let (left, top) = area.origin_px();
         let shown = Some((area, wanted.clone()));
         if state.picture_shows != shown
             && let Some(context) = emptied(picture, area.box_px())
         {
+            state.last_shown = shown.clone();
             state.picture_shows = shown;
             context.set_image_smoothing_enabled(false);
             state
@@ -544,6 +564,7 @@ impl State {
             ("events", frame.events.into()),
             ("allocations", frame.allocations.into()),
             ("request", number.into()),
+            ("version", wanted.look.version.into()),
             ("sharp", true.into()),
             ("drawMs", frame.draw_ms.into()),
         ];

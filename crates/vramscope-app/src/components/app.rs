@@ -174,7 +174,7 @@ fn use_root_commands(
                 dispatch.emit(Action::Close(id));
             })
         };
-        let session = Callback::from(move |id| sessions.borrow().get(&id).cloned());
+        let session = Callback::from(move |id| sessions.borrow().get(&id).map(Session::newest));
         let pick = Callback::from(move |()| {
             if let Some(input) = picker.cast::<HtmlInputElement>() {
                 input.click();
@@ -204,6 +204,9 @@ fn open_one(engine: &Engine, source: &Source, dispatch: &Callback<Action>) -> Se
         id: session.id(),
         name: session.name().to_owned(),
         linked_host: source.linked_host(),
+        served: source
+            .served_number()
+            .filter(|_| browser::live::address().is_some()),
     });
     session
 }

@@ -14,6 +14,7 @@ use super::facts_view::FactsView;
 use super::flame::FlameView;
 use super::graph::{GraphView, GraphViewProps};
 use super::hooks::{use_known, use_part, use_pools};
+use super::live::use_live;
 use super::opening_card::OpeningCard;
 use super::overview::OverviewView;
 use super::pictured::PicturedView;
@@ -21,7 +22,7 @@ use super::rail::Rail;
 use super::table::TableView;
 use super::view_props::ViewProps;
 use super::what_if::WhatIfView;
-use crate::engine::{Session, SessionId};
+use crate::engine::Session;
 use crate::parts::{self, Part, apart};
 use crate::protocol::{Axis, DetailsOf, DrawRequest, HitOf, Look, MomentOf, RangeOf, ThemeName};
 use crate::state::{DeviceView, OpenFile, Phase, State, Tab, ViewKind, picture_of};
@@ -48,7 +49,7 @@ pub(super) fn FileView(props: &FileViewProps) -> Html {
         Phase::Ready(file) => match commands.session.emit(tab.id) {
             // All views ask about the chosen memory pools alone.
             Some(session) => html! {
-                <ReadyFile key={tab.id.0} state={props.state.clone()} file={file.clone()} session={session.within(props.state.search.pool().as_deref())} id={tab.id} theme={props.theme} />
+                <ReadyFile key={tab.id.0} state={props.state.clone()} file={file.clone()} session={session.within(props.state.search.pool().as_deref())} tab={tab.clone()} theme={props.theme} />
             },
             None => Html::default(),
         },
@@ -67,7 +68,7 @@ struct ReadyFileProps {
     file: Rc<OpenFile>,
     /// The file within the chosen memory pools.
     session: Session,
-    id: SessionId,
+    tab: Rc<Tab>,
     theme: ThemeName,
 }
 
@@ -83,6 +84,7 @@ fn look(state: &State, file: &OpenFile, theme: ThemeName) -> Look {
             .and_then(|view| view.lit.clone())
             .filter(|_| state.is_split() && parts::is_here(Part::Views)),
         packing: 0,
+        version: file.version,
         axis: file.axis,
         is_state: file.facts().is_some_and(|facts| !facts.has_trace),
         colour_by: state.colours(),
@@ -101,6 +103,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
     use_part(session, state.search.is_on().then_some(Part::Search));
     use_part(session, state.is_split().then_some(Part::Views));
     use_pools(session, file.pools.as_deref(), state.search.pool());
+    use_live(session, state, &props.tab, file);
     use_questions(session, &look, file.view());
     use_group(session, state, &look, file.view());
     let Some((facts, view)) = file.facts().zip(file.view()) else {
@@ -111,7 +114,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
     let places = state.places().unwrap_or_default();
     let given = ViewProps {
         session: session.clone(),
-        id: props.id,
+        id: props.tab.id,
         file: file.clone(),
         look: look.clone(),
         bounds: file
@@ -234,11 +237,12 @@ fn use_questions(session: &Session, look: &Look, view: Option<&DeviceView>) {
         axis,
         moment: cursor.moment,
     });
-    let is_known = cursor.is_some_and(|cursor| cursor.facts.is_some());
+    let stale = view.map(|view| view.stale).unwrap_or_default();
+    let is_known = cursor.is_some_and(|cursor| cursor.facts.is_some()) && !stale.cursor;
     use_known(session, moment, is_known);
     let range = |of: Option<(Axis, (f64, f64))>| of.map(|(axis, x)| RangeOf { device, axis, x });
     let selected = view.and_then(|view| Some((axis, view.range?)));
-    let is_known = view.is_some_and(|view| view.selection.is_some());
+    let is_known = view.is_some_and(|view| view.selection.is_some()) && !stale.range;
     use_known(session, range(selected), is_known);
     let selected_before = view.and_then(|view| view.range_from);
     use_known(session, range(selected_before), false);
@@ -246,6 +250,6 @@ fn use_questions(session: &Session, look: &Look, view: Option<&DeviceView>) {
     use_known(session, range(visible_before), false);
     let pinned = view.and_then(DeviceView::pinned);
     let details = pinned.map(|allocation| DetailsOf { device, allocation });
-    let is_known = view.is_some_and(|view| view.details.is_some());
+    let is_known = view.is_some_and(|view| view.details.is_some()) && !stale.details;
     use_known(session, details, is_known);
 }

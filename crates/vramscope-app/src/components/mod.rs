@@ -25,6 +25,7 @@ mod hooks;
 mod icons;
 mod lanes;
 mod legend;
+mod live;
 mod map_labels;
 mod marks;
 mod opening_card;

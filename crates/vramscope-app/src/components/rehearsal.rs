@@ -45,6 +45,7 @@ fn with_file(session: &Session, opened: Box<Opened>) -> Rc<State> {
         id,
         name: String::new(),
         linked_host: None,
+        served: None,
     };
     let state = Rc::new(State::default()).reduce(open);
     state.reduce(Action::Reply(id, Shared::new(Reply::Opened(opened))))

@@ -152,7 +152,8 @@ fn spoken(view: &DeviceView) -> String {
 fn use_canvas(session: &Session, nodes: &[NodeRef; 2], commands: &Commands) -> TimelineCanvas {
     let id = session.id();
     let dispatch = &commands.dispatch;
-    let canvas = use_memo(session.clone(), |session| {
+    // Of all versions of the file: the picture of the last one stays until that of the next is there.
+    let canvas = use_memo(session.of_all_versions(), |session| {
         let answer = move |hit: Hit| Action::Answer(id, Shared::new(Answer::Hit(Box::new(hit))));
         TimelineCanvas::new(session, dispatch.reform(answer))
     });

@@ -9,6 +9,7 @@ use super::commands::{Commands, use_commands};
 use super::file_tabs::FileTabs;
 use super::hooks::use_system_is_dark;
 use super::icons::{Glyph, Icon};
+use super::live::live_controls;
 use super::pool_choice::PoolChoice;
 use super::search::SearchBox;
 use super::share::ShareMenu;
@@ -73,6 +74,7 @@ pub(super) fn TopBar(props: &TopBarProps) -> Html {
                     <PoolChoice session={session.within(None)} device={file.facts().map_or(0, |facts| facts.device)}
                         has_pools={file.whole_facts().is_some_and(|facts| facts.lines.has_pools)} search={state.search.clone()} />
                 }
+                { live_controls(state, &commands) }
                 <FileChoices file={file.clone()} colour_by={state.colours()} />
                 <span class="divider" />
             }

@@ -70,6 +70,16 @@ impl Source {
         invisible::escaped_line(&name).into_owned()
     }
 
+    /// The file's number among those that the page's server was given; `None` for others.
+    #[must_use]
+    pub fn served_number(&self) -> Option<usize> {
+        match self {
+            // …/files/NUMBER/NAME
+            Self::Served(url) => url.rsplit('/').nth(1)?.parse().ok(),
+            Self::File(_) | Self::Sample(_) | Self::Linked(_) | Self::Open(_) => None,
+        }
+    }
+
     /// The host that the page's own address names; `None` for a file that the user chose.
     #[must_use]
     pub fn linked_host(&self) -> Option<String> {

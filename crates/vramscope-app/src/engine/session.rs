@@ -12,7 +12,7 @@ use yew::Callback;
 use super::Source;
 use super::parts::Parts;
 use super::port::{Port, internal};
-use crate::browser::{clock, error_text};
+use crate::browser::{clock, error_text, url};
 use crate::parts::{self, Part};
 use crate::protocol::{Answer, Ask, Failure, Question, Reply, Request, RequestId, Slot, to_bytes};
 
@@ -38,6 +38,8 @@ pub struct Session {
     inner: Rc<Inner>,
     /// The pools that questions are about, as a search; `None` for all.
     within: Option<Rc<str>>,
+    /// The version of the file that questions are about.
+    version: u32,
 }
 
 struct Inner {
@@ -45,6 +47,8 @@ struct Inner {
     name: String,
     source: Source,
     parts: Rc<Parts>,
+    /// The version of the file that the worker has.
+    version: Cell<u32>,
     port: RefCell<Option<Port>>,
     listener: RefCell<Callback<Reply>>,
     /// News for the next listener.
@@ -68,7 +72,7 @@ impl fmt::Debug for Session {
 
 impl PartialEq for Session {
     fn eq(&self, other: &Self) -> bool {
-        Rc::ptr_eq(&self.inner, &other.inner) && self.within == other.within
+        self.is_alike(other) && self.version == other.version
     }
 }
 
@@ -85,6 +89,7 @@ impl Session {
             name: source.name(),
             source: source.clone(),
             parts,
+            version: Cell::new(0),
             port: RefCell::new(None),
             listener: RefCell::new(listener),
             kept: RefCell::new(None),
@@ -98,6 +103,7 @@ impl Session {
         Self {
             inner: Rc::new(inner),
             within: None,
+            version: 0,
         }
     }
 
@@ -108,6 +114,47 @@ impl Session {
         Self {
             inner: self.inner.clone(),
             within: pools.map(Rc::from),
+            version: self.version,
+        }
+    }
+
+    /// The same file in the version that the worker has: another session than before the worker went over to it, so
+    /// that all is asked anew.
+    #[must_use]
+    pub fn newest(&self) -> Self {
+        Self {
+            version: self.inner.version.get(),
+            ..self.clone()
+        }
+    }
+
+    /// The same file in any version: the same session as before.
+    #[must_use]
+    pub fn of_all_versions(&self) -> Self {
+        Self {
+            version: 0,
+            ..self.clone()
+        }
+    }
+
+    /// Takes the version that the worker has gone over to.
+    pub fn set_version(&self, version: u32) {
+        self.inner.version.set(version);
+    }
+
+    /// Whether both are the same but for the version.
+    #[must_use]
+    pub fn is_alike(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.inner, &other.inner) && self.within == other.within
+    }
+
+    /// Has the worker read the next version of the file from the page's server. Answered by [`Reply::Reloaded`].
+    pub fn reload(&self) {
+        if let Source::Served(served) = &self.inner.source {
+            self.send(&Request::Reload {
+                name: self.inner.name.clone(),
+                url: url::absolute(served),
+            });
         }
     }
 

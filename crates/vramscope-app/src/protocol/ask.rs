@@ -7,10 +7,10 @@ use super::views::{
     allocator, compare, export, filter, flame, graph, lanes, overview, segments, table, what_if,
 };
 use super::{
-    BandLabels, BandLabelsOf, Curve, Details, DetailsOf, DevicesOfPools, DevicesWithin,
-    DrawRequest, DrawnFrame, EventAnswer, EventOf, Hit, HitOf, LegendEntry, LegendOf, Minimap,
-    MinimapOf, MomentAt, MomentOf, OutlineColumns, OutlineOf, PlacedMoment, Preview, PreviewsOf,
-    RangeFacts, RangeOf, ReservedOf,
+    Adopt, Adopted, BandLabels, BandLabelsOf, Curve, Details, DetailsOf, DevicesOfPools,
+    DevicesWithin, DrawRequest, DrawnFrame, EventAnswer, EventOf, Hit, HitOf, LegendEntry, LegendOf,
+    Minimap, MinimapOf, MomentAt, MomentOf, OutlineColumns, OutlineOf, PlacedMoment, Preview,
+    PreviewsOf, RangeFacts, RangeOf, ReservedOf,
 };
 
 /// An asker. Of several waiting questions of one asker only the newest is answered.
@@ -134,6 +134,8 @@ questions! {
     Compare(compare::Question => compare::Answer);
     /// Plans with less memory, and replays with other settings.
     WhatIf(what_if::Question => what_if::Answer);
+    /// The next version of the file.
+    Adopt(Adopt => Adopted);
     /// Downloads.
     Export(export::Question => export::Answer);
 }

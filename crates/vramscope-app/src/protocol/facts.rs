@@ -5,7 +5,7 @@ use vramscope_core::model::DeviceIndex;
 use vramscope_view::colour::Leaders;
 use vramscope_view::line_facts::LineFacts;
 
-use super::{Axis, Bounds, ColourBy, Picture};
+use super::{Axis, Bounds, ColourBy, Picture, Recorded};
 
 /// A stage of opening a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
@@ -76,6 +76,8 @@ pub struct FileFacts {
     pub worker_bytes: u64,
     /// Duration of reading, in ms.
     pub read_ms: f64,
+    /// What it says of its program; `None` if it was not captured.
+    pub recorded: Option<Recorded>,
 }
 
 /// Asks for the facts of the devices within the memory pools that are asked about.

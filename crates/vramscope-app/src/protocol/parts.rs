@@ -24,6 +24,8 @@ pub enum Part {
     Saving,
     /// Files that are no plain pickles.
     Formats,
+    /// Files that change while they are shown.
+    Live,
 }
 
 impl Part {
@@ -37,6 +39,7 @@ impl Part {
             Self::Planning => "planning",
             Self::Saving => "saving",
             Self::Formats => "formats",
+            Self::Live => "live",
         }
     }
 
@@ -64,6 +67,7 @@ impl Part {
             | Question::Table(_) => Some(Self::Views),
             Question::WhatIf(_) | Question::Graph(_) => Some(Self::Planning),
             Question::Export(_) => Some(Self::Saving),
+            Question::Adopt(_) => Some(Self::Live),
             _ => Some(Self::Whole),
         }
     }

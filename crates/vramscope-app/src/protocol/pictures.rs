@@ -27,6 +27,8 @@ pub struct Look {
     pub lit: Option<Box<BoxOf>>,
     /// The number of the packing, so that pictures of older packings can be told apart. 0 for all other pictures.
     pub packing: u32,
+    /// The version of the file, as [`Adopt`](super::Adopt) numbers them; 0 for the first.
+    pub version: u32,
     pub axis: Axis,
     /// Whether the recording is a state alone: then nothing is told of when.
     pub is_state: bool,

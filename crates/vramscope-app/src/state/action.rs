@@ -5,6 +5,7 @@ use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 
 use super::choices::SettingChanges;
+use super::live::Live;
 use super::{
     Chosen, GraphAction, Navigation, Permalink, PinnedGroup, Shared, ThemeChoice, ViewKind,
 };
@@ -22,7 +23,13 @@ pub enum Action {
         name: String,
         /// The host that the page's own address names; `None` for a file that the user chose.
         linked_host: Option<String>,
+        /// The file's number among those that the page's server was given and follows; `None` for others.
+        served: Option<usize>,
     },
+    /// The page's server tells of its files, or is not heard.
+    News(Option<Box<Live>>),
+    /// The picture goes along with the newest events of a file that changes, or stays where it is.
+    Follow(bool),
     /// The page's address names more files than are opened unasked; these are their hosts. Without any, the question
     /// is answered.
     Offer(Vec<String>),

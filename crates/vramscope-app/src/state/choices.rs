@@ -8,6 +8,7 @@ mod split;
 mod table;
 mod what_if;
 
+use super::LiveChoices;
 use serde::{Deserialize, Serialize};
 
 use super::selected::OfRange;
@@ -42,6 +43,7 @@ pub struct Choices {
     pub table: TableChoices,
     pub compare: CompareChoices,
     pub what_if: WhatIfChoices,
+    pub live: LiveChoices,
 }
 
 /// All choices of one view after a change.
@@ -55,6 +57,7 @@ pub enum Chosen {
     Table(TableChoices),
     Compare(CompareChoices),
     WhatIf(WhatIfChoices),
+    Live(LiveChoices),
 }
 
 impl Choices {
@@ -76,6 +79,7 @@ impl Choices {
             Chosen::Table(choices) => self.table = choices,
             Chosen::Compare(choices) => self.compare = choices,
             Chosen::WhatIf(choices) => self.what_if = choices,
+            Chosen::Live(choices) => self.live = choices,
         }
     }
 }

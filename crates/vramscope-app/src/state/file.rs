@@ -28,6 +28,8 @@ pub struct Tab {
     pub phase: Phase,
     /// The tab's number among those of the same file, from 0.
     pub copy: u32,
+    /// The file's number among those that the page's server was given; `None` for others.
+    pub served: Option<usize>,
 }
 
 /// The state of loading a file.
@@ -62,6 +64,12 @@ pub struct OpenFile {
     pub views: Vec<DeviceView>,
     /// The lines over the picture, the same in all files. The picture's height depends on them.
     pub lanes: LanesChoices,
+    /// The version of the file, from 0.
+    pub version: u32,
+    /// Whether the worker has read the next version.
+    pub has_next: bool,
+    /// How often in a row the next version could not be read.
+    pub failures: u32,
     /// Numbers of the notes (see [`OpenFile::notes`]) that the user has closed, for all devices together.
     dismissed: Vec<(usize, usize)>,
 }
@@ -93,6 +101,7 @@ impl Tab {
             linked_host,
             phase: Phase::Opening(Progress::default()),
             copy: 0,
+            served: None,
         }
     }
 
@@ -124,6 +133,13 @@ impl Tab {
         }
     }
 
+    /// Whether the file is one that changes, and its program has not ended.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        let recorded = self.ready().and_then(|file| file.opened.file.recorded);
+        self.served.is_some() && recorded.is_none_or(|recorded| recorded.is_running)
+    }
+
     /// Takes a message of the worker.
     pub(super) fn take(&mut self, reply: Reply) {
         match reply {
@@ -136,6 +152,13 @@ impl Tab {
                 self.phase = Phase::Graphs(Rc::new(OpenGraphs::new(*opened)));
             }
             Reply::Failed(failure) => self.phase = Phase::Failed(Shared::new(*failure)),
+            Reply::Reloaded(failure) => {
+                if let Phase::Ready(file) = &mut self.phase {
+                    let file = Rc::make_mut(file);
+                    file.has_next = failure.is_none();
+                    file.failures = failure.map_or(0, |_| file.failures + 1);
+                }
+            }
             Reply::Progress(_)
             | Reply::Ready
             | Reply::Needs(_)
@@ -148,7 +171,7 @@ impl Tab {
 }
 
 impl OpenFile {
-    fn new(opened: Opened) -> Self {
+    pub(super) fn new(opened: Opened) -> Self {
         let lanes = LanesChoices::default();
         let whole = |facts| lanes.bounds(facts, Picture::Timeline, Axis::Events);
         let views = opened.devices.iter();
@@ -164,6 +187,9 @@ impl OpenFile {
             picture: Picture::Timeline,
             views,
             lanes,
+            version: 0,
+            has_next: false,
+            failures: 0,
             dismissed: Vec::new(),
         }
     }
@@ -249,6 +275,22 @@ impl OpenFile {
         self.dismissed.push(key);
     }
 
+    /// Keeps those notes closed that were closed in the last version, whatever numbers they tell now.
+    pub(super) fn keep_dismissed(&mut self, before: &Self) {
+        let closed = before
+            .notes()
+            .filter(|(number, _)| before.dismissed.contains(&before.note_key(*number)));
+        let words = |note: &Note| {
+            note.text
+                .replace(|c: char| c.is_ascii_digit() || c == ',', "")
+        };
+        let closed: Vec<_> = closed.map(|(_, note)| words(note)).collect();
+        let again = self
+            .notes()
+            .filter(|(_, note)| closed.contains(&words(note)));
+        self.dismissed = again.map(|(number, _)| self.note_key(number)).collect();
+    }
+
     pub(super) fn restore_notes(&mut self) {
         self.dismissed.clear();
     }
@@ -329,13 +371,17 @@ impl OpenFile {
         }
     }
 
-    /// Shows a place, clamped to what the file holds.
-    pub(super) fn restore(&mut self, place: &DevicePlace) {
+    /// Shows a place, clamped to what the file holds. The address of one that `is_live` says nothing of moments: what is
+    /// shown stays.
+    pub(super) fn restore(&mut self, place: &DevicePlace, is_live: bool) {
         let devices = &self.opened.devices;
         let of_device = |device| devices.iter().position(|facts| facts.device == device);
         self.choose_device(place.device.and_then(of_device).unwrap_or(0));
         self.choose_axis(place.axis);
         self.choose_picture(place.picture);
+        if is_live {
+            return;
+        }
         let Some((facts, bounds)) = self.whole_facts().cloned().zip(self.bounds()) else {
             return;
         };

@@ -286,6 +286,7 @@ mod tests {
                 id,
                 name: "trace.log".to_owned(),
                 linked_host: None,
+                served: None,
             });
             let opened = Reply::OpenedGraphs(Box::new(file()));
             self.act(Action::Reply(id, Shared::new(opened)));

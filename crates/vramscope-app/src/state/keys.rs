@@ -218,6 +218,10 @@ pub const HELP: &[(&str, &[HelpLine])] = &[
             (&["<", ">"], "previous and next file"),
             (&["T"], "event order or wall-clock time"),
             (
+                &["L"],
+                "of a running program: follow it, or stay; moving to the left stays, too",
+            ),
+            (
                 &["1", "…", "9"],
                 "the views, from the top of the rail but for the last",
             ),
@@ -264,6 +268,7 @@ pub fn command(press: &Press, state: &State) -> Option<Command> {
             Axis::Time => Axis::Events,
         }),
         "r" | "R" => Action::View(ViewKind::Facts),
+        "l" | "L" if state.tab()?.is_live() => Action::Follow(!state.choices.live.follow),
         "i" | "I" => Action::Details(!state.details_open),
         "e" | "E" => Action::ChooseEvent(state.places()?.ends().1),
         "g" | "G" if state.view == ViewKind::Timeline => {

@@ -40,7 +40,7 @@ pub fn lane_meaning(lane: &LaneFacts) -> String {
     if lane.name.is_empty() {
         meaning.to_owned()
     } else {
-        format!("Thread {}: {meaning}", lane.name)
+        format!("{}: {meaning}", lane.name)
     }
 }
 
@@ -136,9 +136,9 @@ pub fn marker(marker: &Marker, pool: Option<&str>) -> Vec<String> {
     }
     if !matches!(marker.kind, MarkerKind::Oom | MarkerKind::Snapshot) {
         let mut place = format!(
-            "{} · stream {}",
+            "{} · {}",
             display::address(marker.address),
-            marker.stream_number
+            marker.stream_name
         );
         if let Some(pool) = pool {
             place = format!("{place} · {pool}");

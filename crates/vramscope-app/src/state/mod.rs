@@ -20,6 +20,7 @@ pub mod graph_words;
 pub mod keys;
 pub mod lane_words;
 pub mod linked;
+pub mod live;
 mod navigation;
 pub mod permalink;
 mod pin;
@@ -47,6 +48,8 @@ pub use choices::{Choices, Chosen, LanesChoices, RangeChoices};
 pub use click::{Click, picture_of};
 pub use file::{OpenFile, Phase, Tab};
 pub use graph::{GraphAction, GraphPlace, KnownOrder, OpenGraphs};
+use live::Live;
+pub use live::LiveChoices;
 pub use navigation::{Navigation, Region, Walk};
 pub use permalink::{Permalink, permalink};
 pub use pin::{Pin, PinnedGroup, PinnedSegment};
@@ -140,6 +143,8 @@ pub struct State {
     pub offered: Rc<[String]>,
     /// Whether the user lets files of the page's address be large.
     pub large_allowed: bool,
+    /// What the page's server tells of files that change.
+    pub live: Live,
     /// Whether the page is shown inside another one, which chooses its files and its theme.
     pub is_embedded: bool,
 }
@@ -163,6 +168,7 @@ impl Default for State {
             wanted: None,
             offered: Rc::default(),
             large_allowed: false,
+            live: Live::default(),
             is_embedded: false,
         }
     }
@@ -245,16 +251,23 @@ impl State {
             .is_some_and(|view| view.pin.is_some())
     }
 
+    fn open(&mut self, tab: Tab) {
+        self.current = Some(tab.id);
+        self.tabs.push(Rc::new(tab));
+    }
+
     fn apply(&mut self, action: Action) {
         match action {
             Action::Open {
                 id,
                 name,
                 linked_host,
-            } => {
-                self.tabs.push(Rc::new(Tab::opening(id, name, linked_host)));
-                self.current = Some(id);
-            }
+                served,
+            } => self.open(Tab {
+                served,
+                ..Tab::opening(id, name, linked_host)
+            }),
+            Action::News(news) => self.hear(news),
             Action::Offer(hosts) => self.offered = hosts.into(),
             Action::AllowLarge => self.large_allowed = true,
             Action::Reply(id, reply) => self.take(id, reply),
@@ -307,9 +320,10 @@ impl State {
         }
     }
 
-    /// The actions that point at, select or pin something without a click in a picture.
+    /// The actions that point at, follow, select or pin something without a click in a picture.
     fn apply_selection(&mut self, action: Action) {
         match action {
+            Action::Follow(on) => self.follow(on),
             Action::SelectMoments(moments) => self.edit_view(|view| view.select_moments(moments)),
             Action::Select(range) => self.edit_view(|view| view.select(range)),
             Action::SelectBetween(from, to) => self.edit_view(|view| view.select_between(from, to)),
@@ -360,6 +374,10 @@ impl State {
                 self.edit_ready(id, |file| file.narrow(*within));
             }
             return;
+        }
+        if let Answer::Adopt(adopted) = answer {
+            let follow = self.choices.live.follow;
+            return self.edit_ready(id, |file| live::adopt(file, *adopted, follow));
         }
         let had_click = self.has_click();
         self.edit_ready(id, |file| file.take(answer));
@@ -425,7 +443,8 @@ impl State {
         self.choices = link.choices;
         // First the lines: they can make the picture higher, and the place is clamped to its height.
         self.share_lines();
-        self.edit_file(|file| file.restore(&link.place));
+        let is_live = self.tab().is_some_and(|tab| tab.is_live());
+        self.edit_file(|file| file.restore(&link.place, is_live));
         self.box_mode = false;
     }
 
@@ -569,7 +588,9 @@ impl Reducible for State {
     fn reduce(self: Rc<Self>, action: Action) -> Rc<Self> {
         let mut state = self;
         let inner = Rc::make_mut(&mut state);
+        let seen = inner.seen_of_live(&action);
         inner.apply(action);
+        inner.follow_what_is_seen(seen);
         inner.follow_view();
         inner.share_lines();
         inner.follow_search();

@@ -46,7 +46,7 @@ pub fn permalink(state: &State) -> Option<Permalink> {
         colour_by: state.colour_by,
         search: state.search.text.clone(),
         choices: state.choices.clone(),
-        place: place_of(tab.ready()?),
+        place: place_of(tab.ready()?, tab.is_live()),
         graph: None,
     })
 }
@@ -117,7 +117,8 @@ pub fn change(before: &Permalink, after: &Permalink) -> Change {
 pub(super) fn key(tab: &Tab) -> Option<FileKey> {
     Some(FileKey {
         name: tab.name.clone(),
-        bytes: Some(tab.file_bytes()?),
+        // Each version of a file that changes has another size.
+        bytes: Some(tab.file_bytes()?).filter(|_| !tab.is_live()),
         copy: tab.copy,
     })
 }
@@ -135,7 +136,7 @@ pub(super) fn find<'a>(file: &FileKey, tabs: &'a [Rc<Tab>]) -> Option<&'a Rc<Tab
         .or_else(|| named().next())
 }
 
-fn place_of(file: &OpenFile) -> DevicePlace {
+fn place_of(file: &OpenFile, is_live: bool) -> DevicePlace {
     let mut place = DevicePlace {
         device: (file.device > 0)
             .then(|| file.facts().map(|facts| facts.device))
@@ -147,6 +148,10 @@ fn place_of(file: &OpenFile) -> DevicePlace {
     let Some((view, bounds)) = file.view().zip(file.bounds()) else {
         return place;
     };
+    if is_live {
+        // Moments and numbers of allocations are others in the next version.
+        return place;
+    }
     let region = view.region;
     let is_whole = |(from, to): Span, end: f64| from <= 0.0 && to >= end;
     let x = (region.x_min, region.x_max);

@@ -4,6 +4,7 @@ mod addresses;
 mod files;
 mod keys;
 mod linked;
+mod live;
 mod navigation;
 mod pointing;
 
@@ -50,6 +51,7 @@ impl Page {
             id: SessionId(id),
             name: name.to_owned(),
             linked_host: host.map(str::to_owned),
+            served: None,
         });
     }
 
@@ -138,6 +140,7 @@ fn opened() -> Opened {
             model_bytes: 1,
             worker_bytes: 1,
             read_ms: 1.0,
+            recorded: None,
         },
         devices: vec![device(3, Some(5e6)), device(0, None)],
         leaders: vramscope_view::colour::Leaders::default(),

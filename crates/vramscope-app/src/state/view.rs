@@ -1,5 +1,6 @@
 //! The view of one device: the visible part, the pointer, the pin, the selection.
 
+mod carried;
 mod pointing;
 
 use super::Shared;
@@ -61,6 +62,19 @@ pub struct StackStep {
     pub moment: u32,
 }
 
+/// What is shown of an older version of the file until the worker tells it of this one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stale {
+    /// The figures of the cursor's moment.
+    pub cursor: bool,
+    /// The figures of the selected range.
+    pub range: bool,
+    /// The pinned allocation in full.
+    pub details: bool,
+    /// What shares the pinned pixel.
+    pub group: bool,
+}
+
 #[derive(Clone, PartialEq, Debug)]
 pub struct DeviceView {
     /// The visible part, in the unit of the axis.
@@ -94,6 +108,8 @@ pub struct DeviceView {
     pub clicked: Option<Click>,
     /// A step to another allocation that waits for an answer.
     pub stack_step: Option<StackStep>,
+    /// What is of an older version of the file.
+    pub stale: Stale,
     /// Whether the pointer has left the picture, so that late answers about it are dropped.
     pointer_left: bool,
     /// Whether to fit the view to the pinned allocation once its place is known.
@@ -123,6 +139,7 @@ impl DeviceView {
             selection: None,
             clicked: None,
             stack_step: None,
+            stale: Stale::default(),
             pointer_left: false,
             wants_fit: false,
             reveal: None,
@@ -228,6 +245,14 @@ impl DeviceView {
         self.hide();
     }
 
+    /// Moves the visible part to the right end.
+    pub(super) fn show_end(&mut self, bounds: &Bounds) {
+        let right = (bounds.x_end - self.region.x_max).max(0.0);
+        self.region.x_min += right;
+        self.region.x_max += right;
+        self.hide();
+    }
+
     /// Takes new bounds of other height. If all heights were shown, they still are.
     pub(super) fn fit_heights(&mut self, before: &Bounds, after: &Bounds) {
         let is_whole =
@@ -299,6 +324,7 @@ impl DeviceView {
             });
         } else if self.range == Some(facts.x) && facts.axis == self.axis {
             self.selection = Some(facts);
+            self.stale.range = false;
         }
     }
 
@@ -465,6 +491,7 @@ impl DeviceView {
         {
             cursor.x = Some(facts.x);
             cursor.facts = Some(facts);
+            self.stale.cursor = false;
             self.reveal_cursor(bounds);
         }
     }
@@ -533,6 +560,7 @@ impl DeviceView {
             Answer::Hit(hit) => self.take_hit(*hit, bounds),
             Answer::Details(details) if self.pinned() == Some(details.known.allocation) => {
                 self.details = Some(Shared::new(*details));
+                self.stale.details = false;
                 if std::mem::take(&mut self.wants_fit) {
                     self.navigate(Navigation::FitPinned, self.axis, bounds);
                 }

@@ -27,6 +27,8 @@ pub(super) struct Document {
     recording: Recording,
     pictures: Vec<Pictures>,
     leaders: OnceCell<Leaders>,
+    /// The number of this version of the file, 0 for the first.
+    pub(super) version: u32,
     pub(super) filters: Filters,
     pub(super) flame: RefCell<FlameTrees>,
 }
@@ -89,6 +91,7 @@ impl Document {
             recording,
             pictures,
             leaders: OnceCell::new(),
+            version: 0,
             filters: Filters::default(),
             flame: RefCell::default(),
         }
@@ -98,6 +101,7 @@ impl Document {
     pub(super) fn within_pools(&self, is_meant: impl Fn(PoolId) -> bool) -> Self {
         Self {
             leaders: self.leaders().clone().into(),
+            version: self.version,
             ..Self::of(self.recording.within_pools(is_meant))
         }
     }

@@ -19,6 +19,7 @@ mod filter;
 mod flame_trees;
 mod gate;
 mod graphs;
+mod live;
 mod narrowed;
 mod open;
 mod opened;
@@ -69,6 +70,8 @@ struct Worker {
     gate: Rc<Gate>,
     /// The file, once it is read.
     file: Option<File>,
+    /// The next version of the file, once it is read.
+    next: Option<Box<live::Next>>,
     /// The name and the blob of a file that is read again once its part is here.
     waiting: Option<(String, JsValue)>,
     painter: Painter,
@@ -140,6 +143,7 @@ fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) 
                 worker.borrow_mut().opened(name, opening, &port);
             });
         }
+        Request::Reload { name, url } => live::reload(worker, port.clone(), name, url),
         // Taken in when it came.
         Request::Part(_) => {}
         Request::Hold(on) => worker.borrow().gate.set_closed(on),
@@ -214,12 +218,39 @@ apart! { "whole", "59",
     }
 }
 
+apart! { "mini", "5b",
+    /// The answer to a question about the first picture, with its attachment.
+    fn answer_first(worker: &mut Worker, question: &Question) -> (Option<Answer>, JsValue) {
+        let (Some(File::Snapshot(document, _)), None) = (&worker.file, Part::that_answers(question)) else {
+            return (None, JsValue::NULL);
+        };
+        if let Question::Draw(draw) = question {
+            let drawn = draw_picture(document, &mut worker.painter, &mut worker.bitmaps, draw);
+            return worker.shown(drawn);
+        }
+        let answered = views::of_first_picture(question, document, &mut worker.painter);
+        worker.attached(answered)
+    }
+}
+
 apart! { "whole", "5a",
-    /// The answer to a question about a file of graphs, or about some memory pools, with its attachment.
-    fn answer_otherwise(worker: &mut Worker, within: Option<&str>, question: &Question) -> (Option<Answer>, JsValue) {
-        let answered = match (&mut worker.file, within, question) {
-            (Some(File::Graphs(graphs)), _, Question::Graph(question)) => of_graphs(graphs, question),
-            (Some(File::Snapshot(document, _)), Some(pools), question) => {
+    fn answer_any(worker: &mut Worker, within: Option<&str>, question: &Question) -> (Option<Answer>, JsValue) {
+        if let Question::Adopt(asked) = question {
+            return (live::adopt(worker, asked), JsValue::NULL);
+        }
+        let answered = match (&mut worker.file, within) {
+            (Some(File::Graphs(graphs)), _) => match question {
+                Question::Graph(question) => of_graphs(graphs, question),
+                _ => None,
+            },
+            (Some(File::Snapshot(document, _)), None) => {
+                if let Question::Draw(draw) = question {
+                    let drawn = draw_picture(document, &mut worker.painter, &mut worker.bitmaps, draw);
+                    return worker.shown(drawn);
+                }
+                views::answer(question, document, &mut worker.painter, &mut worker.views)
+            }
+            (Some(File::Snapshot(document, _)), Some(pools)) => {
                 let narrowed = Narrowed::of(document, pools, &mut worker.narrowed);
                 if let Question::Draw(draw) = question {
                     let drawn = narrowed.ok_or("no such pool".to_owned()).and_then(|narrowed| {
@@ -233,7 +264,7 @@ apart! { "whole", "5a",
                     })?
                 })
             }
-            _ => None,
+            (None, _) => None,
         };
         worker.attached(answered)
     }
@@ -248,6 +279,15 @@ apart! { "planning", "15",
 apart! { "planning", "16",
     fn search(graphs: &mut Graphs) -> () {
         graphs.search(clock::now_ms);
+    }
+}
+
+impl File {
+    fn snapshot(&self) -> Option<&Document> {
+        match self {
+            Self::Snapshot(document, _) => Some(document),
+            Self::Graphs(_) => None,
+        }
     }
 }
 
@@ -312,24 +352,28 @@ impl Worker {
         waits && parts::is_here(Part::Whole)
     }
 
+    /// Whether a question is about a picture of another version of the file, whose places and numbers mean something
+    /// else in this one.
+    fn is_of_other_version(&self, question: &Question) -> bool {
+        let look = match question {
+            Question::Draw(draw) => &draw.look,
+            Question::Hit(of) => &of.draw.look,
+            Question::Outline(of) => &of.draw.look,
+            Question::BandLabels(of) => &of.draw.look,
+            _ => return false,
+        };
+        let document = self.file.as_ref().and_then(File::snapshot);
+        document.is_some_and(|document| document.version != look.version)
+    }
+
     /// The answer to a question, and its attachment or `NULL`.
     fn answer(&mut self, within: Option<&str>, question: &Question) -> (Option<Answer>, JsValue) {
-        match (&self.file, within, question) {
-            (Some(File::Snapshot(document, _)), None, Question::Draw(draw)) => {
-                let may_draw = Part::that_answers(question).is_none_or(parts::is_here);
-                let drawn = match may_draw {
-                    true => draw_picture(document, &mut self.painter, &mut self.bitmaps, draw),
-                    false => Err("a part is missing".to_owned()),
-                };
-                self.shown(drawn)
-            }
-            (Some(File::Snapshot(document, _)), None, question) => {
-                let answered =
-                    views::answer(question, document, &mut self.painter, &mut self.views);
-                self.attached(answered)
-            }
-            _ if parts::is_here(Part::Whole) => answer_otherwise(self, within, question),
-            _ => (None, JsValue::NULL),
+        if self.is_of_other_version(question) {
+            return (None, JsValue::NULL);
+        }
+        match parts::is_here(Part::Whole) {
+            true => answer_any(self, within, question),
+            false => answer_first(self, question),
         }
     }
 

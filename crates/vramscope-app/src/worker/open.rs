@@ -16,6 +16,7 @@ use super::blob::BlobReader;
 use super::document::Document;
 use super::gate::Gate;
 use super::graphs::Graphs;
+use super::live::Next;
 use super::port::Port;
 use super::{File, fetch, opened};
 use crate::browser::clock;
@@ -141,6 +142,41 @@ pub(super) async fn rehearse(pickle: &[u8]) -> Option<()> {
     let mut arrival = || reader.arrival();
     let decoded = decode_arriving_pickle(reader.clone(), Options::default(), &mut arrival).await;
     decoded.ok().map(drop)
+}
+
+/// Downloads and reads the next version of a file.
+///
+/// # Errors
+/// If it cannot be had, or is no snapshot.
+pub(super) async fn next(name: &str, url: &str, gate: &Gate, port: &Port) -> Result<Next, Failure> {
+    let blob = fetch::blob(url, gate, |_, _| {}).await?;
+    let start_ms = clock::now_ms();
+    let reader = BlobReader::new(blob)
+        .map_err(|error| Failure::internal(&crate::browser::error_text(&error)))?;
+    let size_bytes = reader.size_bytes();
+    let file = Reading {
+        name,
+        reader,
+        port,
+        start_ms,
+    };
+    let mut on_progress = |_: open::Progress| ControlFlow::Continue(());
+    let options = file.options(&mut on_progress);
+    let snapshot =
+        decode_with(file.reader.clone(), options).map_err(|error| opened::failure(&error))?;
+    let document = Document::new(snapshot);
+    document.prepare();
+    let told = Told {
+        name: name.to_owned(),
+        size_bytes,
+        read_ms: clock::now_ms() - start_ms,
+    };
+    let opened = opened::opened(&document, name, size_bytes, told.read_ms);
+    Ok(Next {
+        document,
+        opened,
+        told,
+    })
 }
 
 /// Bytes that are enough to tell a file's kind.

@@ -8,6 +8,7 @@ use vramscope_inductor::ReadError;
 use vramscope_view::line_facts::LineFacts;
 
 use super::document::{Device, Document};
+use super::live;
 use crate::protocol::{
     Axes, Axis, ColourBy, DeviceFacts, DevicesOfPools, DevicesWithin, Failure, FileFacts, Glance,
     Note, NoteLevel, Opened,
@@ -40,6 +41,7 @@ pub(super) fn opened(document: &Document, name: &str, file_bytes: u64, read_ms: 
             model_bytes: model_bytes(document),
             worker_bytes: worker_bytes(),
             read_ms,
+            recorded: live::recorded(document),
         },
         devices: devices.collect(),
         notes,

@@ -45,6 +45,11 @@ impl Preparation {
         self.done = 0;
     }
 
+    /// Leaves the rest to when it is asked for.
+    pub(super) fn skip(&mut self) {
+        (self.may_begin, self.done) = (true, STEPS.len());
+    }
+
     /// Whether the first picture has been drawn.
     pub(super) fn has_begun(&self) -> bool {
         self.may_begin

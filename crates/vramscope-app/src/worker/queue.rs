@@ -54,6 +54,7 @@ fn asker(request: &Request) -> Option<Slot> {
         Request::WarmUp
         | Request::OpenBlob { .. }
         | Request::OpenUrl { .. }
+        | Request::Reload { .. }
         | Request::Hold(_)
         | Request::Part(_) => None,
     }

@@ -50,6 +50,7 @@ impl Page {
             id,
             name,
             linked_host: None,
+            served: None,
         });
         page.act(Action::Reply(
             id,

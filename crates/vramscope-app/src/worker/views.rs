@@ -62,12 +62,12 @@ pub(super) fn answer(
         Some(Part::Search) => of_search(question, document, caches),
         Some(Part::Planning) => of_planning(question, document, caches),
         Some(Part::Saving) => of_saving(question, document, caches),
-        Some(Part::Formats) => None,
+        Some(Part::Formats | Part::Live) => None,
     }
 }
 
 /// Questions about what stands over the first picture. The worker itself draws.
-fn of_first_picture(
+pub(super) fn of_first_picture(
     question: &Question,
     document: &Document,
     painter: &mut Painter,

@@ -84,13 +84,13 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 
 /// Whether the log's records are consumed while they are written. The file of such a log is far larger than its
 /// capacity.
-fn is_consumed(header: &Header) -> bool {
+pub(super) fn is_consumed(header: &Header) -> bool {
     header.consumed_bytes() > 0
         || header.file_bytes > header.capacity_bytes.saturating_add(HEADER_BYTES)
 }
 
 /// The log written by a process or by one of its descendants.
-fn log_of(process: u32) -> Result<PathBuf, Failure> {
+pub(super) fn log_of(process: u32) -> Result<PathBuf, Failure> {
     if !Path::new(&format!("/proc/{process}")).exists() {
         return Err(Failure::input(format!("there is no process {process}")));
     }

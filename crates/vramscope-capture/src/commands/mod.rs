@@ -4,6 +4,8 @@ pub(crate) mod convert;
 #[cfg(target_os = "linux")]
 pub(crate) mod dump;
 #[cfg(target_os = "linux")]
+pub(crate) mod live;
+#[cfg(target_os = "linux")]
 pub(crate) mod run;
 
 use std::path::PathBuf;

@@ -3,11 +3,13 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
 use std::{env, io, process};
 
 use clap::{Args, ValueEnum};
 use vramscope_core::analysis::search::filter::parse_bytes;
 use vramscope_core::units::Bytes;
+use vramscope_record::model::RecordingOptions;
 use vramscope_record::rank::Rank;
 use vramscope_record::settings::Settings;
 
@@ -15,6 +17,7 @@ use crate::commands::{Contents, Enabled};
 use crate::destination::Destination;
 use crate::failure::Failure;
 use crate::finish::{self, EndedRun, RunResult};
+use crate::follow::live::{EVERY, LIVE_ENTRIES, parse_every};
 use crate::follow::{Follower, Plan};
 use crate::launch::driver_watch::DriverWatch;
 use crate::launch::environment::{Environment, capture_environment};
@@ -38,12 +41,20 @@ pub(crate) struct Options {
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     command: Vec<OsString>,
-    /// Snapshot to write (.pickle, .json or .vram). Default: PROGRAM-PID.pickle in the current folder
+    /// Snapshot to write (.pickle, .json or .vram). Default: PROGRAM-PID.pickle in the current folder, with --live
+    /// PROGRAM-PID.vram
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Open the snapshot in the viewer afterwards
     #[arg(long)]
     view: bool,
+    /// Write the snapshot again and again while the program runs, to watch it with `vramscope view --live FILE`. Keeps
+    /// the newest 200,000 trace entries of each device, unless --max-entries says another number
+    #[arg(long)]
+    live: bool,
+    /// With --live, the least time between two versions
+    #[arg(long, value_name = "TIME", default_value = EVERY, value_parser = parse_every)]
+    every: Duration,
     #[command(flatten)]
     contents: Contents,
     /// Record callers: `native` stacks are those of the program's C, C++ and Rust code
@@ -99,6 +110,7 @@ Examples:
   vramscope-capture run --view -- cargo run --release
   vramscope-capture run --max-entries 100000 --dump-on-oom -- ./server       # however long it runs
   vramscope-capture run -o solver.pickle -- mpirun -n 4 ./solver             # solver-rank0.pickle …
+  vramscope-capture run --live -o live.vram -- ./train                       # meanwhile: vramscope view --live live.vram
 
 The program runs as it would without vramscope-capture: same terminal, input, output, folder and process group. Signals
 that other processes send to vramscope-capture are forwarded; Ctrl-C reaches the program directly. The recording
@@ -151,16 +163,19 @@ impl<'a> Run<'a> {
         let destination = match &options.output {
             Some(output) => Destination::of(output)?,
             // Replaced once the program has a process id. Checks before the run that the folder exists.
-            None => default_destination(&path, process::id())?,
+            None => options.default_destination(&path, process::id())?,
         };
         let library = UnpackedLibrary::new()?;
         let folder = RunFolder::new(options.raw_dir.as_deref())?;
         let contents = &options.contents;
         let plan = Plan {
             destination,
-            recording: contents.recording(),
+            recording: options.recording(),
             debug_folders: contents.debug_folders.clone(),
-            is_followed: contents.max_entries.is_some() || contents.enabled == Enabled::State,
+            is_followed: options.live
+                || contents.max_entries.is_some()
+                || contents.enabled == Enabled::State,
+            live_every: options.live.then_some(options.every),
             dump_on_oom: options.dump_on_oom,
             first_only: options.first_only,
             rank: Rank::of_environment(|name| env::var_os(name)),
@@ -236,7 +251,8 @@ impl<'a> Run<'a> {
         let running = Running::start(&self.options.command, &environment)
             .map_err(|error| start_failure(&program, &error))?;
         if self.options.output.is_none() {
-            self.plan.destination = default_destination(&self.path, running.process())?;
+            let process = running.process();
+            self.plan.destination = self.options.default_destination(&self.path, process)?;
         }
         let mut follower = Follower::new(self.folder.path(), &self.plan);
         let mut driver_watch = DriverWatch::new(running.process());
@@ -298,10 +314,22 @@ fn start_failure(program: &str, error: &io::Error) -> Failure {
     Failure::input(format!("cannot start {program}: {error}")).with_code(126)
 }
 
-/// The snapshot's file if none was given.
-fn default_destination(program: &Path, process: u32) -> Result<Destination, Failure> {
-    let name = program.file_name().unwrap_or_default().to_string_lossy();
-    Destination::of(Path::new(&format!("{name}-{process}.pickle")))
+impl Options {
+    /// The snapshot's file if none was given.
+    fn default_destination(&self, program: &Path, process: u32) -> Result<Destination, Failure> {
+        let name = program.file_name().unwrap_or_default().to_string_lossy();
+        let ending = if self.live { "vram" } else { "pickle" };
+        Destination::of(Path::new(&format!("{name}-{process}.{ending}")))
+    }
+
+    /// The part of the recording to keep.
+    fn recording(&self) -> RecordingOptions {
+        let recording = self.contents.recording();
+        RecordingOptions {
+            max_entries: recording.max_entries.or(self.live.then_some(LIVE_ENTRIES)),
+            ..recording
+        }
+    }
 }
 
 /// Opens the viewer and waits until it is closed.

@@ -1,6 +1,7 @@
 //! The log of one process, which may still run.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use std::{env, fs};
 
 use vramscope_capture::symbols::perf_map;
@@ -13,6 +14,7 @@ use vramscope_record::snapshot::Report;
 use vramscope_record::{ConvertOptions, convert};
 
 use super::Plan;
+use super::live::{LiveFile, Version};
 use super::reclaim::SpaceReclaimer;
 use super::request;
 use crate::destination::Destination;
@@ -30,8 +32,9 @@ const STRIDE_BYTES: u64 = 4 << 20;
 pub(crate) struct FollowedLog {
     path: PathBuf,
     file: LogFile,
-    /// The consumed records and the means to free their space; `None` if the log is left as it is.
-    consumed: Option<(Recording, SpaceReclaimer)>,
+    /// The records read so far, and the means to free their space, unless others read the log too; `None` if records
+    /// are left for a later conversion.
+    consumed: Option<(Recording, Option<SpaceReclaimer>)>,
     contents: Contents,
     /// File offset of the first unread record.
     offset: u64,
@@ -42,6 +45,8 @@ pub(crate) struct FollowedLog {
     is_finished: bool,
     /// Whether the failure to free space was printed.
     reclaim_failed: bool,
+    /// The snapshot for viewers that follow the program.
+    live: Option<LiveFile>,
 }
 
 impl FollowedLog {
@@ -50,17 +55,32 @@ impl FollowedLog {
     /// # Errors
     /// If it cannot be read, or not yet.
     pub(super) fn open(path: &Path, plan: &Plan) -> Result<Self, Failure> {
+        let consumed = if plan.is_followed {
+            let reclaimer = SpaceReclaimer::open(path)
+                .map_err(Failure::io(format!("cannot write {}", path.display())))?;
+            Some((Recording::new(plan.recording.clone()), Some(reclaimer)))
+        } else {
+            None
+        };
+        Self::open_with(path, consumed)
+    }
+
+    /// Opens a log that another process converts or consumes, to read it only.
+    ///
+    /// # Errors
+    /// If it cannot be read, or not yet.
+    pub(crate) fn watch(path: &Path, recording: Recording) -> Result<Self, Failure> {
+        Self::open_with(path, Some((recording, None)))
+    }
+
+    fn open_with(
+        path: &Path,
+        consumed: Option<(Recording, Option<SpaceReclaimer>)>,
+    ) -> Result<Self, Failure> {
         let display = path.display();
         let file = LogFile::open(path).map_err(Failure::io(format!("cannot read {display}")))?;
         Log::open(file.bytes())
             .map_err(|error| Failure::conversion(&display.to_string(), error.into()))?;
-        let consumed = if plan.is_followed {
-            let reclaimer = SpaceReclaimer::open(path)
-                .map_err(Failure::io(format!("cannot write {display}")))?;
-            Some((Recording::new(plan.recording.clone()), reclaimer))
-        } else {
-            None
-        };
         Ok(Self {
             path: path.to_owned(),
             file,
@@ -70,6 +90,7 @@ impl FollowedLog {
             handled_counts: (0, 0),
             is_finished: false,
             reclaim_failed: false,
+            live: None,
         })
     }
 
@@ -132,6 +153,7 @@ impl FollowedLog {
         }
         let is_running = self.is_running();
         let mut reclaimed = self.offset;
+        self.set_read_time();
         while let Some(due) = self.read(&mut reclaimed, is_running) {
             if let DueSnapshot::OutOfMemory { .. } = due {
                 if !plan.dump_on_oom || *out_of_memory == MAX_OUT_OF_MEMORY_SNAPSHOTS {
@@ -162,6 +184,57 @@ impl FollowedLog {
         self.reclaim(plan);
         // In a container the process has another id there, so not finding it here proves nothing.
         self.is_finished = !is_running && header.state != state::RUNNING;
+    }
+
+    /// Reads new records, and leaves the snapshots that are due to others.
+    pub(crate) fn catch_up(&mut self, is_running: bool) {
+        self.set_read_time();
+        while self.read(&mut 0, is_running).is_some() {}
+    }
+
+    /// What the program has done by now will have been read.
+    fn set_read_time(&mut self) {
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        if let (Some((recording, _)), Ok(now_us)) = (&mut self.consumed, now.as_micros().try_into())
+        {
+            recording.set_read_time(now_us);
+        }
+    }
+
+    /// Whether the recorder has said that nothing follows.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.header().state != state::RUNNING
+    }
+
+    /// Whether it has something to show and no live snapshot yet.
+    pub(super) fn lacks_live_file(&self) -> bool {
+        self.live.is_none() && self.has_content()
+    }
+
+    /// Writes a live snapshot from now on.
+    pub(crate) fn set_live(&mut self, live: LiveFile) {
+        self.live = Some(live);
+    }
+
+    /// Writes a version of the live snapshot if one is due. `is_last` if the program has ended.
+    pub(crate) fn write_live(&mut self, is_last: bool) {
+        let is_last = is_last || self.is_finished;
+        let header = self.header();
+        let version = Version {
+            log: &self.path,
+            // Consumed records are not lost: they are in the recording.
+            header: Header {
+                consumed_offset: HEADER_BYTES,
+                ..header
+            },
+            offset: self.offset,
+            // In a container the process has another id there, so not finding it before the end proves nothing.
+            ended: header.ended(!is_last || self.is_running()),
+            is_last,
+        };
+        if let (Some(live), Some((recording, _))) = (&mut self.live, &self.consumed) {
+            live.write(recording, &version);
+        }
     }
 
     /// Makes the last poll read again: a process in a container may have continued after it appeared to have ended.
@@ -229,7 +302,7 @@ impl FollowedLog {
                 }
                 _ => None,
             };
-            if let (Some((_, reclaimer)), true) = (
+            if let (Some((_, Some(reclaimer))), true) = (
                 &mut self.consumed,
                 records.offset() - *reclaimed >= STRIDE_BYTES,
             ) {
@@ -247,8 +320,8 @@ impl FollowedLog {
 
     fn reclaim(&mut self, plan: &Plan) {
         let outcome = match &mut self.consumed {
-            Some((_, reclaimer)) => reclaimer.reclaim_before(self.offset),
-            None => Ok(()),
+            Some((_, Some(reclaimer))) => reclaimer.reclaim_before(self.offset),
+            _ => Ok(()),
         };
         let Err(error) = outcome else { return };
         if !plan.is_quiet && !std::mem::replace(&mut self.reclaim_failed, true) {
@@ -352,6 +425,11 @@ impl FollowedLog {
             }
         }
     }
+
+    /// The file of the live snapshot, if there is one.
+    pub(crate) fn live_destination(&self) -> Option<&Destination> {
+        self.live.as_ref().map(LiveFile::destination)
+    }
 }
 
 /// Content of the records read so far.
@@ -371,7 +449,7 @@ const MAX_NOTES: usize = 5;
 impl Contents {
     fn add(&mut self, record: &Record<'_>) {
         match record {
-            Record::Event(_) | Record::Annotation(_) => self.is_worth_writing = true,
+            Record::Event(_) | Record::Annotation { .. } => self.is_worth_writing = true,
             Record::Program(program) => {
                 let path = String::from_utf8_lossy(program.clone().next().unwrap_or_default())
                     .into_owned();

@@ -14,6 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Signals that end a program, make it do something, or interrupt it.
 const FORWARDED: [libc::c_int; 6] = [
@@ -39,6 +40,9 @@ static FIRST_MESSAGE: AtomicPtr<String> = AtomicPtr::new(ptr::null_mut());
 /// reading it.
 static UNFINISHED_FILE: AtomicPtr<CString> = AtomicPtr::new(ptr::null_mut());
 
+/// All paths that were ever stored there.
+static KEPT: Mutex<Vec<&'static CString>> = Mutex::new(Vec::new());
+
 /// A file that is removed if a signal ends this process before this is dropped.
 pub(crate) struct UnfinishedFile(());
 
@@ -49,8 +53,8 @@ impl UnfinishedFile {
     /// # Errors
     /// If a handler cannot be installed.
     pub(crate) fn new(path: &Path) -> io::Result<Self> {
-        let path = CString::new(path.as_os_str().as_bytes())?;
-        UNFINISHED_FILE.store(Box::leak(Box::new(path)), Ordering::SeqCst);
+        let path = kept_for_ever(CString::new(path.as_os_str().as_bytes())?);
+        UNFINISHED_FILE.store(ptr::from_ref(path).cast_mut(), Ordering::SeqCst);
         let handler: extern "C" fn(libc::c_int) = exit;
         for signal in FORWARDED.into_iter().chain([libc::SIGXCPU]) {
             if current_action(signal)? == libc::SIG_DFL {
@@ -68,6 +72,17 @@ impl Drop for UnfinishedFile {
     fn drop(&mut self) {
         UNFINISHED_FILE.store(ptr::null_mut(), Ordering::SeqCst);
     }
+}
+
+/// The path as a text that is never freed, the same one each time: a live snapshot is written for days.
+fn kept_for_ever(path: CString) -> &'static CString {
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(same) = kept.iter().find(|same| ***same == path) {
+        return same;
+    }
+    let path: &'static CString = Box::leak(Box::new(path));
+    kept.push(path);
+    path
 }
 
 extern "C" fn do_nothing(_signal: libc::c_int) {}

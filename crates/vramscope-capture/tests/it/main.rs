@@ -6,6 +6,7 @@ mod convert;
 mod failures;
 mod follow;
 mod help;
+mod live;
 mod program;
 mod run;
 mod signals;

@@ -61,8 +61,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         budget,
     )?;
     let text = match options.json {
-        true => answer.json(budget)?,
-        false => answer.text(budget)?,
+        true => answer.json()?,
+        false => answer.text()?,
     };
     let printed = output::print(&text);
     report_all(failures.into_iter().chain(printed.err()))
@@ -75,7 +75,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 pub(crate) fn json(files: &[PathBuf], budget: u64) -> Result<String, Failure> {
     let (answer, failures) = about(files, USUAL_MEMORY, None, budget)?;
     report_all(failures)?;
-    answer.json(budget)
+    answer.json()
 }
 
 /// The answer about the file that failed or stands out, and why others could not be read.
@@ -113,8 +113,7 @@ fn about(
         Some(subject) => subject,
         None => Subject::load(&files[ranks[chosen].index], device)?,
     };
-    let mut answer = Answer::of(&subject, &ranks, chosen, budget)?;
-    answer.unread(failures.len());
+    let answer = Answer::of(&subject, (&ranks, chosen), failures.len(), budget)?;
     Ok((answer, failures))
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod assets;
 mod browser;
+mod events;
 mod files;
 mod http;
 mod server;
@@ -11,12 +12,18 @@ mod server_tests;
 pub(crate) use server::token;
 
 use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
 
 use clap::Args;
 
 use crate::failure::Failure;
+use crate::input::is_stdin;
 use crate::inputs;
 use crate::output;
+
+/// The time between two looks whether a file is there.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Explore snapshots in the browser: serves the page from this program, on this machine only
 #[derive(Args)]
@@ -24,6 +31,9 @@ use crate::output;
 pub(crate) struct Options {
     /// The snapshots, or folders of them, or graphs of torch.compile; `-` reads standard input. Without any, the page asks for one
     files: Vec<PathBuf>,
+    /// Follow the files: the page shows each new version, such as `vramscope-capture run --live` writes
+    #[arg(long)]
+    live: bool,
     /// Print the address, open no browser
     #[arg(long)]
     no_open: bool,
@@ -36,16 +46,24 @@ const EXAMPLES: &str = "\
 Examples:
   vramscope view snapshot.pickle
   vramscope view --no-open --port 8321 rank*.pickle
+  vramscope view --live live.vram            # a running program, of `vramscope-capture run --live -o live.vram`
   ssh node42 cat run/snapshot.pickle | vramscope view -
 
 The page is served on the loopback address, under a path that cannot be guessed, until Ctrl-C. Only
-the named files can be read through it, and the page is forbidden to reach any other machine.";
+the named files can be read through it, and the page is forbidden to reach any other machine.
+
+With --live the page asks this program for each new version of a file while it is looked at. A file that does not exist
+yet is waited for. Any file that a program writes again and again can be followed, if each version is complete (written
+under another name, then renamed).";
 
 /// Serves until interrupted.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     assets::PAGE.must_be_here()?;
+    if options.live {
+        wait_for(&options.files)?;
+    }
     let files = files::prepare(&inputs::files(&options.files)?)?;
-    let server = server::Server::bind(options.port, assets::PAGE, files)?;
+    let server = server::Server::bind(options.port, assets::PAGE, files, options.live)?;
     let address = server.address();
     output::print(&format!("{address}\n"))?;
     if let Some(line) = forwarding_line(server.port(), |name| std::env::var(name).ok()) {
@@ -63,6 +81,22 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     }
     output::note("Ctrl-C ends.\n");
     server.serve()
+}
+
+/// Waits until files exist that are still to be written.
+fn wait_for(files: &[PathBuf]) -> Result<(), Failure> {
+    if files.is_empty() {
+        return Err(Failure::Usage("--live needs a FILE to follow".to_owned()));
+    }
+    for file in files.iter().filter(|file| !is_stdin(file)) {
+        if !file.exists() {
+            output::note(&format!("waiting for {}\n", file.display()));
+        }
+        while !file.exists() {
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+    Ok(())
 }
 
 /// Over SSH: the command that forwards the port to the user's machine.

@@ -203,7 +203,7 @@ impl Gardener {
 
     fn annotation(&mut self, shape: &str, time_us: usize) -> [Value; 2] {
         let mut mark = json!({"stage": "START", "name": self.plant(shape), "domain": self.plant(shape), "device": 0,
-            "time_us": time_us});
+            "category": self.plant(shape), "payload": self.plant(shape), "time_us": time_us});
         mark[self.plant(shape)] = self.plant(shape).into();
         let mut odd = mark.clone();
         odd["stage"] = self.plant(shape).into();

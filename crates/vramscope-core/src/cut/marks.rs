@@ -42,12 +42,15 @@ pub(super) fn within(transfer: &mut Transfer<'_>, pieces: &[Piece<'_>]) {
             stage => stage,
         };
         let name = transfer.string(Role::Label, mark.name);
-        let domain = mark.domain;
-        let domain = domain.map(|text| transfer.string(Role::Label, text));
+        let texts = [mark.domain, mark.category, mark.payload];
+        let [domain, category, payload] =
+            texts.map(|text| text.map(|text| transfer.string(Role::Label, text)));
         let row = Annotation {
             stage,
             name,
             domain,
+            category,
+            payload,
             ..*mark
         };
         transfer.to.annotations.rows.push(row);

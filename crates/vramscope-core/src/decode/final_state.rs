@@ -160,6 +160,10 @@ impl Machine {
             range: None,
             thread: None,
             domain: None,
+            stream: None,
+            colour: None,
+            category: None,
+            payload: None,
         };
         for index in (start..self.stack.len()).step_by(2) {
             let (key, value) = self.pair_at(index);
@@ -178,6 +182,10 @@ impl Machine {
                 Some(Key::Range) => annotation.range = Some(unsigned(value, Key::Range)?),
                 Some(Key::Thread) => annotation.thread = Some(unsigned(value, Key::Thread)?),
                 Some(Key::Domain) => annotation.domain = Some(text(value, Key::Domain)?),
+                Some(Key::Stream) => annotation.stream = Some(signed(value, Key::Stream)?),
+                Some(Key::Color) => annotation.colour = Some(unsigned(value, Key::Color)? as u32),
+                Some(Key::Category) => annotation.category = Some(text(value, Key::Category)?),
+                Some(Key::Payload) => annotation.payload = Some(text(value, Key::Payload)?),
                 _ => self.unknown_key(RecordKind::Annotation, index),
             }
         }

@@ -61,6 +61,8 @@ keys! {
     Range "range"
     Thread "thread"
     Domain "domain"
+    Color "color"
+    Payload "payload"
 }
 
 /// String id of the first key: id 0 is the empty string.

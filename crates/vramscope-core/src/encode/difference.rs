@@ -250,6 +250,8 @@ fn annotations(snapshot: &Snapshot) -> Vec<impl PartialEq + std::fmt::Debug + us
         (
             (stage, text(row.name), row.device, time_us),
             (row.range, row.thread, row.domain.map(text)),
+            (row.stream, row.colour),
+            (row.category.map(text), row.payload.map(text)),
         )
     });
     rows.collect()

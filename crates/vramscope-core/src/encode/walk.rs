@@ -257,9 +257,20 @@ impl<S: Sink> SnapshotWalker<'_, S> {
         }
         self.optional_unsigned(Key::Range, annotation.range)?;
         self.optional_unsigned(Key::Thread, annotation.thread)?;
-        if let Some(domain) = annotation.domain {
-            self.sink.key(Key::Domain)?;
-            self.sink.text(domain)?;
+        if let Some(stream) = annotation.stream {
+            self.signed(Key::Stream, stream)?;
+        }
+        self.optional_unsigned(Key::Color, annotation.colour.map(u64::from))?;
+        let texts = [
+            (Key::Domain, annotation.domain),
+            (Key::Category, annotation.category),
+            (Key::Payload, annotation.payload),
+        ];
+        for (key, text) in texts {
+            if let Some(text) = text {
+                self.sink.key(key)?;
+                self.sink.text(text)?;
+            }
         }
         self.sink.close_dict()
     }

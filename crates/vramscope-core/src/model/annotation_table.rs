@@ -28,12 +28,20 @@ pub struct Annotation {
     pub device: i32,
     /// Microseconds since the Unix epoch, or [`NO_TIME`](super::NO_TIME).
     pub time_us: i64,
-    /// A number that only a start and its end share. Only in captures of `vramscope-capture`, like the next two fields.
+    /// A number that only a start and its end share. Only in captures of `vramscope-capture`, like all that follows.
     pub range: Option<u64>,
     /// Linux thread id. Threads' names are in [`thread_names`](crate::analysis::time::lanes::thread_names).
     pub thread: Option<u64>,
     /// The part of the program that it belongs to (an NVTX domain); `None` for the default one.
     pub domain: Option<StringId>,
+    /// The stream that reached this point at that time (a `cudaStream_t`); `None` if the thread did.
+    pub stream: Option<i64>,
+    /// Its colour in the program: alpha, red, green and blue, from the highest byte to the lowest.
+    pub colour: Option<u32>,
+    /// The name or number of its category.
+    pub category: Option<StringId>,
+    /// A number that the program gave with it, in digits.
+    pub payload: Option<StringId>,
 }
 
 /// The marks in file order.

@@ -196,12 +196,14 @@ impl Snapshot {
         devices
     }
 
-    /// The streams, numbered in order of first appearance, in traces and then in segments.
+    /// The streams, numbered in order of first appearance, in traces, in segments and then in annotations.
     #[must_use]
     pub fn streams(&self) -> Streams {
         let of_events = self.contexts.rows().iter().map(|context| context.stream);
         let of_segments = self.segments.rows.iter().filter_map(|row| row.stream);
-        Streams::of(of_events.chain(of_segments))
+        let of_annotations = self.annotations.rows.iter().filter_map(|row| row.stream);
+        let handles = of_events.chain(of_segments).chain(of_annotations);
+        Streams::of(handles, &self.extras)
     }
 
     /// The rows of a device's events; empty for a device without a trace.

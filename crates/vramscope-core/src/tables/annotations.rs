@@ -3,9 +3,10 @@
 
 use super::{Field, Kind, Value, Write, field};
 use crate::analysis::recording::Device;
+use crate::ids::StringId;
 use crate::model::NO_TIME;
 
-pub(super) const FIELDS: [Field; 19] = [
+pub(super) const FIELDS: [Field; 22] = [
     field("device", Kind::Number),
     field("source", Kind::Text),
     field("thread", Kind::Text),
@@ -25,6 +26,9 @@ pub(super) const FIELDS: [Field; 19] = [
     field("allocated_bytes", Kind::Bytes),
     field("freed_bytes", Kind::Bytes),
     field("allocations", Kind::Number),
+    field("category", Kind::Text),
+    field("payload", Kind::Text),
+    field("color", Kind::Text),
 ];
 
 pub(super) fn rows<E>(device: Device<'_>, write: &mut Write<'_, E>) -> Result<(), E> {
@@ -36,6 +40,12 @@ pub(super) fn rows<E>(device: Device<'_>, write: &mut Write<'_, E>) -> Result<()
             for range in row {
                 let totals = device.sums().totals(history, range.moments());
                 let has_times = range.start_us != NO_TIME && range.end_us != NO_TIME;
+                let mark = range.annotation(snapshot);
+                let text = |text: Option<StringId>| {
+                    text.map_or(Value::None, |id| Value::text(snapshot.strings.get(id)))
+                };
+                let colour = mark.and_then(|mark| mark.colour);
+                let colour = colour.map(|colour| format!("#{:06x}", colour & 0xff_ffff));
                 let duration = range.end_us.saturating_sub(range.start_us);
                 write(&[
                     Value::Number(device.index().into()),
@@ -57,6 +67,9 @@ pub(super) fn rows<E>(device: Device<'_>, write: &mut Write<'_, E>) -> Result<()
                     Value::Bytes(totals.allocated_bytes),
                     Value::Bytes(totals.freed_bytes),
                     Value::Number(totals.allocations.into()),
+                    text(mark.and_then(|mark| mark.category)),
+                    text(mark.and_then(|mark| mark.payload)),
+                    colour.as_deref().map_or(Value::None, Value::text),
                 ])?;
             }
         }

@@ -22,8 +22,9 @@ mod write;
 pub(crate) use read::read;
 pub use write::write;
 
-/// The version written, and the newest one read. Annotations of version 1 end with their time.
-const VERSION: u8 = 2;
+/// The version written, and the newest one read. Annotations of version 1 end with their time, those of version 2 with
+/// their domain.
+const VERSION: u8 = 3;
 
 /// The number of the first unknown action, a row of [`EventTable::other_actions`](crate::model::EventTable). It leaves
 /// room for new actions of torch.

@@ -506,6 +506,10 @@ impl Reader<'_, '_> {
             range: self.since(2, |from| from.option(Self::number))?,
             thread: self.since(2, |from| from.option(Self::number))?,
             domain: self.since(2, Self::string_or_none)?,
+            stream: self.since(3, |from| from.option(Self::signed))?,
+            colour: self.since(3, |from| from.option(|from| Ok(from.number()? as u32)))?,
+            category: self.since(3, Self::string_or_none)?,
+            payload: self.since(3, Self::string_or_none)?,
         };
         push(
             &mut self.budget,

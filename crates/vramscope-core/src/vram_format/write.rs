@@ -251,7 +251,11 @@ impl<W: Write> Writer<W> {
         self.signed(annotation.time_us)?;
         self.option(annotation.range, Self::number)?;
         self.option(annotation.thread, Self::number)?;
-        self.row_or_none(annotation.domain.map(|domain| domain.0))
+        self.row_or_none(annotation.domain.map(|domain| domain.0))?;
+        self.option(annotation.stream, Self::signed)?;
+        self.option(annotation.colour.map(u64::from), Self::number)?;
+        self.row_or_none(annotation.category.map(|category| category.0))?;
+        self.row_or_none(annotation.payload.map(|payload| payload.0))
     }
 }
 

@@ -19,8 +19,11 @@ fn captured() -> Snapshot {
             {"stage": "START", "name": "train_step 1", "device": 0, "time_us": 11, "range": u64::MAX, "thread": 4243,
                 "domain": "secretlib"},
             {"stage": "END", "name": "train_step 1", "device": 0, "time_us": 12, "range": 1, "thread": 4243},
+            {"stage": "START", "name": "train_step 1", "device": 0, "time_us": 13, "range": 2, "thread": 4243,
+                "stream": 0x70, "color": 0xff76_b900_u32, "category": "secretcategory", "payload": "1234567"},
         ],
-        "capture": {"threads": {"4242": "secretthread"}},
+        "capture": {"tool": "vramscope-capture 0.1.0", "threads": {"4242": "secretthread"},
+            "streams": {"0x70": "secretstream"}},
     });
     decode(file.to_string().as_bytes()).unwrap()
 }
@@ -33,7 +36,12 @@ fn names(snapshot: &Snapshot) -> Vec<String> {
 #[test]
 fn nothing_is_lost_on_the_way_through_other_encodings() {
     let snapshot = captured();
-    assert_eq!(names(&snapshot), ["secretthread", "secretlib · 4243"]);
+    let expected = [
+        "secretthread",
+        "secretlib · 4243",
+        "secretstream (stream 1)",
+    ];
+    assert_eq!(names(&snapshot), expected);
     let mut files = [Vec::new(), Vec::new(), Vec::new()];
     encode(&snapshot, &mut files[0]).unwrap();
     encode_json(&snapshot, &mut files[1]).unwrap();
@@ -48,14 +56,19 @@ fn nothing_is_lost_on_the_way_through_other_encodings() {
 #[test]
 fn differences_are_seen() {
     let snapshot = captured();
-    for row in 0..3 {
+    for what in 0..7 {
         let mut other = captured();
-        match row {
-            0 => other.annotations.rows[0].range = None,
-            1 => other.annotations.rows[1].domain = None,
-            _ => other.annotations.rows[2].thread = Some(1),
+        let rows = &mut other.annotations.rows;
+        match what {
+            0 => rows[0].range = None,
+            1 => rows[1].domain = None,
+            2 => rows[2].thread = Some(1),
+            3 => rows[3].stream = Some(1),
+            4 => rows[3].colour = Some(1),
+            5 => rows[3].category = None,
+            _ => rows[3].payload = None,
         }
-        assert!(difference(&snapshot, &other).is_some(), "{row}");
+        assert!(difference(&snapshot, &other).is_some(), "{what}");
     }
 }
 
@@ -65,7 +78,10 @@ fn threads_and_domains_are_somebodys_words() {
     let mut text = Vec::new();
     encode_json(&hidden, &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
-    assert!(!text.contains("secret"), "{text}");
+    assert!(
+        !text.contains("secret") && !text.contains("1234567"),
+        "{text}"
+    );
     assert!(text.contains("train_step 1"));
     let rows = &hidden.annotations.rows;
     assert_eq!(

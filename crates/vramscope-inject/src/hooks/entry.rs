@@ -33,12 +33,8 @@ macro_rules! hooks {
             }
 
             mod $name {
-                pub(super) static HOOK: $crate::hook::Hook = $crate::hook::Hook::new(
-                    // `stringify!` yields no zero byte, so the error cannot happen.
-                    match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                        Ok(name) => name,
-                        Err(_) => c"",
-                    },
+                pub(super) static HOOK: $crate::hook::Hook = $crate::hook::Hook::of(
+                    concat!(stringify!($name), "\0"),
                     super::$name as *const std::ffi::c_void,
                 );
             }
@@ -50,7 +46,7 @@ macro_rules! hooks {
 
         /// All hooks.
         fn all() -> impl Iterator<Item = &'static Hook> {
-            [$( &$name::HOOK ),*].into_iter()
+            [$( &$name::HOOK ),*].into_iter().chain(host_functions::HOOKS)
         }
     };
     (@record observe $run:ident [$after:expr]) => {

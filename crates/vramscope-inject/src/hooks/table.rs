@@ -30,10 +30,12 @@ pub(crate) enum Shape {
     Synchronise,
     /// Is looked at, whether recording is on or not.
     Observe,
+    /// Has a stream call a function of the program, which is told the stream.
+    HostFunction,
 }
 
 /// All hooked functions.
-pub(crate) const HOOKED: [Hooked; 77] = [
+pub(crate) const HOOKED: [Hooked; 81] = [
     row("cuMemAlloc_v2", 3020, Shape::Alloc),
     row("cuMemAllocPitch_v2", 3020, Shape::Alloc),
     row("cuMemAllocManaged", 6000, Shape::Alloc),
@@ -111,6 +113,10 @@ pub(crate) const HOOKED: [Hooked; 77] = [
     row("cuGetProcAddress", 11030, Shape::Observe),
     row("cuGetProcAddress_v2", 12000, Shape::Observe),
     row("cuGetProcAddress_v2_ptsz", 12000, Shape::Observe),
+    row("cuLaunchHostFunc", 10000, Shape::HostFunction),
+    row("cuLaunchHostFunc_ptsz", 10000, Shape::HostFunction),
+    row("cuLaunchHostFunc_v2", 13000, Shape::HostFunction),
+    row("cuLaunchHostFunc_v2_ptsz", 13000, Shape::HostFunction),
 ];
 
 const fn row(name: &'static str, since: i32, shape: Shape) -> Hooked {

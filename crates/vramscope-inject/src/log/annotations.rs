@@ -3,10 +3,11 @@
 //! Such ranges are pending in a small buffer until they end, or until recording begins. Then they are written with
 //! their original times.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use vramscope_record::layout::{Annotation, Kind, Loss, NO_DEVICE};
+use vramscope_record::layout::{Annotation, Attributes, Kind, Loss, NO_DEVICE};
 
 use super::names::Domain;
 use super::{is_recording, lost, put, text};
@@ -14,14 +15,44 @@ use super::{is_recording, lost, put, text};
 /// Maximum number of pending ranges. Further ranges are not recorded.
 const MAX_PENDING: usize = 1024;
 
+/// What a program says of an annotation.
+#[derive(Clone, Debug)]
+pub(crate) struct Label<'a> {
+    pub(crate) domain: Domain,
+    pub(crate) name: Cow<'a, [u8]>,
+    pub(crate) attributes: Attributes,
+}
+
+impl<'a> Label<'a> {
+    /// A name without attributes.
+    pub(crate) fn plain(domain: Domain, name: impl Into<Cow<'a, [u8]>>) -> Self {
+        Self {
+            domain,
+            name: name.into(),
+            attributes: Attributes::default(),
+        }
+    }
+
+    /// The end of a range: it needs no name.
+    pub(crate) fn end(domain: Domain) -> Self {
+        Self::plain(domain, b"".as_slice())
+    }
+
+    pub(crate) fn into_owned(self) -> Label<'static> {
+        Label {
+            name: self.name.into_owned().into(),
+            ..self
+        }
+    }
+}
+
 /// A range that began while nothing was recorded.
 pub(crate) struct PendingRange {
     /// Its record, without the numbers of its texts.
     pub(crate) annotation: Annotation,
-    pub(crate) domain: Domain,
+    pub(crate) label: Label<'static>,
     /// For a pushed range: the number of pushed ranges around it.
     pub(crate) depth: u32,
-    pub(crate) name: Box<[u8]>,
 }
 
 static PENDING: Mutex<Vec<PendingRange>> = Mutex::new(Vec::new());
@@ -34,12 +65,17 @@ fn lock_pending() -> MutexGuard<'static, Vec<PendingRange>> {
 }
 
 /// Writes an annotation and its texts.
-pub(crate) fn annotate(mut annotation: Annotation, domain: Domain, name: &[u8]) {
-    annotation.domain = domain.text();
-    if !name.is_empty() {
-        annotation.name = text(name);
+pub(crate) fn annotate(mut annotation: Annotation, label: &Label<'_>) {
+    annotation.domain = label.domain.text();
+    if !label.name.is_empty() {
+        annotation.name = text(&label.name);
     }
-    put(Kind::Annotation, &[&annotation.to_bytes()]);
+    let record = annotation.to_bytes();
+    if label.attributes == Attributes::default() {
+        put(Kind::Annotation, &[&record]);
+    } else {
+        put(Kind::Annotation, &[&record, &label.attributes.to_bytes()]);
+    }
 }
 
 /// Whether any ranges may be pending.
@@ -48,15 +84,14 @@ pub(crate) fn has_pending() -> bool {
 }
 
 /// Makes a range pending, unless there are too many.
-pub(crate) fn add_pending(annotation: Annotation, domain: Domain, depth: u32, name: &[u8]) {
+pub(crate) fn add_pending(annotation: Annotation, depth: u32, label: Label<'static>) {
     let mut pending = lock_pending();
     if pending.len() < MAX_PENDING {
         HAS_PENDING.store(true, Ordering::Release);
         pending.push(PendingRange {
             annotation,
-            domain,
+            label,
             depth,
-            name: name.into(),
         });
     } else {
         lost(Loss::TooManyRanges);
@@ -85,7 +120,7 @@ pub(crate) fn flush_pending(device: Option<i16>) {
             // No device was current when the range began, so it gets the device that the program begins to use now.
             one.annotation.device = device.unwrap_or(NO_DEVICE);
         }
-        annotate(one.annotation, one.domain, &one.name);
+        annotate(one.annotation, &one.label);
     }
     HAS_PENDING.store(false, Ordering::Release);
 }

@@ -1,11 +1,12 @@
-//! Names of domains, registered strings and threads.
+//! Names of domains, registered strings and threads, and what the program calls its streams, devices, contexts and
+//! categories.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError, RwLock};
 
-use vramscope_record::layout::Loss;
+use vramscope_record::layout::{Kind, Loss, Name, Named};
 
-use super::{is_enabled, lost, text};
+use super::{exists, is_enabled, lost, put, text};
 
 /// Maximum number of names of each kind. Further ones are not recorded.
 const MAX_NAMES: usize = 1 << 16;
@@ -17,6 +18,11 @@ pub(crate) struct Domain(u32);
 static DOMAINS: Names = Names::new();
 static STRINGS: Names = Names::new();
 static THREADS: Mutex<BTreeMap<u32, Box<[u8]>>> = Mutex::new(BTreeMap::new());
+/// What the program named before there was a log.
+static PENDING: Mutex<Vec<PendingName>> = Mutex::new(Vec::new());
+
+/// What is named, its handle, its domain, and the name.
+type PendingName = (Named, u64, Domain, Box<[u8]>);
 
 impl Domain {
     /// The program's own domain.
@@ -79,10 +85,51 @@ pub(super) fn thread_name(thread: u32) -> Option<Box<[u8]>> {
     threads.get(&thread).cloned()
 }
 
+/// Records the program's name for something. Creates no log: without one, the name waits.
+pub(crate) fn give_name(named: Named, handle: u64, domain: Domain, name: &[u8]) {
+    if !is_enabled() {
+        return;
+    }
+    if exists() {
+        return write_name(named, handle, domain, name);
+    }
+    let mut pending = PENDING.lock().unwrap_or_else(PoisonError::into_inner);
+    if pending.len() < MAX_NAMES {
+        pending.push((named, handle, domain, name.into()));
+    } else {
+        lost(Loss::TooManyNames);
+    }
+    drop(pending);
+    // The log may have been created meanwhile.
+    if exists() {
+        flush_names();
+    }
+}
+
+/// Writes the names that wait for the log.
+pub(super) fn flush_names() {
+    let mut pending = PENDING.lock().unwrap_or_else(PoisonError::into_inner);
+    for (named, handle, domain, name) in std::mem::take(&mut *pending) {
+        write_name(named, handle, domain, &name);
+    }
+}
+
+fn write_name(named: Named, handle: u64, domain: Domain, name: &[u8]) {
+    let domain = domain.text();
+    let named = named as u32;
+    let of = Name {
+        handle,
+        domain,
+        named,
+    };
+    put(Kind::Name, &[&of.to_bytes(), name]);
+}
+
 /// Whether no lock of this module is held. Checked after a fork: the holder of a lock would not exist in the child.
 pub(super) fn are_unlocked() -> bool {
     let is_unlocked = |names: &Names| names.0.try_write().is_ok();
-    is_unlocked(&DOMAINS) && is_unlocked(&STRINGS) && THREADS.try_lock().is_ok()
+    let are_unlocked = THREADS.try_lock().is_ok() && PENDING.try_lock().is_ok();
+    is_unlocked(&DOMAINS) && is_unlocked(&STRINGS) && are_unlocked
 }
 
 /// Distinct names, numbered from 1. They are never freed, as programs hold handles of them.

@@ -23,10 +23,15 @@ type Table = *mut *mut *const c_void;
 
 /// `NVTX_CB_MODULE_CORE`, the functions without domains.
 const CORE: c_int = 1;
+/// `NVTX_CB_MODULE_CUDA`, names of the driver's objects.
+const CUDA: c_int = 2;
+/// `NVTX_CB_MODULE_CUDART`, names of the runtime library's objects.
+const CUDART: c_int = 4;
 /// `NVTX_CB_MODULE_CORE2`, the functions with domains.
 const CORE2: c_int = 5;
 
-/// Pairs function numbers with addresses, whatever the functions' types.
+/// Pairs function numbers with addresses, whatever the functions' types. The functions record; they are not the exports,
+/// which may forward a call.
 macro_rules! functions {
     ($( $number:literal $name:ident )*) => { [$( ($number, super::$name as *const c_void) ),*] };
 }
@@ -53,16 +58,31 @@ pub(super) unsafe fn fill(table_of: GetExportTable) -> bool {
         1 nvtxMarkEx 2 nvtxMarkA 3 nvtxMarkW
         4 nvtxRangeStartEx 5 nvtxRangeStartA 6 nvtxRangeStartW 7 nvtxRangeEnd
         8 nvtxRangePushEx 9 nvtxRangePushA 10 nvtxRangePushW 11 nvtxRangePop
+        12 nvtxNameCategoryA 13 nvtxNameCategoryW
         14 nvtxNameOsThreadA 15 nvtxNameOsThreadW
+    };
+    let cuda = functions! {
+        1 nvtxNameCuDeviceA 2 nvtxNameCuDeviceW 3 nvtxNameCuContextA 4 nvtxNameCuContextW
+        5 nvtxNameCuStreamA 6 nvtxNameCuStreamW
+    };
+    let cudart = functions! {
+        1 nvtxNameCudaDeviceA 2 nvtxNameCudaDeviceW 3 nvtxNameCudaStreamA 4 nvtxNameCudaStreamW
     };
     let core2 = functions! {
         1 nvtxDomainMarkEx 2 nvtxDomainRangeStartEx 3 nvtxDomainRangeEnd
         4 nvtxDomainRangePushEx 5 nvtxDomainRangePop
+        8 nvtxDomainNameCategoryA 9 nvtxDomainNameCategoryW
         10 nvtxDomainRegisterStringA 11 nvtxDomainRegisterStringW
         12 nvtxDomainCreateA 13 nvtxDomainCreateW
     };
     let mut has_slots = false;
-    for (module, functions) in [(CORE, &core[..]), (CORE2, &core2[..])] {
+    let modules = [
+        (CORE, &core[..]),
+        (CUDA, &cuda[..]),
+        (CUDART, &cudart[..]),
+        (CORE2, &core2[..]),
+    ];
+    for (module, functions) in modules {
         let (mut table, mut length): (Table, c_uint) = (null_mut(), 0);
         // SAFETY: a function of NVTX; the out-pointers are valid.
         let is_known = unsafe { table_of_module(module, &raw mut table, &raw mut length) };

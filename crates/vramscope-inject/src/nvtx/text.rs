@@ -1,9 +1,11 @@
-//! Converts the texts that programs pass to NVTX.
+//! Converts the texts and attributes that programs pass to NVTX.
 
 use std::borrow::Cow;
 use std::ffi::{c_char, c_void};
 
-use crate::log;
+use vramscope_record::layout;
+
+use crate::log::{self, Domain, Label};
 
 /// Maximum number of characters that are read of a text; bytes for narrow texts.
 pub(super) const MAX_CHARACTERS: usize = 4096;
@@ -27,6 +29,9 @@ pub(crate) struct Attributes {
     message_type: i32,
     message: *const c_void,
 }
+
+/// `NVTX_COLOR_ARGB`
+const ARGB: i32 = 1;
 
 /// Values of `message_type`.
 mod message_type {
@@ -71,29 +76,52 @@ pub(super) unsafe fn wide<'a>(text: *const WideChar) -> Cow<'a, [u8]> {
     Cow::Owned(read.into_bytes())
 }
 
-/// The message of an event; empty if it has no message.
+/// What an event says; empty if it is null or of an older version.
 ///
 /// # Safety
 /// `event` must be null or readable for its `size`, and its message a text of its type.
-pub(super) unsafe fn message<'a>(event: *const Attributes) -> Cow<'a, [u8]> {
+pub(super) unsafe fn label<'a>(domain: Domain, event: *const Attributes) -> Label<'a> {
+    let nothing = Label::plain(domain, b"".as_slice());
     if event.is_null() {
-        return Cow::Borrowed(b"");
+        return nothing;
     }
     // SAFETY: not null; all versions begin with these fields.
     let size = unsafe { (&raw const (*event).size).read_unaligned() };
     if usize::from(size) < size_of::<Attributes>() {
-        return Cow::Borrowed(b"");
+        return nothing;
     }
     // SAFETY: its size says that it is long enough.
     let event = unsafe { event.read_unaligned() };
-    match event.message_type {
+    // SAFETY: as the caller promises.
+    let name = unsafe { message(event.message_type, event.message) };
+    let mut attributes = layout::Attributes {
+        category: event.category,
+        ..layout::Attributes::default()
+    };
+    if event.color_type == ARGB {
+        attributes.colour = event.color;
+    }
+    if event.payload_type != 0 {
+        attributes.payload_type = event.payload_type as u32;
+        attributes.payload = event.payload;
+    }
+    Label {
+        attributes,
+        ..Label::plain(domain, name)
+    }
+}
+
+/// A text of a type; empty if the type is unknown.
+///
+/// # Safety
+/// `message` must be a text of this type.
+pub(super) unsafe fn message<'a>(kind: i32, message: *const c_void) -> Cow<'a, [u8]> {
+    match kind {
         // SAFETY: as the caller promises.
-        message_type::ASCII => unsafe { narrow(event.message.cast()) },
+        message_type::ASCII => unsafe { narrow(message.cast()) },
         // SAFETY: as the caller promises.
-        message_type::UNICODE => unsafe { wide(event.message.cast()) },
-        message_type::REGISTERED => {
-            Cow::Borrowed(log::registered(event.message.addr()).unwrap_or(b""))
-        }
+        message_type::UNICODE => unsafe { wide(message.cast()) },
+        message_type::REGISTERED => Cow::Borrowed(log::registered(message.addr()).unwrap_or(b"")),
         _ => Cow::Borrowed(b""),
     }
 }

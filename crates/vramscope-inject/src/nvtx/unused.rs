@@ -1,29 +1,37 @@
-//! The remaining functions of `libnvToolsExt.so.1`. Programs that link the library need them; they do nothing.
+//! The remaining functions of `libnvToolsExt.so.1`. Programs that link the library need them. They only call the real
+//! library's function, if there is one.
 
 use std::ffi::c_void;
-use std::ptr::null_mut;
+
+use super::next::Next;
 
 macro_rules! unused {
     ($( $name:ident )*) => { $(
-        /// Ignores all arguments. Returns 0 where NVTX expects a result.
+        /// Takes as many arguments as any of these functions. Returns 0 where NVTX expects a result.
+        ///
+        /// # Safety
+        /// As for the function of this name.
         #[unsafe(no_mangle)]
-        pub(crate) extern "C" fn $name() -> *mut c_void {
-            null_mut()
+        unsafe extern "C" fn $name(first: usize, second: usize) -> usize {
+            static NEXT: Next = Next::new(concat!(stringify!($name), "\0"));
+            let next = NEXT.find($name as *const c_void);
+            if next.is_null() {
+                return 0;
+            }
+            // SAFETY: the function of this name takes up to two integers or pointers, which are the caller's; functions
+            // with fewer ignore the rest.
+            unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(usize, usize) -> usize>(next)(first, second) }
         }
     )* };
 }
 
 unused! {
     nvtxInitialize nvtxDomainDestroy
-    nvtxNameCategoryA nvtxNameCategoryW nvtxDomainNameCategoryA nvtxDomainNameCategoryW
     nvtxDomainResourceCreate nvtxDomainResourceDestroy
     nvtxDomainSyncUserCreate nvtxDomainSyncUserDestroy nvtxDomainSyncUserAcquireStart
     nvtxDomainSyncUserAcquireFailed nvtxDomainSyncUserAcquireSuccess nvtxDomainSyncUserReleasing
 
-    nvtxNameCuDeviceA nvtxNameCuDeviceW nvtxNameCuContextA nvtxNameCuContextW
-    nvtxNameCuStreamA nvtxNameCuStreamW nvtxNameCuEventA nvtxNameCuEventW
-    nvtxNameCudaDeviceA nvtxNameCudaDeviceW nvtxNameCudaStreamA nvtxNameCudaStreamW
-    nvtxNameCudaEventA nvtxNameCudaEventW
+    nvtxNameCuEventA nvtxNameCuEventW nvtxNameCudaEventA nvtxNameCudaEventW
 
     nvtxNameClDeviceA nvtxNameClDeviceW nvtxNameClContextA nvtxNameClContextW
     nvtxNameClCommandQueueA nvtxNameClCommandQueueW nvtxNameClMemObjectA nvtxNameClMemObjectW

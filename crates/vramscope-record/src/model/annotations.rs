@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use vramscope_core::model::Stage;
 
-use crate::layout::{self, AnnotationOp};
+use crate::layout::{self, AnnotationOp, Attributes, ON_STREAM};
 
 /// One end of a range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,8 +16,11 @@ pub(crate) struct Mark {
     /// Identifies the range: the same for both of its ends, unique among ranges.
     pub(crate) range: u64,
     pub(crate) thread: u32,
+    /// The stream that orders it.
+    pub(crate) stream: Option<u64>,
     pub(crate) device: i32,
     pub(crate) time_us: i64,
+    pub(crate) attributes: Attributes,
 }
 
 /// Owner of a stack of pushed ranges: a thread, or a stream for ranges ordered by it.
@@ -52,24 +55,29 @@ impl Annotations {
     }
 
     /// Applies a record at time `time_us`.
-    pub(crate) fn push(&mut self, record: &layout::Annotation, time_us: i64) {
+    pub(crate) fn push(
+        &mut self,
+        record: &layout::Annotation,
+        attributes: Attributes,
+        time_us: i64,
+    ) {
         let Some(op) = AnnotationOp::of_number(record.op) else {
             return;
         };
-        let owner = match record.stream {
-            0 => Owner::Thread(record.thread),
-            stream => Owner::Stream(stream),
-        };
+        let stream = (record.flags & ON_STREAM != 0).then_some(record.stream);
+        let owner = stream.map_or(Owner::Thread(record.thread), Owner::Stream);
         let beginning = Mark {
             stage: Stage::Start,
             name: record.name,
             domain: record.domain,
             range: self.last_range + 1,
             thread: record.thread,
+            stream,
             device: i32::from(record.device.max(layout::NO_DEVICE)),
             time_us,
+            attributes,
         };
-        // An end takes its name, domain and device from its beginning.
+        // An end takes the rest from its beginning.
         let end_of = |beginning: Mark| Mark {
             stage: Stage::End,
             thread: record.thread,
@@ -144,16 +152,16 @@ mod tests {
     #[test]
     fn threads_and_domains_nest_by_themselves() {
         let mut annotations = Annotations::default();
-        annotations.push(&record(AnnotationOp::Push, 1, 10), 0);
-        annotations.push(&record(AnnotationOp::Push, 2, 20), 1);
+        annotations.push(&record(AnnotationOp::Push, 1, 10), Attributes::default(), 0);
+        annotations.push(&record(AnnotationOp::Push, 2, 20), Attributes::default(), 1);
         let in_domain = layout::Annotation {
             domain: 5,
             ..record(AnnotationOp::Push, 3, 10)
         };
-        annotations.push(&in_domain, 2);
-        annotations.push(&record(AnnotationOp::Pop, 0, 10), 3);
-        annotations.push(&record(AnnotationOp::Pop, 0, 10), 4);
-        annotations.push(&record(AnnotationOp::Mark, 4, 10), 5);
+        annotations.push(&in_domain, Attributes::default(), 2);
+        annotations.push(&record(AnnotationOp::Pop, 0, 10), Attributes::default(), 3);
+        annotations.push(&record(AnnotationOp::Pop, 0, 10), Attributes::default(), 4);
+        annotations.push(&record(AnnotationOp::Mark, 4, 10), Attributes::default(), 5);
         use Stage::{End, Start};
         assert_eq!(
             marks_of(&annotations),
@@ -183,7 +191,7 @@ mod tests {
                 range,
                 ..record(op, name, thread)
             };
-            annotations.push(&record, 0);
+            annotations.push(&record, Attributes::default(), 0);
         }
         use Stage::{End, Start};
         assert_eq!(

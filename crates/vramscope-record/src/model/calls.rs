@@ -135,7 +135,11 @@ impl Recording {
 
     fn subfree(&mut self, event: &Event, call: Call) {
         let (space, journal) = (&mut self.device, &mut self.journal);
-        if !space.free_part(journal, event.address, origin_of(event, call)) {
+        let origin = origin_of(event, call);
+        if event.size_bytes > 0 {
+            let range = event.address..event.address.saturating_add(event.size_bytes);
+            space.free_parts(journal, range, origin);
+        } else if !space.free_part(journal, event.address, origin) {
             self.counts.unknown_frees += 1;
         }
     }

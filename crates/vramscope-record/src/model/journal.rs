@@ -131,6 +131,12 @@ impl Journal {
         Some(trace.dropped + trace.entries.len() as u64 - 1)
     }
 
+    /// Number of entries that newer ones have replaced.
+    pub(crate) fn dropped_entries(&self) -> u64 {
+        let traces = self.devices.iter().chain([&self.host]);
+        traces.map(|trace| trace.dropped).sum()
+    }
+
     /// Withdraws an entry, if it was not dropped.
     pub(crate) fn undo(&mut self, location: Location, number: EntryNumber) {
         let trace = self.trace_mut(location);

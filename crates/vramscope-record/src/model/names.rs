@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::layout;
+use crate::layout::{self, Named};
 use crate::reader::{Addresses, Program};
 use crate::symbols::LoadedModule;
 
@@ -34,6 +34,10 @@ pub(crate) struct Names {
     stacks: HashMap<u32, StackRow>,
     texts: HashMap<u32, Box<str>>,
     pub(crate) threads: BTreeMap<u32, String>,
+    /// The program's names of streams, contexts and devices, by handle.
+    pub(crate) given: BTreeMap<(Named, u64), String>,
+    /// Names of categories, by domain and number.
+    categories: HashMap<(Box<str>, u64), String>,
     pub(crate) devices: BTreeMap<u8, DeviceName>,
     pub(crate) program: Vec<String>,
     pub(crate) notes: Vec<String>,
@@ -94,6 +98,34 @@ impl Names {
 
     pub(crate) fn add_thread(&mut self, thread: u32, name: &[u8]) {
         self.threads.insert(thread, lossy(name));
+    }
+
+    /// Adds the program's name for something; an empty one takes the name away.
+    pub(crate) fn add_name(&mut self, of: layout::Name, name: &[u8]) {
+        let named = u8::try_from(of.named).ok().and_then(Named::of_number);
+        match named {
+            None => {}
+            Some(Named::Category) => {
+                let domain = self.text(of.domain).into();
+                self.categories.insert((domain, of.handle), lossy(name));
+            }
+            Some(named) if name.is_empty() => {
+                self.given.remove(&(named, of.handle));
+            }
+            Some(named) => {
+                self.given.insert((named, of.handle), lossy(name));
+            }
+        }
+    }
+
+    /// The name of a category, or its number in digits; `None` for number 0.
+    pub(crate) fn category(&self, domain: u32, number: u32) -> Option<String> {
+        if number == 0 {
+            return None;
+        }
+        let key = (self.text(domain).into(), u64::from(number));
+        let name = self.categories.get(&key).filter(|name| !name.is_empty());
+        Some(name.cloned().unwrap_or_else(|| number.to_string()))
     }
 
     pub(crate) fn add_device(&mut self, number: u8, device: layout::Device, name: &[u8]) {

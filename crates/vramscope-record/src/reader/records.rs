@@ -38,7 +38,12 @@ pub enum Record<'a> {
         text: &'a [u8],
     },
     /// An annotation by the program.
-    Annotation(layout::Annotation),
+    Annotation {
+        /// What it does, when and where.
+        annotation: layout::Annotation,
+        /// Its colour, category and payload.
+        attributes: layout::Attributes,
+    },
     /// A named thread.
     Thread {
         /// Linux thread id.
@@ -66,6 +71,13 @@ pub enum Record<'a> {
     },
     /// A remark for the reader of the snapshot.
     Note(&'a [u8]),
+    /// The program's name for something.
+    Name {
+        /// What it names.
+        of: layout::Name,
+        /// The name.
+        name: &'a [u8],
+    },
 }
 
 /// Iterates over the executable's path and the arguments.
@@ -135,7 +147,14 @@ impl<'a> Record<'a> {
                 let (number, text) = number(payload)?;
                 Self::Text { number, text }
             }
-            Kind::Annotation => Self::Annotation(layout::Annotation::read(payload)?.0),
+            Kind::Annotation => {
+                let (annotation, rest) = layout::Annotation::read(payload)?;
+                let attributes = layout::Attributes::read(rest);
+                Self::Annotation {
+                    annotation,
+                    attributes: attributes.map_or_else(Default::default, |(read, _)| read),
+                }
+            }
             Kind::Thread => {
                 let (thread, name) = number(payload)?;
                 Self::Thread { thread, name }
@@ -152,6 +171,10 @@ impl<'a> Record<'a> {
                 Self::Dump { time_ns, path }
             }
             Kind::Note => Self::Note(payload),
+            Kind::Name => {
+                let (of, name) = layout::Name::read(payload)?;
+                Self::Name { of, name }
+            }
         })
     }
 }

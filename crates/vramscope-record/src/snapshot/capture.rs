@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 use vramscope_core::analysis::memory::capture::Ended;
 
-use crate::model::Recording;
+use crate::layout::Named;
+use crate::model::{Names, Recording};
 use crate::reader::{Damage, DamageKind, Header};
 
 /// Maximum entries of each list whose length the program determines.
@@ -27,27 +28,55 @@ pub(super) fn capture_value(
     let threads: Map<String, Value> = threads
         .map(|(thread, name)| (thread.to_string(), clipped(name).into()))
         .collect();
-    let devices = names.devices.iter().map(|(index, device)| {
-        json!({
-            "index": index,
-            "name": clipped(&device.name),
-            "uuid": uuid(&device.uuid),
-            "total_bytes": device.total_bytes,
-        })
-    });
-    json!({
+    let mut capture = json!({
         "tool": concat!("vramscope-capture ", env!("CARGO_PKG_VERSION")),
         "program": program.map(|text| clipped(text)).collect::<Vec<_>>(),
         "pid": header.process,
         "started_us": header.created_ns / 1000,
         "ended": ended.word(),
+        "read_us": recording.read_us,
         "dropped_records": header.dropped_records,
         "lost": lost(header),
+        "dropped_entries": recording.journal.dropped_entries(),
         "notes": notes,
         "threads": threads,
-        "devices": devices.collect::<Vec<_>>(),
+        "devices": devices(names),
         "memory": memory(recording),
-    })
+    });
+    for (key, named) in [("streams", Named::Stream), ("contexts", Named::Context)] {
+        let given = given(names, named).take(MAX_TEXTS);
+        let given: Map<String, Value> = given
+            .map(|(handle, name)| (format!("{handle:#x}"), name.into()))
+            .collect();
+        if !given.is_empty() {
+            capture[key] = given.into();
+        }
+    }
+    capture
+}
+
+fn devices(names: &Names) -> Vec<Value> {
+    let devices = names.devices.iter().map(|(index, device)| {
+        let mut value = json!({
+            "index": index,
+            "name": clipped(&device.name),
+            "uuid": uuid(&device.uuid),
+            "total_bytes": device.total_bytes,
+        });
+        let mut given = given(names, Named::Device);
+        if let Some((_, name)) = given.find(|(handle, _)| *handle == u64::from(*index)) {
+            value["given_name"] = name.into();
+        }
+        value
+    });
+    devices.collect()
+}
+
+/// The program's names of one kind, by handle.
+fn given(names: &Names, named: Named) -> impl Iterator<Item = (u64, &str)> {
+    let all = names.given.iter();
+    let named = all.filter(move |((of, _), _)| *of == named);
+    named.map(|((_, handle), name)| (*handle, clipped(name)))
 }
 
 /// What the driver said of devices and pools, in order of time.

@@ -149,8 +149,10 @@ fn what_the_log_says_of_its_program() {
             "pid": 99,
             "started_us": 5,
             "ended": "without notice",
+            "read_us": null,
             "dropped_records": 3,
             "lost": [{"reason": "NoStack", "times": 7, "text": "a stack could not be unwound, and is missing"}],
+            "dropped_entries": 0,
             "notes": ["stacks are off"],
             "threads": {},
             "devices": [{

@@ -77,7 +77,7 @@ impl Canvas<'_> {
         let (left, right) = (x + from, x + to);
         let top = y + (row.top_css * ratio).round();
         let bottom = top + ((row.height_css - 1.0) * ratio).round();
-        let (fill, line) = lane_fill(self.style.theme, &range.name);
+        let (fill, line) = lane_fill(self.style.theme, &range.name, range.colour);
         scene.rect((left, top), (right, bottom), fill);
         let edge = (2.0 * ratio).round().min(to - from);
         if range.item.count > 1 {
@@ -154,6 +154,8 @@ mod tests {
             label: name.to_owned(),
             moments: (0, 1),
             is_open: false,
+            colour: None,
+            about: String::new(),
         }
     }
 

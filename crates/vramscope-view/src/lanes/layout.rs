@@ -5,7 +5,7 @@ use vramscope_core::analysis::roles::Role;
 
 use super::{Item, LEAST_CSS};
 use crate::colour::{Rgb, distinct_colour, role_colour, stable_hash};
-use crate::theme::Theme;
+use crate::theme::{Theme, contrast};
 use crate::viewport::Viewport;
 
 /// Height of a row with the gap below it, css px.
@@ -159,29 +159,43 @@ pub fn elided(label: &str, width_css: f64) -> Option<String> {
     Some(label.chars().take(letters - 1).chain(['…']).collect())
 }
 
-/// The fill of a range, and the colour of the line at its start. Equal names have equal colours;
-/// digits are ignored, so that all steps look alike. The fill is pale enough for the theme's text.
+/// The fill of a range, and the colour of the line at its start. The program's colour counts, made to stand out from
+/// the theme's ground. Else equal names have equal colours; digits are ignored, so that all steps look alike. The fill
+/// is pale enough for the theme's text.
 #[must_use]
-pub fn lane_fill(theme: &Theme, name: &str) -> (Rgb, Rgb) {
+pub fn lane_fill(theme: &Theme, name: &str, given: Option<Rgb>) -> (Rgb, Rgb) {
     let pattern: String = name.chars().filter(|c| !c.is_ascii_digit()).collect();
-    let full = match pattern.as_str() {
+    let full = match (given, pattern.as_str()) {
+        (Some(given), _) => standing_out(theme, given),
         // What a phase leaves most of has the same colour below.
-        "forward" => role_colour(theme, Role::Activation),
-        "backward" => role_colour(theme, Role::Gradient),
-        "optimizer" => role_colour(theme, Role::OptimizerState),
-        _ => distinct_colour(theme, stable_hash(&pattern)),
+        (None, "forward") => role_colour(theme, Role::Activation),
+        (None, "backward") => role_colour(theme, Role::Gradient),
+        (None, "optimizer") => role_colour(theme, Role::OptimizerState),
+        (None, _) => distinct_colour(theme, stable_hash(&pattern)),
     };
-    let pale = std::array::from_fn(|c| {
-        let (ground, ink) = (u32::from(theme.background[c]), u32::from(full[c]));
-        ((ground * 68 + ink * 32) / 100) as u8
-    });
-    (pale, full)
+    (mixed(theme.background, full, 32), full)
+}
+
+/// A colour with as much of the text's colour in it as it needs to be told from the ground.
+fn standing_out(theme: &Theme, colour: Rgb) -> Rgb {
+    /// Contrast of a line that is seen without being looked for.
+    const LEAST: f64 = 2.0;
+    let mut inks = (0..=10).map(|tenths| mixed(colour, theme.text, tenths * 10));
+    let found = inks.find(|&ink| contrast(ink, theme.background) >= LEAST);
+    found.unwrap_or(theme.text)
+}
+
+/// A colour with a share of another, in per cent.
+fn mixed(one: Rgb, other: Rgb, share: u32) -> Rgb {
+    std::array::from_fn(|c| {
+        let (one, other) = (u32::from(one[c]), u32::from(other[c]));
+        ((one * (100 - share) + other * share) / 100) as u8
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::theme::contrast;
 
     const VIEW: Viewport = Viewport {
         x_min: 0.0,
@@ -255,15 +269,39 @@ mod tests {
                 let (fill, line) = lane_fill(
                     &theme,
                     &format!("{}", (b'a' + name % 26) as char).repeat(1 + name as usize / 26),
+                    None,
                 );
                 assert!(contrast(theme.text, fill) >= 4.5);
                 assert_ne!(fill, line);
             }
         }
         let steps = [
-            lane_fill(&Theme::light(), "step 1"),
-            lane_fill(&Theme::light(), "step 23"),
+            lane_fill(&Theme::light(), "step 1", None),
+            lane_fill(&Theme::light(), "step 23", None),
         ];
         assert_eq!(steps[0], steps[1]);
+    }
+
+    #[test]
+    fn colours_of_programs_are_seen_on_every_ground_and_under_text() {
+        let parts = [0, 0x40, 0x80, 0xff];
+        for theme in [Theme::light(), Theme::dark()] {
+            for number in 0..64 {
+                let given = [parts[number / 16], parts[number / 4 % 4], parts[number % 4]];
+                let (fill, line) = lane_fill(&theme, "forward", Some(given));
+                assert!(contrast(theme.text, fill) >= 4.5, "{given:?}: {fill:?}");
+                assert!(
+                    contrast(line, theme.background) >= 2.0,
+                    "{given:?}: {line:?}"
+                );
+                assert_ne!(fill, theme.background);
+            }
+            let green = [0, 0x90, 0];
+            assert_eq!(
+                lane_fill(&theme, "", Some(green)).1,
+                green,
+                "it is kept if it can be"
+            );
+        }
     }
 }

@@ -129,6 +129,7 @@ mod tests {
                     end_us: i64::from(at) * 3,
                     is_open_start: false,
                     is_open_end: false,
+                    mark: None,
                 }
             })
             .collect()

@@ -13,6 +13,7 @@ mod graph;
 mod harness;
 mod keyboard;
 mod lanes;
+mod live;
 mod loading;
 mod map;
 mod mini;

@@ -19,6 +19,8 @@ use vramscope_record::settings::{Settings, VARIABLE};
 const PAIRS: u64 = 400_000;
 /// Number of rounds in one run of the client. The fastest counts.
 const CLIENT_ROUNDS: u64 = 8;
+/// Number of pairs while a live snapshot is written.
+const LIVE_PAIRS: u64 = 8_000_000;
 /// Number of measurements of each variant.
 const ROUNDS: usize = 5;
 /// Number of frames of a stack, as in the performance targets.
@@ -97,6 +99,7 @@ fn main() -> Result<()> {
         "",
         "1.00"
     );
+    places.live()?;
     places.threads()
 }
 
@@ -148,6 +151,40 @@ impl Places {
             ns_per_event: ns_per_pair / 2.0,
             log: log.filter(|_| is_recorded),
         })
+    }
+
+    /// The share of the program's time that live snapshots take, beside a run whose log is consumed, too.
+    fn live(&self) -> Result<()> {
+        let ways: [&[&str]; 2] = [&["--max-entries", "200000"], &["--live"]];
+        let mut fastest = [f64::INFINITY; 2];
+        for _ in 0..ROUNDS {
+            for (fastest, options) in fastest.iter_mut().zip(ways) {
+                let mut command = Command::new(&self.capture);
+                command.args(["run", "--quiet", "-o"]);
+                command
+                    .arg(self.folder.path().join("live.vram"))
+                    .args(options);
+                command.arg("--").arg(&self.client);
+                // Some seconds, in which versions are written.
+                command
+                    .args([LIVE_PAIRS, 1, CLIENT_ROUNDS].map(|number| number.to_string()))
+                    .env("LD_LIBRARY_PATH", &self.cuda)
+                    .stderr(Stdio::inherit());
+                let output = command.output()?;
+                ensure!(output.status.success(), "{command:?}: {}", output.status);
+                let text = String::from_utf8(output.stdout)?;
+                let ns_per_pair: f64 = text.trim().parse().context("the client's figure")?;
+                *fastest = fastest.min(ns_per_pair / 2.0);
+            }
+        }
+        for (name, ns) in ["run --max-entries 200000", "run --live"]
+            .iter()
+            .zip(fastest)
+        {
+            let added = ns - fastest[0];
+            println!("{name:<26} {ns:>12.1} {added:>12.1} {:>10}", "");
+        }
+        Ok(())
     }
 
     /// Seconds to convert a log, including symbols.

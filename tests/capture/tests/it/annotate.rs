@@ -180,7 +180,7 @@ fn nvtx_headers() {
     };
     let session = Session::new();
     let program: PathBuf = session.folder().join("nvtx");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/nvtx.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/nvtx/headers.c");
     let compiled = Command::new("cc")
         .arg("-I")
         .arg(headers)

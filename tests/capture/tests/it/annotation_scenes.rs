@@ -6,6 +6,8 @@ use vramscope_capture_tests::session::{Captured, Session, read};
 use vramscope_capture_tests::story::{Step, Story, assert_same, assert_same_by_address};
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::time::annotations::{NamedRange, named_ranges};
+use vramscope_core::analysis::time::history::History;
+use vramscope_core::analysis::time::lanes::Lanes;
 use vramscope_core::ids::EventId;
 use vramscope_core::model::Action;
 
@@ -68,6 +70,48 @@ fn nvtx_from_c_headers() {
     let domains = domains.iter().filter_map(|range| range.domain);
     let domains: Vec<_> = domains.map(|domain| snapshot.strings.get(domain)).collect();
     assert_eq!(domains, ["a library"]);
+}
+
+/// Stream, device, and whether it has two ends, of each range with a name.
+fn places(snapshot: &Snapshot, name: &str) -> Vec<(Option<i64>, i32, bool)> {
+    let mut ranges = named_ranges(snapshot);
+    ranges.retain(|range| snapshot.strings.get(range.name) == name);
+    let is_whole = |range: &NamedRange| range.start_us.is_some() && range.end_us.is_some();
+    ranges
+        .iter()
+        .map(|range| (range.stream, range.device, is_whole(range)))
+        .collect()
+}
+
+/// Ranges that begin and end in functions of the program which a stream calls are that stream's.
+#[test]
+fn device_ranges_are_on_their_streams() {
+    let captured = captured("scenes", &["dlsym", "device-ranges"]);
+    let stderr = &captured.stderr;
+    assert!(
+        !stderr.contains("fakecuda:"),
+        "the driver is not called there: {stderr}"
+    );
+    let snapshot = captured.snapshot();
+    let handle = captured.stdout.trim().strip_prefix("device-ranges: 0x");
+    let handle = i64::from_str_radix(handle.expect("a stream"), 16).expect("a handle");
+    assert_eq!(places(&snapshot, "on stream"), [(Some(handle), 0, true)]);
+    assert_eq!(places(&snapshot, "on default"), [(Some(0), 0, true); 2]);
+    assert_eq!(places(&snapshot, "on thread"), [(None, 0, true)]);
+    let lanes = Lanes::of(&snapshot, &History::of(&snapshot, 0));
+    let titles: Vec<_> = lanes.lanes.iter().map(|lane| lane.title()).collect();
+    assert_eq!(titles[..2], ["stream 1", "default stream"]);
+    assert_eq!(titles.len(), 3, "and the thread: {titles:?}");
+}
+
+/// A graph may be launched on any stream, and calls the program's own function each time.
+#[test]
+fn ranges_in_graphs_are_on_no_stream() {
+    let captured = captured("scenes", &["dlsym", "graph-ranges"]);
+    let places = places(&captured.snapshot(), "replayed");
+    assert_eq!(places.len(), 100);
+    let is_right = |&(stream, _, is_whole): &(Option<i64>, i32, bool)| stream.is_none() && is_whole;
+    assert!(places.iter().all(is_right), "{places:?}");
 }
 
 #[test]

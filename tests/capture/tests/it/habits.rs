@@ -11,7 +11,8 @@ use vramscope_capture_tests::story::{assert_same, assert_same_blocks};
 
 fn known() -> Map<String, Value> {
     let path = programs::root().join("crates/fakecuda/habits.json");
-    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+    let habits = fs::read_to_string(path).expect("the habits");
+    serde_json::from_str(&habits).expect("an object")
 }
 
 #[test]
@@ -41,8 +42,8 @@ fn every_habit_says_what_it_rests_on() {
 fn captured_with(habits: &str, scene: &str) -> Captured {
     let session = Session::new();
     let path = session.folder().join("habits.json");
-    fs::write(&path, habits).unwrap();
-    let session = session.env("FAKECUDA_HABITS", path.to_str().unwrap());
+    fs::write(&path, habits).expect("a file");
+    let session = session.env("FAKECUDA_HABITS", path.to_str().expect("a name in UTF-8"));
     let captured = session.capture("scenes", &["dlsym", scene]);
     assert!(
         captured.status.success(),
@@ -77,11 +78,14 @@ fn the_mapping_of_pool_memory_may_be_the_block() {
     let snapshot = captured.snapshot();
     assert_same_blocks(&snapshot, captured.ledger());
     let memory = snapshot.extras["capture"]["memory"].as_array().unwrap();
-    let own = memory
+    let mut own = memory
         .iter()
         .filter(|it| it["pool"] == serde_json::json!([0, 1]));
     // It holds a chunk of 32 MiB. There are segments for the block of 1 MiB that is left, and for a freed one of 20.
-    assert_eq!(own.last().unwrap()["pool_unplaced_bytes"], 11 << 20);
+    assert_eq!(
+        own.next_back().expect("a sample")["pool_unplaced_bytes"],
+        11 << 20
+    );
 }
 
 #[test]

@@ -24,6 +24,8 @@ impl<Q: Ask> Drop for Held<Q> {
 struct Here<Q: Ask> {
     of: Session,
     shown: Option<Held<Q>>,
+    /// Whether that is of an older version of the file.
+    is_old: bool,
     /// The current question, while its answer is not here. Answers that come are shown only then.
     asked: Option<Q>,
     ahead: Option<Held<Q>>,
@@ -34,6 +36,7 @@ impl<Q: Ask> Here<Q> {
         Self {
             of: session.clone(),
             shown: None,
+            is_old: false,
             asked: None,
             ahead: None,
         }
@@ -42,10 +45,22 @@ impl<Q: Ask> Here<Q> {
     /// Shows the answer to a question if it is here.
     fn show(&mut self, question: Option<&Q>) {
         let is_of = |held: &Option<Held<Q>>| held.as_ref().map(|held| &held.0.question) == question;
-        if !is_of(&self.shown) && is_of(&self.ahead) {
-            self.shown = self.ahead.take();
+        if (self.is_old || !is_of(&self.shown)) && is_of(&self.ahead) {
+            (self.shown, self.is_old) = (self.ahead.take(), false);
         }
-        self.asked = question.filter(|_| !is_of(&self.shown)).cloned();
+        let is_known = is_of(&self.shown) && !self.is_old;
+        self.asked = question.filter(|_| !is_known).cloned();
+    }
+
+    /// Goes over to another version of the file. What is shown stays until its answer is there.
+    fn at(self, session: &Session) -> Self {
+        let is_old = self.is_old || self.of != *session;
+        Self {
+            ahead: self.ahead.filter(|_| !is_old),
+            is_old,
+            of: session.clone(),
+            ..self
+        }
     }
 }
 
@@ -63,8 +78,9 @@ pub(crate) fn use_answer_ahead<Q: Ask + 'static>(
     let update = use_force_update();
     let here = use_mut_ref(|| None::<Here<Q>>);
     let mut now = here.borrow_mut();
-    let known = now.take().filter(|known| known.of == *session);
-    let known = now.insert(known.unwrap_or_else(|| Here::of(session)));
+    let known = now.take().filter(|known| known.of.is_alike(session));
+    let known = known.map_or_else(|| Here::of(session), |known| known.at(session));
+    let known = now.insert(known);
     known.show(question.as_ref());
     let shown = known.shown.as_ref().map(|held| held.0.clone());
     let shown = shown.filter(|_| question.is_some());
@@ -81,7 +97,7 @@ pub(crate) fn use_answer_ahead<Q: Ask + 'static>(
                 let answered = held(question, answer, attachment);
                 let mut here = here.borrow_mut();
                 if let Some(here) = here.as_mut().filter(|here| here.asked.is_some()) {
-                    here.shown = Some(answered);
+                    (here.shown, here.is_old) = (Some(answered), false);
                     update.force_update();
                 }
             });
@@ -99,7 +115,7 @@ pub(crate) fn use_answer_ahead<Q: Ask + 'static>(
             if is_asked {
                 // The step came before its answer.
                 here.asked = None;
-                here.shown = answered;
+                (here.shown, here.is_old) = (answered, false);
                 update.force_update();
             } else {
                 here.ahead = answered;

@@ -84,9 +84,10 @@ fn words(props: &TipProps) -> Option<(String, Vec<String>, &'static str)> {
             let lane = props.decorations.get()?.lanes.get(place.lane)?;
             let item = lane.rows.get(place.row)?.get(place.item)?;
             let length = lane_words::length(item, props.is_time);
+            let about = Some(item.about.clone()).filter(|about| !about.is_empty());
             Some((
                 lane_words::item(item),
-                vec![length],
+                about.into_iter().chain([length]).collect(),
                 "Click to show it, Alt-click to select it",
             ))
         }

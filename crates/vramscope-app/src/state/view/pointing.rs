@@ -69,6 +69,7 @@ impl DeviceView {
     #[must_use]
     pub fn unknown_group(&self) -> Option<Pixel> {
         match &self.pin {
+            Some(Pin::Group(group)) if self.stale.group => group.pixel(),
             Some(Pin::Group(group)) => group.unknown(),
             _ => None,
         }
@@ -77,6 +78,7 @@ impl DeviceView {
     /// Takes what is under the pixel of a group that an address told: mostly several allocations, but the file or the
     /// search may be another.
     fn take_group(&mut self, hit: Hit) {
+        self.stale.group = false;
         let known = match hit.on {
             HitOn::One(preview) => Some(Pin::Allocation(preview.allocation)),
             HitOn::Several(several) => match self.pin.take() {

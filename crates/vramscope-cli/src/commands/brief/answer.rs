@@ -105,12 +105,12 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// About the main device of one file among others.
+    /// About the main device of one file among others, of which so many more were `unread`, in at most `budget_bytes`.
     pub(super) fn of(
         subject: &Subject,
-        all: &[Rank],
-        chosen: usize,
-        budget: u64,
+        (all, chosen): (&[Rank], usize),
+        unread: usize,
+        budget_bytes: u64,
     ) -> Result<Self, Failure> {
         let device = subject.main_device().ok_or_else(|| {
             Failure::Input(format!(
@@ -131,7 +131,10 @@ impl Answer {
         let damage = subject.damage().into_iter();
         let damage =
             damage.map(|damage| format!("The file is damaged: {}", warning_line(&damage.warning)));
-        let unknown: Vec<_> = damage.chain(std::mem::take(&mut brief.unknown)).collect();
+        let unread = (unread > 0)
+            .then(|| format!("{unread} of the files could not be read; standard error says why."));
+        let unknown = unread.into_iter().chain(damage);
+        let unknown = unknown.chain(std::mem::take(&mut brief.unknown)).collect();
         if let (Some(told), 1.., Some(cause)) = (&told, what_ifs.total, brief.causes.first_mut())
             && cause.class == CauseClass::Fragmentation
         {
@@ -167,22 +170,13 @@ impl Answer {
             causes: whole(brief.causes),
             changes: whole(brief.changes),
             truncated: false,
-            budget_bytes: budget,
+            budget_bytes,
         })
     }
 
-    /// Adds that files could not be read.
-    pub(super) fn unread(&mut self, files: usize) {
-        if files > 0 {
-            let text = format!("{files} of the files could not be read; standard error says why.");
-            self.cannot_tell.items.insert(0, text);
-            self.cannot_tell = whole(std::mem::take(&mut self.cannot_tell.items));
-        }
-    }
-
-    /// The answer as one line of JSON of at most `budget` bytes.
-    pub(super) fn json(mut self, budget: u64) -> Result<String, Failure> {
-        self.fitted(budget, |answer| {
+    /// The answer as one line of JSON.
+    pub(super) fn json(mut self) -> Result<String, Failure> {
+        self.fitted(|answer| {
             let mut bytes = Vec::new();
             serde_json::to_writer(HarmlessJson::new(&mut bytes), answer)?;
             bytes.push(b'\n');
@@ -193,12 +187,11 @@ impl Answer {
     /// What `form` makes of the answer, once enough is left out.
     pub(super) fn fitted(
         &mut self,
-        budget: u64,
         form: impl Fn(&Self) -> serde_json::Result<String>,
     ) -> Result<String, Failure> {
         loop {
             let text = form(self).map_err(|error| Failure::Input(error.to_string()))?;
-            if text.len() as u64 <= budget {
+            if text.len() as u64 <= self.budget_bytes {
                 return Ok(text);
             }
             if !self.shorten() {
@@ -241,14 +234,15 @@ impl Answer {
     /// emptied. Returns whether any was longer.
     fn clip(&mut self, most: usize) -> bool {
         let mut is_cut = false;
-        let mut cut = |text: &mut String, is_whole: bool| {
+        let mut cut = |text: &mut String, is_of_use_when_cut: bool| {
             if let Some((at, _)) = text.char_indices().nth(most) {
                 is_cut = true;
-                let keep = if is_whole { 0 } else { at };
-                text.truncate(keep);
-                if !is_whole {
+                if is_of_use_when_cut {
+                    text.truncate(at);
                     text.pop();
                     text.push('…');
+                } else {
+                    text.clear();
                 }
             }
         };
@@ -259,13 +253,13 @@ impl Answer {
                 &mut cause.place,
                 &mut cause.advice,
             ] {
-                cut(text, false);
+                cut(text, true);
             }
-            cut(&mut cause.filter, true);
+            cut(&mut cause.filter, false);
         }
         for site in &mut self.sites.items {
-            cut(&mut site.label, false);
-            cut(&mut site.filter, true);
+            cut(&mut site.label, true);
+            cut(&mut site.filter, false);
         }
         let sentences = self.cannot_tell.items.iter_mut();
         let sentences = sentences.chain(
@@ -277,9 +271,9 @@ impl Answer {
         let failed = self.failed.iter_mut();
         let failed = failed.flat_map(|failed| [&mut failed.place, &mut failed.call_site]);
         let sentences = sentences.chain(&mut self.made_of).chain(failed);
-        sentences.for_each(|text| cut(text, false));
+        sentences.for_each(|text| cut(text, true));
         if most < 160 {
-            cut(&mut self.answer, false);
+            cut(&mut self.answer, true);
         }
         is_cut
     }

@@ -14,9 +14,9 @@ use crate::output::wrap;
 const WIDTH: usize = 110;
 
 impl Answer {
-    /// The answer as text of at most `budget` bytes.
-    pub(super) fn text(mut self, budget: u64) -> Result<String, Failure> {
-        self.fitted(budget, |answer| Ok(printable_lines(&answer.lines())))
+    /// The answer as text.
+    pub(super) fn text(mut self) -> Result<String, Failure> {
+        self.fitted(|answer| Ok(printable_lines(&answer.lines())))
     }
 
     fn lines(&self) -> Vec<String> {

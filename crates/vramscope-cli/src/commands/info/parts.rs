@@ -135,9 +135,15 @@ fn capture_part(part: &mut Part, capture: &Capture) {
     figure(part, "ended", text(capture.ended.word()));
     figure(
         part,
-        "dropped_records",
-        Cell::Number(capture.dropped_records),
+        "read_us",
+        Cell::or_none(capture.read_us, Cell::TimeUs),
     );
+    for (name, number) in [
+        ("dropped_records", capture.dropped_records),
+        ("dropped_entries", capture.dropped_entries),
+    ] {
+        figure(part, name, Cell::Number(number));
+    }
     let rows = capture.devices.iter().map(|device| {
         let other = device.other;
         vec![

@@ -160,7 +160,15 @@ fn capture_lines(page: &mut Page, capture: &Capture) {
     if let Some(date) = capture.started_us.and_then(date) {
         words.insert(0, format!("from {date}"));
     }
+    let is_running = capture.ended == Ended::Running;
+    if let Some(date) = capture.read_us.filter(|_| is_running).and_then(date) {
+        words.push(format!("as read at {date}"));
+    }
     page.line("captured", &words.join(", "));
+    if capture.dropped_entries > 0 {
+        let events = counted(capture.dropped_entries, "older event");
+        page.line("let go", &format!("{events}: only the newest are kept"));
+    }
     for device in &capture.devices {
         let total = device.total_bytes.map(|bytes| Bytes(bytes).to_string());
         let words = [Some(device.name.clone()), total, Some(device.uuid.clone())];

@@ -41,6 +41,14 @@ impl Served {
         format!("files/{index}/{}", utf8_percent_encode(&self.name, PLAIN))
     }
 
+    /// The file; `None` for what came from a pipe.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match &self.content {
+            Content::Path(path) => Some(path),
+            Content::Spooled(_) => None,
+        }
+    }
+
     /// Opens the bytes for reading.
     pub(crate) fn open(&self) -> io::Result<Stream<'_>> {
         match &self.content {

@@ -71,6 +71,7 @@ pub(crate) enum Status {
     Forbidden,
     NotFound,
     MethodNotAllowed,
+    Busy,
 }
 
 impl Status {
@@ -81,6 +82,7 @@ impl Status {
             Self::Forbidden => "403 Forbidden",
             Self::NotFound => "404 Not Found",
             Self::MethodNotAllowed => "405 Method Not Allowed",
+            Self::Busy => "503 Service Unavailable",
         }
     }
 }
@@ -90,7 +92,8 @@ pub(crate) struct Response<'a> {
     pub(crate) status: Status,
     pub(crate) content_type: &'static str,
     pub(crate) is_gzip: bool,
-    pub(crate) length: u64,
+    /// Number of bytes; `None` for a body that ends with the connection.
+    pub(crate) length: Option<u64>,
     pub(crate) body: Box<dyn Read + 'a>,
 }
 
@@ -101,7 +104,7 @@ impl<'a> Response<'a> {
             status,
             content_type: "text/plain; charset=utf-8",
             is_gzip: false,
-            length: text.len() as u64,
+            length: Some(text.len() as u64),
             body: Box::new(text.as_bytes()),
         }
     }
@@ -134,11 +137,14 @@ pub(crate) fn write_response(
     } else {
         ""
     };
+    let length = response.length;
+    let length = length.map_or(String::new(), |length| {
+        format!("Content-Length: {length}\r\n")
+    });
     let head = format!(
-        "HTTP/1.1 {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n{encoding}{allow}{FIXED_FIELDS}\r\n",
+        "HTTP/1.1 {}\r\nContent-Type: {}\r\n{length}{encoding}{allow}{FIXED_FIELDS}\r\n",
         response.status.line(),
         response.content_type,
-        response.length,
     );
     stream.write_all(head.as_bytes())?;
     if with_body {

@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::assets::{Asset, Page, content_type, unexpected};
+use super::events::{self, EVENTS, Events};
 use super::files::{self, Served};
 use super::http::{Request, Response, Status, parse, read_head, write_response};
 use crate::failure::Failure;
@@ -23,6 +24,8 @@ const HEAD: Duration = Duration::from_secs(2);
 const UNREAD: Duration = Duration::from_secs(30);
 /// The most connections served at once; a browser opens six.
 const CONNECTIONS: usize = 64;
+/// The most of them that wait for changes of files, one for each page that is looked at: places are left for others.
+const LISTENERS: usize = 32;
 /// The pause after a failed accept, and the most failures in a row: a minute in all, in which silent
 /// connections are closed and free their file handles.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
@@ -37,14 +40,21 @@ pub(crate) struct Server {
     /// The page's `index.html`, which names the files.
     index: String,
     files: Vec<Served>,
+    /// The connections that wait for changes of the files; `None` if the page does not follow them.
+    listeners: Option<Places>,
 }
 
 impl Server {
-    /// Binds the port; 0 = any free port.
+    /// Binds the port; 0 = any free port. `is_live`: the page is told when a file has changed.
     ///
     /// # Errors
     /// When it is in use, the page has no head, or the system has no random numbers.
-    pub(crate) fn bind(port: u16, page: Page, files: Vec<Served>) -> Result<Self, Failure> {
+    pub(crate) fn bind(
+        port: u16,
+        page: Page,
+        files: Vec<Served>,
+        is_live: bool,
+    ) -> Result<Self, Failure> {
         let doing = format!("cannot listen on 127.0.0.1:{port}");
         let listener =
             TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(Failure::io(&doing))?;
@@ -53,9 +63,10 @@ impl Server {
             listener,
             port,
             token: token()?,
-            index: index(page, &files)?,
+            index: index(page, &files, is_live)?,
             page,
             files,
+            listeners: is_live.then(Places::default),
         })
     }
 
@@ -151,6 +162,18 @@ impl Server {
         if let Some(asset) = self.page.find(path) {
             return Some(asset_response(asset, request.accepts_gzip));
         }
+        if let (EVENTS, Some(listeners)) = (path, &self.listeners) {
+            return Some(match listeners.try_take(LISTENERS) {
+                Some(place) => Response {
+                    status: Status::Ok,
+                    content_type: "text/event-stream",
+                    is_gzip: false,
+                    length: None,
+                    body: Box::new(Events::new(&self.files, place)),
+                },
+                None => Response::text(Status::Busy, "too many pages\n"),
+            });
+        }
         let (index, name) = path.strip_prefix("files/")?.split_once('/')?;
         let file = self
             .files
@@ -161,7 +184,7 @@ impl Server {
             status: Status::Ok,
             content_type: "application/octet-stream",
             is_gzip: false,
-            length,
+            length: Some(length),
             body,
         })
     }
@@ -204,6 +227,15 @@ impl Places {
         *taken += 1;
         Place(self)
     }
+
+    /// A place if fewer than `most` are taken.
+    fn try_take(&self, most: usize) -> Option<Place<'_>> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        (*taken < most).then(|| {
+            *taken += 1;
+            Place(self)
+        })
+    }
 }
 
 impl Drop for Place<'_> {
@@ -213,13 +245,14 @@ impl Drop for Place<'_> {
     }
 }
 
-/// The page's `index.html` with the files in its head.
-fn index(page: Page, files: &[Served]) -> Result<String, Failure> {
+/// The page's `index.html` with the files in its head, and where their changes are told.
+fn index(page: Page, files: &[Served], is_live: bool) -> Result<String, Failure> {
     let html = page.text("index.html")?;
     let (head, body) = html
         .split_once("</head>")
         .ok_or_else(|| unexpected("</head>"))?;
-    Ok(format!("{head}{}</head>{body}", files::links(files)))
+    let live = if is_live { events::LINK } else { "" };
+    Ok(format!("{head}{}{live}</head>{body}", files::links(files)))
 }
 
 fn asset_response(asset: &'static Asset, accepts_gzip: bool) -> Response<'static> {
@@ -237,7 +270,7 @@ fn asset_response(asset: &'static Asset, accepts_gzip: bool) -> Response<'static
         status: Status::Ok,
         content_type,
         is_gzip: accepts_gzip,
-        length: length as u64,
+        length: Some(length as u64),
         body,
     }
 }

@@ -1,6 +1,6 @@
 //! Tests of the server over real connections.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::thread;
@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use serde_json::{Value, json};
 
 use super::assets::{Asset, Page};
 use super::files::prepare;
@@ -35,6 +36,10 @@ impl Answer {
 }
 
 fn start(files: &[PathBuf]) -> Running {
+    start_as(files, false)
+}
+
+fn start_as(files: &[PathBuf], is_live: bool) -> Running {
     let asset = |name, text: &str| {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
         encoder.write_all(text.as_bytes()).unwrap();
@@ -42,7 +47,7 @@ fn start(files: &[PathBuf]) -> Running {
         Asset { name, gzip }
     };
     let page = Page(vec![asset("index.html", HTML), asset("page.js", SCRIPT)].leak());
-    let server = Server::bind(0, page, prepare(files).unwrap()).unwrap();
+    let server = Server::bind(0, page, prepare(files).unwrap(), is_live).unwrap();
     let address = server.address();
     let running = Running {
         port: server.port(),
@@ -54,6 +59,18 @@ fn start(files: &[PathBuf]) -> Running {
 }
 
 impl Running {
+    /// Asks for the events, and leaves the answer to be read.
+    fn listen(&self) -> BufReader<TcpStream> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let (path, port) = (self.path("events"), self.port);
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"
+        )
+        .unwrap();
+        BufReader::new(stream)
+    }
+
     fn send(&self, request: &str) -> Answer {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
@@ -257,4 +274,103 @@ fn an_unused_connection_is_closed_without_a_word() {
     let server = start(&[]);
     let mut unused = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
     assert_eq!(unused.read_to_end(&mut Vec::new()).unwrap(), 0);
+}
+
+/// Reads the next event of a stream, past comments.
+fn next_event(stream: &mut impl BufRead) -> Value {
+    loop {
+        let mut line = String::new();
+        assert!(stream.read_line(&mut line).unwrap() > 0, "the stream ended");
+        if let Some(data) = line.strip_prefix("data: ") {
+            return serde_json::from_str(data).unwrap();
+        }
+    }
+}
+
+#[test]
+fn changes_are_told_to_whoever_listens() {
+    let folder = tempfile::tempdir().unwrap();
+    let named = folder.path().join("live.vram");
+    let write = |content: &str| {
+        let next = folder.path().join("next");
+        let mut file = std::fs::File::create(&next).unwrap();
+        #[cfg(unix)]
+        file.try_lock().unwrap();
+        file.write_all(content.as_bytes()).unwrap();
+        std::fs::rename(&next, &named).unwrap();
+        file
+    };
+    let first = write("one");
+    assert_eq!(start(std::slice::from_ref(&named)).get("/").status(), "404");
+    let server = start_as(std::slice::from_ref(&named), true);
+    let page = String::from_utf8(server.get(&server.path("")).body).unwrap();
+    assert!(
+        page.contains("<link rel=\"events\" href=\"events\">"),
+        "{page}"
+    );
+
+    let mut streams = [server.listen(), server.listen()];
+    let mut heads = Vec::new();
+    for stream in &mut streams {
+        let mut line = String::new();
+        while line != "\r\n" {
+            line.clear();
+            stream.read_line(&mut line).unwrap();
+            heads.push(line.clone());
+        }
+    }
+    assert!(
+        heads.contains(&"Content-Type: text/event-stream\r\n".to_owned()),
+        "{heads:?}"
+    );
+    assert!(
+        !heads.iter().any(|line| line.starts_with("Content-Length")),
+        "{heads:?}"
+    );
+    let [before, _] = streams.each_mut().map(next_event);
+    assert!(before["now_us"].as_u64() >= before["files"][0]["written_us"].as_u64());
+    assert_eq!(
+        before["files"][0]["is_written"],
+        if cfg!(unix) { json!(true) } else { Value::Null }
+    );
+
+    let second = write("two, longer");
+    drop(first);
+    for stream in &mut streams {
+        let after = next_event(stream);
+        assert_ne!(after["files"][0]["version"], before["files"][0]["version"]);
+        assert_eq!(
+            after["files"][0]["is_written"],
+            before["files"][0]["is_written"]
+        );
+    }
+    // Who writes it is gone.
+    drop(second);
+    if cfg!(unix) {
+        assert_eq!(next_event(&mut streams[0])["files"][0]["is_written"], false);
+    }
+}
+
+#[test]
+fn listeners_leave_places_for_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let named = folder.path().join("live.vram");
+    std::fs::write(&named, "x").unwrap();
+    let server = start_as(&[named], true);
+    let listeners: Vec<_> = (0..40)
+        .map(|_| {
+            let mut stream = server.listen();
+            let mut line = String::new();
+            stream.read_line(&mut line).unwrap();
+            (line, stream)
+        })
+        .collect();
+    let count = |status: &str| {
+        listeners
+            .iter()
+            .filter(|(line, _)| line.contains(status))
+            .count()
+    };
+    assert_eq!((count("200"), count("503")), (32, 8));
+    assert_eq!(server.get(&server.path("")).status(), "200");
 }

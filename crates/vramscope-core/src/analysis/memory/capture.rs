@@ -113,10 +113,14 @@ pub struct Capture {
     pub started_us: Option<i64>,
     /// How the program ended.
     pub ended: Ended,
+    /// When a running program's log was read, in µs since the Unix epoch.
+    pub read_us: Option<i64>,
     /// Number of records that were dropped because the log was full.
     pub dropped_records: u64,
     /// What could not be recorded, or only in part.
     pub lost: Vec<Lost>,
+    /// Number of older events that were let go, as only the newest were to be kept.
+    pub dropped_entries: u64,
     /// Remarks of the recorder, for the user.
     pub notes: Vec<String>,
     /// The devices, sorted by index.
@@ -165,7 +169,7 @@ impl Lost {
 pub struct CapturedDevice {
     /// The device's index in `device_traces`.
     pub index: DeviceIndex,
-    /// The driver's name for the device; empty if the file does not say.
+    /// The driver's name for the device, after the program's if it gave one; empty if the file says neither.
     pub name: String,
     /// `GPU-…`; empty if the file does not say.
     pub uuid: String,
@@ -220,11 +224,13 @@ impl Capture {
             process: number(capture, "pid").unwrap_or(0),
             started_us: capture.get("started_us").and_then(Value::as_i64),
             ended: Ended::of(&text(capture, "ended")),
+            read_us: capture.get("read_us").and_then(Value::as_i64),
             dropped_records: number(capture, "dropped_records").unwrap_or(0),
             lost: items("lost")
                 .take(ITEMS_KEPT)
                 .filter_map(Lost::of)
                 .collect(),
+            dropped_entries: number(capture, "dropped_entries").unwrap_or(0),
             notes: texts("notes").map(clipped).collect(),
             devices,
         })
@@ -256,9 +262,13 @@ impl CapturedDevice {
     fn of(value: &Value) -> Option<Self> {
         let device = value.as_object()?;
         let total = number(device, "total_bytes");
+        let name = match (text(device, "given_name"), text(device, "name")) {
+            (given, name) if given.is_empty() => name,
+            (given, name) => format!("{given} ({name})"),
+        };
         Some(Self {
             index: DeviceIndex::try_from(number(device, "index")?).ok()?,
-            name: text(device, "name"),
+            name,
             uuid: text(device, "uuid"),
             total_bytes: total.filter(|&bytes| bytes > 0),
             other: None,

@@ -12,6 +12,9 @@ use crate::sorting::SortFew;
 /// A named range of time on one device.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NamedRange {
+    /// Row of its start in the snapshot's [`annotations`](crate::model::AnnotationTable); of its end if the start was
+    /// lost.
+    pub mark: u32,
     /// The name given by the program, e.g. `Optimizer.step#AdamW.step`.
     pub name: StringId,
     /// Device index; -1 if the file has none.
@@ -20,6 +23,8 @@ pub struct NamedRange {
     pub thread: Option<u64>,
     /// Its NVTX domain; `None` for the default one.
     pub domain: Option<StringId>,
+    /// The stream that orders it; `None` if a thread does.
+    pub stream: Option<i64>,
     /// Microseconds since the Unix epoch; `None` if the start was overwritten in the ring buffer.
     pub start_us: Option<i64>,
     /// Microseconds since the Unix epoch; `None` if it had not ended when the snapshot was taken.
@@ -83,13 +88,15 @@ fn alike(mark: &Annotation) -> Alike {
 pub fn named_ranges(snapshot: &Snapshot) -> Vec<NamedRange> {
     let mut open = OpenRanges::default();
     let mut ranges: Vec<NamedRange> = Vec::new();
-    for mark in &snapshot.annotations.rows {
+    for (row, mark) in (0..).zip(&snapshot.annotations.rows) {
         let time_us = (mark.time_us != NO_TIME).then_some(mark.time_us);
         let new = |start_us, end_us| NamedRange {
+            mark: row,
             name: mark.name,
             device: mark.device,
             thread: mark.thread,
             domain: mark.domain,
+            stream: mark.stream,
             start_us,
             end_us,
         };
@@ -138,6 +145,10 @@ mod tests {
                 range: ids.map(|(range, _)| range),
                 thread: ids.map(|(_, thread)| thread),
                 domain: None,
+                stream: None,
+                colour: None,
+                category: None,
+                payload: None,
             });
         }
         let brief = |range: NamedRange| {

@@ -2,9 +2,9 @@
 //! user's metadata, regions of `torch.compile`, and the phases that were inferred.
 //!
 //! Annotations have times. They have a thread only in captures of vramscope-capture; then each thread, and each NVTX
-//! domain in it, has a lane of its own. The other two texts are part of every event, so a run of equal texts
-//! makes a range. Annotations by torch itself (guard lookups, collectives) have a lane of their
-//! own. The ranges of a row never overlap, so the visible ones are found by bisection.
+//! domain in it, has a lane of its own. So has each stream that orders annotations. The other two texts are part of
+//! every event, so a run of equal texts makes a range. Annotations by torch itself (guard lookups, collectives) have a
+//! lane of their own. The ranges of a row never overlap, so the visible ones are found by bisection.
 //! [`range_totals`](super::range_totals) tells what they cost in memory.
 
 mod growth;
@@ -16,6 +16,7 @@ mod threads;
 pub use growth::{FEW_STEPS, StepGrowth, WARM_UP};
 pub use name::RangeName;
 pub use steps::{Step, Steps, StepsBy, repeated_steps, steps};
+use threads::Owner;
 pub use threads::thread_names;
 
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,7 @@ use super::phase::PhaseRange;
 use super::selection::Moments;
 use crate::Snapshot;
 use crate::ids::{EventId, StringId};
-use crate::model::{Action, Context, NO_TIME};
+use crate::model::{Action, Annotation, Context, NO_TIME};
 use crate::sorting::SortFew;
 
 /// The source of a lane.
@@ -85,6 +86,8 @@ pub struct LaneRange {
     pub is_open_start: bool,
     /// Whether its end was not recorded. It is then taken to last to the end.
     pub is_open_end: bool,
+    /// Row of its mark in the snapshot's annotations; `None` if it is of another kind.
+    pub mark: Option<u32>,
 }
 
 impl LaneRange {
@@ -93,14 +96,20 @@ impl LaneRange {
     pub fn moments(&self) -> Moments {
         (self.from, self.to)
     }
+
+    /// The annotation that began it.
+    #[must_use]
+    pub fn annotation<'a>(&self, snapshot: &'a Snapshot) -> Option<&'a Annotation> {
+        snapshot.annotations.rows.get(self.mark? as usize)
+    }
 }
 
-/// Ranges of one kind. Annotations with a known thread or domain have a lane per thread and domain.
+/// Ranges of one kind. Annotations with a known thread or domain have a lane per thread (or stream) and domain.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Lane {
     /// The kind of its ranges.
     pub kind: LaneKind,
-    /// The thread with the domain before it; empty if neither is known.
+    /// The thread or stream with the domain before it; empty if neither is known.
     pub name: String,
     /// Rows from the outermost to the innermost ranges, each in order of time. No row is empty, and
     /// no two ranges of a row overlap, except in the last of [`MAX_ROWS`].
@@ -197,6 +206,7 @@ impl Lanes {
             end_us: time_of(history, phase.to),
             is_open_start: phase.from == 0,
             is_open_end: phase.to == history.event_count,
+            mark: None,
         };
         let kind = LaneKind::Inferred;
         let mut above = self.lanes.iter();
@@ -239,7 +249,7 @@ impl Lanes {
                 Placement::Inside(placed) => {
                     let is_internal = is_internal(snapshot.strings.get(range.name));
                     let ranges = if is_internal { &mut internal } else { &mut own };
-                    ranges.push(((range.thread, range.domain), placed));
+                    ranges.push(((Owner::of(&range), range.domain), placed));
                 }
                 Placement::Outside => self.outside += 1,
                 Placement::WithoutTime => self.without_time += 1,
@@ -252,8 +262,8 @@ impl Lanes {
     }
 }
 
-/// A range with its thread and domain.
-type Placed = ((Option<u64>, Option<StringId>), LaneRange);
+/// A range with its owner and domain.
+type Placed = ((Owner, Option<StringId>), LaneRange);
 
 enum Placement {
     Inside(LaneRange),
@@ -287,6 +297,7 @@ fn place(history: &History, range: &NamedRange) -> Placement {
         end_us,
         is_open_start: range.start_us.is_none(),
         is_open_end: range.end_us.is_none(),
+        mark: Some(range.mark),
     })
 }
 
@@ -371,6 +382,7 @@ fn runs(
                 end_us: time_us,
                 is_open_start: false,
                 is_open_end: false,
+                mark: None,
             }),
             (None, _) => {}
         }

@@ -156,8 +156,8 @@ pub struct Marker {
     pub time_us: Option<i64>,
     /// The stream's handle.
     pub stream: i64,
-    /// The stream's number; see [`Streams`](crate::model::Streams).
-    pub stream_number: u32,
+    /// The stream's name; see [`Streams`](crate::model::Streams).
+    pub stream_name: String,
     /// The pool, when the event names one.
     pub pool: Option<PoolId>,
     /// The attached text; empty for all kinds but [`MarkerKind::Annotate`].
@@ -184,7 +184,7 @@ pub fn marker(snapshot: &Snapshot, history: &History, moment: u32) -> Option<Mar
         address: event.addr,
         time_us: history.moment_start_us.get(moment as usize).copied(),
         stream: context.stream,
-        stream_number: snapshot.streams().number(context.stream).unwrap_or(0),
+        stream_name: snapshot.streams().name(context.stream),
         pool: context.pool,
         text: text.map_or_else(String::new, |text| snapshot.strings.get(text).to_owned()),
     })
@@ -234,8 +234,8 @@ mod tests {
         );
         let segment = marker(4).unwrap();
         assert_eq!(
-            (segment.pool, segment.stream_number),
-            (Some(PoolId(0, 3)), 1)
+            (segment.pool, segment.stream_name.as_str()),
+            (Some(PoolId(0, 3)), "stream 1")
         );
         assert_eq!(marker(5).unwrap().address, 77);
         assert_eq!((marker(0), marker(2), marker(6)), (None, None, None));

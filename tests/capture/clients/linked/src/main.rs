@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use scenes::driver::{Cuda, Handle, IpcHandle};
+use scenes::driver::{Cuda, Handle, HostFunction, IpcHandle};
 
 macro_rules! linked {
     ($($name:ident $base:literal ($($type:ty),*);)*) => {

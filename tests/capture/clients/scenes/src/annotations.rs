@@ -71,8 +71,7 @@ pub(crate) fn host_function(gpu: &Gpu) {
     }
     let stream = gpu.stream();
     let address = gpu.alloc_async(MIB as usize, stream);
-    let function = mark as *const () as *mut c_void;
-    call!(gpu, cuLaunchHostFunc(stream, function, null_mut()));
+    call!(gpu, cuLaunchHostFunc(stream, mark, null_mut()));
     gpu.free_async(address, stream);
     println!("host-function: done");
 }

@@ -5,6 +5,9 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 /// A stream, context, pool or other opaque handle.
 pub type Handle = *mut c_void;
 
+/// `CUhostFn`
+pub type HostFunction = unsafe extern "C" fn(*mut c_void);
+
 /// Calls `$then!` with the functions that the scenes use: name, base name for `cuGetProcAddress`, argument types.
 #[macro_export]
 macro_rules! with_functions {
@@ -27,8 +30,8 @@ macro_rules! with_functions {
             cuStreamDestroy_v2 "cuStreamDestroy" (Handle);
             cuStreamSynchronize "cuStreamSynchronize" (Handle);
             cuStreamBeginCapture_v2 "cuStreamBeginCapture" (Handle, u32);
-            cuLaunchHostFunc "cuLaunchHostFunc" (Handle, *mut c_void, *mut c_void);
             cuStreamEndCapture "cuStreamEndCapture" (Handle, *mut Handle);
+            cuLaunchHostFunc "cuLaunchHostFunc" (Handle, HostFunction, *mut c_void);
             cuGraphCreate "cuGraphCreate" (*mut Handle, u32);
             cuGraphDestroy "cuGraphDestroy" (Handle);
             cuGraphAddMemAllocNode "cuGraphAddMemAllocNode" (*mut Handle, Handle, *const Handle, usize, *mut [u64; 15]);
@@ -160,7 +163,7 @@ impl Cuda {
     }
 }
 
-fn library() -> *mut c_void {
+pub(crate) fn library() -> *mut c_void {
     // SAFETY: a C string.
     let library =
         unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
@@ -180,7 +183,7 @@ pub unsafe fn function<F: Copy>(name: &str) -> Option<F> {
     (!found.is_null()).then(|| unsafe { std::mem::transmute_copy(&found) })
 }
 
-fn symbol(library: *mut c_void, name: &str) -> *mut c_void {
+pub(crate) fn symbol(library: *mut c_void, name: &str) -> *mut c_void {
     let name = CString::new(name).expect("no zeros in names");
     let name: &CStr = &name;
     // SAFETY: an open library, and a C string.

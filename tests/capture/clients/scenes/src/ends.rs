@@ -55,6 +55,25 @@ pub(crate) fn killed(gpu: &Gpu) {
     });
 }
 
+/// Does what the lines of standard input say, and prints the time of each in microseconds since 1970: `keep BYTES` keeps an
+/// allocation, `pairs NUMBER` allocates and frees.
+pub(crate) fn told(gpu: &Gpu) {
+    for line in std::io::stdin().lines().map_while(Result::ok) {
+        let (word, number) = line.split_once(' ').expect("a word and a number");
+        let number: usize = number.parse().expect("a number");
+        match word {
+            "keep" => drop(gpu.alloc(number)),
+            "pairs" => (0..number).for_each(|pair| {
+                let address = gpu.alloc(1000 + pair % 50 * 512);
+                gpu.free(address);
+            }),
+            _ => panic!("no word {word}"),
+        }
+        let now = std::time::SystemTime::UNIX_EPOCH.elapsed();
+        print_line(&now.expect("a time").as_micros().to_string());
+    }
+}
+
 pub(crate) fn abort(gpu: &Gpu) {
     allocate_some(gpu);
     print_line("aborting");

@@ -2,6 +2,7 @@
 //! results, so that a capture that changes them fails.
 
 mod annotations;
+mod device_ranges;
 pub mod driver;
 mod ends;
 mod gpu;
@@ -44,6 +45,7 @@ pub fn main(cuda: &Cuda) {
         "panic" => ends::panic(&gpu),
         "exit" => ends::exit(&gpu),
         "signals" => ends::signals(&gpu),
+        "told" => ends::told(&gpu),
         "fork" => ends::fork(&gpu),
         "spawn" => ends::spawn(&gpu),
         "suballoc" => annotations::suballoc(&gpu),
@@ -52,6 +54,8 @@ pub fn main(cuda: &Cuda) {
         "host-function" => annotations::host_function(&gpu),
         "dump" => annotations::dump(&gpu),
         "nvtx" => annotations::nvtx(&gpu),
+        "device-ranges" => device_ranges::device_ranges(&gpu),
+        "graph-ranges" => device_ranges::in_a_graph(&gpu),
         _ => panic!("no scene {scene}"),
     }
 }

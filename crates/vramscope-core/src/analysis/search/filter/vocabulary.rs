@@ -8,7 +8,6 @@ use crate::analysis::code::frames::{FrameClass, Location, clip};
 use crate::analysis::code::operators::OperatorId;
 use crate::analysis::recording::Device;
 use crate::ids::{ContextId, FrameId, StringId};
-use crate::model::Streams;
 use crate::sorting::SortFew;
 
 /// Maximum number of words of each kind.
@@ -191,13 +190,11 @@ fn streams(on: Device<'_>) -> Vec<Word> {
     for stream in used.iter().flatten() {
         *counts.entry(*stream).or_default() += 1;
     }
-    let numbered = (0..).zip(on.recording.streams().handles());
-    let present = numbered.filter_map(|(number, handle)| {
-        let count = *counts.get(handle)?;
-        let name = match number {
-            0 => Streams::numbered(0),
-            _ => format!("{handle:#x}"),
-        };
+    let streams = on.recording.streams();
+    let numbered = (0..).zip(streams.handles());
+    let present = numbered.filter_map(|(number, &handle)| {
+        let count = *counts.get(&handle)?;
+        let name = streams.label(handle);
         Some(Word {
             text: number.to_string(),
             help: format!("{name}, {}", allocations(count)),

@@ -174,6 +174,7 @@ pub fn repeated_steps(history: &History, sums: &RangeSums, begins: &[u32]) -> Op
                 end_us: time(to).unwrap_or(NO_TIME),
                 is_open_start: false,
                 is_open_end,
+                mark: None,
             },
             number: None,
         });
@@ -282,6 +283,7 @@ fn between_ends(history: &History, candidates: &[Candidate]) -> Vec<Span> {
             from,
             start_us,
             is_open_start,
+            mark: None,
             ..*range
         };
         (from, start_us, is_open_start) = (range.to, range.end_us, false);
@@ -298,6 +300,7 @@ fn between_ends(history: &History, candidates: &[Candidate]) -> Vec<Span> {
             end_us: history.moment_start_us.last().copied().unwrap_or(NO_TIME),
             is_open_start,
             is_open_end: true,
+            mark: None,
         };
         let number = None;
         spans.push(Span { range, number });

@@ -290,6 +290,7 @@ fn range(start_us: i64, length: i64) -> LaneRange {
         end_us: start_us + length,
         is_open_start: false,
         is_open_end: false,
+        mark: None,
     }
 }
 
