@@ -117,7 +117,7 @@ function moduleOf(file) {
 
 // The styles of all that mini.html does not show.
 function loadStyle() {
-  const href = new URL("style.css", import.meta.url);
+  const href = new URL("index.css", import.meta.url);
   return new Promise((done, failed) => {
     const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href, onload: done });
     link.onerror = () => failed(new Error(`cannot load ${href}`), link.remove());

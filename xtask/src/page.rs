@@ -5,7 +5,6 @@
 
 mod doors;
 mod parts;
-mod styles;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,7 +56,7 @@ const SOURCES: [&str; 13] = [
     "Cargo.toml",
     // Writes the samples.
     "crates/vramscope-synth",
-    "index.html",
+    INDEX,
     MINI,
     // Its worker reads one as a warm-up.
     "tests/fixtures/synth/torch-2.10-py-p4.pickle",
@@ -71,6 +70,9 @@ const SOURCES: [&str; 13] = [
 
 /// The first module: all others are parts of it.
 pub(crate) const FIRST: &str = "vramscope_app_bg.wasm";
+
+/// The page.
+const INDEX: &str = "index.html";
 
 /// The page of an embedded viewer's first picture.
 pub(crate) const MINI: &str = "mini.html";
@@ -113,22 +115,16 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     let open = fs::read(&module).with_context(|| format!("cannot read {}", module.display()))?;
     let first = module.with_extension("first.wasm");
     let (app, mini) = (staging.join(APP), staging.join(MINI_APP));
-    let index = write_app(&app, &doors::closed(&open, WHOLE)?, &first, profile)?;
-    write_app(
-        &mini,
-        &doors::closed(&open, FIRST_PICTURE)?,
-        &first,
-        profile,
-    )?;
+    write_app(&app, &doors::closed(&open, WHOLE)?, &first, profile)?;
+    write_app(&mini, &doors::closed(&open, FIRST_PICTURE)?, &first, profile)?;
     // Its address is written into other people's pages, and stays the same.
-    fs::rename(app.join(VIEWER), staging.join(VIEWER))?;
-    fs::remove_file(mini.join(VIEWER))?;
-    let html = fs::read_to_string(root().join(MINI)).context("cannot read mini.html")?;
-    let html = html.lines().filter(|line| !is_comment(line));
-    let html = html.collect::<Vec<_>>().join("\n") + "\n";
-    styles::write_mini(&root().join("www"), &mini, &html)?;
-    name_by_content(&app, "index.html", &index)?;
-    name_by_content(&mini, MINI, &html)?;
+    write_script(VIEWER, &staging)?;
+    let index = with_one_style(INDEX, &app)?;
+    // All of the page comes into that of the first picture.
+    with_one_style(INDEX, &mini)?;
+    let first_picture = with_one_style(MINI, &mini)?;
+    name_by_content(&app, INDEX, &index)?;
+    name_by_content(&mini, MINI, &first_picture)?;
     samples::write(&staging.join("samples"))?;
 
     if folder.exists() {
@@ -139,21 +135,27 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Writes the scripts, styles and modules of a page. Returns `index.html`, which loads them from `www`.
-fn write_app(app: &Path, module: &[u8], first: &Path, profile: Profile) -> Result<String> {
-    copy_folder(&root().join("www"), app)?;
+/// Writes the scripts and modules of a page.
+fn write_app(app: &Path, module: &[u8], first: &Path, profile: Profile) -> Result<()> {
+    fs::create_dir_all(app)?;
+    write_script("page.js", app)?;
     let parts = parts::split(module, first, app, FIRST_PICTURE)?;
     write_glue(first, app)?;
     parts.tell(&app.join("page.js"))?;
     if profile == Profile::Full {
         optimise(&app.join(FIRST));
     }
-    for script in ["page.js", "vramscope_app.js", VIEWER] {
-        let path = app.join(script);
-        fs::write(&path, bare_script(&fs::read_to_string(&path)?))?;
-    }
-    let index = fs::read_to_string(root().join("index.html")).context("cannot read index.html")?;
-    styles::joined(app, &index)
+    Ok(())
+}
+
+/// Writes a script of `www` into `folder`.
+fn write_script(name: &str, folder: &Path) -> Result<()> {
+    let script = read(&root().join("www").join(name))?;
+    Ok(fs::write(folder.join(name), bare_script(&script))?)
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
 /// Files and folders with the page's sources.
@@ -227,7 +229,10 @@ fn write_glue(module: &Path, out: &Path) -> Result<()> {
     }
     let written = output.emit(out);
     written.map_err(|error| anyhow!("wasm-bindgen: {error:#}"))?;
-    Ok(fs::write(out.join("vramscope_app.js"), script)?)
+    Ok(fs::write(
+        out.join("vramscope_app.js"),
+        bare_script(&script),
+    )?)
 }
 
 /// A worker's entry, in the script that the page imports: the first message is the module that the page compiled, and
@@ -256,9 +261,42 @@ fn optimise(module: &Path) {
     }
 }
 
-/// Whether a line of HTML is a comment, which is for developers.
-fn is_comment(line: &str) -> bool {
-    line.trim_start().starts_with("<!--") && line.ends_with("-->")
+/// Joins the style sheets of a page, in its order, into one in `app`, since each costs a request before anything is drawn.
+/// Returns the page with that one alone, and without comments.
+fn with_one_style(page: &str, app: &Path) -> Result<String> {
+    const LINK: &str = "<link rel=\"stylesheet\" href=\"";
+    let html = read(&root().join(page))?;
+    let joined = page.replace(".html", ".css");
+    let mut lines = Vec::new();
+    let mut styles = String::new();
+    for line in html.lines() {
+        // A comment on a line of its own is for developers.
+        if line.trim_start().starts_with("<!--") && line.ends_with("-->") {
+            continue;
+        }
+        let link = line.trim_start().strip_prefix(LINK);
+        let Some((path, _)) = link.and_then(|link| link.split_once('"')) else {
+            lines.push(line.to_owned());
+            continue;
+        };
+        if styles.is_empty() {
+            lines.push(line.replace(path, &format!("www/{joined}")));
+        }
+        styles += &without_comments(&read(&root().join(path))?);
+    }
+    fs::write(app.join(joined), styles)?;
+    Ok(lines.join("\n") + "\n")
+}
+
+/// A style sheet without its comments and its indentation. None of ours has `/*` in a text.
+fn without_comments(style: &str) -> String {
+    let mut pieces = style.split("/*");
+    let mut bare = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        bare += piece.split_once("*/").map_or("", |(_, after)| after);
+    }
+    let lines = bare.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
 /// A script without its indentation, and without comments that have lines of their own. None of ours and of
@@ -339,9 +377,17 @@ pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Profile, bare_script, fingerprint, sources};
+    use super::{Profile, bare_script, fingerprint, sources, without_comments};
     use crate::process::root;
     use crate::toolchain::Toolchain;
+
+    #[test]
+    fn style_sheets_lose_their_comments_alone() {
+        assert_eq!(
+            without_comments("/* a */\na {\n  /* b\n */ color: red; /* c */\n}\n\nb{}"),
+            "a {\ncolor: red;\n}\nb{}\n"
+        );
+    }
 
     #[test]
     fn scripts_lose_comments_on_lines_of_their_own() {

@@ -125,7 +125,7 @@ impl Sizes {
             .filter(|(folder, _)| folder.starts_with(MINI_APP));
         match own {
             // The other styles come with the page.
-            Some((_, name)) => name == FIRST || !(name.ends_with(".wasm") || name == "style.css"),
+            Some((_, name)) => name == FIRST || !(name.ends_with(".wasm") || name == "index.css"),
             None => [VIEWER, MINI].contains(&self.name.as_str()),
         }
     }

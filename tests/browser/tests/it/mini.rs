@@ -78,7 +78,7 @@ fn its_picture_takes_few_bytes_and_the_page_follows_the_pointer() {
     assert!(
         files.iter().all(|file| !file.contains("split_")
             && !file.contains("chunk_")
-            && !file.ends_with("/style.css")),
+            && !file.ends_with("/index.css")),
         "{files:?}"
     );
     let figures = format!("{INNER}.querySelector('.statusbar').innerText");
