@@ -1,5 +1,6 @@
 //! Questions and answers within messages: as bytes of their own, so that a first picture takes only the code for its
-//! own kinds. These are the first three of the list, and the others a matter of [`Part::Whole`].
+//! own kinds. These are the first three of the list. The bytes are the same where [`Part::Whole`] is there, which
+//! knows all kinds.
 
 use std::fmt;
 
@@ -86,65 +87,102 @@ fn is_first(bytes: &[u8]) -> bool {
 }
 
 fn question_bytes(question: &Question) -> Vec<u8> {
-    to_bytes(&match question {
-        Question::Draw(of) => First::Draw(of),
-        Question::BandLabels(of) => First::BandLabels(of),
-        Question::Reserved(of) => First::Reserved(of),
-        other => return other_question_bytes(other),
-    })
+    match is_here(Part::Whole) {
+        true => any_question_bytes(question),
+        false => first_question_bytes(question),
+    }
 }
 
 fn question_of(bytes: &[u8]) -> Option<Question> {
-    if !is_first(bytes) {
-        return is_here(Part::Whole).then(|| other_question_of(bytes))?;
+    match is_here(Part::Whole) {
+        true => any_question_of(bytes),
+        false => first_question_of(bytes),
     }
-    Some(match from_bytes::<FirstQuestion>(bytes).ok()? {
-        First::Draw(of) => Question::Draw(of),
-        First::BandLabels(of) => Question::BandLabels(of),
-        First::Reserved(of) => Question::Reserved(of),
-    })
 }
 
 fn answer_bytes(answer: &Answer) -> Vec<u8> {
-    reply_bytes(&match answer {
-        Answer::Draw(answer) => First::Draw(answer),
-        Answer::BandLabels(answer) => First::BandLabels(answer),
-        Answer::Reserved(answer) => First::Reserved(answer),
-        other => return other_answer_bytes(other),
-    })
+    match is_here(Part::Whole) {
+        true => any_answer_bytes(answer),
+        false => first_answer_bytes(answer),
+    }
 }
 
 fn answer_of(bytes: &[u8]) -> Option<Answer> {
-    if !is_first(bytes) {
-        return is_here(Part::Whole).then(|| other_answer_of(bytes))?;
+    match is_here(Part::Whole) {
+        true => any_answer_of(bytes),
+        false => first_answer_of(bytes),
     }
-    Some(match from_bytes::<FirstAnswer>(bytes).ok()? {
-        First::Draw(answer) => Answer::Draw(answer),
-        First::BandLabels(answer) => Answer::BandLabels(answer),
-        First::Reserved(answer) => Answer::Reserved(answer),
-    })
+}
+
+apart! { "mini", "67",
+    fn first_question_bytes(question: &Question) -> Vec<u8> {
+        to_bytes(&match question {
+            Question::Draw(of) => First::Draw(of),
+            Question::BandLabels(of) => First::BandLabels(of),
+            Question::Reserved(of) => First::Reserved(of),
+            // Asked only once the part is there.
+            _ => return Vec::new(),
+        })
+    }
+}
+
+apart! { "mini", "68",
+    fn first_question_of(bytes: &[u8]) -> Option<Question> {
+        if !is_first(bytes) {
+            return None;
+        }
+        Some(match from_bytes::<FirstQuestion>(bytes).ok()? {
+            First::Draw(of) => Question::Draw(of),
+            First::BandLabels(of) => Question::BandLabels(of),
+            First::Reserved(of) => Question::Reserved(of),
+        })
+    }
+}
+
+apart! { "mini", "69",
+    fn first_answer_bytes(answer: &Answer) -> Vec<u8> {
+        reply_bytes(&match answer {
+            Answer::Draw(answer) => First::Draw(answer),
+            Answer::BandLabels(answer) => First::BandLabels(answer),
+            Answer::Reserved(answer) => First::Reserved(answer),
+            _ => return Vec::new(),
+        })
+    }
+}
+
+apart! { "mini", "6a",
+    fn first_answer_of(bytes: &[u8]) -> Option<Answer> {
+        if !is_first(bytes) {
+            return None;
+        }
+        Some(match from_bytes::<FirstAnswer>(bytes).ok()? {
+            First::Draw(answer) => Answer::Draw(answer),
+            First::BandLabels(answer) => Answer::BandLabels(answer),
+            First::Reserved(answer) => Answer::Reserved(answer),
+        })
+    }
 }
 
 apart! { "whole", "61",
-    fn other_question_bytes(question: &Question) -> Vec<u8> {
+    fn any_question_bytes(question: &Question) -> Vec<u8> {
         to_bytes(question)
     }
 }
 
 apart! { "whole", "62",
-    fn other_question_of(bytes: &[u8]) -> Option<Question> {
+    fn any_question_of(bytes: &[u8]) -> Option<Question> {
         from_bytes(bytes).ok()
     }
 }
 
 apart! { "whole", "63",
-    fn other_answer_bytes(answer: &Answer) -> Vec<u8> {
+    fn any_answer_bytes(answer: &Answer) -> Vec<u8> {
         reply_bytes(answer)
     }
 }
 
 apart! { "whole", "64",
-    fn other_answer_of(bytes: &[u8]) -> Option<Answer> {
+    fn any_answer_of(bytes: &[u8]) -> Option<Answer> {
         from_bytes(bytes).ok()
     }
 }
@@ -177,15 +215,16 @@ mod tests {
             Question::BandLabels(labels),
             Question::Reserved(reserved),
         ] {
-            assert_eq!(question_bytes(&question), to_bytes(&question));
-            assert!(is_first(&to_bytes(&question)));
-            assert_eq!(question_of(&to_bytes(&question)), Some(question));
+            let bytes = first_question_bytes(&question);
+            assert_eq!(bytes, question_bytes(&question));
+            assert_eq!(first_question_of(&bytes), Some(question));
         }
         let answer = Answer::Reserved(Box::new(curve));
-        assert_eq!(answer_bytes(&answer), reply_bytes(&answer));
-        assert_eq!(answer_of(&answer_bytes(&answer)), Some(answer));
+        let bytes = first_answer_bytes(&answer);
+        assert_eq!(bytes, answer_bytes(&answer));
+        assert_eq!(first_answer_of(&bytes), Some(answer));
         let other = Question::FileDetails(FileDetailsOf);
-        assert!(!is_first(&to_bytes(&other)));
+        assert_eq!(first_question_of(&question_bytes(&other)), None);
         assert_eq!(question_of(&question_bytes(&other)), Some(other));
     }
 }
