@@ -116,7 +116,12 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     let first = module.with_extension("first.wasm");
     let (app, mini) = (staging.join(APP), staging.join(MINI_APP));
     write_app(&app, &doors::closed(&open, WHOLE)?, &first, profile)?;
-    write_app(&mini, &doors::closed(&open, FIRST_PICTURE)?, &first, profile)?;
+    write_app(
+        &mini,
+        &doors::closed(&open, FIRST_PICTURE)?,
+        &first,
+        profile,
+    )?;
     // Its address is written into other people's pages, and stays the same.
     write_script(VIEWER, &staging)?;
     let index = with_one_style(INDEX, &app)?;

@@ -136,7 +136,7 @@ fn trap(message: &str) -> Failure {
 
 /// Whether the error's text says that the module ran out of memory, in the words of any browser.
 fn is_memory(message: &str) -> bool {
-    let message = message.to_lowercase();
+    let message = message.to_ascii_lowercase();
     ["unreachable", "memory", "array buffer allocation"]
         .iter()
         .any(|word| message.contains(word))

@@ -8,9 +8,9 @@ use super::views::{
 };
 use super::{
     Adopt, Adopted, BandLabels, BandLabelsOf, Curve, Details, DetailsOf, DevicesOfPools,
-    DevicesWithin, DrawRequest, DrawnFrame, EventAnswer, EventOf, Hit, HitOf, LegendEntry, LegendOf,
-    Minimap, MinimapOf, MomentAt, MomentOf, OutlineColumns, OutlineOf, PlacedMoment, Preview,
-    PreviewsOf, RangeFacts, RangeOf, ReservedOf,
+    DevicesWithin, DrawRequest, DrawnFrame, EventAnswer, EventOf, Hit, HitOf, LegendEntry,
+    LegendOf, Minimap, MinimapOf, MomentAt, MomentOf, OutlineColumns, OutlineOf, PlacedMoment,
+    Preview, PreviewsOf, RangeFacts, RangeOf, ReservedOf,
 };
 
 /// An asker. Of several waiting questions of one asker only the newest is answered.

@@ -14,8 +14,8 @@ use super::port::Port;
 use super::{File, Worker};
 use crate::parts::apart;
 use crate::protocol::{
-    Adopt, Adopted, Answer, Ask, Carried, DevicesWithin, Opened, PlaceOf, Question, Recorded, Reply,
-    Thing,
+    Adopt, Adopted, Answer, Ask, Carried, DevicesWithin, Opened, PlaceOf, Question, Recorded,
+    Reply, Thing,
 };
 
 /// A version that was read, and is not shown yet.

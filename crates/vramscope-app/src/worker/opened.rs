@@ -80,7 +80,7 @@ fn shows_more(device: Device<'_>) -> bool {
     !history.has_trace()
         || history.allocations.is_empty()
         || snapshot.events.action.contains(&Action::Oom)
-        || device.stated_capacity().is_some()
+        || device.may_state_capacity()
         || segments.any(|(_, segment)| is_private(segment.pool))
         || contexts.any(|context| is_private(context.pool))
         || warnings.any(|warning| warning.kind.is_damage())
