@@ -107,8 +107,10 @@ async function loadPart(name) {
 // Parts share files. Nothing is kept of a load that failed, so that it can be tried again.
 function moduleOf(file) {
   if (!modules.has(file)) {
-    const loading = load(`${file}.wasm`).then((response) => common[file] ?? compile(response));
-    loading.then((module) => (common[file] = module), () => {});
+    // Both pages have files of these names.
+    const name = `${import.meta.url} ${file}`;
+    const loading = load(`${file}.wasm`).then((response) => common[name] ?? compile(response));
+    loading.then((module) => (common[name] = module), () => {});
     loading.catch(() => modules.delete(file));
     modules.set(file, loading);
   }

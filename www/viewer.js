@@ -31,9 +31,9 @@ const WORDS = { view: "view", device: "device", range: "range", search: "q" };
 /** The page's variables that `--vramscope-…` sets. */
 const VARIABLES = ["accent", "ground", "panel", "raised", "line", "text", "muted", "sans", "mono"];
 
-/** What pages of the same site have in common: the compiled module (www/page.js). */
+/** What pages of the same site have in common: the compiled modules (www/page.js). */
 const common = {};
-/** Fulfilled when the first page has compiled it, or is closed. */
+/** Fulfilled when the first page has compiled them, or is closed. */
 let first = null;
 /** Open viewers, the one used longest ago first. */
 const open = [];

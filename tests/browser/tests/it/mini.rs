@@ -139,6 +139,29 @@ fn the_full_viewer_opens_in_its_place() {
 }
 
 #[test]
+fn beside_a_full_viewer_each_has_its_own_modules() {
+    let (mut host, _folder) = docs("reveal=click");
+    let inner = "document.querySelectorAll('vramscope-viewer')[1]?.shadowRoot?.querySelector('iframe')?.contentDocument";
+    host.page
+        .eval("document.body.insertAdjacentHTML('beforeend', '<vramscope-viewer loading=eager src=run.pickle></vramscope-viewer>'); null")
+        .unwrap();
+    host.page
+        .wait_for(&format!("!!{inner}?.querySelector('.rail')"), PATIENCE)
+        .unwrap();
+    host.page
+        .eval(&format!("{ELEMENT}.load('run.pickle'); null"))
+        .unwrap();
+    wait_for_picture(&mut host);
+    assert_eq!(
+        host.page
+            .eval(&format!("!!{INNER}.querySelector('.rail')"))
+            .unwrap(),
+        false
+    );
+    host.check_quiet();
+}
+
+#[test]
 fn packed_files_have_their_picture_without_the_page() {
     let (mut host, _folder) = docs("src=viewer/samples/expandable.pickle.gz theme=dark");
     wait_for_picture(&mut host);
