@@ -29,7 +29,7 @@ use crate::canvas::{Canvases, PlotArea, TimelineCanvas, draw_scene};
 use crate::engine::{Engine, Session, Source};
 use crate::parts::Part;
 use crate::protocol::{
-    Axis, Bounds, Curve, DeviceFacts, DrawRequest, Failure, Glance, Look, Picture, Progress, Reply,
+    Axis, Bounds, Curve, DeviceFacts, DrawRequest, Glance, Look, Picture, Progress, Reply,
     ReservedOf, ThemeName, UNASKED_BYTES,
 };
 use crate::state::choices::LanesChoices;
@@ -37,6 +37,9 @@ use crate::state::sentences;
 
 /// The page's element, which replaces what is in the body.
 const ROOT: &str = "#app";
+
+/// What can have the focus here and in the page.
+const FOCUSABLE: [&str; 3] = [".stage", ".in-full", "select"];
 
 /// What is shown before the page.
 struct Mini {
@@ -334,6 +337,7 @@ impl Mini {
         let has_picture = self.picture.take().is_some();
         let own = self.session.take().map(Source::Open);
         let before = found(ROOT).filter(|_| has_picture);
+        let focus = frame::focused(&FOCUSABLE);
         if let Some(host) = self.host.take() {
             door::set_host(&host);
         }
@@ -342,7 +346,7 @@ impl Mini {
             own.into_iter().chain(self.more.take()).collect(),
         );
         if let Some(before) = before {
-            frame::cover(&before);
+            frame::cover(&before, focus);
         }
     }
 
@@ -351,11 +355,6 @@ impl Mini {
         self.is_ending.set(false);
         frame::show_controls();
         let message = format!("The viewer could not be loaded: {words}");
-        let failure = Failure {
-            message: message.clone(),
-            advice: "Load the page again.".into(),
-            ..Failure::default()
-        };
         write_line(&[&message]);
         if self.picture.borrow().is_none() {
             let name = self.session.borrow();
@@ -365,8 +364,8 @@ impl Mini {
                 &[
                     ("event", "error".into()),
                     ("name", name.into()),
-                    ("message", failure.message.into()),
-                    ("advice", failure.advice.into()),
+                    ("message", message.into()),
+                    ("advice", "Load the page again.".into()),
                 ],
             );
         }

@@ -73,15 +73,23 @@ pub fn show_theme() {
 }
 
 thread_local! {
-    /// What covers the page.
-    static COVER: RefCell<Option<Element>> = RefCell::default();
+    /// What covers the page, and where the focus belongs once it is gone.
+    static COVER: RefCell<Option<(Element, Option<&'static str>)>> = RefCell::default();
 }
 
 /// The longest that the page is covered, in ms.
 const COVERED_MS: i32 = 3_000;
 
-/// Covers the page with what was there before, until its first picture is there.
-pub fn cover(before: &Element) {
+/// Which of some elements, told by selectors, has the focus.
+#[must_use]
+pub fn focused(selectors: &[&'static str]) -> Option<&'static str> {
+    let active = gloo::utils::document().active_element()?;
+    let is_active = |selector: &&&str| active.matches(selector).unwrap_or(false);
+    selectors.iter().find(is_active).copied()
+}
+
+/// Covers the page with what was there before, until its first picture is there. Then `focus` has the focus.
+pub fn cover(before: &Element, focus: Option<&'static str>) {
     let document = gloo::utils::document();
     let (Ok(cover), Some(body)) = (document.create_element("div"), document.body()) else {
         return;
@@ -90,7 +98,7 @@ pub fn cover(before: &Element) {
     let _ = cover.set_attribute("inert", "");
     let _ = cover.append_child(before);
     let _ = body.append_child(&cover);
-    COVER.set(Some(cover));
+    COVER.set(Some((cover, focus)));
     clock::later(COVERED_MS, uncover);
 }
 
@@ -105,8 +113,15 @@ pub fn uncover_soon() {
 }
 
 fn uncover() {
-    if let Some(cover) = COVER.take() {
-        cover.remove();
+    let Some((cover, focus)) = COVER.take() else {
+        return;
+    };
+    cover.remove();
+    let document = gloo::utils::document();
+    let is_elsewhere = document.active_element() != document.body().map(Element::from);
+    let element = focus.and_then(|selector| document.query_selector(selector).ok()?);
+    if let Some(element) = element.filter(|_| !is_elsewhere) {
+        let _ = element.unchecked_into::<HtmlElement>().focus();
     }
 }
 
