@@ -103,8 +103,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
     use_part(session, state.search.is_on().then_some(Part::Search));
     use_part(session, state.is_split().then_some(Part::Views));
     use_pools(session, file.pools.as_deref(), state.search.pool());
-    let is_served = props.tab.served.is_some();
-    use_part(session, is_served.then_some(Part::Live));
+    use_part(session, props.tab.served.map(|_| Part::Live));
     let follower = follower(session, state, &props.tab, file);
     use_questions(session, &look, file.view());
     use_group(session, state, &look, file.view());
