@@ -13,20 +13,23 @@ const inPage = new Map(Array.from(document.querySelectorAll("script[data-part]")
 const served = Array.from(document.querySelectorAll("link[rel=snapshot]"), (link) => link.href);
 // Whether it is shown in another page.
 const isFramed = new URLSearchParams(location.search).get("mode") === "embed";
+// Whether it is mini.html, which shows one picture with the first module and loads the others once more is wanted.
+const isMini = document.documentElement.dataset.page === "mini";
 // Files that were chosen before the module is there; `null` once it is.
 let early = [];
-if (inPage.size + served.length === 0 && !location.search && !location.hash) showStart();
+if (inPage.size + served.length === 0 && !isMini && !location.search && !location.hash) showStart();
 
-// What the viewers in the page around this one have in common (www/viewer.js): the module is compiled once.
+// What the viewers in the page around this one have in common (www/viewer.js): each module is compiled once.
 const common = (isFramed && frameElement?.vramscope) || {};
-const [module, glue] = await Promise.all([
-  load("vramscope_app_bg.wasm").then((response) => common.module ?? compile(response)),
+const [module, whole, glue] = await Promise.all([
+  moduleOf("vramscope_app_bg"),
+  // Of which nothing lies outside of that module but for mini.html.
+  isMini ? undefined : loadPart("whole"),
   isFramed ? "" : load(GLUE).then((response) => response.text()),
 ]);
 const { default: init, start_page } = await import(
   inPage.size > 0 ? addressOf(glue) : new URL(GLUE, import.meta.url)
 );
-common.module = module;
 performance.mark("vramscope:compiled");
 await init({ module_or_path: module });
 performance.mark("vramscope:begun");
@@ -35,7 +38,7 @@ const { place } = document.documentElement.dataset;
 // In full: a frame whose document is given to it (`srcdoc`) takes addresses relative to the page around it.
 if (place && !location.hash) history.replaceState(null, "", `${location.href.split("#", 1)[0]}#${place}`);
 const files = carried().concat(Array.from(document.querySelectorAll("script[data-file]"), (file) => new File([bytesOf(file)], file.dataset.file)));
-start_page(module, workers(), loadPart, [...files, ...early], served);
+start_page(module, whole, workers(), loadPart, [...files, ...early], served);
 early = null;
 
 // The server of `vramscope view` ends with its program, and the page goes on: it loads all parts at once. A part that
@@ -96,18 +99,32 @@ function transferOf(files) {
 }
 
 // The files of a part with their modules.
-function loadPart(name) {
+async function loadPart(name) {
+  if (isMini && name === "whole") await loadStyle();
   return Promise.all(PARTS[name].map(async (file) => [file, await moduleOf(file)]));
 }
 
 // Parts share files. Nothing is kept of a load that failed, so that it can be tried again.
 function moduleOf(file) {
   if (!modules.has(file)) {
-    const loading = load(`${file}.wasm`).then(compile);
+    // Both pages have files of these names.
+    const name = `${import.meta.url} ${file}`;
+    const loading = load(`${file}.wasm`).then((response) => common[name] ?? compile(response));
+    loading.then((module) => (common[name] = module), () => {});
     loading.catch(() => modules.delete(file));
     modules.set(file, loading);
   }
   return modules.get(file);
+}
+
+// The styles of all that mini.html does not show.
+function loadStyle() {
+  const href = new URL("index.css", import.meta.url);
+  return new Promise((done, failed) => {
+    const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href, onload: done });
+    link.onerror = () => failed(new Error(`cannot load ${href}`), link.remove());
+    document.head.append(link);
+  });
 }
 
 async function compile(response) {

@@ -31,9 +31,9 @@ const WORDS = { view: "view", device: "device", range: "range", search: "q" };
 /** The page's variables that `--vramscope-…` sets. */
 const VARIABLES = ["accent", "ground", "panel", "raised", "line", "text", "muted", "sans", "mono"];
 
-/** What pages of the same site have in common: the compiled module (www/page.js). */
+/** What pages of the same site have in common: the compiled modules (www/page.js). */
 const common = {};
-/** Fulfilled when the first page has compiled it, or is closed. */
+/** Fulfilled when the first page has compiled them, or is closed. */
 let first = null;
 /** Open viewers, the one used longest ago first. */
 const open = [];
@@ -328,6 +328,13 @@ export class VramscopeViewer extends HTMLElement {
     // Without any words the page chooses the view that suits the file.
     const said = Object.keys(WORDS).filter((attribute) => this.getAttribute(attribute));
     page.hash = this.#wanted || (said.length > 0 ? this.#words(said) : "");
+    // Beside the page lies what shows the first picture of a file alone, in less than half of the bytes.
+    const isPlain = /^(#file=[^&]*&view=timeline&v=1)?$/.test(page.hash);
+    const isBeside = /\/(index\.html)?$/;
+    if (this.controls === "mini" && isPlain && isBeside.test(page.pathname)) {
+      page.hash = "";
+      page.pathname = page.pathname.replace(isBeside, "/mini.html");
+    }
     return { page, src: isForPage ? null : src };
   }
 

@@ -1,8 +1,9 @@
 //! Builds the page: wasm module, JavaScript glue, static files, samples.
 //!
-//! The result is a folder for any static host: `index.html`, `viewer.js`, `samples/`, and `app-<hash>/` with files that
-//! can be cached forever, because the hash is that of their content.
+//! The result is a folder for any static host: `index.html`, `mini.html`, `viewer.js`, `samples/`, and for each of the two pages
+//! a folder, `app-<hash>/` and `mini-<hash>/`, with files that can be cached forever, because the hash is that of their content.
 
+mod doors;
 mod parts;
 
 use std::fs;
@@ -49,22 +50,40 @@ impl Profile {
 }
 
 /// The page's sources, in addition to its crates.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     ".cargo/config.toml",
     "Cargo.lock",
     "Cargo.toml",
     // Writes the samples.
     "crates/vramscope-synth",
-    "index.html",
+    INDEX,
+    MINI,
     // Its worker reads one as a warm-up.
     "tests/fixtures/synth/torch-2.10-py-p4.pickle",
     "www",
+    "xtask/src/page",
     "xtask/src/page.rs",
-    "xtask/src/page/parts.rs",
     samples::GRAPH,
     samples::RECORDINGS,
     "xtask/src/samples.rs",
 ];
+
+/// The first module: all others are parts of it.
+pub(crate) const FIRST: &str = "vramscope_app_bg.wasm";
+
+/// The page.
+const INDEX: &str = "index.html";
+
+/// The page of an embedded viewer's first picture.
+pub(crate) const MINI: &str = "mini.html";
+
+/// The part that is all of the page but the first picture, and the one that only `mini.html` takes.
+const WHOLE: &str = "whole";
+const FIRST_PICTURE: &str = "mini";
+
+/// The folders of the page, and of the first picture, before they are named by their content.
+const APP: &str = "app";
+pub(crate) const MINI_APP: &str = "mini";
 
 /// The element that shows the page in others.
 pub(crate) const VIEWER: &str = "viewer.js";
@@ -91,22 +110,26 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     let module = compile(profile, toolchain)?;
     let staging = folder.with_extension("new");
     replace_folder(&staging)?;
-    let app = staging.join("app");
-    copy_folder(&root().join("www"), &app)?;
-    let parts = parts::split(&module, &app)?;
-    write_glue(&parts.first, &app)?;
-    parts.tell(&app.join("page.js"))?;
-    if profile == Profile::Full {
-        optimise(&app.join("vramscope_app_bg.wasm"));
-    }
-    for script in ["page.js", "vramscope_app.js", VIEWER] {
-        let path = app.join(script);
-        fs::write(&path, bare_script(&fs::read_to_string(&path)?))?;
-    }
+    // Each page has one of these parts in its first module: for the index 29 files of 803 KiB of brotli would be what one of
+    // 672 is, and it has no use for the other part.
+    let open = fs::read(&module).with_context(|| format!("cannot read {}", module.display()))?;
+    let first = module.with_extension("first.wasm");
+    let (app, mini) = (staging.join(APP), staging.join(MINI_APP));
+    write_app(&app, &doors::closed(&open, WHOLE)?, &first, profile)?;
+    write_app(
+        &mini,
+        &doors::closed(&open, FIRST_PICTURE)?,
+        &first,
+        profile,
+    )?;
     // Its address is written into other people's pages, and stays the same.
-    fs::rename(app.join(VIEWER), staging.join(VIEWER))?;
-    let index = with_one_style(&app)?;
-    name_by_content(&staging, &index)?;
+    write_script(VIEWER, &staging)?;
+    let index = with_one_style(INDEX, &app)?;
+    // All of the page comes into that of the first picture.
+    with_one_style(INDEX, &mini)?;
+    let first_picture = with_one_style(MINI, &mini)?;
+    name_by_content(&app, INDEX, &index)?;
+    name_by_content(&mini, MINI, &first_picture)?;
     samples::write(&staging.join("samples"))?;
 
     if folder.exists() {
@@ -115,6 +138,29 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     fs::rename(&staging, &folder).with_context(|| format!("cannot write {}", folder.display()))?;
     fs::write(&stamp, fingerprint)?;
     Ok(folder)
+}
+
+/// Writes the scripts and modules of a page.
+fn write_app(app: &Path, module: &[u8], first: &Path, profile: Profile) -> Result<()> {
+    fs::create_dir_all(app)?;
+    write_script("page.js", app)?;
+    let parts = parts::split(module, first, app, FIRST_PICTURE)?;
+    write_glue(first, app)?;
+    parts.tell(&app.join("page.js"))?;
+    if profile == Profile::Full {
+        optimise(&app.join(FIRST));
+    }
+    Ok(())
+}
+
+/// Writes a script of `www` into `folder`.
+fn write_script(name: &str, folder: &Path) -> Result<()> {
+    let script = read(&root().join("www").join(name))?;
+    Ok(fs::write(folder.join(name), bare_script(&script))?)
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
 /// Files and folders with the page's sources.
@@ -188,7 +234,10 @@ fn write_glue(module: &Path, out: &Path) -> Result<()> {
     }
     let written = output.emit(out);
     written.map_err(|error| anyhow!("wasm-bindgen: {error:#}"))?;
-    Ok(fs::write(out.join("vramscope_app.js"), script)?)
+    Ok(fs::write(
+        out.join("vramscope_app.js"),
+        bare_script(&script),
+    )?)
 }
 
 /// A worker's entry, in the script that the page imports: the first message is the module that the page compiled, and
@@ -217,38 +266,30 @@ fn optimise(module: &Path) {
     }
 }
 
-/// Joins the style sheets of `app`, in the order of `index.html`, into the first, since each costs a request before
-/// anything is drawn. Returns `index.html` with that one alone, and without comments.
-fn with_one_style(app: &Path) -> Result<String> {
-    const LINK: &str = "<link rel=\"stylesheet\" href=\"www/";
-    let index = fs::read_to_string(root().join("index.html")).context("cannot read index.html")?;
+/// Joins the style sheets of a page, in its order, into one in `app`, since each costs a request before anything is drawn.
+/// Returns the page with that one alone, and without comments.
+fn with_one_style(page: &str, app: &Path) -> Result<String> {
+    const LINK: &str = "<link rel=\"stylesheet\" href=\"";
+    let html = read(&root().join(page))?;
+    let joined = page.replace(".html", ".css");
     let mut lines = Vec::new();
     let mut styles = String::new();
-    let mut first = None;
-    for line in index.lines() {
+    for line in html.lines() {
         // A comment on a line of its own is for developers.
         if line.trim_start().starts_with("<!--") && line.ends_with("-->") {
             continue;
         }
         let link = line.trim_start().strip_prefix(LINK);
-        let Some((name, _)) = link.and_then(|link| link.split_once('"')) else {
-            lines.push(line);
+        let Some((path, _)) = link.and_then(|link| link.split_once('"')) else {
+            lines.push(line.to_owned());
             continue;
         };
-        let path = app.join(name);
-        let style = fs::read_to_string(&path);
-        let style = style.with_context(|| format!("cannot read {}", path.display()))?;
-        styles += &without_comments(&style);
-        fs::remove_file(&path)?;
-        if first.is_none() {
-            first = Some(path);
-            lines.push(line);
+        if styles.is_empty() {
+            lines.push(line.replace(path, &format!("www/{joined}")));
         }
+        styles += &without_comments(&read(&root().join(path))?);
     }
-    let first = first.context("index.html links no style sheet")?;
-    fs::write(first, styles)?;
-    // Where the others were.
-    drop(fs::remove_dir(app.join("views")));
+    fs::write(app.join(joined), styles)?;
     Ok(lines.join("\n") + "\n")
 }
 
@@ -279,14 +320,15 @@ fn bare_script(script: &str) -> String {
     bare
 }
 
-/// Renames `app/` by a hash of its content, and writes the `index.html` that refers to it.
-fn name_by_content(staging: &Path, index: &str) -> Result<()> {
-    let app = staging.join("app");
+/// Renames a page's folder by a hash of its content, and writes the page that refers to it.
+fn name_by_content(app: &Path, page: &str, html: &str) -> Result<()> {
     // The hash includes the name of the staging folder, which is the same for every build.
-    let name = format!("app-{}", fingerprint::of(std::slice::from_ref(&app), "")?);
-    fs::rename(&app, staging.join(&name))?;
-    let index = index.replace("\"www/", &format!("\"{name}/"));
-    Ok(fs::write(staging.join("index.html"), index)?)
+    let hash = fingerprint::of(&[app.to_path_buf()], "")?;
+    let folder = app.file_name().context("a folder with a name")?;
+    let name = format!("{}-{hash}", folder.display());
+    fs::rename(app, app.with_file_name(&name))?;
+    let html = html.replace("\"www/", &format!("\"{name}/"));
+    Ok(fs::write(app.with_file_name(page), html)?)
 }
 
 /// Creates an empty folder, removing what was there.
@@ -300,6 +342,25 @@ pub(crate) fn replace_folder(folder: &Path) -> Result<()> {
             .with_context(|| format!("cannot remove {}", folder.display()))?;
     }
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
+}
+
+/// Removes what an embedded viewer's first picture takes from a copy of the page, where nobody embeds viewers.
+///
+/// # Errors
+///
+/// If it cannot be removed.
+pub(crate) fn remove_mini(page: &Path) -> Result<()> {
+    for entry in fs::read_dir(page)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(MINI_APP) {
+            let path = entry.path();
+            match path.is_dir() {
+                true => fs::remove_dir_all(path)?,
+                false => fs::remove_file(path)?,
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Copies the files below `from` to the same paths below `to`.

@@ -48,6 +48,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let library = target_dir().join("injected/libvramscope_inject.so");
     let carried = root().join("crates/vramscope-cli/page");
     copy_folder(&page, &carried)?;
+    page::remove_mini(&carried)?;
     let mut publish = cargo();
     // Git ignores the page.
     publish.args(["publish", "--workspace", "--locked", "--allow-dirty"]);

@@ -210,7 +210,7 @@ fn check_addresses(name: &str, text: &str, findings: &mut Vec<String>) {
             findings.push(format!("{name} names {host}"));
         }
     }
-    let served = name == "index.html" || name.starts_with("www/");
+    let served = ["index.html", "mini.html"].contains(&name) || name.starts_with("www/");
     let addresses = text.replace("http://www.w3.org/", "");
     if served && (addresses.contains("http://") || addresses.contains("https://")) {
         findings.push(format!(

@@ -10,6 +10,7 @@
 //! - [`engine`]: the page's access to workers: one [`engine::Session`] per open file;
 //! - [`canvas`]: draws on canvases: the worker's pictures, and axes and outlines around them;
 //! - [`browser`]: files, addresses, clipboard, clock;
+//! - `mini`: the first picture of an embedded viewer, before the page;
 //! - `saving`: saved pictures of views that are tables and texts;
 //! - [`state`]: the page's state, and how actions change it;
 //! - [`components`]: the elements of the page, rendered from the state.
@@ -18,39 +19,76 @@ pub mod browser;
 pub mod canvas;
 pub mod components;
 pub mod engine;
+mod mini;
 pub mod parts;
 pub mod protocol;
 mod saving;
 pub mod state;
 pub mod worker;
 
+use js_sys::Array;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Mounts the page. `module` is the compiled module for workers, `new_worker` starts one. `files` are embedded in the page, `served` are the addresses of files that its server was given; both are
-/// opened at the start, with those that the page's address names.
+use engine::{Engine, Source};
+use parts::{Part, apart};
+
+/// Mounts the page. `module` is the compiled module for workers, `whole` are the modules of [`Part::Whole`]: without them
+/// the first picture of a file is shown, and the page when it is needed. `new_worker` starts a worker. `files` are
+/// embedded in the page, `served` are the addresses of files that its server was given; both are opened at the start, with
+/// those that the page's address names.
+///
+/// # Errors
+/// If these are no modules of this one.
 #[wasm_bindgen]
 pub fn start_page(
     module: JsValue,
+    whole: Option<Array>,
     new_worker: js_sys::Function,
     load_part: js_sys::Function,
     files: Vec<web_sys::File>,
     served: Vec<String>,
-) {
-    let engine = engine::Engine::new(engine::Boot {
+) -> Result<(), JsValue> {
+    let loaded: Vec<_> = whole
+        .map(|whole| (Part::Whole, whole))
+        .into_iter()
+        .collect();
+    for (part, modules) in &loaded {
+        parts::take(*part, modules)?;
+    }
+    let engine = Engine::new(engine::Boot {
         module,
         new_worker,
         load_part,
+        loaded,
     });
     browser::frame::show_controls();
-    let files = engine::Source::files(files).into_iter();
-    let served = served.into_iter().map(engine::Source::Served);
-    let linked = browser::url::sources()
-        .into_iter()
-        .map(engine::Source::Linked);
+    let files = Source::files(files).into_iter();
+    let served = served.into_iter().map(Source::Served);
+    let linked = browser::url::sources().into_iter().map(Source::Linked);
     let sources = files.chain(served).chain(linked).collect();
-    let props = components::AppProps { engine, sources };
-    yew::Renderer::<components::App>::with_props(props).render();
+    if parts::is_here(Part::Whole) {
+        mount(engine, sources);
+    } else {
+        show_first(engine, sources);
+    }
+    Ok(())
+}
+
+apart! { "whole", "60",
+    /// Shows the page in place of what the document has.
+    fn mount(engine: Engine, sources: Vec<Source>) -> () {
+        let props = components::AppProps { engine, sources };
+        yew::Renderer::<components::App>::with_props(props).render();
+    }
+}
+
+apart! { "mini", "65",
+    /// Shows the first picture of a file.
+    fn show_first(engine: Engine, sources: Vec<Source>) -> () {
+        browser::frame::show_theme();
+        mini::start(engine, sources);
+    }
 }
 
 /// Runs a worker, which answers messages from the page. Called once per worker.

@@ -12,6 +12,7 @@ mod ask;
 mod details;
 mod facts;
 mod live;
+mod packed;
 mod parts;
 mod pictures;
 #[cfg(test)]
@@ -33,14 +34,16 @@ pub use details::{
     MomentFacts, MomentOf, PlacedMoment, Preview, PreviewsOf, RangeFacts, RangeOf,
 };
 pub use facts::{
-    Axes, DeviceFacts, DevicesOfPools, DevicesWithin, Failure, FileFacts, Note, NoteLevel, Opened,
-    Progress, Stage, UNASKED_BYTES,
+    Axes, DeviceFacts, DevicesOfPools, DevicesWithin, Failure, FileFacts, Glance, Note, NoteLevel,
+    Opened, Progress, Stage, UNASKED_BYTES,
 };
 pub use live::{Adopt, Adopted, Carried, PlaceOf, Recorded};
 pub use parts::Part;
+pub(crate) use parts::is_map;
 pub use pictures::{
-    BandLabels, BandLabelsOf, DrawRequest, DrawnFrame, Hit, HitOf, HitOn, LegendEntry, LegendOf,
-    Look, Minimap, MinimapOf, OomMark, OutlineColumns, OutlineOf, SegmentPreview, Thing,
+    BandLabels, BandLabelsOf, Curve, DrawRequest, DrawnFrame, Hit, HitOf, HitOn, LegendEntry,
+    LegendOf, Look, Minimap, MinimapOf, OomMark, OutlineColumns, OutlineOf, ReservedOf,
+    SegmentPreview, Thing,
 };
 pub use wire::{Unreadable, from_bytes, reply_bytes, to_bytes};
 
@@ -88,6 +91,7 @@ pub enum Request {
         slot: Slot,
         /// The memory pools that it is asked of, as a search; `None` for all.
         within: Option<String>,
+        #[serde(with = "packed::question")]
         question: Box<Question>,
     },
 }
@@ -110,6 +114,9 @@ pub enum Reply {
     Rehearsed(Box<Opened>),
     /// The progress of reading; at most every 50 ms.
     Progress(Progress),
+    /// The file is read and its first picture can be asked for. [`Reply::Opened`] follows once the worker has
+    /// [`Part::Whole`].
+    Glance(Box<Glance>),
     /// The file is read, holds a snapshot, and can be asked about.
     Opened(Box<Opened>),
     /// The file is read, holds inductor graphs, and can be asked the questions of [`views::graph`].
@@ -125,6 +132,7 @@ pub enum Reply {
         /// The asker.
         slot: Slot,
         /// `None` if there is no answer, e.g. because the file has no such device.
+        #[serde(with = "packed::answer")]
         answer: Option<Answer>,
     },
 }

@@ -15,6 +15,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use vramscope_core::floats;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::invisible;
 use vramscope_core::model::DeviceIndex;
@@ -311,6 +312,13 @@ where
     }
 }
 
+/// The address of a whole file in a view, as [`Address::to_text`] writes it.
+#[must_use]
+pub fn of_file(name: &str, bytes: u64, view: ViewKind) -> String {
+    let name = format!("{name}~{bytes}");
+    format!("file={}&view={}&v={VERSION}", encoded(&name), view.name())
+}
+
 /// A span rounded to a ten-thousandth of its length, which is finer than can be seen.
 #[must_use]
 pub fn rounded((from, to): Span) -> Span {
@@ -332,7 +340,7 @@ fn span_text(span: Span) -> String {
 
 fn span(text: &str) -> Option<Span> {
     let (from, to) = text.split_once("..")?;
-    let number = |text: &str| text.parse().ok().filter(|value: &f64| value.is_finite());
+    let number = |text: &str| floats::parse(text).filter(|value| value.is_finite());
     let (from, to) = (number(from)?, number(to)?);
     // What is shorter would be written as nothing.
     (to - from >= 1e-9).then_some((from, to))

@@ -44,9 +44,14 @@ pub fn y_ticks(view: &Viewport, most: usize) -> Vec<Tick> {
         return Vec::new();
     }
     let least = (max - min) / most.max(2) as f64;
-    let mut step = 2_f64.powf(least.log2().ceil()).max(1.0);
+    // Not by `powf`, whose tables would be 4 KiB of the page.
+    let (mut step, mut doublings) = (1.0, 0);
+    while step < least {
+        step *= 2.0;
+        doublings += 1;
+    }
     // A step of 512 MiB reads well in GiB (0.5, 1, 1.5), a step of 64 MiB does not.
-    let mut unit = (((step.log2() + 2.0) / 10.0).floor() as usize).min(UNITS.len() - 1);
+    let mut unit = ((doublings + 2) / 10).min(UNITS.len() - 1);
     let mut unit_bytes = 1024_f64.powi(unit as i32);
     let mut digits = None;
     if max / unit_bytes >= 10_000.0 && unit + 1 < UNITS.len() {
@@ -109,7 +114,7 @@ fn multiples(min: f64, max: f64, step: f64) -> impl Iterator<Item = f64> {
 
 /// The smallest number of the series 1, 2, 5, 10, 20, 50, … that is at least `least`.
 fn nice_step(least: f64) -> f64 {
-    let power = 10_f64.powf(least.max(f64::MIN_POSITIVE).log10().floor());
+    let power = 10_f64.powi(least.max(f64::MIN_POSITIVE).log10().floor() as i32);
     let fits = [1.0, 2.0, 5.0]
         .into_iter()
         .map(|digit| digit * power)

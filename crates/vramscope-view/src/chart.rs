@@ -6,6 +6,7 @@ use crate::scene::{Area, Scene, Style};
 use crate::steps::steps;
 use crate::viewport::Viewport;
 use plotters::prelude::*;
+use plotters::style::FontFamily;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// Font size of the labels, css px.
@@ -25,7 +26,8 @@ impl Style<'_> {
 
     /// A text style of `css` css px. The painter chooses the font.
     pub(crate) fn chart_text(&self, css: f64, colour: Rgb, pos: Pos) -> TextStyle<'static> {
-        ("sans-serif", css * self.pixel_ratio)
+        // Not by its name: making that small takes a table of all letters.
+        (FontFamily::SansSerif, css * self.pixel_ratio)
             .into_font()
             .color(&rgb(colour))
             .pos(pos)

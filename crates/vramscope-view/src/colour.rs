@@ -14,8 +14,8 @@ use vramscope_core::analysis::report::peak_roles::PeakRoles;
 use vramscope_core::analysis::roles::Role;
 
 pub use self::leaders::Leaders;
-pub(crate) use self::spaces::linear12;
 pub use self::spaces::{Rgb, linear, oklch, srgb8};
+pub(crate) use self::spaces::{linear12, sin_cos};
 use crate::theme::Theme;
 
 /// The distinct colours: offset from the theme's lightness, OKLCH chroma, and hue in degrees. A search has put them as

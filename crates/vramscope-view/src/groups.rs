@@ -92,13 +92,12 @@ impl Groups {
     /// Groups a device's allocations by `mode`. `leaders` are those of the recording's call sites.
     #[must_use]
     pub fn of(mode: ColourMode, theme: &Theme, leaders: &Leaders, device: Device<'_>) -> Self {
+        if let Some(usual) = Self::usual(mode, theme, leaders, device) {
+            return usual;
+        }
         let history = device.history;
         let column = |by| Self::of_column(theme, GroupColumn::of(device, by, 1), by_order);
-        let by_role = |by| Self::of_column(theme, GroupColumn::of(device, by, 1), by_role);
         match mode {
-            ColourMode::CallSite => {
-                Self::by_site(theme, leaders, device.call_sites(), device.site_of())
-            }
             ColourMode::Operator => {
                 let operators = device.call_sites().operators();
                 let of = device.operator_of();
@@ -115,13 +114,35 @@ impl Groups {
             ColourMode::Module => Self::by_name(theme, device, GroupBy::Module),
             ColourMode::Package => Self::by_name(theme, device, GroupBy::Package),
             ColourMode::Annotation => Self::by_name(theme, device, GroupBy::Annotation),
-            ColourMode::Size => Self::by_size(theme, &history.allocations.bytes),
             ColourMode::Age => Self::by_birth(theme, history, &history.allocations.born),
             ColourMode::Stream => column(GroupBy::Stream),
             ColourMode::Pool => column(GroupBy::Pool),
-            ColourMode::Category => by_role(GroupBy::Category),
-            ColourMode::Role => by_role(GroupBy::Role),
+            ColourMode::Category => {
+                let column = GroupColumn::of(device, GroupBy::Category, 1);
+                Self::of_column(theme, column, by_role)
+            }
+            // The others are usual.
+            _ => Self::default(),
         }
+    }
+
+    /// The same for the modes that a picture can have before anybody chooses one ([`ColourMode::usual`]); `None` for
+    /// the others.
+    #[must_use]
+    pub fn usual(
+        mode: ColourMode,
+        theme: &Theme,
+        leaders: &Leaders,
+        device: Device<'_>,
+    ) -> Option<Self> {
+        Some(match mode {
+            ColourMode::CallSite => {
+                Self::by_site(theme, leaders, device.call_sites(), device.site_of())
+            }
+            ColourMode::Role => Self::of_column(theme, GroupColumn::of_roles(device), by_role),
+            ColourMode::Size => Self::by_size(theme, &device.history.allocations.bytes),
+            _ => return None,
+        })
     }
 
     /// The filter that finds exactly the allocations of a group; `None` for groups of segments, and for names that no

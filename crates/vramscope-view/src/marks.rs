@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::time::markers::{MarkerKind, Markers};
 
-use crate::colour::Rgb;
+use crate::colour::{Rgb, sin_cos};
 use crate::raster::Bands;
 use crate::theme::Theme;
 use crate::viewport::Viewport;
@@ -112,7 +112,7 @@ pub fn symbol(kind: MarkerKind, (x, y): (f64, f64), half: f64) -> Vec<(f64, f64)
         // 16 corners look like a circle.
         MarkerKind::Annotate => (0..16)
             .map(|corner| {
-                let (sin, cos) = (f64::from(corner) * std::f64::consts::TAU / 16.0).sin_cos();
+                let (sin, cos) = sin_cos(f64::from(corner) * 22.5);
                 (x + cos * half * 0.7, y + sin * half * 0.7)
             })
             .collect(),

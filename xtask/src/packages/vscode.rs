@@ -12,6 +12,7 @@ use zip::write::SimpleFileOptions;
 
 use super::{VERSION, stage, with_tools};
 use crate::fingerprint::files_under;
+use crate::page::remove_mini;
 use crate::process::{find_program, root, run, target_dir};
 
 /// Packs the extension with this page inside, and returns the path of the `.vsix`.
@@ -23,6 +24,7 @@ pub(crate) fn pack(page: &Path) -> Result<PathBuf> {
     let folder = target_dir().join("vscode");
     let staged = folder.join("extension");
     let manifest = stage("vscode", page, &staged)?;
+    remove_mini(&staged.join("site"))?;
     let path = folder.join(format!("vramscope-{VERSION}.vsix"));
     let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
     let mut zip = ZipWriter::new(file);

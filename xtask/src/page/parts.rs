@@ -6,45 +6,64 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Result, anyhow, ensure};
 use wasm_split_cli_support::{Options, transform};
 use wasmparser::{Parser, Payload};
 
 /// Where `www/page.js` names the files of each part.
 const PLACE: &str = "const PARTS = {};";
 
-/// The split module.
+/// The parts of a split module.
 pub(super) struct Parts {
-    /// The module that is loaded at once.
-    pub(super) first: PathBuf,
     /// Part → its files in the order in which they are to be loaded.
     files: BTreeMap<String, Vec<String>>,
 }
 
-/// Splits `module`. The parts are written into `app`, the first module beside `module`.
+/// Splits `module`. The parts are written into `app`, the first module is written as `first`. The part `unused` is left out.
 ///
 /// # Errors
 ///
-/// If the module has no relocations, or a file cannot be read or written.
-pub(super) fn split(module: &Path, app: &Path) -> Result<Parts> {
-    let first = module.with_extension("first.wasm");
-    let bytes = fs::read(module).with_context(|| format!("cannot read {}", module.display()))?;
-    let mut options = Options::new(&bytes);
+/// If the module has no relocations, or a file cannot be written.
+pub(super) fn split(module: &[u8], first: &Path, app: &Path, unused: &str) -> Result<Parts> {
+    let mut options = Options::new(module);
     options.output_dir = app;
-    options.main_out_path = &first;
+    options.main_out_path = first;
     // JavaScript that loads the parts, which `page.js` does instead.
     const LOADER: &str = "loader.js";
     options.link_name = LOADER;
     let split = transform(options).map_err(|error| anyhow!("wasm-split: {error:#}"))?;
     fs::remove_file(app.join(LOADER))?;
-    for part in split.split_modules {
-        let bytes = fs::read(&part)?;
-        fs::write(&part, without_names(&bytes)?)?;
+    let mut files: BTreeMap<String, Vec<String>> = split.prefetch_map.into_iter().collect();
+    files.remove(unused);
+    for path in split.split_modules {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let bare = without_names(&fs::read(&path)?)?;
+        let is_used = files.values().flatten().any(|file| *file == name);
+        // A part whose doors are closed has nothing of its own.
+        if is_used && has_code(&bare)? {
+            fs::write(&path, bare)?;
+            continue;
+        }
+        for files in files.values_mut() {
+            files.retain(|file| *file != name);
+        }
+        fs::remove_file(&path)?;
     }
-    let files = split.prefetch_map.into_iter().collect();
-    Ok(Parts { first, files })
+    Ok(Parts { files })
+}
+
+/// Whether a module defines functions or data.
+fn has_code(module: &[u8]) -> Result<bool> {
+    for payload in Parser::new(0).parse_all(module) {
+        match payload? {
+            Payload::CodeSectionStart { count, .. } if count > 0 => return Ok(true),
+            Payload::DataSection(section) if section.count() > 0 => return Ok(true),
+            _ => {}
+        }
+    }
+    Ok(false)
 }
 
 /// A module without the names of its functions and of its tools.
@@ -67,7 +86,7 @@ fn without_names(module: &[u8]) -> Result<Vec<u8>> {
 /// The number of sections of which none is needed to run a module.
 const CUSTOM: u8 = 0;
 
-fn leb128(mut number: usize, out: &mut Vec<u8>) {
+pub(super) fn leb128(mut number: usize, out: &mut Vec<u8>) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;

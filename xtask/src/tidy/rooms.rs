@@ -28,6 +28,7 @@ const ORDERS: [Order; 10] = [
                 "invisible",
                 "bitset",
                 "budget",
+                "floats",
                 "ids",
                 "known_ranges",
                 "limits",
@@ -87,13 +88,13 @@ const ORDERS: [Order; 10] = [
     Order {
         folder: "crates/vramscope-app/src",
         floors: &[
-            &["protocol"],
-            &["browser", "parts"],
+            &["parts", "protocol"],
+            &["browser"],
             &["engine"],
             &["canvas"],
             &["saving"],
             &["state", "worker"],
-            &["components"],
+            &["components", "mini"],
         ],
     },
     Order {

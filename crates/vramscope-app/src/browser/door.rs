@@ -5,7 +5,7 @@
 //! a file. The page around this one, and those of its own origin, can also set its look with `{vramscope: {theme, variables}}`.
 //! Once it has asked, the page around is told what happens here: `{vramscope: {event, …}}` (see [`Told`](crate::state::told::Told)).
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use gloo::events::EventListener;
@@ -135,15 +135,53 @@ pub fn is_own(event: &MessageEvent) -> bool {
 
 /// Tells the page around this one something, if it is still of this origin.
 pub fn tell_host(origin: &str, message: &impl Serialize) {
-    let parent = gloo::utils::window().parent().ok().flatten();
     let text = serde_json::to_string(message).unwrap_or_default();
-    let (Some(parent), Ok(message)) = (parent, JSON::parse(&text)) else {
+    if let Ok(message) = JSON::parse(&text) {
+        post_to_host(origin, &message);
+    }
+}
+
+/// The same of a message that is an object already.
+pub fn post_to_host(origin: &str, message: &JsValue) {
+    let Ok(Some(parent)) = gloo::utils::window().parent() else {
         return;
     };
     let envelope = Object::new();
-    let _ = Reflect::set(&envelope, &"vramscope".into(), &message);
+    let _ = Reflect::set(&envelope, &"vramscope".into(), message);
     let origin = if origin == "null" { "*" } else { origin };
     let _ = parent.post_message(&envelope, origin);
+}
+
+thread_local! {
+    /// What was heard and told before the page was there: see [`mini`](crate::mini).
+    static BEFORE: RefCell<(Option<Rc<str>>, Option<String>)> = RefCell::default();
+}
+
+/// Remembers for the page that one of this origin is around it and listens.
+pub fn set_host(origin: &str) {
+    BEFORE.with_borrow_mut(|(host, _)| *host = Some(origin.into()));
+}
+
+/// The page that listened before this one was there.
+#[must_use]
+pub fn first_host() -> Option<Rc<str>> {
+    BEFORE.with_borrow(|(host, _)| host.clone())
+}
+
+/// Remembers for the page that the one around it knows that this file is shown.
+pub fn has_told_of(file: &str) {
+    BEFORE.with_borrow_mut(|(_, told)| *told = Some(file.to_owned()));
+}
+
+/// Whether the page around this one was told so of the file, and `is_last`: is to be told again from now on.
+pub fn was_told_of(file: &str, is_last: bool) -> bool {
+    BEFORE.with_borrow_mut(|(_, told)| {
+        let was_told = told.as_deref() == Some(file);
+        if is_last {
+            *told = None;
+        }
+        was_told
+    })
 }
 
 /// The origin of this page.

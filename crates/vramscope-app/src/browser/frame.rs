@@ -1,10 +1,12 @@
 //! The page inside another one: `?mode=embed` in a frame.
 
+use std::cell::RefCell;
+
 use gloo::timers::callback::Timeout;
 use wasm_bindgen::JsCast;
-use web_sys::{HtmlElement, WheelEvent};
+use web_sys::{Element, HtmlElement, WheelEvent};
 
-use super::url;
+use super::{clock, url};
 
 /// How long the hint is shown after the wheel stands still, in ms.
 const HINT_MS: u32 = 1_200;
@@ -35,6 +37,91 @@ pub fn scrolls_around(event: &WheelEvent) -> bool {
 pub fn show_controls() {
     if let Some(controls) = url::controls() {
         let _ = gloo::utils::document_element().set_attribute("data-controls", &controls);
+    }
+}
+
+/// Whether the picture with its figures is all that is shown.
+#[must_use]
+pub fn is_mini() -> bool {
+    let controls = gloo::utils::document_element().get_attribute("data-controls");
+    controls.as_deref() == Some("mini")
+}
+
+/// Shows all of the page, whatever its address says.
+pub fn show_all_controls() {
+    let _ = gloo::utils::document_element().remove_attribute("data-controls");
+}
+
+/// The theme in which the page is shown; `None` if that is the system's.
+#[must_use]
+pub fn theme() -> Option<String> {
+    gloo::utils::document_element().get_attribute("data-theme")
+}
+
+/// Shows the page in a theme; in the system's if it is neither light nor dark.
+pub fn set_theme(name: &str) {
+    let root = gloo::utils::document_element();
+    let _ = match name {
+        "light" | "dark" => root.set_attribute("data-theme", name),
+        _ => root.remove_attribute("data-theme"),
+    };
+}
+
+/// Shows the page in the theme that its address says.
+pub fn show_theme() {
+    set_theme(&url::theme().unwrap_or_default());
+}
+
+thread_local! {
+    /// What covers the page, and where the focus belongs once it is gone.
+    static COVER: RefCell<Option<(Element, Option<&'static str>)>> = RefCell::default();
+}
+
+/// The longest that the page is covered, in ms.
+const COVERED_MS: i32 = 3_000;
+
+/// Which of some elements, told by selectors, has the focus.
+#[must_use]
+pub fn focused(selectors: &[&'static str]) -> Option<&'static str> {
+    let active = gloo::utils::document().active_element()?;
+    let is_active = |selector: &&&str| active.matches(selector).unwrap_or(false);
+    selectors.iter().find(is_active).copied()
+}
+
+/// Covers the page with what was there before, until its first picture is there. Then `focus` has the focus.
+pub fn cover(before: &Element, focus: Option<&'static str>) {
+    let document = gloo::utils::document();
+    let (Ok(cover), Some(body)) = (document.create_element("div"), document.body()) else {
+        return;
+    };
+    cover.set_class_name("cover");
+    let _ = cover.set_attribute("inert", "");
+    let _ = cover.append_child(before);
+    let _ = body.append_child(&cover);
+    COVER.set(Some((cover, focus)));
+    clock::later(COVERED_MS, uncover);
+}
+
+/// The time from the page's first picture until what stands over it is there, too, in ms.
+const LABELS_MS: i32 = 120;
+
+/// Uncovers the page, which has drawn its first picture.
+pub fn uncover_soon() {
+    if COVER.with_borrow(Option::is_some) {
+        clock::later(LABELS_MS, uncover);
+    }
+}
+
+fn uncover() {
+    let Some((cover, focus)) = COVER.take() else {
+        return;
+    };
+    cover.remove();
+    let document = gloo::utils::document();
+    let is_elsewhere = document.active_element() != document.body().map(Element::from);
+    let element = focus.and_then(|selector| document.query_selector(selector).ok()?);
+    if let Some(element) = element.filter(|_| !is_elsewhere) {
+        let _ = element.unchecked_into::<HtmlElement>().focus();
     }
 }
 

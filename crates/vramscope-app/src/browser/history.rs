@@ -56,6 +56,11 @@ pub fn link(src: Option<&str>, fragment: &str) -> String {
     let href = href.unwrap_or_default();
     // Not built from origin and path, because a page opened from disk has no origin.
     let base = href.split(['?', '#']).next().unwrap_or_default();
+    // Beside it lies the page.
+    let base = match base.strip_suffix("mini.html") {
+        Some(folder) => format!("{folder}index.html"),
+        None => base.to_owned(),
+    };
     let src = src.map(|src| format!("?src={}", String::from(js_sys::encode_uri_component(src))));
     format!("{base}{}#{fragment}", src.unwrap_or_default())
 }

@@ -2,6 +2,7 @@
 
 use vramscope_view::lines::FAILURE_CSS;
 use vramscope_view::scene::Area;
+use web_sys::Element;
 
 /// Left margin, css px: room for `1,023 MiB` and ticks.
 const LEFT_CSS: f64 = 72.0;
@@ -24,6 +25,14 @@ pub struct PlotArea {
 }
 
 impl PlotArea {
+    /// The picture in an element's box as it is now; `None` before layout.
+    #[must_use]
+    pub fn of(element: &Element) -> Option<Self> {
+        let scale = gloo::utils::window().device_pixel_ratio();
+        let (width, height) = (element.client_width(), element.client_height());
+        (width > 0 && height > 0).then(|| Self::within(f64::from(width), f64::from(height), scale))
+    }
+
     /// The picture in a box of this size.
     #[must_use]
     pub fn within(box_width_css: f64, box_height_css: f64, pixel_ratio: f64) -> Self {

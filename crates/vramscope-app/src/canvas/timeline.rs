@@ -15,7 +15,7 @@ use super::overlay::Overlay;
 use super::painter::{add_scene, emptied};
 use super::picture::{Picture, Pictures};
 use super::{BoxCss, Canvases, PlotArea};
-use crate::browser::clock;
+use crate::browser::{clock, frame};
 use crate::engine::{Asker, Session};
 use crate::protocol::{
     self, BandLabels, BandLabelsOf, Bounds, DrawRequest, DrawnFrame, Hit, HitOf, OutlineColumns,
@@ -570,6 +570,7 @@ impl State {
         ];
         clock::mark_with(PAINTED, &detail);
         self.marked = number;
+        frame::uncover_soon();
     }
 }
 

@@ -14,7 +14,7 @@ use super::facts_view::FactsView;
 use super::flame::FlameView;
 use super::graph::{GraphView, GraphViewProps};
 use super::hooks::{use_known, use_part, use_pools};
-use super::live::use_live;
+use super::live::follower;
 use super::opening_card::OpeningCard;
 use super::overview::OverviewView;
 use super::pictured::PicturedView;
@@ -103,12 +103,16 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
     use_part(session, state.search.is_on().then_some(Part::Search));
     use_part(session, state.is_split().then_some(Part::Views));
     use_pools(session, file.pools.as_deref(), state.search.pool());
-    use_live(session, state, &props.tab, file);
+    use_part(session, props.tab.served.map(|_| Part::Live));
+    let follower = follower(session, state, &props.tab, file);
     use_questions(session, &look, file.view());
     use_group(session, state, &look, file.view());
     let Some((facts, view)) = file.facts().zip(file.view()) else {
         return html! {
-            <main class="workspace"><Rail view={ViewKind::Facts} /><FactsAlone session={session.clone()} file={file.clone()} theme={props.theme} /></main>
+            <>
+                { follower }
+                <main class="workspace"><Rail view={ViewKind::Facts} /><FactsAlone session={session.clone()} file={file.clone()} theme={props.theme} /></main>
+            </>
         };
     };
     let places = state.places().unwrap_or_default();
@@ -139,15 +143,19 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
     };
     html! {
         <>
-            <Banners file={file.clone()} />
-            <main class="workspace">
-                <Rail view={state.view} />
-                { center }
-                <DetailsPanel session={session.clone()} {look} facts={facts.clone()} view={view.clone()} {places}
-                    shown={state.view} lanes={state.choices.lanes} replay={state.choices.what_if.settings.text()} compare={state.choices.compare.clone()}
-                    search={state.search.clone()}
-                    is_open={state.details_open} width_px={state.details_width_px} />
-            </main>
+            { follower }
+            // One node as above, so that the follower stays.
+            <>
+                <Banners file={file.clone()} />
+                <main class="workspace">
+                    <Rail view={state.view} />
+                    { center }
+                    <DetailsPanel session={session.clone()} {look} facts={facts.clone()} view={view.clone()} {places}
+                        shown={state.view} lanes={state.choices.lanes} replay={state.choices.what_if.settings.text()} compare={state.choices.compare.clone()}
+                        search={state.search.clone()}
+                        is_open={state.details_open} width_px={state.details_width_px} />
+                </main>
+            </>
         </>
     }
 }

@@ -6,10 +6,10 @@ use gloo::timers::callback::Interval;
 use yew::prelude::*;
 
 use super::commands::{Commands, use_commands};
-use super::hooks::{use_effect_on, use_part};
+use super::hooks::use_effect_on;
 use crate::browser::clock;
 use crate::browser::live::{self, Listener};
-use crate::engine::Session;
+use crate::engine::{Session, SessionId};
 use crate::parts::{self, Part, apart};
 use crate::protocol::{Adopted, Answer, Failure, Reply};
 use crate::state::live::{Live, News, adoption};
@@ -20,79 +20,102 @@ const RETRY_AFTER_MS: i32 = 2_000;
 /// The time between two looks at the clock, in ms.
 const TICK_MS: u32 = 500;
 
-/// Follows the shown file, if its server tells of its versions: at most one is on its way, and the next is asked for
-/// after this one was drawn. What is not looked at is not followed.
-#[hook]
-pub(super) fn use_live(session: &Session, state: &State, tab: &Tab, file: &Rc<OpenFile>) {
-    let commands = use_commands();
-    let is_live = tab.served.is_some();
-    let waits = use_part(session, is_live.then_some(Part::Live)).is_some();
-    let is_here = is_live && !waits;
-    {
-        let dispatch = commands.dispatch.clone();
-        use_effect_on(is_here, move |is_here| {
-            let listener = is_here.then(|| listen(dispatch)).flatten();
-            move || drop(listener)
-        });
-    }
-    let wanted = state.live.of(tab).map(|news| news.version.clone());
-    let on_its_way = use_mut_ref(|| (None::<String>, None::<(u32, u32)>));
-    let known = (file.version, file.failures);
-    {
-        let session = session.clone();
-        use_effect_on(
-            (wanted.filter(|_| is_here), known),
-            move |(wanted, known)| {
-                let (asked, from) = &mut *on_its_way.borrow_mut();
-                let is_new = wanted.is_some() && (asked != wanted || known.1 > 0);
-                if !is_new || *from == Some(*known) {
-                    return;
-                }
-                (*asked, *from) = (wanted.clone(), Some(*known));
-                if known.1 > 0 {
-                    clock::later(RETRY_AFTER_MS, move || session.reload());
-                } else {
-                    // Pages that are out of sight draw no frames.
-                    clock::next_frame(move |_| session.reload());
-                }
-            },
-        );
-    }
-    let (session, file, id) = (session.clone(), file.clone(), tab.id);
-    use_effect_on(
-        (is_here && file.has_next, file.version),
-        move |(has_next, _)| {
-            let Some(question) = has_next.then(|| adoption(&file)).flatten() else {
-                return;
-            };
-            let asked = session.clone();
-            session.ask_once(question, move |adopted, _| {
-                let dispatch = &commands.dispatch;
-                dispatch.emit(match adopted {
-                    Some(adopted) => {
-                        mark(&adopted);
-                        asked.set_version(adopted.version);
-                        Action::Answer(id, Shared::new(Answer::Adopt(Box::new(adopted))))
-                    }
-                    // To be read again.
-                    None => Action::Reply(
-                        id,
-                        Shared::new(Reply::Reloaded(Some(Box::new(Failure::default())))),
-                    ),
-                });
-            });
-        },
-    );
+/// What follows the shown file, once its part is here. It shows nothing.
+pub(super) fn follower(
+    session: &Session,
+    state: &State,
+    tab: &Tab,
+    file: &Rc<OpenFile>,
+) -> Option<Html> {
+    (tab.served.is_some() && parts::is_here(Part::Live)).then(|| {
+        let wanted = state.live.of(tab).map(|news| news.version.clone());
+        follow(FollowerProps {
+            session: session.clone(),
+            id: tab.id,
+            file: file.clone(),
+            wanted,
+        })
+    })
 }
 
 apart! { "live", "94",
-    fn listen(dispatch: Callback<Action>) -> Option<Listener> {
-        let take = move |message: Option<String>| {
-            let live = message.and_then(|message| told(&message, clock::epoch_ms() * 1e3));
-            dispatch.emit(Action::News(live.map(Box::new)));
-        };
-        Some(Listener::new(&live::address()?, take))
+    fn follow(props: FollowerProps) -> Html {
+        html! { <Follower ..props /> }
     }
+}
+
+#[derive(Properties, PartialEq)]
+struct FollowerProps {
+    session: Session,
+    id: SessionId,
+    file: Rc<OpenFile>,
+    /// The newest version, as the server tells it.
+    wanted: Option<String>,
+}
+
+/// Follows a file, if its server tells of its versions: at most one is on its way, and the next is asked for after this
+/// one was drawn. What is not looked at is not followed.
+#[component]
+fn Follower(props: &FollowerProps) -> Html {
+    let commands = use_commands();
+    let (id, file) = (props.id, &props.file);
+    {
+        let dispatch = commands.dispatch.clone();
+        use_effect_on((), move |()| {
+            let listener = listen(dispatch);
+            move || drop(listener)
+        });
+    }
+    let on_its_way = use_mut_ref(|| (None::<String>, None::<(u32, u32)>));
+    let known = (file.version, file.failures);
+    {
+        let session = props.session.clone();
+        use_effect_on((props.wanted.clone(), known), move |(wanted, known)| {
+            let (asked, from) = &mut *on_its_way.borrow_mut();
+            let is_new = wanted.is_some() && (asked != wanted || known.1 > 0);
+            if !is_new || *from == Some(*known) {
+                return;
+            }
+            (*asked, *from) = (wanted.clone(), Some(*known));
+            if known.1 > 0 {
+                clock::later(RETRY_AFTER_MS, move || session.reload());
+            } else {
+                // Pages that are out of sight draw no frames.
+                clock::next_frame(move |_| session.reload());
+            }
+        });
+    }
+    let (session, file) = (props.session.clone(), file.clone());
+    use_effect_on((file.has_next, file.version), move |_| {
+        let Some(question) = adoption(&file) else {
+            return;
+        };
+        let asked = session.clone();
+        session.ask_once(question, move |adopted, _| {
+            let dispatch = &commands.dispatch;
+            dispatch.emit(match adopted {
+                Some(adopted) => {
+                    mark(&adopted);
+                    asked.set_version(adopted.version);
+                    Action::Answer(id, Shared::new(Answer::Adopt(Box::new(adopted))))
+                }
+                // To be read again.
+                None => Action::Reply(
+                    id,
+                    Shared::new(Reply::Reloaded(Some(Box::new(Failure::default())))),
+                ),
+            });
+        });
+    });
+    Html::default()
+}
+
+fn listen(dispatch: Callback<Action>) -> Option<Listener> {
+    let take = move |message: Option<String>| {
+        let live = message.and_then(|message| told(&message, clock::epoch_ms() * 1e3));
+        dispatch.emit(Action::News(live.map(Box::new)));
+    };
+    Some(Listener::new(&live::address()?, take))
 }
 
 /// Sets the User Timing mark `vramscope:adopted`: tests and benchmarks wait for it.

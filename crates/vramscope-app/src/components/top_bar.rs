@@ -13,7 +13,7 @@ use super::live::live_controls;
 use super::pool_choice::PoolChoice;
 use super::search::SearchBox;
 use super::share::ShareMenu;
-use crate::browser::{self, door, history};
+use crate::browser::{self, door, frame, history};
 use crate::engine::Session;
 use crate::protocol::{Axis, ColourBy};
 use crate::state::{Action, DeviceView, OpenFile, State, Tab, ThemeChoice, permalink, sentences};
@@ -97,15 +97,19 @@ pub(super) fn TopBar(props: &TopBarProps) -> Html {
     }
 }
 
-/// The button that shows the current file in a window of its own, beside the page around this one.
+/// The button that shows the current file in a window of its own, beside the page around this one; where only the picture
+/// with its figures is shown, all of the viewer first.
 fn in_full(state: &State, commands: &Commands) -> Option<Html> {
     let session = commands.session.emit(state.tab()?.id)?;
     let place = permalink(state)?.to_text();
     let onclick = Callback::from(move |_: MouseEvent| {
+        if frame::is_mini() {
+            return frame::show_all_controls();
+        }
         door::open_window(&history::link(session.url(), &place), session.file());
     });
     Some(html! {
-        <button type="button" class="square in-full" title="Open in a window of its own" aria-label="Open in a window of its own" {onclick}>
+        <button type="button" class="square in-full" title="Open in full" aria-label="Open in full" {onclick}>
             <Glyph icon={Icon::Window} /> <span>{ "Open full" }</span>
         </button>
     })

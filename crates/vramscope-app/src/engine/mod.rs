@@ -23,6 +23,7 @@ use wasm_bindgen::JsValue;
 use yew::Callback;
 
 use crate::browser::{clock, url};
+use crate::parts::{Part, is_here};
 use crate::protocol::{Reply, Request, to_bytes};
 use parts::Parts;
 use port::Port;
@@ -45,6 +46,8 @@ pub enum Source {
     Sample(String),
     /// The address of a file that the page's server was given, as `vramscope view` is.
     Served(String),
+    /// A file that is open already.
+    Open(Session),
     /// An address that the page's own address names with `?src=`. May be relative to the page.
     Linked(String),
 }
@@ -62,6 +65,7 @@ impl Source {
         let name = match self {
             Self::File(file) => file.name(),
             Self::Sample(url) | Self::Served(url) | Self::Linked(url) => url::file_name(url),
+            Self::Open(session) => return session.name().to_owned(),
         };
         invisible::escaped_line(&name).into_owned()
     }
@@ -72,7 +76,7 @@ impl Source {
         match self {
             // …/files/NUMBER/NAME
             Self::Served(url) => url.rsplit('/').nth(1)?.parse().ok(),
-            Self::File(_) | Self::Sample(_) | Self::Linked(_) => None,
+            Self::File(_) | Self::Sample(_) | Self::Linked(_) | Self::Open(_) => None,
         }
     }
 
@@ -81,6 +85,7 @@ impl Source {
     pub fn linked_host(&self) -> Option<String> {
         match self {
             Self::Linked(url) => Some(url::host(url)),
+            Self::Open(session) => session.source().linked_host(),
             Self::File(_) | Self::Sample(_) | Self::Served(_) => None,
         }
     }
@@ -95,6 +100,8 @@ pub struct Boot {
     pub new_worker: js_sys::Function,
     /// Promises the modules of a part, given its name.
     pub load_part: js_sys::Function,
+    /// The parts that the page has already, with their modules.
+    pub loaded: Vec<(Part, js_sys::Array)>,
 }
 
 /// Starts workers. Cheap to clone; equal if it is the same engine.
@@ -127,13 +134,16 @@ impl Engine {
     /// Starts the spare worker.
     #[must_use]
     pub fn new(boot: Boot) -> Self {
+        let parts = Parts::new(boot.load_part.clone(), boot.loaded.clone());
         let spare = Port::start(&boot).ok();
-        if let Some(spare) = &spare {
+        // A page of one picture has nothing to warm up with, and opens its file at once.
+        if let Some(spare) = spare.as_ref().filter(|_| is_here(Part::Whole)) {
             // A spare that does not warm up can still be used.
-            let _ = spare.send(&to_bytes(&Request::WarmUp), &JsValue::NULL);
+            let warm_up = |()| spare.send(&to_bytes(&Request::WarmUp), &JsValue::NULL);
+            let _ = spare.give(&parts).and_then(warm_up);
         }
         let inner = Inner {
-            parts: Rc::new(Parts::new(boot.load_part.clone())),
+            parts: Rc::new(parts),
             boot,
             spare: RefCell::new(spare),
             rehearsal: RefCell::default(),
@@ -154,6 +164,10 @@ impl Engine {
     /// this returns.
     #[must_use]
     pub fn open(&self, source: &Source, listener: Callback<Reply>) -> Session {
+        if let Source::Open(session) = source {
+            session.listen(listener);
+            return session.clone();
+        }
         self.end_rehearsal();
         clock::mark("vramscope:load");
         let id = self.inner.last_id.get() + 1;
@@ -163,6 +177,12 @@ impl Engine {
         self.inner.waiting.borrow_mut().push_back(waits);
         self.read_next();
         session
+    }
+
+    /// Loads a part of the module into the page, and then calls `then`: with words if it cannot be loaded.
+    pub fn load(&self, part: Part, then: impl FnOnce(Result<(), String>) + 'static) {
+        let parts = self.inner.parts.clone();
+        wasm_bindgen_futures::spawn_local(async move { then(parts.load(part).await) });
     }
 
     /// Starts reading as many of the waiting files as may be read at once.
@@ -198,17 +218,25 @@ impl Engine {
                 let url = url::absolute(url);
                 session.send(&Request::OpenUrl { name, url });
             }
+            Source::Open(_) => {}
         }
     }
 
     /// Starts the next spare worker when the browser is idle, but not before the file is open, because
     /// the user waits for that.
     fn refill(&self) {
+        if !is_here(Part::Whole) {
+            return;
+        }
         let engine = self.clone();
         let refill = move || {
             let mut spare = engine.inner.spare.borrow_mut();
             if spare.is_none() {
                 *spare = Port::start(&engine.inner.boot).ok();
+            }
+            if let Some(spare) = &*spare {
+                // Else it takes them in when it gets its file.
+                let _ = spare.give(&engine.inner.parts);
             }
         };
         // The first picture is drawn right after a file is open.

@@ -18,11 +18,11 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// No part yet.
-    pub(super) fn new(load: Function) -> Self {
+    /// Those that the page has from the start, with their modules.
+    pub(super) fn new(load: Function, loaded: Vec<(Part, Array)>) -> Self {
         Self {
             load,
-            loaded: RefCell::default(),
+            loaded: loaded.into(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A worker, and messages to and from it: bytes with an optional attachment.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use js_sys::Array;
@@ -9,9 +9,10 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ErrorEvent, MessageEvent, Worker};
 
 use super::Boot;
+use super::parts::Parts;
 use crate::browser::clock;
 use crate::browser::message::{message, received};
-use crate::protocol::{Failure, Reply};
+use crate::protocol::{Failure, Reply, Request, to_bytes};
 
 type OnMessage = Closure<dyn FnMut(MessageEvent)>;
 type TakeError = Box<dyn Fn(&str)>;
@@ -23,6 +24,8 @@ pub(super) struct Port {
     /// The listener for errors, which must live as long as the worker.
     _on_error: Closure<dyn FnMut(ErrorEvent)>,
     errors: Rc<Errors>,
+    /// The number of parts that it has, in the order in which they were loaded.
+    given: Cell<usize>,
 }
 
 /// Errors that a worker did not catch.
@@ -64,7 +67,17 @@ impl Port {
             on_message: RefCell::default(),
             _on_error: on_error,
             errors,
+            given: Cell::new(0),
         })
+    }
+
+    /// Gives the worker all parts that the page has by now: what the page can ask for, a worker can answer.
+    pub(super) fn give(&self, parts: &Parts) -> Result<(), JsValue> {
+        for (part, modules) in parts.loaded().iter().skip(self.given.get()) {
+            self.send(&to_bytes(&Request::Part(*part)), modules)?;
+            self.given.update(|given| given + 1);
+        }
+        Ok(())
     }
 
     /// Passes every message from now on to `take`, with its attachment.
@@ -123,7 +136,7 @@ fn trap(message: &str) -> Failure {
 
 /// Whether the error's text says that the module ran out of memory, in the words of any browser.
 fn is_memory(message: &str) -> bool {
-    let message = message.to_lowercase();
+    let message = message.to_ascii_lowercase();
     ["unreachable", "memory", "array buffer allocation"]
         .iter()
         .any(|word| message.contains(word))

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::fmt;
 use std::rc::Rc;
 
 use wasm_bindgen::{JsCast, JsValue};
@@ -48,10 +49,10 @@ struct Inner {
     parts: Rc<Parts>,
     /// The version of the file that the worker has.
     version: Cell<u32>,
-    /// The number of parts that the worker has, in the order in which they were loaded.
-    given: Cell<usize>,
     port: RefCell<Option<Port>>,
-    listener: Callback<Reply>,
+    listener: RefCell<Callback<Reply>>,
+    /// News for the next listener.
+    kept: RefCell<Option<Reply>>,
     last_request: Cell<RequestId>,
     last_slot: Cell<Slot>,
     /// The callbacks that wait for answers.
@@ -61,6 +62,12 @@ struct Inner {
     /// Whether no more of the file may be downloaded.
     is_held: Cell<bool>,
     is_closed: Cell<bool>,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 impl PartialEq for Session {
@@ -83,9 +90,9 @@ impl Session {
             source: source.clone(),
             parts,
             version: Cell::new(0),
-            given: Cell::new(0),
             port: RefCell::new(None),
-            listener,
+            listener: RefCell::new(listener),
+            kept: RefCell::new(None),
             last_request: Cell::new(0),
             last_slot: Cell::new(0),
             askers: RefCell::default(),
@@ -178,9 +185,7 @@ impl Session {
         let inner = self.inner.clone();
         let why = error_text(error);
         wasm_bindgen_futures::spawn_local(async move {
-            inner
-                .listener
-                .emit(internal(&format!("no worker could be started ({why})")));
+            inner.emit(internal(&format!("no worker could be started ({why})")));
         });
     }
 
@@ -202,7 +207,7 @@ impl Session {
         match &self.inner.source {
             Source::Sample(url) | Source::Linked(url) => Some(url),
             // The page opens it anyway.
-            Source::Served(_) | Source::File(_) => None,
+            Source::Served(_) | Source::File(_) | Source::Open(_) => None,
         }
     }
 
@@ -211,7 +216,7 @@ impl Session {
     pub fn file(&self) -> Option<&web_sys::File> {
         match &self.inner.source {
             Source::File(file) => Some(file),
-            Source::Sample(_) | Source::Served(_) | Source::Linked(_) => None,
+            _ => None,
         }
     }
 
@@ -225,6 +230,29 @@ impl Session {
         if self.inner.is_held.replace(on) != on {
             self.send(&Request::Hold(on));
         }
+    }
+
+    /// Keeps news that the listener does not understand for the next one.
+    pub fn keep(&self, news: Reply) {
+        self.inner.kept.replace(Some(news));
+    }
+
+    /// Sends all news to `listener` from now on, soon also those that were kept.
+    pub(super) fn listen(&self, listener: Callback<Reply>) {
+        self.inner.listener.replace(listener);
+        if let Some(port) = &*self.inner.port.borrow() {
+            // A worker that has ended says so itself.
+            let _ = port.give(&self.inner.parts);
+        }
+        if let Some(kept) = self.inner.kept.take() {
+            let inner = self.inner.clone();
+            clock::soon(move || inner.emit(kept));
+        }
+    }
+
+    /// Where the file came from.
+    pub(super) fn source(&self) -> &Source {
+        &self.inner.source
     }
 
     /// A new asker of questions about the file.
@@ -347,6 +375,11 @@ impl Drop for Asker {
 }
 
 impl Inner {
+    fn emit(&self, news: Reply) {
+        let listener = self.listener.borrow().clone();
+        listener.emit(news);
+    }
+
     fn send(&self, request: &Request) {
         self.send_with(request, &JsValue::NULL);
     }
@@ -355,11 +388,11 @@ impl Inner {
         let sent = {
             let port = self.port.borrow();
             let Some(port) = port.as_ref() else { return };
-            self.give_parts(port)
+            port.give(&self.parts)
                 .and_then(|()| port.send(&to_bytes(request), attachment))
         };
         if let Err(error) = sent {
-            self.listener.emit(internal(&error_text(&error)));
+            self.emit(internal(&error_text(&error)));
         }
     }
 
@@ -369,7 +402,7 @@ impl Inner {
         wasm_bindgen_futures::spawn_local(async move {
             let loaded = inner.parts.load(part).await;
             let given = loaded.and_then(|()| match &*inner.port.borrow() {
-                Some(port) => inner.give_parts(port).map_err(|error| error_text(&error)),
+                Some(port) => port.give(&inner.parts).map_err(|error| error_text(&error)),
                 None => Ok(()),
             });
             if let Err(words) = given {
@@ -392,20 +425,11 @@ impl Inner {
                 // Whoever needs it tells if it cannot be loaded.
                 let loaded = inner.parts.load(Part::Views).await;
                 if let (Ok(()), Some(port)) = (loaded, &*inner.port.borrow()) {
-                    let _ = inner.give_parts(port);
+                    let _ = port.give(&inner.parts);
                 }
             });
         };
         clock::later(COMPLETE_AFTER_MS, move || clock::when_idle(complete));
-    }
-
-    /// Gives the worker all parts that the page has by now: what the page can ask for, a worker can answer.
-    fn give_parts(&self, port: &Port) -> Result<(), JsValue> {
-        for (part, modules) in self.parts.loaded().iter().skip(self.given.get()) {
-            port.send(&to_bytes(&Request::Part(*part)), modules)?;
-            self.given.update(|given| given + 1);
-        }
-        Ok(())
     }
 
     fn settled(&self) {
@@ -460,7 +484,7 @@ impl Inner {
         if is_opened && matches!(reply, Reply::Opened(_)) {
             self.complete();
         }
-        self.listener.emit(reply);
+        self.emit(reply);
         if is_final {
             self.port.replace(None);
         }
@@ -484,6 +508,7 @@ fn mark_opened(reply: &Reply) -> bool {
                 JsValue::from(opened.file.worker_bytes as f64),
             ),
         ],
+        Reply::Glance(glance) => vec![("read_ms", glance.read_ms.into())],
         Reply::OpenedGraphs(opened) => vec![("read_ms", opened.read_ms.into())],
         _ => return false,
     };

@@ -7,10 +7,10 @@ use super::views::{
     allocator, compare, export, filter, flame, graph, lanes, overview, segments, table, what_if,
 };
 use super::{
-    Adopt, Adopted, BandLabels, BandLabelsOf, Details, DetailsOf, DevicesOfPools, DevicesWithin,
-    DrawRequest, DrawnFrame, EventAnswer, EventOf, Hit, HitOf, LegendEntry, LegendOf, Minimap,
-    MinimapOf, MomentAt, MomentOf, OutlineColumns, OutlineOf, PlacedMoment, Preview, PreviewsOf,
-    RangeFacts, RangeOf,
+    Adopt, Adopted, BandLabels, BandLabelsOf, Curve, Details, DetailsOf, DevicesOfPools,
+    DevicesWithin, DrawRequest, DrawnFrame, EventAnswer, EventOf, Hit, HitOf, LegendEntry,
+    LegendOf, Minimap, MinimapOf, MomentAt, MomentOf, OutlineColumns, OutlineOf, PlacedMoment,
+    Preview, PreviewsOf, RangeFacts, RangeOf, ReservedOf,
 };
 
 /// An asker. Of several waiting questions of one asker only the newest is answered.
@@ -89,12 +89,14 @@ macro_rules! questions {
 questions! {
     /// Part of a picture.
     Draw(DrawRequest => DrawnFrame);
+    /// The texts in a timeline's bands.
+    BandLabels(BandLabelsOf => BandLabels);
+    /// The reserved memory over a timeline.
+    Reserved(ReservedOf => Curve);
     /// The thing under a pixel of a picture.
     Hit(HitOf => Hit);
     /// The outline of a thing in a picture.
     Outline(OutlineOf => OutlineColumns);
-    /// The texts in a timeline's bands.
-    BandLabels(BandLabelsOf => BandLabels);
     /// The meaning of a picture's colours.
     Legend(LegendOf => Vec<LegendEntry>);
     /// The curves over the whole recording.

@@ -44,6 +44,18 @@ pub struct Opened {
     pub leaders: Leaders,
 }
 
+/// What the first picture of a file takes: told in place of [`Opened`] while that picture is all that can be shown.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Glance {
+    pub file_bytes: u64,
+    /// Duration of reading, in ms.
+    pub read_ms: f64,
+    /// The devices as in [`Opened`], without notes and what further views take.
+    pub devices: Vec<DeviceFacts>,
+    /// Whether the page shows more beside the first picture, such as failed allocations, or something else.
+    pub lacks: bool,
+}
+
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FileFacts {
     pub name: String,

@@ -8,6 +8,7 @@ use vramscope_core::model::DeviceIndex;
 pub use vramscope_view::band_labels::BandLabels;
 use vramscope_view::minimap;
 pub use vramscope_view::oom_marks::OomMark;
+pub use vramscope_view::reserved::Curve;
 use vramscope_view::restacked::Stacking;
 
 use super::details::{Composition, MomentFacts, Preview};
@@ -55,6 +56,15 @@ pub struct DrawnFrame {
     pub events: u32,
     /// Number of the device's allocations.
     pub allocations: u32,
+}
+
+/// Asks for the reserved memory over a timeline, which [`lanes`](super::views::lanes) tell along with much else.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ReservedOf {
+    pub device: DeviceIndex,
+    pub axis: Axis,
+    /// The part of the timeline, and its size in device px.
+    pub viewport: Viewport,
 }
 
 /// Asks for the thing at a place of a picture.

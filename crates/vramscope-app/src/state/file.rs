@@ -162,6 +162,7 @@ impl Tab {
             Reply::Progress(_)
             | Reply::Ready
             | Reply::Needs(_)
+            | Reply::Glance(_)
             | Reply::Rehearsed(_)
             | Reply::Mark { .. }
             | Reply::Answer { .. } => {}

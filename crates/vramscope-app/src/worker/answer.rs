@@ -5,14 +5,15 @@ use vramscope_view::map::MapHit;
 use vramscope_view::minimap::Minimap;
 use vramscope_view::oom_marks::oom_marks;
 use vramscope_view::raster;
+use vramscope_view::reserved::curve;
 
 use super::describe;
 use super::document::{Device, Document};
 use super::painter::{Painter, Under};
 use super::reserved;
 use crate::protocol::{
-    self, Composition, DrawRequest, Hit, HitOf, HitOn, MinimapOf, OutlineColumns, OutlineOf,
-    Picture, Thing,
+    self, Composition, Curve, DrawRequest, Hit, HitOf, HitOn, MinimapOf, OutlineColumns, OutlineOf,
+    Picture, ReservedOf, Thing,
 };
 
 /// The most call sites listed for allocations that share a pixel.
@@ -157,6 +158,12 @@ fn segment(
 fn several(device: Device<'_>, rows: &[u32]) -> Composition {
     let ids = rows.iter().map(|&row| AllocationId(row));
     describe::composition(device, ids, HIT_CALL_SITES)
+}
+
+pub(super) fn reserved(document: &Document, asked: &ReservedOf) -> Option<Curve> {
+    let device = document.device(asked.device)?;
+    let (steps, bands) = (&device.history.reserved_steps, device.bands(asked.axis));
+    Some(curve(steps, &bands, &asked.viewport))
 }
 
 pub(super) fn minimap(document: &Document, asked: &MinimapOf) -> Option<protocol::Minimap> {

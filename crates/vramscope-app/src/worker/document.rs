@@ -73,6 +73,12 @@ apart! { "views", "42",
     }
 }
 
+apart! { "whole", "54",
+    fn found(document: &Document, device: Device<'_>, filter: &FilterText) -> Option<Rc<BitSet>> {
+        document.matches(device, Some(filter))
+    }
+}
+
 impl Document {
     /// Replays the allocations of every device.
     pub(super) fn new(snapshot: Snapshot) -> Self {
@@ -111,10 +117,11 @@ impl Document {
 
     /// The allocations of a picture that are not dimmed; `None` if all are alike.
     pub(super) fn lit(&self, device: Device<'_>, look: &Look) -> Option<Rc<BitSet>> {
-        match &look.lit {
-            Some(_) if !parts::is_here(Part::Views) => None,
-            Some(of) => lit_in_flame(self, device, of),
-            None => self.matches(device, look.filter.as_ref()),
+        match (&look.lit, &look.filter) {
+            (None, None) => None,
+            (Some(_), _) if !parts::is_here(Part::Views) => None,
+            (Some(of), _) => lit_in_flame(self, device, of),
+            (None, Some(filter)) => found(self, device, filter),
         }
     }
 

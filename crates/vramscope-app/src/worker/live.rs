@@ -1,21 +1,28 @@
 //! The next version of a file that changes while it is shown.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use vramscope_core::analysis::memory::capture::{Capture, Ended};
 use vramscope_core::analysis::time::history::NEVER;
 use vramscope_core::ids::AllocationId;
 
 use super::document::{Device, Document};
 use super::narrowed::Narrowed;
+use super::open::{self, Told};
+use super::port::Port;
 use super::{File, Worker};
 use crate::parts::apart;
 use crate::protocol::{
-    Adopt, Adopted, Answer, Ask, Carried, DevicesWithin, Opened, PlaceOf, Question, Recorded, Thing,
+    Adopt, Adopted, Answer, Ask, Carried, DevicesWithin, Opened, PlaceOf, Question, Recorded,
+    Reply, Thing,
 };
 
 /// A version that was read, and is not shown yet.
 pub(super) struct Next {
     pub(super) document: Document,
     pub(super) opened: Opened,
+    pub(super) told: Told,
 }
 
 /// What a captured file says of its program; `None` for other files.
@@ -29,10 +36,28 @@ pub(super) fn recorded(document: &Document) -> Option<Recorded> {
     })
 }
 
+apart! { "live", "91",
+    /// Reads the next version of the file, which stays open meanwhile.
+    pub(super) fn reload(worker: &'static RefCell<Worker>, port: Rc<Port>, name: String, url: String) -> () {
+        let gate = worker.borrow().gate.clone();
+        wasm_bindgen_futures::spawn_local(async move {
+            let next = open::next(&name, &url, &gate, &port).await;
+            let failure = match next {
+                Ok(next) => {
+                    worker.borrow_mut().next = Some(Box::new(next));
+                    None
+                }
+                Err(failure) => Some(Box::new(failure)),
+            };
+            port.send(&Reply::Reloaded(failure));
+        });
+    }
+}
+
 apart! { "live", "92",
     /// Goes over to the version that was read last.
     pub(super) fn adopt(worker: &mut Worker, asked: &Adopt) -> Option<Answer> {
-        let Next { mut document, opened } = *worker.next.take()?;
+        let Next { mut document, opened, told } = *worker.next.take()?;
         document.version = asked.version;
         let before = worker.file.as_ref().and_then(File::snapshot)?;
         let carried = asked.places.iter().filter_map(|place| {
@@ -48,7 +73,7 @@ apart! { "live", "92",
             let question = Question::Devices(DevicesWithin { pools: pools.clone() });
             DevicesWithin::pick(narrowed.answer(&question)?.0)
         });
-        worker.file = Some(File::Snapshot(Box::new(document)));
+        worker.file = Some(File::Snapshot(Box::new(document), told));
         Some(Adopt::wrap(Adopted { version: asked.version, opened, within, carried }))
     }
 }

@@ -57,6 +57,7 @@ use document::Document;
 use gate::Gate;
 use graphs::Graphs;
 use narrowed::Narrowed;
+use open::Told;
 use painter::Painter;
 use port::Port;
 use queue::Queue;
@@ -86,17 +87,8 @@ struct Worker {
 
 /// The contents of a file.
 enum File {
-    Snapshot(Box<Document>),
+    Snapshot(Box<Document>, Told),
     Graphs(Box<Graphs>),
-}
-
-impl File {
-    fn snapshot(&self) -> Option<&Document> {
-        match self {
-            Self::Snapshot(document) => Some(document),
-            Self::Graphs(_) => None,
-        }
-    }
 }
 
 /// Runs the worker: listens to the page from now on.
@@ -111,6 +103,10 @@ pub(crate) fn run() {
     };
     port.listen(move |event| {
         match received(&event) {
+            // At once: what comes next may be read only with it.
+            Ok((Request::Part(part), modules)) => {
+                worker.borrow_mut().take_part(part, modules, &Port::new());
+            }
             Ok((request, attachment)) => worker.borrow_mut().queue.push(request, attachment),
             Err(error) => Port::new().send(&Reply::Failed(Box::new(Failure::internal(
                 &error.to_string(),
@@ -129,14 +125,7 @@ fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) 
         return idle(&mut worker.borrow_mut(), port, ticks);
     };
     match request {
-        Request::WarmUp => {
-            let worker = &mut *worker.borrow_mut();
-            worker.bitmaps.warm_up();
-            worker.warm_up = Some(WarmUp::new(clock::now_ms()));
-            wasm_bindgen_futures::spawn_local(async {
-                open::rehearse(warm_up::SNAPSHOT).await;
-            });
-        }
+        Request::WarmUp => begin_warm_up(&mut worker.borrow_mut()),
         Request::OpenBlob { name } => {
             let port = port.clone();
             worker.borrow_mut().forget();
@@ -154,8 +143,9 @@ fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) 
                 worker.borrow_mut().opened(name, opening, &port);
             });
         }
-        Request::Reload { name, url } => reload(worker, port, name, url),
-        Request::Part(part) => worker.borrow_mut().take_part(part, attachment, port),
+        Request::Reload { name, url } => live::reload(worker, port.clone(), name, url),
+        // Taken in when it came.
+        Request::Part(_) => {}
         Request::Hold(on) => worker.borrow().gate.set_closed(on),
         Request::Ask {
             request,
@@ -185,33 +175,98 @@ fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) 
     }
 }
 
-/// Reads the next version of the file, which stays open meanwhile.
-fn reload(worker: &'static RefCell<Worker>, port: &Rc<Port>, name: String, url: String) {
-    let port = port.clone();
-    let gate = worker.borrow().gate.clone();
-    wasm_bindgen_futures::spawn_local(async move {
-        let next = open::next(&name, &url, &gate, &port).await;
-        let failure = match next {
-            Ok(next) => {
-                worker.borrow_mut().next = Some(Box::new(next));
-                None
-            }
-            Err(failure) => Some(Box::new(failure)),
-        };
-        port.send(&Reply::Reloaded(failure));
-    });
-}
-
 /// Does one piece of work ahead of questions, if there is any, and schedules the next.
 fn idle(worker: &mut Worker, port: &Port, ticks: &port::Ticks) {
-    worker.warm_up(port);
-    match &mut worker.file {
-        Some(File::Snapshot(document)) => worker.preparation.step(document, &mut worker.views),
-        Some(File::Graphs(graphs)) => search(graphs),
-        None => {}
+    if parts::is_here(Part::Whole) {
+        work_ahead(worker, port);
     }
     if worker.has_idle_work() {
         ticks.schedule();
+    }
+}
+
+apart! { "whole", "57",
+    fn work_ahead(worker: &mut Worker, port: &Port) -> () {
+        worker.warm_up(port);
+        match &mut worker.file {
+            Some(File::Snapshot(document, _)) => worker.preparation.step(document, &mut worker.views),
+            Some(File::Graphs(graphs)) => search(graphs),
+            None => {}
+        }
+    }
+}
+
+apart! { "whole", "58",
+    fn begin_warm_up(worker: &mut Worker) -> () {
+        worker.bitmaps.warm_up();
+        worker.warm_up = Some(WarmUp::new(clock::now_ms()));
+        wasm_bindgen_futures::spawn_local(async {
+            open::rehearse(warm_up::SNAPSHOT).await;
+        });
+    }
+}
+
+apart! { "whole", "59",
+    /// Forgets the tiny snapshot, and all that was computed from it.
+    fn forget_warm_up(worker: &mut Worker) -> () {
+        *worker = Worker {
+            queue: std::mem::take(&mut worker.queue),
+            gate: worker.gate.clone(),
+            bitmaps: std::mem::take(&mut worker.bitmaps),
+            ..Worker::default()
+        };
+    }
+}
+
+apart! { "mini", "5b",
+    /// The answer to a question about the first picture, with its attachment.
+    fn answer_first(worker: &mut Worker, question: &Question) -> (Option<Answer>, JsValue) {
+        let (Some(File::Snapshot(document, _)), None) = (&worker.file, Part::that_answers(question)) else {
+            return (None, JsValue::NULL);
+        };
+        if let Question::Draw(draw) = question {
+            let drawn = draw_picture(document, &mut worker.painter, &mut worker.bitmaps, draw);
+            return worker.shown(drawn);
+        }
+        let answered = views::of_first_picture(question, document, &mut worker.painter);
+        worker.attached(answered)
+    }
+}
+
+apart! { "whole", "5a",
+    fn answer_any(worker: &mut Worker, within: Option<&str>, question: &Question) -> (Option<Answer>, JsValue) {
+        if let Question::Adopt(asked) = question {
+            return (live::adopt(worker, asked), JsValue::NULL);
+        }
+        let answered = match (&mut worker.file, within) {
+            (Some(File::Graphs(graphs)), _) => match question {
+                Question::Graph(question) => of_graphs(graphs, question),
+                _ => None,
+            },
+            (Some(File::Snapshot(document, _)), None) => {
+                if let Question::Draw(draw) = question {
+                    let drawn = draw_picture(document, &mut worker.painter, &mut worker.bitmaps, draw);
+                    return worker.shown(drawn);
+                }
+                views::answer(question, document, &mut worker.painter, &mut worker.views)
+            }
+            (Some(File::Snapshot(document, _)), Some(pools)) => {
+                let narrowed = Narrowed::of(document, pools, &mut worker.narrowed);
+                if let Question::Draw(draw) = question {
+                    let drawn = narrowed.ok_or("no such pool".to_owned()).and_then(|narrowed| {
+                        draw_picture(&narrowed.document, &mut narrowed.painter, &mut worker.bitmaps, draw)
+                    });
+                    return worker.shown(drawn);
+                }
+                narrowed.and_then(|narrowed| narrowed.answer(question)).or_else(|| {
+                    narrowed::is_of_whole(question).then(|| {
+                        views::answer(question, document, &mut worker.painter, &mut worker.views)
+                    })?
+                })
+            }
+            (None, _) => None,
+        };
+        worker.attached(answered)
     }
 }
 
@@ -227,6 +282,15 @@ apart! { "planning", "16",
     }
 }
 
+impl File {
+    fn snapshot(&self) -> Option<&Document> {
+        match self {
+            Self::Snapshot(document, _) => Some(document),
+            Self::Graphs(_) => None,
+        }
+    }
+}
+
 impl Worker {
     /// Warms up a little, and in the end opens the tiny snapshot.
     fn warm_up(&mut self, port: &Port) {
@@ -236,21 +300,18 @@ impl Worker {
         match warm_up.round(clock::now_ms()) {
             ControlFlow::Continue(rest) => self.warm_up = Some(rest),
             ControlFlow::Break(Some((document, opened))) => {
-                self.file = Some(File::Snapshot(Box::new(document)));
+                self.file = Some(File::Snapshot(Box::new(document), Told::default()));
                 port.send(&Reply::Rehearsed(Box::new(opened)));
             }
             ControlFlow::Break(None) => {}
         }
     }
 
-    /// Forgets the tiny snapshot, and all that was computed from it.
+    /// Forgets what the warm-up left.
     fn forget(&mut self) {
-        *self = Self {
-            queue: std::mem::take(&mut self.queue),
-            gate: self.gate.clone(),
-            bitmaps: std::mem::take(&mut self.bitmaps),
-            ..Self::default()
-        };
+        if parts::is_here(Part::Whole) {
+            forget_warm_up(self);
+        }
     }
 
     /// Takes a part in, and reads the file that waited for it.
@@ -259,8 +320,12 @@ impl Worker {
             let error = Failure::internal(&crate::browser::error_text(&error));
             port.send(&Reply::Failed(Box::new(error)));
         }
-        if part == Part::Views {
-            self.preparation.again();
+        match (part, &self.file) {
+            (Part::Views, _) => self.preparation.again(),
+            (Part::Whole, Some(File::Snapshot(document, told))) => {
+                open::tell_all(document, told, port);
+            }
+            _ => {}
         }
         if let Some((name, blob)) = self.waiting.take() {
             self.queue.push(Request::OpenBlob { name }, blob);
@@ -283,7 +348,8 @@ impl Worker {
             Some(File::Graphs(graphs)) => graphs.is_searching(),
             _ => false,
         };
-        self.warm_up.is_some() || self.preparation.is_waiting() || is_searching
+        let waits = self.warm_up.is_some() || self.preparation.is_waiting() || is_searching;
+        waits && parts::is_here(Part::Whole)
     }
 
     /// Whether a question is about a picture of another version of the file, whose places and numbers mean something
@@ -302,27 +368,17 @@ impl Worker {
 
     /// The answer to a question, and its attachment or `NULL`.
     fn answer(&mut self, within: Option<&str>, question: &Question) -> (Option<Answer>, JsValue) {
-        if let Question::Adopt(asked) = question {
-            return (live::adopt(self, asked), JsValue::NULL);
-        }
         if self.is_of_other_version(question) {
             return (None, JsValue::NULL);
         }
-        let answered = match (&mut self.file, question) {
-            (_, Question::Draw(draw)) => return self.drawn(within, draw),
-            (Some(File::Graphs(graphs)), Question::Graph(question)) => of_graphs(graphs, question),
-            (Some(File::Snapshot(document)), question) => match within {
-                None => views::answer(question, document, &mut self.painter, &mut self.views),
-                Some(pools) => Narrowed::of(document, pools, &mut self.narrowed)
-                    .and_then(|narrowed| narrowed.answer(question))
-                    .or_else(|| {
-                        narrowed::is_of_whole(question).then(|| {
-                            views::answer(question, document, &mut self.painter, &mut self.views)
-                        })?
-                    }),
-            },
-            _ => None,
-        };
+        match parts::is_here(Part::Whole) {
+            true => answer_any(self, within, question),
+            false => answer_first(self, question),
+        }
+    }
+
+    /// An answer with its attachment.
+    fn attached(&mut self, answered: Option<(Answer, Extra)>) -> (Option<Answer>, JsValue) {
         let Some((answer, extra)) = answered else {
             return (None, JsValue::NULL);
         };
@@ -348,48 +404,43 @@ impl Worker {
     }
 
     /// The answer to a request for a picture, with its bitmap. The pixels are not copied.
-    fn drawn(&mut self, within: Option<&str>, draw: &DrawRequest) -> (Option<Answer>, JsValue) {
-        match self.draw(within, draw) {
-            Ok((frame, bitmap)) => (Some(DrawRequest::wrap(frame)), bitmap.into()),
+    fn shown(
+        &mut self,
+        drawn: Result<(DrawnFrame, ImageBitmap), String>,
+    ) -> (Option<Answer>, JsValue) {
+        match drawn {
+            Ok((frame, bitmap)) => {
+                self.preparation.begin();
+                (Some(DrawRequest::wrap(frame)), bitmap.into())
+            }
             Err(error) => {
                 port::log_error(&error);
                 (None, JsValue::NULL)
             }
         }
     }
+}
 
-    fn draw(
-        &mut self,
-        within: Option<&str>,
-        draw: &DrawRequest,
-    ) -> Result<(DrawnFrame, ImageBitmap), String> {
-        let file = self.file.as_ref();
-        let document = file.and_then(File::snapshot).ok_or("no file to draw")?;
-        let start_ms = clock::now_ms();
-        let (document, painter) = match within {
-            None => (document, &mut self.painter),
-            Some(pools) => {
-                let narrowed = Narrowed::of(document, pools, &mut self.narrowed);
-                let narrowed = narrowed.ok_or("no such pool")?;
-                (&narrowed.document, &mut narrowed.painter)
-            }
-        };
-        let device = document.device(draw.look.device).ok_or("no such device")?;
-        let (events, allocations) = (
-            device.history.event_count,
-            device.history.allocations.len() as u32,
-        );
-        let frame = painter.draw(document, draw).ok_or("no such device")?;
-        let bitmap = self.bitmaps.bitmap(frame);
-        let bitmap = bitmap.map_err(|error| crate::browser::error_text(&error))?;
-        let draw_ms = clock::now_ms() - start_ms;
-        self.preparation.begin();
-        let drawn = DrawnFrame {
-            draw: draw.clone(),
-            draw_ms,
-            events,
-            allocations,
-        };
-        Ok((drawn, bitmap))
-    }
+fn draw_picture(
+    document: &Document,
+    painter: &mut Painter,
+    bitmaps: &mut bitmap::Bitmaps,
+    draw: &DrawRequest,
+) -> Result<(DrawnFrame, ImageBitmap), String> {
+    let start_ms = clock::now_ms();
+    let device = document.device(draw.look.device).ok_or("no such device")?;
+    let (events, allocations) = (
+        device.history.event_count,
+        device.history.allocations.len() as u32,
+    );
+    let frame = painter.draw(document, draw).ok_or("no such device")?;
+    let bitmap = bitmaps.bitmap(frame);
+    let bitmap = bitmap.map_err(|error| crate::browser::error_text(&error))?;
+    let drawn = DrawnFrame {
+        draw: draw.clone(),
+        draw_ms: clock::now_ms() - start_ms,
+        events,
+        allocations,
+    };
+    Ok((drawn, bitmap))
 }

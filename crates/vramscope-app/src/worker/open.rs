@@ -153,29 +153,30 @@ pub(super) async fn next(name: &str, url: &str, gate: &Gate, port: &Port) -> Res
     let start_ms = clock::now_ms();
     let reader = BlobReader::new(blob)
         .map_err(|error| Failure::internal(&crate::browser::error_text(&error)))?;
+    let size_bytes = reader.size_bytes();
     let file = Reading {
         name,
         reader,
         port,
         start_ms,
     };
-    read_next(file).map_err(|failure| *failure)
-}
-
-apart! { "live", "91",
-    /// Reads the next version of a file.
-    fn read_next(file: Reading<'_>) -> Result<Next, Box<Failure>> {
-        let size_bytes = file.reader.size_bytes();
-        let mut on_progress = |_: open::Progress| ControlFlow::Continue(());
-        let options = file.options(&mut on_progress);
-        let snapshot = decode_with(file.reader.clone(), options)
-            .map_err(|error| Box::new(opened::failure(&error)))?;
-        let document = Document::new(snapshot);
-        document.prepare();
-        let read_ms = clock::now_ms() - file.start_ms;
-        let opened = opened::opened(&document, file.name, size_bytes, read_ms);
-        Ok(Next { document, opened })
-    }
+    let mut on_progress = |_: open::Progress| ControlFlow::Continue(());
+    let options = file.options(&mut on_progress);
+    let snapshot =
+        decode_with(file.reader.clone(), options).map_err(|error| opened::failure(&error))?;
+    let document = Document::new(snapshot);
+    document.prepare();
+    let told = Told {
+        name: name.to_owned(),
+        size_bytes,
+        read_ms: clock::now_ms() - start_ms,
+    };
+    let opened = opened::opened(&document, name, size_bytes, told.read_ms);
+    Ok(Next {
+        document,
+        opened,
+        told,
+    })
 }
 
 /// Bytes that are enough to tell a file's kind.
@@ -238,13 +239,45 @@ impl Reading<'_> {
         let document = Document::new(snapshot);
         port.mark("paired");
         let read_ms = clock::now_ms() - start_ms;
-        let opened = opened::opened(&document, name, size_bytes, read_ms);
+        let told = Told {
+            name: name.to_owned(),
+            size_bytes,
+            read_ms,
+        };
+        if parts::is_here(Part::Whole) {
+            tell_all(&document, &told, port);
+        } else {
+            tell_glance(&document, &told, port);
+        }
         port.mark("told");
-        port.send(&Reply::Opened(Box::new(opened)));
         // The page is busy building its elements meanwhile.
         document.prepare();
         port.mark("prepared");
-        Some(File::Snapshot(Box::new(document)))
+        Some(File::Snapshot(Box::new(document), told))
+    }
+}
+
+/// What is told of a file beside its content.
+#[derive(Default)]
+pub(super) struct Told {
+    name: String,
+    size_bytes: u64,
+    read_ms: f64,
+}
+
+apart! { "whole", "56",
+    /// Tells the page all facts about a file.
+    pub(super) fn tell_all(document: &Document, told: &Told, port: &Port) -> () {
+        let opened = opened::opened(document, &told.name, told.size_bytes, told.read_ms);
+        port.send(&Reply::Opened(Box::new(opened)));
+    }
+}
+
+apart! { "mini", "66",
+    /// Tells the page what the first picture takes.
+    fn tell_glance(document: &Document, told: &Told, port: &Port) -> () {
+        let glance = opened::glance(document, told.size_bytes, told.read_ms);
+        port.send(&Reply::Glance(Box::new(glance)));
     }
 }
 

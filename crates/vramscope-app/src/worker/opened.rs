@@ -2,7 +2,7 @@
 
 use vramscope_core::Error;
 use vramscope_core::analysis::report::facts::{Fact, FactKind, FactLevel, facts, warning_text};
-use vramscope_core::model::{ContainerKind, Warning};
+use vramscope_core::model::{Action, ContainerKind, PoolId, Warning};
 use vramscope_core::units::Count;
 use vramscope_inductor::ReadError;
 use vramscope_view::line_facts::LineFacts;
@@ -10,8 +10,8 @@ use vramscope_view::line_facts::LineFacts;
 use super::document::{Device, Document};
 use super::live;
 use crate::protocol::{
-    Axes, Axis, ColourBy, DeviceFacts, DevicesOfPools, DevicesWithin, Failure, FileFacts, Note,
-    NoteLevel, Opened,
+    Axes, Axis, ColourBy, DeviceFacts, DevicesOfPools, DevicesWithin, Failure, FileFacts, Glance,
+    Note, NoteLevel, Opened,
 };
 
 /// The facts about an open file.
@@ -58,7 +58,48 @@ pub(super) fn devices_of_pools(document: &Document, asked: &DevicesWithin) -> De
     }
 }
 
+/// What the first picture of a file takes.
+pub(super) fn glance(document: &Document, file_bytes: u64, read_ms: f64) -> Glance {
+    let first = document.devices().next();
+    Glance {
+        file_bytes,
+        read_ms,
+        devices: document.devices().map(figures).collect(),
+        lacks: first.is_none_or(shows_more),
+    }
+}
+
+/// Whether the page shows more over a device's first picture than that picture and reserved memory.
+fn shows_more(device: Device<'_>) -> bool {
+    let (snapshot, history) = (device.snapshot(), device.history);
+    let is_private = |pool: Option<PoolId>| pool.is_some_and(PoolId::is_private);
+    let own = i32::try_from(device.index()).unwrap_or(i32::MIN);
+    let mut segments = snapshot.segments.of_device(own);
+    let mut contexts = snapshot.contexts.rows().iter();
+    let mut warnings = snapshot.warnings.list().iter();
+    !history.has_trace()
+        || history.allocations.is_empty()
+        || snapshot.events.action.contains(&Action::Oom)
+        || device.may_state_capacity()
+        || segments.any(|(_, segment)| is_private(segment.pool))
+        || contexts.any(|context| is_private(context.pool))
+        || warnings.any(|warning| warning.kind.is_damage())
+}
+
 fn device_facts(device: Device<'_>, notes: Vec<Note>) -> DeviceFacts {
+    DeviceFacts {
+        lines: LineFacts::of(*device),
+        // The cast saturates.
+        map_bytes: device.map_lanes().y_end() as u64,
+        ooms: device.oom_moments().len() as u64,
+        segments_colour_by: ColourBy::usual_of_segments(*device),
+        notes,
+        ..figures(device)
+    }
+}
+
+/// The facts of a device that its first picture takes.
+fn figures(device: Device<'_>) -> DeviceFacts {
     let history = device.history;
     let times = &history.moment_start_us;
     DeviceFacts {
@@ -78,14 +119,8 @@ fn device_facts(device: Device<'_>, notes: Vec<Note>) -> DeviceFacts {
             events: device.bounds(Axis::Events),
             time: device.has_times().then(|| device.bounds(Axis::Time)),
         },
-        lines: LineFacts::of(*device),
-        // The cast saturates.
-        map_bytes: device.map_lanes().y_end() as u64,
-        packing_bytes: 0,
-        ooms: device.oom_moments().len() as u64,
         colour_by: ColourBy::usual(*device),
-        segments_colour_by: ColourBy::usual_of_segments(*device),
-        notes,
+        ..DeviceFacts::default()
     }
 }
 
@@ -200,5 +235,50 @@ pub(super) fn graph_failure(error: &ReadError) -> Failure {
         message: error.to_string(),
         advice: error.advice().to_owned(),
         ..Failure::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file at a glance, and all facts about it.
+    fn both(file: &[u8]) -> (Glance, Opened) {
+        let document = Document::new(vramscope_core::decode(file).unwrap());
+        let opened = opened(&document, "run.pickle", 9, 1.0);
+        (glance(&document, 9, 1.0), opened)
+    }
+
+    #[test]
+    fn a_glance_tells_what_the_first_picture_takes() {
+        const PLAIN: &[u8] =
+            include_bytes!("../../../../tests/fixtures/torch-2.3.1/training.pickle");
+        let (glance, opened) = both(PLAIN);
+        assert!(!glance.lacks);
+        let known = opened.devices.iter().map(|facts| DeviceFacts {
+            lines: LineFacts::default(),
+            map_bytes: 0,
+            ooms: 0,
+            segments_colour_by: ColourBy::default(),
+            notes: Vec::new(),
+            ..facts.clone()
+        });
+        assert_eq!(glance.devices, known.collect::<Vec<_>>());
+        // Nothing of these changes how high the picture is.
+        let lines = &opened.devices[0].lines;
+        assert_eq!((lines.capacity, lines.has_pools), (None, false));
+    }
+
+    #[test]
+    fn where_more_stands_over_the_picture_a_glance_lacks_it() {
+        const FILES: [&[u8]; 3] = [
+            include_bytes!("../../../../tests/fixtures/synth/torch-2.10-py-p4.pickle"),
+            include_bytes!("../../../../tests/fixtures/synth/scenario-pools.pickle"),
+            include_bytes!("../../../../tests/fixtures/synth/scenario-state-only.pickle"),
+        ];
+        for file in FILES {
+            let (glance, opened) = both(file);
+            assert!(glance.lacks, "{:?}", opened.devices[0].lines);
+        }
     }
 }

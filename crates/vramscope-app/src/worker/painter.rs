@@ -12,7 +12,7 @@ use super::colours::Colours;
 use super::document::{Device, Document};
 use super::reserved;
 use crate::parts::apart;
-use crate::protocol::{Axis, BandLabelsOf, DrawRequest, Look, Picture, Thing};
+use crate::protocol::{Axis, BandLabelsOf, DrawRequest, Look, Picture, Thing, is_map};
 
 /// Draws pictures. Keeps buffers, colours and the last frame.
 #[derive(Default)]
@@ -102,13 +102,9 @@ impl Painter {
         {
             return;
         }
-        let restacked = if look.stacking == Stacking::default() {
-            None
-        } else {
-            let found = document.matches(device, look.filter.as_ref());
-            let groups = self.colours.of(device, look);
-            let bands = device.bands(Axis::Events);
-            Restacked::new(&bands, groups, found.as_deref(), look.stacking)
+        let restacked = match look.stacking == Stacking::default() {
+            true => None,
+            false => restacked(&mut self.colours, document, device, look),
         };
         self.restacked = Some((of, restacked));
     }
@@ -138,13 +134,7 @@ impl Painter {
             theme: &theme,
         };
         if look.picture == Picture::Segments {
-            let colours = &self.colours.of_segments(device, look).colours;
-            let index = &device.reserved().index;
-            let search = look.filter.as_ref();
-            let in_pool = search.and_then(|search| pieces_in_pool(device.segments(), &search.text));
-            let paint = paint(colours, in_pool.as_ref());
-            self.raster.draw(&bands, index, viewport, &paint, frame);
-            return;
+            return draw_segments(self, device, draw, frame);
         }
         self.restack(document, device, look);
         if let Some((_, Some(of))) = &self.restacked
@@ -168,9 +158,34 @@ impl Painter {
     }
 }
 
-/// Whether the picture is a map, of memory or of a packing: [`Part::Views`](crate::parts::Part::Views) draws those.
-fn is_map(picture: Picture) -> bool {
-    matches!(picture, Picture::Map | Picture::Packing)
+apart! { "whole", "51",
+    fn restacked(colours: &mut Colours, document: &Document, device: Device<'_>, look: &Look) -> Option<Restacked> {
+        let found = document.matches(device, look.filter.as_ref());
+        let groups = colours.of(device, look);
+        let bands = device.bands(Axis::Events);
+        Restacked::new(&bands, groups, found.as_deref(), look.stacking)
+    }
+}
+
+apart! { "whole", "52",
+    fn draw_segments(painter: &mut Painter, device: Device<'_>, draw: &DrawRequest, frame: &mut Frame) -> () {
+        let DrawRequest { look, viewport } = draw;
+        let search = look.filter.as_ref();
+        let in_pool = search.and_then(|search| pieces_in_pool(device.segments(), &search.text));
+        let paint = Paint {
+            colours: &painter.colours.of_segments(device, look).colours,
+            matches: in_pool.as_ref(),
+            theme: &Theme::of(look.theme),
+        };
+        let bands = stack(device, look);
+        painter.raster.draw(&bands, &device.reserved().index, viewport, &paint, frame);
+    }
+}
+
+apart! { "whole", "53",
+    fn segment_bands(device: Device<'_>, axis: Axis) -> Bands<'_> {
+        reserved::bands(device, axis)
+    }
 }
 
 apart! { "views", "43",
@@ -224,7 +239,7 @@ apart! { "views", "45",
 /// The bands of a picture: pieces of segments in the segment timeline, else allocations.
 fn stack<'a>(device: Device<'a>, look: &Look) -> Bands<'a> {
     match look.picture {
-        Picture::Segments => reserved::bands(device, look.axis),
+        Picture::Segments => segment_bands(device, look.axis),
         Picture::Timeline | Picture::Map | Picture::Packing => device.bands(look.axis),
     }
 }

@@ -28,13 +28,11 @@ impl<A> Queue<A> {
         self.waiting.push_back((request, attachment));
     }
 
-    /// Removes the next request: a part, which questions after it may need; else the first one for a picture, as the
-    /// user waits for it; else the oldest.
+    /// Removes the next request: the first one for a picture, as the user waits for it; else the oldest.
     pub(super) fn pop(&mut self) -> Option<(Request, A)> {
         let rank = |(request, _): &(Request, A)| match request {
-            Request::Part(_) => 0,
-            Request::Ask { question, .. } if matches!(**question, Question::Draw(_)) => 1,
-            _ => 2,
+            Request::Ask { question, .. } if matches!(**question, Question::Draw(_)) => 0,
+            _ => 1,
         };
         let (next, _) = self
             .waiting
@@ -65,7 +63,7 @@ fn asker(request: &Request) -> Option<Slot> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{DetailsOf, DrawRequest, Look, Part, Viewport};
+    use crate::protocol::{DetailsOf, DrawRequest, Look, Viewport};
     use vramscope_core::ids::AllocationId;
 
     fn ask(slot: Slot, question: impl Into<Question>) -> Request {
@@ -112,15 +110,6 @@ mod tests {
         queue.push(ask(7, details(2)), 3);
         assert!(!queue.is_empty());
         assert_eq!(rows(queue), [2, 3]);
-    }
-
-    #[test]
-    fn a_part_comes_before_what_may_need_it() {
-        let mut queue = Queue::default();
-        queue.push(ask(1, details(0)), 1);
-        queue.push(ask(2, draw()), 2);
-        queue.push(Request::Part(Part::Search), 3);
-        assert_eq!(rows(queue), [3, 2, 1]);
     }
 
     #[test]

@@ -55,8 +55,9 @@ pub(super) fn answer(
     caches: &mut Caches,
 ) -> Option<(Answer, Extra)> {
     match Part::that_answers(question) {
-        None => of_pictures(question, document, painter, caches),
+        None => of_first_picture(question, document, painter),
         Some(part) if !parts::is_here(part) => None,
+        Some(Part::Whole) => of_whole(question, document, painter, caches),
         Some(Part::Views) => of_views(question, document, painter, caches),
         Some(Part::Search) => of_search(question, document, caches),
         Some(Part::Planning) => of_planning(question, document, caches),
@@ -65,8 +66,22 @@ pub(super) fn answer(
     }
 }
 
+/// Questions about what stands over the first picture. The worker itself draws.
+pub(super) fn of_first_picture(
+    question: &Question,
+    document: &Document,
+    painter: &mut Painter,
+) -> Option<(Answer, Extra)> {
+    match question {
+        Question::BandLabels(of) => alone(of, painter.labels(document, of)),
+        Question::Reserved(of) => alone(of, answer::reserved(document, of)),
+        _ => None,
+    }
+}
+
+apart! { "whole", "50",
 /// Questions of pictures over the x axis, and of what all views share.
-fn of_pictures(
+fn of_whole(
     question: &Question,
     document: &Document,
     painter: &mut Painter,
@@ -94,6 +109,7 @@ fn of_pictures(
         // The worker itself draws, and files of graphs have no document.
         _ => None,
     }
+}
 }
 
 apart! { "views", "10",

@@ -12,6 +12,7 @@ use super::value::{Fault, Value, malformed};
 use super::{Arrival, End, Told};
 use crate::ErrorKind;
 use crate::container::{Input, WINDOW};
+use crate::floats;
 use crate::model::WarningKind;
 
 /// Longest integer in bytes; genuine snapshots have at most 9.
@@ -315,10 +316,8 @@ fn line(opcode: u8, input: &mut Input<'_>, machine: &mut Machine) -> Result<(), 
         op::INT if text == "01" => machine.push(Value::Bool(true)),
         op::INT | op::LONG => machine.push(decimal(text.trim_end_matches('L'))?),
         op::FLOAT => {
-            let float = text
-                .parse()
-                .ok()
-                .ok_or_else(|| malformed(format!("`{text}` is no number")))?;
+            let float =
+                floats::parse(&text).ok_or_else(|| malformed(format!("`{text}` is no number")))?;
             machine.push(Value::Float(float));
         }
         _ => {
@@ -415,9 +414,8 @@ fn decimal(text: &str) -> Result<Value, Fault> {
     if let Ok(int) = text.parse::<u64>() {
         return Ok(Value::Big(int));
     }
-    text.parse()
+    floats::parse(text)
         .map(Value::Float)
-        .ok()
         .ok_or_else(|| malformed(format!("`{text}` is no number")))
 }
 

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use super::Value;
 use super::allocations::{FIELDS, Rows};
 use crate::analysis::recording::Device;
+use crate::floats;
 use crate::ids::AllocationId;
 use crate::invisible;
 
@@ -52,7 +53,7 @@ pub fn csv_text(text: &str) -> Cow<'_, str> {
     let seen = text.trim_start_matches(is_unseen);
     let is_formula = seen.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
         || text.starts_with(['\t', '\r', '\n']);
-    match is_formula && text.parse::<f64>().is_err() {
+    match is_formula && floats::parse(text).is_none() {
         true => format!("'{text}").into(),
         false => text.into(),
     }

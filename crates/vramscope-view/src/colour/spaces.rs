@@ -7,7 +7,7 @@ pub type Rgb = [u8; 3];
 /// colour is within sRGB.
 #[must_use]
 pub fn oklch(lightness: f64, chroma: f64, hue: f64) -> Rgb {
-    let (sin, cos) = hue.to_radians().sin_cos();
+    let (sin, cos) = sin_cos(hue);
     let mut chroma = chroma;
     for _ in 0..64 {
         let rgb = oklab_to_linear([lightness, chroma * cos, chroma * sin]);
@@ -17,6 +17,28 @@ pub fn oklch(lightness: f64, chroma: f64, hue: f64) -> Rgb {
         chroma *= 0.96;
     }
     oklab_to_linear([lightness, 0.0, 0.0]).map(|v| srgb8(v as f32))
+}
+
+/// Sine and cosine of an angle in degrees. std's are right for any angle, however large, which takes the page 6 KB.
+pub(crate) fn sin_cos(degrees: f64) -> (f64, f64) {
+    let quarters = (degrees / 90.0).round();
+    let angle = (degrees - quarters * 90.0).to_radians();
+    // Taylor's series: up to 45 degrees all that is left out is below 1e-12.
+    let series = |first: f64, from: u32| {
+        let (mut term, mut sum) = (first, first);
+        for n in (from..from + 12).step_by(2) {
+            term *= -angle * angle / f64::from(n * (n + 1));
+            sum += term;
+        }
+        sum
+    };
+    let (sin, cos) = (series(angle, 2), series(1.0, 1));
+    match (quarters as i64).rem_euclid(4) {
+        0 => (sin, cos),
+        1 => (cos, -sin),
+        2 => (-sin, -cos),
+        _ => (-cos, sin),
+    }
 }
 
 /// OKLab to linear sRGB; the matrices are Björn Ottosson's.

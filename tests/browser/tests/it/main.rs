@@ -16,6 +16,7 @@ mod lanes;
 mod live;
 mod loading;
 mod map;
+mod mini;
 mod npm;
 mod one_file;
 mod open;

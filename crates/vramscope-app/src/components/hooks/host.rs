@@ -18,7 +18,7 @@ use crate::state::{Action, State, ThemeChoice, permalink};
 #[hook]
 pub(crate) fn use_host(state: &UseReducerHandle<State>) {
     // Its origin.
-    let host = use_kept(|| None::<Rc<str>>);
+    let host = use_kept(door::first_host);
     let is_embedded = state.is_embedded;
     {
         let (setter, dispatcher) = (host.setter(), state.dispatcher());
@@ -46,7 +46,12 @@ pub(crate) fn use_host(state: &UseReducerHandle<State>) {
         });
     }
     let tell = |(host, told): &(Option<Rc<str>>, Option<Told>)| {
-        if let (Some(host), Some(told)) = (host, told) {
+        let was_told = match told {
+            Some(Told::Progress { name, .. }) => door::was_told_of(name, false),
+            Some(Told::Load { name, .. }) => door::was_told_of(name, true),
+            _ => false,
+        };
+        if let (Some(host), Some(told), false) = (host, told, was_told) {
             door::tell_host(host, told);
         }
     };

@@ -11,18 +11,12 @@ use crate::canvas::PlotArea;
 /// The size of the element's box, kept up to date; `None` before layout.
 #[hook]
 pub(crate) fn use_plot_area(node: &NodeRef) -> Option<PlotArea> {
-    use_measure(node, measured)
+    use_measure(node, PlotArea::of)
 }
 
 /// The size of the element's box now; `None` before layout.
 pub(crate) fn plot_area(node: &NodeRef) -> Option<PlotArea> {
-    measured(&node.cast::<Element>()?)
-}
-
-fn measured(element: &Element) -> Option<PlotArea> {
-    let scale = gloo::utils::window().device_pixel_ratio();
-    let (width, height) = (element.client_width(), element.client_height());
-    (width > 0 && height > 0).then(|| PlotArea::within(f64::from(width), f64::from(height), scale))
+    PlotArea::of(&node.cast::<Element>()?)
 }
 
 /// The height of the element's inner box in CSS px, kept up to date; `None` before layout.

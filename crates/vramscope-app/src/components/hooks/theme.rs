@@ -4,7 +4,7 @@ use crate::components::hooks::{use_effect_on, use_kept};
 use gloo::events::EventListener;
 use yew::prelude::*;
 
-use crate::browser::{kept, url};
+use crate::browser::{frame, kept, url};
 use crate::state::ThemeChoice;
 
 /// Whether the system prefers dark, kept up to date.
@@ -47,7 +47,9 @@ pub(crate) fn first_theme(is_embedded: bool) -> ThemeChoice {
             kept::get::<String>(KEPT_AS)
         }
     };
-    let named = url::theme().or_else(kept);
+    // The page around may have changed it before this page was there.
+    let shown = || frame::theme().filter(|_| is_embedded);
+    let named = shown().or_else(url::theme).or_else(kept);
     ThemeChoice::named(named.as_deref().unwrap_or_default())
 }
 

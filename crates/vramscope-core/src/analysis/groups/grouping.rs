@@ -102,12 +102,24 @@ impl GroupColumn {
         match (by, by.frames()) {
             (GroupBy::Operator, _) => by_operator(device),
             (GroupBy::Category, _) => by_category(device),
-            (GroupBy::Role, _) => by_role(device),
+            (GroupBy::Role, _) => Self::of_roles(device),
             (GroupBy::Pool, _) => by_pool(device),
             (GroupBy::Stream, _) => by_stream(device),
             (GroupBy::Annotation, _) => by_annotation(device, depth),
             (_, Some(grouping)) => by_code(device, grouping, depth),
             (_, None) => Self::default(),
+        }
+    }
+
+    /// Groups all allocations by role, in the order of [`Role::ALL`].
+    #[must_use]
+    pub fn of_roles(device: Device<'_>) -> Self {
+        let of = device.rule_of().iter();
+        Self {
+            labels: Role::ALL.map(|role| role.label().to_owned()).into(),
+            filters: Role::ALL.map(rows::of_role).into(),
+            of: of.map(|rule| rule.role().ordinal() as u32).collect(),
+            ..Self::default()
         }
     }
 
@@ -294,17 +306,6 @@ fn by_category(device: Device<'_>) -> GroupColumn {
         rows::without_category(),
         &of,
     )
-}
-
-/// Groups by role, in the order of [`Role::ALL`].
-fn by_role(device: Device<'_>) -> GroupColumn {
-    let of = device.rule_of().iter();
-    GroupColumn {
-        labels: Role::ALL.map(|role| role.label().to_owned()).into(),
-        filters: Role::ALL.map(rows::of_role).into(),
-        of: of.map(|rule| rule.role().ordinal() as u32).collect(),
-        ..GroupColumn::default()
-    }
 }
 
 /// Groups by memory pool, ascending.

@@ -6,7 +6,7 @@
 //! unknown.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::capture::Capture;
 use crate::Snapshot;
@@ -54,22 +54,27 @@ pub(crate) fn capacity(snapshot: &Snapshot, history: &History, failed: &[u32]) -
 pub(crate) fn stated(snapshot: &Snapshot, device: DeviceIndex) -> Option<u64> {
     let captured = Capture::of(snapshot).and_then(|capture| capture.device(device)?.total_bytes);
     let maps = [&snapshot.settings, &snapshot.extras];
-    let bytes = captured.or_else(|| {
-        maps.into_iter().find_map(|map| {
-            let direct = map
-                .get("total_memory")
-                .and_then(|value| of_device(value, device));
-            // Also look one level down, as in `device_info`, `device_properties` or `devices`.
-            direct.or_else(|| {
-                map.values().find_map(|value| match value {
-                    Value::Object(inner) => inner.get("total_memory").and_then(Value::as_u64),
-                    Value::Array(all) => all.get(device as usize)?.get("total_memory")?.as_u64(),
-                    _ => None,
-                })
-            })
+    let of_maps = || maps.into_iter().find_map(|map| of_map(map, device));
+    captured.or_else(of_maps).filter(|&bytes| bytes > 0)
+}
+
+/// Whether the file may state a capacity: a question without reading what a capture says.
+pub(crate) fn may_be_stated(snapshot: &Snapshot, device: DeviceIndex) -> bool {
+    !snapshot.extras.is_empty() || of_map(&snapshot.settings, device).is_some()
+}
+
+fn of_map(map: &Map<String, Value>, device: DeviceIndex) -> Option<u64> {
+    let direct = map
+        .get("total_memory")
+        .and_then(|value| of_device(value, device));
+    // Also look one level down, as in `device_info`, `device_properties` or `devices`.
+    direct.or_else(|| {
+        map.values().find_map(|value| match value {
+            Value::Object(inner) => inner.get("total_memory").and_then(Value::as_u64),
+            Value::Array(all) => all.get(device as usize)?.get("total_memory")?.as_u64(),
+            _ => None,
         })
-    })?;
-    Some(bytes).filter(|&bytes| bytes > 0)
+    })
 }
 
 /// A number, or the entry of a device in a list of numbers.

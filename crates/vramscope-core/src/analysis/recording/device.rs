@@ -10,7 +10,7 @@ use crate::analysis::code::operators::OperatorId;
 use crate::analysis::memory::allocator_state::{
     AllocatorIndex, AllocatorState, BlockSizes, FinalCheck, Replayed, Stepper, check_final,
 };
-use crate::analysis::memory::capacity::{Capacity, capacity};
+use crate::analysis::memory::capacity::{Capacity, capacity, may_be_stated};
 use crate::analysis::memory::pools::PoolMember;
 use crate::analysis::memory::segment_history::SegmentHistory;
 use crate::analysis::memory::streams_and_pools::{self, FewValues};
@@ -397,6 +397,12 @@ impl<'a> Device<'a> {
     pub fn capacity(self) -> Option<Capacity> {
         let known = || capacity(self.snapshot(), self.history, self.failed_requests());
         *self.prepared.capacity.get_or_init(known)
+    }
+
+    /// Whether the file may state the device's memory; cheaper than what it states.
+    #[must_use]
+    pub fn may_state_capacity(self) -> bool {
+        may_be_stated(self.snapshot(), self.index())
     }
 
     /// The block sizes of all allocations.

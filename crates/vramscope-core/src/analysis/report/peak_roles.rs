@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::groups::grouping::{GroupBy, GroupColumn, group_totals};
+use crate::analysis::groups::grouping::{GroupColumn, group_totals};
 use crate::analysis::recording::Device;
 use crate::analysis::roles::{Confidence, Role};
 use crate::analysis::time::selection::Selection;
@@ -39,7 +39,7 @@ impl PeakRoles {
     #[must_use]
     pub fn of(device: Device<'_>) -> Self {
         let history = device.history;
-        let column = GroupColumn::of(device, GroupBy::Role, 1);
+        let column = GroupColumn::of_roles(device);
         let live = Selection::LiveAt(history.peak_moment);
         let mut rows: Vec<RoleTotal> = group_totals(history, &column, live)
             .into_iter()

@@ -6,6 +6,7 @@ use super::{Allowed, MIB, ModelSettings};
 use vramscope_core::analysis::memory::allocator_rules::{Divisions, INTERVALS};
 use vramscope_core::analysis::memory::settings::{is_known, split_pairs};
 use vramscope_core::analysis::search::filter::parse_bytes;
+use vramscope_core::floats;
 
 impl ModelSettings {
     /// Applies changes to these settings: `expandable_segments:True,max_split_size_mb:128` as in the environment
@@ -133,7 +134,7 @@ impl ModelSettings {
 
 /// A share of memory, 0 to 1.
 fn fraction(value: &str) -> Option<f64> {
-    let share = value.parse::<f64>().ok();
+    let share = floats::parse(value);
     share.filter(|share| (0.0..=1.0).contains(share))
 }
 
