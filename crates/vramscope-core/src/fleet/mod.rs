@@ -11,6 +11,8 @@ mod arbitrary;
 mod format;
 mod model;
 pub mod names;
+pub mod questions;
+pub mod statistic;
 mod summary;
 
 pub use format::{decode, encode};
