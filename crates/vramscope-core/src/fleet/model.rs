@@ -309,6 +309,9 @@ impl Rank {
 }
 
 impl Fleet {
+    /// Call sites of a rank in an overview of many, for [`keep_sites`](Self::keep_sites).
+    pub const OVERVIEW_SITES: usize = 256;
+
     /// One fleet of several. Of a device of the same file at the same place, the one whose file is newer counts, or
     /// else the first.
     #[must_use]

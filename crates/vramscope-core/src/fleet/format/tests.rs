@@ -166,19 +166,21 @@ fn trained(number: u32) -> Rank {
         reserved = reserved.max(level as u16 + 90);
         curve.reserved.push(reserved);
     }
-    let sites = (0..200_u32).map(|site| {
-        let weights = 1_000_000 + u64::from(site) * 37_512;
-        let (bytes, count) = match site % 2 {
-            0 => (weights * 512, 24),
-            _ => ((weights + random(4096)) * 512, 24 + random(3)),
-        };
-        Site {
-            site,
-            peak: Amount { bytes, count },
-            end_bytes: if site % 2 == 0 { bytes } else { 0 },
-            left_per_step_bytes: if site == 7 { random(2) << 20 } else { 0 },
-        }
-    });
+    let sites: Vec<Site> = (0..200_u32)
+        .map(|site| {
+            let weights = 1_000_000 + u64::from(site) * 37_512;
+            let (bytes, count) = match site % 2 {
+                0 => (weights * 512, 24),
+                _ => ((weights + random(4096)) * 512, 24 + random(3)),
+            };
+            Site {
+                site,
+                peak: Amount { bytes, count },
+                end_bytes: if site % 2 == 0 { bytes } else { 0 },
+                left_per_step_bytes: if site == 7 { random(2) << 20 } else { 0 },
+            }
+        })
+        .collect();
     Rank {
         place: Place {
             rank: number,
@@ -203,7 +205,7 @@ fn trained(number: u32) -> Rank {
         peak_time_us: Some(1_760_000_000_000_000 + random(60_000_000) as i64),
         device: number % 8,
         retries: Some(0),
-        sites: sites.collect(),
+        sites,
         curve,
         ..Rank::default()
     }
