@@ -1,7 +1,9 @@
 //! `vramscope fleet`: questions to all ranks of a job at once.
 
-mod answers;
+mod diff;
 mod odd;
+mod oom;
+mod peaks;
 mod sites;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -119,13 +121,13 @@ impl FigureWord {
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     match &options.question {
-        Question::Peaks(asked) => answer("fleet peaks", asked, |chosen| Ok(answers::peaks(chosen))),
+        Question::Peaks(asked) => answer("fleet peaks", asked, |chosen| Ok(peaks::peaks(chosen))),
         Question::Odd(asked) => answer("fleet odd", asked, |chosen| Ok(odd::part(chosen))),
         Question::Diff(options) => answer("fleet diff", &options.asked, |chosen| {
-            answers::diff(chosen, options.rank, options.against)
+            diff::diff(chosen, options.rank, options.against)
         }),
         Question::Leaks(asked) => answer("fleet leaks", asked, |chosen| Ok(sites::leaks(chosen))),
-        Question::Oom(asked) => answer("fleet oom", asked, |chosen| Ok(answers::oom(chosen))),
+        Question::Oom(asked) => answer("fleet oom", asked, |chosen| Ok(oom::oom(chosen))),
         Question::Sites(options) => answer("fleet sites", &options.asked, |chosen| {
             Ok(sites::part(chosen, options.of.figure()))
         }),
@@ -255,6 +257,10 @@ impl Chosen {
             false => format!("rank {}", rank.place.rank),
         }
     }
+}
+
+fn text_or_none(text: &str) -> Cell {
+    Cell::or_none((!text.is_empty()).then(|| text.to_owned()), Cell::Text)
 }
 
 fn fact(key: &'static str, label: &'static str, cell: Cell) -> Fact {

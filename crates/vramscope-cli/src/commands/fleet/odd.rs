@@ -4,8 +4,8 @@ use vramscope_core::fleet::questions::{Odd, OddRank, OddValue, odd};
 use vramscope_core::fleet::statistic::{Measure, NOTABLE_BYTES, NOTABLE_SHARE, ODD_SCORE};
 use vramscope_core::units::Bytes;
 
-use super::Chosen;
-use super::answers::{change_row, setting_row, text_or_none};
+use super::diff::{change_row, setting_row};
+use super::{Chosen, text_or_none};
 use crate::report::{Cell, Column, Part, column, detail, sum};
 
 /// Call sites of each odd rank.

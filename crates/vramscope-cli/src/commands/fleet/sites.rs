@@ -1,6 +1,8 @@
 //! Call sites over all ranks, and what they leave behind.
 
-use vramscope_core::fleet::questions::{SiteFigure, SiteSpread, leaks as leaks_of, sites};
+use vramscope_core::fleet::questions::{
+    LeakedSite, SiteFigure, SiteSpread, leaks as leaks_of, sites,
+};
 use vramscope_core::units::{Bytes, Count};
 
 use super::Chosen;
@@ -74,20 +76,37 @@ fn spread_cells(chosen: &Chosen, spread: &SiteSpread) -> Vec<Cell> {
     ]
 }
 
+/// The columns of [`leak_row`].
+const LEAKS: [Column; 8] = [
+    column("median_left_bytes_per_step", "left per step"),
+    column("spread_bytes", "spread"),
+    column("highest_left_bytes_per_step", "most"),
+    column("highest_rank", "on rank"),
+    column("ranks", "ranks"),
+    column("odd_ranks", "odd"),
+    column("median_end_bytes", "at end"),
+    column("call_site", ""),
+];
+
+fn leak_row(chosen: &Chosen, site: &LeakedSite) -> Option<Vec<Cell>> {
+    let fleet = &chosen.fleet;
+    let main = site.main()?;
+    let per_step = site.per_step.as_ref().map(|spread| spread.usual);
+    Some(vec![
+        Cell::or_none(per_step, |usual| Cell::Bytes(usual.median)),
+        Cell::Bytes(main.usual.spread),
+        Cell::or_none(per_step, |usual| Cell::Bytes(usual.highest)),
+        Cell::Number(fleet.ranks[main.highest].place.rank.into()),
+        Cell::Number(main.ranks),
+        Cell::Number(main.odd.len() as u64),
+        Cell::or_none(site.end.as_ref(), |end| Cell::Bytes(end.usual.median)),
+        Cell::Text(fleet.label(main.site).to_owned()),
+    ])
+}
+
 /// What steps leave behind.
 pub(super) fn leaks(chosen: &Chosen) -> Part {
-    const COLUMNS: [Column; 8] = [
-        column("median_left_bytes_per_step", "left per step"),
-        column("spread_bytes", "spread"),
-        column("highest_left_bytes_per_step", "most"),
-        column("highest_rank", "on rank"),
-        column("ranks", "ranks"),
-        column("odd_ranks", "odd"),
-        column("median_end_bytes", "at end"),
-        column("call_site", ""),
-    ];
-    let fleet = &chosen.fleet;
-    let found = leaks_of(fleet);
+    let found = leaks_of(&chosen.fleet);
     let mut part = chosen.part();
     part.fact(
         "ranks_with_steps",
@@ -107,21 +126,8 @@ pub(super) fn leaks(chosen: &Chosen) -> Part {
     if let Some(row) = found.fastest {
         part.fact("fastest", "fastest", Cell::Text(chosen.name(row)));
     }
-    let rows = found.sites.iter().filter_map(|site| {
-        let main = site.main()?;
-        let per_step = site.per_step.as_ref().map(|spread| spread.usual);
-        Some(vec![
-            Cell::or_none(per_step, |usual| Cell::Bytes(usual.median)),
-            Cell::Bytes(main.usual.spread),
-            Cell::or_none(per_step, |usual| Cell::Bytes(usual.highest)),
-            Cell::Number(fleet.ranks[main.highest].place.rank.into()),
-            Cell::Number(main.ranks),
-            Cell::Number(main.odd.len() as u64),
-            Cell::or_none(site.end.as_ref(), |end| Cell::Bytes(end.usual.median)),
-            Cell::Text(fleet.label(main.site).to_owned()),
-        ])
-    });
-    let rows: Vec<Vec<Cell>> = rows.collect();
+    let rows = found.sites.iter();
+    let rows: Vec<Vec<Cell>> = rows.filter_map(|site| leak_row(chosen, site)).collect();
     match (found.ranks_with_steps, rows.is_empty()) {
         (0, _) => part.notes.push(
             "No rank's steps are known, so these are the call sites with most bytes live at the end, which need not be \
@@ -135,7 +141,7 @@ pub(super) fn leaks(chosen: &Chosen) -> Part {
         _ => {}
     }
     if !rows.is_empty() {
-        part.table("sites", "", &COLUMNS, rows);
+        part.table("sites", "", &LEAKS, rows);
     }
     part
 }

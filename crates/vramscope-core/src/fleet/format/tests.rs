@@ -140,16 +140,8 @@ fn the_newer_file_of_two_counts() {
     }
 }
 
-/// Rank `number` of a training run in which all call sites for activations depend on the batch: forward and backward
-/// passes in some thirty steps, memory in 200 places.
-fn trained(number: u32) -> Rank {
-    let mut state = u64::from(number) * 2 + 1;
-    let mut random = |below: u64| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (state >> 33) % below
-    };
+/// Memory that rises and falls in some thirty steps.
+fn trained_curve(random: &mut dyn FnMut(u64) -> u64) -> Curve {
     let (base, length) = (1200 + random(20), 8 + random(2));
     let mut reserved = base as u16;
     let mut curve = Curve {
@@ -166,6 +158,20 @@ fn trained(number: u32) -> Rank {
         reserved = reserved.max(level as u16 + 90);
         curve.reserved.push(reserved);
     }
+    curve
+}
+
+/// Rank `number` of a training run in which all call sites for activations depend on the batch: forward and backward
+/// passes in some thirty steps, memory in 200 places.
+fn trained(number: u32) -> Rank {
+    let mut state = u64::from(number) * 2 + 1;
+    let mut random = |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) % below
+    };
+    let curve = trained_curve(&mut random);
     let sites: Vec<Site> = (0..200_u32)
         .map(|site| {
             let weights = 1_000_000 + u64::from(site) * 37_512;
