@@ -28,6 +28,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "annotations",
             "diff",
             "check",
+            "fleet",
         ],
     ),
     (

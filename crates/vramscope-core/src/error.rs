@@ -53,6 +53,9 @@ pub enum ErrorKind {
     /// A packed snapshot of a newer version.
     #[error("this packed snapshot is of version {0}, which a newer vramscope has written")]
     NewerPacked(u8),
+    /// A fleet of a newer version.
+    #[error("this overview of ranks is of version {0}, which a newer vramscope has written")]
+    NewerFleet(u8),
     /// A pickle or JSON whose value is not a snapshot.
     #[error("the data is readable, but no memory snapshot: {0}")]
     WrongShape(String),
@@ -122,6 +125,8 @@ pub enum Lookalike {
     Picture,
     /// Graphs of torch.compile's inductor: see the crate vramscope-inductor.
     InductorGraphs,
+    /// The ranks of a job: see [`fleet`](crate::fleet).
+    Fleet,
 }
 
 impl fmt::Display for Lookalike {
@@ -139,6 +144,7 @@ impl fmt::Display for Lookalike {
             }
             Self::Nuls => "a file of NUL bytes, as an interrupted copy leaves behind",
             Self::Picture => "a picture",
+            Self::Fleet => "an overview of many ranks (.vset)",
             Self::InductorGraphs => "a TORCH_TRACE log or a graph of torch.compile",
         })
     }
@@ -159,7 +165,9 @@ impl Error {
             }
             ErrorKind::NotASnapshot(lookalike) => lookalike.advice(),
             ErrorKind::Unsupported(_) => "Unpack it and give the snapshot itself.",
-            ErrorKind::NewerPacked(_) => "Open it with a newer vramscope.",
+            ErrorKind::NewerPacked(_) | ErrorKind::NewerFleet(_) => {
+                "Open it with a newer vramscope."
+            }
             ErrorKind::UnknownFormat
             | ErrorKind::ArchiveWithout { .. }
             | ErrorKind::WrongShape(_) => {
@@ -242,6 +250,9 @@ impl Lookalike {
             Self::Nuls => "Copy it again, or dump it again.",
             Self::Picture => {
                 "A picture holds no memory: give the file that torch.cuda.memory._dump_snapshot() writes."
+            }
+            Self::Fleet => {
+                "It holds figures of ranks, not what was allocated: ask `vramscope fleet` about it, or give a rank's snapshot."
             }
             Self::InductorGraphs => {
                 "It says in which order torch.compile runs nodes, not what was allocated: look at it with `vramscope view`, \

@@ -94,6 +94,7 @@ pub mod cut;
 pub mod decode;
 pub mod encode;
 mod error;
+pub mod fleet;
 pub mod floats;
 pub mod ids;
 pub mod invisible;

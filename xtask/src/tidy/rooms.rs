@@ -43,6 +43,7 @@ const ORDERS: [Order; 10] = [
             &["open"],
             &["build"],
             &["analysis"],
+            &["fleet"],
             &["transfer"],
             &["anonymise", "cut"],
             &["encode"],

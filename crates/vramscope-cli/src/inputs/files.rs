@@ -35,6 +35,48 @@ pub(crate) fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
+/// As [`files`], but a folder stands for the snapshots in it and in all folders below it.
+///
+/// # Errors
+/// As [`files`].
+pub(crate) fn files_below(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut folders = Vec::new();
+    for path in named {
+        if is_stdin(path) || !path.is_dir() {
+            folders.push(path.clone());
+            continue;
+        }
+        let mut below = below(path)?;
+        // One of them has a snapshot, or the one that is named says that there is none.
+        below.retain(|folder| in_folder(folder).is_ok());
+        match below.is_empty() {
+            true => folders.push(path.clone()),
+            false => folders.append(&mut below),
+        }
+    }
+    files(&folders)
+}
+
+/// A folder and all below it that are not hidden, in natural order. Links to folders are not followed.
+fn below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let failed =
+        |folder: &Path| Failure::io(format!("cannot read the folder {}", folder.display()));
+    let mut all = vec![folder.to_owned()];
+    let mut next = 0;
+    while let Some(folder) = all.get(next).cloned() {
+        next += 1;
+        for entry in fs::read_dir(&folder).map_err(failed(&folder))? {
+            let entry = entry.map_err(failed(&folder))?;
+            let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+            if !is_hidden && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                all.push(entry.path());
+            }
+        }
+    }
+    all.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
+    Ok(all)
+}
+
 fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let failed = || Failure::io(format!("cannot read the folder {}", folder.display()));
     let mut found: Vec<(Reverse<bool>, Vec<Chunk>, PathBuf)> = Vec::new();

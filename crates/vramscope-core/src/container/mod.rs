@@ -23,7 +23,7 @@ use std::rc::Rc;
 pub(crate) use self::input::{Input, WINDOW};
 use self::layer::Layer;
 pub use self::layer::kind_of;
-pub(crate) use self::sniff::PACKED;
+pub(crate) use self::sniff::{FLEET, PACKED};
 use self::sniff::{Format, HEAD, bom_length, is_graph, sniff};
 pub use self::sniff::{is_graph_json, is_trace_log};
 use crate::model::ContainerKind;
@@ -235,6 +235,8 @@ fn look(
 pub enum FileKind {
     /// Graphs of torch.compile: a `TORCH_TRACE` log, what tlparse made of it, or the JSON of a graph.
     Graphs,
+    /// The ranks of a job: a [fleet](crate::fleet).
+    Fleet,
     /// A snapshot, or a file that is refused as one.
     Snapshot,
 }
@@ -244,6 +246,9 @@ impl FileKind {
     #[must_use]
     pub fn of(head: &[u8]) -> Self {
         let mut unpacked_head = Vec::new();
+        if head.starts_with(FLEET) {
+            return Self::Fleet;
+        }
         let is_compressed = matches!(sniff(head), Ok(Format::Gzip | Format::Zstd));
         if is_compressed && let Ok(input) = unpacked(head, &Limits::default()) {
             // The head is cut off, so an error at its end is expected.

@@ -25,6 +25,9 @@ pub(super) enum Format {
 /// and a copy in text mode is detected by the line ends.
 pub(crate) const PACKED: &[u8; 8] = b"\x93vram\r\n\n";
 
+/// The first bytes of a [fleet](crate::fleet).
+pub(crate) const FLEET: &[u8; 8] = b"\x93vset\r\n\n";
+
 /// The beginning of a file by `torch.save` before 1.6: a pickle of a magic number in protocol 2.
 const LEGACY_CHECKPOINT: &[u8] = b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
 
@@ -44,6 +47,7 @@ pub(super) fn sniff(head: &[u8]) -> Result<Format, ErrorKind> {
             return Ok(Format::Zstd);
         }
         _ if head.starts_with(PACKED) => return Ok(Format::Packed),
+        _ if head.starts_with(FLEET) => return not_a_snapshot(Lookalike::Fleet),
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => return Ok(Format::Zip),
         _ if is_safetensors(head) => return not_a_snapshot(Lookalike::Safetensors),
         _ if head.starts_with(LEGACY_CHECKPOINT) => {

@@ -1,0 +1,476 @@
+//! What is kept of each rank.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::mem;
+
+use serde::{Deserialize, Serialize};
+
+use crate::analysis::compare::flat_settings::FlatSettings;
+use crate::analysis::groups::turnover::Amount;
+use crate::analysis::report::findings::{FindingKind, Severity};
+use crate::model::DeviceIndex;
+use crate::sorting::SortFew;
+
+/// Index into [`Fleet::labels`].
+pub type SiteId = u32;
+
+/// Index into [`Fleet::settings`].
+pub type SettingsId = u32;
+
+/// Ranks, and what they have in common.
+///
+/// Whatever made it, the order is always the same: ranks by place, source and device, labels and settings by text, each
+/// once and none that no rank has.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Fleet {
+    /// The labels of call sites, sorted. They are the same for the same code in every file.
+    pub labels: Vec<String>,
+    /// The allocator's settings that occur, sorted.
+    pub settings: Vec<FlatSettings>,
+    /// The ranks.
+    pub ranks: Vec<Rank>,
+    /// The snapshots that could not be read, by path.
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// A snapshot that could not be read.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+pub struct Unreadable {
+    /// Its file.
+    pub source: Source,
+    /// Why, in one line.
+    pub why: String,
+}
+
+/// The file of a snapshot.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Source {
+    /// Its path, relative to the folder that was read.
+    pub path: String,
+    /// Its size.
+    pub bytes: u64,
+    /// When it was last modified, in µs since the Unix epoch; `None` if unknown.
+    pub modified_us: Option<i64>,
+}
+
+/// How a rank's number is known.
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum RankFrom {
+    /// From the name of the file.
+    Name,
+    /// From the contents of the file.
+    File,
+    /// From what the user said of names.
+    Given,
+    /// It is the place among all names, as nothing tells more.
+    #[default]
+    Order,
+}
+
+/// A snapshot's place in its job.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Place {
+    /// The job; empty if unknown.
+    pub job: String,
+    /// The step after which the snapshot was taken.
+    pub step: Option<u64>,
+    /// The number of the process among all of the job.
+    pub rank: u32,
+    /// The number of the process among those of its host.
+    pub local_rank: Option<u32>,
+    /// The host; empty if unknown.
+    pub host: String,
+    /// How `rank` is known.
+    pub rank_from: RankFrom,
+}
+
+/// The summary of a rank.
+///
+/// What costs more than the peak's call sites is there only with [`Detail::All`](super::Detail::All): `retries`,
+/// `fragmentation`, `failures`, `growth`, `findings`, and of sites what is not about the peak.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Rank {
+    /// Its place in the job.
+    pub place: Place,
+    /// Its file.
+    pub source: Source,
+    /// The device's index in that file.
+    pub device: DeviceIndex,
+    /// The program that wrote the file.
+    pub producer: String,
+    /// Number of recorded events.
+    pub events: u64,
+    /// Number of allocations, including those from before the recording.
+    pub allocations: u64,
+    /// The most requested bytes that were live at once.
+    pub peak_bytes: u64,
+    /// The moment at which the peak began.
+    pub peak_moment: u32,
+    /// Its time, in µs since the Unix epoch; `None` if the file has no times.
+    pub peak_time_us: Option<i64>,
+    /// Bytes of all segments at the peak; 0 if segments are unknown.
+    pub reserved_at_peak_bytes: u64,
+    /// The most bytes of all segments; 0 if segments are unknown.
+    pub peak_reserved_bytes: u64,
+    /// Requested bytes of allocations live at the end.
+    pub end_bytes: u64,
+    /// Capacity of the device; `None` if unknown.
+    pub device_bytes: Option<u64>,
+    /// Number of failed requests.
+    pub ooms: u64,
+    /// How often cached segments were given back to serve a request.
+    pub retries: Option<u64>,
+    /// Where free memory was at the peak; `None` if segments are unknown or doubtful.
+    pub fragmentation: Option<Fragmentation>,
+    /// The first request that failed, and the last one if there were several.
+    pub failures: Vec<Failure>,
+    /// What grows from step to step; `None` if no steps are known.
+    pub growth: Option<Growth>,
+    /// The allocator's settings.
+    pub settings: SettingsId,
+    /// Memory over the recording.
+    pub curve: Curve,
+    /// Amounts by call site, sorted by [`Site::site`].
+    pub sites: Vec<Site>,
+    /// What is live at the peak at call sites that were [left out](Fleet::keep_sites).
+    pub other_sites: Amount,
+    /// The findings, the gravest first.
+    pub findings: Vec<Told>,
+    /// How often the file was found damaged.
+    pub damage: u64,
+}
+
+/// What a call site holds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Site {
+    /// The call site.
+    pub site: SiteId,
+    /// What is live at the peak.
+    pub peak: Amount,
+    /// Bytes live at the end.
+    pub end_bytes: u64,
+    /// The median of the bytes that each step leaves behind; 0 if half of the steps leave nothing.
+    pub left_per_step_bytes: u64,
+}
+
+/// The reserved memory at the peak, but for what was requested.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Fragmentation {
+    /// Free, in all segments.
+    pub free_bytes: u64,
+    /// Of that, in pieces between live blocks of the main pool and stream, without the largest piece.
+    pub scattered_bytes: u64,
+    /// The largest free block.
+    pub largest_free_bytes: u64,
+    /// By which live blocks are larger than their requests.
+    pub rounding_bytes: u64,
+}
+
+/// A request that failed.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Failure {
+    /// The moment after it.
+    pub moment: u32,
+    /// Its time, in µs since the Unix epoch; `None` if the file has no times.
+    pub time_us: Option<i64>,
+    /// Its size as the allocator aligns it.
+    pub requested_bytes: u64,
+    /// What the device reported free.
+    pub device_free_bytes: u64,
+    /// Requested bytes that were live.
+    pub active_bytes: u64,
+    /// Bytes of all segments.
+    pub reserved_bytes: u64,
+    /// The call site of the request.
+    pub site: SiteId,
+    /// Why it failed, in a few words.
+    pub why: String,
+}
+
+/// How live memory changes from step to step.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Growth {
+    /// Number of steps that were recorded as a whole.
+    pub steps: u64,
+    /// The change at the end of each step, after the first ones; `None` for too few steps.
+    pub per_step_bytes: Option<i64>,
+}
+
+/// A finding in short.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Told {
+    /// Its kind.
+    pub kind: FindingKind,
+    /// How important it is.
+    pub severity: Severity,
+    /// The bytes that it is about.
+    pub bytes: u64,
+    /// One line.
+    pub title: String,
+}
+
+/// Memory over a recording, in bins of equal width, and by step.
+///
+/// Bytes are counted in units, so that a value takes 16 bits; lowest values are rounded down and highest ones up. What
+/// really was lies between.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Curve {
+    /// Bytes of a unit.
+    pub unit_bytes: u64,
+    /// The first event, in µs since the Unix epoch; `None` if the file has no times: then bins are of events.
+    pub start_us: Option<i64>,
+    /// From there to the end of the last bin, in µs, or else in events.
+    pub length: u64,
+    /// Per bin: the least live requested bytes.
+    pub lowest: Vec<u16>,
+    /// Per bin: the most live requested bytes.
+    pub highest: Vec<u16>,
+    /// Per bin: the most bytes of all segments. Empty if segments are unknown.
+    pub reserved: Vec<u16>,
+    /// The last steps, at most [`STEPS`](Self::STEPS).
+    pub steps: Vec<StepLevels>,
+}
+
+impl Curve {
+    /// Most bins.
+    pub const BINS: usize = 256;
+    /// Most steps.
+    pub const STEPS: usize = 256;
+    /// The highest value.
+    pub const LEVELS: u16 = 4095;
+
+    /// The bytes of a value of this curve.
+    #[must_use]
+    pub fn bytes(&self, level: u16) -> u64 {
+        self.unit_bytes.saturating_mul(level.into())
+    }
+}
+
+/// A step in units of its curve.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct StepLevels {
+    /// Its number.
+    pub number: u64,
+    /// Where on the curve's axis it begins.
+    pub from: u64,
+    /// The least live requested bytes.
+    pub lowest: u16,
+    /// The most live requested bytes.
+    pub highest: u16,
+}
+
+impl Default for Told {
+    fn default() -> Self {
+        Self {
+            kind: FindingKind::NoGrowth,
+            severity: Severity::Note,
+            bytes: 0,
+            title: String::new(),
+        }
+    }
+}
+
+impl Rank {
+    /// What orders ranks, and tells them apart.
+    fn key(&self) -> (&Place, &str, DeviceIndex) {
+        (&self.place, &self.source.path, self.device)
+    }
+
+    /// Reserved minus live requested bytes at the peak.
+    #[must_use]
+    pub fn gap_bytes(&self) -> u64 {
+        self.reserved_at_peak_bytes.saturating_sub(self.peak_bytes)
+    }
+
+    /// Where in its recording the peak began, from 0 to 1: by time, or else by events. `None` without events.
+    #[must_use]
+    pub fn peak_share(&self) -> Option<f64> {
+        let (at, of) = match (self.peak_time_us, self.curve.start_us) {
+            (Some(at), Some(start)) => (at.abs_diff(start), self.curve.length),
+            _ => (self.peak_moment.into(), self.events),
+        };
+        (of > 0).then(|| (at as f64 / of as f64).min(1.0))
+    }
+
+    /// What a call site holds; nothing if it is not listed.
+    #[must_use]
+    pub fn site(&self, site: SiteId) -> Site {
+        let found = self.sites.binary_search_by_key(&site, |row| row.site);
+        let none = Site {
+            site,
+            ..Site::default()
+        };
+        found.map_or(none, |row| self.sites[row])
+    }
+}
+
+impl Fleet {
+    /// Call sites of a rank in an overview of many, for [`keep_sites`](Self::keep_sites).
+    pub const OVERVIEW_SITES: usize = 256;
+
+    /// One fleet of several. Of a device of the same file at the same place, the one whose file is newer counts, or
+    /// else the first.
+    #[must_use]
+    pub fn of_all(fleets: impl IntoIterator<Item = Self>) -> Self {
+        let mut all = Self::default();
+        let (mut labels, mut settings) = (Interned::default(), Interned::default());
+        for fleet in fleets {
+            let labels = labels.ids(fleet.labels, &mut all.labels);
+            let settings = settings.ids(fleet.settings, &mut all.settings);
+            all.ranks.extend(fleet.ranks.into_iter().map(|mut rank| {
+                rank.rename(&labels, &settings);
+                rank
+            }));
+            all.unreadable.extend(fleet.unreadable);
+        }
+        all.in_order();
+        all
+    }
+
+    /// The ranks that `keep` chooses.
+    #[must_use]
+    pub fn only(&self, keep: impl Fn(&Rank) -> bool) -> Self {
+        let ranks = self.ranks.iter().filter(|rank| keep(rank));
+        let mut chosen = Self {
+            ranks: ranks.cloned().collect(),
+            ..self.clone()
+        };
+        chosen.in_order();
+        chosen
+    }
+
+    /// The label of a call site; empty if there is none.
+    #[must_use]
+    pub fn label(&self, site: SiteId) -> &str {
+        self.labels.get(site as usize).map_or("", String::as_str)
+    }
+
+    /// The settings of a rank; none if it has none.
+    #[must_use]
+    pub fn settings_of(&self, rank: &Rank) -> &FlatSettings {
+        const NONE: &FlatSettings = &FlatSettings::new();
+        self.settings.get(rank.settings as usize).unwrap_or(NONE)
+    }
+
+    /// Leaves each rank its `most` call sites with the most bytes, be it at the peak, at the end or left by the steps.
+    /// The others are summed up.
+    pub fn keep_sites(&mut self, most: usize) {
+        for rank in &mut self.ranks {
+            rank.keep_sites(most);
+        }
+        self.in_order();
+    }
+
+    /// Puts everything in order, and forgets what no rank has.
+    pub(super) fn in_order(&mut self) {
+        self.ranks.sort_few_by(|a, b| {
+            a.key()
+                .cmp(&b.key())
+                .then_with(|| newest(a).cmp(&newest(b)))
+        });
+        self.ranks.dedup_by(|next, kept| next.key() == kept.key());
+        self.unreadable.sort_few_by(|a, b| {
+            let path = |it: &Unreadable| it.source.path.clone();
+            path(a)
+                .cmp(&path(b))
+                .then_with(|| b.source.modified_us.cmp(&a.source.modified_us))
+        });
+        (self.unreadable).dedup_by(|next, kept| next.source.path == kept.source.path);
+        let used = self.ranks.iter().flat_map(Rank::labels);
+        let labels = sorted(&mut self.labels, used);
+        let used = self.ranks.iter().map(|rank| rank.settings);
+        let settings = sorted(&mut self.settings, used);
+        for rank in &mut self.ranks {
+            rank.rename(&labels, &settings);
+        }
+    }
+}
+
+fn newest(rank: &Rank) -> Reverse<Option<i64>> {
+    Reverse(rank.source.modified_us)
+}
+
+impl Rank {
+    /// The call sites that it names.
+    fn labels(&self) -> impl Iterator<Item = SiteId> {
+        let sites = self.sites.iter().map(|row| row.site);
+        sites.chain(self.failures.iter().map(|failure| failure.site))
+    }
+
+    /// Replaces the ids of labels and settings by others.
+    fn rename(&mut self, labels: &[u32], settings: &[u32]) {
+        let new = |ids: &[u32], old: u32| ids.get(old as usize).copied().unwrap_or(0);
+        self.settings = new(settings, self.settings);
+        for site in &mut self.sites {
+            site.site = new(labels, site.site);
+        }
+        for failure in &mut self.failures {
+            failure.site = new(labels, failure.site);
+        }
+        self.sites.sort_few_by_key(|row| row.site);
+    }
+
+    pub(super) fn keep_sites(&mut self, most: usize) {
+        if self.sites.len() <= most {
+            return;
+        }
+        let size = |row: &Site| {
+            row.peak
+                .bytes
+                .max(row.end_bytes)
+                .max(row.left_per_step_bytes)
+        };
+        self.sites.sort_few_by_key(|row| Reverse(size(row)));
+        for row in self.sites.drain(most..) {
+            self.other_sites.add(row.peak);
+        }
+        self.sites.sort_few_by_key(|row| row.site);
+    }
+}
+
+/// Values that have ids already.
+struct Interned<T>(HashMap<T, u32>);
+
+impl<T> Default for Interned<T> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<T: Clone + Eq + std::hash::Hash> Interned<T> {
+    /// The ids of `values` in `all`, to which new ones are added.
+    fn ids(&mut self, values: Vec<T>, all: &mut Vec<T>) -> Vec<u32> {
+        let id = |value: T| {
+            *self.0.entry(value).or_insert_with_key(|value| {
+                all.push(value.clone());
+                all.len() as u32 - 1
+            })
+        };
+        values.into_iter().map(id).collect()
+    }
+}
+
+/// Sorts values and removes those that are not `used`. The result has the new id of each old one.
+fn sorted<T: Ord>(values: &mut Vec<T>, used: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut is_used = vec![false; values.len()];
+    for id in used {
+        if let Some(is_used) = is_used.get_mut(id as usize) {
+            *is_used = true;
+        }
+    }
+    let old = mem::take(values).into_iter().enumerate();
+    let mut kept: Vec<(usize, T)> = old.filter(|&(row, _)| is_used[row]).collect();
+    kept.sort_few_by(|a, b| a.1.cmp(&b.1));
+    let mut ids = vec![0; is_used.len()];
+    for (row, value) in kept {
+        if values.last() != Some(&value) {
+            values.push(value);
+        }
+        ids[row] = values.len() as u32 - 1;
+    }
+    ids
+}

@@ -1,0 +1,295 @@
+//! A snapshot's place in its job, from the name of its file.
+//!
+//! Producers name files differently ([`PRODUCERS`]). A name that none of them gives is searched for words that many use,
+//! such as `rank3`; so are the folders, for what the name leaves open. What no name tells is counted in the order of
+//! names.
+
+mod pattern;
+mod words;
+
+use std::collections::{HashMap, HashSet};
+
+use super::model::{Place, RankFrom};
+use crate::sorting::SortFew;
+use pattern::{Field, matches};
+
+/// What a name says. A field that it does not say is `None` or empty.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Named {
+    /// The number of the process among all of the job.
+    pub rank: Option<u32>,
+    /// The number of the process among those of its host.
+    pub local_rank: Option<u32>,
+    /// The step after which the snapshot was taken.
+    pub step: Option<u64>,
+    /// The host.
+    pub host: String,
+    /// The job.
+    pub job: String,
+    /// The program that names files so, as [`PRODUCERS`] has it.
+    pub producer: &'static str,
+}
+
+/// How a producer names the files of ranks.
+#[derive(Clone, Copy, Debug)]
+pub struct Producer {
+    /// The program.
+    pub name: &'static str,
+    /// The end of the path without the ending of the file. `{rank}` and `{step}` stand for numbers, `{pid}` and `{time}`
+    /// for numbers that are of no use here, and `{any}` for any text, also none.
+    pub pattern: &'static str,
+    /// Where that can be read.
+    pub source: &'static str,
+    /// A name of its own.
+    pub example: &'static str,
+}
+
+const fn producer(
+    name: &'static str,
+    pattern: &'static str,
+    example: &'static str,
+    source: &'static str,
+) -> Producer {
+    Producer {
+        name,
+        pattern,
+        source,
+        example,
+    }
+}
+
+/// The producers whose names are known. The first whose pattern fits counts.
+pub const PRODUCERS: [Producer; 19] = [
+    producer(
+        "torchtitan",
+        "iteration_{step}/rank{rank}_memory_snapshot",
+        "memory_snapshot/iteration_10/rank3_memory_snapshot.pickle",
+        "pytorch/torchtitan, docs/memory_profiler.md",
+    ),
+    producer(
+        "torchtitan",
+        "iteration_{step}_exit/rank{rank}_memory_snapshot",
+        "memory_snapshot/iteration_12_exit/rank3_memory_snapshot.pickle",
+        "pytorch/torchtitan#395",
+    ),
+    producer(
+        "Composer",
+        "rank{rank}.{step}.memory_snapshot",
+        "my-run/torch_traces/rank0.17.memory_snapshot.pickle",
+        "mosaicml/composer, callbacks/memory_snapshot.py",
+    ),
+    producer(
+        "Composer",
+        "rank{rank}_oom",
+        "my-run/torch_traces/rank5_oom.pickle",
+        "mosaicml/composer, callbacks/oom_observer.py",
+    ),
+    producer(
+        "NeMo",
+        "memory_snapshot-rank{rank}",
+        "mem_profile/memory_snapshot-rank12.pickle",
+        "NVIDIA/NeMo, lightning/pytorch/callbacks/memory_profiler.py",
+    ),
+    producer(
+        "Megatron-LM",
+        "oom_rank-{rank}_{any}",
+        "oom_rank-7_snapshot.pickle",
+        "NVIDIA/Megatron-LM, pretrain_gpt.py until 2026",
+    ),
+    producer(
+        "Megatron-Bridge",
+        "{any}_oom_rank-{rank}",
+        "nemo_run/snapshot_oom_rank-12.pickle",
+        "NVIDIA-NeMo/Megatron-Bridge#3487",
+    ),
+    producer(
+        "Megatron-LM",
+        "{any}_rank-{rank}",
+        "snapshot_rank-1023.pickle",
+        "NVIDIA/Megatron-LM, training/utils, memory_snapshot_path",
+    ),
+    producer(
+        "lmms-engine",
+        "oom_rank{rank}_pid{pid}_{time}",
+        "memory_snapshot/oom_rank3_pid4711_20260521-101502.pickle",
+        "EvolvingLMMs-Lab/lmms-engine#176",
+    ),
+    producer(
+        "lmms-engine",
+        "oom_rank{rank}",
+        "memory_snapshot/oom_rank3.pickle",
+        "EvolvingLMMs-Lab/lmms-engine#174",
+    ),
+    producer(
+        "lmms-engine",
+        "snapshot_stop_step_rank{rank}",
+        "memory_snapshot/snapshot_stop_step_rank3.pickle",
+        "EvolvingLMMs-Lab/lmms-engine#174",
+    ),
+    producer(
+        "lmms-engine",
+        "snapshot_train_end_rank{rank}",
+        "memory_snapshot/snapshot_train_end_rank3.pickle",
+        "EvolvingLMMs-Lab/lmms-engine#174",
+    ),
+    producer(
+        "verl",
+        "Step_{step}-{any}_rank{rank}_pid{pid}",
+        "Step_4-actor_rank3_pid4711.pickle",
+        "programs on top of verl",
+    ),
+    producer(
+        "verl",
+        "{any}_rank{rank}_pid{pid}",
+        "mem_snapshots/oom_20260901-120000/periodic_rank3_pid4711.pickle",
+        "verl-project/verl, utils/memory_utils.py; verl-project/verl#7770",
+    ),
+    producer(
+        "MindSpeed",
+        "snapshot_{time}_{rank}",
+        "memory_snapshot/snapshot_2026-11-20-17-05_12.pickle",
+        "MindSpeed-MM, mem_profiler.py",
+    ),
+    producer(
+        "vramscope-capture",
+        "{any}-rank{rank}-{pid}",
+        "run-rank3-4711.pickle",
+        "vramscope-capture: several processes of a rank",
+    ),
+    producer(
+        "vramscope-capture",
+        "{any}-rank{rank}",
+        "run-rank3.pickle",
+        "vramscope-capture: FILE-rankN",
+    ),
+    // The number of a process tells no rank, and no step either.
+    producer(
+        "vramscope-capture",
+        "{any}-{pid}",
+        "run-4711.pickle",
+        "vramscope-capture: FILE-PID",
+    ),
+    producer(
+        "Megatron-Bridge",
+        "snapshot_{rank}",
+        "nemo_run/snapshot_12.pickle",
+        "NVIDIA-NeMo/Megatron-Bridge, docs/training/profiling.md",
+    ),
+];
+
+/// Most bytes of a path that are looked at: the last ones.
+const PATH_BYTES: usize = 1024;
+
+/// What a path says, of which folders are separated by `/` (or `\`).
+#[must_use]
+pub fn named(path: &str) -> Named {
+    let path = path.replace('\\', "/");
+    let mut start = path.len().saturating_sub(PATH_BYTES);
+    while !path.is_char_boundary(start) {
+        start += 1;
+    }
+    let path = words::bare(&path[start..]);
+    let mut said = PRODUCERS
+        .iter()
+        .find_map(|producer| {
+            Some(Named {
+                producer: producer.name,
+                ..by_pattern(producer.pattern, path)?
+            })
+        })
+        .unwrap_or_default();
+    for (depth, part) in path.rsplit('/').enumerate() {
+        words::tell(part, depth == 0, &mut said);
+    }
+    said
+}
+
+fn by_pattern(pattern: &str, path: &str) -> Option<Named> {
+    let depth = pattern.matches('/').count();
+    let mut cut = path.rmatch_indices('/').map(|(at, _)| at + 1);
+    let end = &path[cut.nth(depth).unwrap_or(0)..];
+    let mut said = Named::default();
+    for (field, text) in matches(pattern, end)? {
+        match field {
+            Field::Rank => said.rank = Some(text.parse().ok()?),
+            Field::Step => said.step = Some(text.parse().ok()?),
+            Field::Process | Field::Time | Field::Any => {}
+        }
+    }
+    Some(said)
+}
+
+/// The places of snapshots, in the order of `paths`: what `tell` knows of them, and for those without a rank the
+/// numbers that no other has, in the order of the paths.
+///
+/// Those with a local rank alone are counted host by host. So are those whose numbers come back on another host.
+#[must_use]
+pub fn places(paths: &[&str], tell: impl Fn(&str) -> (Named, RankFrom)) -> Vec<Place> {
+    let mut told: Vec<(Named, RankFrom)> = paths.iter().map(|path| tell(path)).collect();
+    number_hosts_apart(&mut told);
+    let taken: HashSet<u32> = told.iter().filter_map(|(said, _)| said.rank).collect();
+    let mut unknown: Vec<usize> = (0..paths.len())
+        .filter(|&row| told[row].0.rank.is_none())
+        .collect();
+    unknown.sort_few_by(|&a, &b| {
+        let [one, other] = [a, b].map(|row| &told[row].0);
+        (&one.job, one.step)
+            .cmp(&(&other.job, other.step))
+            .then_with(|| words::natural(&one.host, &other.host))
+            .then(one.local_rank.cmp(&other.local_rank))
+            .then_with(|| words::natural(paths[a], paths[b]))
+    });
+    let mut places: Vec<Place> = told.into_iter().map(place).collect();
+    let (mut next, mut last): (u32, Option<(String, Option<u64>)>) = (0, None);
+    for row in unknown {
+        let group = (places[row].job.clone(), places[row].step);
+        // The ranks of another step are the same ones.
+        if last.as_ref() != Some(&group) {
+            (next, last) = (0, Some(group));
+        }
+        while taken.contains(&next) {
+            next = next.saturating_add(1);
+        }
+        places[row].rank = next;
+        next = next.saturating_add(1);
+    }
+    places
+}
+
+/// Takes ranks for local ones in jobs where two hosts have the same.
+fn number_hosts_apart(told: &mut [(Named, RankFrom)]) {
+    let mut hosts = HashMap::new();
+    let mut local_only = HashSet::new();
+    for (said, from) in told.iter().filter(|(said, _)| !said.host.is_empty()) {
+        let place = (said.job.clone(), said.step, said.rank);
+        let host = hosts.entry(place).or_insert(&said.host);
+        if *host != &said.host && said.rank.is_some() && *from == RankFrom::Name {
+            local_only.insert(said.job.clone());
+        }
+    }
+    for (said, _) in told {
+        if local_only.contains(&said.job) {
+            said.local_rank = said.rank.take().or(said.local_rank);
+        }
+    }
+}
+
+fn place((said, from): (Named, RankFrom)) -> Place {
+    Place {
+        job: said.job,
+        step: said.step,
+        rank: said.rank.unwrap_or(0),
+        local_rank: said.local_rank,
+        host: said.host,
+        rank_from: said.rank.map_or(RankFrom::Order, |_| from),
+    }
+}
+
+/// [`places`] by names alone.
+#[must_use]
+pub fn places_of(paths: &[&str]) -> Vec<Place> {
+    places(paths, |path| (named(path), RankFrom::Name))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+use super::*;
+
+/// Rank, local rank, step, host and job of a path.
+fn told(path: &str) -> (Option<u32>, Option<u32>, Option<u64>, String, String) {
+    let said = named(path);
+    (said.rank, said.local_rank, said.step, said.host, said.job)
+}
+
+#[test]
+fn every_producer_has_its_name_and_the_first_that_fits_counts() {
+    let (known, end) = (Some(3), "");
+    for producer in &PRODUCERS {
+        let said = named(producer.example);
+        assert_eq!(said.producer, producer.name, "{}", producer.example);
+        assert_eq!(
+            said.rank.is_some(),
+            producer.pattern.contains("{rank}"),
+            "{}",
+            producer.example
+        );
+    }
+    let rank = |path: &str| (named(path).rank, named(path).step);
+    assert_eq!(rank(PRODUCERS[0].example), (known, Some(10)));
+    assert_eq!(rank(PRODUCERS[1].example), (known, Some(12)));
+    assert_eq!(rank(PRODUCERS[2].example), (Some(0), Some(17)));
+    assert_eq!(rank("nemo_run/snapshot_12.pickle"), (Some(12), None));
+    assert_eq!(rank("run-4711.pickle"), (None, None));
+    assert_eq!(
+        rank("snapshot_2026-11-20-17-05_12.pickle"),
+        (Some(12), None)
+    );
+    assert_eq!(rank("Step_4-actor_rank3_pid4711.pickle"), (known, Some(4)));
+    assert_eq!(told("oom_rank3.pickle").3, end);
+}
+
+#[test]
+fn words_that_many_use() {
+    let none = String::new;
+    for (path, expected) in [
+        ("rank0.pickle", (Some(0), None, None, none(), none())),
+        ("RANK_12.PKL.GZ", (Some(12), None, None, none(), none())),
+        ("rank 3 of 8.pickle", (Some(3), None, None, none(), none())),
+        (
+            "memory_snapshot_rank5_step200.pickle",
+            (Some(5), None, Some(200), none(), none()),
+        ),
+        (
+            "job-77/node-4/local_rank3.pickle",
+            (
+                None,
+                Some(3),
+                None,
+                "node-4".to_owned(),
+                "job-77".to_owned(),
+            ),
+        ),
+        (
+            "run_9/step-000100/gpu1.pickle",
+            (None, Some(1), Some(100), none(), "run_9".to_owned()),
+        ),
+        // A part of another word is none.
+        ("crank3.pickle", (None, None, None, none(), none())),
+        ("zürich_rank3.pickle", (Some(3), None, None, none(), none())),
+        ("snapshot.pickle", (None, None, None, none(), none())),
+        (
+            "rank99999999999999.pickle",
+            (None, None, None, none(), none()),
+        ),
+        ("", (None, None, None, none(), none())),
+        (".pickle", (None, None, None, none(), none())),
+        (r"a\rank4.pickle", (Some(4), None, None, none(), none())),
+    ] {
+        assert_eq!(told(path), expected, "{path}");
+    }
+}
+
+#[test]
+fn what_no_name_tells_is_the_order_of_names() {
+    let paths = ["b-10.pickle", "rank1.pickle", "b-9.pickle", "a.pickle"];
+    let places = places_of(&paths);
+    let ranks: Vec<_> = places.iter().map(|place| place.rank).collect();
+    assert_eq!(ranks, [3, 1, 2, 0]);
+    assert_eq!(places[0].rank_from, RankFrom::Order);
+    assert_eq!(places[1].rank_from, RankFrom::Name);
+}
+
+#[test]
+fn local_ranks_are_counted_host_by_host_and_steps_apart() {
+    let paths = [
+        "node-10/gpu0.pickle",
+        "node-9/gpu1.pickle",
+        "node-9/gpu0.pickle",
+        "node-10/gpu1.pickle",
+    ];
+    let ranks: Vec<_> = places_of(&paths).iter().map(|place| place.rank).collect();
+    assert_eq!(ranks, [2, 1, 0, 3]);
+    let paths = [
+        "step-1/a.pickle",
+        "step-1/b.pickle",
+        "step-2/a.pickle",
+        "step-2/b.pickle",
+    ];
+    let ranks: Vec<_> = places_of(&paths).iter().map(|place| place.rank).collect();
+    assert_eq!(ranks, [0, 1, 0, 1]);
+}
+
+#[test]
+fn ranks_that_come_back_on_another_host_are_local() {
+    let paths = ["node-1/rank0.pkl", "node-1/rank1.pkl", "node-2/rank0.pkl"];
+    let places = places_of(&paths);
+    let ranks: Vec<_> = places
+        .iter()
+        .map(|place| (place.rank, place.local_rank))
+        .collect();
+    assert_eq!(ranks, [(0, Some(0)), (1, Some(1)), (2, Some(0))]);
+    // Numbers of the whole job stay.
+    let paths = ["node-1/rank0.pkl", "node-2/rank8.pkl"];
+    let ranks: Vec<_> = places_of(&paths).iter().map(|place| place.rank).collect();
+    assert_eq!(ranks, [0, 8]);
+}
