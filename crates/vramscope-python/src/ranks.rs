@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use vramscope_cli::opened;
-use vramscope_core::analysis::compare::ranks::{Measure, outlier_of};
+use vramscope_core::fleet::statistic::{Measure, outlier_of};
 
 use crate::errors::apart;
 
