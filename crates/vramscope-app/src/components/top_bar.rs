@@ -108,8 +108,12 @@ fn in_full(state: &State, commands: &Commands) -> Option<Html> {
         }
         door::open_window(&history::link(session.url(), &place), session.file());
     });
+    let title = match frame::is_mini() {
+        true => "Open in full",
+        false => "Open in a window of its own",
+    };
     Some(html! {
-        <button type="button" class="square in-full" title="Open in full" aria-label="Open in full" {onclick}>
+        <button type="button" class="square in-full" {title} aria-label={title} {onclick}>
             <Glyph icon={Icon::Window} /> <span>{ "Open full" }</span>
         </button>
     })
