@@ -318,7 +318,8 @@ impl Fleet {
     pub fn of_all(fleets: impl IntoIterator<Item = Self>) -> Self {
         let mut all = Self::default();
         let (mut labels, mut settings) = (Interned::default(), Interned::default());
-        for fleet in fleets {
+        for mut fleet in fleets {
+            fleet.name_settings();
             let labels = labels.ids(fleet.labels, &mut all.labels);
             let settings = settings.ids(fleet.settings, &mut all.settings);
             all.ranks.extend(fleet.ranks.into_iter().map(|mut rank| {
@@ -365,8 +366,20 @@ impl Fleet {
         self.in_order();
     }
 
+    /// Gives ranks without settings empty ones.
+    fn name_settings(&mut self) {
+        let none = self.settings.len() as SettingsId;
+        let ranks = self.ranks.iter_mut();
+        let mut without = ranks.filter(|rank| rank.settings >= none).peekable();
+        if without.peek().is_some() {
+            self.settings.push(FlatSettings::new());
+        }
+        without.for_each(|rank| rank.settings = none);
+    }
+
     /// Puts everything in order, and forgets what no rank has.
     pub(super) fn in_order(&mut self) {
+        self.name_settings();
         self.ranks.sort_few_by(|a, b| {
             a.key()
                 .cmp(&b.key())
@@ -374,10 +387,8 @@ impl Fleet {
         });
         self.ranks.dedup_by(|next, kept| next.key() == kept.key());
         self.unreadable.sort_few_by(|a, b| {
-            let path = |it: &Unreadable| it.source.path.clone();
-            path(a)
-                .cmp(&path(b))
-                .then_with(|| b.source.modified_us.cmp(&a.source.modified_us))
+            let newest = || b.source.modified_us.cmp(&a.source.modified_us);
+            a.source.path.cmp(&b.source.path).then_with(newest)
         });
         (self.unreadable).dedup_by(|next, kept| next.source.path == kept.source.path);
         let used = self.ranks.iter().flat_map(Rank::labels);

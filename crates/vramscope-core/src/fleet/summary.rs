@@ -221,9 +221,10 @@ fn failures(rank: &mut Rank, sites: &mut Sites, device: Device<'_>, overview: &O
 impl Curve {
     fn of(history: &History) -> Self {
         let axis = CurveAxis::Time;
-        let length = place(history, axis, history.event_count).max(1);
-        // A bin that no moment begins in would only repeat the one before.
-        let bins = length.saturating_add(1).min(Self::BINS as u64);
+        let last = place(history, axis, history.event_count);
+        let length = last.max(1);
+        // More bins than places would hold nothing.
+        let bins = last.saturating_add(1).min(Self::BINS as u64);
         let highest = history.peak_bytes().max(history.most_reserved_bytes());
         let mut curve = Self {
             unit_bytes: highest.div_ceil(Self::LEVELS.into()).max(1),

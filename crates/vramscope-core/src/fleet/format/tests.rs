@@ -1,3 +1,5 @@
+//! Files of fleets: what is written is read again, and nothing else does harm.
+
 use proptest::prelude::*;
 
 use super::*;

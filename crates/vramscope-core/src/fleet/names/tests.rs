@@ -1,3 +1,5 @@
+//! Places from names: of producers, of words, and of nothing at all.
+
 use super::*;
 
 /// Rank, local rank, step, host and job of a path.

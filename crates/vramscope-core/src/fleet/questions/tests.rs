@@ -1,3 +1,5 @@
+//! Answers to fleets that are made for them, and to all others.
+
 use proptest::prelude::*;
 
 use super::*;

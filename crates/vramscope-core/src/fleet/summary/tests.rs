@@ -1,3 +1,5 @@
+//! Summaries agree with the files that they are made from.
+
 use vramscope_synth::files::fixtures_in;
 
 use super::*;
