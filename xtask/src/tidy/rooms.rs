@@ -157,6 +157,7 @@ const ORDERS: [Order; 10] = [
             ],
             &[
                 "flame",
+                "fleet",
                 "graph",
                 "minimap",
                 "reserved_chart",
