@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! messages ─> queue ─> open ─> Document ─> answer / Painter ─> messages
-//!                          └─> Graphs ─> answer ──────────────────┘
+//!                          ├─> Graphs ─> answer ──────────────────┤
+//!                          └─> Ranks ─> answer ───────────────────┘
 //! ```
 //!
 //! Everything but `port`, `open`, `blob`, `fetch` and `bitmap` is free of the browser and
@@ -17,6 +18,7 @@ mod document;
 mod fetch;
 mod filter;
 mod flame_trees;
+mod fleet;
 mod gate;
 mod graphs;
 mod live;
@@ -49,11 +51,13 @@ use web_sys::ImageBitmap;
 use crate::browser::clock;
 use crate::browser::message::received;
 use crate::parts::{self, Part, apart};
+use crate::protocol::views::fleet::Sealed;
 use crate::protocol::views::graph::Question as GraphQuestion;
 use crate::protocol::{
     Answer, Ask, DrawRequest, DrawnFrame, Extra, Failure, Question, Reply, Request,
 };
 use document::Document;
+use fleet::Ranks;
 use gate::Gate;
 use graphs::Graphs;
 use narrowed::Narrowed;
@@ -88,13 +92,14 @@ struct Worker {
 enum File {
     Snapshot(Box<Document>),
     Graphs(Box<Graphs>),
+    Fleet(Box<Ranks>),
 }
 
 impl File {
     fn snapshot(&self) -> Option<&Document> {
         match self {
             Self::Snapshot(document) => Some(document),
-            Self::Graphs(_) => None,
+            Self::Graphs(_) | Self::Fleet(_) => None,
         }
     }
 }
@@ -208,7 +213,7 @@ fn idle(worker: &mut Worker, port: &Port, ticks: &port::Ticks) {
     match &mut worker.file {
         Some(File::Snapshot(document)) => worker.preparation.step(document, &mut worker.views),
         Some(File::Graphs(graphs)) => search(graphs),
-        None => {}
+        Some(File::Fleet(_)) | None => {}
     }
     if worker.has_idle_work() {
         ticks.schedule();
@@ -218,6 +223,12 @@ fn idle(worker: &mut Worker, port: &Port, ticks: &port::Ticks) {
 apart! { "planning", "15",
     fn of_graphs(graphs: &mut Graphs, question: &GraphQuestion) -> Option<(Answer, Extra)> {
         views::with_extra(question, graphs.answer(question))
+    }
+}
+
+apart! { "fleet", "97",
+    fn of_fleet(ranks: &mut Ranks, question: &Sealed) -> Option<(Answer, Extra)> {
+        views::with_extra(question, ranks.answer(question))
     }
 }
 
@@ -311,6 +322,7 @@ impl Worker {
         let answered = match (&mut self.file, question) {
             (_, Question::Draw(draw)) => return self.drawn(within, draw),
             (Some(File::Graphs(graphs)), Question::Graph(question)) => of_graphs(graphs, question),
+            (Some(File::Fleet(ranks)), Question::Fleet(question)) => of_fleet(ranks, question),
             (Some(File::Snapshot(document)), question) => match within {
                 None => views::answer(question, document, &mut self.painter, &mut self.views),
                 Some(pools) => Narrowed::of(document, pools, &mut self.narrowed)
