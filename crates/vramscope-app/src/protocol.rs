@@ -121,6 +121,8 @@ pub enum Reply {
     Opened(Box<Opened>),
     /// The file is read, holds inductor graphs, and can be asked the questions of [`views::graph`].
     OpenedGraphs(Box<views::graph::GraphFile>),
+    /// The file is read, holds ranks, and can be asked the questions of [`views::fleet`].
+    OpenedFleet(views::fleet::FleetFile),
     /// The next version of the file is read; or why it cannot be.
     Reloaded(Option<Box<Failure>>),
     /// The file cannot be read; nothing else follows.

@@ -16,6 +16,7 @@
 //! - [`chart`]: axes and curves, drawn by plotters into scenes;
 //! - [`plot`]: every view as a complete picture: SVG, and with the feature `font` PNG;
 //! - [`flame`]: call trees as flame graphs and as tables;
+//! - [`fleet`]: ranks × time as a heat map;
 //! - [`graph`]: execution orders of an Inductor graph: memory by step, and the lifetimes of
 //!   buffers;
 //! - [`groups`]: the names that the colours stand for, for a whole snapshot;
@@ -45,6 +46,7 @@ pub mod display;
 pub mod editor;
 pub mod extent;
 pub mod flame;
+pub mod fleet;
 pub mod graph;
 pub mod groups;
 pub mod header;

@@ -158,6 +158,7 @@ const ORDERS: [Order; 10] = [
             ],
             &[
                 "flame",
+                "fleet",
                 "graph",
                 "minimap",
                 "reserved_chart",

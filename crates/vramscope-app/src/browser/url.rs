@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use web_sys::{Url, UrlSearchParams};
 
 /// The addresses of files in the page's own address: `?src=…&src=…`, in order.
@@ -87,6 +87,31 @@ pub fn file_name(url: &str) -> String {
     decoded.map_or_else(|_| name.to_owned(), Cow::into_owned)
 }
 
+/// Characters of a file's name that stay as they are in addresses.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// The address at a path from the folder of `url`; `None` if the path leads out of that folder.
+#[must_use]
+pub fn beside(url: &str, path: &str) -> Option<String> {
+    let own = url.split(['?', '#']).next().unwrap_or(url);
+    let folder = own.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut address = folder.to_owned();
+    for part in path.split('/') {
+        if matches!(part, "" | "." | "..") || part.contains('\\') {
+            return None;
+        }
+        if !address.is_empty() {
+            address.push('/');
+        }
+        address.extend(utf8_percent_encode(part, PLAIN));
+    }
+    Some(address)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,5 +131,25 @@ mod tests {
         ] {
             assert_eq!(file_name(url), name, "{url}");
         }
+    }
+
+    #[test]
+    fn neighbours_stay_in_the_folder() {
+        let at = |path| beside("https://example.org/a/runs.vset/overview.vset?x=/#y", path);
+        let neighbour = "https://example.org/a/runs.vset/dumps/rank%200%25.pickle";
+        assert_eq!(at("dumps/rank 0%.pickle").as_deref(), Some(neighbour));
+        for out in [
+            "../a",
+            "a/../../b",
+            "/etc/passwd",
+            "",
+            "a//b",
+            "a/.",
+            "..\\a",
+        ] {
+            assert_eq!(at(out), None, "{out}");
+        }
+        assert_eq!(beside("o.vset", "a/b").as_deref(), Some("a/b"));
+        assert_eq!(beside("files/0/o.vset", "https://x").as_deref(), None);
     }
 }

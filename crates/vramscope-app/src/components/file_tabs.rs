@@ -48,7 +48,7 @@ fn spot(tab: &Tab) -> Option<&'static str> {
     match tab.phase {
         Phase::Opening(_) => Some("busy"),
         Phase::Failed(_) => Some("failed"),
-        Phase::Ready(_) | Phase::Graphs(_) => None,
+        Phase::Ready(_) | Phase::Graphs(_) | Phase::Fleet(_) => None,
     }
 }
 

@@ -12,6 +12,7 @@ use super::details::DetailsPanel;
 use super::error_card::ErrorCard;
 use super::facts_view::FactsView;
 use super::flame::FlameView;
+use super::fleet::{FleetView, FleetViewProps};
 use super::graph::{GraphView, GraphViewProps};
 use super::hooks::{use_known, use_part, use_pools};
 use super::live::follower;
@@ -56,6 +57,12 @@ pub(super) fn FileView(props: &FileViewProps) -> Html {
         Phase::Graphs(graphs) => match commands.session.emit(tab.id) {
             Some(session) => html! {
                 <ReadyGraphs key={tab.id.0} graphs={graphs.clone()} {session} theme={props.theme} />
+            },
+            None => Html::default(),
+        },
+        Phase::Fleet(file) => match commands.session.emit(tab.id) {
+            Some(session) => html! {
+                <ReadyFleet key={tab.id.0} state={props.state.clone()} file={*file} {session} theme={props.theme} />
             },
             None => Html::default(),
         },
@@ -212,6 +219,19 @@ apart! { "planning", "22",
 fn ReadyGraphs(props: &GraphViewProps) -> Html {
     let waits = use_part(&props.session, Some(Part::Planning));
     waits.unwrap_or_else(|| graph_view(props.clone()))
+}
+
+apart! { "fleet", "98",
+    fn fleet_view(given: FleetViewProps) -> Html {
+        html! { <FleetView ..given /> }
+    }
+}
+
+/// The view of a fleet.
+#[component]
+fn ReadyFleet(props: &FleetViewProps) -> Html {
+    let waits = use_part(&props.session, Some(Part::Fleet));
+    waits.unwrap_or_else(|| fleet_view(props.clone()))
 }
 
 /// Asks what shares the pixel that an address tells.

@@ -19,6 +19,7 @@ mod facts_view;
 mod file_tabs;
 mod file_view;
 mod flame;
+mod fleet;
 mod graph;
 mod help;
 mod hooks;

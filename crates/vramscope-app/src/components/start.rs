@@ -31,6 +31,7 @@ pub(super) fn Start(props: &StartProps) -> Html {
                     <span>{ "or click to choose files" }</span>
                     <span class="muted">{ ".pickle, JSON or the HTML of trace_plot; gzip, zstd or zip around it" }</span>
                     <span class="muted">{ "or a TORCH_TRACE log of torch.compile: the order of a graph's nodes, and the memory it needs" }</span>
+                    <span class="muted">{ "or the overview.vset of many ranks, as vramscope fleet pack writes it" }</span>
                 </button>
                 <p class="promise">{ "Nothing leaves this page: files are read here, in your browser." }</p>
                 <section aria-labelledby="samples-title">

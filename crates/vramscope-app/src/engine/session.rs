@@ -220,6 +220,19 @@ impl Session {
         }
     }
 
+    /// The file at a path from the folder of this one; `None` if this one is of the user's machine, or the path leads out
+    /// of that folder.
+    #[must_use]
+    pub fn beside(&self, path: &str) -> Option<Source> {
+        let at = |own: &str| url::beside(own, path);
+        match &self.inner.source {
+            Source::Sample(own) => at(own).map(Source::Sample),
+            Source::Served(own) => at(own).map(Source::Served),
+            Source::Linked(own) => at(own).map(Source::Linked),
+            Source::File(_) => None,
+        }
+    }
+
     /// Whether the session was closed.
     pub(super) fn is_closed(&self) -> bool {
         self.inner.is_closed.get()
@@ -510,6 +523,7 @@ fn mark_opened(reply: &Reply) -> bool {
         ],
         Reply::Glance(glance) => vec![("read_ms", glance.read_ms.into())],
         Reply::OpenedGraphs(opened) => vec![("read_ms", opened.read_ms.into())],
+        Reply::OpenedFleet(opened) => vec![("read_ms", opened.read_ms.into())],
         _ => return false,
     };
     clock::mark_with("vramscope:opened", &figures);

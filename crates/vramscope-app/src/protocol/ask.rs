@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::views::{
-    allocator, compare, export, filter, flame, graph, lanes, overview, segments, table, what_if,
+    allocator, compare, export, filter, flame, fleet, graph, lanes, overview, segments, table,
+    what_if,
 };
 use super::{
     Adopt, Adopted, BandLabels, BandLabelsOf, Curve, Details, DetailsOf, DevicesOfPools,
@@ -124,6 +125,8 @@ questions! {
     Allocator(allocator::Question => allocator::Answer);
     /// Call trees.
     Flame(flame::Question => flame::Answer);
+    /// Ranks of a fleet.
+    Fleet(fleet::Sealed => fleet::Sealed);
     /// Inductor graphs.
     Graph(graph::Question => graph::Answer);
     /// Rows of the table of allocations.

@@ -26,6 +26,8 @@ pub enum Part {
     Formats,
     /// Files that change while they are shown.
     Live,
+    /// Ranks beside each other.
+    Fleet,
 }
 
 impl Part {
@@ -40,6 +42,7 @@ impl Part {
             Self::Saving => "saving",
             Self::Formats => "formats",
             Self::Live => "live",
+            Self::Fleet => "fleet",
         }
     }
 
@@ -67,6 +70,7 @@ impl Part {
             | Question::Table(_) => Some(Self::Views),
             Question::WhatIf(_) | Question::Graph(_) => Some(Self::Planning),
             Question::Export(_) => Some(Self::Saving),
+            Question::Fleet(_) => Some(Self::Fleet),
             Question::Adopt(_) => Some(Self::Live),
             _ => Some(Self::Whole),
         }

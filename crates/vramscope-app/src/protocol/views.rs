@@ -5,6 +5,7 @@ pub mod compare;
 pub mod export;
 pub mod filter;
 pub mod flame;
+pub mod fleet;
 pub mod graph;
 pub mod lanes;
 pub mod overview;

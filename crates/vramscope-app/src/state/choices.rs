@@ -3,6 +3,7 @@
 mod allocator;
 mod compare;
 mod flame;
+mod fleet;
 mod lanes;
 mod split;
 mod table;
@@ -19,6 +20,7 @@ pub use compare::{
     CompareChoices, ComparePanel, FileChoice, RecordingChoice, SideChoice, SideWhat, Which,
 };
 pub use flame::{FlameChoices, FlameForm, FlameWhat};
+pub use fleet::FleetChoices;
 pub use lanes::LanesChoices;
 pub use split::{SHARE_PERCENT, SplitChoices};
 pub use table::TableChoices;
@@ -44,6 +46,7 @@ pub struct Choices {
     pub compare: CompareChoices,
     pub what_if: WhatIfChoices,
     pub live: LiveChoices,
+    pub fleet: FleetChoices,
 }
 
 /// All choices of one view after a change.
@@ -58,6 +61,7 @@ pub enum Chosen {
     Compare(CompareChoices),
     WhatIf(WhatIfChoices),
     Live(LiveChoices),
+    Fleet(FleetChoices),
 }
 
 impl Choices {
@@ -80,6 +84,7 @@ impl Choices {
             Chosen::Compare(choices) => self.compare = choices,
             Chosen::WhatIf(choices) => self.what_if = choices,
             Chosen::Live(choices) => self.live = choices,
+            Chosen::Fleet(choices) => self.fleet = choices,
         }
     }
 }

@@ -8,8 +8,9 @@ use vramscope_view::restacked::Stacking;
 
 use super::graph::OpenGraphs;
 use super::view::DeviceView;
-use super::{LanesChoices, Navigation, Shared, ViewKind};
+use super::{LanesChoices, Navigation, Shared, State, ViewKind, permalink};
 use crate::engine::SessionId;
+use crate::protocol::views::fleet::FleetFile;
 use crate::protocol::{
     Answer, Axis, Bounds, DeviceFacts, DevicesOfPools, Failure, Note, Opened, Picture, Progress,
     Reply,
@@ -43,6 +44,8 @@ pub enum Phase {
     Ready(Rc<OpenFile>),
     /// It is read and holds graphs.
     Graphs(Rc<OpenGraphs>),
+    /// It is read and holds ranks.
+    Fleet(FleetFile),
 }
 
 /// A snapshot that is read.
@@ -110,7 +113,7 @@ impl Tab {
     pub fn ready(&self) -> Option<&Rc<OpenFile>> {
         match &self.phase {
             Phase::Ready(file) => Some(file),
-            Phase::Opening(_) | Phase::Failed(_) | Phase::Graphs(_) => None,
+            _ => None,
         }
     }
 
@@ -119,8 +122,14 @@ impl Tab {
     pub fn graphs(&self) -> Option<&Rc<OpenGraphs>> {
         match &self.phase {
             Phase::Graphs(graphs) => Some(graphs),
-            Phase::Opening(_) | Phase::Failed(_) | Phase::Ready(_) => None,
+            _ => None,
         }
+    }
+
+    /// Whether it holds a fleet.
+    #[must_use]
+    pub fn is_fleet(&self) -> bool {
+        matches!(self.phase, Phase::Fleet(_))
     }
 
     /// The file's size, once it is read.
@@ -129,6 +138,7 @@ impl Tab {
         match &self.phase {
             Phase::Ready(file) => Some(file.opened.file.file_bytes),
             Phase::Graphs(graphs) => Some(graphs.opened.file_bytes),
+            Phase::Fleet(fleet) => Some(fleet.file_bytes),
             Phase::Opening(_) | Phase::Failed(_) => None,
         }
     }
@@ -151,6 +161,7 @@ impl Tab {
             Reply::OpenedGraphs(opened) => {
                 self.phase = Phase::Graphs(Rc::new(OpenGraphs::new(*opened)));
             }
+            Reply::OpenedFleet(opened) => self.phase = Phase::Fleet(opened),
             Reply::Failed(failure) => self.phase = Phase::Failed(Shared::new(*failure)),
             Reply::Reloaded(failure) => {
                 if let Phase::Ready(file) = &mut self.phase {
@@ -167,6 +178,26 @@ impl Tab {
             | Reply::Mark { .. }
             | Reply::Answer { .. } => {}
         }
+    }
+}
+
+impl State {
+    /// Gives the tab of a file that was just read a number that no other tab of the same file has.
+    pub(super) fn number_copies(&mut self, id: SessionId) {
+        let mut tabs = self.tabs.iter();
+        let Some(key) = tabs
+            .find(|tab| tab.id == id)
+            .and_then(|tab| permalink::key(tab))
+        else {
+            return;
+        };
+        let others = self
+            .tabs
+            .iter()
+            .filter(|tab| tab.id != id && permalink::names(&key, tab));
+        let taken: Vec<u32> = others.map(|tab| tab.copy).collect();
+        let copy = (0..).find(|copy| !taken.contains(copy)).unwrap_or(0);
+        self.edit_tab(id, |tab| tab.copy = copy);
     }
 }
 

@@ -212,6 +212,22 @@ pub const HELP: &[(&str, &[HelpLine])] = &[
         ],
     ),
     (
+        "Ranks of a job",
+        &[
+            (&["↑", "↓"], "the rank above, the rank below"),
+            (
+                &["click", "Enter"],
+                "open its snapshot at that moment; from the table at its peak",
+            ),
+            (&["C"], "compare it with the rank of the median peak"),
+            (
+                &["/"],
+                "search: 17, 8-15, odd, oom, a host, a file, or part of a call site",
+            ),
+            (&["Escape"], "let go of the rank"),
+        ],
+    ),
+    (
         "Files",
         &[
             (&["O"], "open files; dropping them anywhere does too"),
@@ -249,6 +265,9 @@ pub fn command(press: &Press, state: &State) -> Option<Command> {
     }
     if let Some(graphs) = state.tab().and_then(|tab| tab.graphs()) {
         return of_graphs(press, graphs).map(Command::Act);
+    }
+    if press.key == "/" && state.tab().is_some_and(|tab| tab.is_fleet()) {
+        return Some(Command::FocusSearch);
     }
     let file = state.file()?;
     match press.key.as_str() {

@@ -14,6 +14,7 @@ mod click;
 pub mod door;
 pub mod figures;
 mod file;
+pub mod fleet_words;
 pub mod gesture;
 mod graph;
 pub mod graph_words;
@@ -352,7 +353,8 @@ impl State {
             return;
         };
         let first_view = file::first_view(&reply);
-        let has_opened = first_view.is_some() || matches!(reply, Reply::OpenedGraphs(_));
+        let has_opened =
+            first_view.is_some() || matches!(reply, Reply::OpenedGraphs(_) | Reply::OpenedFleet(_));
         self.edit_tab(id, |tab| tab.take(reply));
         // Graphs have a view of their own. The view of snapshots stays for when one is shown again.
         if let Some(view) = first_view.filter(|_| self.current == Some(id)) {
@@ -448,24 +450,6 @@ impl State {
         self.box_mode = false;
     }
 
-    /// Gives the tab of a file that was just read a number that no other tab of the same file has.
-    fn number_copies(&mut self, id: SessionId) {
-        let mut tabs = self.tabs.iter();
-        let Some(key) = tabs
-            .find(|tab| tab.id == id)
-            .and_then(|tab| permalink::key(tab))
-        else {
-            return;
-        };
-        let others = self
-            .tabs
-            .iter()
-            .filter(|tab| tab.id != id && permalink::names(&key, tab));
-        let taken: Vec<u32> = others.map(|tab| tab.copy).collect();
-        let copy = (0..).find(|copy| !taken.contains(copy)).unwrap_or(0);
-        self.edit_tab(id, |tab| tab.copy = copy);
-    }
-
     /// Shows the waiting address if this is its file.
     fn restore_wanted(&mut self, id: SessionId) {
         let tab = self.tabs.iter().find(|tab| tab.id == id);
@@ -518,6 +502,9 @@ impl State {
         } else {
             self.edit_view(DeviceView::let_go);
             self.edit_graphs(OpenGraphs::let_go);
+            if self.tab().is_some_and(|tab| tab.is_fleet()) {
+                self.choices.fleet.rank = None;
+            }
         }
     }
 

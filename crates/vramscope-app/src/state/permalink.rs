@@ -46,7 +46,10 @@ pub fn permalink(state: &State) -> Option<Permalink> {
         colour_by: state.colour_by,
         search: state.search.text.clone(),
         choices: state.choices.clone(),
-        place: place_of(tab.ready()?, tab.is_live()),
+        // Fleets have no device. What they show are choices.
+        place: tab
+            .ready()
+            .map_or_else(DevicePlace::default, |file| place_of(file, tab.is_live())),
         graph: None,
     })
 }
@@ -129,7 +132,8 @@ pub(super) fn names(file: &FileKey, tab: &Tab) -> bool {
 }
 
 /// The tab of this file: the same copy if it is open, else the first.
-pub(super) fn find<'a>(file: &FileKey, tabs: &'a [Rc<Tab>]) -> Option<&'a Rc<Tab>> {
+#[must_use]
+pub fn find<'a>(file: &FileKey, tabs: &'a [Rc<Tab>]) -> Option<&'a Rc<Tab>> {
     let named = || tabs.iter().filter(|tab| names(file, tab));
     named()
         .find(|tab| tab.copy == file.copy)

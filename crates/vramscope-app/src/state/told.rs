@@ -49,7 +49,7 @@ impl Told {
                 message: failure.message.clone(),
                 advice: failure.advice.clone(),
             },
-            Phase::Ready(_) | Phase::Graphs(_) => Self::Load {
+            Phase::Ready(_) | Phase::Graphs(_) | Phase::Fleet(_) => Self::Load {
                 name,
                 bytes: tab.file_bytes()?,
             },

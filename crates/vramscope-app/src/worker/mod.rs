@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! messages ─> queue ─> open ─> Document ─> answer / Painter ─> messages
-//!                          └─> Graphs ─> answer ──────────────────┘
+//!                          ├─> Graphs ─> answer ──────────────────┤
+//!                          └─> Ranks ─> answer ───────────────────┘
 //! ```
 //!
 //! Everything but `port`, `open`, `blob`, `fetch` and `bitmap` is free of the browser and
@@ -17,6 +18,7 @@ mod document;
 mod fetch;
 mod filter;
 mod flame_trees;
+mod fleet;
 mod gate;
 mod graphs;
 mod live;
@@ -49,11 +51,13 @@ use web_sys::ImageBitmap;
 use crate::browser::clock;
 use crate::browser::message::received;
 use crate::parts::{self, Part, apart};
+use crate::protocol::views::fleet::Sealed;
 use crate::protocol::views::graph::Question as GraphQuestion;
 use crate::protocol::{
     Answer, Ask, DrawRequest, DrawnFrame, Extra, Failure, Question, Reply, Request,
 };
 use document::Document;
+use fleet::Ranks;
 use gate::Gate;
 use graphs::Graphs;
 use narrowed::Narrowed;
@@ -89,6 +93,7 @@ struct Worker {
 enum File {
     Snapshot(Box<Document>, Told),
     Graphs(Box<Graphs>),
+    Fleet(Box<Ranks>),
 }
 
 /// Runs the worker: listens to the page from now on.
@@ -191,7 +196,7 @@ apart! { "whole", "57",
         match &mut worker.file {
             Some(File::Snapshot(document, _)) => worker.preparation.step(document, &mut worker.views),
             Some(File::Graphs(graphs)) => search(graphs),
-            None => {}
+            Some(File::Fleet(_)) | None => {}
         }
     }
 }
@@ -243,6 +248,10 @@ apart! { "whole", "5a",
                 Question::Graph(question) => of_graphs(graphs, question),
                 _ => None,
             },
+            (Some(File::Fleet(ranks)), _) => match question {
+                Question::Fleet(question) => of_fleet(ranks, question),
+                _ => None,
+            },
             (Some(File::Snapshot(document, _)), None) => {
                 if let Question::Draw(draw) = question {
                     let drawn = draw_picture(document, &mut worker.painter, &mut worker.bitmaps, draw);
@@ -276,6 +285,12 @@ apart! { "planning", "15",
     }
 }
 
+apart! { "fleet", "97",
+    fn of_fleet(ranks: &mut Ranks, question: &Sealed) -> Option<(Answer, Extra)> {
+        views::with_extra(question, ranks.answer(question))
+    }
+}
+
 apart! { "planning", "16",
     fn search(graphs: &mut Graphs) -> () {
         graphs.search(clock::now_ms);
@@ -286,7 +301,7 @@ impl File {
     fn snapshot(&self) -> Option<&Document> {
         match self {
             Self::Snapshot(document, _) => Some(document),
-            Self::Graphs(_) => None,
+            Self::Graphs(_) | Self::Fleet(_) => None,
         }
     }
 }

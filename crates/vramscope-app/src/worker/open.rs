@@ -1,4 +1,5 @@
-//! Opens a blob or an address as a [`Document`] or as [`Graphs`], depending on its contents, and reports progress.
+//! Opens a blob or an address as a [`Document`], as [`Graphs`] or as [`Ranks`], depending on its contents, and reports
+//! progress.
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -14,6 +15,7 @@ use vramscope_inductor as inductor;
 
 use super::blob::BlobReader;
 use super::document::Document;
+use super::fleet::{self, Ranks};
 use super::gate::Gate;
 use super::graphs::Graphs;
 use super::live::Next;
@@ -123,13 +125,15 @@ pub(super) async fn blob(name: &str, blob: JsValue, port: &Port) -> Opening {
     if !parts::is_here(Part::Formats) {
         return Opening::Needs(Part::Formats, blob.into());
     }
-    if !is_graph(&head) {
-        return Opening::Over(other_snapshot(file));
+    let (part, read): (_, fn(Reading<'_>) -> Option<File>) = match kind(&head) {
+        FileKind::Graphs => (Part::Planning, graphs),
+        FileKind::Fleet => (Part::Fleet, ranks),
+        _ => (Part::Formats, other_snapshot),
+    };
+    if !parts::is_here(part) {
+        return Opening::Needs(part, blob.into());
     }
-    if !parts::is_here(Part::Planning) {
-        return Opening::Needs(Part::Planning, blob.into());
-    }
-    Opening::Over(graphs(file))
+    Opening::Over(read(file))
 }
 
 /// Reads a tiny pickle as a chosen one is read, and drops it: browsers compile a function when it is first called, which
@@ -292,9 +296,9 @@ apart! { "formats", "17",
 }
 
 apart! { "formats", "18",
-    /// Whether a file holds graphs.
-    fn is_graph(head: &[u8]) -> bool {
-        FileKind::of(head) == FileKind::Graphs
+    /// What a file holds.
+    fn kind(head: &[u8]) -> FileKind {
+        FileKind::of(head)
     }
 }
 
@@ -327,6 +331,25 @@ fn graphs(file: Reading<'_>) -> Option<File> {
         Err(error) => fail(opened::graph_failure(&error), port),
     }
 }
+}
+
+apart! { "fleet", "96",
+    /// Reads a fleet. Reports the outcome to the page.
+    fn ranks(file: Reading<'_>) -> Option<File> {
+        let Reading { mut reader, port, start_ms, .. } = file;
+        let mut bytes = Vec::new();
+        if let Err(error) = reader.read_to_end(&mut bytes) {
+            return fail(fleet::unreadable(&error), port);
+        }
+        match Ranks::read(&bytes) {
+            Ok(ranks) => {
+                let read_ms = clock::now_ms() - start_ms;
+                port.send(&Reply::OpenedFleet(ranks.opened(bytes.len() as u64, read_ms)));
+                Some(File::Fleet(Box::new(ranks)))
+            }
+            Err(failure) => fail(*failure, port),
+        }
+    }
 }
 
 /// A reader that reports the bytes read.

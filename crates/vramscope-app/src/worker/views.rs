@@ -62,7 +62,7 @@ pub(super) fn answer(
         Some(Part::Search) => of_search(question, document, caches),
         Some(Part::Planning) => of_planning(question, document, caches),
         Some(Part::Saving) => of_saving(question, document, caches),
-        Some(Part::Formats | Part::Live) => None,
+        Some(Part::Formats | Part::Live | Part::Fleet) => None,
     }
 }
 

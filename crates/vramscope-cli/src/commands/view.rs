@@ -5,13 +5,14 @@ mod browser;
 mod events;
 mod files;
 mod http;
+mod ranks;
 mod server;
 #[cfg(test)]
 mod server_tests;
 
 pub(crate) use server::token;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -29,7 +30,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The snapshots, or folders of them, or graphs of torch.compile; `-` reads standard input. Without any, the page asks for one
+    /// The snapshots, folders of them, datasets or overviews of ranks (.vset), or graphs of torch.compile; `-` reads standard
+    /// input. Without any, the page asks for one
     files: Vec<PathBuf>,
     /// Follow the files: the page shows each new version, such as `vramscope-capture run --live` writes
     #[arg(long)]
@@ -46,11 +48,13 @@ const EXAMPLES: &str = "\
 Examples:
   vramscope view snapshot.pickle
   vramscope view --no-open --port 8321 rank*.pickle
+  vramscope view runs.vset                   # all ranks of a job; a click opens the snapshot of one
   vramscope view --live live.vram            # a running program, of `vramscope-capture run --live -o live.vram`
   ssh node42 cat run/snapshot.pickle | vramscope view -
 
 The page is served on the loopback address, under a path that cannot be guessed, until Ctrl-C. Only
-the named files can be read through it, and the page is forbidden to reach any other machine.
+the named files can be read through it, and the snapshots that a dataset names, if they lie in it,
+beside it or in folders beside it. The page is forbidden to reach any other machine.
 
 With --live the page asks this program for each new version of a file while it is looked at. A file that does not exist
 yet is waited for. Any file that a program writes again and again can be followed, if each version is complete (written
@@ -62,7 +66,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     if options.live {
         wait_for(&options.files)?;
     }
-    let files = files::prepare(&inputs::files(&options.files)?)?;
+    let named: Vec<PathBuf> = options.files.iter().map(|path| overview_of(path)).collect();
+    let files = files::prepare(&inputs::files(&named)?)?;
     let server = server::Server::bind(options.port, assets::PAGE, files, options.live)?;
     let address = server.address();
     output::print(&format!("{address}\n"))?;
@@ -81,6 +86,15 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     }
     output::note("Ctrl-C ends.\n");
     server.serve()
+}
+
+/// The overview of a dataset; any other path as it is.
+fn overview_of(path: &Path) -> PathBuf {
+    let overview = path.join(inputs::OVERVIEW);
+    match overview.is_file() {
+        true => overview,
+        false => path.to_owned(),
+    }
 }
 
 /// Waits until files exist that are still to be written.

@@ -19,7 +19,7 @@ use crate::input::{display_name, is_stdin};
 use crate::subject::Subject;
 
 /// The file of a dataset that holds the summaries of all ranks.
-const OVERVIEW: &str = "overview.vset";
+pub(crate) const OVERVIEW: &str = "overview.vset";
 
 /// Where ranks are read from.
 #[derive(Args)]

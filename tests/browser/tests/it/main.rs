@@ -9,6 +9,7 @@ mod doors;
 mod element;
 mod files;
 mod flame;
+mod fleet;
 mod graph;
 mod harness;
 mod keyboard;

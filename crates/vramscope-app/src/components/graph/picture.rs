@@ -1,10 +1,8 @@
 //! The parts of the chart: axes and curves as SVG, bars as pixels on a canvas.
 
-use crate::components::hooks::{use_closing, use_effect_on};
-use web_sys::{HtmlCanvasElement, ImageBitmap};
 use yew::prelude::*;
 
-use crate::canvas::{PlotArea, show_bitmap};
+use crate::canvas::PlotArea;
 use crate::components::drawing::drawing;
 use crate::protocol::views::graph::{DrawGraph, Drawn, OrderName};
 use vramscope_core::sorting::SortFew;
@@ -41,17 +39,4 @@ pub(super) fn curves(drawn: &Drawn, asked: &DrawGraph, steps: u32, area: &PlotAr
     let style = Style::new(&theme, area.pixel_ratio);
     draw(&mut scene, &area.picture(), &picture, &style);
     drawing(&scene, area.box_px())
-}
-
-/// Draws the bars' bitmap on the canvas whenever it changes.
-#[hook]
-pub(super) fn use_bars(canvas: &NodeRef, bitmap: Option<ImageBitmap>) {
-    let canvas = canvas.clone();
-    use_effect_on(bitmap.clone(), move |bitmap| {
-        if let Some((canvas, bitmap)) = canvas.cast::<HtmlCanvasElement>().zip(bitmap.as_ref()) {
-            show_bitmap(&canvas, (bitmap.width(), bitmap.height()), bitmap, 0.0);
-            let _ = canvas.set_attribute("data-drawn", "");
-        }
-    });
-    use_closing(bitmap);
 }

@@ -6,9 +6,10 @@ use web_sys::ImageBitmap;
 use yew::prelude::*;
 
 use super::PartProps;
-use super::picture::{curves, parts, use_bars};
+use super::picture::{curves, parts};
 use crate::canvas::PlotArea;
 use crate::components::commands::use_commands;
+use crate::components::drawing::use_bitmap;
 use crate::components::hooks::{use_answer, use_painted, use_plot_area, use_pointer, use_wheel};
 use crate::components::tooltip;
 use crate::protocol::Picture;
@@ -89,7 +90,7 @@ fn use_drawn(
     let bitmap = answered
         .as_ref()
         .and_then(|answered| answered.attachment.clone().dyn_into::<ImageBitmap>().ok());
-    use_bars(canvas, bitmap);
+    use_bitmap(canvas, bitmap);
     let asked = answered.and_then(|answered| match answered.question {
         Question::Draw(draw) => Some(draw),
         _ => None,

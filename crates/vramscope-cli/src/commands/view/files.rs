@@ -1,11 +1,13 @@
 //! The files that the user named. The server can read no others.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+use super::ranks;
 use crate::failure::Failure;
 use crate::input::{is_stdin, open_file};
 
@@ -22,6 +24,8 @@ pub(crate) struct Served {
     /// Its last path component, for the page's tab.
     pub(crate) name: String,
     content: Content,
+    /// Of an overview of ranks: their snapshots, by the path that it tells.
+    ranks: HashMap<String, PathBuf>,
 }
 
 #[derive(Debug)]
@@ -53,14 +57,21 @@ impl Served {
     pub(crate) fn open(&self) -> io::Result<Stream<'_>> {
         match &self.content {
             Content::Spooled(bytes) => Ok((Box::new(bytes.as_slice()), bytes.len() as u64)),
-            Content::Path(path) => {
-                let file = open_regular(path)?;
-                let length = file.metadata()?.len();
-                // The announced length holds even if the file grows meanwhile.
-                Ok((Box::new(file.take(length)), length))
-            }
+            Content::Path(path) => stream(path),
         }
     }
+
+    /// Opens the snapshot of a rank for reading; `None` if the overview names none with this path, or it was not found.
+    pub(crate) fn open_rank(&self, path: &str) -> Option<io::Result<Stream<'_>>> {
+        self.ranks.get(path).map(|path| stream(path))
+    }
+}
+
+fn stream(path: &Path) -> io::Result<Stream<'static>> {
+    let file = open_regular(path)?;
+    let length = file.metadata()?.len();
+    // The announced length holds even if the file grows meanwhile.
+    Ok((Box::new(file.take(length)), length))
 }
 
 /// Opens a file that must still be a regular one: opening a pipe that took its place would wait for a writer.
@@ -87,6 +98,7 @@ fn prepare_one(path: &Path) -> Result<Served, Failure> {
         return Ok(Served {
             name: "stdin".to_owned(),
             content: Content::Spooled(bytes),
+            ranks: HashMap::new(),
         });
     }
     let file = open_file(path)?;
@@ -105,7 +117,12 @@ fn prepare_one(path: &Path) -> Result<Served, Failure> {
             spool(file).map_err(Failure::io(format!("cannot read {}", path.display())))?,
         )
     };
-    Ok(Served { name, content })
+    let ranks = ranks::of(path);
+    Ok(Served {
+        name,
+        content,
+        ranks,
+    })
 }
 
 fn spool(mut input: impl Read) -> io::Result<Vec<u8>> {
@@ -130,6 +147,7 @@ mod tests {
         Served {
             name: name.to_owned(),
             content: Content::Spooled(Vec::new()),
+            ranks: HashMap::new(),
         }
     }
 

@@ -175,11 +175,12 @@ impl Server {
             });
         }
         let (index, name) = path.strip_prefix("files/")?.split_once('/')?;
-        let file = self
-            .files
-            .get(index.parse::<usize>().ok()?)
-            .filter(|file| file.name == name)?;
-        let (body, length) = file.open().ok()?;
+        let file = self.files.get(index.parse::<usize>().ok()?)?;
+        let opened = match file.name == name {
+            true => file.open(),
+            false => file.open_rank(name)?,
+        };
+        let (body, length) = opened.ok()?;
         Some(Response {
             status: Status::Ok,
             content_type: "application/octet-stream",

@@ -374,3 +374,40 @@ fn listeners_leave_places_for_others() {
     assert_eq!((count("200"), count("503")), (32, 8));
     assert_eq!(server.get(&server.path("")).status(), "200");
 }
+
+#[test]
+fn an_overview_serves_the_snapshots_that_it_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |path: &str| folder.path().join(path);
+    std::fs::create_dir_all(at("runs.vset")).unwrap();
+    std::fs::create_dir_all(at("dumps")).unwrap();
+    std::fs::write(at("dumps/rank 0.pickle"), b"snapshot").unwrap();
+    std::fs::write(at("dumps/other.pickle"), b"snapshot").unwrap();
+    let rank = vramscope_core::fleet::Rank {
+        source: vramscope_core::fleet::Source {
+            path: "rank 0.pickle".to_owned(),
+            bytes: 8,
+            modified_us: None,
+        },
+        ..Default::default()
+    };
+    let fleet = vramscope_core::fleet::Fleet {
+        ranks: vec![rank],
+        ..Default::default()
+    };
+    let overview = at("runs.vset/overview.vset");
+    std::fs::write(&overview, vramscope_core::fleet::encode(&fleet)).unwrap();
+    let server = start(&[overview]);
+    let of_rank = server.get(&server.path("files/0/rank%200.pickle"));
+    assert_eq!(
+        (of_rank.status(), of_rank.body.as_slice()),
+        ("200", &b"snapshot"[..])
+    );
+    for other in [
+        "files/0/other.pickle",
+        "files/0/dumps/rank%200.pickle",
+        "files/0/../dumps/other.pickle",
+    ] {
+        assert_eq!(server.get(&server.path(other)).status(), "404", "{other}");
+    }
+}

@@ -1,0 +1,156 @@
+//! Opens the snapshot of a rank: from where the overview came, or else when the user drops it.
+
+use vramscope_view::address::{DevicePlace, FileKey};
+use yew::prelude::*;
+
+use super::FleetViewProps;
+use crate::components::commands::{Commands, use_commands};
+use crate::components::hooks::use_kept;
+use crate::engine::Session;
+use crate::protocol::Axis;
+use crate::protocol::views::fleet::{Answer, Look, Place, Question, Sealed, Shown, Way, Ways};
+use crate::state::choices::{Choices, CompareChoices, FileChoice, SideChoice, SideWhat};
+use crate::state::permalink::find;
+use crate::state::{Action, Permalink, State, ViewKind, fleet_words};
+
+/// A rank that is to be opened.
+#[derive(Clone, PartialEq)]
+pub(super) struct Wish {
+    /// Its place in the fleet.
+    pub(super) rank: u32,
+    /// A place in the heat map; `None` for the peak.
+    pub(super) at: Option<(Look, Place)>,
+    /// Whether it is compared with the median rank.
+    pub(super) compares: bool,
+}
+
+/// Opens ranks. Also returns what the user has to do if the page cannot reach one.
+#[hook]
+pub(super) fn use_opening(props: &FleetViewProps) -> (Callback<Wish>, Option<String>) {
+    let commands = use_commands();
+    let missing = use_kept(Vec::<Way>::new);
+    let (state, session) = (props.state.clone(), props.session.clone());
+    // What was dropped since is no longer missing.
+    let still: Vec<Way> = missing
+        .iter()
+        .filter(|way| !is_open(&state, way))
+        .cloned()
+        .collect();
+    let words = (!still.is_empty()).then(|| fleet_words::missing(&still));
+    let set = missing.setter();
+    let on_open = Callback::from(move |wish: Wish| {
+        let choices = &state.choices.fleet;
+        let question = Question::Ways {
+            shown: Shown {
+                order: choices.order,
+                search: choices.search.clone(),
+            },
+            rank: wish.rank,
+            at: wish.at,
+        };
+        let (state, commands, from) = (state.clone(), commands.clone(), session.clone());
+        let set = set.clone();
+        session.ask_once(
+            Sealed::question(&question),
+            move |sealed: Option<Sealed>, _| {
+                if let Some(Answer::Ways(ways)) = sealed.and_then(|sealed| sealed.open()) {
+                    set.set(open(&ways, &wish, &state, &commands, &from));
+                }
+            },
+        );
+    });
+    (on_open, words)
+}
+
+/// Opens a rank's snapshot, and that of the median rank if they are compared. Returns those that only the user can open.
+fn open(
+    ways: &Ways,
+    wish: &Wish,
+    state: &State,
+    commands: &Commands,
+    session: &Session,
+) -> Vec<Way> {
+    let link = Box::new(link(ways, wish, state));
+    // The rank comes last, so that its tab is shown.
+    let median = ways.median.iter().filter(|_| wish.compares);
+    let wanted = median
+        .chain([&ways.rank])
+        .filter(|way| !is_open(state, way));
+    let (mut sources, mut missing) = (Vec::new(), Vec::new());
+    for way in wanted {
+        match session.beside(&way.path) {
+            Some(source) => sources.push(source),
+            None => missing.push(way.clone()),
+        }
+    }
+    let is_open = is_open(state, &ways.rank);
+    if !is_open {
+        commands.dispatch.emit(Action::Await(link.clone()));
+    }
+    commands.open.emit(sources);
+    if is_open {
+        commands.dispatch.emit(Action::Restore(link));
+    }
+    missing
+}
+
+fn key(way: &Way) -> FileKey {
+    FileKey {
+        name: way.name.clone(),
+        bytes: Some(way.file_bytes).filter(|&bytes| bytes > 0),
+        copy: 0,
+    }
+}
+
+fn is_open(state: &State, way: &Way) -> bool {
+    find(&key(way), &state.tabs).is_some()
+}
+
+/// The place in the rank's snapshot.
+fn link(ways: &Ways, wish: &Wish, state: &State) -> Permalink {
+    let way = &ways.rank;
+    let axis = match (way.range, way.has_times) {
+        (Some(_), true) => Axis::Time,
+        _ => Axis::Events,
+    };
+    let side = |way: &Way, what| SideChoice {
+        file: Some(FileChoice {
+            name: way.name.clone(),
+            nth: 0,
+        }),
+        device: Some(way.device),
+        what,
+    };
+    let mut choices: Choices = state.choices.clone();
+    choices.fleet.rank = Some(wish.rank);
+    let median = ways.median.as_ref().filter(|_| wish.compares);
+    if let Some(median) = median {
+        let moment = match way.range {
+            Some(_) => SideWhat::SelectedLast,
+            None => SideWhat::Event(way.moment),
+        };
+        choices.compare = CompareChoices {
+            before: side(median, SideWhat::Peak),
+            after: side(way, moment),
+            ..choices.compare
+        };
+    }
+    Permalink {
+        file: Some(key(way)),
+        view: match median {
+            Some(_) => ViewKind::Compare,
+            None => ViewKind::Timeline,
+        },
+        colour_by: state.colour_by,
+        search: state.search.text.clone(),
+        choices,
+        place: DevicePlace {
+            device: Some(way.device),
+            axis,
+            range: way.range,
+            cursor: way.range.is_none().then_some(way.moment),
+            ..DevicePlace::default()
+        },
+        graph: None,
+    }
+}
