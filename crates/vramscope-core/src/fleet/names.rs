@@ -220,14 +220,18 @@ fn by_pattern(pattern: &str, path: &str) -> Option<Named> {
 }
 
 /// The places of snapshots, in the order of `paths`: what `tell` knows of them, and for those without a rank the
-/// numbers that no other has, in the order of the paths.
+/// numbers that no other of their job and step has, in the order of the paths.
 ///
 /// Those with a local rank alone are counted host by host. So are those whose numbers come back on another host.
 #[must_use]
 pub fn places(paths: &[&str], tell: impl Fn(&str) -> (Named, RankFrom)) -> Vec<Place> {
     let mut told: Vec<(Named, RankFrom)> = paths.iter().map(|path| tell(path)).collect();
     number_hosts_apart(&mut told);
-    let taken: HashSet<u32> = told.iter().filter_map(|(said, _)| said.rank).collect();
+    let known = told.iter().filter_map(|(said, _)| {
+        let rank = said.rank?;
+        Some((said.job.clone(), said.step, rank))
+    });
+    let taken: HashSet<(String, Option<u64>, u32)> = known.collect();
     let mut unknown: Vec<usize> = (0..paths.len())
         .filter(|&row| told[row].0.rank.is_none())
         .collect();
@@ -240,18 +244,18 @@ pub fn places(paths: &[&str], tell: impl Fn(&str) -> (Named, RankFrom)) -> Vec<P
             .then_with(|| words::natural(paths[a], paths[b]))
     });
     let mut places: Vec<Place> = told.into_iter().map(place).collect();
-    let (mut next, mut last): (u32, Option<(String, Option<u64>)>) = (0, None);
+    let mut next = (String::new(), None, 0);
     for row in unknown {
-        let group = (places[row].job.clone(), places[row].step);
+        let place = &mut places[row];
         // The ranks of another step are the same ones.
-        if last.as_ref() != Some(&group) {
-            (next, last) = (0, Some(group));
+        if (&next.0, next.1) != (&place.job, place.step) {
+            next = (place.job.clone(), place.step, 0);
         }
         while taken.contains(&next) {
-            next = next.saturating_add(1);
+            next.2 += 1;
         }
-        places[row].rank = next;
-        next = next.saturating_add(1);
+        place.rank = next.2;
+        next.2 += 1;
     }
     places
 }

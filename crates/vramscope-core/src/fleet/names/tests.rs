@@ -120,3 +120,15 @@ fn ranks_that_come_back_on_another_host_are_local() {
     let ranks: Vec<_> = places_of(&paths).iter().map(|place| place.rank).collect();
     assert_eq!(ranks, [0, 8]);
 }
+
+#[test]
+fn numbers_are_free_within_a_step() {
+    let paths = [
+        "step_1/rank0.pkl",
+        "step_2/a.pkl",
+        "step_2/rank1.pkl",
+        "step_2/b.pkl",
+    ];
+    let ranks: Vec<_> = places_of(&paths).iter().map(|place| place.rank).collect();
+    assert_eq!(ranks, [0, 0, 1, 2]);
+}
