@@ -23,6 +23,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "fragmentation",
             "plan",
             "pack",
+            "fleet",
             "what-if",
             "inductor",
             "annotations",

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use vramscope_core::analysis::compare::ranks::RankSummary;
 
-pub(crate) use self::files::files;
+pub(crate) use self::files::{below, files};
 pub(crate) use self::ranks::{part as ranks_part, summaries};
 pub(crate) use self::schedule::each;
 

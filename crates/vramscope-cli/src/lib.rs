@@ -36,7 +36,7 @@ use clap::{FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
     annotations, anonymise, at, brief, check, compare, completions, convert, cut, diff, explain,
-    find, flame_graph, fragmentation, html, inductor, info, leaks, man, oom, pack, peak, plan,
+    find, flame_graph, fleet, fragmentation, html, inductor, info, leaks, man, oom, pack, peak, plan,
     plot, range, skill, stats, top, trace, view, what_if,
 };
 pub use crate::failure::Failure;
@@ -87,6 +87,7 @@ enum Command {
     Fragmentation(fragmentation::Options),
     Plan(plan::Options),
     Pack(pack::Options),
+    Fleet(fleet::Options),
     WhatIf(what_if::Options),
     Inductor(inductor::Options),
     Top(top::Options),
@@ -154,6 +155,7 @@ fn run_command(command: &Command) -> Result<(), Failure> {
         Command::View(options) => view::run(options),
         Command::Plot(options) => plot::run(options),
         Command::Pack(options) => pack::run(options),
+        Command::Fleet(options) => fleet::run(options),
         Command::Inductor(options) => inductor::run(options),
         Command::Check(options) => check::run(options),
         Command::Trace(options) => trace::run(options),

@@ -13,6 +13,7 @@ pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod find;
 pub(crate) mod flame_graph;
+pub(crate) mod fleet;
 pub(crate) mod fragmentation;
 pub(crate) mod html;
 pub(crate) mod inductor;

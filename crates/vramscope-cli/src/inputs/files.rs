@@ -64,6 +64,39 @@ fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
+/// The snapshots in a folder and in those below it, but not in `without` and in hidden ones. Names decide as in [`files`].
+///
+/// # Errors
+/// When a folder cannot be read.
+pub(crate) fn below(folder: &Path, without: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let (mut pickles, mut others) = (Vec::new(), Vec::new());
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let failed = || Failure::io(format!("cannot read the folder {}", folder.display()));
+        let mut names: Vec<_> = fs::read_dir(&folder)
+            .map_err(failed())?
+            .collect::<Result<_, _>>()
+            .map_err(failed())?;
+        names.sort_by_key(fs::DirEntry::file_name);
+        for entry in names {
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = name.to_string_lossy();
+            match snapshot_kind(&name) {
+                // A link to a folder could lead back.
+                _ if entry.file_type().is_ok_and(|kind| kind.is_dir()) => {
+                    if !name.starts_with('.') && path != without {
+                        folders.push(path);
+                    }
+                }
+                Some(true) if path.is_file() => pickles.push(path),
+                Some(false) if path.is_file() => others.push(path),
+                _ => {}
+            }
+        }
+    }
+    Ok(if pickles.is_empty() { others } else { pickles })
+}
+
 /// `Some(true)` for the name of a pickle, `Some(false)` for that of another kind of snapshot.
 fn snapshot_kind(name: &str) -> Option<bool> {
     let name = name.to_ascii_lowercase();

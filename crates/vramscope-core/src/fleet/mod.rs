@@ -11,6 +11,7 @@ mod arbitrary;
 mod format;
 mod model;
 pub mod names;
+pub mod stack_keys;
 mod summary;
 
 pub use format::{decode, encode};
