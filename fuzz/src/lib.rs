@@ -4,11 +4,13 @@
 //! Each function panics if the input breaks its rule.
 
 mod buffers;
+mod fleet;
 mod inductor;
 mod raw_log;
 mod rules;
 
 pub use buffers::buffers;
+pub use fleet::fleet;
 pub use inductor::inductor;
 pub use raw_log::raw_log;
 pub use rules::{decode, decode_chunked, pipeline, vram_format};

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use vramscope_fuzz::{buffers, decode, decode_chunked, inductor, pipeline, vram_format};
+use vramscope_fuzz::{buffers, decode, decode_chunked, fleet, inductor, pipeline, vram_format};
 
 /// Every file in `folder` of this package, with its name.
 fn files(folder: &str) -> Vec<(String, Vec<u8>)> {
@@ -35,5 +35,6 @@ fn no_rule_is_broken_again() {
         vram_format(&bytes);
         buffers(&bytes);
         inductor(&bytes);
+        fleet(&bytes);
     }
 }

@@ -23,12 +23,12 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "fragmentation",
             "plan",
             "pack",
-            "fleet",
             "what-if",
             "inductor",
             "annotations",
             "diff",
             "check",
+            "fleet",
         ],
     ),
     (

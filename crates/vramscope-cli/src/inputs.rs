@@ -1,6 +1,7 @@
 //! Several files: finds them, asks each the same question, and compares them as ranks of one job.
 
 mod files;
+mod fleet;
 mod ranks;
 mod schedule;
 
@@ -10,10 +11,11 @@ use std::iter;
 use std::path::Path;
 use std::sync::Arc;
 
-use vramscope_core::analysis::compare::ranks::RankSummary;
+use vramscope_core::fleet::Fleet;
 
-pub(crate) use self::files::{below, files};
-pub(crate) use self::ranks::{part as ranks_part, summaries};
+pub(crate) use self::files::{files, files_below};
+pub(crate) use self::fleet::{OVERVIEW, RankNames, Ranks, fleet, source};
+pub(crate) use self::ranks::{part as ranks_part, summary as ranks_of};
 pub(crate) use self::schedule::each;
 
 use crate::arguments::{Inputs, Show, Snapshots};
@@ -92,7 +94,10 @@ pub(crate) fn ask<Q: Question>(
         return report::write_json(answer, Q::COMMAND, parts, show);
     }
     let files = files(&inputs.files)?;
-    let answer = |_, file: &Path| answer(question, file, inputs, files.len() > 1);
+    let answer = |index, file: &Path| {
+        let place = (files.len() > 1).then_some(index);
+        answer(question, file, inputs, place)
+    };
     let (summaries, failures) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
     let printed = each(&files, inputs.memory, answer, |answers| {
         let answers = answers.flat_map(|(answer, ranks)| {
@@ -102,7 +107,7 @@ pub(crate) fn ask<Q: Question>(
                 Vec::new()
             })
         });
-        let comparison = iter::once_with(|| ranks_part(&summaries.borrow()));
+        let comparison = iter::once_with(|| ranks_part(&Fleet::of_all(summaries.take())));
         let mut parts = answers.chain(comparison.flatten()).peekable();
         if parts.peek().is_none() && !failures.borrow().is_empty() {
             return Ok(());
@@ -118,23 +123,19 @@ pub(crate) fn ask<Q: Question>(
     report_all(failures.into_inner().into_iter().chain(printed.err()))
 }
 
-/// Answers for one file, and keeps a summary of each of its devices for the comparison.
+/// Answers for one file, and keeps a summary of its devices for the comparison, if it has a `place` among several.
 fn answer(
     question: &impl Question,
     file: &Path,
     inputs: &Inputs,
-    is_one_of_several: bool,
-) -> (Result<Vec<Part>, Failure>, Vec<RankSummary>) {
+    place: Option<usize>,
+) -> (Result<Vec<Part>, Failure>, Option<Fleet>) {
     let subject = match Subject::load(file, inputs.device) {
         Ok(subject) => Arc::new(subject),
-        Err(failure) => return (Err(failure), Vec::new()),
+        Err(failure) => return (Err(failure), None),
     };
     let parts = answer_of(question, &subject);
-    let summaries = match is_one_of_several {
-        true => summaries(&subject),
-        false => Vec::new(),
-    };
-    (parts, summaries)
+    (parts, place.map(|place| ranks_of(&subject, place)))
 }
 
 /// The parts about a snapshot, with what is damaged in it.

@@ -36,8 +36,8 @@ use clap::{FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
     annotations, anonymise, at, brief, check, compare, completions, convert, cut, diff, explain,
-    find, flame_graph, fleet, fragmentation, html, inductor, info, leaks, man, oom, pack, peak, plan,
-    plot, range, skill, stats, top, trace, view, what_if,
+    find, flame_graph, fleet, fragmentation, html, inductor, info, leaks, man, oom, pack, peak,
+    plan, plot, range, skill, stats, top, trace, view, what_if,
 };
 pub use crate::failure::Failure;
 use crate::inputs::Source;
@@ -87,7 +87,6 @@ enum Command {
     Fragmentation(fragmentation::Options),
     Plan(plan::Options),
     Pack(pack::Options),
-    Fleet(fleet::Options),
     WhatIf(what_if::Options),
     Inductor(inductor::Options),
     Top(top::Options),
@@ -95,6 +94,7 @@ enum Command {
     Find(find::Options),
     Diff(diff::Options),
     Check(check::Options),
+    Fleet(fleet::Options),
     Stats(stats::Options),
     Trace(trace::Options),
     Segments(flame_graph::SegmentsOptions),
@@ -155,9 +155,9 @@ fn run_command(command: &Command) -> Result<(), Failure> {
         Command::View(options) => view::run(options),
         Command::Plot(options) => plot::run(options),
         Command::Pack(options) => pack::run(options),
-        Command::Fleet(options) => fleet::run(options),
         Command::Inductor(options) => inductor::run(options),
         Command::Check(options) => check::run(options),
+        Command::Fleet(options) => fleet::run(options),
         Command::Trace(options) => trace::run(options),
         Command::Segments(options) => flame_graph::run_segments(options),
         Command::Memory(options) => flame_graph::run_memory(options),

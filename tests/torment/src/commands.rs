@@ -7,7 +7,7 @@ pub(crate) const FILE: &str = "FILE";
 pub(crate) const STDIN: &str = "-";
 
 /// The commands that print, as one word each of arguments.
-pub(crate) const QUESTIONS: [&str; 49] = [
+pub(crate) const QUESTIONS: [&str; 51] = [
     "info FILE",
     "info --json FILE",
     "peak FILE",
@@ -30,6 +30,8 @@ pub(crate) const QUESTIONS: [&str; 49] = [
     "leaks --json FILE",
     "oom FILE",
     "oom --json FILE",
+    "fleet leaks FILE",
+    "fleet odd --json FILE FILE",
     "fragmentation FILE",
     "fragmentation --json FILE",
     "plan FILE",

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use vramscope_core::analysis::compare::names::names_apart;
-use vramscope_core::analysis::compare::ranks::{Measure, outlier_of};
 use vramscope_core::analysis::time::selection::Selection;
+use vramscope_core::fleet::statistic::{Measure, outlier_of};
 use vramscope_core::model::DeviceIndex;
 use vramscope_core::sorting::SortFew;
 

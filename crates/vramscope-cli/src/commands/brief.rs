@@ -8,13 +8,13 @@ use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use vramscope_core::analysis::compare::ranks::RankSummary;
+use vramscope_core::fleet::Fleet;
 use vramscope_core::model::DeviceIndex;
 
 use self::answer::Answer;
 use crate::arguments::{Inputs, Size, parse_size};
 use crate::failure::Failure;
-use crate::inputs::{each, files, report_all, summaries};
+use crate::inputs::{each, files, ranks_of, report_all};
 use crate::output;
 use crate::subject::Subject;
 
@@ -122,7 +122,7 @@ struct Rank {
     name: String,
     /// Its place among the files.
     index: usize,
-    summaries: Vec<RankSummary>,
+    fleet: Fleet,
     /// Whether a request failed in it.
     failed: bool,
     /// The file, if it is the only one.
@@ -137,17 +137,14 @@ impl Rank {
         Self {
             name: subject.name.clone(),
             index,
-            summaries: summaries(&subject),
+            fleet: ranks_of(&subject, index),
             failed,
             subject: is_only.then_some(subject),
         }
     }
 
     fn peak_bytes(&self) -> u64 {
-        let peaks = self
-            .summaries
-            .iter()
-            .map(|rank| rank.figures.peak_active_bytes);
+        let peaks = self.fleet.ranks.iter().map(|rank| rank.peak_bytes);
         peaks.max().unwrap_or(0)
     }
 }

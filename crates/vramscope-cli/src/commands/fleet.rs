@@ -1,25 +1,302 @@
-//! `vramscope fleet`: many snapshots, one or more per rank of a job.
+//! `vramscope fleet`: questions to all ranks of a job at once.
 
+mod diff;
+mod odd;
+mod oom;
 mod pack;
+mod peaks;
+mod sites;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use vramscope_core::analysis::report::findings::counted;
+use vramscope_core::fleet::questions::{Cohort, SiteFigure, main_cohort};
+use vramscope_core::fleet::{Fleet, RankFrom};
+use vramscope_core::units::Count;
 
+use crate::arguments::Show;
 use crate::failure::Failure;
+use crate::inputs::{Ranks, fleet, report_all};
+use crate::report::{self, Cell, Fact, Part};
 
-/// Ask about the ranks of a job, up to thousands
+/// Ask all ranks of a job at once
+///
+/// A rank is a device of a snapshot on which something happened. Its number, step, host and job come from the name of its
+/// file, as torchtitan, Megatron, NeMo, verl, Composer, MindSpeed, lmms-engine and vramscope-capture write it, or by
+/// --rank-from. A question is about one step of one job: the one with the most ranks, and of equals the last.
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     #[command(subcommand)]
     task: Task,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  vramscope fleet pack memory_snapshot/ -o runs.vset
+  vramscope fleet peaks memory_snapshot/
+  vramscope fleet odd memory_snapshot/ --step 100
+  vramscope fleet diff memory_snapshot/ --rank 17
+  vramscope fleet leaks runs.vset
+  vramscope fleet oom runs.vset --json | jq '.parts[0].ranks[0]'
+  vramscope fleet sites runs.vset --of end --csv";
+
 #[derive(Subcommand)]
 enum Task {
     Pack(pack::Options),
+    /// How high each rank peaks, and when
+    Peaks(Asked),
+    /// Which ranks differ from the rest, in what, and by which call sites
+    Odd(Asked),
+    /// How a rank differs from another, or from the median, by call site
+    Diff(DiffOptions),
+    /// Which call sites leave memory behind with each step, on how many ranks
+    Leaks(Asked),
+    /// Which ranks ran out of memory, the first in time first
+    Oom(Asked),
+    /// What each call site holds over all ranks
+    Sites(SitesOptions),
+}
+
+/// What all questions have.
+#[derive(Args)]
+struct Asked {
+    #[command(flatten)]
+    ranks: Ranks,
+    #[command(flatten)]
+    narrowed: Narrowed,
+    #[command(flatten)]
+    show: Show,
+}
+
+/// Which ranks count.
+#[derive(Args)]
+struct Narrowed {
+    /// Only ranks of this step
+    #[arg(long, value_name = "N")]
+    step: Option<u64>,
+    /// Only ranks of this job
+    #[arg(long, value_name = "NAME")]
+    job: Option<String>,
+}
+
+#[derive(Args)]
+struct DiffOptions {
+    #[command(flatten)]
+    asked: Asked,
+    /// The rank in question; the odd one by peak if not given, or else the highest
+    #[arg(long, value_name = "N")]
+    rank: Option<u32>,
+    /// The rank that it is compared with; the median if not given
+    #[arg(long, value_name = "N")]
+    against: Option<u32>,
+}
+
+#[derive(Args)]
+struct SitesOptions {
+    #[command(flatten)]
+    asked: Asked,
+    /// Which bytes
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
+    of: FigureWord,
+}
+
+/// [`SiteFigure`] as an argument.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+enum FigureWord {
+    /// Live at the peak
+    #[default]
+    Peak,
+    /// Live at the end
+    End,
+    /// Left behind by each step
+    Step,
+}
+
+impl FigureWord {
+    fn figure(self) -> SiteFigure {
+        match self {
+            Self::Peak => SiteFigure::Peak,
+            Self::End => SiteFigure::End,
+            Self::Step => SiteFigure::LeftPerStep,
+        }
+    }
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     match &options.task {
         Task::Pack(options) => pack::run(options),
+        Task::Peaks(asked) => answer("fleet peaks", asked, |chosen| Ok(peaks::peaks(chosen))),
+        Task::Odd(asked) => answer("fleet odd", asked, |chosen| Ok(odd::part(chosen))),
+        Task::Diff(options) => answer("fleet diff", &options.asked, |chosen| {
+            diff::diff(chosen, options.rank, options.against)
+        }),
+        Task::Leaks(asked) => answer("fleet leaks", asked, |chosen| Ok(sites::leaks(chosen))),
+        Task::Oom(asked) => answer("fleet oom", asked, |chosen| Ok(oom::oom(chosen))),
+        Task::Sites(options) => answer("fleet sites", &options.asked, |chosen| {
+            Ok(sites::part(chosen, options.of.figure()))
+        }),
     }
+}
+
+fn answer(
+    command: &str,
+    asked: &Asked,
+    part: impl FnOnce(&Chosen) -> Result<Part, Failure>,
+) -> Result<(), Failure> {
+    let (fleet, failures) = fleet(&asked.ranks)?;
+    let chosen = Chosen::of(fleet, &asked.narrowed)?;
+    let printed = part(&chosen).and_then(|mut part| {
+        part.notes.extend(chosen.notes());
+        report::print(command, [part], asked.show)
+    });
+    report_all(failures.into_iter().chain(printed.err()))
+}
+
+/// The ranks that a question is about.
+struct Chosen {
+    fleet: Fleet,
+    cohort: Cohort,
+    /// Ranks of other steps or jobs.
+    left_out: u64,
+    /// The number of the other steps and jobs.
+    others: usize,
+}
+
+impl Chosen {
+    fn of(fleet: Fleet, narrowed: &Narrowed) -> Result<Self, Failure> {
+        let cohorts = fleet.cohorts();
+        let fits = |cohort: &&Cohort| {
+            let job = narrowed.job.as_ref();
+            (narrowed.step.is_none() || narrowed.step == cohort.step)
+                && job.is_none_or(|job| *job == cohort.job)
+        };
+        let fitting: Vec<Cohort> = cohorts.iter().filter(fits).cloned().collect();
+        let Some(cohort) = main_cohort(&fitting).cloned() else {
+            return Err(none_fits(&cohorts));
+        };
+        let all: u64 = cohorts.iter().map(|cohort| cohort.ranks).sum();
+        let fleet = match cohorts.len() {
+            1 => fleet,
+            _ => fleet.cohort(&cohort),
+        };
+        Ok(Self {
+            left_out: all - cohort.ranks,
+            others: cohorts.len() - 1,
+            fleet,
+            cohort,
+        })
+    }
+
+    /// An answer without figures.
+    fn part(&self) -> Part {
+        let mut part = Part {
+            file: match self.fleet.ranks.len() {
+                1 => "1 rank".to_owned(),
+                count => format!("{} ranks", Count(count as u64)),
+            },
+            ..Part::default()
+        };
+        let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let job = known(&self.cohort.job).map(Cell::Text);
+        part.facts.extend(job.map(|cell| fact("job", "job", cell)));
+        let step = self.cohort.step.map(Cell::Number);
+        part.facts
+            .extend(step.map(|cell| fact("step", "step", cell)));
+        part.fact("rank_count", "", Cell::Number(self.cohort.ranks));
+        part.fact("ranks_left_out", "", Cell::Number(self.left_out));
+        part
+    }
+
+    /// What the ranks lack, or what else there is.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.others > 0 {
+            notes.push(format!(
+                "{} of other steps or jobs are left out: --step and --job choose among {}.",
+                counted(self.left_out, "rank"),
+                counted(self.others as u64 + 1, "step")
+            ));
+        }
+        let unnamed = self.fleet.ranks.iter();
+        let unnamed = unnamed.filter(|rank| rank.place.rank_from == RankFrom::Order);
+        let unnamed = unnamed.count() as u64;
+        if unnamed > 0 && self.fleet.ranks.len() > 1 {
+            notes.push(format!(
+                "{} counted in the order of names, as these tell no rank: see --rank-from.",
+                match unnamed {
+                    1 => "1 rank is".to_owned(),
+                    more => format!("{} ranks are", Count(more)),
+                }
+            ));
+        }
+        let damaged = self.fleet.ranks.iter().filter(|rank| rank.damage > 0);
+        let damaged = damaged.count() as u64;
+        if damaged > 0 {
+            notes.push(format!(
+                "{} from damaged files: figures may be wrong.",
+                match damaged {
+                    1 => "1 rank is".to_owned(),
+                    more => format!("{} ranks are", Count(more)),
+                }
+            ));
+        }
+        let unread = self.fleet.unreadable.len() as u64;
+        if unread > 0 {
+            notes.push(format!(
+                "{} could not be read and is in no figure.",
+                counted(unread, "snapshot")
+            ));
+        }
+        notes
+    }
+
+    /// The name of a rank in sentences: its number, with the device where a snapshot has several.
+    fn name(&self, row: usize) -> String {
+        let ranks = &self.fleet.ranks;
+        let rank = &ranks[row];
+        let is_same = |other: usize| ranks.get(other).is_some_and(|it| it.place == rank.place);
+        let has_several = is_same(row + 1) || row.checked_sub(1).is_some_and(is_same);
+        match has_several {
+            true => format!("rank {}, device {}", rank.place.rank, rank.device),
+            false => format!("rank {}", rank.place.rank),
+        }
+    }
+}
+
+fn text_or_none(text: &str) -> Cell {
+    Cell::or_none((!text.is_empty()).then(|| text.to_owned()), Cell::Text)
+}
+
+fn fact(key: &'static str, label: &'static str, cell: Cell) -> Fact {
+    Fact {
+        key,
+        label,
+        cell,
+        remark: String::new(),
+    }
+}
+
+fn none_fits(cohorts: &[Cohort]) -> Failure {
+    const LISTED: usize = 8;
+    if cohorts.is_empty() {
+        return Failure::Input("there is no rank: nothing happened on any device".to_owned());
+    }
+    let named = cohorts.iter().take(LISTED).map(|cohort| {
+        let step = cohort.step.map(|step| format!("step {step}"));
+        let job = (!cohort.job.is_empty()).then(|| format!("job {}", cohort.job));
+        let place: Vec<String> = job.into_iter().chain(step).collect();
+        let place = match place.is_empty() {
+            true => "no step or job".to_owned(),
+            false => place.join(" "),
+        };
+        format!("{} of {place}", counted(cohort.ranks, "rank"))
+    });
+    let mut known: Vec<String> = named.collect();
+    if cohorts.len() > LISTED {
+        known.push(format!("{} more", cohorts.len() - LISTED));
+    }
+    Failure::Input(format!(
+        "no rank is of that step and job; there are {}",
+        known.join(", ")
+    ))
 }

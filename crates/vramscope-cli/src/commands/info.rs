@@ -10,11 +10,12 @@ use vramscope_core::analysis::groups::live_at::{TopSites, live_at, top_call_site
 use vramscope_core::analysis::report::facts::{Fact, facts};
 use vramscope_core::analysis::report::peak_roles::PeakRoles;
 use vramscope_core::analysis::report::summary::{Summary, summary};
+use vramscope_core::fleet::Fleet;
 use vramscope_core::model::DeviceIndex;
 
 use crate::arguments::{Inputs, Show};
 use crate::failure::Failure;
-use crate::inputs::{Source, each, files, ranks_part, report_all, summaries};
+use crate::inputs::{Source, each, files, ranks_of, ranks_part, report_all};
 use crate::output;
 use crate::report;
 use crate::subject::Subject;
@@ -67,13 +68,9 @@ pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Fail
     }
     let files = files(&options.inputs.files)?;
     let is_one = files.len() == 1;
-    let answer = |_, file: &Path| {
+    let answer = |place, file: &Path| {
         let subject = Subject::load(file, options.inputs.device)?;
-        let ranks = if is_one {
-            Vec::new()
-        } else {
-            summaries(&subject)
-        };
+        let ranks = (!is_one).then(|| ranks_of(&subject, place));
         Ok((gather(&subject), ranks))
     };
     let (mut infos, mut ranks, mut failures) = (Vec::new(), Vec::new(), Vec::new());
@@ -89,7 +86,7 @@ pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Fail
         }
     });
     if !infos.is_empty() {
-        let ranks = ranks_part(&ranks);
+        let ranks = ranks_part(&Fleet::of_all(ranks));
         let printed = if options.json {
             let parts = infos.iter().flat_map(parts::parts).chain(ranks);
             let show = Show {

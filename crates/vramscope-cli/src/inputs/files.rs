@@ -35,6 +35,48 @@ pub(crate) fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
+/// As [`files`], but a folder stands for the snapshots in it and in all folders below it.
+///
+/// # Errors
+/// As [`files`].
+pub(crate) fn files_below(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut folders = Vec::new();
+    for path in named {
+        if is_stdin(path) || !path.is_dir() {
+            folders.push(path.clone());
+            continue;
+        }
+        let mut below = below(path)?;
+        // One of them has a snapshot, or the one that is named says that there is none.
+        below.retain(|folder| in_folder(folder).is_ok());
+        match below.is_empty() {
+            true => folders.push(path.clone()),
+            false => folders.append(&mut below),
+        }
+    }
+    files(&folders)
+}
+
+/// A folder and all below it that are not hidden, in natural order. Links to folders are not followed.
+fn below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let failed =
+        |folder: &Path| Failure::io(format!("cannot read the folder {}", folder.display()));
+    let mut all = vec![folder.to_owned()];
+    let mut next = 0;
+    while let Some(folder) = all.get(next).cloned() {
+        next += 1;
+        for entry in fs::read_dir(&folder).map_err(failed(&folder))? {
+            let entry = entry.map_err(failed(&folder))?;
+            let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+            if !is_hidden && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                all.push(entry.path());
+            }
+        }
+    }
+    all.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
+    Ok(all)
+}
+
 fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let failed = || Failure::io(format!("cannot read the folder {}", folder.display()));
     let mut found: Vec<(Reverse<bool>, Vec<Chunk>, PathBuf)> = Vec::new();
@@ -62,39 +104,6 @@ fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         )));
     }
     Ok(files)
-}
-
-/// The snapshots in a folder and in those below it, but not in `without` and in hidden ones. Names decide as in [`files`].
-///
-/// # Errors
-/// When a folder cannot be read.
-pub(crate) fn below(folder: &Path, without: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let (mut pickles, mut others) = (Vec::new(), Vec::new());
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let failed = || Failure::io(format!("cannot read the folder {}", folder.display()));
-        let mut names: Vec<_> = fs::read_dir(&folder)
-            .map_err(failed())?
-            .collect::<Result<_, _>>()
-            .map_err(failed())?;
-        names.sort_by_key(fs::DirEntry::file_name);
-        for entry in names {
-            let (path, name) = (entry.path(), entry.file_name());
-            let name = name.to_string_lossy();
-            match snapshot_kind(&name) {
-                // A link to a folder could lead back.
-                _ if entry.file_type().is_ok_and(|kind| kind.is_dir()) => {
-                    if !name.starts_with('.') && path != without {
-                        folders.push(path);
-                    }
-                }
-                Some(true) if path.is_file() => pickles.push(path),
-                Some(false) if path.is_file() => others.push(path),
-                _ => {}
-            }
-        }
-    }
-    Ok(if pickles.is_empty() { others } else { pickles })
 }
 
 /// `Some(true)` for the name of a pickle, `Some(false)` for that of another kind of snapshot.

@@ -1,35 +1,45 @@
 //! The comparison across ranks that every command adds when it reads more than one file.
 
 use vramscope_core::analysis::compare::changes::relative_change;
-use vramscope_core::analysis::compare::ranks::{Measure, Outlier, RankSummary, Ranks, ranks};
+use vramscope_core::fleet::questions::{Ranks, ranks};
+use vramscope_core::fleet::statistic::{Measure, Outlier};
+use vramscope_core::fleet::{Detail, Fleet, Place, Rank, Source};
 use vramscope_core::units::{Bytes, Count};
 
 use crate::report::{Cell, Column, Part, column, sum};
 use crate::subject::Subject;
 
-/// Summarises each device of a file on which something happened.
-pub(crate) fn summaries(subject: &Subject) -> Vec<RankSummary> {
-    let devices = subject.devices();
-    let summaries = devices.filter_map(|device| RankSummary::of(&subject.name, *device));
-    summaries.collect()
+/// Summarises each device of a file on which something happened. `place`: the file's among all that are read, by which
+/// ranks stay in the order in which the user names them.
+pub(crate) fn summary(subject: &Subject, place: usize) -> Fleet {
+    let place = Place {
+        rank: place as u32,
+        ..Place::default()
+    };
+    let source = Source {
+        path: subject.name.clone(),
+        ..Source::default()
+    };
+    let devices = subject.devices().map(|device| *device);
+    Fleet::of(&place, &source, devices, Detail::Peak)
 }
 
 /// The table of ranks; `None` for fewer than two.
-pub(crate) fn part(summaries: &[RankSummary]) -> Option<Part> {
-    let ranks = ranks(summaries)?;
+pub(crate) fn part(fleet: &Fleet) -> Option<Part> {
+    let ranks = ranks(fleet)?;
     let mut part = Part {
-        file: format!("all {} ranks", Count(summaries.len() as u64)),
+        file: format!("all {} ranks", Count(fleet.ranks.len() as u64)),
         ..Part::default()
     };
-    let names = Names::of(summaries);
-    facts(&mut part, summaries, &ranks, &names);
-    rank_table(&mut part, summaries, &ranks);
+    let names = Names::of(&fleet.ranks);
+    facts(&mut part, fleet, &ranks, &names);
+    rank_table(&mut part, fleet, &ranks);
     match ranks.compared {
         Some(compared) => change_table(&mut part, &ranks, &names, compared),
         None => part.notes.push(format!(
             "The peaks are alike: {} is highest, and no rank is far from the median. `vramscope diff A B` compares \
              any two by call site.",
-            names.of_rank(ranks.highest())
+            names.of_rank(ranks.peaks.highest())
         )),
     }
     Some(part)
@@ -37,33 +47,33 @@ pub(crate) fn part(summaries: &[RankSummary]) -> Option<Part> {
 
 /// The names of ranks: their file, with the device where a file has several.
 struct Names<'a> {
-    summaries: &'a [RankSummary],
+    ranks: &'a [Rank],
     has_several_devices: bool,
 }
 
 impl<'a> Names<'a> {
-    fn of(summaries: &'a [RankSummary]) -> Self {
+    fn of(ranks: &'a [Rank]) -> Self {
         Self {
-            summaries,
-            has_several_devices: summaries
+            ranks,
+            has_several_devices: ranks
                 .windows(2)
-                .any(|pair| pair[0].file == pair[1].file),
+                .any(|pair| pair[0].source.path == pair[1].source.path),
         }
     }
 
     fn of_rank(&self, rank: usize) -> String {
-        let RankSummary { file, device, .. } = &self.summaries[rank];
+        let Rank { source, device, .. } = &self.ranks[rank];
         if self.has_several_devices {
-            format!("{file}, device {device}")
+            format!("{}, device {device}", source.path)
         } else {
-            file.clone()
+            source.path.clone()
         }
     }
 }
 
-fn facts(part: &mut Part, summaries: &[RankSummary], ranks: &Ranks, names: &Names<'_>) {
-    let peak = |rank: usize| summaries[rank].figures.peak_active_bytes;
-    let (highest, median) = (ranks.highest(), ranks.median);
+fn facts(part: &mut Part, fleet: &Fleet, ranks: &Ranks, names: &Names<'_>) {
+    let peak = |rank: usize| fleet.ranks[rank].peak_bytes;
+    let (highest, median) = (ranks.peaks.highest(), ranks.peaks.median);
     let remark = format!(
         "{}{}",
         Bytes(peak(highest)),
@@ -80,7 +90,7 @@ fn facts(part: &mut Part, summaries: &[RankSummary], ranks: &Ranks, names: &Name
         let (key, label) = match outlier.measure {
             Measure::Peak => ("outlier", "outlier by peak"),
             Measure::Reserved => ("outlier_by_reserved", "outlier by reserved"),
-            Measure::AtEnd => ("outlier_at_end", "outlier at the end"),
+            _ => ("outlier_at_end", "outlier at the end"),
         };
         let name = Cell::Text(names.of_rank(outlier.rank));
         part.fact_with(key, label, name, outlier_remark(outlier));
@@ -114,7 +124,7 @@ fn against(bytes: u64, median: u64, median_name: &str) -> String {
     }
 }
 
-fn rank_table(part: &mut Part, summaries: &[RankSummary], ranks: &Ranks) {
+fn rank_table(part: &mut Part, fleet: &Fleet, ranks: &Ranks) {
     const COLUMNS: [Column; 10] = [
         column("peak_bytes", "peak"),
         column("peak_change_share", "to median"),
@@ -127,22 +137,21 @@ fn rank_table(part: &mut Part, summaries: &[RankSummary], ranks: &Ranks) {
         column("device", "device"),
         column("file", ""),
     ];
-    let median = summaries[ranks.median].figures.peak_active_bytes;
-    let rows = ranks.by_peak.iter().map(|&rank| {
-        let summary = &summaries[rank];
-        let figures = &summary.figures;
-        let to_median = relative_change(median, figures.peak_active_bytes);
+    let median = fleet.ranks[ranks.peaks.median].peak_bytes;
+    let rows = ranks.peaks.by_peak.iter().map(|&row| {
+        let rank = &fleet.ranks[row];
+        let to_median = relative_change(median, rank.peak_bytes);
         vec![
-            Cell::Bytes(figures.peak_active_bytes),
+            Cell::Bytes(rank.peak_bytes),
             Cell::or_none(to_median, Cell::ShareChange),
-            Cell::Bytes(figures.peak_reserved_bytes),
-            Cell::Bytes(summary.gap_bytes()),
-            Cell::Bytes(summary.end_bytes),
-            Cell::Number(figures.ooms),
-            Cell::or_none(summary.peak_time_us, Cell::TimeUs),
-            Cell::Text(role(ranks, rank)),
-            Cell::Number(summary.device.into()),
-            Cell::Text(summary.file.clone()),
+            Cell::Bytes(rank.peak_reserved_bytes),
+            Cell::Bytes(rank.gap_bytes()),
+            Cell::Bytes(rank.end_bytes),
+            Cell::Number(rank.ooms),
+            Cell::or_none(rank.peak_time_us, Cell::TimeUs),
+            Cell::Text(role(ranks, row)),
+            Cell::Number(rank.device.into()),
+            Cell::Text(rank.source.path.clone()),
         ]
     });
     part.table("ranks", "", &COLUMNS, rows.collect());
@@ -151,8 +160,8 @@ fn rank_table(part: &mut Part, summaries: &[RankSummary], ranks: &Ranks) {
 fn role(ranks: &Ranks, rank: usize) -> String {
     let is_outlier = ranks.outliers.iter().any(|outlier| outlier.rank == rank);
     let roles = [
-        (rank == ranks.highest(), "highest"),
-        (rank == ranks.median, "median"),
+        (rank == ranks.peaks.highest(), "highest"),
+        (rank == ranks.peaks.median, "median"),
         (is_outlier, "outlier"),
     ];
     let roles = roles
@@ -179,7 +188,7 @@ fn change_table(part: &mut Part, ranks: &Ranks, names: &Names<'_>, compared: usi
     let title = format!(
         "how {} differs from {}, the median, at their peaks",
         names.of_rank(compared),
-        names.of_rank(ranks.median)
+        names.of_rank(ranks.peaks.median)
     );
     part.table("differences", title, &COLUMNS, rows.collect());
 }

@@ -17,6 +17,7 @@ mod explain;
 mod exports;
 mod find;
 mod flame_graph;
+mod fleet;
 mod fragmentation;
 mod golden;
 mod help;

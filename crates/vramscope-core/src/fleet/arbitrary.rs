@@ -121,6 +121,19 @@ fn failures() -> impl Strategy<Value = Failure> {
     )
 }
 
+fn told() -> impl Strategy<Value = Told> {
+    let kinds = prop_oneof![
+        Just((FindingKind::OutOfMemory, Severity::Problem)),
+        Just((FindingKind::OddDevice, Severity::Note)),
+    ];
+    (kinds, numbers(), "[t-v]?").prop_map(|((kind, severity), bytes, title)| Told {
+        kind,
+        severity,
+        bytes,
+        title,
+    })
+}
+
 fn curves() -> impl Strategy<Value = Curve> {
     let levels = || vec(0..=Curve::LEVELS, 0..6);
     let steps = vec((numbers(), numbers(), any::<u16>(), any::<u16>()), 0..3);
@@ -164,8 +177,7 @@ fn ranks() -> impl Strategy<Value = Rank> {
         fragmentation,
         growth,
     );
-    let told = vec((any::<bool>(), numbers(), "[t-v]?"), 0..3);
-    let lists = (vec(failures(), 0..3), told, vec(sites(), 0..6));
+    let lists = (vec(failures(), 0..3), vec(told(), 0..3), vec(sites(), 0..6));
     let about = (places(), sources(), 0..3_u32, "[p-r]?", 0..4_u32);
     (about, figures, optional, lists, curves()).prop_map(
         |((place, source, device, producer, settings), figures, optional, lists, curve)| Rank {
@@ -198,24 +210,7 @@ fn ranks() -> impl Strategy<Value = Rank> {
                 per_step_bytes,
             }),
             failures: lists.0,
-            findings: lists
-                .1
-                .into_iter()
-                .map(|(is_grave, bytes, title)| Told {
-                    kind: if is_grave {
-                        FindingKind::OutOfMemory
-                    } else {
-                        FindingKind::OddDevice
-                    },
-                    severity: if is_grave {
-                        Severity::Problem
-                    } else {
-                        Severity::Note
-                    },
-                    bytes,
-                    title,
-                })
-                .collect(),
+            findings: lists.1,
             sites: lists.2,
             curve,
             other_sites: Amount {

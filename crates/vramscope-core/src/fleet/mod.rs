@@ -11,7 +11,9 @@ mod arbitrary;
 mod format;
 mod model;
 pub mod names;
+pub mod questions;
 pub mod stack_keys;
+pub mod statistic;
 mod summary;
 
 pub use format::{decode, encode};

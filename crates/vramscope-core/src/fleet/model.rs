@@ -309,6 +309,9 @@ impl Rank {
 }
 
 impl Fleet {
+    /// Call sites of a rank in an overview of many, for [`keep_sites`](Self::keep_sites).
+    pub const OVERVIEW_SITES: usize = 256;
+
     /// One fleet of several. Of a device of the same file at the same place, the one whose file is newer counts, or
     /// else the first.
     #[must_use]
@@ -463,9 +466,11 @@ fn sorted<T: Ord>(values: &mut Vec<T>, used: impl Iterator<Item = u32>) -> Vec<u
     let mut kept: Vec<(usize, T)> = old.filter(|&(row, _)| is_used[row]).collect();
     kept.sort_few_by(|a, b| a.1.cmp(&b.1));
     let mut ids = vec![0; is_used.len()];
-    for (id, (row, value)) in (0..).zip(kept) {
-        ids[row] = id;
-        values.push(value);
+    for (row, value) in kept {
+        if values.last() != Some(&value) {
+            values.push(value);
+        }
+        ids[row] = values.len() as u32 - 1;
     }
     ids
 }

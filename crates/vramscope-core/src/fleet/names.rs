@@ -232,12 +232,12 @@ pub fn places(paths: &[&str], tell: impl Fn(&str) -> (Named, RankFrom)) -> Vec<P
         .filter(|&row| told[row].0.rank.is_none())
         .collect();
     unknown.sort_few_by(|&a, &b| {
-        let key = |row: usize| {
-            let said = &told[row].0;
-            (&said.job, said.step, &said.host, said.local_rank)
-        };
-        let by_name = || words::natural(paths[a], paths[b]);
-        key(a).cmp(&key(b)).then_with(by_name)
+        let [one, other] = [a, b].map(|row| &told[row].0);
+        (&one.job, one.step)
+            .cmp(&(&other.job, other.step))
+            .then_with(|| words::natural(&one.host, &other.host))
+            .then(one.local_rank.cmp(&other.local_rank))
+            .then_with(|| words::natural(paths[a], paths[b]))
     });
     let mut places: Vec<Place> = told.into_iter().map(place).collect();
     let (mut next, mut last): (u32, Option<(String, Option<u64>)>) = (0, None);

@@ -272,3 +272,6 @@ impl Curve {
             .min(Self::LEVELS.into()) as u16
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,11 @@
 //! The answer of `vramscope brief` as data, and how it is shortened to its budget.
 
 use serde::Serialize;
-use vramscope_core::analysis::compare::ranks::ranks;
 use vramscope_core::analysis::report::brief::{Brief, Cause, CauseClass, Change, Failed};
 use vramscope_core::analysis::report::facts::warning_line;
 use vramscope_core::analysis::report::overview::overview;
+use vramscope_core::fleet::Fleet;
+use vramscope_core::fleet::questions::ranks;
 use vramscope_core::units::Bytes;
 use vramscope_plan::what_if::{Baseline, Verdict, WhatIf, conclusion, replays};
 
@@ -313,16 +314,15 @@ fn replayed(baseline: &Baseline, mut tried: Vec<WhatIf>) -> List<Replayed> {
 
 /// How the file compares with the others. If it is the odd one, that is its first cause.
 fn among(brief: &mut Brief, all: &[Rank], chosen: usize) -> Option<Among> {
-    let summaries: Vec<_> = all
-        .iter()
-        .flat_map(|rank| rank.summaries.iter().cloned())
-        .collect();
-    let found = (all.len() > 1).then(|| ranks(&summaries)).flatten()?;
-    let median = &summaries[found.median];
-    let median_peak_bytes = median.figures.peak_active_bytes;
+    let fleet = Fleet::of_all(all.iter().map(|rank| rank.fleet.clone()));
+    let found = (all.len() > 1).then(|| ranks(&fleet)).flatten()?;
+    let median = &fleet.ranks[found.peaks.median];
+    let median_peak_bytes = median.peak_bytes;
     let name = &all[chosen].name;
-    let is_odd =
-        |rank: usize| summaries[rank].file == *name && summaries[rank].device == brief.device;
+    let is_odd = |rank: usize| {
+        let rank = &fleet.ranks[rank];
+        rank.source.path == *name && rank.device == brief.device
+    };
     if found.outliers.iter().any(|outlier| is_odd(outlier.rank)) {
         let most = found
             .compared
@@ -338,7 +338,7 @@ fn among(brief: &mut Brief, all: &[Rank], chosen: usize) -> Option<Among> {
                 bytes: brief.peak_bytes.abs_diff(median_peak_bytes),
                 title: format!(
                     "{name} is the odd one of {} ranks: it peaks at {}, the median at {}",
-                    summaries.len(),
+                    fleet.ranks.len(),
                     Bytes(brief.peak_bytes),
                     Bytes(median_peak_bytes)
                 ),
@@ -358,7 +358,7 @@ fn among(brief: &mut Brief, all: &[Rank], chosen: usize) -> Option<Among> {
     Some(Among {
         files: all.len(),
         failed: all.iter().filter(|rank| rank.failed).count(),
-        median_file: median.file.clone(),
+        median_file: median.source.path.clone(),
         median_peak_bytes,
     })
 }

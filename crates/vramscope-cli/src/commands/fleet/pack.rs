@@ -19,11 +19,11 @@ use clap::Args;
 
 use self::claims::{Claim, Claims};
 use self::dataset::{Dataset, Piece, Spot};
-use self::plan::{Item, RankPattern};
+use self::plan::Item;
 use self::snapshot::Packed;
 use crate::arguments::{Show, Size, parse_size};
 use crate::failure::Failure;
-use crate::inputs;
+use crate::inputs::{self, RankNames};
 use crate::report;
 
 /// Write snapshots of many ranks as a dataset: Parquet for SQL, and an overview
@@ -40,10 +40,10 @@ pub(crate) struct Options {
     /// The folder to write, which may be there already
     #[arg(short, long, value_name = "DATASET")]
     output: PathBuf,
-    /// How paths tell ranks: a regular expression with a group (?<rank>...); also known: local_rank, host, job, step.
-    /// Paths are relative to the folder of DATASET, and separated by /
-    #[arg(long, value_name = "REGEX")]
-    rank_from: Option<RankPattern>,
+    /// Take the rank from the names of snapshots by a regular expression: from its first group, or from groups named
+    /// rank, local_rank, step, host and job
+    #[arg(long, value_name = "REGEX", value_parser = RankNames::parse)]
+    rank_from: Option<RankNames>,
     /// Memory limit for snapshots that are read at once
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "4GiB")]
     memory: Size,
@@ -57,7 +57,7 @@ pub(crate) struct Options {
 const EXAMPLES: &str = "\
 Examples:
   vramscope fleet pack runs/ -o runs.vset
-  vramscope fleet pack 'snapshots/*.pickle.gz' -o job.vset --memory 64GiB
+  vramscope fleet pack snapshots/*.pickle.gz -o job.vset --memory 64GiB
   vramscope fleet pack runs/ -o runs.vset --rank-from 'host(?<host>\\d+)/gpu(?<local_rank>\\d+)'
   srun vramscope fleet pack runs/ -o runs.vset
 

@@ -1,4 +1,4 @@
-//! Comparisons of two sides, which may be moments, devices or files, and of all ranks of a job.
+//! Comparisons of two sides, which may be moments, devices or files.
 //!
 //! Belongs here: a description of a side that is meaningful outside its file, and the differences between
 //! sides.
@@ -7,6 +7,5 @@ pub mod changes;
 pub mod flat_settings;
 pub mod names;
 pub mod phases;
-pub mod ranks;
 pub mod side;
 pub mod site_order;

@@ -1,9 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::analysis::groups::turnover::Amount;
 use crate::container::FileKind;
 use crate::fleet::arbitrary::fleets;
-use crate::fleet::{Rank, Source};
+use crate::fleet::{Curve, Place, Rank, Site, Source};
 
 fn read(file: &[u8]) -> Result<Fleet, ErrorKind> {
     decode(file, &Limits::default())
@@ -136,5 +137,110 @@ fn the_newer_file_of_two_counts() {
     let (old, new) = (of(Some(1), 10), of(Some(2), 20));
     for parts in [[old.clone(), new.clone()], [new.clone(), old]] {
         assert_eq!(Fleet::of_all(parts).ranks[0].peak_bytes, 20);
+    }
+}
+
+/// Memory that rises and falls in some thirty steps.
+fn trained_curve(random: &mut dyn FnMut(u64) -> u64) -> Curve {
+    let (base, length) = (1200 + random(20), 8 + random(2));
+    let mut reserved = base as u16;
+    let mut curve = Curve {
+        unit_bytes: 20 << 20,
+        start_us: Some(1_760_000_000_000_000 + random(3_000_000) as i64),
+        length: 60_000_000 + random(100_000),
+        ..Curve::default()
+    };
+    for bin in 0..256 {
+        let place = (bin % length).min(length - bin % length);
+        let level = base + place * 2400 / length + random(120);
+        curve.lowest.push((level - random(90)) as u16);
+        curve.highest.push((level + random(90)) as u16);
+        reserved = reserved.max(level as u16 + 90);
+        curve.reserved.push(reserved);
+    }
+    curve
+}
+
+/// Rank `number` of a training run in which all call sites for activations depend on the batch: forward and backward
+/// passes in some thirty steps, memory in 200 places.
+fn trained(number: u32) -> Rank {
+    let mut state = u64::from(number) * 2 + 1;
+    let mut random = |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) % below
+    };
+    let curve = trained_curve(&mut random);
+    let sites: Vec<Site> = (0..200_u32)
+        .map(|site| {
+            let weights = 1_000_000 + u64::from(site) * 37_512;
+            let (bytes, count) = match site % 2 {
+                0 => (weights * 512, 24),
+                _ => ((weights + random(4096)) * 512, 24 + random(3)),
+            };
+            Site {
+                site,
+                peak: Amount { bytes, count },
+                end_bytes: if site % 2 == 0 { bytes } else { 0 },
+                left_per_step_bytes: if site == 7 { random(2) << 20 } else { 0 },
+            }
+        })
+        .collect();
+    Rank {
+        place: Place {
+            rank: number,
+            local_rank: Some(number % 8),
+            host: format!("node-{}", number / 8),
+            step: Some(100),
+            ..Place::default()
+        },
+        source: Source {
+            path: format!("iteration_100/rank{number}_memory_snapshot.pickle"),
+            bytes: 30_000_000 + random(100_000),
+            modified_us: Some(1_760_000_000_000_000 + random(9_000_000) as i64),
+        },
+        producer: "torch 2.15 (Python)".to_owned(),
+        events: 100_000,
+        allocations: 51_000 + random(100),
+        peak_bytes: (70 << 30) + random(1 << 30),
+        reserved_at_peak_bytes: (75 << 30) + (random(500) << 21),
+        peak_reserved_bytes: (76 << 30) + (random(500) << 21),
+        end_bytes: 30 << 30,
+        peak_moment: random(100_000) as u32,
+        peak_time_us: Some(1_760_000_000_000_000 + random(60_000_000) as i64),
+        device: number % 8,
+        retries: Some(0),
+        sites,
+        curve,
+        ..Rank::default()
+    }
+}
+
+/// What the page has to fetch for a thousand ranks.
+#[test]
+fn a_thousand_ranks_take_less_than_2_mb() {
+    let labels = (0..200).map(|site| format!("/home/user/train/model_{site:03}.py:{site} forward"));
+    let fleet = Fleet {
+        labels: labels.collect(),
+        settings: vec![Default::default()],
+        ranks: (0..1000).map(trained).collect(),
+        unreadable: Vec::new(),
+    };
+    let file = encode(&fleet);
+    println!("{} bytes", file.len());
+    assert!(file.len() < 2_000_000, "{} bytes", file.len());
+    assert_eq!(read(&file), Ok(fleet));
+}
+
+proptest! {
+    #[test]
+    fn the_order_of_ranks_does_not_matter(fleet in fleets(6)) {
+        let one = |rank: &Rank| fleet.only(|other| std::ptr::eq(other, rank));
+        let parts: Vec<Fleet> = fleet.ranks.iter().map(one).collect();
+        let rest = fleet.only(|_| false);
+        let forward = Fleet::of_all(parts.iter().cloned().chain([rest.clone()]));
+        prop_assert_eq!(&forward, &fleet);
+        prop_assert_eq!(Fleet::of_all([rest].into_iter().chain(parts.into_iter().rev())), fleet);
     }
 }

@@ -9,6 +9,7 @@ use vramscope_core::fleet::{Fleet, Place, Source, decode, encode};
 
 use super::plan::Item;
 use crate::failure::Failure;
+use crate::inputs::OVERVIEW;
 use crate::temporary::{self, PassingFolder};
 
 /// The version of the layout. Another one is not written into.
@@ -17,7 +18,6 @@ const FORMAT: &str = "vramscope dataset 1\n";
 /// The file that has it.
 const FORMAT_FILE: &str = "format";
 
-const OVERVIEW: &str = "overview.vset";
 const PIECES: &str = "pieces";
 const CLAIMS: &str = ".claims";
 

@@ -1,0 +1,176 @@
+//! Which ranks differ from the rest.
+
+use vramscope_core::fleet::questions::{Odd, OddRank, OddValue, odd};
+use vramscope_core::fleet::statistic::{Measure, NOTABLE_BYTES, NOTABLE_SHARE, ODD_SCORE};
+use vramscope_core::units::Bytes;
+
+use super::diff::{change_row, setting_row};
+use super::{Chosen, text_or_none};
+use crate::report::{Cell, Column, Part, column, detail, sum};
+
+/// Call sites of each odd rank.
+const SITES: usize = 10;
+/// Odd ranks whose call sites are told.
+const WITH_SITES: usize = 10;
+
+pub(super) fn part(chosen: &Chosen) -> Part {
+    let mut part = chosen.part();
+    let Some(found) = odd(&chosen.fleet, SITES) else {
+        return part;
+    };
+    part.fact(
+        "odd_ranks",
+        "odd ranks",
+        Cell::Number(found.ranks.len() as u64),
+    );
+    if let Some(usual) = found.peaks.usual(Measure::Peak) {
+        part.fact(
+            "median_peak_bytes",
+            "median peak",
+            Cell::Bytes(usual.median),
+        );
+    }
+    part.fact_with(
+        "statistic",
+        "odd is",
+        Cell::Text("modified z-score (Iglewicz and Hoaglin)".to_owned()),
+        format!(
+            "above {ODD_SCORE}, and a distance from the median above {:.0} % of it",
+            NOTABLE_SHARE * 100.0
+        ),
+    );
+    part.fact("score_threshold", "", Cell::Json(ODD_SCORE.into()));
+    part.fact("notable_share", "", Cell::Share(NOTABLE_SHARE));
+    odd_table(&mut part, chosen, &found);
+    site_table(&mut part, chosen, &found);
+    let settings = found.ranks.iter().any(|odd| !odd.settings.is_empty());
+    if settings {
+        setting_table(&mut part, chosen, &found);
+    }
+    if chosen.fleet.ranks.len() < 3 {
+        part.notes
+            .push("Of fewer than three ranks none can be told to be the odd one.".to_owned());
+    } else if found.ranks.is_empty() {
+        part.notes.push("All ranks are alike.".to_owned());
+    }
+    part.notes.push(format!(
+        "Gaps and what is scattered are measured by the median peak, growth by {} at least, and when a rank peaks by the \
+         length of its recording.",
+        Bytes(NOTABLE_BYTES)
+    ));
+    part
+}
+
+fn odd_table(part: &mut Part, chosen: &Chosen, found: &Odd) {
+    const COLUMNS: [Column; 11] = [
+        column("rank", "rank"),
+        column("measure", "in"),
+        column("value", "value"),
+        column("median", "median"),
+        column("spread", "spread"),
+        column("score", "score"),
+        column("others_alike", "others alike"),
+        detail("unit"),
+        detail("host"),
+        column("device", "device"),
+        column("file", ""),
+    ];
+    let rows = found.ranks.iter().flat_map(|odd| {
+        odd.values
+            .iter()
+            .map(|value| odd_row(chosen, odd, value))
+            .collect::<Vec<_>>()
+    });
+    let rows: Vec<Vec<Cell>> = rows.collect();
+    if !rows.is_empty() {
+        part.table("odd", "", &COLUMNS, rows);
+    }
+}
+
+fn odd_row(chosen: &Chosen, odd: &OddRank, value: &OddValue) -> Vec<Cell> {
+    let rank = &chosen.fleet.ranks[odd.rank];
+    let cell = |of: u64| match value.measure {
+        Measure::PeakTime => Cell::Share(of as f64 / 1000.0),
+        measure if measure.is_bytes() => Cell::Bytes(of),
+        _ => Cell::Number(of),
+    };
+    let unit = match value.measure {
+        Measure::PeakTime => "share",
+        measure if measure.is_bytes() => "bytes",
+        _ => "number",
+    };
+    let score = value.score.map(|score| (score * 10.0).round() / 10.0);
+    vec![
+        Cell::Number(rank.place.rank.into()),
+        Cell::Text(word(value.measure).to_owned()),
+        cell(value.value),
+        cell(value.usual.median),
+        cell(value.usual.spread),
+        Cell::or_none(score, |score| Cell::Json(score.into())),
+        Cell::Flag(value.score.is_none()),
+        Cell::Text(unit.to_owned()),
+        text_or_none(&rank.place.host),
+        Cell::Number(rank.device.into()),
+        Cell::Text(rank.source.path.clone()),
+    ]
+}
+
+fn word(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Peak => "peak",
+        Measure::Reserved => "reserved",
+        Measure::AtEnd => "at end",
+        Measure::PeakTime => "when it peaks",
+        Measure::Gap => "gap at peak",
+        Measure::Scattered => "scattered at peak",
+        Measure::Growth => "growth per step",
+        Measure::Retries => "retries",
+        Measure::Ooms => "OOMs",
+    }
+}
+
+fn site_table(part: &mut Part, chosen: &Chosen, found: &Odd) {
+    const COLUMNS: [Column; 5] = [
+        column("rank", "rank"),
+        sum("change_bytes", "change"),
+        sum("median_bytes", "median"),
+        sum("bytes", "this one"),
+        column("call_site", ""),
+    ];
+    let rows = found.ranks.iter().take(WITH_SITES).flat_map(|odd| {
+        let number = chosen.fleet.ranks[odd.rank].place.rank;
+        let cells = odd.sites.iter().map(move |site| {
+            let mut row = vec![Cell::Number(number.into())];
+            row.extend(change_row(site));
+            row
+        });
+        cells.collect::<Vec<_>>()
+    });
+    let rows: Vec<Vec<Cell>> = rows.collect();
+    if !rows.is_empty() {
+        let title = format!(
+            "how they differ from {}, the median, at their peaks",
+            chosen.name(found.peaks.median)
+        );
+        part.table("differences", title, &COLUMNS, rows);
+    }
+}
+
+fn setting_table(part: &mut Part, chosen: &Chosen, found: &Odd) {
+    const COLUMNS: [Column; 4] = [
+        column("rank", "rank"),
+        column("setting", "setting"),
+        column("most", "most ranks"),
+        column("value", "this one"),
+    ];
+    let rows = found.ranks.iter().flat_map(|odd| {
+        let number = chosen.fleet.ranks[odd.rank].place.rank;
+        let cells = odd.settings.iter().map(move |setting| {
+            let mut row = vec![Cell::Number(number.into())];
+            row.extend(setting_row(setting));
+            row
+        });
+        cells.collect::<Vec<_>>()
+    });
+    part.table("settings", "settings that differ", &COLUMNS, rows.collect());
+}

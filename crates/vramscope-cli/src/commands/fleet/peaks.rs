@@ -1,0 +1,111 @@
+//! How high ranks peak.
+
+use vramscope_core::analysis::compare::changes::relative_change;
+use vramscope_core::fleet::questions::{self, Peaks};
+use vramscope_core::fleet::statistic::Measure;
+use vramscope_core::fleet::{Rank, RankFrom};
+use vramscope_core::units::Bytes;
+
+use super::{Chosen, text_or_none};
+use crate::report::{Cell, Column, Part, column, detail, sum};
+
+const COLUMNS: [Column; 14] = [
+    column("rank", "rank"),
+    column("peak_bytes", "peak"),
+    column("peak_change_share", "to median"),
+    column("peak_at_share", "of the run"),
+    column("reserved_max_bytes", "reserved"),
+    column("gap_bytes", "gap at peak"),
+    column("end_bytes", "at end"),
+    sum("ooms", "OOMs"),
+    detail("peak_time_us"),
+    detail("local_rank"),
+    detail("host"),
+    detail("rank_from"),
+    column("device", "device"),
+    column("file", ""),
+];
+
+/// How high each rank peaks.
+pub(super) fn peaks(chosen: &Chosen) -> Part {
+    let mut part = chosen.part();
+    let Some(found) = questions::peaks(&chosen.fleet) else {
+        return part;
+    };
+    let ranks = &chosen.fleet.ranks;
+    facts(&mut part, &found);
+    let ends = [Some(&found.highest()), found.by_peak.last()];
+    for ((key, label), row) in [("highest", "highest"), ("lowest", "lowest")]
+        .into_iter()
+        .zip(ends)
+    {
+        if let Some(&row) = row {
+            let peak = Bytes(ranks[row].peak_bytes).to_string();
+            part.fact_with(key, label, Cell::Text(chosen.name(row)), peak);
+        }
+    }
+    let median = ranks[found.median].peak_bytes;
+    let rows = found.by_peak.iter().map(|&row| row_of(&ranks[row], median));
+    part.table("ranks", "", &COLUMNS, rows.collect());
+    part
+}
+
+fn facts(part: &mut Part, found: &Peaks) {
+    for (key, spread_key, label, measure) in [
+        (
+            "median_peak_bytes",
+            "peak_spread_bytes",
+            "median peak",
+            Measure::Peak,
+        ),
+        (
+            "median_reserved_bytes",
+            "reserved_spread_bytes",
+            "median reserved",
+            Measure::Reserved,
+        ),
+        (
+            "median_end_bytes",
+            "end_spread_bytes",
+            "median at end",
+            Measure::AtEnd,
+        ),
+    ] {
+        let Some(usual) = found.usual(measure) else {
+            continue;
+        };
+        let about = format!(
+            "from {} to {}; half of the ranks are within {} of it",
+            Bytes(usual.lowest),
+            Bytes(usual.highest),
+            Bytes(usual.spread)
+        );
+        part.fact_with(key, label, Cell::Bytes(usual.median), about);
+        part.fact(spread_key, "", Cell::Bytes(usual.spread));
+    }
+}
+
+fn row_of(rank: &Rank, median: u64) -> Vec<Cell> {
+    let from = match rank.place.rank_from {
+        RankFrom::Name => "name",
+        RankFrom::File => "file",
+        RankFrom::Given => "given",
+        RankFrom::Order => "order",
+    };
+    vec![
+        Cell::Number(rank.place.rank.into()),
+        Cell::Bytes(rank.peak_bytes),
+        Cell::or_none(relative_change(median, rank.peak_bytes), Cell::ShareChange),
+        Cell::or_none(rank.peak_share(), Cell::Share),
+        Cell::Bytes(rank.peak_reserved_bytes),
+        Cell::Bytes(rank.gap_bytes()),
+        Cell::Bytes(rank.end_bytes),
+        Cell::Number(rank.ooms),
+        Cell::or_none(rank.peak_time_us, Cell::TimeUs),
+        Cell::or_none(rank.place.local_rank, |rank| Cell::Number(rank.into())),
+        text_or_none(&rank.place.host),
+        Cell::Text(from.to_owned()),
+        Cell::Number(rank.device.into()),
+        Cell::Text(rank.source.path.clone()),
+    ]
+}

@@ -1,0 +1,229 @@
+//! The ranks that a question across ranks is about: an overview that was packed, or snapshots that are read for it.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use clap::Args;
+use regex::Regex;
+use vramscope_core::Limits;
+use vramscope_core::container::FileKind;
+use vramscope_core::fleet::names::{Named, named, places};
+use vramscope_core::fleet::{Detail, Fleet, Place, RankFrom, Source, Unreadable, decode};
+
+use super::{each, files_below};
+use crate::arguments::{Size, parse_size};
+use crate::failure::Failure;
+use crate::input::{display_name, is_stdin};
+use crate::subject::Subject;
+
+/// The file of a dataset that holds the summaries of all ranks.
+pub(crate) const OVERVIEW: &str = "overview.vset";
+
+/// Where ranks are read from.
+#[derive(Args)]
+pub(crate) struct Ranks {
+    /// Datasets, overviews (.vset), snapshots, or folders with snapshots in them or below
+    #[arg(required = true, value_name = "RANKS")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Take the rank from the names of snapshots by a regular expression: from its first group, or from groups named
+    /// rank, local_rank, step, host and job
+    #[arg(long, value_name = "REGEX", value_parser = RankNames::parse)]
+    pub(crate) rank_from: Option<RankNames>,
+    /// Memory limit for files that are read at once
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "4GiB")]
+    pub(crate) memory: Size,
+}
+
+/// What the user says of the names of snapshots.
+#[derive(Clone, Debug)]
+pub(crate) struct RankNames(Regex);
+
+impl RankNames {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let regex = Regex::new(text).map_err(|error| error.to_string())?;
+        match regex.captures_len() {
+            1 => Err("it has no group, such as in 'worker([0-9]+)'".to_owned()),
+            _ => Ok(Self(regex)),
+        }
+    }
+
+    /// What the name of a snapshot says, and how its rank is known.
+    pub(crate) fn tell(names: Option<&Self>, path: &str) -> (Named, RankFrom) {
+        let usual = named(path);
+        let Some(found) = names.and_then(|names| names.0.captures(path)) else {
+            return (usual, RankFrom::Name);
+        };
+        let text = |name: &str| found.name(name).map(|group| group.as_str());
+        let rank = text("rank").or_else(|| match found.iter().skip(1).flatten().count() {
+            // Groups with names say what they are.
+            _ if ["local_rank", "step", "host", "job"]
+                .iter()
+                .any(|name| text(name).is_some()) =>
+            {
+                None
+            }
+            _ => found.get(1).map(|group| group.as_str()),
+        });
+        let said = Named {
+            rank: rank.and_then(|text| text.parse().ok()).or(usual.rank),
+            local_rank: text("local_rank")
+                .and_then(|text| text.parse().ok())
+                .or(usual.local_rank),
+            step: text("step")
+                .and_then(|text| text.parse().ok())
+                .or(usual.step),
+            host: text("host").map_or(usual.host, str::to_owned),
+            job: text("job").map_or(usual.job, str::to_owned),
+            producer: usual.producer,
+        };
+        let from = match rank {
+            Some(_) => RankFrom::Given,
+            None => RankFrom::Name,
+        };
+        (said, from)
+    }
+}
+
+/// Reads ranks. What cannot be read among several is left out, noted in the fleet, and told as a failure.
+///
+/// # Errors
+/// When nothing can be read.
+pub(crate) fn fleet(ranks: &Ranks) -> Result<(Fleet, Vec<Failure>), Failure> {
+    let mut fleets = Vec::new();
+    let mut others = Vec::new();
+    for path in &ranks.files {
+        match overview(path)? {
+            Some(fleet) => fleets.push(fleet),
+            None => others.push(path.clone()),
+        }
+    }
+    let mut failures = Vec::new();
+    if !others.is_empty() {
+        let files = files_below(&others)?;
+        let names: Vec<String> = files.iter().map(|file| display_name(file)).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let places = places(&names, |name| {
+            RankNames::tell(ranks.rank_from.as_ref(), name)
+        });
+        let work = |index: usize, file: &Path| summary(file, &places[index]);
+        each(&files, ranks.memory, work, |read| {
+            for (fleet, failure) in read {
+                fleets.push(fleet);
+                failures.extend(failure);
+            }
+        });
+    }
+    let fleet = Fleet::of_all(fleets);
+    if fleet.ranks.is_empty()
+        && let Some(failure) = failures.pop()
+    {
+        return Err(failure);
+    }
+    Ok((fleet, failures))
+}
+
+/// The overview that a path names; `None` if it is something else.
+fn overview(path: &Path) -> Result<Option<Fleet>, Failure> {
+    if is_stdin(path) {
+        return Ok(None);
+    }
+    let in_dataset = path.join(OVERVIEW);
+    let path = match in_dataset.is_file() {
+        true => &in_dataset,
+        false => path,
+    };
+    let mut head = Vec::new();
+    // What cannot be read fails where it is read as a snapshot.
+    let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut head));
+    if read.is_err() || FileKind::of(&head) != FileKind::Fleet {
+        return Ok(None);
+    }
+    let bytes = fs::read(path).map_err(|error| Failure::unread(path, error))?;
+    let fleet = decode(&bytes, &Limits::default()).map_err(|kind| Failure::Decode {
+        file: display_name(path),
+        error: Box::new(kind.into()),
+    })?;
+    Ok(Some(fleet))
+}
+
+/// Summarises a snapshot. One that cannot be read is in the fleet as such.
+fn summary(file: &Path, place: &Place) -> (Fleet, Option<Failure>) {
+    let source = source(file);
+    match Subject::load(file, None) {
+        Ok(subject) => {
+            let devices = subject.devices().map(|device| *device);
+            (Fleet::of(place, &source, devices, Detail::All), None)
+        }
+        Err(failure) => {
+            let why = failure.to_string();
+            let unreadable = Unreadable {
+                source,
+                why: why.lines().next().unwrap_or_default().to_owned(),
+            };
+            let fleet = Fleet {
+                unreadable: vec![unreadable],
+                ..Fleet::default()
+            };
+            (fleet, Some(failure))
+        }
+    }
+}
+
+/// A file under the name that the user gave it.
+pub(crate) fn source(file: &Path) -> Source {
+    let metadata = fs::metadata(file).ok().filter(|_| !is_stdin(file));
+    let modified = metadata
+        .as_ref()
+        .and_then(|metadata| metadata.modified().ok());
+    let since = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    Source {
+        path: display_name(file),
+        bytes: metadata.map_or(0, |metadata| metadata.len()),
+        modified_us: since.and_then(|since| i64::try_from(since.as_micros()).ok()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(regex: &str, path: &str) -> (Option<u32>, Option<u64>, String, RankFrom) {
+        let names = RankNames::parse(regex).unwrap();
+        let (said, from) = RankNames::tell(Some(&names), path);
+        (said.rank, said.step, said.host, from)
+    }
+
+    #[test]
+    fn the_users_expression_comes_first() {
+        let none = String::new;
+        assert_eq!(
+            told("w([0-9]+)", "w7.pickle"),
+            (Some(7), None, none(), RankFrom::Given)
+        );
+        // What it does not tell is as usual.
+        assert_eq!(
+            told("w([0-9]+)", "step_3/rank4.pickle"),
+            (Some(4), Some(3), none(), RankFrom::Name)
+        );
+        assert_eq!(
+            told(
+                "(?<host>h[0-9])-(?<rank>[0-9]+)-s(?<step>[0-9]+)",
+                "h2-5-s90.pickle"
+            ),
+            (Some(5), Some(90), "h2".to_owned(), RankFrom::Given)
+        );
+        assert_eq!(
+            told("s(?<step>[0-9]+)", "s90/rank1.pickle"),
+            (Some(1), Some(90), none(), RankFrom::Name)
+        );
+        // As most write a number.
+        assert_eq!(
+            told(r"w(\d+)", "w7.pickle"),
+            (Some(7), None, none(), RankFrom::Given)
+        );
+        assert!(RankNames::parse("rank").is_err());
+        assert!(RankNames::parse("(").is_err());
+    }
+}

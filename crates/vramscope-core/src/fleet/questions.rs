@@ -1,0 +1,102 @@
+//! What is asked across ranks. Ranks are given as indexes into [`Fleet::ranks`].
+
+mod leaks;
+mod odd;
+mod ooms;
+mod peaks;
+mod sites;
+#[cfg(test)]
+mod tests;
+
+pub use leaks::{LeakedSite, Leaks, leaks};
+pub use odd::{Odd, OddRank, OddValue, odd};
+pub use ooms::{Ooms, ooms};
+pub use peaks::{Peaks, Ranks, peaks, ranks};
+pub use sites::{SiteFigure, SiteSpread, sites};
+
+use serde::{Deserialize, Serialize};
+
+use super::model::{Fleet, Rank};
+use crate::analysis::compare::changes::{SettingChange, SiteChange, changes, compare_settings};
+
+/// How one rank differs from another at its peak.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RankDiff {
+    /// The one.
+    pub before: usize,
+    /// The other.
+    pub after: usize,
+    /// The call sites that differ, the largest difference first.
+    pub sites: Vec<SiteChange>,
+    /// The settings that differ.
+    pub settings: Vec<SettingChange>,
+}
+
+/// Compares two ranks at their peaks, by call site.
+#[must_use]
+pub fn diff(fleet: &Fleet, before: usize, after: usize) -> RankDiff {
+    let [one, other] = [before, after].map(|rank| &fleet.ranks[rank]);
+    let sites = |rank: &'_ Rank| {
+        let named = rank
+            .sites
+            .iter()
+            .map(|row| (fleet.label(row.site), row.peak));
+        let others = ("", rank.other_sites);
+        named.chain([others]).collect::<Vec<_>>()
+    };
+    let mut sites = changes(sites(one), sites(other));
+    sites.retain(|site| !site.change.is_none());
+    for site in sites.iter_mut().filter(|site| site.label.is_empty()) {
+        "(other call sites)".clone_into(&mut site.label);
+    }
+    RankDiff {
+        before,
+        after,
+        sites,
+        settings: compare_settings(fleet.settings_of(one), fleet.settings_of(other)),
+    }
+}
+
+/// Ranks of one job at one step, which can be compared with each other.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Cohort {
+    /// The job; empty if unknown.
+    pub job: String,
+    /// The step; `None` if unknown.
+    pub step: Option<u64>,
+    /// Number of ranks.
+    pub ranks: u64,
+}
+
+impl Fleet {
+    /// The jobs and steps, in this order.
+    #[must_use]
+    pub fn cohorts(&self) -> Vec<Cohort> {
+        let mut cohorts: Vec<Cohort> = Vec::new();
+        for rank in &self.ranks {
+            let (job, step) = (&rank.place.job, rank.place.step);
+            // Ranks are ordered by job and step.
+            match cohorts.last_mut() {
+                Some(last) if last.job == *job && last.step == step => last.ranks += 1,
+                _ => cohorts.push(Cohort {
+                    job: job.clone(),
+                    step,
+                    ranks: 1,
+                }),
+            }
+        }
+        cohorts
+    }
+
+    /// The ranks of a cohort.
+    #[must_use]
+    pub fn cohort(&self, cohort: &Cohort) -> Self {
+        self.only(|rank| (&rank.place.job, rank.place.step) == (&cohort.job, cohort.step))
+    }
+}
+
+/// Of these the one that a question is about, if nobody says which: the one with the most ranks, and of equals the last.
+#[must_use]
+pub fn main_cohort(cohorts: &[Cohort]) -> Option<&Cohort> {
+    cohorts.iter().max_by_key(|cohort| cohort.ranks)
+}

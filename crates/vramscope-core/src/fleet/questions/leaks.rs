@@ -1,0 +1,93 @@
+//! What steps leave behind, over all ranks.
+
+use std::cmp::Reverse;
+
+use serde::{Deserialize, Serialize};
+
+use super::sites::{SiteFigure, SiteSpread, sites};
+use crate::fleet::model::Fleet;
+use crate::fleet::statistic::{Measure, Usual};
+use crate::sorting::SortFew;
+
+/// What steps leave behind.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Leaks {
+    /// Number of ranks whose steps are known.
+    pub ranks_with_steps: u64,
+    /// Number of ranks whose live memory grows from step to step.
+    pub growing: u64,
+    /// By how much, over the ranks of which it is known; `None` if of none.
+    pub growth: Option<Usual>,
+    /// The rank that grows most; `None` if none does.
+    pub fastest: Option<usize>,
+    /// The call sites that leave something behind in most steps of a rank, the most on a usual rank first. If no rank's
+    /// steps are known, the call sites with anything at the end.
+    pub sites: Vec<LeakedSite>,
+}
+
+/// A call site of which something stays.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LeakedSite {
+    /// What each step leaves; `None` if none leaves any.
+    pub per_step: Option<SiteSpread>,
+    /// What is live at the end; `None` if nothing is.
+    pub end: Option<SiteSpread>,
+}
+
+/// Finds what stays.
+#[must_use]
+pub fn leaks(fleet: &Fleet) -> Leaks {
+    let growth = |rank: usize| Measure::Growth.of(&fleet.ranks[rank]);
+    let all = 0..fleet.ranks.len();
+    let known: Vec<u64> = all.clone().filter_map(growth).collect();
+    let fastest = all.filter(|&rank| growth(rank) > Some(0));
+    let fastest = fastest.max_by_key(|&rank| (growth(rank), Reverse(rank)));
+    let with_steps = fleet.ranks.iter().filter(|rank| rank.growth.is_some());
+    let per_step = sites(fleet, SiteFigure::LeftPerStep);
+    let mut at_end: Vec<Option<SiteSpread>> = vec![None; fleet.labels.len()];
+    for spread in sites(fleet, SiteFigure::End) {
+        let site = spread.site as usize;
+        at_end[site] = Some(spread);
+    }
+    let ranks_with_steps = with_steps.count() as u64;
+    let mut sites: Vec<LeakedSite> = match ranks_with_steps {
+        0 => at_end
+            .into_iter()
+            .flatten()
+            .map(|end| LeakedSite {
+                per_step: None,
+                end: Some(end),
+            })
+            .collect(),
+        _ => per_step
+            .into_iter()
+            .map(|spread| LeakedSite {
+                end: at_end[spread.site as usize].take(),
+                per_step: Some(spread),
+            })
+            .collect(),
+    };
+    sites.sort_few_by_key(|site| Reverse(site.key()));
+    Leaks {
+        ranks_with_steps,
+        growing: known.iter().filter(|&&bytes| bytes > 0).count() as u64,
+        growth: Usual::of(&known),
+        fastest,
+        sites,
+    }
+}
+
+impl LeakedSite {
+    /// The spread that it is sorted by.
+    #[must_use]
+    pub fn main(&self) -> Option<&SiteSpread> {
+        self.per_step.as_ref().or(self.end.as_ref())
+    }
+
+    fn key(&self) -> (u64, u64, Reverse<u32>) {
+        self.main().map_or((0, 0, Reverse(0)), |spread| {
+            let usual = &spread.usual;
+            (usual.median, usual.highest, Reverse(spread.site))
+        })
+    }
+}

@@ -1,0 +1,93 @@
+//! How high ranks peak.
+
+use std::cmp::Reverse;
+
+use serde::{Deserialize, Serialize};
+
+use super::diff;
+use crate::analysis::compare::changes::SiteChange;
+use crate::fleet::model::Fleet;
+use crate::fleet::statistic::{Measure, Outlier, Usual, is_notable, outlier_of};
+use crate::sorting::SortFew;
+
+/// The peaks of all ranks.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Peaks {
+    /// All ranks, highest peak first.
+    pub by_peak: Vec<usize>,
+    /// The rank whose peak is the median. For an even number of ranks it is the lower one of the two in the middle.
+    pub median: usize,
+    /// What is usual, for each measure that is known of any rank.
+    pub usual: Vec<(Measure, Usual)>,
+}
+
+impl Peaks {
+    /// The rank with the highest peak.
+    #[must_use]
+    pub fn highest(&self) -> usize {
+        self.by_peak.first().copied().unwrap_or(0)
+    }
+
+    /// What is usual by a measure; `None` if no rank is known by it.
+    #[must_use]
+    pub fn usual(&self, measure: Measure) -> Option<&Usual> {
+        let mut usual = self.usual.iter();
+        usual.find_map(|(of, usual)| (*of == measure).then_some(usual))
+    }
+}
+
+/// The peaks of all ranks; `None` if there is no rank.
+#[must_use]
+pub fn peaks(fleet: &Fleet) -> Option<Peaks> {
+    let ranks = &fleet.ranks;
+    let mut by_peak: Vec<usize> = (0..ranks.len()).collect();
+    by_peak.sort_few_by_key(|&rank| Reverse(ranks[rank].peak_bytes));
+    let &median = by_peak.get(by_peak.len() / 2)?;
+    let usual = Measure::ALL.into_iter().filter_map(|measure| {
+        let known: Vec<u64> = ranks.iter().filter_map(|rank| measure.of(rank)).collect();
+        Some((measure, Usual::of(&known)?))
+    });
+    Some(Peaks {
+        usual: usual.collect(),
+        by_peak,
+        median,
+    })
+}
+
+/// The comparison of all ranks in short.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Ranks {
+    /// Their peaks.
+    pub peaks: Peaks,
+    /// The outliers, at most one for each measure of memory.
+    pub outliers: Vec<Outlier>,
+    /// The rank whose call sites are compared with those of the median rank: the outlier by peak or, without one, the
+    /// rank with the highest peak. `None` if that is too close to the median to matter.
+    pub compared: Option<usize>,
+    /// The call sites in which `compared` and the median differ at their peaks, largest difference first.
+    pub changes: Vec<SiteChange>,
+}
+
+/// Compares ranks in short; `None` for fewer than two.
+#[must_use]
+pub fn ranks(fleet: &Fleet) -> Option<Ranks> {
+    let peaks = peaks(fleet).filter(|peaks| peaks.by_peak.len() > 1)?;
+    let outliers = [Measure::Peak, Measure::Reserved, Measure::AtEnd].map(|measure| {
+        let values = fleet.ranks.iter().filter_map(|rank| measure.of(rank));
+        outlier_of(&values.collect::<Vec<_>>(), measure)
+    });
+    let outliers: Vec<Outlier> = outliers.into_iter().flatten().collect();
+    let peak = |rank: usize| fleet.ranks[rank].peak_bytes;
+    let (highest, median) = (peaks.highest(), peaks.median);
+    let by_peak = outliers.iter().find(|found| found.measure == Measure::Peak);
+    let compared = by_peak
+        .map(|found| found.rank)
+        .or_else(|| is_notable(peak(highest), peak(median)).then_some(highest));
+    let changes = compared.map_or_else(Vec::new, |rank| diff(fleet, median, rank).sites);
+    Some(Ranks {
+        peaks,
+        outliers,
+        compared,
+        changes,
+    })
+}

@@ -1,0 +1,228 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::analysis::groups::turnover::Amount;
+use crate::fleet::arbitrary::fleets;
+use crate::fleet::statistic::Measure;
+use crate::fleet::{Failure, Growth, Place, Site};
+
+const MIB: u64 = 1 << 20;
+
+/// Rank `number` with this peak, and bytes at the peak by call site.
+fn rank(number: u32, peak_bytes: u64, sites: &[u64]) -> Rank {
+    let sites = (0..).zip(sites).map(|(site, &bytes)| Site {
+        site,
+        peak: Amount { bytes, count: 1 },
+        ..Site::default()
+    });
+    Rank {
+        place: Place {
+            rank: number,
+            ..Place::default()
+        },
+        peak_bytes,
+        peak_reserved_bytes: peak_bytes * 2,
+        reserved_at_peak_bytes: peak_bytes + 7,
+        end_bytes: 100,
+        sites: sites.collect(),
+        ..Rank::default()
+    }
+}
+
+fn fleet(ranks: impl IntoIterator<Item = Rank>) -> Fleet {
+    Fleet {
+        labels: ["a.py:1 f", "b.py:2 g", "c.py:3 h"]
+            .map(str::to_owned)
+            .to_vec(),
+        settings: vec![Default::default()],
+        ranks: ranks.into_iter().collect(),
+        unreadable: Vec::new(),
+    }
+}
+
+fn of_peaks(peaks: &[u64]) -> Fleet {
+    fleet(
+        (0..)
+            .zip(peaks)
+            .map(|(number, &peak)| rank(number, peak, &[])),
+    )
+}
+
+#[test]
+fn one_rank_is_none() {
+    assert_eq!(ranks(&of_peaks(&[])), None);
+    assert_eq!(ranks(&of_peaks(&[5])), None);
+    assert!(odd(&of_peaks(&[1, 1000]), 9).is_some_and(|odd| odd.ranks.is_empty()));
+}
+
+#[test]
+fn call_sites_are_those_of_outlier_and_median() {
+    let usual = [60, 40];
+    let fleet = fleet([
+        rank(0, 100, &usual),
+        rank(1, 160, &[60, 10, 90]),
+        rank(2, 100, &usual),
+    ]);
+    let found = ranks(&fleet).unwrap();
+    assert_eq!((found.peaks.highest(), found.compared), (1, Some(1)));
+    let changes: Vec<_> = found
+        .changes
+        .iter()
+        .map(|site| (site.label.as_str(), site.change.bytes_delta()))
+        .collect();
+    assert_eq!(changes, [("c.py:3 h", 90), ("b.py:2 g", -30)]);
+    assert_eq!(fleet.ranks[1].gap_bytes(), 7);
+}
+
+#[test]
+fn alike_ranks_are_not_compared() {
+    let found = ranks(&of_peaks(&[100, 103])).unwrap();
+    assert_eq!((found.compared, found.changes.len()), (None, 0));
+    assert_eq!(ranks(&of_peaks(&[100, 110])).unwrap().compared, Some(1));
+}
+
+#[test]
+fn odd_ranks_say_in_what() {
+    let mut all = of_peaks(&[100 * MIB; 7]);
+    all.ranks[3].peak_bytes = 200 * MIB;
+    all.ranks[5].end_bytes = 5000;
+    all.ranks[5].retries = Some(3);
+    for rank in &mut all.ranks {
+        rank.retries.get_or_insert(0);
+    }
+    all.settings.push([("a".to_owned(), "1".to_owned())].into());
+    all.ranks[6].settings = 1;
+    let odd = odd(&all, 9).unwrap();
+    let found: Vec<_> = odd
+        .ranks
+        .iter()
+        .map(|odd| {
+            let measures: Vec<_> = odd.values.iter().map(|value| value.measure).collect();
+            (odd.rank, measures, odd.settings.len())
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (5, vec![Measure::AtEnd, Measure::Retries], 0),
+            (3, vec![Measure::Peak], 0),
+            (6, vec![], 1),
+        ]
+    );
+}
+
+#[test]
+fn leaks_are_told_by_step_or_else_by_what_is_left() {
+    let mut all = of_peaks(&[100; 4]);
+    for (rank, left) in all
+        .ranks
+        .iter_mut()
+        .zip([2 * MIB, 2 * MIB, 2 * MIB, 90 * MIB])
+    {
+        rank.sites = vec![
+            Site {
+                site: 0,
+                end_bytes: 900 * MIB,
+                ..Site::default()
+            },
+            Site {
+                site: 1,
+                left_per_step_bytes: left,
+                end_bytes: 3,
+                ..Site::default()
+            },
+        ];
+    }
+    let found = leaks(&all);
+    assert_eq!((found.ranks_with_steps, found.sites.len()), (0, 2));
+    assert_eq!(found.sites[0].main().map(|spread| spread.site), Some(0));
+    for (rank, per_step) in all.ranks.iter_mut().zip([0, -5, 7, 90]) {
+        rank.growth = Some(Growth {
+            steps: 9,
+            per_step_bytes: Some(per_step),
+        });
+    }
+    let found = leaks(&all);
+    assert_eq!((found.ranks_with_steps, found.growing), (4, 2));
+    assert_eq!(found.fastest, Some(3));
+    let [site] = &found.sites[..] else {
+        panic!("{found:?}")
+    };
+    let spread = site.per_step.as_ref().unwrap();
+    assert_eq!(
+        (spread.site, spread.ranks, spread.usual.median),
+        (1, 4, 2 * MIB)
+    );
+    assert_eq!((spread.highest, &spread.odd[..]), (3, &[3][..]));
+    assert_eq!(site.end.as_ref().map(|end| end.usual.highest), Some(3));
+}
+
+#[test]
+fn the_first_to_fail_comes_first() {
+    let mut all = of_peaks(&[100; 4]);
+    for (rank, time_us, site) in [(0, None, 2), (1, Some(30), 1), (3, Some(-10), 1)] {
+        all.ranks[rank].ooms = 2;
+        all.ranks[rank].failures = vec![Failure {
+            time_us,
+            site,
+            ..Failure::default()
+        }];
+    }
+    let found = ooms(&all);
+    assert_eq!((found.ranks, found.failures), (vec![3, 1, 0], 6));
+    assert_eq!(found.sites, [(1, 2), (2, 1)]);
+}
+
+#[test]
+fn a_question_is_about_one_step() {
+    let mut all = of_peaks(&[1, 2, 3, 4, 5]);
+    for (rank, step) in all.ranks.iter_mut().zip([100, 100, 200, 200, 300]) {
+        rank.place.step = Some(step);
+    }
+    let cohorts = all.cohorts();
+    assert_eq!(cohorts.len(), 3);
+    let main = main_cohort(&cohorts).unwrap();
+    assert_eq!((main.step, main.ranks), (Some(200), 2));
+    assert_eq!(all.cohort(main).ranks.len(), 2);
+}
+
+proptest! {
+    /// Whatever ranks there are: no answer panics, and all refer to ranks that exist.
+    #[test]
+    fn answers_hold_for_all_fleets(fleet in fleets(7)) {
+        let count = fleet.ranks.len();
+        let is_rank = |rank: &usize| *rank < count;
+        if let Some(odd) = odd(&fleet, 2) {
+            prop_assert!(odd.peaks.by_peak.iter().all(is_rank));
+            prop_assert!(odd.ranks.iter().all(|odd| is_rank(&odd.rank) && odd.sites.len() <= 2));
+            let usual = odd.peaks.usual(Measure::Peak).unwrap();
+            prop_assert_eq!(usual.median, fleet.ranks[odd.peaks.median].peak_bytes);
+        }
+        let ranks = ranks(&fleet);
+        prop_assert_eq!(ranks.is_some(), count > 1);
+        prop_assert!(ooms(&fleet).ranks.iter().all(is_rank));
+        let _leaks = leaks(&fleet);
+        for figure in [SiteFigure::Peak, SiteFigure::End, SiteFigure::LeftPerStep] {
+            for spread in sites(&fleet, figure) {
+                prop_assert!(spread.odd.iter().chain([&spread.highest, &spread.lowest]).all(is_rank));
+                prop_assert!(spread.ranks > 0);
+            }
+        }
+        let cohorts = fleet.cohorts();
+        prop_assert_eq!(cohorts.iter().map(|cohort| cohort.ranks).sum::<u64>(), count as u64);
+        for cohort in &cohorts {
+            prop_assert_eq!(fleet.cohort(cohort).ranks.len() as u64, cohort.ranks);
+        }
+    }
+
+    /// A call site's sum by a slow way.
+    #[test]
+    fn sites_are_as_looked_up_rank_by_rank(fleet in fleets(7)) {
+        for spread in sites(&fleet, SiteFigure::Peak) {
+            let bytes = |rank: usize| fleet.ranks[rank].site(spread.site).peak.bytes;
+            let all: Vec<u64> = (0..fleet.ranks.len()).map(bytes).collect();
+            prop_assert_eq!(crate::fleet::statistic::Usual::of(&all), Some(spread.usual));
+            prop_assert_eq!(bytes(spread.highest), spread.usual.highest);
+        }
+    }
+}
