@@ -133,7 +133,10 @@ fn pack(
         run(&mut generate)?;
         let mut pack = Command::new(program);
         pack.args(["fleet", "pack", "--json", "--memory", &options.memory]);
-        pack.arg(&runs).arg("-o").arg(dataset).stdout(Stdio::piped());
+        pack.arg(&runs)
+            .arg("-o")
+            .arg(dataset)
+            .stdout(Stdio::piped());
         let start = Instant::now();
         let mut child = pack.spawn().context("cannot run vramscope")?;
         let out = child.stdout.take().context("the program has no output")?;
@@ -157,10 +160,19 @@ fn print_packing(options: &Options, packing: &Packing, dataset: &Path) -> Result
         "{} ranks, {:.0} events, {megabytes:.0} MB of pickles",
         options.ranks, packing.events
     );
-    println!("packed: {:.0} MB/s per core, by CPU time", megabytes / packing.cpu_s);
-    println!("packed: {:.0} MB/s, by the clock", megabytes / packing.wall_s);
+    println!(
+        "packed: {:.0} MB/s per core, by CPU time",
+        megabytes / packing.cpu_s
+    );
+    println!(
+        "packed: {:.0} MB/s, by the clock",
+        megabytes / packing.wall_s
+    );
     let peak = packing.peak_bytes as f64 / f64::from(1 << 20);
-    println!("peak memory: {peak:.0} MiB with --memory {}", options.memory);
+    println!(
+        "peak memory: {peak:.0} MiB with --memory {}",
+        options.memory
+    );
     let bytes = bytes_in(dataset)? as f64;
     println!(
         "dataset: {:.1} MB, {:.1} bytes an event",
@@ -169,9 +181,21 @@ fn print_packing(options: &Options, packing: &Packing, dataset: &Path) -> Result
     );
     for entry in fs::read_dir(dataset)? {
         let path = entry?.path();
-        let bytes = if path.is_dir() { bytes_in(&path)? } else { fs::metadata(&path)?.len() } as f64;
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        println!("  {name}: {:.3} MB, {:.2} bytes an event", bytes / 1e6, bytes / packing.events);
+        let bytes = if path.is_dir() {
+            bytes_in(&path)?
+        } else {
+            fs::metadata(&path)?.len()
+        } as f64;
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        println!(
+            "  {name}: {:.3} MB, {:.2} bytes an event",
+            bytes / 1e6,
+            bytes / packing.events
+        );
     }
     Ok(())
 }
@@ -180,7 +204,11 @@ fn bytes_in(folder: &Path) -> Result<u64> {
     let mut sum = 0;
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        sum += if path.is_dir() { bytes_in(&path)? } else { fs::metadata(path)?.len() };
+        sum += if path.is_dir() {
+            bytes_in(&path)?
+        } else {
+            fs::metadata(path)?.len()
+        };
     }
     Ok(sum)
 }
@@ -190,7 +218,11 @@ fn timed(program: &Path, words: &[&str], further: &[&str], dataset: &Path) -> Re
     let mut times = Vec::new();
     for _ in 0..RUNS {
         let mut command = Command::new(program);
-        command.args(words).arg(dataset).args(further).stdout(Stdio::null());
+        command
+            .args(words)
+            .arg(dataset)
+            .args(further)
+            .stdout(Stdio::null());
         let start = Instant::now();
         let status = command.status()?;
         ensure!(status.success(), "{words:?} failed");
@@ -204,12 +236,22 @@ fn timed(program: &Path, words: &[&str], further: &[&str], dataset: &Path) -> Re
 fn compare_sql(program: &Path, dataset: &Path) -> Result<()> {
     let mut has_engine = Command::new(program);
     has_engine.args(["sql", "select 1"]).arg(dataset);
-    let has_engine = has_engine.stdout(Stdio::null()).stderr(Stdio::null()).status()?.success();
+    let has_engine = has_engine
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()?
+        .success();
     let programs = if cfg!(windows) { "Scripts" } else { "bin" };
-    let python = consumers::prepare().join("python").join(programs).join("python");
+    let python = consumers::prepare()
+        .join("python")
+        .join(programs)
+        .join("python");
     for sql in SQL {
         let ours = match has_engine {
-            true => format!("{:.0} ms", timed(program, &["sql", sql], &["--json"], dataset)?),
+            true => format!(
+                "{:.0} ms",
+                timed(program, &["sql", sql], &["--json"], dataset)?
+            ),
             false => "not built in".to_owned(),
         };
         let mut duckdb = Command::new(&python);

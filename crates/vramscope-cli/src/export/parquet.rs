@@ -113,7 +113,10 @@ impl<'a> TableFile<'a> {
     /// When a row group cannot be written.
     pub(crate) fn push(&mut self, values: &[Value<'_>]) -> Result<(), Failure> {
         self.rows += 1;
-        let columns = self.columns.iter_mut().filter(|column| column.takes_values());
+        let columns = self
+            .columns
+            .iter_mut()
+            .filter(|column| column.takes_values());
         for (column, value) in columns.zip(values) {
             self.text_bytes += column.push(value);
         }
@@ -140,7 +143,10 @@ impl<'a> TableFile<'a> {
         }
         let schema = self.file.schema_descr().columns().to_vec();
         let mut group = self.file.next_row_group().map_err(broken)?;
-        let columns = self.columns.iter_mut().filter(|column| !column.is_left_out());
+        let columns = self
+            .columns
+            .iter_mut()
+            .filter(|column| !column.is_left_out());
         for (column, of_schema) in columns.zip(schema) {
             let chunk = column.chunk(self.rows, of_schema, &mut self.packer);
             let (bytes, close) = chunk.map_err(broken)?;

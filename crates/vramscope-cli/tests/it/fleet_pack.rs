@@ -49,8 +49,13 @@ impl Job {
 
     fn command(&self, further: &[&str]) -> Command {
         let mut pack = command(&["fleet", "pack", "--json"]);
-        pack.arg(self.runs()).arg("-o").arg(self.dataset()).args(further);
-        pack.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        pack.arg(self.runs())
+            .arg("-o")
+            .arg(self.dataset())
+            .args(further);
+        pack.stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         pack
     }
 
@@ -85,7 +90,8 @@ impl Job {
             let files = self.files(table);
             let bare = files.iter().map(|file| file.with_extension(""));
             let root = self.dataset().join(table);
-            bare.map(|file| file.strip_prefix(&root).unwrap().to_owned()).collect()
+            bare.map(|file| file.strip_prefix(&root).unwrap().to_owned())
+                .collect()
         };
         let pieces = spots("pieces");
         for table in TABLES {
@@ -95,7 +101,9 @@ impl Job {
         let names: BTreeSet<String> = names
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
-        let expected = TABLES.into_iter().chain(["format", "overview.vset", "pieces"]);
+        let expected = TABLES
+            .into_iter()
+            .chain(["format", "overview.vset", "pieces"]);
         assert_eq!(names, expected.map(str::to_owned).collect());
     }
 }
@@ -115,16 +123,20 @@ const TABLES: [&str; 11] = [
 ];
 
 fn figures(output: &Output) -> (i32, Value) {
-    let answer: Value = serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|_| panic!("{}", transcript(output)));
+    let answer: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", transcript(output)));
     (output.status.code().unwrap(), answer["parts"][0].clone())
 }
 
 fn rows(file: &Path) -> Vec<BTreeMap<String, Field>> {
     let reader = SerializedFileReader::new(File::open(file).unwrap()).unwrap();
     let rows = reader.get_row_iter(None).unwrap().map(Result::unwrap);
-    rows.map(|row| row.get_column_iter().map(|(name, value)| (name.clone(), value.clone())).collect())
-        .collect()
+    rows.map(|row| {
+        row.get_column_iter()
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    })
+    .collect()
 }
 
 fn number(row: &BTreeMap<String, Field>, column: &str) -> u64 {
@@ -152,7 +164,9 @@ fn tables_say_what_the_snapshots_say() {
     job.must_be_whole();
     for rank in 0..2 {
         let file = job.runs().join(job.fleet.name(rank));
-        let info = command(&["info", "--json", file.to_str().unwrap()]).output().unwrap();
+        let info = command(&["info", "--json", file.to_str().unwrap()])
+            .output()
+            .unwrap();
         let (_, info) = figures(&info);
         let rows = |table: &str| job.rows(table, rank);
         let ranks = rows("ranks");
@@ -176,19 +190,32 @@ fn tables_say_what_the_snapshots_say() {
         let live = allocations.iter().filter(is_live);
         let live: u64 = live.map(|row| number(row, "requested_bytes")).sum();
         assert_eq!(live, peak);
-        let sites: u64 = rows("sites_at_peak").iter().map(|row| number(row, "peak_bytes")).sum();
+        let sites: u64 = rows("sites_at_peak")
+            .iter()
+            .map(|row| number(row, "peak_bytes"))
+            .sum();
         assert_eq!(sites + number(&ranks[0], "other_sites_bytes"), peak);
-        let highest = rows("curve").iter().map(|row| number(row, "highest_bytes")).max();
+        let highest = rows("curve")
+            .iter()
+            .map(|row| number(row, "highest_bytes"))
+            .max();
         assert!(highest >= Some(peak) && highest <= Some(peak + peak / 1000 + 1));
         // Every row has its snapshot, and every key its stack.
-        let keys: BTreeSet<_> = rows("stacks").iter().map(|row| text(row, "stack_key")).collect();
+        let keys: BTreeSet<_> = rows("stacks")
+            .iter()
+            .map(|row| text(row, "stack_key"))
+            .collect();
         for row in events.iter().chain(&allocations) {
             let snapshot = format!("runs/{}", job.fleet.name(rank));
             assert_eq!(text(row, "snapshot"), Some(snapshot));
             let key = text(row, "stack_key");
             assert!(key.is_none() || keys.contains(&key), "{key:?}");
         }
-        assert!(allocations.iter().any(|row| text(row, "stack_key").is_some()));
+        assert!(
+            allocations
+                .iter()
+                .any(|row| text(row, "stack_key").is_some())
+        );
         assert!(!allocations[0].contains_key("name"));
     }
     let keys = |rank| -> BTreeSet<_> {
@@ -229,7 +256,10 @@ fn packing_goes_on_where_it_stopped() {
     fs::remove_file(&cut).unwrap();
     assert_eq!(job.pack(&[]).1["ranks"], 3);
     let (_, pruned) = job.pack(&["--prune"]);
-    assert_eq!((&pruned["ranks"], &pruned["pruned"]), (&Value::from(2), &Value::from(1)));
+    assert_eq!(
+        (&pruned["ranks"], &pruned["pruned"]),
+        (&Value::from(2), &Value::from(1))
+    );
     assert_eq!(job.rows("events", 2).len(), 0);
 }
 
@@ -238,18 +268,31 @@ fn packing_goes_on_where_it_stopped() {
 fn several_snapshots_of_a_rank_have_files_of_their_own() {
     let job = Job::new(1, 100);
     let first = job.runs().join(job.fleet.name(0));
-    for name in ["iteration_200/rank0_memory_snapshot.pickle", "a/rank1.pickle", "b/rank1.pickle"] {
+    for name in [
+        "iteration_200/rank0_memory_snapshot.pickle",
+        "a/rank1.pickle",
+        "b/rank1.pickle",
+    ] {
         let path = job.runs().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::copy(&first, path).unwrap();
     }
     assert_eq!(job.pack(&[]).1["ranks"], 4);
     let files = job.files("events");
-    let names: Vec<_> = files.iter().map(|file| file.file_name().unwrap().to_str().unwrap()).collect();
+    let names: Vec<_> = files
+        .iter()
+        .map(|file| file.file_name().unwrap().to_str().unwrap())
+        .collect();
     assert_eq!(names[..2], ["step-000100.parquet", "step-000200.parquet"]);
-    assert!(names[2..].iter().all(|name| name.starts_with("part-")), "{names:?}");
+    assert!(
+        names[2..].iter().all(|name| name.starts_with("part-")),
+        "{names:?}"
+    );
     assert_eq!(job.pack(&[]).1["skipped"], 4);
-    let asked = [r"--rank-from", r"([ab])/rank(?<rank>\d)|iteration_(?<local_rank>\d)"];
+    let asked = [
+        r"--rank-from",
+        r"([ab])/rank(?<rank>\d)|iteration_(?<local_rank>\d)",
+    ];
     assert_eq!(job.pack(&asked).0, 0);
 }
 
@@ -270,7 +313,9 @@ fn the_odd_ranks_of_a_generated_fleet_are_odd() {
 }
 
 fn is_there(job: &Job, beginning: &str) -> bool {
-    let claims = fs::read_dir(job.dataset().join(".claims")).into_iter().flatten();
+    let claims = fs::read_dir(job.dataset().join(".claims"))
+        .into_iter()
+        .flatten();
     let mut names = claims.map(|entry| entry.unwrap().file_name());
     names.any(|name| name.to_string_lossy().starts_with(beginning))
 }
@@ -311,7 +356,9 @@ fn a_signal_leaves_whole_ranks_only() {
     let mut child = job.command(&[]).spawn().unwrap();
     wait_for(&job, "rank=", &mut child);
     thread::sleep(Duration::from_millis(50));
-    let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    let sent = Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status();
     assert!(sent.unwrap().success());
     child.wait().unwrap();
     let pieces = job.files("pieces").len();

@@ -141,10 +141,7 @@ mod tests {
         let at = |others: u32, packages: &str, program: &str| {
             let linear = format!("{packages}/torch/nn/modules/linear.py");
             let train = format!("{program}/job/train.py");
-            key(
-                others,
-                &[("forward", &linear, 125), ("main", &train, 7)],
-            )
+            key(others, &[("forward", &linear, 125), ("main", &train, 7)])
         };
         let one = at(0, "/opt/venv/lib/python3.12/site-packages", "/home/alice");
         for (others, packages, program) in [
@@ -162,15 +159,29 @@ mod tests {
 
     #[test]
     fn another_stack_has_another_key() {
-        let one = ("forward", "/v/site-packages/torch/nn/modules/linear.py", 125);
+        let one = (
+            "forward",
+            "/v/site-packages/torch/nn/modules/linear.py",
+            125,
+        );
         let keys = [
             key(0, &[one]),
             key(0, &[one, one]),
             key(0, &[(one.0, one.1, 126)]),
             key(0, &[("backward", one.1, 125)]),
-            key(0, &[(one.0, "/v/site-packages/torch/nn/modules/conv.py", 125)]),
+            key(
+                0,
+                &[(one.0, "/v/site-packages/torch/nn/modules/conv.py", 125)],
+            ),
             // The same letters, cut elsewhere.
-            key(0, &[("forwardt", "/v/site-packages/orch/nn/modules/linear.py", 125)]),
+            key(
+                0,
+                &[(
+                    "forwardt",
+                    "/v/site-packages/orch/nn/modules/linear.py",
+                    125,
+                )],
+            ),
             key(0, &[one, ("main", "a/train.py", 1)]),
             key(0, &[("main", "a/train.py", 1), one]),
         ];

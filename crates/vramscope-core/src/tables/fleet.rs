@@ -111,7 +111,9 @@ fn ranks<E>(fleet: &Fleet, rank: &Rank, write: &mut Write<'_, E>) -> Result<(), 
     let (place, source) = (&rank.place, &rank.source);
     let free = rank.fragmentation.as_ref();
     let settings = fleet.settings_of(rank).iter();
-    let settings: Vec<_> = settings.map(|(key, value)| format!("{key}: {value}")).collect();
+    let settings: Vec<_> = settings
+        .map(|(key, value)| format!("{key}: {value}"))
+        .collect();
     let end = (rank.curve.start_us).map(|start| start.saturating_add_unsigned(rank.curve.length));
     let from = word(place.rank_from);
     write(&[
@@ -169,11 +171,23 @@ fn curve<E>(rank: &Rank, write: &mut Write<'_, E>) -> Result<(), E> {
         let start = u128::from(curve.length) * bin as u128 / u128::from(bins.max(1));
         let reserved = curve.reserved.get(bin).copied();
         let key = [count(Some(bin as u64)), Value::None];
-        write(&levels(rank, key, start as u64, (lowest, highest), reserved))?;
+        write(&levels(
+            rank,
+            key,
+            start as u64,
+            (lowest, highest),
+            reserved,
+        ))?;
     }
     curve.steps.iter().try_for_each(|step| {
         let key = [Value::None, count(Some(step.number))];
-        write(&levels(rank, key, step.from, (step.lowest, step.highest), None))
+        write(&levels(
+            rank,
+            key,
+            step.from,
+            (step.lowest, step.highest),
+            None,
+        ))
     })
 }
 
@@ -186,7 +200,9 @@ fn levels<'a>(
     reserved: Option<u16>,
 ) -> [Value<'a>; 8] {
     let curve: &Curve = &rank.curve;
-    let time = curve.start_us.map(|from| from.saturating_add_unsigned(start));
+    let time = curve
+        .start_us
+        .map(|from| from.saturating_add_unsigned(start));
     [
         Value::Number(rank.device.into()),
         bin,

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::{Habit, Options};
 use super::sites::{BLOCK, STAGES_PER_TOWER, Sites, Weight, WeightSites};
+use super::{Habit, Options};
 use crate::allocator::HeapOptions;
 use crate::recorder::{Allocation, Recorder, Request, Sink};
 use crate::rng::Rng;

@@ -132,8 +132,8 @@ impl<'a> Work<'a> {
     /// that are gone.
     fn all(&self) -> Result<Done, Failure> {
         let mut done = Done::default();
-        let (unchanged, mut open): (Vec<usize>, Vec<usize>) = (0..self.items.len())
-            .partition(|&index| self.is_unchanged(&self.items[index]));
+        let (unchanged, mut open): (Vec<usize>, Vec<usize>) =
+            (0..self.items.len()).partition(|&index| self.is_unchanged(&self.items[index]));
         done.unchanged = unchanged.len();
         while !open.is_empty() {
             open = self.pass(&open, &mut done)?;
@@ -154,12 +154,19 @@ impl<'a> Work<'a> {
     fn pass(&self, open: &[usize], done: &mut Done) -> Result<Vec<usize>, Failure> {
         let free = open.iter().copied().filter(|&index| !self.is_taken(index));
         let free: Vec<usize> = free.collect();
-        let files: Vec<_> = free.iter().map(|&index| self.items[index].path.clone()).collect();
+        let files: Vec<_> = free
+            .iter()
+            .map(|&index| self.items[index].path.clone())
+            .collect();
         let one = |place: usize, _: &Path| self.one(&self.items[free[place]]);
         let outcomes = inputs::each(&files, self.memory, one, |outcomes| {
             outcomes.collect::<Vec<_>>()
         });
-        let mut left: Vec<usize> = open.iter().copied().filter(|it| !free.contains(it)).collect();
+        let mut left: Vec<usize> = open
+            .iter()
+            .copied()
+            .filter(|it| !free.contains(it))
+            .collect();
         for (&index, outcome) in free.iter().zip(outcomes) {
             match outcome? {
                 Outcome::Packed(packed) => done.packed.push(packed),
@@ -176,7 +183,9 @@ impl<'a> Work<'a> {
     fn is_taken(&self, index: usize) -> bool {
         let item = &self.items[index];
         let spots = item.spots();
-        spots.iter().any(|spot| self.claims.is_held_for(spot, &item.source.path))
+        spots
+            .iter()
+            .any(|spot| self.claims.is_held_for(spot, &item.source.path))
     }
 
     fn one(&self, item: &Item) -> Result<Outcome, Failure> {
@@ -200,7 +209,8 @@ impl<'a> Work<'a> {
     fn has_failed_elsewhere(&self, item: &Item) -> bool {
         let piece = self.dataset.piece(&Spot::of_unreadable(&item.source.path));
         let is_of_it = |piece: &Piece| piece.is_of(item);
-        piece.as_ref().is_some_and(is_of_it) && !self.known.get(&item.source.path).is_some_and(is_of_it)
+        piece.as_ref().is_some_and(is_of_it)
+            && !self.known.get(&item.source.path).is_some_and(is_of_it)
     }
 
     /// Claims the first spot that belongs to no other snapshot; `None` if another process has this one.
@@ -227,7 +237,8 @@ impl<'a> Work<'a> {
             return Err(Failure::Usage(text.to_owned()));
         }
         let gone = self.gone();
-        gone.iter().try_for_each(|piece| self.dataset.remove(&piece.spot))?;
+        gone.iter()
+            .try_for_each(|piece| self.dataset.remove(&piece.spot))?;
         Ok(gone.len())
     }
 

@@ -148,7 +148,9 @@ impl<'a> Column<'a> {
         let known = mem::take(&mut self.known);
         let all = [(true, rows)];
         let known = if self.takes_values() { &*known } else { &all };
-        let bits = known.iter().map(|&(is_known, times)| (is_known.into(), times));
+        let bits = known
+            .iter()
+            .map(|&(is_known, times)| (is_known.into(), times));
         runs_or_bits(bits, 1, &mut levels);
         let mut data = (levels.len() as u32).to_le_bytes().to_vec();
         data.append(&mut levels);
@@ -182,7 +184,8 @@ impl<'a> Column<'a> {
             Cells::Flags(values) => {
                 flags(values, data);
                 values.clear();
-                let known = ValueStatistics::<bool>::new(None, None, None, Some(nulls as u64), false);
+                let known =
+                    ValueStatistics::<bool>::new(None, None, None, Some(nulls as u64), false);
                 Encoded::without_dictionary(Encoding::PLAIN, Statistics::Boolean(known))
             }
         }
@@ -380,7 +383,10 @@ struct Stacks<'a> {
 impl Stacks<'_> {
     /// Adds a row, if the stack has a key.
     fn push(&mut self, stack: i64) -> bool {
-        let Some(place) = usize::try_from(stack).ok().filter(|&row| row < self.places.len()) else {
+        let Some(place) = usize::try_from(stack)
+            .ok()
+            .filter(|&row| row < self.places.len())
+        else {
             return false;
         };
         if self.places[place] == 0 {
@@ -486,7 +492,9 @@ impl Packer {
 
     fn pack(&mut self, bytes: &[u8]) -> Result<Bytes, ParquetError> {
         let packed = self.zstd.compress(bytes);
-        Ok(packed.map_err(|error| ParquetError::External(Box::new(error)))?.into())
+        Ok(packed
+            .map_err(|error| ParquetError::External(Box::new(error)))?
+            .into())
     }
 }
 

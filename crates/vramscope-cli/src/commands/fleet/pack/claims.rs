@@ -99,15 +99,19 @@ impl Claims {
                 Ok(file) => return Ok(Taken::Mine(Claim { _file: file })),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => {
-                    return Err(Failure::io(format!("cannot write {}", path.display()))(error));
+                    return Err(Failure::io(format!("cannot write {}", path.display()))(
+                        error,
+                    ));
                 }
             }
             let Some((owner, of)) = read(&path) else {
-                // It was given up meanwhile, or is not written yet.
-                if !path.exists() {
-                    continue;
+                // It was given up meanwhile, or is not written yet, or its process died before.
+                match path.exists() {
+                    true if !self.is_silent(&path) => return Ok(Taken::Same),
+                    true => number += 1,
+                    false => {}
                 }
-                return Ok(Taken::Same);
+                continue;
             };
             match self.is_alive(&owner) {
                 true if of == snapshot => return Ok(Taken::Same),
@@ -157,11 +161,16 @@ impl Claims {
         {
             return Path::new("/proc").join(number).exists();
         }
-        let mine = self.folder.join(&self.name);
-        let now = touch(&mine).and_then(|()| modified(&mine));
-        match (now, modified(&path)) {
-            (Ok(now), Ok(then)) => now.duration_since(then).unwrap_or_default() < SILENCE,
-            _ => true,
+        !self.is_silent(&path)
+    }
+
+    /// Whether a file was not touched for so long that its process must be dead.
+    fn is_silent(&self, path: &Path) -> bool {
+        let own = self.folder.join(&self.name);
+        let now = touch(&own).and_then(|()| modified(&own));
+        match (now, modified(path)) {
+            (Ok(now), Ok(then)) => now.duration_since(then).unwrap_or_default() > SILENCE,
+            _ => false,
         }
     }
 }
@@ -191,7 +200,10 @@ fn identity() -> String {
 }
 
 fn touch(path: &Path) -> io::Result<()> {
-    File::options().write(true).open(path)?.write_all(identity().as_bytes())
+    File::options()
+        .write(true)
+        .open(path)?
+        .write_all(identity().as_bytes())
 }
 
 fn modified(path: &Path) -> io::Result<SystemTime> {
@@ -214,13 +226,16 @@ mod tests {
     fn one_of_many_gets_a_place_and_a_dead_one_loses_it() {
         let folder = tempfile::tempdir().unwrap();
         let dataset = Dataset::open(&folder.path().join("x.vset")).unwrap();
-        let spot = Spot::of_place(&Place::default());
+        let spot = &Spot::of_place(&Place::default());
         let all: Vec<_> = (0..8).map(|_| Claims::join(&dataset).unwrap()).collect();
         let race = |snapshot: &str| -> Vec<Taken> {
             thread::scope(|scope| {
-                let take = |claims| scope.spawn(move || Claims::take(claims, &spot, snapshot));
+                let take = |claims| scope.spawn(move || Claims::take(claims, spot, snapshot));
                 let threads: Vec<_> = all.iter().map(take).collect();
-                threads.into_iter().map(|it| it.join().unwrap().unwrap()).collect()
+                threads
+                    .into_iter()
+                    .map(|it| it.join().unwrap().unwrap())
+                    .collect()
             })
         };
         // A process that is gone, of this machine and of another one.
@@ -236,10 +251,10 @@ mod tests {
             let is_mine = |taken: &&Taken| matches!(taken, Taken::Mine(_));
             assert_eq!(taken.iter().filter(is_mine).count(), 1);
             assert!(taken.iter().all(|it| !matches!(it, Taken::Other)));
-            assert!(all[0].is_held_for(&spot, "a.pickle"));
-            assert!(matches!(all[0].take(&spot, "b.pickle"), Ok(Taken::Other)));
+            assert!(all[0].is_held_for(spot, "a.pickle"));
+            assert!(matches!(all[0].take(spot, "b.pickle"), Ok(Taken::Other)));
             drop(taken);
-            assert!(!all[0].is_held_for(&spot, "a.pickle"));
+            assert!(!all[0].is_held_for(spot, "a.pickle"));
             fs::remove_file(path).unwrap();
             drop(fs::remove_file(dataset.claims().join(gone)));
         }

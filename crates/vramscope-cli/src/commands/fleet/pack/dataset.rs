@@ -47,7 +47,9 @@ pub(super) struct Spot {
 impl Spot {
     /// That of the only snapshot of a rank and step.
     pub(super) fn of_place(place: &Place) -> Self {
-        let stem = place.step.map_or_else(|| "part".to_owned(), |step| format!("step-{step:06}"));
+        let stem = place
+            .step
+            .map_or_else(|| "part".to_owned(), |step| format!("step-{step:06}"));
         Self {
             folder: rank_folder(place.rank),
             stem,
@@ -143,7 +145,9 @@ impl Dataset {
             }
             Err(_) => {}
         }
-        let has_others = names(&self.folder).iter().any(|name| !name.starts_with('.'));
+        let has_others = names(&self.folder)
+            .iter()
+            .any(|name| !name.starts_with('.'));
         if has_others && !path.exists() {
             return Err(Failure::Usage(format!(
                 "{} has other files: name a new folder, or one that `vramscope fleet pack` made",
@@ -199,7 +203,10 @@ impl Dataset {
 
     /// All pieces that can be read: others are as none.
     pub(super) fn pieces(&self) -> Vec<Piece> {
-        self.spots().iter().filter_map(|spot| self.piece(spot)).collect()
+        self.spots()
+            .iter()
+            .filter_map(|spot| self.piece(spot))
+            .collect()
     }
 
     /// The places of all pieces.
@@ -273,7 +280,10 @@ impl Dataset {
     /// removed if another process packs.
     pub(super) fn sweep(&self, are_alone: impl Fn() -> bool) {
         // What is listed before belongs to nobody who lives, if nobody does then. What was finished meanwhile has a piece.
-        let tables = self.tables().into_iter().map(|table| self.folder.join(table));
+        let tables = self
+            .tables()
+            .into_iter()
+            .map(|table| self.folder.join(table));
         let tables: Vec<_> = tables.map(|folder| (files(&folder), folder)).collect();
         let is_packing = |name: &String| name.starts_with(PACKING);
         let unfinished: Vec<_> = names(&self.folder).into_iter().filter(is_packing).collect();

@@ -52,7 +52,10 @@ pub(super) fn items(
     }
     found.sort();
     found.dedup_by(|a, b| a.0.path == b.0.path);
-    let paths: Vec<&str> = found.iter().map(|(source, _)| source.path.as_str()).collect();
+    let paths: Vec<&str> = found
+        .iter()
+        .map(|(source, _)| source.path.as_str())
+        .collect();
     let places = places(&paths, |path| RankNames::tell(names, path));
     let mut counts: HashMap<(u32, Option<u64>), usize> = HashMap::new();
     for place in &places {

@@ -72,25 +72,16 @@ pub(super) fn pack(
     old: Option<&Spot>,
 ) -> Result<Packed, Failed> {
     let unreadable = Spot::of_unreadable(&item.source.path);
-    let read = read(&item.path).and_then(|snapshot| {
-        let recording = Recording::of(snapshot);
-        match recording.devices().next() {
-            Some(_) => Ok(recording),
-            None => Err(Failure::Input(format!(
-                "{}: the file holds no segment and no event",
-                item.path.display()
-            ))),
-        }
-    });
-    let recording = match read {
-        Ok(recording) => recording,
+    let read = read(&item.path).and_then(|snapshot| summed_up(item, snapshot));
+    let (recording, fleet) = match read {
+        Ok(read) => read,
         Err(failure) => {
             let written = unread(dataset, item, &unreadable, old, &failure);
             written.map_err(Failed::Write)?;
             return Err(Failed::Read(failure));
         }
     };
-    let packed = write(dataset, item, spot, old, &recording).map_err(Failed::Write)?;
+    let packed = write(dataset, item, spot, old, (&recording, &fleet)).map_err(Failed::Write)?;
     // An earlier attempt may have failed.
     dataset.remove(&unreadable).map_err(Failed::Write)?;
     Ok(packed)
@@ -101,6 +92,19 @@ fn read(path: &Path) -> Result<Snapshot, Failure> {
     let bytes = regular_bytes(&file);
     let name = path.display().to_string();
     decode(&name, file, bytes, &mut |_| ControlFlow::Continue(()))
+}
+
+/// The snapshot's ranks. One without any cannot be told from one that is not packed.
+fn summed_up(item: &Item, snapshot: Snapshot) -> Result<(Recording, Fleet), Failure> {
+    let recording = Recording::of(snapshot);
+    let fleet = Fleet::of(&item.place, &item.source, recording.devices(), Detail::All);
+    match fleet.ranks.is_empty() {
+        false => Ok((recording, fleet)),
+        true => Err(Failure::Input(format!(
+            "{}: nothing happened on any device",
+            item.path.display()
+        ))),
+    }
 }
 
 /// Writes down that a snapshot cannot be read. What was known of it is of another file.
@@ -130,12 +134,11 @@ fn write(
     item: &Item,
     spot: &Spot,
     old: Option<&Spot>,
-    recording: &Recording,
+    (recording, fleet): (&Recording, &Fleet),
 ) -> Result<Packed, Failure> {
     let snapshot = &recording.snapshot;
     let keys = StackKeys::of(snapshot);
     let devices: Vec<Device<'_>> = recording.devices().collect();
-    let fleet = Fleet::of(&item.place, &item.source, devices.iter().copied(), Detail::All);
     let mut files = Files::new(dataset, spot)?;
     for table in TABLES {
         let columns = table.fields().into_iter().map(|field| match field.name {
@@ -155,10 +158,10 @@ fn write(
     for table in FleetTable::ALL {
         let columns = table.fields().into_iter().map(Column::of).collect();
         files.table(table.name(), columns, item, &snapshot.source, |file| {
-            table.for_each_row(&fleet, &mut |values| file.push(values))
+            table.for_each_row(fleet, &mut |values| file.push(values))
         })?;
     }
-    files.piece(&fleet)?;
+    files.piece(fleet)?;
     let packed = Packed {
         source_bytes: item.source.bytes,
         unpacked_bytes: snapshot.source.decoded_bytes,

@@ -39,7 +39,11 @@ fn facts(part: &mut Part, work: &Work<'_>, done: &Done, fleet: &Fleet, time: Dur
     part.fact("packed", "packed", number(done.packed.len()));
     part.fact("skipped", "unchanged", number(done.unchanged));
     if done.by_others > 0 {
-        part.fact("by_others", "packed by others meanwhile", number(done.by_others));
+        part.fact(
+            "by_others",
+            "packed by others meanwhile",
+            number(done.by_others),
+        );
     }
     let damaged = fleet.ranks.iter().filter(|rank| rank.damage > 0).count();
     part.fact("damaged", "damaged", number(damaged));
@@ -50,7 +54,11 @@ fn facts(part: &mut Part, work: &Work<'_>, done: &Done, fleet: &Fleet, time: Dur
     part.fact("ranks", "ranks in the dataset", number(fleet.ranks.len()));
     let events = sum(|packed| packed.events);
     part.fact("events", "events packed", Cell::Number(events));
-    part.fact("source_bytes", "read", Cell::Bytes(sum(|packed| packed.source_bytes)));
+    part.fact(
+        "source_bytes",
+        "read",
+        Cell::Bytes(sum(|packed| packed.source_bytes)),
+    );
     part.fact("unpacked_bytes", "", Cell::Bytes(unpacked));
     let bytes = sum(|packed| packed.bytes);
     let remark = match events {
