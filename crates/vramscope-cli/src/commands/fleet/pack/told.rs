@@ -14,7 +14,7 @@ pub(super) fn part(work: &Work<'_>, done: &Done, fleet: &Fleet, time: Duration) 
         file: work.dataset.shown().to_owned(),
         ..Part::default()
     };
-    facts(&mut part, work, done, fleet, time);
+    facts(&mut part, done, fleet, time);
     problems(&mut part, fleet);
     let gone = work.gone().len();
     if gone > 0 && done.pruned == 0 {
@@ -31,7 +31,7 @@ pub(super) fn part(work: &Work<'_>, done: &Done, fleet: &Fleet, time: Duration) 
     part
 }
 
-fn facts(part: &mut Part, work: &Work<'_>, done: &Done, fleet: &Fleet, time: Duration) {
+fn facts(part: &mut Part, done: &Done, fleet: &Fleet, time: Duration) {
     let sum = |of: fn(&super::Packed) -> u64| done.packed.iter().map(of).sum::<u64>();
     let number = |number: usize| Cell::Number(number as u64);
     let seconds = time.as_secs_f64();
@@ -72,7 +72,6 @@ fn facts(part: &mut Part, work: &Work<'_>, done: &Done, fleet: &Fleet, time: Dur
         _ => format!("{:.0} MB/s of snapshots", unpacked as f64 / 1e6 / seconds),
     };
     part.fact_with("duration_us", "time", Cell::SpanUs(micros), remark);
-    let _ = work;
 }
 
 /// The snapshots of the dataset that could not be read, or not as a whole.
