@@ -41,7 +41,7 @@ import sys, time
 import duckdb
 for table in ('events', 'allocations'):
     duckdb.sql(f\"create view {table} as select * from read_parquet('{sys.argv[1]}/{table}/*/*.parquet', \"
-               \"hive_partitioning = true)\")
+               \"hive_partitioning = true, hive_types = {{'rank': bigint}})\")
 times = []
 for _ in range(3):
     start = time.perf_counter()
