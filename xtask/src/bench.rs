@@ -1,10 +1,11 @@
 //! `cargo xtask bench`: makes snapshots, measures decoding, drawing and memory with them, and prints a table.
-//! `bench capture`, `bench planning` and `bench page` measure those instead.
+//! `bench capture`, `bench planning`, `bench fleet` and `bench page` measure those instead.
 //!
 //! Machines are shared and noisy, so only figures of the same run are comparable. For comparison, CPython reads
 //! the same files between our own rounds.
 
 mod capture;
+mod fleet;
 mod page_start;
 mod planning;
 mod program;
@@ -67,6 +68,8 @@ enum Part {
     Capture,
     /// Packing, pools, inductor's graphs, the allocator's model and plans: bytes, seconds, CPU seconds
     Planning,
+    /// Packing a generated job of many ranks, and questions to it: MB/s, bytes an event, memory, times
+    Fleet(fleet::Options),
     /// How soon the page takes a file, and what it holds over all views and after ten closings
     Page {
         /// The files to open; training snapshots of 100 thousand and a million events if none is given
@@ -93,6 +96,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     match &options.part {
         Some(Part::Capture) => return capture::measure(),
         Some(Part::Planning) => return planning::measure(),
+        Some(Part::Fleet(options)) => return fleet::measure(options),
         Some(Part::Page { files }) => return page_start::measure(files),
         None => {}
     }

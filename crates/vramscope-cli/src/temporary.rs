@@ -1,4 +1,5 @@
-//! Files under temporary names. They get their own when the command is over, all at once.
+//! Files under temporary names. They get their own when the command is over, all at once. And files and folders that are
+//! needed only meanwhile.
 //!
 //! Whatever ends the program before removes them, and the folders that were made for them: an error, a panic, or a
 //! signal, by way of `interruption`. Only SIGKILL, a crash of the machine, and memory
@@ -20,6 +21,7 @@ static FILES: Mutex<Files> = Mutex::new(Files {
     unfinished: BTreeSet::new(),
     finished: Vec::new(),
     folders: Vec::new(),
+    passing: BTreeSet::new(),
     is_kept: false,
 });
 
@@ -30,6 +32,8 @@ pub(crate) struct Files {
     finished: Vec<(TempPath, PathBuf)>,
     /// The folders that did not exist before, each before those in it.
     folders: Vec<PathBuf>,
+    /// The files, and the folders with all that is in them, that go.
+    passing: BTreeSet<PathBuf>,
     /// Whether files have got their paths.
     is_kept: bool,
 }
@@ -75,6 +79,87 @@ impl Drop for Temporary {
             files.unfinished.remove(&*path);
             drop(path);
         }
+    }
+}
+
+/// A temporary folder. When dropped, it is removed with all that is in it.
+pub(crate) struct PassingFolder {
+    path: PathBuf,
+}
+
+impl PassingFolder {
+    /// Creates a folder in another one. `prefix` is the beginning of its name.
+    ///
+    /// # Errors
+    /// When it cannot be created.
+    pub(crate) fn create_in(parent: &Path, prefix: &str) -> io::Result<Self> {
+        let mut files = lock();
+        let folder = Builder::new().prefix(prefix).tempdir_in(parent)?;
+        let path = folder.keep();
+        files.passing.insert(path.clone());
+        Ok(Self { path })
+    }
+
+    /// Gives files in it other paths, for good, whose folders are made. A signal finds either all of them or none.
+    /// `first` is done before, as long as signals wait.
+    ///
+    /// # Errors
+    /// The first of `first` or of a file; those after it stay.
+    pub(crate) fn hand_out(
+        &self,
+        first: impl FnOnce() -> io::Result<()>,
+        files: &[(PathBuf, PathBuf)],
+    ) -> io::Result<()> {
+        let _no_signal = lock();
+        first()?;
+        for (from, to) in files {
+            to.parent().map_or(Ok(()), fs::create_dir_all)?;
+            fs::rename(self.path.join(from), to)?;
+        }
+        Ok(())
+    }
+}
+
+impl AsRef<Path> for PassingFolder {
+    fn as_ref(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for PassingFolder {
+    fn drop(&mut self) {
+        let mut files = lock();
+        files.passing.remove(&self.path);
+        remove_with_all(&self.path);
+    }
+}
+
+/// A file that is removed when dropped.
+pub(crate) struct PassingFile {
+    path: PathBuf,
+}
+
+impl PassingFile {
+    /// Creates a file with this content, if there is none of this name.
+    ///
+    /// # Errors
+    /// When there is one, or it cannot be created.
+    pub(crate) fn create(path: PathBuf, content: &str) -> io::Result<Self> {
+        let mut files = lock();
+        let mut file = File::create_new(&path)?;
+        files.passing.insert(path.clone());
+        let created = Self { path };
+        drop(files);
+        io::Write::write_all(&mut file, content.as_bytes())?;
+        Ok(created)
+    }
+}
+
+impl Drop for PassingFile {
+    fn drop(&mut self) {
+        let mut files = lock();
+        files.passing.remove(&self.path);
+        remove_with_all(&self.path);
     }
 }
 
@@ -125,6 +210,7 @@ impl Drop for Writing {
         files.unfinished.clear();
         files.finished.clear();
         files.folders.clear();
+        files.passing.clear();
     }
 }
 
@@ -161,8 +247,19 @@ fn remove_listed(files: MutexGuard<'static, Files>) -> MutexGuard<'static, Files
         // What cannot be removed stays: the program is about to end.
         drop(fs::remove_file(path));
     }
+    files.passing.iter().for_each(|path| remove_with_all(path));
     remove_empty(&files.folders);
     files
+}
+
+/// Removes a file, or a folder into which other threads may still write.
+fn remove_with_all(path: &Path) {
+    let removed = || {
+        let gone = fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
+        gone.is_ok() || !path.exists()
+    };
+    // What cannot be removed stays: the program is about to end.
+    let _ = (0..5).any(|_| removed());
 }
 
 fn remove_empty(folders: &[PathBuf]) {

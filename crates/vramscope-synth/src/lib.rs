@@ -11,6 +11,7 @@
 //! - [`text`]: a small language for the snapshots of tests
 //! - [`stacks`], [`training`], [`scenario`]: large and small runs
 //! - [`random`]: random programs for property tests
+//! - [`fleet`]: the ranks of a job, a few of them odd
 //! - [`samples`], [`fixtures`]: the files made of them; [`files`]: where the tests find them
 //!
 //! ```
@@ -26,6 +27,7 @@ pub mod allocator;
 mod check;
 pub mod files;
 pub mod fixtures;
+pub mod fleet;
 pub mod pickle;
 pub mod random;
 pub mod recorder;

@@ -3,6 +3,7 @@
 mod diff;
 mod odd;
 mod oom;
+mod pack;
 mod peaks;
 mod sites;
 
@@ -26,11 +27,12 @@ use crate::report::{self, Cell, Fact, Part};
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     #[command(subcommand)]
-    question: Question,
+    task: Task,
 }
 
 const EXAMPLES: &str = "\
 Examples:
+  vramscope fleet pack memory_snapshot/ -o runs.vset
   vramscope fleet peaks memory_snapshot/
   vramscope fleet odd memory_snapshot/ --step 100
   vramscope fleet diff memory_snapshot/ --rank 17
@@ -39,7 +41,8 @@ Examples:
   vramscope fleet sites runs.vset --of end --csv";
 
 #[derive(Subcommand)]
-enum Question {
+enum Task {
+    Pack(pack::Options),
     /// How high each rank peaks, and when
     Peaks(Asked),
     /// Which ranks differ from the rest, in what, and by which call sites
@@ -120,15 +123,16 @@ impl FigureWord {
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    match &options.question {
-        Question::Peaks(asked) => answer("fleet peaks", asked, |chosen| Ok(peaks::peaks(chosen))),
-        Question::Odd(asked) => answer("fleet odd", asked, |chosen| Ok(odd::part(chosen))),
-        Question::Diff(options) => answer("fleet diff", &options.asked, |chosen| {
+    match &options.task {
+        Task::Pack(options) => pack::run(options),
+        Task::Peaks(asked) => answer("fleet peaks", asked, |chosen| Ok(peaks::peaks(chosen))),
+        Task::Odd(asked) => answer("fleet odd", asked, |chosen| Ok(odd::part(chosen))),
+        Task::Diff(options) => answer("fleet diff", &options.asked, |chosen| {
             diff::diff(chosen, options.rank, options.against)
         }),
-        Question::Leaks(asked) => answer("fleet leaks", asked, |chosen| Ok(sites::leaks(chosen))),
-        Question::Oom(asked) => answer("fleet oom", asked, |chosen| Ok(oom::oom(chosen))),
-        Question::Sites(options) => answer("fleet sites", &options.asked, |chosen| {
+        Task::Leaks(asked) => answer("fleet leaks", asked, |chosen| Ok(sites::leaks(chosen))),
+        Task::Oom(asked) => answer("fleet oom", asked, |chosen| Ok(oom::oom(chosen))),
+        Task::Sites(options) => answer("fleet sites", &options.asked, |chosen| {
             Ok(sites::part(chosen, options.of.figure()))
         }),
     }

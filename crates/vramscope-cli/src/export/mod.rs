@@ -10,7 +10,7 @@ pub(crate) mod bounded;
 mod csv;
 mod folded;
 pub(crate) mod format;
-mod parquet;
+pub(crate) mod parquet;
 mod perfetto;
 mod pprof;
 mod speedscope;

@@ -1,9 +1,15 @@
 //! Tables as Parquet, for DuckDB, pandas and Spark: flat, every column nullable.
 //!
 //! Numbers and sizes are signed 64-bit integers (a size beyond 2^63 - 1, which only a damaged file has, is cut
-//! to that), addresses unsigned ones, times UTC timestamps in µs: `time_us` is called `time` here. Texts repeat,
-//! so they are dictionaries. Pages are compressed with zstd. A row group ends after so many rows or so much
-//! text, which is all that is held in memory.
+//! to that), addresses unsigned ones, times UTC timestamps in µs: `time_us` is called `time` here. What repeats is a
+//! dictionary, other numbers are differences. Pages are compressed with zstd. A row group ends after so many rows or so
+//! much text, which is all that is held in memory.
+//!
+//! The columns are encoded here (`encoding`), as what repeats is known before: the library would look up each value
+//! again. It writes pages' headers and the file's metadata.
+
+mod column;
+mod encoding;
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -11,14 +17,15 @@ use std::sync::Arc;
 use parquet::basic::{
     Compression, LogicalType, Repetition, TimeUnit, Type as PhysicalType, ZstdLevel,
 };
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 use vramscope_core::tables::{Field, Kind, Table, Value};
 
+pub(crate) use self::column::Column;
+use self::column::Packer;
 use super::tables::for_each;
 use super::{WRITER, damage_lines, failed};
 use crate::failure::Failure;
@@ -32,32 +39,10 @@ const GROUP_TEXT_BYTES: usize = 64 << 20;
 const ZSTD_LEVEL: i32 = 3;
 
 pub(super) fn write(subject: &Subject, table: Table, out: &mut dyn Write) -> Result<(), Failure> {
-    let fields = table.fields();
-    let level = ZstdLevel::try_new(ZSTD_LEVEL).map_err(broken)?;
-    let properties = WriterProperties::builder()
-        .set_created_by(WRITER.to_owned())
-        .set_compression(Compression::ZSTD(level))
-        .set_key_value_metadata(damage(subject))
-        .build();
-    let schema = schema(table, &fields).map_err(broken)?;
-    // The library requires a writer that may move to another thread, which `out` may not. So each row group is
-    // written into memory first.
-    let mut file = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))
-        .map_err(broken)?;
-    let mut group = Group::of(&fields);
-    for_each(subject, table, &mut |values| {
-        group.push(values);
-        if group.is_full() {
-            group.flush(&mut file).map_err(broken)?;
-            file.flush().map_err(failed)?;
-            out.write_all(file.inner()).map_err(failed)?;
-            file.inner_mut().clear();
-        }
-        Ok(())
-    })?;
-    group.flush(&mut file).map_err(broken)?;
-    let rest = file.into_inner().map_err(broken)?;
-    out.write_all(&rest).map_err(failed)
+    let columns = table.fields().into_iter().map(Column::of).collect();
+    let mut file = TableFile::create(table.name(), columns, damage(subject), out)?;
+    for_each(subject, table, &mut |values| file.push(values))?;
+    file.finish()
 }
 
 /// The file's metadata: a value `damage` with a line per kind, if there is any.
@@ -78,15 +63,112 @@ fn broken(error: ParquetError) -> Failure {
     })
 }
 
-fn schema(table: Table, fields: &[Field]) -> Result<Type, ParquetError> {
-    let columns = fields.iter().map(|field| column(*field).map(Arc::new));
-    let columns: Vec<_> = columns.collect::<Result<_, _>>()?;
-    Type::group_type_builder(table.name())
-        .with_fields(columns)
-        .build()
+/// A file that rows are written into.
+pub(crate) struct TableFile<'a> {
+    columns: Vec<Column<'a>>,
+    rows: usize,
+    text_bytes: usize,
+    packer: Packer,
+    /// The library requires a writer that may move to another thread, which `out` may not. So each row group is
+    /// written into memory first.
+    file: SerializedFileWriter<Vec<u8>>,
+    out: &'a mut dyn Write,
 }
 
-fn column(field: Field) -> Result<Type, ParquetError> {
+impl<'a> TableFile<'a> {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// When the library refuses the columns.
+    pub(crate) fn create(
+        name: &str,
+        columns: Vec<Column<'a>>,
+        metadata: Option<Vec<KeyValue>>,
+        out: &'a mut dyn Write,
+    ) -> Result<Self, Failure> {
+        let level = ZstdLevel::try_new(ZSTD_LEVEL).map_err(broken)?;
+        // A row group is small enough to be read as a whole: there is nothing to find within it.
+        let properties = WriterProperties::builder()
+            .set_created_by(WRITER.to_owned())
+            .set_compression(Compression::ZSTD(level))
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_offset_index_disabled(true)
+            .set_key_value_metadata(metadata)
+            .build();
+        let schema = schema(name, &columns).map_err(broken)?;
+        let file = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties));
+        Ok(Self {
+            columns,
+            rows: 0,
+            text_bytes: 0,
+            packer: Packer::new(ZSTD_LEVEL).map_err(failed)?,
+            file: file.map_err(broken)?,
+            out,
+        })
+    }
+
+    /// Adds a row: a value for each column that takes one.
+    ///
+    /// # Errors
+    /// When a row group cannot be written.
+    pub(crate) fn push(&mut self, values: &[Value<'_>]) -> Result<(), Failure> {
+        self.rows += 1;
+        let columns = self
+            .columns
+            .iter_mut()
+            .filter(|column| column.takes_values());
+        for (column, value) in columns.zip(values) {
+            self.text_bytes += column.push(value);
+        }
+        match self.rows >= GROUP_ROWS || self.text_bytes >= GROUP_TEXT_BYTES {
+            true => self.flush(),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes what is left, and the metadata.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        self.flush()?;
+        let rest = self.file.into_inner().map_err(broken)?;
+        self.out.write_all(&rest).map_err(failed)
+    }
+
+    /// Writes the rows so far as a row group.
+    fn flush(&mut self) -> Result<(), Failure> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        let schema = self.file.schema_descr().columns().to_vec();
+        let mut group = self.file.next_row_group().map_err(broken)?;
+        let columns = self
+            .columns
+            .iter_mut()
+            .filter(|column| !column.is_left_out());
+        for (column, of_schema) in columns.zip(schema) {
+            let chunk = column.chunk(self.rows, of_schema, &mut self.packer);
+            let (bytes, close) = chunk.map_err(broken)?;
+            group.append_column(&bytes, close).map_err(broken)?;
+        }
+        group.close().map_err(broken)?;
+        (self.rows, self.text_bytes) = (0, 0);
+        self.file.flush().map_err(failed)?;
+        self.out.write_all(self.file.inner()).map_err(failed)?;
+        self.file.inner_mut().clear();
+        Ok(())
+    }
+}
+
+fn schema(name: &str, columns: &[Column<'_>]) -> Result<Type, ParquetError> {
+    let columns = columns.iter().filter(|column| !column.is_left_out());
+    let columns = columns.map(|column| typed(column.field()).map(Arc::new));
+    let columns: Vec<_> = columns.collect::<Result<_, _>>()?;
+    Type::group_type_builder(name).with_fields(columns).build()
+}
+
+fn typed(field: Field) -> Result<Type, ParquetError> {
     let (physical, logical) = match field.kind {
         Kind::Number | Kind::Bytes => (PhysicalType::INT64, None),
         Kind::Address => (PhysicalType::INT64, Some(LogicalType::integer(64, false))),
@@ -101,129 +183,4 @@ fn column(field: Field) -> Result<Type, ParquetError> {
         .with_repetition(Repetition::OPTIONAL)
         .with_logical_type(logical)
         .build()
-}
-
-/// The rows of the group that is being filled.
-struct Group {
-    columns: Vec<Column>,
-    rows: usize,
-    text_bytes: usize,
-}
-
-/// A column's known values, and a definition level for each row: 1 = known, 0 = missing.
-struct Column {
-    cells: Cells,
-    known: Vec<i16>,
-}
-
-enum Cells {
-    Integers(Vec<i64>),
-    Texts(Vec<ByteArray>),
-    Flags(Vec<bool>),
-}
-
-impl Group {
-    fn of(fields: &[Field]) -> Self {
-        let columns = fields.iter().map(|field| Column {
-            cells: match field.kind {
-                Kind::Number | Kind::Bytes | Kind::Address | Kind::TimeUs => {
-                    Cells::Integers(Vec::new())
-                }
-                Kind::Text => Cells::Texts(Vec::new()),
-                Kind::Flag => Cells::Flags(Vec::new()),
-            },
-            known: Vec::new(),
-        });
-        Self {
-            columns: columns.collect(),
-            rows: 0,
-            text_bytes: 0,
-        }
-    }
-
-    fn push(&mut self, values: &[Value<'_>]) {
-        self.rows += 1;
-        for (column, value) in self.columns.iter_mut().zip(values) {
-            column.push(value);
-            if let Value::Text(text) = value {
-                self.text_bytes += text.len();
-            }
-        }
-    }
-
-    fn is_full(&self) -> bool {
-        self.rows >= GROUP_ROWS || self.text_bytes >= GROUP_TEXT_BYTES
-    }
-
-    fn flush<W: Write + Send>(
-        &mut self,
-        file: &mut SerializedFileWriter<W>,
-    ) -> Result<(), ParquetError> {
-        if self.rows == 0 {
-            return Ok(());
-        }
-        let mut group = file.next_row_group()?;
-        for column in &mut self.columns {
-            if let Some(writer) = group.next_column()? {
-                column.write(writer)?;
-            }
-        }
-        group.close()?;
-        (self.rows, self.text_bytes) = (0, 0);
-        Ok(())
-    }
-}
-
-impl Column {
-    fn push(&mut self, value: &Value<'_>) {
-        let is_known = match (&mut self.cells, value) {
-            (Cells::Integers(cells), Value::Number(number) | Value::TimeUs(number)) => {
-                cells.push(*number);
-                true
-            }
-            (Cells::Integers(cells), Value::Bytes(bytes)) => {
-                cells.push(i64::try_from(*bytes).unwrap_or(i64::MAX));
-                true
-            }
-            (Cells::Integers(cells), Value::Address(address)) => {
-                cells.push(address.cast_signed());
-                true
-            }
-            (Cells::Texts(cells), Value::Text(text)) => {
-                cells.push(ByteArray::from(text.as_ref()));
-                true
-            }
-            (Cells::Flags(cells), Value::Flag(flag)) => {
-                cells.push(*flag);
-                true
-            }
-            _ => false,
-        };
-        self.known.push(is_known.into());
-    }
-
-    /// Writes the column and empties it.
-    fn write(&mut self, mut writer: SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
-        let known = Some(self.known.as_slice());
-        match &mut self.cells {
-            Cells::Integers(cells) => {
-                writer
-                    .typed::<Int64Type>()
-                    .write_batch(cells, known, None)?;
-                cells.clear();
-            }
-            Cells::Texts(cells) => {
-                writer
-                    .typed::<ByteArrayType>()
-                    .write_batch(cells, known, None)?;
-                cells.clear();
-            }
-            Cells::Flags(cells) => {
-                writer.typed::<BoolType>().write_batch(cells, known, None)?;
-                cells.clear();
-            }
-        }
-        self.known.clear();
-        writer.close()
-    }
 }

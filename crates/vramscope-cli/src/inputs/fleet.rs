@@ -41,7 +41,7 @@ pub(crate) struct Ranks {
 pub(crate) struct RankNames(Regex);
 
 impl RankNames {
-    fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let regex = Regex::new(text).map_err(|error| error.to_string())?;
         match regex.captures_len() {
             1 => Err("it has no group, such as in 'worker([0-9]+)'".to_owned()),
@@ -172,7 +172,7 @@ fn summary(file: &Path, place: &Place) -> (Fleet, Option<Failure>) {
 }
 
 /// A file under the name that the user gave it.
-fn source(file: &Path) -> Source {
+pub(crate) fn source(file: &Path) -> Source {
     let metadata = fs::metadata(file).ok().filter(|_| !is_stdin(file));
     let modified = metadata
         .as_ref()
@@ -217,6 +217,11 @@ mod tests {
         assert_eq!(
             told("s(?<step>[0-9]+)", "s90/rank1.pickle"),
             (Some(1), Some(90), none(), RankFrom::Name)
+        );
+        // As most write a number.
+        assert_eq!(
+            told(r"w(\d+)", "w7.pickle"),
+            (Some(7), None, none(), RankFrom::Given)
         );
         assert!(RankNames::parse("rank").is_err());
         assert!(RankNames::parse("(").is_err());

@@ -12,6 +12,7 @@ mod format;
 mod model;
 pub mod names;
 pub mod questions;
+pub mod stack_keys;
 pub mod statistic;
 mod summary;
 

@@ -13,6 +13,7 @@ mod annotations;
 mod blocks;
 mod csv;
 mod events;
+pub mod fleet;
 mod frames;
 mod segments;
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 use vramscope_synth::snapshot::{Producer, Snapshot, WriteOptions};
-use vramscope_synth::{fixtures, samples, scenario, text, training};
+use vramscope_synth::{fixtures, fleet, samples, scenario, text, training};
 
 /// Writes PyTorch CUDA memory snapshots of simulated runs.
 #[derive(Debug, Parser)]
@@ -53,6 +53,26 @@ enum Command {
         seed: u64,
         #[command(flatten)]
         target: Target,
+    },
+    /// The ranks of a job, a few of them odd.
+    Fleet {
+        /// The folder to write to.
+        dir: PathBuf,
+        /// Number of ranks.
+        #[arg(long, default_value_t = 16)]
+        ranks: u32,
+        /// The first rank to write; all if it is not given.
+        #[arg(long, default_value_t = 0)]
+        from: u32,
+        /// How many ranks to write.
+        #[arg(long)]
+        count: Option<u32>,
+        /// Number of events of each rank.
+        #[arg(long, default_value_t = 100_000)]
+        events: usize,
+        /// Seed of everything that varies.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
     },
     /// The samples of the start page.
     Samples {
@@ -113,6 +133,22 @@ fn main() -> io::Result<()> {
             let made =
                 made.ok_or_else(|| io::Error::other(format!("no scenario is called {name:?}")))?;
             save(&made, &target)?;
+        }
+        Command::Fleet {
+            dir,
+            ranks,
+            from,
+            count,
+            events,
+            seed,
+        } => {
+            let fleet = fleet::Fleet::new(ranks, events, training::Scale::LARGE, seed);
+            let end = count.map_or(ranks, |count| ranks.min(from.saturating_add(count)));
+            for rank in from..end {
+                let path = dir.join(fleet.name(rank));
+                path.parent().map_or(Ok(()), fs::create_dir_all)?;
+                fleet.write(rank, create(&path)?)?;
+            }
         }
         Command::Samples { dir } => list(&samples::write_all(&dir)?),
         Command::Fixtures { dir } => list(&fixtures::write_all(&dir)?),

@@ -33,6 +33,18 @@ pub struct Options {
     pub depth: Depth,
     /// Whether frees carry a stack of their own instead of sharing their allocation's.
     pub own_free_stacks: bool,
+    pub habit: Habit,
+}
+
+/// What a run does besides training.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Habit {
+    #[default]
+    Nothing,
+    /// Every step keeps a tensor for ever.
+    Leaks,
+    /// Every step leaves small blocks between large free ones, for the next two steps.
+    Fragments,
 }
 
 impl Default for Options {
@@ -45,6 +57,7 @@ impl Default for Options {
             scale: Scale::LARGE,
             depth: Depth::All,
             own_free_stacks: false,
+            habit: Habit::Nothing,
         }
     }
 }

@@ -1,7 +1,9 @@
 //! The run: its allocations and frees, step by step.
 
-use super::Options;
+use std::collections::VecDeque;
+
 use super::sites::{BLOCK, STAGES_PER_TOWER, Sites, Weight, WeightSites};
+use super::{Habit, Options};
 use crate::allocator::HeapOptions;
 use crate::recorder::{Allocation, Recorder, Request, Sink};
 use crate::rng::Rng;
@@ -71,6 +73,8 @@ pub(super) struct Run<'a, S> {
     /// Per block, the index of its first parameter.
     first_parameter: Vec<usize>,
     pending: Vec<Allocation>,
+    /// What [`Habit::Fragments`] keeps, by step.
+    scattered: VecDeque<Vec<Allocation>>,
     hidden_bytes: u64,
     tokens: u64,
     is_over: bool,
@@ -91,6 +95,7 @@ impl<'a, S: Sink> Run<'a, S> {
             parameters: Vec::new(),
             first_parameter: Vec::new(),
             pending: Vec::new(),
+            scattered: VecDeque::new(),
             hidden_bytes: 0,
             tokens: 0,
             is_over: false,
@@ -201,6 +206,7 @@ impl<'a, S: Sink> Run<'a, S> {
             .map(|stage| (stage, self.forward(stage)))
             .collect();
         let mut grad = self.loss();
+        self.do_by_habit();
         for (number, (stage, saved)) in blocks.into_iter().enumerate().rev() {
             grad = self.backward(number, stage, saved, grad);
             if number % 4 == 0 {
@@ -212,6 +218,31 @@ impl<'a, S: Sink> Run<'a, S> {
         self.annotate(true, "Optimizer.step#AdamW.step");
         self.optimize(step);
         self.annotate(false, "Optimizer.step#AdamW.step");
+    }
+
+    fn do_by_habit(&mut self) {
+        match self.options.habit {
+            Habit::Nothing => {}
+            Habit::Leaks => {
+                self.alloc(self.hidden_bytes, self.sites.loss);
+            }
+            Habit::Fragments => self.scatter(),
+        }
+    }
+
+    fn scatter(&mut self) {
+        let (mut kept, mut large) = (Vec::new(), Vec::new());
+        for _ in 0..24 {
+            let bytes = self.hidden_bytes * self.rng.between(2, 4);
+            large.extend(self.alloc(bytes, self.sites.batch));
+            kept.extend(self.alloc(2 << 20, self.sites.batch));
+        }
+        self.free_all(large, self.sites.free_script);
+        self.scattered.push_back(kept);
+        if self.scattered.len() > 2 {
+            let old = self.scattered.pop_front().unwrap_or_default();
+            self.free_all(old, self.sites.free_script);
+        }
     }
 
     fn stage_of_blocks(&self) -> Vec<usize> {

@@ -1,0 +1,252 @@
+//! `vramscope fleet pack`: many snapshots as one dataset.
+//!
+//! `plan` finds the snapshots and their places, `dataset` knows the folder, `claims` shares the work with other processes,
+//! `snapshot` packs one of them, and `told` has the answer. A snapshot's piece is written last: its presence says that
+//! the snapshot is packed. The overview is made of all pieces by each process that finishes.
+
+mod claims;
+mod dataset;
+mod plan;
+mod snapshot;
+mod told;
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use self::claims::{Claim, Claims};
+use self::dataset::{Dataset, Piece, Spot};
+use self::plan::Item;
+use self::snapshot::Packed;
+use crate::arguments::{Show, Size, parse_size};
+use crate::failure::Failure;
+use crate::inputs::{self, RankNames};
+use crate::report;
+
+/// Write snapshots of many ranks as a dataset: Parquet for SQL, and an overview
+///
+/// Reads all snapshots, several at once, and writes a folder with tables for every rank and an overview of all. Snapshots
+/// that are in it already and did not change are left out; what was interrupted goes on. Several processes, also of
+/// several machines with a shared file system, can pack into the same folder at once: each takes other snapshots.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// Snapshots, or folders of them, with the folders below
+    #[arg(required = true, value_name = "SOURCE")]
+    sources: Vec<PathBuf>,
+    /// The folder to write, which may be there already
+    #[arg(short, long, value_name = "DATASET")]
+    output: PathBuf,
+    /// Take the rank from the names of snapshots by a regular expression: from its first group, or from groups named
+    /// rank, local_rank, step, host and job
+    #[arg(long, value_name = "REGEX", value_parser = RankNames::parse)]
+    rank_from: Option<RankNames>,
+    /// Memory limit for snapshots that are read at once
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "4GiB")]
+    memory: Size,
+    /// Remove ranks whose snapshots are not among SOURCES
+    #[arg(long)]
+    prune: bool,
+    #[command(flatten)]
+    show: Show,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope fleet pack runs/ -o runs.vset
+  vramscope fleet pack snapshots/*.pickle.gz -o job.vset --memory 64GiB
+  vramscope fleet pack runs/ -o runs.vset --rank-from 'host(?<host>\\d+)/gpu(?<local_rank>\\d+)'
+  srun vramscope fleet pack runs/ -o runs.vset
+
+Exit codes: 0 all is packed, 1 a snapshot could not be read (the others are packed), 2 wrong usage";
+
+/// How long to wait before looking again at what other processes have.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    let started = Instant::now();
+    let dataset = Dataset::open(&options.output)?;
+    let items = plan::items(&options.sources, &dataset, options.rank_from.as_ref())?;
+    let claims = Claims::join(&dataset)?;
+    let work = Work::new(&dataset, &claims, items, options.memory);
+    let mut done = work.all()?;
+    if options.prune {
+        done.pruned = work.prune()?;
+    }
+    let fleet = dataset.write_overview()?;
+    dataset.sweep(|| claims.are_alone());
+    let failures: Vec<_> = done.failures.drain(..).collect();
+    let part = told::part(&work, &done, &fleet, started.elapsed());
+    let printed = report::print("fleet pack", [part], options.show);
+    inputs::report_all(failures.into_iter().chain(printed.err()))
+}
+
+/// The work of this process.
+struct Work<'a> {
+    dataset: &'a Dataset,
+    claims: &'a Claims,
+    items: Vec<Item>,
+    memory: Size,
+    /// What was in the dataset before, by the snapshots' paths.
+    known: HashMap<String, Piece>,
+}
+
+/// What became of it.
+#[derive(Default)]
+struct Done {
+    packed: Vec<Packed>,
+    /// Snapshots that were in the dataset and did not change.
+    unchanged: usize,
+    /// Snapshots that other processes packed meanwhile.
+    by_others: usize,
+    pruned: usize,
+    failures: Vec<Failure>,
+}
+
+/// What became of a snapshot.
+enum Outcome {
+    Packed(Packed),
+    Unreadable(Failure),
+    /// Another process does it, or did.
+    Claimed,
+    ByOthers,
+}
+
+impl<'a> Work<'a> {
+    fn new(dataset: &'a Dataset, claims: &'a Claims, items: Vec<Item>, memory: Size) -> Self {
+        let known = dataset.pieces().into_iter();
+        let known = known.map(|piece| (piece.source().path.clone(), piece));
+        Self {
+            dataset,
+            claims,
+            items,
+            memory,
+            known: known.collect(),
+        }
+    }
+
+    /// Packs what is not packed yet, as far as no other process does. Then waits for those, and takes over from those
+    /// that are gone.
+    fn all(&self) -> Result<Done, Failure> {
+        let mut done = Done::default();
+        let (unchanged, mut open): (Vec<usize>, Vec<usize>) =
+            (0..self.items.len()).partition(|&index| self.is_unchanged(&self.items[index]));
+        done.unchanged = unchanged.len();
+        while !open.is_empty() {
+            open = self.pass(&open, &mut done)?;
+            if !open.is_empty() {
+                thread::sleep(PATIENCE);
+            }
+        }
+        Ok(done)
+    }
+
+    fn is_unchanged(&self, item: &Item) -> bool {
+        let known = self.known.get(&item.source.path);
+        // What could not be read may be readable now, without another date: permissions.
+        known.is_some_and(|piece| piece.is_of(item) && !piece.is_unreadable())
+    }
+
+    /// Goes through snapshots once. Returns those that other processes work on.
+    fn pass(&self, open: &[usize], done: &mut Done) -> Result<Vec<usize>, Failure> {
+        let free = open.iter().copied().filter(|&index| !self.is_taken(index));
+        let free: Vec<usize> = free.collect();
+        let files: Vec<_> = free
+            .iter()
+            .map(|&index| self.items[index].path.clone())
+            .collect();
+        let one = |place: usize, _: &Path| self.one(&self.items[free[place]]);
+        let outcomes = inputs::each(&files, self.memory, one, |outcomes| {
+            outcomes.collect::<Vec<_>>()
+        });
+        let mut left: Vec<usize> = open
+            .iter()
+            .copied()
+            .filter(|it| !free.contains(it))
+            .collect();
+        for (&index, outcome) in free.iter().zip(outcomes) {
+            match outcome? {
+                Outcome::Packed(packed) => done.packed.push(packed),
+                Outcome::Unreadable(failure) => done.failures.push(failure),
+                Outcome::ByOthers => done.by_others += 1,
+                Outcome::Claimed => left.push(index),
+            }
+        }
+        left.sort_unstable();
+        Ok(left)
+    }
+
+    /// Whether another process works on it.
+    fn is_taken(&self, index: usize) -> bool {
+        let item = &self.items[index];
+        let spots = item.spots();
+        spots
+            .iter()
+            .any(|spot| self.claims.is_held_for(spot, &item.source.path))
+    }
+
+    fn one(&self, item: &Item) -> Result<Outcome, Failure> {
+        let Some((spot, _claim)) = self.claim(item)? else {
+            return Ok(Outcome::Claimed);
+        };
+        // Another process may have finished it before the claim.
+        let is_of_it = |piece: Piece| piece.is_of(item);
+        if self.dataset.piece(&spot).is_some_and(is_of_it) || self.has_failed_elsewhere(item) {
+            return Ok(Outcome::ByOthers);
+        }
+        let old = self.known.get(&item.source.path).map(|piece| &piece.spot);
+        match snapshot::pack(self.dataset, item, &spot, old) {
+            Ok(packed) => Ok(Outcome::Packed(packed)),
+            Err(snapshot::Failed::Read(failure)) => Ok(Outcome::Unreadable(failure)),
+            Err(snapshot::Failed::Write(failure)) => Err(failure),
+        }
+    }
+
+    /// Whether another process found it unreadable since this one began.
+    fn has_failed_elsewhere(&self, item: &Item) -> bool {
+        let piece = self.dataset.piece(&Spot::of_unreadable(&item.source.path));
+        let is_of_it = |piece: &Piece| piece.is_of(item);
+        piece.as_ref().is_some_and(is_of_it)
+            && !self.known.get(&item.source.path).is_some_and(is_of_it)
+    }
+
+    /// Claims the first spot that belongs to no other snapshot; `None` if another process has this one.
+    fn claim(&self, item: &Item) -> Result<Option<(Spot, Claim)>, Failure> {
+        for spot in item.spots() {
+            match self.claims.take(&spot, &item.source.path)? {
+                claims::Taken::Mine(claim) => {
+                    let other = self.dataset.piece(&spot);
+                    if other.is_none_or(|piece| piece.source().path == item.source.path) {
+                        return Ok(Some((spot, claim)));
+                    }
+                }
+                claims::Taken::Same => return Ok(None),
+                claims::Taken::Other => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Removes what is in the dataset of snapshots that are not among the sources.
+    fn prune(&self) -> Result<usize, Failure> {
+        if !self.claims.are_alone() {
+            let text = "other processes are packing into this dataset: prune it when they are done";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        let gone = self.gone();
+        gone.iter()
+            .try_for_each(|piece| self.dataset.remove(&piece.spot))?;
+        Ok(gone.len())
+    }
+
+    /// What was in the dataset before of snapshots that are not among the sources.
+    fn gone(&self) -> Vec<&Piece> {
+        let paths: HashSet<_> = self.items.iter().map(|item| &item.source.path).collect();
+        let pieces = self.known.iter();
+        let gone = pieces.filter(|(path, _)| !paths.contains(path));
+        gone.map(|(_, piece)| piece).collect()
+    }
+}

@@ -1,0 +1,266 @@
+//! Which process packs what, when several pack into one folder: also on several machines, by a shared file system.
+//!
+//! A process takes a place of the dataset by a file that it creates, which only one can. Locks are not to be relied on
+//! where files are on a network. A claim counts as long as its process lives: every process has a file of its own that it
+//! touches again and again. On the same machine the system tells whether it lives. The times of both files come from the
+//! file system, so that clocks need not agree.
+//!
+//! If a process that was only slow is taken for dead, two pack the same snapshot: each writes the same files, one after
+//! the other, and nothing is lost.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
+
+use super::dataset::{Dataset, Spot};
+use crate::failure::Failure;
+use crate::temporary::PassingFile;
+
+/// The time between two touches.
+const BEAT: Duration = Duration::from_secs(5);
+
+/// How long a process may be silent before it counts as dead.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// The beginning of the names of processes' files.
+const PROCESS: &str = "process-";
+
+/// What this process has claimed, and how to see what others have.
+pub(super) struct Claims {
+    folder: PathBuf,
+    /// The file of this process, which is there until it is dropped.
+    own: Option<PassingFile>,
+    name: String,
+    /// Ends the touching when dropped.
+    beats: Option<(mpsc::Sender<()>, JoinHandle<()>)>,
+}
+
+/// A place that this process has. It is free again when dropped.
+pub(super) struct Claim {
+    _file: PassingFile,
+}
+
+/// What came of claiming.
+pub(super) enum Taken {
+    Mine(Claim),
+    /// Another process has it, for the same snapshot.
+    Same,
+    /// Another process has it, for another snapshot.
+    Other,
+}
+
+impl Claims {
+    /// Joins the processes that pack into a dataset.
+    ///
+    /// # Errors
+    /// When the file of this process cannot be written.
+    pub(super) fn join(dataset: &Dataset) -> Result<Self, Failure> {
+        let failed = || Failure::io(format!("cannot write into {}", dataset.shown()));
+        let folder = dataset.claims();
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(|error| failed()(error.into()))?;
+        let name = format!("{PROCESS}{:016x}", u64::from_le_bytes(random));
+        let path = folder.join(&name);
+        let create = || {
+            fs::create_dir_all(&folder)?;
+            PassingFile::create(path.clone(), &identity())
+        };
+        // The last process of others may remove the folder in between.
+        let own = create().or_else(|_| create()).map_err(failed())?;
+        let (stop, stopped) = mpsc::channel();
+        let beat = move || {
+            while stopped.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
+                drop(touch(&path));
+            }
+        };
+        let thread = thread::Builder::new().spawn(beat);
+        Ok(Self {
+            folder,
+            own: Some(own),
+            name,
+            // Without a thread, other machines will take this process for dead after a while.
+            beats: thread.ok().map(|thread| (stop, thread)),
+        })
+    }
+
+    /// Claims a place for a snapshot.
+    ///
+    /// # Errors
+    /// When a claim cannot be written.
+    pub(super) fn take(&self, spot: &Spot, snapshot: &str) -> Result<Taken, Failure> {
+        let mut number = self.newest(spot).map_or(1, |(number, _)| number);
+        loop {
+            let path = self.path(spot, number);
+            let content = format!("{}\n{snapshot}", self.name);
+            match PassingFile::create(path.clone(), &content) {
+                Ok(file) => return Ok(Taken::Mine(Claim { _file: file })),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    return Err(Failure::io(format!("cannot write {}", path.display()))(
+                        error,
+                    ));
+                }
+            }
+            let Some((owner, of)) = read(&path) else {
+                // It was given up meanwhile, or is not written yet, or its process died before.
+                match path.exists() {
+                    true if !self.is_silent(&path) => return Ok(Taken::Same),
+                    true => number += 1,
+                    false => {}
+                }
+                continue;
+            };
+            match self.is_alive(&owner) {
+                true if of == snapshot => return Ok(Taken::Same),
+                true => return Ok(Taken::Other),
+                // Of those who see that it is dead, one creates the next.
+                false => number += 1,
+            }
+        }
+    }
+
+    /// Whether another process has a place for this snapshot.
+    pub(super) fn is_held_for(&self, spot: &Spot, snapshot: &str) -> bool {
+        let newest = self.newest(spot).and_then(|(_, path)| read(&path));
+        newest.is_some_and(|(owner, of)| of == snapshot && self.is_alive(&owner))
+    }
+
+    /// Whether no other process packs into the dataset.
+    pub(super) fn are_alone(&self) -> bool {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut others = names.filter(|name| name.starts_with(PROCESS) && *name != self.name);
+        !others.any(|name| self.is_alive(&name))
+    }
+
+    /// The last claim to a place.
+    fn newest(&self, spot: &Spot) -> Option<(u32, PathBuf)> {
+        let numbers = (1..).map(|number| (number, self.path(spot, number)));
+        numbers.take_while(|(_, path)| path.exists()).last()
+    }
+
+    fn path(&self, spot: &Spot, number: u32) -> PathBuf {
+        self.folder.join(format!("{}.{number}", spot.name()))
+    }
+
+    fn is_alive(&self, process: &str) -> bool {
+        if process == self.name {
+            return true;
+        }
+        let path = self.folder.join(process);
+        let Ok(of) = fs::read_to_string(&path) else {
+            return false;
+        };
+        let own = identity();
+        if let (Some((its, number)), Some((here, _))) = (of.rsplit_once(' '), own.rsplit_once(' '))
+            && its == here
+            && Path::new("/proc/self").exists()
+        {
+            return Path::new("/proc").join(number).exists();
+        }
+        !self.is_silent(&path)
+    }
+
+    /// Whether a file was not touched for so long that its process must be dead.
+    fn is_silent(&self, path: &Path) -> bool {
+        let own = self.folder.join(&self.name);
+        let now = touch(&own).and_then(|()| modified(&own));
+        match (now, modified(path)) {
+            (Ok(now), Ok(then)) => now.duration_since(then).unwrap_or_default() > SILENCE,
+            _ => false,
+        }
+    }
+}
+
+impl Drop for Claims {
+    fn drop(&mut self) {
+        if let Some((stop, thread)) = self.beats.take() {
+            drop(stop);
+            drop(thread.join());
+        }
+        drop(self.own.take());
+        // It fails where another process has a file.
+        drop(fs::remove_dir(&self.folder));
+    }
+}
+
+/// The machine, what numbers processes there, and this process's number.
+fn identity() -> String {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let numbers = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    format!(
+        "{}{} {}",
+        read("/proc/sys/kernel/random/boot_id").trim(),
+        numbers.display(),
+        std::process::id()
+    )
+}
+
+fn touch(path: &Path) -> io::Result<()> {
+    File::options()
+        .write(true)
+        .open(path)?
+        .write_all(identity().as_bytes())
+}
+
+fn modified(path: &Path) -> io::Result<SystemTime> {
+    fs::metadata(path)?.modified()
+}
+
+/// The process and the snapshot of a claim; `None` if it is not there, or not written yet.
+fn read(path: &Path) -> Option<(String, String)> {
+    let text = fs::read_to_string(path).ok()?;
+    let (owner, snapshot) = text.split_once('\n')?;
+    Some((owner.to_owned(), snapshot.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vramscope_core::fleet::Place;
+
+    #[test]
+    fn one_of_many_gets_a_place_and_a_dead_one_loses_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let dataset = Dataset::open(&folder.path().join("x.vset")).unwrap();
+        let spot = &Spot::of_place(&Place::default());
+        let all: Vec<_> = (0..8).map(|_| Claims::join(&dataset).unwrap()).collect();
+        let race = |snapshot: &str| -> Vec<Taken> {
+            thread::scope(|scope| {
+                let take = |claims| scope.spawn(move || Claims::take(claims, spot, snapshot));
+                let threads: Vec<_> = all.iter().map(take).collect();
+                threads
+                    .into_iter()
+                    .map(|it| it.join().unwrap().unwrap())
+                    .collect()
+            })
+        };
+        // A process that is gone, of this machine and of another one.
+        for identity in [identity().replace(' ', " 99999999"), String::new()] {
+            let gone = format!("{PROCESS}gone");
+            if !identity.is_empty() {
+                fs::write(dataset.claims().join(&gone), identity).unwrap();
+            }
+            let content = format!("{gone}\na.pickle");
+            let path = dataset.claims().join(format!("{}.1", spot.name()));
+            fs::write(&path, content).unwrap();
+            let taken = race("a.pickle");
+            let is_mine = |taken: &&Taken| matches!(taken, Taken::Mine(_));
+            assert_eq!(taken.iter().filter(is_mine).count(), 1);
+            assert!(taken.iter().all(|it| !matches!(it, Taken::Other)));
+            assert!(all[0].is_held_for(spot, "a.pickle"));
+            assert!(matches!(all[0].take(spot, "b.pickle"), Ok(Taken::Other)));
+            drop(taken);
+            assert!(!all[0].is_held_for(spot, "a.pickle"));
+            fs::remove_file(path).unwrap();
+            drop(fs::remove_file(dataset.claims().join(gone)));
+        }
+        assert!(!all[0].are_alone());
+        let mut all = all;
+        all.truncate(1);
+        assert!(all[0].are_alone());
+    }
+}

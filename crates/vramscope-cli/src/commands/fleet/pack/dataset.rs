@@ -1,0 +1,335 @@
+//! The folder of a dataset: what is where in it.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use vramscope_core::Limits;
+use vramscope_core::fleet::{Fleet, Place, Source, decode, encode};
+
+use super::plan::Item;
+use crate::failure::Failure;
+use crate::inputs::OVERVIEW;
+use crate::temporary::{self, PassingFolder};
+
+/// The version of the layout. Another one is not written into.
+const FORMAT: &str = "vramscope dataset 1\n";
+
+/// The file that has it.
+const FORMAT_FILE: &str = "format";
+
+const PIECES: &str = "pieces";
+const CLAIMS: &str = ".claims";
+
+/// The beginning of the names of folders for what is being packed.
+const PACKING: &str = ".packing-";
+
+/// The folder of pieces that say why a snapshot could not be read.
+const UNREADABLE: &str = "unreadable";
+
+/// Most call sites of a rank in the overview: a thousand ranks take less than 2 MB.
+const OVERVIEW_SITES: usize = 200;
+
+/// A dataset.
+pub(super) struct Dataset {
+    /// Canonical.
+    folder: PathBuf,
+    shown: String,
+}
+
+/// The place of a snapshot in all tables: `rank=00017/part`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Spot {
+    folder: String,
+    stem: String,
+}
+
+impl Spot {
+    /// That of the only snapshot of a rank and step.
+    pub(super) fn of_place(place: &Place) -> Self {
+        let stem = place
+            .step
+            .map_or_else(|| "part".to_owned(), |step| format!("step-{step:06}"));
+        Self {
+            folder: rank_folder(place.rank),
+            stem,
+        }
+    }
+
+    /// That of one of several.
+    pub(super) fn of_path(rank: u32, path: &str) -> Self {
+        Self {
+            folder: rank_folder(rank),
+            stem: stem_of_path(path),
+        }
+    }
+
+    /// That of the piece for a snapshot that could not be read.
+    pub(super) fn of_unreadable(path: &str) -> Self {
+        Self {
+            folder: UNREADABLE.to_owned(),
+            stem: stem_of_path(path),
+        }
+    }
+
+    /// As one name.
+    pub(super) fn name(&self) -> String {
+        format!("{}.{}", self.folder, self.stem)
+    }
+}
+
+fn rank_folder(rank: u32) -> String {
+    format!("rank={rank:05}")
+}
+
+fn stem_of_path(path: &str) -> String {
+    format!("part-{}", &blake3::hash(path.as_bytes()).to_hex()[..8])
+}
+
+/// What is known of a snapshot that is in the dataset.
+pub(super) struct Piece {
+    pub(super) spot: Spot,
+    fleet: Fleet,
+}
+
+impl Piece {
+    pub(super) fn source(&self) -> &Source {
+        const NONE: &Source = &Source {
+            path: String::new(),
+            bytes: 0,
+            modified_us: None,
+        };
+        let ranks = self.fleet.ranks.iter().map(|rank| &rank.source);
+        let unreadable = self.fleet.unreadable.iter().map(|it| &it.source);
+        ranks.chain(unreadable).next().unwrap_or(NONE)
+    }
+
+    pub(super) fn is_unreadable(&self) -> bool {
+        self.fleet.ranks.is_empty()
+    }
+
+    /// Whether it is of this snapshot as it is now.
+    pub(super) fn is_of(&self, item: &Item) -> bool {
+        let is_there = |place: &Place| *place == item.place;
+        let place = self.fleet.ranks.first().map(|rank| &rank.place);
+        *self.source() == item.source && place.is_none_or(is_there)
+    }
+}
+
+impl Dataset {
+    /// Opens the folder, or makes it.
+    ///
+    /// # Errors
+    /// When it cannot be made, or holds something else.
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        let shown = path.display().to_string();
+        let failed = || Failure::io(format!("cannot make the folder {shown}"));
+        temporary::create_folder(path).map_err(failed())?;
+        let folder = fs::canonicalize(path).map_err(failed())?;
+        let dataset = Self { folder, shown };
+        dataset.must_be_ours()?;
+        Ok(dataset)
+    }
+
+    fn must_be_ours(&self) -> Result<(), Failure> {
+        let failed = || Failure::io(format!("cannot write into {}", self.shown));
+        let path = self.folder.join(FORMAT_FILE);
+        match fs::read_to_string(&path) {
+            // Another process may be about to write it.
+            Ok(text) if text == FORMAT || text.is_empty() => return Ok(()),
+            Ok(_) => {
+                return Err(Failure::Usage(format!(
+                    "{} was packed by another version of vramscope, or is something else: name another folder",
+                    self.shown
+                )));
+            }
+            Err(_) => {}
+        }
+        let has_others = names(&self.folder)
+            .iter()
+            .any(|name| !name.starts_with('.'));
+        if has_others && !path.exists() {
+            return Err(Failure::Usage(format!(
+                "{} has other files: name a new folder, or one that `vramscope fleet pack` made",
+                self.shown
+            )));
+        }
+        fs::write(&path, FORMAT).map_err(failed())
+    }
+
+    /// As the user named it.
+    pub(super) fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder in which it is.
+    pub(super) fn parent(&self) -> &Path {
+        self.folder.parent().unwrap_or(&self.folder)
+    }
+
+    pub(super) fn claims(&self) -> PathBuf {
+        self.folder.join(CLAIMS)
+    }
+
+    /// A folder for what is being packed.
+    pub(super) fn packing(&self) -> Result<PassingFolder, Failure> {
+        let made = PassingFolder::create_in(&self.folder, PACKING);
+        made.map_err(Failure::io(format!("cannot write into {}", self.shown)))
+    }
+
+    /// The file of a table.
+    pub(super) fn table(&self, table: &str, spot: &Spot) -> PathBuf {
+        let name = format!("{}.parquet", spot.stem);
+        self.folder.join(table).join(&spot.folder).join(name)
+    }
+
+    /// The file of a piece.
+    pub(super) fn piece_path(&self, spot: &Spot) -> PathBuf {
+        let name = format!("{}.vset", spot.stem);
+        self.folder.join(PIECES).join(&spot.folder).join(name)
+    }
+
+    /// A piece; `None` if there is none, or none that can be read.
+    pub(super) fn piece(&self, spot: &Spot) -> Option<Piece> {
+        let bytes = fs::read(self.piece_path(spot)).ok()?;
+        let fleet = decode(&bytes, &Limits::default()).ok()?;
+        let spot = spot.clone();
+        Some(Piece { spot, fleet })
+    }
+
+    /// All pieces that can be read: others are as none.
+    pub(super) fn pieces(&self) -> Vec<Piece> {
+        self.spots()
+            .iter()
+            .filter_map(|spot| self.piece(spot))
+            .collect()
+    }
+
+    /// The places of all pieces.
+    fn spots(&self) -> Vec<Spot> {
+        files(&self.folder.join(PIECES))
+            .into_iter()
+            .filter_map(|(folder, name)| {
+                let stem = name.strip_suffix(".vset")?.to_owned();
+                Some(Spot { folder, stem })
+            })
+            .collect()
+    }
+
+    /// Removes a snapshot: first its piece, so that it never counts with half of its tables.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub(super) fn remove(&self, spot: &Spot) -> Result<(), Failure> {
+        let failed = || Failure::io(format!("cannot remove {} from {}", spot.name(), self.shown));
+        remove_file(&self.piece_path(spot)).map_err(failed())?;
+        for table in self.tables() {
+            remove_file(&self.table(&table, spot)).map_err(failed())?;
+        }
+        Ok(())
+    }
+
+    /// The names of the folders of tables.
+    fn tables(&self) -> Vec<String> {
+        let is_table = |name: &String| {
+            !name.starts_with('.') && name != PIECES && self.folder.join(name).is_dir()
+        };
+        names(&self.folder).into_iter().filter(is_table).collect()
+    }
+
+    /// Writes the overview of all pieces, and returns it. Of several processes that finish at once, the last one to write
+    /// has all pieces: whoever sees others after writing writes again.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn write_overview(&self) -> Result<Fleet, Failure> {
+        let failed = || Failure::io(format!("cannot write {}/{OVERVIEW}", self.shown));
+        loop {
+            let seen = self.state();
+            let fleets = self.pieces().into_iter().map(|piece| piece.fleet);
+            let mut fleet = Fleet::of_all(fleets);
+            fleet.keep_sites(OVERVIEW_SITES);
+            let folder = self.packing()?;
+            fs::write(folder.as_ref().join(OVERVIEW), encode(&fleet)).map_err(failed())?;
+            let place = (PathBuf::from(OVERVIEW), self.folder.join(OVERVIEW));
+            folder.hand_out(|| Ok(()), &[place]).map_err(failed())?;
+            if self.state() == seen {
+                return Ok(fleet);
+            }
+        }
+    }
+
+    /// The pieces as they are now, without reading them.
+    fn state(&self) -> Vec<(PathBuf, Option<std::time::SystemTime>)> {
+        let paths = self.spots().into_iter().map(|spot| self.piece_path(&spot));
+        let mut state: Vec<_> = paths
+            .map(|path| {
+                let modified = fs::metadata(&path).and_then(|metadata| metadata.modified());
+                (path, modified.ok())
+            })
+            .collect();
+        state.sort();
+        state
+    }
+
+    /// Removes what processes left that were killed: unfinished folders, their claims, tables without a piece. Nothing is
+    /// removed if another process packs.
+    pub(super) fn sweep(&self, are_alone: impl Fn() -> bool) {
+        // What is listed before belongs to nobody who lives, if nobody does then. What was finished meanwhile has a piece.
+        let tables = self
+            .tables()
+            .into_iter()
+            .map(|table| self.folder.join(table));
+        let tables: Vec<_> = tables.map(|folder| (files(&folder), folder)).collect();
+        let is_packing = |name: &String| name.starts_with(PACKING);
+        let unfinished: Vec<_> = names(&self.folder).into_iter().filter(is_packing).collect();
+        let claims = names(&self.claims());
+        if !are_alone() {
+            return;
+        }
+        let spots = self.spots().into_iter();
+        let whole: HashSet<_> = spots
+            .map(|spot| (spot.folder, format!("{}.parquet", spot.stem)))
+            .collect();
+        for (files, folder) in tables {
+            for (rank, name) in files.into_iter().filter(|file| !whole.contains(file)) {
+                drop(fs::remove_file(folder.join(&rank).join(name)));
+                // It fails where something is inside.
+                drop(fs::remove_dir(folder.join(rank)));
+            }
+        }
+        for name in unfinished {
+            drop(fs::remove_dir_all(self.folder.join(name)));
+        }
+        for name in claims {
+            drop(fs::remove_file(self.claims().join(name)));
+        }
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    names.collect()
+}
+
+/// The files in the folders of a folder, with the folders' names.
+fn files(folder: &Path) -> Vec<(String, String)> {
+    let folders = names(folder).into_iter();
+    let files = folders.flat_map(|inner| {
+        let files = names(&folder.join(&inner));
+        files.into_iter().map(move |name| (inner.clone(), name))
+    });
+    files.collect()
+}
+
+fn remove_file(path: &Path) -> std::io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,251 @@
+//! Packs one snapshot.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write as _};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use vramscope_core::Snapshot;
+use vramscope_core::analysis::recording::{Device, Recording};
+use vramscope_core::fleet::stack_keys::StackKeys;
+use vramscope_core::fleet::{Detail, Fleet, Unreadable, encode};
+use vramscope_core::model::Source;
+use vramscope_core::tables::fleet::{FleetTable, KEYED_STACKS, for_each_keyed_stack};
+use vramscope_core::tables::{Field, Kind, Table, for_each_row};
+
+use super::dataset::{Dataset, Spot};
+use super::plan::Item;
+use crate::export::bounded::Bounded;
+use crate::export::parquet::{Column, TableFile};
+use crate::failure::Failure;
+use crate::input::{decode, open_file, regular_bytes};
+use crate::output::unwritten;
+use crate::temporary::PassingFolder;
+
+/// The tables that a snapshot has by itself. Its frames and stacks are written by content instead.
+const TABLES: [Table; 5] = [
+    Table::Events,
+    Table::Allocations,
+    Table::Annotations,
+    Table::Segments,
+    Table::Blocks,
+];
+
+/// The column that is left out: it says the address again, at the price of five others.
+const LEFT_OUT: (Table, &str) = (Table::Allocations, "name");
+
+/// The column that tells snapshots apart.
+const SNAPSHOT: Field = text("snapshot");
+
+/// The column in the place of a stack's number.
+const STACK_KEY: Field = text("stack_key");
+
+const fn text(name: &'static str) -> Field {
+    Field {
+        name,
+        kind: Kind::Text,
+    }
+}
+
+/// A snapshot that was packed.
+pub(super) struct Packed {
+    pub(super) source_bytes: u64,
+    pub(super) unpacked_bytes: u64,
+    pub(super) events: u64,
+    /// Of all files that were written.
+    pub(super) bytes: u64,
+}
+
+/// What went wrong.
+pub(super) enum Failed {
+    /// The snapshot cannot be read, which the dataset tells.
+    Read(Failure),
+    /// The dataset cannot be written.
+    Write(Failure),
+}
+
+/// Packs a snapshot into its place, or writes down why it cannot be read. `old` is its place before.
+pub(super) fn pack(
+    dataset: &Dataset,
+    item: &Item,
+    spot: &Spot,
+    old: Option<&Spot>,
+) -> Result<Packed, Failed> {
+    let unreadable = Spot::of_unreadable(&item.source.path);
+    let read = read(&item.path).and_then(|snapshot| summed_up(item, snapshot));
+    let (recording, fleet) = match read {
+        Ok(read) => read,
+        Err(failure) => {
+            let written = unread(dataset, item, &unreadable, old, &failure);
+            written.map_err(Failed::Write)?;
+            return Err(Failed::Read(failure));
+        }
+    };
+    let packed = write(dataset, item, spot, old, (&recording, &fleet)).map_err(Failed::Write)?;
+    // An earlier attempt may have failed.
+    dataset.remove(&unreadable).map_err(Failed::Write)?;
+    Ok(packed)
+}
+
+fn read(path: &Path) -> Result<Snapshot, Failure> {
+    let file = open_file(path)?;
+    let bytes = regular_bytes(&file);
+    let name = path.display().to_string();
+    decode(&name, file, bytes, &mut |_| ControlFlow::Continue(()))
+}
+
+/// The snapshot's ranks. One without any cannot be told from one that is not packed.
+fn summed_up(item: &Item, snapshot: Snapshot) -> Result<(Recording, Fleet), Failure> {
+    let recording = Recording::of(snapshot);
+    let fleet = Fleet::of(&item.place, &item.source, recording.devices(), Detail::All);
+    match fleet.ranks.is_empty() {
+        false => Ok((recording, fleet)),
+        true => Err(Failure::Input(format!(
+            "{}: nothing happened on any device",
+            item.path.display()
+        ))),
+    }
+}
+
+/// Writes down that a snapshot cannot be read. What was known of it is of another file.
+fn unread(
+    dataset: &Dataset,
+    item: &Item,
+    spot: &Spot,
+    old: Option<&Spot>,
+    failure: &Failure,
+) -> Result<(), Failure> {
+    let why = failure.to_string();
+    let fleet = Fleet {
+        unreadable: vec![Unreadable {
+            source: item.source.clone(),
+            why: why.lines().next().unwrap_or_default().to_owned(),
+        }],
+        ..Fleet::default()
+    };
+    old.map_or(Ok(()), |old| dataset.remove(old))?;
+    let mut files = Files::new(dataset, spot)?;
+    files.piece(&fleet)?;
+    files.hand_out(&[])
+}
+
+fn write(
+    dataset: &Dataset,
+    item: &Item,
+    spot: &Spot,
+    old: Option<&Spot>,
+    (recording, fleet): (&Recording, &Fleet),
+) -> Result<Packed, Failure> {
+    let snapshot = &recording.snapshot;
+    let keys = StackKeys::of(snapshot);
+    let devices: Vec<Device<'_>> = recording.devices().collect();
+    let mut files = Files::new(dataset, spot)?;
+    for table in TABLES {
+        let columns = table.fields().into_iter().map(|field| match field.name {
+            "stack_id" => Column::keys(STACK_KEY, &keys),
+            name if (table, name) == LEFT_OUT => Column::left_out(field),
+            _ => Column::of(field),
+        });
+        let columns = columns.collect();
+        files.table(table.name(), columns, item, &snapshot.source, |file| {
+            for_each_row(table, recording, &devices, &mut |values| file.push(values))
+        })?;
+    }
+    let stacks = KEYED_STACKS.map(Column::of).into();
+    files.table("stacks", stacks, item, &snapshot.source, |file| {
+        for_each_keyed_stack(recording, &keys, &mut |values| file.push(values))
+    })?;
+    for table in FleetTable::ALL {
+        let columns = table.fields().into_iter().map(Column::of).collect();
+        files.table(table.name(), columns, item, &snapshot.source, |file| {
+            table.for_each_row(fleet, &mut |values| file.push(values))
+        })?;
+    }
+    files.piece(fleet)?;
+    let packed = Packed {
+        source_bytes: item.source.bytes,
+        unpacked_bytes: snapshot.source.decoded_bytes,
+        events: fleet.ranks.iter().map(|rank| rank.events).sum(),
+        bytes: files.bytes,
+    };
+    let old: Vec<&Spot> = old.into_iter().collect();
+    files.hand_out(&old)?;
+    Ok(packed)
+}
+
+/// The files of a snapshot while they are written: in a folder that vanishes with them, unless all are whole.
+struct Files<'a> {
+    dataset: &'a Dataset,
+    spot: &'a Spot,
+    folder: PassingFolder,
+    /// Names in that folder, and the paths that the files are to have. The piece is the last one.
+    names: Vec<(PathBuf, PathBuf)>,
+    bytes: u64,
+}
+
+impl<'a> Files<'a> {
+    fn new(dataset: &'a Dataset, spot: &'a Spot) -> Result<Self, Failure> {
+        Ok(Self {
+            dataset,
+            spot,
+            folder: dataset.packing()?,
+            names: Vec::new(),
+            bytes: 0,
+        })
+    }
+
+    /// Writes a table; `columns` are those after the snapshot's.
+    fn table(
+        &mut self,
+        name: &str,
+        columns: Vec<Column<'_>>,
+        item: &Item,
+        source: &Source,
+        rows: impl FnOnce(&mut TableFile<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let path = PathBuf::from(name);
+        let place = self.folder.as_ref().join(&path);
+        let failed = |error| self.failed(error);
+        let mut out = BufWriter::new(File::create(&place).map_err(failed)?);
+        let same = Column::same(SNAPSHOT, &item.source.path);
+        let columns = std::iter::once(same).chain(columns).collect();
+        let mut bounded = Bounded::new(&mut out, source);
+        let mut file = TableFile::create(name, columns, None, &mut bounded)?;
+        rows(&mut file)?;
+        file.finish()?;
+        out.flush().map_err(unwritten)?;
+        self.add(path, self.dataset.table(name, self.spot))
+    }
+
+    fn piece(&mut self, fleet: &Fleet) -> Result<(), Failure> {
+        let path = PathBuf::from("piece");
+        let written = fs::write(self.folder.as_ref().join(&path), encode(fleet));
+        written.map_err(|error| self.failed(error))?;
+        self.add(path, self.dataset.piece_path(self.spot))
+    }
+
+    fn add(&mut self, path: PathBuf, place: PathBuf) -> Result<(), Failure> {
+        let metadata = fs::metadata(self.folder.as_ref().join(&path));
+        self.bytes += metadata.map_err(|error| self.failed(error))?.len();
+        self.names.push((path, place));
+        Ok(())
+    }
+
+    fn failed(&self, error: std::io::Error) -> Failure {
+        Failure::io(format!("cannot write into {}", self.dataset.shown()))(error)
+    }
+
+    /// Gives the files their paths, and removes what was at `old` places.
+    fn hand_out(self, old: &[&Spot]) -> Result<(), Failure> {
+        for spot in old.iter().filter(|spot| **spot != self.spot) {
+            self.dataset.remove(spot)?;
+        }
+        // Nothing counts until the new piece is there.
+        let first = || match fs::remove_file(self.dataset.piece_path(self.spot)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        };
+        let done = self.folder.hand_out(first, &self.names);
+        done.map_err(|error| self.failed(error))
+    }
+}

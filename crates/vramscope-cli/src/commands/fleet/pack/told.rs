@@ -1,0 +1,102 @@
+//! What packing did.
+
+use std::time::Duration;
+
+use vramscope_core::fleet::Fleet;
+use vramscope_core::units::Count;
+
+use super::{Done, Work};
+use crate::report::{Cell, Part, column};
+
+/// The answer of the command.
+pub(super) fn part(work: &Work<'_>, done: &Done, fleet: &Fleet, time: Duration) -> Part {
+    let mut part = Part {
+        file: work.dataset.shown().to_owned(),
+        ..Part::default()
+    };
+    facts(&mut part, done, fleet, time);
+    problems(&mut part, fleet);
+    let gone = work.gone().len();
+    if gone > 0 && done.pruned == 0 {
+        part.notes.push(format!(
+            "{} that {} packed before stay, although they are not among the sources; --prune removes them.",
+            Count(gone as u64),
+            if gone == 1 { "was" } else { "were" },
+        ));
+    }
+    let name = work.dataset.shown();
+    part.notes.push(format!(
+        "Next: `vramscope fleet odd {name}`, `vramscope fleet peaks {name}`, `vramscope view {name}`."
+    ));
+    part
+}
+
+fn facts(part: &mut Part, done: &Done, fleet: &Fleet, time: Duration) {
+    let sum = |of: fn(&super::Packed) -> u64| done.packed.iter().map(of).sum::<u64>();
+    let number = |number: usize| Cell::Number(number as u64);
+    let seconds = time.as_secs_f64();
+    let unpacked = sum(|packed| packed.unpacked_bytes);
+    part.fact("packed", "packed", number(done.packed.len()));
+    part.fact("skipped", "unchanged", number(done.unchanged));
+    if done.by_others > 0 {
+        part.fact(
+            "by_others",
+            "packed by others meanwhile",
+            number(done.by_others),
+        );
+    }
+    let damaged = fleet.ranks.iter().filter(|rank| rank.damage > 0).count();
+    part.fact("damaged", "damaged", number(damaged));
+    part.fact("unreadable", "unreadable", number(fleet.unreadable.len()));
+    if done.pruned > 0 {
+        part.fact("pruned", "removed", number(done.pruned));
+    }
+    part.fact("ranks", "ranks in the dataset", number(fleet.ranks.len()));
+    let events = sum(|packed| packed.events);
+    part.fact("events", "events packed", Cell::Number(events));
+    part.fact(
+        "source_bytes",
+        "read",
+        Cell::Bytes(sum(|packed| packed.source_bytes)),
+    );
+    part.fact("unpacked_bytes", "", Cell::Bytes(unpacked));
+    let bytes = sum(|packed| packed.bytes);
+    let remark = match events {
+        0 => String::new(),
+        _ => format!("{:.1} per event", bytes as f64 / events as f64),
+    };
+    part.fact_with("bytes", "written", Cell::Bytes(bytes), remark);
+    let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    let remark = match unpacked {
+        0 => String::new(),
+        _ => format!("{:.0} MB/s of snapshots", unpacked as f64 / 1e6 / seconds),
+    };
+    part.fact_with("duration_us", "time", Cell::SpanUs(micros), remark);
+}
+
+/// The snapshots of the dataset that could not be read, or not as a whole.
+fn problems(part: &mut Part, fleet: &Fleet) {
+    let columns = [
+        column("problem", ""),
+        column("why", ""),
+        column("snapshot", "snapshot"),
+    ];
+    let row = |problem: &str, why: String, path: &str| {
+        vec![
+            Cell::Text(problem.to_owned()),
+            Cell::Text(why),
+            Cell::Text(path.to_owned()),
+        ]
+    };
+    let unreadable = fleet.unreadable.iter();
+    let unreadable = unreadable.map(|it| row("unreadable", it.why.clone(), &it.source.path));
+    let damaged = fleet.ranks.iter().filter(|rank| rank.damage > 0);
+    let damaged = damaged.map(|rank| {
+        let why = format!("in {} places", Count(rank.damage));
+        row("damaged", why, &rank.source.path)
+    });
+    let rows: Vec<_> = unreadable.chain(damaged).collect();
+    if !rows.is_empty() {
+        part.table("problems", "not read as a whole", &columns, rows);
+    }
+}

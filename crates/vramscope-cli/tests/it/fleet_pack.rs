@@ -1,0 +1,385 @@
+//! `vramscope fleet pack`: what is in the dataset, and what several processes and an end in the middle leave of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+use serde_json::Value;
+use vramscope_synth::fleet::{Fleet, Oddness};
+use vramscope_synth::training::Scale;
+
+use crate::program::{command, transcript};
+
+/// Ranks in a folder of their own, and a dataset beside it.
+struct Job {
+    folder: tempfile::TempDir,
+    fleet: Fleet,
+}
+
+impl Job {
+    fn new(ranks: u32, events: usize) -> Self {
+        let job = Self {
+            folder: tempfile::tempdir().unwrap(),
+            fleet: Fleet::new(ranks, events, Scale::SMALL, 7),
+        };
+        for rank in 0..ranks {
+            job.write(rank, &job.fleet);
+        }
+        job
+    }
+
+    fn write(&self, rank: u32, fleet: &Fleet) {
+        let path = self.runs().join(fleet.name(rank));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        drop(fleet.write(rank, File::create(path).unwrap()).unwrap());
+    }
+
+    fn runs(&self) -> PathBuf {
+        self.folder.path().join("runs")
+    }
+
+    fn dataset(&self) -> PathBuf {
+        self.folder.path().join("runs.vset")
+    }
+
+    fn command(&self, further: &[&str]) -> Command {
+        let mut pack = command(&["fleet", "pack", "--json"]);
+        pack.arg(self.runs())
+            .arg("-o")
+            .arg(self.dataset())
+            .args(further);
+        pack.stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        pack
+    }
+
+    /// Packs, and returns the exit code and the figures.
+    fn pack(&self, further: &[&str]) -> (i32, Value) {
+        figures(&self.command(further).output().unwrap())
+    }
+
+    /// The files of a table, by rank.
+    fn files(&self, table: &str) -> Vec<PathBuf> {
+        let entries = |folder: &Path| {
+            let entries = fs::read_dir(folder).into_iter().flatten();
+            let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+            paths.sort();
+            paths
+        };
+        let folders = entries(&self.dataset().join(table));
+        folders.iter().flat_map(|folder| entries(folder)).collect()
+    }
+
+    /// The rows of a table's file.
+    fn rows(&self, table: &str, rank: u32) -> Vec<BTreeMap<String, Field>> {
+        let folder = format!("rank={rank:05}");
+        let files = self.files(table).into_iter();
+        let files = files.filter(|file| file.parent().unwrap().ends_with(&folder));
+        files.flat_map(|file| rows(&file)).collect()
+    }
+
+    /// Whether every rank has all tables, and nothing else is in the dataset.
+    fn must_be_whole(&self) {
+        let spots = |table: &str| -> BTreeSet<PathBuf> {
+            let files = self.files(table);
+            let bare = files.iter().map(|file| file.with_extension(""));
+            let root = self.dataset().join(table);
+            bare.map(|file| file.strip_prefix(&root).unwrap().to_owned())
+                .collect()
+        };
+        let pieces = spots("pieces");
+        for table in TABLES {
+            assert_eq!(spots(table), pieces, "{table}");
+        }
+        let names = fs::read_dir(self.dataset()).unwrap();
+        let names: BTreeSet<String> = names
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        let expected = TABLES
+            .into_iter()
+            .chain(["format", "overview.vset", "pieces"]);
+        assert_eq!(names, expected.map(str::to_owned).collect());
+    }
+}
+
+const TABLES: [&str; 11] = [
+    "events",
+    "allocations",
+    "annotations",
+    "segments",
+    "blocks",
+    "stacks",
+    "ranks",
+    "curve",
+    "sites_at_peak",
+    "findings",
+    "failures",
+];
+
+fn figures(output: &Output) -> (i32, Value) {
+    let answer: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", transcript(output)));
+    (output.status.code().unwrap(), answer["parts"][0].clone())
+}
+
+fn rows(file: &Path) -> Vec<BTreeMap<String, Field>> {
+    let reader = SerializedFileReader::new(File::open(file).unwrap()).unwrap();
+    let rows = reader.get_row_iter(None).unwrap().map(Result::unwrap);
+    rows.map(|row| {
+        row.get_column_iter()
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    })
+    .collect()
+}
+
+fn number(row: &BTreeMap<String, Field>, column: &str) -> u64 {
+    match &row[column] {
+        Field::Long(number) => u64::try_from(*number).unwrap(),
+        Field::ULong(number) => *number,
+        Field::Null => 0,
+        other => panic!("{column} is {other}"),
+    }
+}
+
+fn text(row: &BTreeMap<String, Field>, column: &str) -> Option<String> {
+    match &row[column] {
+        Field::Str(text) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+/// The sums of the tables are the figures that `info` tells of the file.
+#[test]
+fn tables_say_what_the_snapshots_say() {
+    let job = Job::new(2, 3000);
+    let (code, packed) = job.pack(&[]);
+    assert_eq!((code, &packed["packed"]), (0, &Value::from(2)), "{packed}");
+    job.must_be_whole();
+    for rank in 0..2 {
+        let file = job.runs().join(job.fleet.name(rank));
+        let info = command(&["info", "--json", file.to_str().unwrap()])
+            .output()
+            .unwrap();
+        let (_, info) = figures(&info);
+        let rows = |table: &str| job.rows(table, rank);
+        let ranks = rows("ranks");
+        let peak = info["peak_bytes"].as_u64().unwrap();
+        assert_eq!(number(&ranks[0], "peak_bytes"), peak);
+        assert_eq!(number(&ranks[0], "step"), 100);
+        let events = rows("events");
+        assert_eq!(number(&ranks[0], "events"), events.len() as u64);
+        let active = events.iter().map(|row| number(row, "active_bytes")).max();
+        assert_eq!(active, Some(peak));
+        let numbers: Vec<_> = events.iter().map(|row| number(row, "event")).collect();
+        assert!(numbers.into_iter().eq(1..=events.len() as u64));
+        // What is live at the peak, by allocation and by call site.
+        let at = number(&ranks[0], "peak_event");
+        let allocations = rows("allocations");
+        assert_eq!(number(&ranks[0], "allocations"), allocations.len() as u64);
+        let is_live = |row: &&BTreeMap<String, Field>| {
+            let freed = number(row, "free_completed_event");
+            number(row, "alloc_event") <= at && (freed == 0 || freed > at)
+        };
+        let live = allocations.iter().filter(is_live);
+        let live: u64 = live.map(|row| number(row, "requested_bytes")).sum();
+        assert_eq!(live, peak);
+        let sites: u64 = rows("sites_at_peak")
+            .iter()
+            .map(|row| number(row, "peak_bytes"))
+            .sum();
+        assert_eq!(sites + number(&ranks[0], "other_sites_bytes"), peak);
+        let highest = rows("curve")
+            .iter()
+            .map(|row| number(row, "highest_bytes"))
+            .max();
+        assert!(highest >= Some(peak) && highest <= Some(peak + peak / 1000 + 1));
+        // Every row has its snapshot, and every key its stack.
+        let keys: BTreeSet<_> = rows("stacks")
+            .iter()
+            .map(|row| text(row, "stack_key"))
+            .collect();
+        for row in events.iter().chain(&allocations) {
+            let snapshot = format!("runs/{}", job.fleet.name(rank));
+            assert_eq!(text(row, "snapshot"), Some(snapshot));
+            let key = text(row, "stack_key");
+            assert!(key.is_none() || keys.contains(&key), "{key:?}");
+        }
+        assert!(
+            allocations
+                .iter()
+                .any(|row| text(row, "stack_key").is_some())
+        );
+        assert!(!allocations[0].contains_key("name"));
+    }
+    let keys = |rank| -> BTreeSet<_> {
+        let stacks = job.rows("stacks", rank);
+        stacks.iter().map(|row| text(row, "stack_key")).collect()
+    };
+    assert_eq!(keys(0), keys(1));
+}
+
+/// What is unchanged is left out, what changed is packed again, and what cannot be read is named beside the rest.
+#[test]
+fn packing_goes_on_where_it_stopped() {
+    let job = Job::new(3, 300);
+    assert_eq!(job.pack(&[]).1["packed"], 3);
+    let overview = || fs::read(job.dataset().join("overview.vset")).unwrap();
+    let before = overview();
+    let (code, again) = job.pack(&[]);
+    let told = ["packed", "skipped", "unreadable", "ranks"].map(|key| again[key].clone());
+    assert_eq!((code, told), (0, [0, 3, 0, 3].map(Value::from)));
+    assert_eq!(overview(), before);
+    // Another recording in the place of rank 1, and rank 2 is cut.
+    job.write(1, &Fleet::new(3, 500, Scale::SMALL, 8));
+    let cut = job.runs().join(job.fleet.name(2));
+    let whole = fs::read(&cut).unwrap();
+    fs::write(&cut, &whole[..10]).unwrap();
+    let (code, again) = job.pack(&[]);
+    let told = ["packed", "skipped", "unreadable", "ranks"].map(|key| again[key].clone());
+    assert_eq!((code, told), (1, [1, 1, 1, 2].map(Value::from)), "{again}");
+    assert_eq!(again["problems"][0]["problem"], "unreadable");
+    assert_eq!(job.rows("events", 1).len(), 500);
+    assert_eq!(job.rows("events", 2).len(), 0);
+    // It is whole again.
+    fs::write(&cut, &whole).unwrap();
+    let (code, again) = job.pack(&[]);
+    let told = ["packed", "skipped", "unreadable", "ranks"].map(|key| again[key].clone());
+    assert_eq!((code, told), (0, [1, 2, 0, 3].map(Value::from)), "{again}");
+    // Without its snapshot a rank stays, until it is to go.
+    fs::remove_file(&cut).unwrap();
+    assert_eq!(job.pack(&[]).1["ranks"], 3);
+    let (_, pruned) = job.pack(&["--prune"]);
+    assert_eq!(
+        (&pruned["ranks"], &pruned["pruned"]),
+        (&Value::from(2), &Value::from(1))
+    );
+    assert_eq!(job.rows("events", 2).len(), 0);
+}
+
+/// Steps of a rank stand beside each other, and so do snapshots that nothing tells apart but their folders.
+#[test]
+fn several_snapshots_of_a_rank_have_files_of_their_own() {
+    let job = Job::new(1, 100);
+    let first = job.runs().join(job.fleet.name(0));
+    for name in [
+        "iteration_200/rank0_memory_snapshot.pickle",
+        "a/rank1.pickle",
+        "b/rank1.pickle",
+    ] {
+        let path = job.runs().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::copy(&first, path).unwrap();
+    }
+    assert_eq!(job.pack(&[]).1["ranks"], 4);
+    let files = job.files("events");
+    let names: Vec<_> = files
+        .iter()
+        .map(|file| file.file_name().unwrap().to_str().unwrap())
+        .collect();
+    assert_eq!(names[..2], ["step-000100.parquet", "step-000200.parquet"]);
+    assert!(
+        names[2..].iter().all(|name| name.starts_with("part-")),
+        "{names:?}"
+    );
+    assert_eq!(job.pack(&[]).1["skipped"], 4);
+    let asked = [
+        r"--rank-from",
+        r"([ab])/rank(?<rank>\d)|iteration_(?<local_rank>\d)",
+    ];
+    assert_eq!(job.pack(&asked).0, 0);
+}
+
+#[test]
+fn the_odd_ranks_of_a_generated_fleet_are_odd() {
+    let job = Job::new(12, 4000);
+    assert_eq!(job.pack(&[]).1["packed"], 12);
+    let asked = command(&["fleet", "oom", "--json", job.dataset().to_str().unwrap()]).output();
+    let (_, failed) = figures(&asked.unwrap());
+    let of = |oddness| (0..12).find(|&rank| job.fleet.oddness(rank) == Some(oddness));
+    let out_of_memory = of(Oddness::OutOfMemory).unwrap();
+    assert_eq!(failed["ranks"][0]["rank"], out_of_memory, "{failed}");
+    assert!(!job.rows("failures", out_of_memory).is_empty());
+    let asked = command(&["fleet", "odd", "--json", job.dataset().to_str().unwrap()]).output();
+    let told = transcript(&asked.unwrap());
+    let odd = of(Oddness::LargerBatch).unwrap();
+    assert!(told.contains(&format!("\"rank\": {odd}")), "{told}");
+}
+
+fn is_there(job: &Job, beginning: &str) -> bool {
+    let claims = fs::read_dir(job.dataset().join(".claims"))
+        .into_iter()
+        .flatten();
+    let mut names = claims.map(|entry| entry.unwrap().file_name());
+    names.any(|name| name.to_string_lossy().starts_with(beginning))
+}
+
+fn wait_for(job: &Job, beginning: &str, child: &mut Child) {
+    while !is_there(job, beginning) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended early");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Four processes share the work, after one was killed in the middle of it.
+#[test]
+fn several_processes_pack_together() {
+    let job = Job::new(24, 2000);
+    let mut first = job.command(&[]).spawn().unwrap();
+    wait_for(&job, "rank=", &mut first);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert!(is_there(&job, "process-"), "it was over already");
+    let before = job.files("pieces").len();
+    let others: Vec<_> = (0..4).map(|_| job.command(&[]).spawn().unwrap()).collect();
+    let mut packed = 0;
+    for other in others {
+        let (code, part) = figures(&other.wait_with_output().unwrap());
+        assert_eq!(code, 0, "{part}");
+        assert_eq!(part["ranks"], 24, "{part}");
+        packed += part["packed"].as_u64().unwrap();
+    }
+    assert_eq!(packed as usize, 24 - before);
+    job.must_be_whole();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_leaves_whole_ranks_only() {
+    let job = Job::new(12, 2000);
+    let mut child = job.command(&[]).spawn().unwrap();
+    wait_for(&job, "rank=", &mut child);
+    thread::sleep(Duration::from_millis(50));
+    let sent = Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    child.wait().unwrap();
+    let pieces = job.files("pieces").len();
+    for table in TABLES {
+        assert_eq!(job.files(table).len(), pieces, "{table}");
+    }
+    let hidden = fs::read_dir(job.dataset()).into_iter().flatten();
+    let mut hidden = hidden.map(|entry| entry.unwrap().file_name());
+    assert!(hidden.all(|name| !name.to_string_lossy().starts_with(".packing")));
+    assert!(!is_there(&job, ""));
+    assert_eq!(job.pack(&[]).1["ranks"], 12);
+    job.must_be_whole();
+}
+
+#[test]
+fn a_folder_of_something_else_is_left_alone() {
+    let job = Job::new(1, 100);
+    fs::create_dir(job.dataset()).unwrap();
+    fs::write(job.dataset().join("mine.txt"), "").unwrap();
+    let output = job.command(&[]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", transcript(&output));
+    let names = fs::read_dir(job.dataset()).unwrap();
+    assert_eq!(names.count(), 1);
+}
