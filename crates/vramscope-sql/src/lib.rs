@@ -1,0 +1,2 @@
+//! SQL.
+#![cfg(feature = "engine")]
