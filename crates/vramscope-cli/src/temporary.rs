@@ -1,4 +1,5 @@
-//! Files under temporary names. They get their own when the command is over, all at once.
+//! Files under temporary names. They get their own when the command is over, all at once. And folders that are needed
+//! only meanwhile.
 //!
 //! Whatever ends the program before removes them, and the folders that were made for them: an error, a panic, or a
 //! signal, by way of `interruption`. Only SIGKILL, a crash of the machine, and memory
@@ -20,6 +21,7 @@ static FILES: Mutex<Files> = Mutex::new(Files {
     unfinished: BTreeSet::new(),
     finished: Vec::new(),
     folders: Vec::new(),
+    passing: BTreeSet::new(),
     is_kept: false,
 });
 
@@ -30,6 +32,8 @@ pub(crate) struct Files {
     finished: Vec<(TempPath, PathBuf)>,
     /// The folders that did not exist before, each before those in it.
     folders: Vec<PathBuf>,
+    /// The folders that go with all that is in them.
+    passing: BTreeSet<PathBuf>,
     /// Whether files have got their paths.
     is_kept: bool,
 }
@@ -75,6 +79,53 @@ impl Drop for Temporary {
             files.unfinished.remove(&*path);
             drop(path);
         }
+    }
+}
+
+/// A temporary folder. When dropped, it is removed with all that is in it.
+#[cfg(feature = "sql")]
+pub(crate) struct PassingFolder {
+    path: PathBuf,
+}
+
+#[cfg(feature = "sql")]
+impl PassingFolder {
+    /// Creates a folder where the system has its temporary files.
+    ///
+    /// # Errors
+    /// When it cannot be created.
+    pub(crate) fn create() -> io::Result<Self> {
+        let mut files = lock();
+        let folder = Builder::new().prefix("vramscope-").tempdir()?;
+        let path = folder.keep();
+        files.passing.insert(path.clone());
+        Ok(Self { path })
+    }
+}
+
+/// Makes a folder in a [`PassingFolder`], unless that is gone because the program ends.
+///
+/// # Errors
+/// When it cannot be made.
+#[cfg(feature = "sql")]
+pub(crate) fn create_within(path: &Path) -> io::Result<()> {
+    let _exists = lock();
+    fs::create_dir_all(path)
+}
+
+#[cfg(feature = "sql")]
+impl AsRef<Path> for PassingFolder {
+    fn as_ref(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[cfg(feature = "sql")]
+impl Drop for PassingFolder {
+    fn drop(&mut self) {
+        let mut files = lock();
+        files.passing.remove(&self.path);
+        remove_with_all(&self.path);
     }
 }
 
@@ -125,6 +176,7 @@ impl Drop for Writing {
         files.unfinished.clear();
         files.finished.clear();
         files.folders.clear();
+        files.passing.clear();
     }
 }
 
@@ -162,7 +214,15 @@ fn remove_listed(files: MutexGuard<'static, Files>) -> MutexGuard<'static, Files
         drop(fs::remove_file(path));
     }
     remove_empty(&files.folders);
+    files.passing.iter().for_each(|path| remove_with_all(path));
     files
+}
+
+/// Removes a folder into which other threads may still write.
+fn remove_with_all(folder: &Path) {
+    let removed = || fs::remove_dir_all(folder).is_ok() || !folder.exists();
+    // What cannot be removed stays: the program is about to end.
+    let _ = (0..5).any(|_| removed());
 }
 
 fn remove_empty(folders: &[PathBuf]) {

@@ -31,7 +31,7 @@ const GROUP_TEXT_BYTES: usize = 64 << 20;
 /// A level that writers and readers of columnar files agree is a good balance.
 const ZSTD_LEVEL: i32 = 3;
 
-pub(super) fn write(subject: &Subject, table: Table, out: &mut dyn Write) -> Result<(), Failure> {
+pub(crate) fn write(subject: &Subject, table: Table, out: &mut dyn Write) -> Result<(), Failure> {
     let fields = table.fields();
     let level = ZstdLevel::try_new(ZSTD_LEVEL).map_err(broken)?;
     let properties = WriterProperties::builder()
