@@ -24,6 +24,9 @@ const STACK_BYTES: usize = 16 << 20;
 /// How many of those that hold memory an error names.
 const NAMED: NonZeroUsize = NonZeroUsize::new(3).expect("three is not zero");
 
+/// What a thread sets aside for merging what it spilled, unless that is more than its share: DataFusion's default.
+const MERGE_BYTES: usize = 10 << 20;
+
 /// What the engine may use.
 pub struct Settings {
     /// The most memory that queries may hold, in bytes. What they need beyond that is spilled.
@@ -138,14 +141,17 @@ fn only_reads(plan: &LogicalPlan) -> Result<()> {
 }
 
 fn context(settings: &Settings) -> Result<SessionContext> {
+    let bytes = usize::try_from(settings.memory_bytes).unwrap_or(usize::MAX);
+    let threads = settings.threads.get();
     let mut config = SessionConfig::new()
-        .with_target_partitions(settings.threads.get())
+        .with_target_partitions(threads)
+        // Each thread sets this much aside; the default alone would be more than a small limit.
+        .with_sort_spill_reservation_bytes((bytes / threads / 16).min(MERGE_BYTES))
         .with_information_schema(true)
         .with_collect_statistics(true);
     let parser = &mut config.options_mut().sql_parser;
     parser.collect_spans = true;
     parser.dialect = DIALECT.parse()?;
-    let bytes = usize::try_from(settings.memory_bytes).unwrap_or(usize::MAX);
     let pool = TrackConsumersPool::new(FairSpillPool::new(bytes), NAMED);
     let runtime = RuntimeEnvBuilder::new()
         .with_memory_pool(Arc::new(pool))

@@ -207,8 +207,12 @@ fn alike<'a>(unknown: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str
     names
 }
 
-/// The name of a table that DataFusion did not find: `table 'datafusion.public.x' not found`.
+/// The name of a table that DataFusion did not find: `table 'datafusion.public.x' not found`, or of the schema before its
+/// name, which tables here have none of.
 fn unknown_table(text: &str) -> Option<&str> {
+    if let Some(schema) = text.strip_prefix("failed to resolve schema: ") {
+        return Some(schema);
+    }
     let name = text.strip_prefix("table '")?;
     let (name, _) = name.split_once("' not found")?;
     Some(name.rsplit('.').next().unwrap_or(name))

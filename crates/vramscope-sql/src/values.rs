@@ -57,6 +57,7 @@ impl Cell {
         let to = |kind| cast(array, &kind);
         Ok(match array.data_type() {
             DataType::Boolean => Self::Flags(array.as_boolean().clone()),
+            DataType::Null => Self::Texts(StringArray::new_null(array.len())),
             DataType::UInt64 => Self::Unsigned(array.as_primitive::<UInt64Type>().clone()),
             kind if kind.is_integer() => {
                 Self::Signed(to(DataType::Int64)?.as_primitive::<Int64Type>().clone())
