@@ -65,6 +65,9 @@ const WITHIN_CRATES: [(&str, &str); 2] = [
     ("zstd-sys", "zstd/LICENSE"),
 ];
 
+/// Crates that come without the file with their licence, and the one that their repository has.
+const MISSING: [(&str, &str); 1] = [("alloc-stdlib", "xtask/src/dist/alloc-stdlib.LICENSE")];
+
 /// What is given to others has what takes too long to build for everyone else.
 pub(super) fn features(package: &str) -> &'static [&'static str] {
     match package {
@@ -200,6 +203,8 @@ fn texts(package: &Value, licence: &Expression) -> Result<Vec<PathBuf>> {
     );
     let within = WITHIN_CRATES.iter().filter(|(within, _)| *within == name);
     texts.extend(within.map(|(_, file)| folder.join(file)));
+    let missing = MISSING.iter().filter(|(missing, _)| *missing == name);
+    texts.extend(missing.map(|(_, file)| root().join(file)));
     if texts.is_empty() && licence.evaluate(|asked| is(asked, "Apache-2.0")) {
         texts.push(root().join("LICENSE-APACHE"));
     }

@@ -69,7 +69,7 @@ fn ask(
     match destination {
         Some(destination) => destination.write(false, |out| {
             let written = answer.write_parquet(WRITER, out).map_err(failed)?;
-            written.map_err(output::unwritten)
+            written.map(|_rows| ()).map_err(output::unwritten)
         }),
         None => {
             let names: Vec<_> = options
