@@ -82,10 +82,11 @@ fn tested() -> Result<PathBuf> {
 fn python() -> Result<PathBuf> {
     let folder = target_dir().join("fleet/python");
     let python = programs(&folder).join("python");
-    let list = root().join("tests/fleet/requirements.txt");
+    let list = |name| root().join("tests/fleet").join(name);
     let mark = folder.join("installed-requirements.txt");
-    let wanted = fs::read(&list)?;
-    if fs::read(&mark).is_ok_and(|known| known == wanted) {
+    let [wanted, alone] = [list("requirements.txt"), list("ballista.txt")];
+    let wanted_texts = [fs::read(&wanted)?, fs::read(&alone)?].concat();
+    if fs::read(&mark).is_ok_and(|known| known == wanted_texts) {
         return Ok(python);
     }
     println!(
@@ -93,9 +94,25 @@ fn python() -> Result<PathBuf> {
         folder.display()
     );
     environment(&folder)?;
-    let mut pip = Command::new(&python);
-    pip.args(["-m", "pip", "install", "--quiet", "--requirement"]);
-    run_command(pip.arg(&list))?;
-    fs::write(&mark, wanted).context("cannot write what is installed")?;
+    let install = || {
+        let mut pip = Command::new(&python);
+        pip.args(["-m", "pip", "install", "--quiet"]);
+        pip
+    };
+    run_command(install().arg("--requirement").arg(&wanted))?;
+    let platform = format!("manylinux_2_39_{}", std::env::consts::ARCH);
+    let mut ballista = install();
+    ballista.args([
+        "--no-deps",
+        "--only-binary=:all:",
+        "--upgrade",
+        "--platform",
+    ]);
+    ballista
+        .arg(platform)
+        .arg("--target")
+        .arg(folder.join("ballista"));
+    run_command(ballista.arg("--requirement").arg(&alone))?;
+    fs::write(&mark, wanted_texts).context("cannot write what is installed")?;
     Ok(python)
 }
