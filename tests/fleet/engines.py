@@ -52,7 +52,8 @@ class DuckDb:
         for table in tables(dataset):
             files = f"{dataset}/{table}/rank=*/*.parquet"
             self.connection.execute(
-                f"create view {table} as select * from read_parquet('{files}', hive_partitioning = true)"
+                # A number with leading zeros would be a text.
+                f"create view {table} as select * from read_parquet('{files}', hive_types = {{'rank': bigint}})"
             )
 
     def ask(self, sql):

@@ -6,10 +6,6 @@ import pytest
 
 import engines
 
-# Polars' SQL has no window over a whole table and no comparison within a join.
-NOT_IN_POLARS = {"odd", "peaks", "sites", "diff"}
-
-
 @pytest.fixture(scope="module")
 def ours(program, dataset):
     return engines.Ours(program, dataset)
@@ -32,8 +28,7 @@ def test_duckdb(ours, dataset, questions):
 
 
 def test_polars(ours, dataset, questions):
-    known = {name: sql for name, sql in questions.items() if name not in NOT_IN_POLARS}
-    agree(ours, engines.Polars(dataset), known)
+    agree(ours, engines.Polars(dataset), questions)
 
 
 @pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java, which is not here")
