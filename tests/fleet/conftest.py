@@ -34,7 +34,7 @@ def dataset(program, tmp_path_factory):
         command = [program, "convert", FIXTURES / file, "--to", "parquet", "-o", tables]
         subprocess.run(command, check=True)
         for table in tables.glob("*.parquet"):
-            place = folder / table.stem / f"rank={rank:05}"
+            place = folder / table.stem / f"rank={rank}"
             place.mkdir(parents=True)
             shutil.move(table, place / "part.parquet")
     return folder

@@ -12,8 +12,8 @@ use datafusion::execution::SendableRecordBatchStream;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::basic::Compression;
 use datafusion::parquet::file::properties::WriterProperties;
-use datafusion::prelude::DataFrame;
 use futures_util::StreamExt as _;
+use tokio::sync::mpsc::{self, Receiver};
 
 use crate::engine::Engine;
 use crate::error::Error;
@@ -79,18 +79,29 @@ pub struct Column {
 pub struct Answer<'e> {
     engine: &'e Engine,
     schema: SchemaRef,
-    batches: SendableRecordBatchStream,
+    batches: Receiver<Result<RecordBatch>>,
 }
 
+/// How many batches are computed before the reader takes them.
+const AHEAD: usize = 2;
+
 impl<'e> Answer<'e> {
-    pub(crate) async fn of(engine: &'e Engine, frame: DataFrame) -> Result<Self> {
-        let batches = frame.execute_stream().await?;
-        let schema = distinct(&batches.schema());
-        Ok(Self {
+    /// Has batches computed by a thread of the engine, until the answer is dropped.
+    pub(crate) fn of(engine: &'e Engine, mut stream: SendableRecordBatchStream) -> Self {
+        let schema = distinct(&stream.schema());
+        let (sender, batches) = mpsc::channel(AHEAD);
+        engine.runtime().spawn(async move {
+            while let Some(batch) = stream.next().await {
+                if sender.send(batch).await.is_err() {
+                    break;
+                }
+            }
+        });
+        Self {
             engine,
             schema,
             batches,
-        })
+        }
     }
 
     /// The columns.
@@ -164,7 +175,7 @@ impl<'e> Answer<'e> {
 
     /// The next rows, under the names of [`Self::columns`].
     fn next_batch(&mut self) -> std::result::Result<Option<RecordBatch>, Error> {
-        let next = self.engine.runtime().block_on(self.batches.next());
+        let next = self.batches.blocking_recv();
         let named = next.transpose().and_then(|batch| {
             batch
                 .map(|batch| Ok(batch.with_schema(Arc::clone(&self.schema))?))

@@ -1,4 +1,5 @@
-//! A dataset: a folder with a folder for each table, in which every rank has one (`events/rank=00017/part.parquet`).
+//! A dataset: a folder with a folder for each table, in which every rank has one (`events/rank=17/part.parquet`).
+//! Numbers may have zeros before them.
 //!
 //! A table is opened when a query first names it, for a dataset of a thousand ranks has ten thousand files.
 
@@ -13,7 +14,9 @@ use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{
     ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
 };
+use datafusion::datasource::{ViewTable, provider_as_source};
 use datafusion::error::{DataFusionError, Result};
+use datafusion::logical_expr::{LogicalPlanBuilder, cast, ident};
 use datafusion::parquet::file::reader::{FileReader as _, SerializedFileReader};
 use url::Url;
 
@@ -117,9 +120,17 @@ impl Dataset {
         let format = ParquetFormat::default().with_enable_pruning(true);
         let options = ListingOptions::new(Arc::new(format))
             .with_file_extension(format!(".{PARQUET}"))
-            .with_table_partition_cols(vec![(RANK.to_owned(), DataType::Int64)]);
+            .with_table_partition_cols(vec![(RANK.to_owned(), DataType::Utf8)]);
         let config = ListingTableConfig::new(folder).with_listing_options(options);
-        let config = config.infer_schema(session).await?;
-        Ok(Some(Arc::new(ListingTable::try_new(config)?)))
+        let files = ListingTable::try_new(config.infer_schema(session).await?)?;
+        let names = files.schema().fields().clone();
+        // As a number the rank would be looked for in the folder `rank=17` alone, not in `rank=00017`.
+        let columns = names.iter().map(|field| match field.name().as_str() {
+            RANK => cast(ident(RANK), DataType::Int64).alias(RANK),
+            name => ident(name),
+        });
+        let files = provider_as_source(Arc::new(files));
+        let view = LogicalPlanBuilder::scan(table, files, None)?.project(columns)?;
+        Ok(Some(Arc::new(ViewTable::new(view.build()?, None))))
     }
 }

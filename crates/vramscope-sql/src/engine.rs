@@ -68,11 +68,11 @@ impl Engine {
     /// # Errors
     /// When the SQL is wrong, would write something, or its tables cannot be read.
     pub fn ask(&self, sql: &str) -> Result<Answer<'_>, Error> {
-        let answer = self.runtime.block_on(async {
-            let frame = self.plan(sql).await?;
-            Answer::of(self, frame).await
-        });
-        answer.map_err(|error| self.explained(error, sql))
+        let (asked, sql_text) = (self.planner(), sql.to_owned());
+        let batches =
+            self.in_task(async move { asked.plan(&sql_text).await?.execute_stream().await });
+        let batches = batches.map_err(|error| self.explained(error, sql))?;
+        Ok(Answer::of(self, batches))
     }
 
     /// How a query would be answered, as lines: which files are read, what is pruned, and in which steps.
@@ -80,8 +80,9 @@ impl Engine {
     /// # Errors
     /// As [`Self::ask`].
     pub fn explain(&self, sql: &str) -> Result<Vec<String>, Error> {
-        let lines = self.runtime.block_on(async {
-            let plan = self.plan(sql).await?.create_physical_plan().await?;
+        let (asked, sql_text) = (self.planner(), sql.to_owned());
+        let lines = self.in_task(async move {
+            let plan = asked.plan(&sql_text).await?.create_physical_plan().await?;
             let shown = datafusion::physical_plan::displayable(plan.as_ref());
             let text = shown.indent(false).to_string();
             Ok(text.lines().map(str::to_owned).collect())
@@ -107,6 +108,30 @@ impl Engine {
         &self.runtime
     }
 
+    /// Runs something on a thread of the engine, whose stack is large enough for deep queries.
+    fn in_task<T: Send + 'static>(
+        &self,
+        task: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        let done = self.runtime.block_on(self.runtime.spawn(task));
+        done.unwrap_or_else(|error| Err(DataFusionError::ExecutionJoin(Box::new(error))))
+    }
+
+    fn planner(&self) -> Planner {
+        Planner {
+            context: self.context.clone(),
+            dataset: self.dataset.clone(),
+        }
+    }
+}
+
+/// What is needed to plan a query.
+struct Planner {
+    context: SessionContext,
+    dataset: Dataset,
+}
+
+impl Planner {
     /// Opens the tables that a query names, and plans it.
     async fn plan(&self, sql: &str) -> Result<DataFrame> {
         let state = self.context.state();

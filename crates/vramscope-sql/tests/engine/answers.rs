@@ -45,6 +45,18 @@ fn only_the_files_of_a_named_rank_are_read() {
     let plan = engine.explain("select count(event) from events where rank = 1");
     let plan = plan.unwrap().join("\n");
     assert!(!plan.contains("rank=00000"), "{plan}");
+    for (ranks, count) in [
+        ("= 1", 10),
+        ("= 7", 0),
+        ("in (1, 2)", 20),
+        ("between 0 and 5", 30),
+        ("<> 1", 20),
+    ] {
+        let sql = format!("select count(*) from events where rank {ranks}");
+        assert_eq!(rows(&engine, &sql), [[Value::Integer(count)]], "{sql}");
+        let sql = format!("select event from events where rank {ranks}");
+        assert_eq!(rows(&engine, &sql).len() as i128, count, "{sql}");
+    }
     // Nor those whose statistics say that they have no such row.
     let plan = engine.explain("select event from events where active_bytes > 25");
     let plan = plan.unwrap().join("\n");

@@ -111,7 +111,7 @@ fn of_snapshots(options: &Options, folder: &Path) -> Result<Vec<Failure>, Failur
     let write = |rank: usize, file: &Path| {
         let subject = Subject::load(file, None)?;
         Table::ALL.into_iter().try_for_each(|table| {
-            let place = folder.join(table.name()).join(format!("rank={rank:05}"));
+            let place = folder.join(table.name()).join(format!("rank={rank}"));
             write_table(&subject, table, &place)
         })
     };
