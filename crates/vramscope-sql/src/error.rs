@@ -99,10 +99,8 @@ impl Error {
     pub(crate) fn suggest(&mut self, what: &str, names: &[String]) {
         let unknown = self.message.rsplit(' ').next().unwrap_or_default();
         let alike = alike(unknown, names.iter().map(String::as_str));
-        self.advice = vec![match alike.as_slice() {
-            [] => format!("The {what} are: {}", names.join(", ")),
-            alike => format!("Did you mean {}?", alike.join(" or ")),
-        }];
+        let all = || format!("The {what} are: {}", names.join(", "));
+        self.advice = vec![meant(&alike).unwrap_or_else(all)];
     }
 }
 
@@ -141,10 +139,7 @@ impl Found {
                 }
             }
             DataFusionError::SchemaError(error, _) => self.unknown(error),
-            DataFusionError::Plan(text) => self.sql(match unknown_table(text) {
-                Some(name) => format!("there is no table {name}"),
-                None => text.clone(),
-            }),
+            DataFusionError::Plan(text) => self.plan(text),
             DataFusionError::SQL(error, _) => self.sql(error.to_string()),
             DataFusionError::NotImplemented(text) => {
                 self.sql(format!("this is not supported: {text}"));
@@ -158,6 +153,28 @@ impl Found {
             DataFusionError::ObjectStore(error) => self.set(Cause::Files, error.to_string()),
             error => self.set(Cause::Other, error.to_string()),
         }
+    }
+
+    /// Reads what is wrong with a query that cannot be planned.
+    fn plan(&mut self, text: &str) {
+        if let Some(name) = unknown_table(text) {
+            return self.sql(format!("there is no table {name}"));
+        }
+        if let Some((name, other)) = unknown_function(text) {
+            // What is suggested may be the least unlike of functions that are all unlike.
+            let suggested = alike(name, other.into_iter());
+            self.advice.extend(meant(&suggested));
+            if let Some(diagnostic) = &mut self.diagnostic {
+                diagnostic.notes.clear();
+            }
+            return self.sql(format!("there is no function {name}"));
+        }
+        self.sql(match text.split_once(" not supported: ") {
+            Some(("DDL" | "DML" | "Statement", what)) => {
+                format!("nothing can be changed or written by SQL, as this would ({what})")
+            }
+            _ => text.to_owned(),
+        });
     }
 
     fn sql(&mut self, message: String) {
@@ -205,6 +222,17 @@ fn alike<'a>(unknown: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str
     names.dedup();
     names.truncate(SUGGESTED);
     names
+}
+
+/// The question whether one of these names was meant.
+fn meant(names: &[&str]) -> Option<String> {
+    (!names.is_empty()).then(|| format!("Did you mean {}?", names.join(" or ")))
+}
+
+/// The name of a function that DataFusion did not find, and the one it suggests: `Invalid function 'x'. … 'y'?`.
+fn unknown_function(text: &str) -> Option<(&str, Option<&str>)> {
+    let (name, rest) = text.strip_prefix("Invalid function '")?.split_once('\'')?;
+    Some((name, rest.split('\'').nth(1)))
 }
 
 /// The name of a table that DataFusion did not find: `table 'datafusion.public.x' not found`, or of the schema before its

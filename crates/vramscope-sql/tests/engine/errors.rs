@@ -48,6 +48,18 @@ fn unknown_names_are_told_with_those_that_are_like_them() {
         &["Did you mean events?"],
     );
     sql_error(
+        "select summ(event) from events",
+        "there is no function summ",
+        Some((1, 8)),
+        &["Did you mean sum?"],
+    );
+    sql_error(
+        "select frobnicate(event) from events",
+        "there is no function frobnicate",
+        Some((1, 8)),
+        &[],
+    );
+    sql_error(
         "select 1 from 'x.parquet'",
         "there is no table x",
         None,
@@ -81,6 +93,12 @@ fn nothing_is_written() {
         let found = error(sql, 10, 1 << 30);
         assert_eq!(found.cause, Cause::Sql, "{sql}: {found:?}");
     }
+    sql_error(
+        "drop table events",
+        "nothing can be changed or written by SQL, as this would (DropTable)",
+        None,
+        &[],
+    );
 }
 
 #[test]
