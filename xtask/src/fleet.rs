@@ -113,6 +113,9 @@ fn python() -> Result<PathBuf> {
         .arg("--target")
         .arg(folder.join("ballista"));
     run_command(ballista.arg("--requirement").arg(&alone))?;
+    let mut loadable = Command::new(&python);
+    loadable.arg(root().join("tests/fleet/loadable.py"));
+    run_command(loadable.arg(folder.join("ballista")))?;
     fs::write(&mark, wanted_texts).context("cannot write what is installed")?;
     Ok(python)
 }
