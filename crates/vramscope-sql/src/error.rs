@@ -6,8 +6,8 @@ use datafusion::common::utils::datafusion_strsim::normalized_levenshtein;
 use datafusion::common::{Diagnostic, SchemaError};
 use datafusion::error::DataFusionError;
 
-/// How alike names must be to suggest one for the other: as DataFusion does for functions.
-const ALIKE: f64 = 0.5;
+/// How alike names must be to suggest one for the other: at 0.5 `translate` is like `frobnicate`.
+const ALIKE: f64 = 0.6;
 
 /// The most names that are suggested.
 const SUGGESTED: usize = 3;
