@@ -1,4 +1,4 @@
-//! The project's commands: `cargo xtask view|test|python|npm|vscode|hosts|dist|book|bench|size|shots|fuzz|torment|ci`.
+//! The project's commands: `cargo xtask view|test|fleet|python|npm|vscode|hosts|dist|book|bench|size|shots|fuzz|torment|ci`.
 //!
 //! Each command sets up all it needs, so a fresh clone on a fresh machine needs only Rust. Commands say what
 //! they install and why. Nothing is installed globally, except system packages on Debian as root.
@@ -17,6 +17,7 @@ mod consumers;
 mod dist;
 mod executions;
 mod fingerprint;
+mod fleet;
 mod fuzz;
 mod gpu_kit;
 mod hosts;
@@ -78,6 +79,8 @@ enum Command {
     Vscode(packages::Options),
     /// Try the viewer in JupyterLab, MLflow, Docusaurus and VS Code, which it installs into the target directory
     Hosts(hosts::Options),
+    /// Build the command line's SQL engine, test it, and compare its answers with DuckDB, Polars, Spark and Ballista
+    Fleet(fleet::Options),
     /// Install the tools that read conversions in the tests, and print where they are
     Consumers,
     /// Print how large the page is, compressed and not, and which crates it is made of
@@ -122,6 +125,7 @@ fn run(command: Command) -> anyhow::Result<()> {
             Ok(())
         }
         Command::Python(options) => python::run(&options),
+        Command::Fleet(options) => fleet::run(&options),
         Command::Npm(options) => packages::run_npm(&options),
         Command::Hosts(options) => hosts::run(&options),
         Command::Vscode(options) => packages::run_vscode(&options),

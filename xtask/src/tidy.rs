@@ -24,7 +24,7 @@ const LONGEST_FILE_LINES: usize = 600;
 const FIXTURES_LIMIT_BYTES: u64 = 8 << 20;
 
 /// The project's crates, and those that each may use.
-const MAY_USE: [(&str, &[&str]); 13] = [
+const MAY_USE: [(&str, &[&str]); 14] = [
     ("vramscope-core", &[]),
     ("vramscope-inductor", &["vramscope-core"]),
     ("vramscope-plan", &["vramscope-core"]),
@@ -47,9 +47,12 @@ const MAY_USE: [(&str, &[&str]); 13] = [
             "vramscope-core",
             "vramscope-inductor",
             "vramscope-plan",
+            "vramscope-sql",
             "vramscope-view",
         ],
     ),
+    // It is given Parquet files, and knows no snapshot.
+    ("vramscope-sql", &[]),
     ("vramscope-python", &["vramscope-cli", "vramscope-core"]),
     // The crate that writes files for tests shares no code with the one that reads them.
     ("vramscope-synth", &[]),

@@ -18,6 +18,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "range",
             "top",
             "find",
+            "sql",
             "leaks",
             "oom",
             "fragmentation",

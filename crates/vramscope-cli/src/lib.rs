@@ -37,7 +37,7 @@ use clap::{FromArgMatches, Parser, Subcommand};
 use crate::commands::{
     annotations, anonymise, at, brief, check, compare, completions, convert, cut, diff, explain,
     find, flame_graph, fleet, fragmentation, html, inductor, info, leaks, man, oom, pack, peak,
-    plan, plot, range, skill, stats, top, trace, view, what_if,
+    plan, plot, range, skill, sql, stats, top, trace, view, what_if,
 };
 pub use crate::failure::Failure;
 use crate::inputs::Source;
@@ -92,6 +92,7 @@ enum Command {
     Top(top::Options),
     Annotations(annotations::Options),
     Find(find::Options),
+    Sql(sql::Options),
     Diff(diff::Options),
     Check(check::Options),
     Fleet(fleet::Options),
@@ -172,6 +173,7 @@ fn run_command(command: &Command) -> Result<(), Failure> {
         Command::Man(options) => man::run(options),
         Command::Brief(options) => brief::run(options),
         Command::Skill(options) => skill::run(options),
+        Command::Sql(options) => sql::run(options),
         Command::Mcp(options) => mcp::run(options),
         _ => Ok(()),
     }

@@ -15,6 +15,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use vramscope_core::model::{DeviceIndex, Warning};
 
+#[cfg(feature = "sql")]
+pub(crate) use self::csv::{write_cell, write_text as write_csv_text};
 pub(crate) use self::rows::{Lines, Rows};
 use crate::arguments::Show;
 use crate::failure::Failure;

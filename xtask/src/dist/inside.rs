@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use spdx::{Expression, LicenseReq, ParseMode};
 
+use crate::fleet::FEATURE;
 use crate::process::{cargo, output, root};
 
 /// One of the project's packages, and the target that it is compiled for.
@@ -64,6 +65,17 @@ const WITHIN_CRATES: [(&str, &str); 2] = [
     ("zstd-sys", "zstd/LICENSE"),
 ];
 
+/// Crates that come without the file with their licence, and the one that their repository has.
+const MISSING: [(&str, &str); 1] = [("alloc-stdlib", "xtask/src/dist/alloc-stdlib.LICENSE")];
+
+/// What is given to others has what takes too long to build for everyone else.
+pub(super) fn features(package: &str) -> &'static [&'static str] {
+    match package {
+        "vramscope-cli" => &FEATURE,
+        _ => &[],
+    }
+}
+
 /// All packages that cargo knows of.
 pub(super) struct Crates {
     packages: BTreeMap<(String, String), Value>,
@@ -75,6 +87,7 @@ impl Crates {
     pub(super) fn read() -> Result<Self> {
         let mut metadata = cargo();
         metadata.args(["metadata", "--locked", "--format-version", "1", "--quiet"]);
+        metadata.arg("--all-features");
         let metadata = output(&mut metadata).context("cargo metadata failed")?;
         let metadata: Value = serde_json::from_str(&metadata)?;
         let packages = list(&metadata["packages"]).iter();
@@ -129,6 +142,7 @@ fn compiled_in(package: &str, target: &str) -> Result<BTreeSet<(String, String)>
     tree.args(["tree", "--locked", "--quiet", "--prefix", "none"]);
     tree.args(["--edges", "normal,no-proc-macro", "--format", "{p}"]);
     tree.args(["--package", package, "--target", target]);
+    tree.args(features(package));
     let tree = output(&mut tree).with_context(|| format!("cargo tree failed for {package}"))?;
     let pairs = tree.lines().filter_map(|line| line.split_once(" v"));
     Ok(pairs
@@ -189,6 +203,8 @@ fn texts(package: &Value, licence: &Expression) -> Result<Vec<PathBuf>> {
     );
     let within = WITHIN_CRATES.iter().filter(|(within, _)| *within == name);
     texts.extend(within.map(|(_, file)| folder.join(file)));
+    let missing = MISSING.iter().filter(|(missing, _)| *missing == name);
+    texts.extend(missing.map(|(_, file)| root().join(file)));
     if texts.is_empty() && licence.evaluate(|asked| is(asked, "Apache-2.0")) {
         texts.push(root().join("LICENSE-APACHE"));
     }

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use crate::process::{in_root, output, run, run_for_output, target_dir};
 use crate::python;
 
-use super::inside::Component;
+use super::inside::{Component, features};
 use super::symbols;
 
 /// The newest C library that may be needed. Rust's own library needs as much; Red Hat 7 and all later systems have it,
@@ -32,6 +32,7 @@ pub(super) fn build(target: &str, page: &Path, builders: &Path) -> Result<[PathB
         ));
         zigbuild
             .args(["zigbuild", "--locked", "--package", package])
+            .args(features(package))
             .args(["--profile", profile, "--target"])
             .arg(format!("{target}.{GLIBC}"))
             .env("PATH", python::before_path(python::programs(builders))?)

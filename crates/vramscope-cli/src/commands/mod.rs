@@ -27,6 +27,7 @@ pub(crate) mod plan;
 pub(crate) mod plot;
 pub(crate) mod range;
 pub(crate) mod skill;
+pub(crate) mod sql;
 mod stack;
 pub(crate) mod stats;
 pub(crate) mod top;

@@ -17,6 +17,9 @@ mod speedscope;
 mod stacks;
 mod tables;
 
+#[cfg(feature = "sql")]
+pub(crate) use self::parquet::write as write_parquet;
+
 use std::io::Write;
 
 use clap::Args;
@@ -35,7 +38,7 @@ use crate::subject::Subject;
 use format::Format;
 
 /// The producer's name, for formats that have a field for it.
-const WRITER: &str = concat!("vramscope ", env!("CARGO_PKG_VERSION"));
+pub(crate) const WRITER: &str = concat!("vramscope ", env!("CARGO_PKG_VERSION"));
 
 /// Options that select a part of a snapshot.
 #[derive(Args, Default)]

@@ -38,7 +38,7 @@ const GROUP_TEXT_BYTES: usize = 64 << 20;
 /// A level that writers and readers of columnar files agree is a good balance.
 const ZSTD_LEVEL: i32 = 3;
 
-pub(super) fn write(subject: &Subject, table: Table, out: &mut dyn Write) -> Result<(), Failure> {
+pub(crate) fn write(subject: &Subject, table: Table, out: &mut dyn Write) -> Result<(), Failure> {
     let columns = table.fields().into_iter().map(Column::of).collect();
     let mut file = TableFile::create(table.name(), columns, damage(subject), out)?;
     for_each(subject, table, &mut |values| file.push(values))?;

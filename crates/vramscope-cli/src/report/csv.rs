@@ -49,7 +49,8 @@ pub(super) fn write(
     Ok(())
 }
 
-fn write_cell(out: &mut dyn Write, cell: &Cell) -> io::Result<()> {
+/// Writes the field of a cell.
+pub(crate) fn write_cell(out: &mut dyn Write, cell: &Cell) -> io::Result<()> {
     match cell {
         Cell::None => Ok(()),
         Cell::Text(text) => write_text(out, &csv_text(text)),
@@ -69,7 +70,7 @@ fn write_cell(out: &mut dyn Write, cell: &Cell) -> io::Result<()> {
 }
 
 /// Writes a field, in quotes if it needs them.
-fn write_text(out: &mut dyn Write, text: &str) -> io::Result<()> {
+pub(crate) fn write_text(out: &mut dyn Write, text: &str) -> io::Result<()> {
     match text.contains(['"', ',', '\r', '\n']) {
         true => write!(out, "\"{}\"", text.replace('"', "\"\"")),
         false => out.write_all(text.as_bytes()),

@@ -43,6 +43,7 @@ mod ranks;
 mod refused;
 mod set_up;
 mod skill;
+mod sql;
 mod stats;
 mod top;
 mod trace;

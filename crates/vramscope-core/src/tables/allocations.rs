@@ -14,44 +14,132 @@ use crate::ids::{AllocationId, EventId};
 
 /// The columns about an allocation, which the page's table has as well.
 pub(crate) const FIELDS: [Field; 29] = [
-    field("allocation", Kind::Number),
-    field("name", Kind::Text),
-    field("address", Kind::Address),
-    field("requested_bytes", Kind::Bytes),
-    field("block_bytes", Kind::Bytes),
-    field("rounding_bytes", Kind::Bytes),
-    field("alloc_event", Kind::Number),
-    field("free_requested_event", Kind::Number),
-    field("free_completed_event", Kind::Number),
-    field("alloc_time_us", Kind::TimeUs),
-    field("free_requested_time_us", Kind::TimeUs),
-    field("free_completed_time_us", Kind::TimeUs),
-    field("lifetime_events", Kind::Number),
-    field("lifetime_us", Kind::Number),
-    field("lifetime_is_lower_bound", Kind::Flag),
-    field("stream", Kind::Number),
-    field("stream_number", Kind::Number),
-    field("pool", Kind::Text),
-    field("category", Kind::Text),
-    field("role", Kind::Text),
-    field("role_confidence", Kind::Text),
-    field("user_metadata", Kind::Text),
-    field("compile_context", Kind::Text),
-    field("call_site", Kind::Text),
-    field("operator", Kind::Text),
-    field("function", Kind::Text),
-    field("file", Kind::Text),
-    field("line", Kind::Number),
-    field("stack_of", Kind::Text),
+    field(
+        "allocation",
+        Kind::Number,
+        "its number on the device, from 1, in the order of stacking",
+    ),
+    field(
+        "name",
+        Kind::Text,
+        "its address and which life of that address it is, as torch's viewer has it",
+    ),
+    field("address", Kind::Address, "where it was"),
+    field(
+        "requested_bytes",
+        Kind::Bytes,
+        "the size that was asked for",
+    ),
+    field(
+        "block_bytes",
+        Kind::Bytes,
+        "the size of its block, if it lives at the end",
+    ),
+    field(
+        "rounding_bytes",
+        Kind::Bytes,
+        "the block's size less the size asked for, if it lives at the end",
+    ),
+    field(
+        "alloc_event",
+        Kind::Number,
+        "the event that began it; none if it is older than the recording",
+    ),
+    field(
+        "free_requested_event",
+        Kind::Number,
+        "the event that asked for its end; none if it was not asked for",
+    ),
+    field(
+        "free_completed_event",
+        Kind::Number,
+        "the event that ended it; none if it lives at the end",
+    ),
+    field("alloc_time_us", Kind::TimeUs, "when it began"),
+    field(
+        "free_requested_time_us",
+        Kind::TimeUs,
+        "when its end was asked for",
+    ),
+    field("free_completed_time_us", Kind::TimeUs, "when it ended"),
+    field("lifetime_events", Kind::Number, "how many events it lived"),
+    field("lifetime_us", Kind::Number, "how long it lived"),
+    field(
+        "lifetime_is_lower_bound",
+        Kind::Flag,
+        "whether it began before the recording or lives at its end",
+    ),
+    field("stream", Kind::Number, "the CUDA stream's handle"),
+    field(
+        "stream_number",
+        Kind::Number,
+        "the stream's number in the snapshot: 0 is the default one",
+    ),
+    field(
+        "pool",
+        Kind::Text,
+        "the private memory pool, (0 0) is the default one",
+    ),
+    field(
+        "category",
+        Kind::Text,
+        "what the profiler says it is: parameter, gradient, activation, …",
+    ),
+    field(
+        "role",
+        Kind::Text,
+        "what it is for, inferred: parameter, gradient, optimizer state, activation, …",
+    ),
+    field(
+        "role_confidence",
+        Kind::Text,
+        "how sure that is: certain, likely or guess",
+    ),
+    field(
+        "user_metadata",
+        Kind::Text,
+        "a text that the program set for its thread",
+    ),
+    field("compile_context", Kind::Text, "the region of torch.compile"),
+    field(
+        "call_site",
+        Kind::Text,
+        "the line of the user's code, or the nearest to it, and its function",
+    ),
+    field(
+        "operator",
+        Kind::Text,
+        "the operator or autograd node that made it",
+    ),
+    field("function", Kind::Text, "the function of the call site"),
+    field("file", Kind::Text, "the file of the call site"),
+    field("line", Kind::Number, "the line of the call site"),
+    field(
+        "stack_of",
+        Kind::Text,
+        "what its stack was recorded with: alloc, block or free",
+    ),
 ];
 
 /// All columns: the device, [`FIELDS`], and references to other tables.
 pub(super) fn fields_of_table() -> Vec<Field> {
-    let mut fields = vec![field("device", Kind::Number)];
+    let mut fields = vec![field(
+        "device",
+        Kind::Number,
+        "the device's index, as CUDA numbers them within the process",
+    )];
     fields.extend(FIELDS);
     fields.extend([
-        field("annotation", Kind::Text),
-        field("stack_id", Kind::Number),
+        field(
+            "annotation",
+            Kind::Text,
+            "the innermost annotated range it was allocated in",
+        ),
+        field(
+            "stack_id",
+            Kind::Number,
+            "its stack in `stacks`, within one snapshot",
+        ),
     ]);
     fields
 }

@@ -7,21 +7,61 @@ use crate::analysis::recording::Device;
 use crate::model::{Block, BlockState, DeviceIndex, Segment};
 
 pub(super) const FIELDS: [Field; 15] = [
-    field("device", Kind::Number),
-    field("segment_address", Kind::Address),
-    field("segment_bytes", Kind::Bytes),
-    field("segment_kind", Kind::Text),
-    field("is_expandable", Kind::Flag),
-    field("stream", Kind::Number),
-    field("stream_number", Kind::Number),
-    field("pool", Kind::Text),
-    field("address", Kind::Address),
-    field("bytes", Kind::Bytes),
-    field("requested_bytes", Kind::Bytes),
-    field("state", Kind::Text),
-    field("allocation", Kind::Number),
-    field("call_site", Kind::Text),
-    field("stack_id", Kind::Number),
+    field(
+        "device",
+        Kind::Number,
+        "the device's index, as CUDA numbers them within the process",
+    ),
+    field("segment_address", Kind::Address, "where its segment begins"),
+    field("segment_bytes", Kind::Bytes, "its segment's size"),
+    field(
+        "segment_kind",
+        Kind::Text,
+        "its segment's kind: small or large",
+    ),
+    field(
+        "is_expandable",
+        Kind::Flag,
+        "whether its segment is expandable",
+    ),
+    field("stream", Kind::Number, "the CUDA stream's handle"),
+    field(
+        "stream_number",
+        Kind::Number,
+        "the stream's number in the snapshot: 0 is the default one",
+    ),
+    field(
+        "pool",
+        Kind::Text,
+        "the private memory pool, (0 0) is the default one",
+    ),
+    field("address", Kind::Address, "where it begins"),
+    field("bytes", Kind::Bytes, "its size"),
+    field(
+        "requested_bytes",
+        Kind::Bytes,
+        "the size that was asked for, if it is in use",
+    ),
+    field(
+        "state",
+        Kind::Text,
+        "active_allocated, active_pending_free or inactive",
+    ),
+    field(
+        "allocation",
+        Kind::Number,
+        "the allocation in it, in `allocations`",
+    ),
+    field(
+        "call_site",
+        Kind::Text,
+        "the line of the user's code, or the nearest to it, and its function",
+    ),
+    field(
+        "stack_id",
+        Kind::Number,
+        "its stack in `stacks`, within one snapshot",
+    ),
 ];
 
 pub(super) fn rows<E>(device: Device<'_>, write: &mut Write<'_, E>) -> Result<(), E> {

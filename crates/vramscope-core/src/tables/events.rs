@@ -6,25 +6,85 @@ use crate::ids::{AllocationId, EventId};
 use crate::model::Action;
 
 pub(super) const FIELDS: [Field; 19] = [
-    field("device", Kind::Number),
-    field("event", Kind::Number),
-    field("time_us", Kind::TimeUs),
-    field("action", Kind::Text),
-    field("address", Kind::Address),
-    field("bytes", Kind::Bytes),
-    field("device_free_bytes", Kind::Bytes),
-    field("allocation", Kind::Number),
-    field("stream", Kind::Number),
-    field("stream_number", Kind::Number),
-    field("pool", Kind::Text),
-    field("category", Kind::Text),
-    field("user_metadata", Kind::Text),
-    field("compile_context", Kind::Text),
-    field("internal_metadata", Kind::Text),
-    field("call_site", Kind::Text),
-    field("stack_id", Kind::Number),
-    field("active_bytes", Kind::Bytes),
-    field("reserved_bytes", Kind::Bytes),
+    field(
+        "device",
+        Kind::Number,
+        "the device's index, as CUDA numbers them within the process",
+    ),
+    field(
+        "event",
+        Kind::Number,
+        "its number on the device, from 1; it begins the moment of that number",
+    ),
+    field("time_us", Kind::TimeUs, "when it was recorded"),
+    field(
+        "action",
+        Kind::Text,
+        "alloc, free_requested, free_completed, segment_alloc, segment_free, segment_map, segment_unmap, oom, snapshot",
+    ),
+    field(
+        "address",
+        Kind::Address,
+        "the address it is about; none for oom and snapshot",
+    ),
+    field(
+        "bytes",
+        Kind::Bytes,
+        "its size: requested for blocks, reserved for segments",
+    ),
+    field(
+        "device_free_bytes",
+        Kind::Bytes,
+        "what the device had free when a request failed (oom)",
+    ),
+    field(
+        "allocation",
+        Kind::Number,
+        "the allocation it begins or ends, in `allocations`",
+    ),
+    field("stream", Kind::Number, "the CUDA stream's handle"),
+    field(
+        "stream_number",
+        Kind::Number,
+        "the stream's number in the snapshot: 0 is the default one",
+    ),
+    field(
+        "pool",
+        Kind::Text,
+        "the private memory pool, (0 0) is the default one",
+    ),
+    field(
+        "category",
+        Kind::Text,
+        "what the profiler says it is: parameter, gradient, activation, …",
+    ),
+    field(
+        "user_metadata",
+        Kind::Text,
+        "a text that the program set for its thread",
+    ),
+    field("compile_context", Kind::Text, "the region of torch.compile"),
+    field("internal_metadata", Kind::Text, "the allocator's own note"),
+    field(
+        "call_site",
+        Kind::Text,
+        "the line of the user's code, or the nearest to it, and its function",
+    ),
+    field(
+        "stack_id",
+        Kind::Number,
+        "its stack in `stacks`, within one snapshot",
+    ),
+    field(
+        "active_bytes",
+        Kind::Bytes,
+        "bytes of live allocations after it",
+    ),
+    field(
+        "reserved_bytes",
+        Kind::Bytes,
+        "bytes reserved from CUDA after it",
+    ),
 ];
 
 pub(super) fn rows<E>(device: Device<'_>, write: &mut Write<'_, E>) -> Result<(), E> {

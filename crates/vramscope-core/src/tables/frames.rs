@@ -6,22 +6,42 @@ use crate::analysis::code::frames::{FrameClass, FrameClasses, Location};
 use crate::ids::{FrameId, StackId};
 
 pub(super) const FIELDS: [Field; 9] = [
-    field("frame_id", Kind::Number),
-    field("function", Kind::Text),
-    field("file", Kind::Text),
-    field("line", Kind::Number),
-    field("class", Kind::Text),
-    field("fx_op", Kind::Text),
-    field("fx_name", Kind::Text),
-    field("fx_target", Kind::Text),
-    field("fx_original_trace", Kind::Text),
+    field("frame_id", Kind::Number, "its number in the snapshot"),
+    field("function", Kind::Text, "the function"),
+    field("file", Kind::Text, "the file"),
+    field("line", Kind::Number, "the line"),
+    field(
+        "class",
+        Kind::Text,
+        "whose code it is: user, library or runtime",
+    ),
+    field(
+        "fx_op",
+        Kind::Text,
+        "the operation of its node in torch.fx's graph",
+    ),
+    field("fx_name", Kind::Text, "the name of that node"),
+    field("fx_target", Kind::Text, "what that node calls"),
+    field(
+        "fx_original_trace",
+        Kind::Text,
+        "the stack from which that node was traced",
+    ),
 ];
 
 /// `depth` 0 is the innermost frame.
 pub(super) const STACK_FIELDS: [Field; 3] = [
-    field("stack_id", Kind::Number),
-    field("depth", Kind::Number),
-    field("frame_id", Kind::Number),
+    field(
+        "stack_id",
+        Kind::Number,
+        "the stack's number in the snapshot",
+    ),
+    field(
+        "depth",
+        Kind::Number,
+        "the frame's place in the stack: 0 is the innermost",
+    ),
+    field("frame_id", Kind::Number, "the frame, in `frames`"),
 ];
 
 pub(super) fn frames<E>(

@@ -57,6 +57,8 @@ pub struct Field {
     pub name: &'static str,
     /// The type of its values.
     pub kind: Kind,
+    /// What a value says, in a few words. A time of day has no unit; sizes are bytes.
+    pub meaning: &'static str,
 }
 
 impl Field {
@@ -70,8 +72,12 @@ impl Field {
     }
 }
 
-const fn field(name: &'static str, kind: Kind) -> Field {
-    Field { name, kind }
+const fn field(name: &'static str, kind: Kind, meaning: &'static str) -> Field {
+    Field {
+        name,
+        kind,
+        meaning,
+    }
 }
 
 /// One value, of its column's [`Kind`].
@@ -215,6 +221,20 @@ impl Table {
             Self::Annotations => "annotations",
             Self::Segments => "segments",
             Self::Blocks => "blocks",
+        }
+    }
+
+    /// What a row is, in a few words.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Events => "an event, with what was active and reserved after it",
+            Self::Allocations => "one life of an address, also if it began before the recording",
+            Self::Frames => "a distinct frame",
+            Self::Stacks => "a frame of a distinct stack",
+            Self::Annotations => "a named range; its events are from_event < event <= to_event",
+            Self::Segments => "a range of memory reserved from CUDA",
+            Self::Blocks => "a block of a segment at the end of the recording",
         }
     }
 

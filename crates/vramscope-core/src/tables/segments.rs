@@ -6,22 +6,62 @@ use crate::analysis::recording::Device;
 use crate::analysis::time::history::History;
 
 pub(super) const FIELDS: [Field; 16] = [
-    field("device", Kind::Number),
-    field("segment", Kind::Number),
-    field("segment_address", Kind::Address),
-    field("address", Kind::Address),
-    field("bytes", Kind::Bytes),
-    field("alloc_event", Kind::Number),
-    field("free_event", Kind::Number),
-    field("alloc_time_us", Kind::TimeUs),
-    field("free_time_us", Kind::TimeUs),
-    field("stream", Kind::Number),
-    field("stream_number", Kind::Number),
-    field("pool", Kind::Text),
-    field("kind", Kind::Text),
-    field("is_expandable", Kind::Flag),
-    field("call_site", Kind::Text),
-    field("stack_id", Kind::Number),
+    field(
+        "device",
+        Kind::Number,
+        "the device's index, as CUDA numbers them within the process",
+    ),
+    field(
+        "segment",
+        Kind::Number,
+        "its segment's number, from 1; an expandable one has a row for each mapping",
+    ),
+    field("segment_address", Kind::Address, "where the segment begins"),
+    field("address", Kind::Address, "where the piece begins"),
+    field("bytes", Kind::Bytes, "its size"),
+    field(
+        "alloc_event",
+        Kind::Number,
+        "the event that reserved it; none if it is older than the recording",
+    ),
+    field(
+        "free_event",
+        Kind::Number,
+        "the event that gave it back; none if it is held at the end",
+    ),
+    field("alloc_time_us", Kind::TimeUs, "when it was reserved"),
+    field("free_time_us", Kind::TimeUs, "when it was given back"),
+    field("stream", Kind::Number, "the CUDA stream's handle"),
+    field(
+        "stream_number",
+        Kind::Number,
+        "the stream's number in the snapshot: 0 is the default one",
+    ),
+    field(
+        "pool",
+        Kind::Text,
+        "the private memory pool, (0 0) is the default one",
+    ),
+    field(
+        "kind",
+        Kind::Text,
+        "small or large: the size of requests it serves",
+    ),
+    field(
+        "is_expandable",
+        Kind::Flag,
+        "whether the segment is expandable",
+    ),
+    field(
+        "call_site",
+        Kind::Text,
+        "the line of the user's code that had it reserved",
+    ),
+    field(
+        "stack_id",
+        Kind::Number,
+        "its stack in `stacks`, within one snapshot",
+    ),
 ];
 
 pub(super) fn rows<E>(device: Device<'_>, write: &mut Write<'_, E>) -> Result<(), E> {

@@ -1,0 +1,73 @@
+//! `vramscope sql`: SQL over the tables of a dataset, or of snapshots.
+//!
+//! The engine is `vramscope-sql`, which takes minutes to build and is there only with the feature `sql`. The description of
+//! the tables is always there.
+
+#[cfg(feature = "sql")]
+mod asked;
+#[cfg(feature = "sql")]
+mod shown;
+mod tables;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::arguments::{Show, Size, parse_size};
+use crate::failure::Failure;
+
+/// Answer SQL about many ranks: a dataset, or snapshots
+///
+/// Each kind of thing in a snapshot is a table: events, allocations, segments, ...; `rank` tells whose row it is.
+/// `vramscope sql --tables` describes them. Nothing can be changed or written by SQL.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// The query; `-` reads it from standard input
+    #[arg(required_unless_present = "tables", value_name = "SQL")]
+    sql: Option<String>,
+    /// A dataset, or snapshots, or folders of them (one per rank)
+    #[arg(required_unless_present = "tables", value_name = "DATASET|FILE")]
+    files: Vec<PathBuf>,
+    /// Describe the tables and columns, and ask nothing
+    #[arg(long, conflicts_with_all = ["sql", "csv", "bytes", "limit", "parquet", "explain"])]
+    tables: bool,
+    /// Print how the query would be answered, and which files it would read
+    #[arg(long, conflicts_with_all = ["csv", "parquet"])]
+    explain: bool,
+    /// Write all rows into this Parquet file
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["json", "csv", "limit"])]
+    parquet: Option<PathBuf>,
+    /// Memory limit; what does not fit is kept in temporary files
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "4GiB")]
+    memory: Size,
+    #[command(flatten)]
+    show: Show,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope sql --tables
+  vramscope sql 'select rank, max(active_bytes) peak_bytes from events group by rank order by 2 desc' runs/
+  vramscope sql 'select call_site, sum(requested_bytes) bytes from allocations group by 1 order by 2 desc' rank*.pickle
+  vramscope sql - runs/ --json < question.sql
+  vramscope sql 'select * from events where rank = 17' runs/ --parquet rank17.parquet
+  vramscope sql 'select count(*) from events where rank = 17' runs/ --explain";
+
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    match options.tables {
+        true => tables::describe(options.show.json),
+        false => ask(options),
+    }
+}
+
+#[cfg(feature = "sql")]
+use self::asked::run as ask;
+
+#[cfg(not(feature = "sql"))]
+fn ask(_: &Options) -> Result<(), Failure> {
+    Err(Failure::Usage(
+        "this build is without the SQL engine: take a released program, or `cargo install vramscope-cli --features sql`"
+            .to_owned(),
+    ))
+}

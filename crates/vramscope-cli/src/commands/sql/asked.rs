@@ -1,0 +1,169 @@
+//! Puts a query to the engine: finds the tables, or makes them of snapshots in a temporary folder.
+
+use std::io::{self, Read as _};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use vramscope_core::tables::Table;
+use vramscope_sql::{Cause, Dataset, Engine, Error, Settings};
+
+use super::{Options, shown};
+use crate::destination::{self, Destination};
+use crate::export::bounded::Bounded;
+use crate::export::{WRITER, write_parquet};
+use crate::failure::Failure;
+use crate::input::{display_name, is_stdin};
+use crate::inputs;
+use crate::output;
+use crate::subject::Subject;
+use crate::temporary::{self, PassingFolder};
+
+/// A wrong query is shown with its place marked, if its line is not longer than this.
+const LONGEST_LINE: usize = 200;
+
+pub(super) fn run(options: &Options) -> Result<(), Failure> {
+    let sql = text(options.sql.as_deref().unwrap_or_default(), &options.files)?;
+    let destination = options.parquet.as_deref().map(Destination::of);
+    destination::check(&destination, &options.files)?;
+    let folder = PassingFolder::create_in(&std::env::temp_dir(), "vramscope-")
+        .map_err(Failure::io("cannot make a temporary folder"))?;
+    let (dataset, failures) = dataset(options, folder.as_ref())?;
+    let asked = ask(options, &sql, dataset, &folder, destination.as_ref());
+    inputs::report_all(failures.into_iter().chain(asked.err()))
+}
+
+/// The query's text.
+fn text(sql: &str, files: &[PathBuf]) -> Result<String, Failure> {
+    if sql != "-" {
+        return Ok(sql.to_owned());
+    }
+    if files.iter().any(|file| is_stdin(file)) {
+        let text = "standard input (-) can be given only once";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    let mut text = String::new();
+    let read = io::stdin().read_to_string(&mut text);
+    read.map_err(Failure::io("cannot read the query from standard input"))?;
+    Ok(text)
+}
+
+fn ask(
+    options: &Options,
+    sql: &str,
+    dataset: Dataset,
+    folder: &PassingFolder,
+    destination: Option<&Destination>,
+) -> Result<(), Failure> {
+    let failed = |error| failure(error, sql, options);
+    let settings = Settings {
+        memory_bytes: options.memory.0,
+        spill: folder.as_ref().to_owned(),
+        threads: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+    };
+    let engine = Engine::new(dataset, &settings).map_err(failed)?;
+    if options.explain {
+        let lines = engine.explain(sql).map_err(failed)?;
+        return shown::explain(&lines, options.show);
+    }
+    let answer = engine.ask(sql).map_err(failed)?;
+    match destination {
+        Some(destination) => destination.write(false, |out| {
+            let written = answer.write_parquet(WRITER, out).map_err(failed)?;
+            written.map(|_rows| ()).map_err(output::unwritten)
+        }),
+        None => {
+            let names: Vec<_> = options
+                .files
+                .iter()
+                .map(|file| display_name(file))
+                .collect();
+            shown::print(answer, &names, options.show, failed)
+        }
+    }
+}
+
+/// The dataset that is named, or one made of snapshots; and what failed among several of these.
+fn dataset(options: &Options, folder: &Path) -> Result<(Dataset, Vec<Failure>), Failure> {
+    let found = |path: &Path| {
+        let doing = format!("cannot read the folder {}", path.display());
+        Dataset::find(path).map_err(Failure::io(doing))
+    };
+    for path in options.files.iter().filter(|path| path.is_dir()) {
+        let dataset = found(path)?;
+        if dataset.tables().is_empty() {
+            continue;
+        }
+        if options.files.len() > 1 {
+            return Err(Failure::Usage(format!(
+                "{} is a dataset: name it alone; `vramscope fleet pack` makes one of several sources",
+                path.display()
+            )));
+        }
+        return Ok((dataset, Vec::new()));
+    }
+    let failures = of_snapshots(options, folder)?;
+    Ok((found(folder)?, failures))
+}
+
+/// Writes the tables of snapshots into a folder. Returns why some cannot be read, if others can.
+fn of_snapshots(options: &Options, folder: &Path) -> Result<Vec<Failure>, Failure> {
+    let files = inputs::files(&options.files)?;
+    let write = |rank: usize, file: &Path| {
+        let subject = Subject::load(file, None)?;
+        Table::ALL.into_iter().try_for_each(|table| {
+            let place = folder.join(table.name()).join(format!("rank={rank}"));
+            write_table(&subject, table, &place)
+        })
+    };
+    let results: Vec<_> = inputs::each(&files, options.memory, write, |results| results.collect());
+    let failures: Vec<_> = results.into_iter().filter_map(Result::err).collect();
+    match failures.len() < files.len() {
+        true => Ok(failures),
+        false => inputs::report_all(failures).map(|()| Vec::new()),
+    }
+}
+
+fn write_table(subject: &Subject, table: Table, folder: &Path) -> Result<(), Failure> {
+    let doing = || format!("cannot write {}", folder.display());
+    temporary::create_within(folder).map_err(Failure::io(doing()))?;
+    let file = std::fs::File::create(folder.join("part.parquet"));
+    let mut file = io::BufWriter::new(file.map_err(Failure::io(doing()))?);
+    let mut out = Bounded::new(&mut file, &subject.snapshot.source);
+    write_parquet(subject, table, &mut out)?;
+    let flushed = io::Write::flush(&mut file);
+    flushed.map_err(Failure::io(doing()))
+}
+
+/// The words for an error, with its place in the query.
+fn failure(error: Error, sql: &str, options: &Options) -> Failure {
+    let place = error.place;
+    let message = match place {
+        Some(place) => format!(
+            "the SQL, line {}, column {}: {}",
+            place.line, place.column, error.message
+        ),
+        None => error.message,
+    };
+    let mut lines = Vec::new();
+    let line = place.and_then(|place| sql.lines().nth(usize::try_from(place.line).ok()? - 1));
+    if let (Some(place), Some(line)) = (place, line)
+        && line.len() <= LONGEST_LINE
+    {
+        let indent = usize::try_from(place.column).unwrap_or(1) - 1;
+        lines.extend([line.to_owned(), " ".repeat(indent) + "^"]);
+    }
+    lines.extend(error.advice);
+    let failure = match error.cause {
+        Cause::Sql => Failure::Usage(message),
+        Cause::Memory => {
+            lines = vec![format!(
+                "Give it more with --memory, which is {} bytes; or select fewer columns, ranks or groups.",
+                options.memory.0
+            )];
+            Failure::Input(message)
+        }
+        Cause::Files | Cause::Other => Failure::Input(message),
+    };
+    failure.followed_by(lines)
+}

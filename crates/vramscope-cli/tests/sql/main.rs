@@ -1,0 +1,216 @@
+//! `vramscope sql` with its engine, as its users run it.
+#![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+#[path = "../it/program.rs"]
+#[expect(dead_code, reason = "the other tests use more of it")]
+mod program;
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+use std::time::Duration;
+
+use insta::assert_snapshot;
+use tempfile::TempDir;
+
+use crate::program::{command, transcript, vramscope, vramscope_reading};
+
+/// Three ranks.
+const FILES: [&str; 3] = [
+    "torch-2.15.0/training.pickle",
+    "torch-2.15.0/oom_observer.pickle",
+    "torch-2.15.0/named_ranges.pickle",
+];
+
+const PEAKS: &str = "select rank, max(active_bytes) as peak_bytes, max(event) as events, avg(event) as mean \
+                     from events group by rank order by rank";
+
+fn sql(arguments: &[&str]) -> Output {
+    vramscope(&[&["sql"], arguments].concat())
+}
+
+/// A dataset in a folder, with the same ranks.
+fn dataset() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (rank, file) in FILES.iter().enumerate() {
+        let tables = tempfile::tempdir().unwrap();
+        let out = tables.path().to_str().unwrap();
+        let converted = vramscope(&["convert", file, "--to", "parquet", "-o", out]);
+        assert!(converted.status.success(), "{}", transcript(&converted));
+        for table in fs::read_dir(tables.path()).unwrap() {
+            let table = table.unwrap().path();
+            let name = table.file_stem().unwrap();
+            let place = folder.path().join(name).join(format!("rank={rank}"));
+            fs::create_dir_all(&place).unwrap();
+            fs::copy(&table, place.join("part.parquet")).unwrap();
+        }
+    }
+    folder
+}
+
+fn on_dataset(folder: &Path, arguments: &[&str]) -> Output {
+    let output = sql(&[arguments, &[folder.to_str().unwrap()]].concat());
+    let name = folder.to_str().unwrap();
+    let hidden = |bytes: Vec<u8>| {
+        let text = String::from_utf8(bytes).unwrap();
+        text.replace(name, "DATASET").into_bytes()
+    };
+    Output {
+        stdout: hidden(output.stdout),
+        stderr: hidden(output.stderr),
+        ..output
+    }
+}
+
+#[test]
+fn answers_as_text_json_and_csv() {
+    let all = [&[PEAKS][..], &FILES].concat();
+    let mut text = String::new();
+    for form in [
+        &[][..],
+        &["--bytes", "--limit", "2"],
+        &["--json"],
+        &["--csv"],
+    ] {
+        text += &transcript(&sql(&[&all, form].concat()));
+    }
+    assert_snapshot!(text);
+}
+
+#[test]
+fn a_dataset_answers_as_its_snapshots() {
+    let folder = dataset();
+    let query = "select rank, call_site, count(*) allocations, sum(requested_bytes) bytes \
+                 from allocations group by 1, 2 order by 1, 4 desc, 2";
+    let of_dataset = on_dataset(folder.path(), &["--csv", query]);
+    let of_files = sql(&[&["--csv", query], &FILES[..]].concat());
+    assert_eq!(transcript(&of_dataset), transcript(&of_files));
+    assert!(of_dataset.status.success());
+}
+
+#[test]
+fn long_answers_are_cut_with_their_number() {
+    let query = "select rank, event, action, address, active_bytes from events order by 1, 2";
+    let text = sql(&[&[query], &FILES[..]].concat());
+    let json = sql(&[&[query, "--json", "--limit", "1"], &FILES[..]].concat());
+    assert_snapshot!(transcript(&text) + &transcript(&json));
+}
+
+#[test]
+fn errors_say_where_and_what_to_do() {
+    let mut text = String::new();
+    for query in [
+        "select rank,\n  max(active_byte) from events",
+        "select 1 from allocation",
+        "select rank from from events",
+        "drop table events",
+        "copy events to 'x.csv'",
+        "select frobnicate(rank) from events",
+        "select rank from events where event > 'x'",
+        "select event / 0 from events",
+        "select 'a",
+        "",
+    ] {
+        text += &format!("$ {query}\n{}", transcript(&sql(&[query, FILES[0]])));
+    }
+    assert_snapshot!(text);
+}
+
+#[test]
+fn wrong_files_are_told() {
+    let folder = dataset();
+    let folder = folder.path().to_str().unwrap();
+    let several = sql(&["select 1", folder, FILES[0]]);
+    assert_eq!(several.status.code(), Some(2), "{}", transcript(&several));
+    // One that cannot be read is reported, and the others are answered.
+    let query = "select count(distinct rank) as ranks from events";
+    let missing = sql(&["--csv", query, FILES[0], "missing.pickle", FILES[1]]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert_eq!(missing.stdout, b"ranks\n2\n");
+    assert!(transcript(&missing).contains("cannot read missing.pickle"));
+    let none = sql(&[query, "missing.pickle"]);
+    assert_eq!(
+        (none.status.code(), none.stdout.as_slice()),
+        (Some(1), &b""[..])
+    );
+}
+
+#[test]
+fn the_query_may_come_on_standard_input() {
+    let output = vramscope_reading(&["sql", "-", FILES[0], "--csv"], b"select 1 as one\n");
+    assert_eq!(output.stdout, b"one\n1\n", "{}", transcript(&output));
+    let both = vramscope_reading(&["sql", "-", "-"], b"");
+    assert_eq!(both.status.code(), Some(2));
+}
+
+#[test]
+fn a_parquet_file_can_be_written_and_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("answer/rank=0");
+    fs::create_dir_all(&place).unwrap();
+    let file = place.join("part.parquet");
+    let file = file.to_str().unwrap();
+    let written = sql(&[
+        "select event, time, call_site from events",
+        FILES[0],
+        "--parquet",
+        file,
+    ]);
+    assert!(written.status.success(), "{}", transcript(&written));
+    let query = "select count(*) rows, count(distinct call_site) sites, min(rank) rank from answer";
+    let asked = on_dataset(folder.path(), &["--csv", query]);
+    let direct = sql(&["--csv", &query.replace("answer", "events"), FILES[0]]);
+    assert_eq!(transcript(&asked), transcript(&direct));
+}
+
+#[test]
+fn the_plan_names_the_files_that_are_read() {
+    let folder = dataset();
+    let query = "select event from events where rank = 1";
+    let plan = transcript(&on_dataset(folder.path(), &["--explain", query]));
+    assert!(plan.contains("rank=1/part.parquet"), "{plan}");
+    assert!(!plan.contains("rank=2"), "{plan}");
+}
+
+/// Temporary folders of this program in a folder.
+fn left_in(folder: &Path) -> usize {
+    fs::read_dir(folder).unwrap().count()
+}
+
+#[test]
+fn no_temporary_file_is_left() {
+    let temporary = tempfile::tempdir().unwrap();
+    let run = |query: &str| {
+        let mut program = command(&["sql", query, FILES[0], FILES[1]]);
+        program.env("TMPDIR", temporary.path()).output().unwrap()
+    };
+    assert!(run(PEAKS).status.success());
+    assert!(!run("select x from events").status.success());
+    assert_eq!(left_in(temporary.path()), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interruption_leaves_no_temporary_file() {
+    let temporary = tempfile::tempdir().unwrap();
+    // More rows than anyone counts.
+    let endless = "select count(*) from events a, events b, events c, events d, events e, events f \
+                   where a.event + b.event + c.event + d.event + e.event + f.event = -1";
+    let mut program = command(&[&["sql", endless], &FILES[..]].concat());
+    let mut child = program.env("TMPDIR", temporary.path()).spawn().unwrap();
+    while left_in(temporary.path()) == 0 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    let pid = child.id().to_string();
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", &pid])
+        .status();
+    assert!(killed.unwrap().success());
+    let status = child.wait().unwrap();
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&status),
+        Some(2)
+    );
+    assert_eq!(left_in(temporary.path()), 0);
+}

@@ -1,0 +1,201 @@
+//! The answer to a query: its columns, and its rows one after the other while they are computed.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::parquet::arrow::ArrowWriter;
+use datafusion::parquet::basic::Compression;
+use datafusion::parquet::file::properties::WriterProperties;
+use futures_util::StreamExt as _;
+use tokio::sync::mpsc::{self, Receiver};
+
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::values::{Cells, Value};
+
+/// Whether to go on.
+pub type Flow = ControlFlow<()>;
+
+/// What a column's values are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Whole numbers.
+    Integer,
+    /// Floating-point numbers.
+    Real,
+    /// Yes or no.
+    Flag,
+    /// Times, as text in UTC.
+    Time,
+    /// Text, and what has no other kind.
+    Text,
+    /// Lists and structures, as JSON.
+    Nested,
+}
+
+impl Kind {
+    /// Its name in outputs.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Integer => "integer",
+            Self::Real => "real",
+            Self::Flag => "flag",
+            Self::Time => "time",
+            Self::Text => "text",
+            Self::Nested => "json",
+        }
+    }
+
+    fn of(kind: &DataType) -> Self {
+        match kind {
+            kind if kind.is_integer() => Self::Integer,
+            kind if kind.is_floating() => Self::Real,
+            DataType::Boolean => Self::Flag,
+            DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => Self::Time,
+            DataType::Dictionary(_, values) => Self::of(values),
+            kind if kind.is_nested() => Self::Nested,
+            _ => Self::Text,
+        }
+    }
+}
+
+/// A column of an answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Column {
+    /// Its name, which no other column has.
+    pub name: String,
+    /// What its values are.
+    pub kind: Kind,
+}
+
+/// An answer. Its rows can be taken once.
+pub struct Answer<'e> {
+    engine: &'e Engine,
+    schema: SchemaRef,
+    batches: Receiver<Result<RecordBatch>>,
+}
+
+/// How many batches are computed before the reader takes them.
+const AHEAD: usize = 2;
+
+impl<'e> Answer<'e> {
+    /// Has batches computed by a thread of the engine, until the answer is dropped.
+    pub(crate) fn of(engine: &'e Engine, mut stream: SendableRecordBatchStream) -> Self {
+        let schema = distinct(&stream.schema());
+        let (sender, batches) = mpsc::channel(AHEAD);
+        engine.runtime().spawn(async move {
+            while let Some(batch) = stream.next().await {
+                if sender.send(batch).await.is_err() {
+                    break;
+                }
+            }
+        });
+        Self {
+            engine,
+            schema,
+            batches,
+        }
+    }
+
+    /// The columns.
+    #[must_use]
+    pub fn columns(&self) -> Vec<Column> {
+        let fields = self.schema.fields().iter();
+        let columns = fields.map(|field| Column {
+            name: field.name().clone(),
+            kind: Kind::of(field.data_type()),
+        });
+        columns.collect()
+    }
+
+    /// Hands each row to `take` until it breaks off: a value for each column.
+    ///
+    /// # Errors
+    /// When the query fails while it runs.
+    pub fn for_each_row(
+        mut self,
+        take: &mut dyn FnMut(&[Value]) -> Flow,
+    ) -> std::result::Result<(), Error> {
+        let mut row = Vec::new();
+        while let Some(batch) = self.next_batch()? {
+            let cells = Cells::of(&batch);
+            let cells = cells.map_err(|error| self.engine.explained(error, ""))?;
+            for place in 0..batch.num_rows() {
+                cells.fill(place, &mut row);
+                if take(&row).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes all rows as a Parquet file.
+    ///
+    /// # Errors
+    /// The query's, or that of writing.
+    pub fn write_parquet(
+        mut self,
+        writer: &str,
+        out: &mut dyn Write,
+    ) -> std::result::Result<io::Result<u64>, Error> {
+        let properties = WriterProperties::builder()
+            .set_created_by(writer.to_owned())
+            .set_compression(Compression::ZSTD(Default::default()))
+            .build();
+        // The library wants a writer that may move to another thread, so each row group is written into memory first.
+        let schema = Arc::clone(&self.schema);
+        let file = ArrowWriter::try_new(Vec::new(), schema, Some(properties));
+        let mut file = file.map_err(|error| self.failed(error.into()))?;
+        let mut rows = 0;
+        while let Some(batch) = self.next_batch()? {
+            rows += batch.num_rows() as u64;
+            let written = file.write(&batch);
+            written.map_err(|error| self.failed(error.into()))?;
+            if let Err(error) = out.write_all(file.inner()) {
+                return Ok(Err(error));
+            }
+            file.inner_mut().clear();
+        }
+        let rest = file.into_inner();
+        let rest = rest.map_err(|error| self.failed(error.into()))?;
+        Ok(out.write_all(&rest).map(|()| rows))
+    }
+
+    fn failed(&self, error: DataFusionError) -> Error {
+        self.engine.explained(error, "")
+    }
+
+    /// The next rows, under the names of [`Self::columns`].
+    fn next_batch(&mut self) -> std::result::Result<Option<RecordBatch>, Error> {
+        let next = self.batches.blocking_recv();
+        let named = next.transpose().and_then(|batch| {
+            batch
+                .map(|batch| Ok(batch.with_schema(Arc::clone(&self.schema))?))
+                .transpose()
+        });
+        named.map_err(|error| self.failed(error))
+    }
+}
+
+/// The same columns under names that differ: `select a.rank, b.rank` has two of one name.
+fn distinct(schema: &Schema) -> SchemaRef {
+    let mut taken = HashSet::new();
+    let fields = schema.fields().iter().map(|field| {
+        let mut name = field.name().clone();
+        let mut number = 2;
+        while !taken.insert(name.clone()) {
+            name = format!("{}_{number}", field.name());
+            number += 1;
+        }
+        Field::clone(field).with_name(name)
+    });
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}

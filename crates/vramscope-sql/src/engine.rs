@@ -1,0 +1,186 @@
+//! The engine: DataFusion with bounded memory, over one dataset.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::prelude::{DataFrame, SQLOptions, SessionConfig, SessionContext};
+use tokio::runtime::Runtime;
+
+use crate::answer::Answer;
+use crate::dataset::Dataset;
+use crate::error::{Cause, Error};
+
+/// How SQL is written here. PostgreSQL's is the nearest to what most people know.
+const DIALECT: &str = "postgresql";
+
+/// The stack of a thread: plans of deeply nested queries are walked by recursion.
+const STACK_BYTES: usize = 16 << 20;
+
+/// How many of those that hold memory an error names.
+const NAMED: NonZeroUsize = NonZeroUsize::new(3).expect("three is not zero");
+
+/// What a thread sets aside for merging what it spilled, unless that is more than its share: DataFusion's default.
+const MERGE_BYTES: usize = 10 << 20;
+
+/// What the engine may use.
+pub struct Settings {
+    /// The most memory that queries may hold, in bytes. What they need beyond that is spilled.
+    pub memory_bytes: u64,
+    /// An existing folder for what is spilled.
+    pub spill: PathBuf,
+    /// How many threads work at once.
+    pub threads: NonZeroUsize,
+}
+
+/// Answers SQL about a dataset.
+pub struct Engine {
+    runtime: Runtime,
+    context: SessionContext,
+    dataset: Dataset,
+}
+
+impl Engine {
+    /// Prepares an engine. No file is read yet.
+    ///
+    /// # Errors
+    /// When threads cannot be started or the folder for spilled data cannot be used.
+    pub fn new(dataset: Dataset, settings: &Settings) -> Result<Self, Error> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(settings.threads.get())
+            .thread_stack_size(STACK_BYTES)
+            .build()
+            .map_err(|error| Error::of(DataFusionError::IoError(error), ""))?;
+        let context = context(settings).map_err(|error| Error::of(error, ""))?;
+        Ok(Self {
+            runtime,
+            context,
+            dataset,
+        })
+    }
+
+    /// Answers a query. Rows are computed while they are taken from the answer.
+    ///
+    /// # Errors
+    /// When the SQL is wrong, would write something, or its tables cannot be read.
+    pub fn ask(&self, sql: &str) -> Result<Answer<'_>, Error> {
+        let (asked, sql_text) = (self.planner(), sql.to_owned());
+        let batches =
+            self.in_task(async move { asked.plan(&sql_text).await?.execute_stream().await });
+        let batches = batches.map_err(|error| self.explained(error, sql))?;
+        Ok(Answer::of(self, batches))
+    }
+
+    /// How a query would be answered, as lines: which files are read, what is pruned, and in which steps.
+    ///
+    /// # Errors
+    /// As [`Self::ask`].
+    pub fn explain(&self, sql: &str) -> Result<Vec<String>, Error> {
+        let (asked, sql_text) = (self.planner(), sql.to_owned());
+        let lines = self.in_task(async move {
+            let plan = asked.plan(&sql_text).await?.create_physical_plan().await?;
+            let shown = datafusion::physical_plan::displayable(plan.as_ref());
+            let text = shown.indent(false).to_string();
+            Ok(text.lines().map(str::to_owned).collect())
+        });
+        lines.map_err(|error| self.explained(error, sql))
+    }
+
+    /// The error for the user. A damaged file is looked for, since DataFusion does not name it.
+    pub(crate) fn explained(&self, error: DataFusionError, sql: &str) -> Error {
+        let mut error = Error::of(error, sql);
+        if error.cause == Cause::Files
+            && let Some((path, why)) = self.dataset.damaged()
+        {
+            error.message = format!("{} is damaged: {why}", path.display());
+        }
+        if error.is_unknown_table() {
+            error.suggest("tables", self.dataset.tables());
+        }
+        error
+    }
+
+    pub(crate) fn runtime(&self) -> &Runtime {
+        &self.runtime
+    }
+
+    /// Runs something on a thread of the engine, whose stack is large enough for deep queries.
+    fn in_task<T: Send + 'static>(
+        &self,
+        task: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        let done = self.runtime.block_on(self.runtime.spawn(task));
+        done.unwrap_or_else(|error| Err(DataFusionError::ExecutionJoin(Box::new(error))))
+    }
+
+    fn planner(&self) -> Planner {
+        Planner {
+            context: self.context.clone(),
+            dataset: self.dataset.clone(),
+        }
+    }
+}
+
+/// What is needed to plan a query.
+struct Planner {
+    context: SessionContext,
+    dataset: Dataset,
+}
+
+impl Planner {
+    /// Opens the tables that a query names, and plans it.
+    async fn plan(&self, sql: &str) -> Result<DataFrame> {
+        let state = self.context.state();
+        let dialect = state.config_options().sql_parser.dialect;
+        let statement = state.sql_to_statement(sql, &dialect)?;
+        for reference in state.resolve_table_references(&statement)? {
+            let all = self.dataset.tables().to_vec();
+            let names = match reference.schema() {
+                Some("information_schema") => all,
+                _ => vec![reference.table().to_owned()],
+            };
+            for name in names {
+                if !self.context.table_exist(name.as_str())?
+                    && let Some(table) = self.dataset.open(&name, &state).await?
+                {
+                    self.context.register_table(name.as_str(), table)?;
+                }
+            }
+        }
+        let plan = self.context.state().statement_to_plan(statement).await?;
+        only_reads(&plan)?;
+        Ok(DataFrame::new(self.context.state(), plan))
+    }
+}
+
+fn only_reads(plan: &LogicalPlan) -> Result<()> {
+    SQLOptions::new()
+        .with_allow_ddl(false)
+        .with_allow_dml(false)
+        .with_allow_statements(false)
+        .verify_plan(plan)
+}
+
+fn context(settings: &Settings) -> Result<SessionContext> {
+    let bytes = usize::try_from(settings.memory_bytes).unwrap_or(usize::MAX);
+    let threads = settings.threads.get();
+    let mut config = SessionConfig::new()
+        .with_target_partitions(threads)
+        // Each thread sets this much aside; the default alone would be more than a small limit.
+        .with_sort_spill_reservation_bytes((bytes / threads / 16).min(MERGE_BYTES))
+        .with_information_schema(true)
+        .with_collect_statistics(true);
+    let parser = &mut config.options_mut().sql_parser;
+    parser.collect_spans = true;
+    parser.dialect = DIALECT.parse()?;
+    let pool = TrackConsumersPool::new(FairSpillPool::new(bytes), NAMED);
+    let runtime = RuntimeEnvBuilder::new()
+        .with_memory_pool(Arc::new(pool))
+        .with_temp_file_path(&settings.spill)
+        .build_arc()?;
+    Ok(SessionContext::new_with_config_rt(config, runtime))
+}

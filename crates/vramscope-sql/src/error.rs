@@ -1,0 +1,279 @@
+//! What went wrong, in words for the user: what, where in the SQL, and what to do.
+
+use std::fmt;
+
+use datafusion::common::utils::datafusion_strsim::normalized_levenshtein;
+use datafusion::common::{Diagnostic, SchemaError};
+use datafusion::error::DataFusionError;
+
+/// How alike names must be to suggest one for the other: at 0.5 `translate` is like `frobnicate`.
+const ALIKE: f64 = 0.6;
+
+/// The most names that are suggested.
+const SUGGESTED: usize = 3;
+
+/// Whose fault an error is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// The SQL's.
+    Sql,
+    /// The query needs more memory than it may have.
+    Memory,
+    /// A file cannot be read, or is damaged.
+    Files,
+    /// The system's, or the engine's own.
+    Other,
+}
+
+/// A place in the SQL.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// Its line, from 1.
+    pub line: u64,
+    /// Its column in characters, from 1.
+    pub column: u64,
+}
+
+/// A query that failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Error {
+    /// Whose fault it is.
+    pub cause: Cause,
+    /// What is wrong.
+    pub message: String,
+    /// Where in the SQL, if it is there.
+    pub place: Option<Place>,
+    /// What to do.
+    pub advice: Vec<String>,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Error {
+    /// The error for what DataFusion says of this SQL.
+    pub(crate) fn of(error: DataFusionError, sql: &str) -> Self {
+        let mut found = Found::default();
+        found.read(&error);
+        let Found {
+            diagnostic,
+            message,
+            cause,
+            mut advice,
+        } = found;
+        let span = diagnostic.as_ref().and_then(|it| it.span);
+        let place = span.map(|span| Place {
+            line: span.start.line,
+            column: span.start.column,
+        });
+        let (message, place) = match place {
+            Some(place) => (message, Some(place)),
+            None => place_in(&message),
+        };
+        for note in diagnostic.iter().flat_map(|it| &it.notes) {
+            advice.push(plain(&note.message));
+        }
+        for help in diagnostic.iter().flat_map(|it| &it.helps) {
+            advice.push(plain(&help.message));
+        }
+        advice.dedup();
+        Self {
+            cause,
+            message: plain(&message),
+            place: place.filter(|place| is_in(*place, sql)),
+            advice,
+        }
+    }
+
+    /// Whether it is about a table that does not exist.
+    pub(crate) fn is_unknown_table(&self) -> bool {
+        self.message.starts_with("there is no table ")
+    }
+
+    /// Adds what there is: of `names` those that are like the unknown one, or else all.
+    pub(crate) fn suggest(&mut self, what: &str, names: &[String]) {
+        let unknown = self.message.rsplit(' ').next().unwrap_or_default();
+        let alike = alike(unknown, names.iter().map(String::as_str));
+        let all = || format!("The {what} are: {}", names.join(", "));
+        self.advice = vec![meant(&alike).unwrap_or_else(all)];
+    }
+}
+
+/// What is found on the way through the layers of an error.
+struct Found {
+    diagnostic: Option<Diagnostic>,
+    message: String,
+    cause: Cause,
+    advice: Vec<String>,
+}
+
+impl Default for Found {
+    fn default() -> Self {
+        Self {
+            diagnostic: None,
+            message: String::new(),
+            cause: Cause::Other,
+            advice: Vec::new(),
+        }
+    }
+}
+
+impl Found {
+    /// Reads an error from its outermost layer to the innermost, which says what is wrong.
+    fn read(&mut self, error: &DataFusionError) {
+        match error {
+            DataFusionError::Diagnostic(diagnostic, inner) => {
+                self.diagnostic = Some(diagnostic.as_ref().clone());
+                self.read(inner);
+            }
+            DataFusionError::Context(_, inner) => self.read(inner),
+            DataFusionError::Shared(inner) => self.read(inner),
+            DataFusionError::Collection(errors) => {
+                if let Some(first) = errors.first() {
+                    self.read(first);
+                }
+            }
+            DataFusionError::SchemaError(error, _) => self.unknown(error),
+            DataFusionError::Plan(text) => self.plan(text),
+            DataFusionError::SQL(error, _) => self.sql(error.to_string()),
+            DataFusionError::NotImplemented(text) => {
+                self.sql(format!("this is not supported: {text}"));
+            }
+            DataFusionError::Execution(text) | DataFusionError::Configuration(text) => {
+                self.sql(text.clone());
+            }
+            DataFusionError::ArrowError(error, _) => self.sql(error.to_string()),
+            DataFusionError::ResourcesExhausted(text) => self.set(Cause::Memory, text.clone()),
+            DataFusionError::ParquetError(error) => self.set(Cause::Files, error.to_string()),
+            DataFusionError::ObjectStore(error) => self.set(Cause::Files, error.to_string()),
+            error => self.set(Cause::Other, error.to_string()),
+        }
+    }
+
+    /// Reads what is wrong with a query that cannot be planned.
+    fn plan(&mut self, text: &str) {
+        if let Some(name) = unknown_table(text) {
+            return self.sql(format!("there is no table {name}"));
+        }
+        if let Some((name, other)) = unknown_function(text) {
+            // What is suggested may be the least unlike of functions that are all unlike.
+            let suggested = alike(name, other.into_iter());
+            self.advice.extend(meant(&suggested));
+            if let Some(diagnostic) = &mut self.diagnostic {
+                diagnostic.notes.clear();
+            }
+            return self.sql(format!("there is no function {name}"));
+        }
+        self.sql(match text.split_once(" not supported: ") {
+            Some(("DDL" | "DML" | "Statement", what)) => {
+                format!("nothing can be changed or written by SQL, as this would ({what})")
+            }
+            _ => text.to_owned(),
+        });
+    }
+
+    fn sql(&mut self, message: String) {
+        self.set(Cause::Sql, message);
+    }
+
+    fn set(&mut self, cause: Cause, message: String) {
+        self.cause = cause;
+        self.message = message;
+    }
+
+    fn unknown(&mut self, error: &SchemaError) {
+        let SchemaError::FieldNotFound {
+            field,
+            valid_fields,
+        } = error
+        else {
+            return self.sql(error.to_string());
+        };
+        self.sql(format!("there is no column {}", field.name));
+        // Its notes are the names that are suggested here, with their tables.
+        if let Some(diagnostic) = &mut self.diagnostic {
+            diagnostic.notes.clear();
+        }
+        let names = || valid_fields.iter().map(|column| column.name.as_str());
+        let alike = alike(&field.name, names());
+        self.advice.push(match alike.as_slice() {
+            [] => format!(
+                "The columns are: {}",
+                names().collect::<Vec<_>>().join(", ")
+            ),
+            alike => format!("Did you mean {}?", alike.join(" or ")),
+        });
+    }
+}
+
+/// The names that are most like another one, the most alike first.
+fn alike<'a>(unknown: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut alike: Vec<(f64, &str)> = names
+        .map(|name| (normalized_levenshtein(unknown, name), name))
+        .filter(|(likeness, _)| *likeness >= ALIKE)
+        .collect();
+    alike.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    let mut names: Vec<_> = alike.into_iter().map(|(_, name)| name).collect();
+    names.dedup();
+    names.truncate(SUGGESTED);
+    names
+}
+
+/// The question whether one of these names was meant.
+fn meant(names: &[&str]) -> Option<String> {
+    (!names.is_empty()).then(|| format!("Did you mean {}?", names.join(" or ")))
+}
+
+/// The name of a function that DataFusion did not find, and the one it suggests: `Invalid function 'x'. … 'y'?`.
+fn unknown_function(text: &str) -> Option<(&str, Option<&str>)> {
+    let (name, rest) = text.strip_prefix("Invalid function '")?.split_once('\'')?;
+    Some((name, rest.split('\'').nth(1)))
+}
+
+/// The name of a table that DataFusion did not find: `table 'datafusion.public.x' not found`, or of the schema before its
+/// name, which tables here have none of.
+fn unknown_table(text: &str) -> Option<&str> {
+    if let Some(schema) = text.strip_prefix("failed to resolve schema: ") {
+        return Some(schema);
+    }
+    let name = text.strip_prefix("table '")?;
+    let (name, _) = name.split_once("' not found")?;
+    Some(name.rsplit('.').next().unwrap_or(name))
+}
+
+/// The parser tells places at the end of its words: `… at Line: 1, Column: 8`.
+fn place_in(message: &str) -> (String, Option<Place>) {
+    let place = || {
+        let (text, place) = message.rsplit_once(" at Line: ")?;
+        let (line, column) = place.split_once(", Column: ")?;
+        let digits = column.trim_end_matches(|c: char| !c.is_ascii_digit());
+        let place = Place {
+            line: line.parse().ok()?,
+            column: digits.parse().ok()?,
+        };
+        Some((text.to_owned(), place))
+    };
+    match place() {
+        Some((text, place)) => (text, Some(place)),
+        None => (message.to_owned(), None),
+    }
+}
+
+/// A place that the SQL has.
+fn is_in(place: Place, sql: &str) -> bool {
+    let lines = sql.lines().count() as u64;
+    (1..=lines).contains(&place.line) && place.column >= 1
+}
+
+/// Words on one line, without the names of DataFusion's kinds of errors and its requests to report them.
+fn plain(text: &str) -> String {
+    let text = text.split("\n\nbacktrace").next().unwrap_or_default();
+    let text = text.trim_start_matches("sql parser error: ");
+    let text = text.trim_start_matches("Error during planning: ");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,170 @@
+//! What the engine answers.
+
+use std::fs;
+use std::fs::File;
+
+use datafusion::parquet::file::reader::{FileReader as _, SerializedFileReader};
+use serde_json::json;
+use vramscope_sql::{Column, Dataset, Flow, Kind, Value};
+
+use crate::dataset::written;
+use crate::{engine, rows};
+
+const GIB: u64 = 1 << 30;
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+#[test]
+fn folders_of_ranks_are_tables() {
+    let folder = written(1);
+    let dataset = Dataset::find(folder.path()).unwrap();
+    assert_eq!(dataset.tables(), ["events"]);
+    let empty = tempfile::tempdir().unwrap();
+    assert!(Dataset::find(empty.path()).unwrap().tables().is_empty());
+    assert!(Dataset::find(&empty.path().join("missing")).is_err());
+}
+
+#[test]
+fn the_rank_is_a_column() {
+    let folder = written(10);
+    let engine = engine(folder.path(), GIB);
+    let sql = "select rank, max(active_bytes) from events group by rank order by rank";
+    let expected = [0, 1, 2].map(|rank| {
+        let peak = (rank + 1) * 10;
+        vec![Value::Integer(rank), Value::Integer(peak)]
+    });
+    assert_eq!(rows(&engine, sql), expected);
+}
+
+#[test]
+fn only_the_files_of_a_named_rank_are_read() {
+    let folder = written(10);
+    let engine = engine(folder.path(), GIB);
+    let plan = engine.explain("select count(event) from events where rank = 1");
+    let plan = plan.unwrap().join("\n");
+    assert!(!plan.contains("rank=00000"), "{plan}");
+    for (ranks, count) in [
+        ("= 1", 10),
+        ("= 7", 0),
+        ("in (1, 2)", 20),
+        ("between 0 and 5", 30),
+        ("<> 1", 20),
+    ] {
+        let sql = format!("select count(*) from events where rank {ranks}");
+        assert_eq!(rows(&engine, &sql), [[Value::Integer(count)]], "{sql}");
+        let sql = format!("select event from events where rank {ranks}");
+        assert_eq!(rows(&engine, &sql).len() as i128, count, "{sql}");
+    }
+    // Nor those whose statistics say that they have no such row.
+    let plan = engine.explain("select event from events where active_bytes > 25");
+    let plan = plan.unwrap().join("\n");
+    assert!(plan.contains("pruning_predicate"), "{plan}");
+}
+
+#[test]
+fn values_have_their_kinds() {
+    let folder = written(3);
+    let engine = engine(folder.path(), GIB);
+    let sql = "select event, time, address, call_site, is_large, event / 2.0 half, \
+               null nothing, arrow_cast(event, 'Int8') small, -event negative, \
+               (select array_agg(distinct rank order by rank) from events) ranks \
+               from events where rank = 0 order by event desc limit 2";
+    let answer = engine.ask(sql).unwrap();
+    let kinds = answer.columns().into_iter().map(|column| column.kind);
+    let expected = [
+        Kind::Integer,
+        Kind::Time,
+        Kind::Integer,
+        Kind::Text,
+        Kind::Flag,
+        Kind::Real,
+        Kind::Text,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Nested,
+    ];
+    assert_eq!(kinds.collect::<Vec<_>>(), expected);
+    drop(answer);
+    let row = &rows(&engine, sql)[0];
+    let expected = [
+        Value::Integer(3),
+        text("1970-01-01T00:00:00.000003Z"),
+        Value::Integer((u64::MAX - 3).into()),
+        text("train.py:1 step"),
+        Value::Flag(false),
+        Value::Real(1.5),
+        Value::None,
+        Value::Integer(3),
+        Value::Integer(-3),
+        Value::Nested(json!([0, 1, 2])),
+    ];
+    assert_eq!(row, &expected);
+}
+
+#[test]
+fn columns_of_one_name_get_others() {
+    let folder = written(1);
+    let engine = engine(folder.path(), GIB);
+    let sql =
+        "select a.rank, b.rank, a.event as rank_2 from events a join events b on a.rank = b.rank";
+    let names = engine.ask(sql).unwrap().columns().into_iter();
+    let names: Vec<_> = names.map(|Column { name, .. }| name).collect();
+    assert_eq!(names, ["rank", "rank_2", "rank_2_2"]);
+}
+
+#[test]
+fn a_reader_may_stop() {
+    let folder = written(10_000);
+    let engine = engine(folder.path(), GIB);
+    let mut count = 0;
+    let answer = engine.ask("select event from events").unwrap();
+    let taken = answer.for_each_row(&mut |_| {
+        count += 1;
+        if count < 5 {
+            Flow::Continue(())
+        } else {
+            Flow::Break(())
+        }
+    });
+    taken.unwrap();
+    assert_eq!(count, 5);
+}
+
+#[test]
+fn an_answer_can_be_a_parquet_file() {
+    let folder = written(1000);
+    let engine = engine(folder.path(), GIB);
+    let answer = engine.ask("select rank, event from events").unwrap();
+    let mut bytes = Vec::new();
+    let written = answer.write_parquet("a test", &mut bytes).unwrap().unwrap();
+    assert_eq!(written, 3000);
+    let path = folder.path().join("answer.parquet");
+    fs::write(&path, bytes).unwrap();
+    let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+    let metadata = reader.metadata().file_metadata();
+    assert_eq!(metadata.num_rows(), 3000);
+    assert_eq!(metadata.created_by(), Some("a test"));
+}
+
+#[test]
+fn what_does_not_fit_into_memory_is_spilled() {
+    let folder = written(150_000);
+    let engine = engine(folder.path(), 16 << 20);
+    let sql = "select event, rank, call_site, address from events order by address, rank";
+    let sorted = rows(&engine, sql);
+    assert_eq!(sorted.len(), 450_000);
+    assert!(sorted.is_sorted_by_key(|row| match row[0] {
+        Value::Integer(event) => -event,
+        _ => 0,
+    }));
+}
+
+#[test]
+fn tables_can_be_listed() {
+    let folder = written(1);
+    let engine = engine(folder.path(), GIB);
+    let sql = "select table_name from information_schema.tables where table_schema = 'public'";
+    assert_eq!(rows(&engine, sql), [[text("events")]]);
+}

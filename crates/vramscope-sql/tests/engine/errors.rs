@@ -1,0 +1,142 @@
+//! What the engine refuses, and how it says so.
+
+use std::fs;
+
+use vramscope_sql::{Cause, Error, Flow, Place};
+
+use crate::dataset::written;
+use crate::engine;
+
+/// The error of a query about so many events of each rank, also if it comes while the query runs.
+fn error(sql: &str, events: i64, memory_bytes: u64) -> Error {
+    let folder = written(events);
+    let engine = engine(folder.path(), memory_bytes);
+    let answer = match engine.ask(sql) {
+        Ok(answer) => answer,
+        Err(error) => return error,
+    };
+    let taken = answer.for_each_row(&mut |_| Flow::Continue(()));
+    taken.expect_err(sql)
+}
+
+fn sql_error(sql: &str, message: &str, place: Option<(u64, u64)>, advice: &[&str]) {
+    let found = error(sql, 10, 1 << 30);
+    let place = place.map(|(line, column)| Place { line, column });
+    assert_eq!(found.message, message);
+    assert_eq!((found.cause, found.place), (Cause::Sql, place), "{sql}");
+    assert_eq!(found.advice, advice, "{sql}");
+}
+
+#[test]
+fn unknown_names_are_told_with_those_that_are_like_them() {
+    sql_error(
+        "select\n  activ_bytes from events",
+        "there is no column activ_bytes",
+        Some((2, 3)),
+        &["Did you mean active_bytes?"],
+    );
+    sql_error(
+        "select xyz from events",
+        "there is no column xyz",
+        Some((1, 8)),
+        &["The columns are: event, time, address, active_bytes, call_site, is_large, rank"],
+    );
+    sql_error(
+        "select 1 from event",
+        "there is no table event",
+        Some((1, 15)),
+        &["Did you mean events?"],
+    );
+    sql_error(
+        "select summ(event) from events",
+        "there is no function summ",
+        Some((1, 8)),
+        &["Did you mean sum?"],
+    );
+    sql_error(
+        "select frobnicate(event) from events",
+        "there is no function frobnicate",
+        Some((1, 8)),
+        &[],
+    );
+    sql_error(
+        "select 1 from 'x.parquet'",
+        "there is no table x",
+        None,
+        &["The tables are: events"],
+    );
+}
+
+#[test]
+fn what_is_no_sql_is_told_with_its_place() {
+    let found = error("select from from events", 10, 1 << 30);
+    assert_eq!(found.cause, Cause::Sql);
+    assert_eq!(found.place.map(|place| place.line), Some(1), "{found:?}");
+    let found = error("selec 1", 10, 1 << 30);
+    assert_eq!(found.place, Some(Place { line: 1, column: 1 }), "{found:?}");
+}
+
+#[test]
+fn nothing_is_written() {
+    for sql in [
+        "create table x as select 1",
+        "create external table x stored as parquet location '/'",
+        "insert into events values (1)",
+        "copy events to 'x.parquet'",
+        "drop table events",
+        "delete from events",
+        "update events set event = 1",
+        "set datafusion.execution.batch_size = 1",
+        "create function f() returns int return 1",
+        "explain analyze copy events to 'x.parquet'",
+    ] {
+        let found = error(sql, 10, 1 << 30);
+        assert_eq!(found.cause, Cause::Sql, "{sql}: {found:?}");
+    }
+    sql_error(
+        "drop table events",
+        "nothing can be changed or written by SQL, as this would (DropTable)",
+        None,
+        &[],
+    );
+}
+
+#[test]
+fn too_little_memory_is_told() {
+    let sql = "select count(*) from events a join events b on a.address = b.address";
+    let found = error(sql, 50_000, 1 << 20);
+    assert_eq!(found.cause, Cause::Memory, "{found:?}");
+}
+
+#[test]
+fn a_division_by_zero_is_an_error_of_the_query() {
+    let found = error("select event / (event - event) from events", 10, 1 << 30);
+    assert_eq!(found.cause, Cause::Sql, "{found:?}");
+}
+
+#[test]
+fn a_damaged_file_is_named() {
+    let folder = written(10);
+    let path = folder.path().join("events/rank=00001/part.parquet");
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    let engine = engine(folder.path(), 1 << 30);
+    let found = engine.ask("select count(*) from events").err().unwrap();
+    assert_eq!(found.cause, Cause::Files);
+    assert!(
+        found.message.contains("rank=00001/part.parquet is damaged"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn deep_queries_do_not_overflow() {
+    let folder = written(1);
+    let engine = engine(folder.path(), 1 << 30);
+    for depth in [10, 1000, 100_000] {
+        let nested = format!("select {}1{}", "(".repeat(depth), ")".repeat(depth));
+        drop(engine.ask(&nested));
+        let sums = format!("select 1{}", " + 1".repeat(depth.min(400)));
+        drop(engine.ask(&sums));
+    }
+}

@@ -1,0 +1,121 @@
+//! `cargo xtask fleet`: the SQL engine of the command line, alone and beside other engines.
+//!
+//! DataFusion takes minutes to build, so no other check builds it. Here it has a profile of its own, without any
+//! optimisation. Then DuckDB, Polars, Spark and Ballista answer the same questions about the same files: their packages
+//! come from PyPI into the target directory, with the versions in `tests/fleet`.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use crate::process::{cargo, find_program, root, run as run_command, target_dir};
+use crate::python::{environment, programs};
+
+/// The feature of the command line that has the engine built in.
+pub(crate) const FEATURE: [&str; 2] = ["--features", "vramscope-cli/sql"];
+
+/// The packages, always together, so that cargo builds each library once, and the profile in which they are tested.
+const BUILT: [&str; 6] = [
+    "--package",
+    "vramscope-cli",
+    "--package",
+    "vramscope-sql",
+    "--profile",
+    PROFILE,
+];
+
+/// A profile without optimisation.
+const PROFILE: &str = "engine";
+
+/// Options of the command.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Only the engine's own tests, without Python
+    #[arg(long)]
+    no_python: bool,
+    /// Ask this program, which is built with the engine, and build none
+    #[arg(long, value_name = "PROGRAM")]
+    program: Option<PathBuf>,
+}
+
+/// Builds the engine, tests it, and compares its answers with those of others.
+///
+/// # Errors
+///
+/// If the build or a test fails, or Python or the network is missing.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let program = match &options.program {
+        Some(program) => std::path::absolute(program)?,
+        None => tested()?,
+    };
+    if options.no_python {
+        return Ok(());
+    }
+    if find_program(&["java"]).is_none() {
+        println!("fleet: no Java here; Spark is left out");
+    }
+    let mut pytest = Command::new(python()?);
+    pytest
+        .args(["-m", "pytest", "--quiet", "-rs", "-p", "no:cacheprovider"])
+        .current_dir(root().join("tests/fleet"))
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("VRAMSCOPE_BIN", program);
+    run_command(&mut pytest)
+}
+
+/// Builds the program with its engine, runs its tests, and returns its path.
+fn tested() -> Result<PathBuf> {
+    let tests = ["--test", "engine", "--test", "sql"];
+    let mut build = cargo();
+    build.arg("build").args(BUILT).args(FEATURE).args(tests);
+    run_command(build.args(["--lib", "--bin", "vramscope"]))?;
+    let mut test = cargo();
+    run_command(test.arg("test").args(BUILT).args(FEATURE).args(tests))?;
+    let name = format!("vramscope{}", std::env::consts::EXE_SUFFIX);
+    Ok(target_dir().join(PROFILE).join(name))
+}
+
+/// The Python with the other engines, installed if it is missing or its list has changed.
+fn python() -> Result<PathBuf> {
+    let folder = target_dir().join("fleet/python");
+    let python = programs(&folder).join("python");
+    let list = |name| root().join("tests/fleet").join(name);
+    let mark = folder.join("installed-requirements.txt");
+    let [wanted, alone] = [list("requirements.txt"), list("ballista.txt")];
+    let wanted_texts = [fs::read(&wanted)?, fs::read(&alone)?].concat();
+    if fs::read(&mark).is_ok_and(|known| known == wanted_texts) {
+        return Ok(python);
+    }
+    println!(
+        "fleet: installing DuckDB, Polars, Spark (400 MB) and Ballista into {}",
+        folder.display()
+    );
+    environment(&folder)?;
+    let install = || {
+        let mut pip = Command::new(&python);
+        pip.args(["-m", "pip", "install", "--quiet"]);
+        pip
+    };
+    run_command(install().arg("--requirement").arg(&wanted))?;
+    let platform = format!("manylinux_2_39_{}", std::env::consts::ARCH);
+    let mut ballista = install();
+    ballista.args([
+        "--no-deps",
+        "--only-binary=:all:",
+        "--upgrade",
+        "--platform",
+    ]);
+    ballista
+        .arg(platform)
+        .arg("--target")
+        .arg(folder.join("ballista"));
+    run_command(ballista.arg("--requirement").arg(&alone))?;
+    let mut loadable = Command::new(&python);
+    loadable.arg(root().join("tests/fleet/loadable.py"));
+    run_command(loadable.arg(folder.join("ballista")))?;
+    fs::write(&mark, wanted_texts).context("cannot write what is installed")?;
+    Ok(python)
+}
