@@ -1,3 +1,5 @@
+//! The heat map, beside a slow one that looks at every pixel.
+
 use proptest::prelude::*;
 use vramscope_core::fleet::{Curve, Failure, Fleet, Place, Rank, StepLevels};
 

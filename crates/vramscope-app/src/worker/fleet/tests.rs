@@ -1,3 +1,5 @@
+//! Answers about a fleet of a few ranks.
+
 use vramscope_core::analysis::groups::turnover::Amount;
 use vramscope_core::fleet::Fleet;
 use vramscope_core::fleet::{Curve, Failure, Place as Job, Rank, Site, Source, encode};
