@@ -72,39 +72,123 @@ impl FleetTable {
 }
 
 const RANKS: [Field; 33] = [
-    field("device", Kind::Number),
-    field("job", Kind::Text),
-    field("step", Kind::Number),
-    field("local_rank", Kind::Number),
-    field("host", Kind::Text),
-    field("rank_from", Kind::Text),
-    field("producer", Kind::Text),
-    field("file_bytes", Kind::Bytes),
-    field("modified_us", Kind::TimeUs),
-    field("events", Kind::Number),
-    field("allocations", Kind::Number),
-    field("start_us", Kind::TimeUs),
-    field("end_us", Kind::TimeUs),
-    field("peak_bytes", Kind::Bytes),
-    field("peak_event", Kind::Number),
-    field("peak_time_us", Kind::TimeUs),
-    field("reserved_at_peak_bytes", Kind::Bytes),
-    field("peak_reserved_bytes", Kind::Bytes),
-    field("gap_bytes", Kind::Bytes),
-    field("end_bytes", Kind::Bytes),
-    field("device_bytes", Kind::Bytes),
-    field("ooms", Kind::Number),
-    field("retries", Kind::Number),
-    field("free_bytes", Kind::Bytes),
-    field("scattered_bytes", Kind::Bytes),
-    field("largest_free_bytes", Kind::Bytes),
-    field("rounding_bytes", Kind::Bytes),
-    field("steps", Kind::Number),
-    field("growth_per_step_bytes", Kind::Number),
-    field("other_sites_bytes", Kind::Bytes),
-    field("other_sites_allocations", Kind::Number),
-    field("settings", Kind::Text),
-    field("damage", Kind::Number),
+    field("device", Kind::Number, "the device's index in its file"),
+    field("job", Kind::Text, "the job, where folders name one"),
+    field(
+        "step",
+        Kind::Number,
+        "the step after which the snapshot was taken",
+    ),
+    field(
+        "local_rank",
+        Kind::Number,
+        "the number among the processes of its host",
+    ),
+    field("host", Kind::Text, "the host, where names tell it"),
+    field(
+        "rank_from",
+        Kind::Text,
+        "how the rank is known: name, file, given, order",
+    ),
+    field("producer", Kind::Text, "the program that wrote the file"),
+    field("file_bytes", Kind::Bytes, "the size of the file"),
+    field(
+        "modified_us",
+        Kind::TimeUs,
+        "when the file was last modified",
+    ),
+    field("events", Kind::Number, "how many events were recorded"),
+    field(
+        "allocations",
+        Kind::Number,
+        "how many allocations there are, with those from before the recording",
+    ),
+    field("start_us", Kind::TimeUs, "the first event"),
+    field("end_us", Kind::TimeUs, "the last event"),
+    field(
+        "peak_bytes",
+        Kind::Bytes,
+        "the most requested bytes that were live at once",
+    ),
+    field(
+        "peak_event",
+        Kind::Number,
+        "the event after which the peak begins",
+    ),
+    field("peak_time_us", Kind::TimeUs, "when the peak begins"),
+    field(
+        "reserved_at_peak_bytes",
+        Kind::Bytes,
+        "bytes of all segments at the peak",
+    ),
+    field(
+        "peak_reserved_bytes",
+        Kind::Bytes,
+        "the most bytes of all segments",
+    ),
+    field(
+        "gap_bytes",
+        Kind::Bytes,
+        "reserved at the peak, but not requested",
+    ),
+    field(
+        "end_bytes",
+        Kind::Bytes,
+        "requested bytes that are live at the end",
+    ),
+    field("device_bytes", Kind::Bytes, "capacity of the device"),
+    field("ooms", Kind::Number, "how many requests failed"),
+    field(
+        "retries",
+        Kind::Number,
+        "how often cached segments were given back to serve a request",
+    ),
+    field(
+        "free_bytes",
+        Kind::Bytes,
+        "free in all segments at the peak",
+    ),
+    field(
+        "scattered_bytes",
+        Kind::Bytes,
+        "of that, in pieces between live blocks, without the largest piece",
+    ),
+    field(
+        "largest_free_bytes",
+        Kind::Bytes,
+        "the largest free block at the peak",
+    ),
+    field(
+        "rounding_bytes",
+        Kind::Bytes,
+        "by which live blocks are larger than their requests",
+    ),
+    field(
+        "steps",
+        Kind::Number,
+        "how many steps were recorded as a whole",
+    ),
+    field(
+        "growth_per_step_bytes",
+        Kind::Number,
+        "by which the live bytes change from step to step",
+    ),
+    field(
+        "other_sites_bytes",
+        Kind::Bytes,
+        "live at the peak at call sites that are not listed",
+    ),
+    field(
+        "other_sites_allocations",
+        Kind::Number,
+        "live allocations of those call sites",
+    ),
+    field("settings", Kind::Text, "the allocator's settings"),
+    field(
+        "damage",
+        Kind::Number,
+        "how often the file was found damaged",
+    ),
 ];
 
 fn ranks<E>(fleet: &Fleet, rank: &Rank, write: &mut Write<'_, E>) -> Result<(), E> {
@@ -154,14 +238,30 @@ fn ranks<E>(fleet: &Fleet, rank: &Rank, write: &mut Write<'_, E>) -> Result<(), 
 }
 
 const CURVE: [Field; 8] = [
-    field("device", Kind::Number),
-    field("bin", Kind::Number),
-    field("step", Kind::Number),
-    field("start", Kind::Number),
-    field("start_time_us", Kind::TimeUs),
-    field("lowest_bytes", Kind::Bytes),
-    field("highest_bytes", Kind::Bytes),
-    field("reserved_bytes", Kind::Bytes),
+    field("device", Kind::Number, "the device's index in its file"),
+    field("bin", Kind::Number, "the bin's number; missing for steps"),
+    field("step", Kind::Number, "the step's number; missing for bins"),
+    field(
+        "start",
+        Kind::Number,
+        "where it begins after the first event: in µs, or in events where there are no times",
+    ),
+    field("start_time_us", Kind::TimeUs, "when it begins"),
+    field(
+        "lowest_bytes",
+        Kind::Bytes,
+        "the least live requested bytes, rounded down",
+    ),
+    field(
+        "highest_bytes",
+        Kind::Bytes,
+        "the most live requested bytes, rounded up",
+    ),
+    field(
+        "reserved_bytes",
+        Kind::Bytes,
+        "the most bytes of all segments, rounded up",
+    ),
 ];
 
 fn curve<E>(rank: &Rank, write: &mut Write<'_, E>) -> Result<(), E> {
@@ -216,12 +316,20 @@ fn levels<'a>(
 }
 
 const SITES: [Field; 6] = [
-    field("device", Kind::Number),
-    field("call_site", Kind::Text),
-    field("peak_bytes", Kind::Bytes),
-    field("peak_allocations", Kind::Number),
-    field("end_bytes", Kind::Bytes),
-    field("left_per_step_bytes", Kind::Bytes),
+    field("device", Kind::Number, "the device's index in its file"),
+    field("call_site", Kind::Text, "the call site"),
+    field("peak_bytes", Kind::Bytes, "what is live at the peak"),
+    field(
+        "peak_allocations",
+        Kind::Number,
+        "how many allocations that is",
+    ),
+    field("end_bytes", Kind::Bytes, "what is live at the end"),
+    field(
+        "left_per_step_bytes",
+        Kind::Bytes,
+        "the median of what each step leaves behind",
+    ),
 ];
 
 fn sites<E>(fleet: &Fleet, rank: &Rank, write: &mut Write<'_, E>) -> Result<(), E> {
@@ -238,11 +346,11 @@ fn sites<E>(fleet: &Fleet, rank: &Rank, write: &mut Write<'_, E>) -> Result<(), 
 }
 
 const FINDINGS: [Field; 5] = [
-    field("device", Kind::Number),
-    field("kind", Kind::Text),
-    field("severity", Kind::Text),
-    field("bytes", Kind::Bytes),
-    field("title", Kind::Text),
+    field("device", Kind::Number, "the device's index in its file"),
+    field("kind", Kind::Text, "the kind of finding"),
+    field("severity", Kind::Text, "how important it is"),
+    field("bytes", Kind::Bytes, "the bytes that it is about"),
+    field("title", Kind::Text, "what was found, in one line"),
 ];
 
 fn findings<E>(rank: &Rank, write: &mut Write<'_, E>) -> Result<(), E> {
@@ -258,15 +366,27 @@ fn findings<E>(rank: &Rank, write: &mut Write<'_, E>) -> Result<(), E> {
 }
 
 const FAILURES: [Field; 9] = [
-    field("device", Kind::Number),
-    field("event", Kind::Number),
-    field("time_us", Kind::TimeUs),
-    field("requested_bytes", Kind::Bytes),
-    field("device_free_bytes", Kind::Bytes),
-    field("active_bytes", Kind::Bytes),
-    field("reserved_bytes", Kind::Bytes),
-    field("call_site", Kind::Text),
-    field("why", Kind::Text),
+    field("device", Kind::Number, "the device's index in its file"),
+    field("event", Kind::Number, "the number of the event"),
+    field("time_us", Kind::TimeUs, "when it failed"),
+    field(
+        "requested_bytes",
+        Kind::Bytes,
+        "the size that was asked of CUDA",
+    ),
+    field(
+        "device_free_bytes",
+        Kind::Bytes,
+        "what the device reported free",
+    ),
+    field(
+        "active_bytes",
+        Kind::Bytes,
+        "requested bytes that were live",
+    ),
+    field("reserved_bytes", Kind::Bytes, "bytes of all segments"),
+    field("call_site", Kind::Text, "the call site of the request"),
+    field("why", Kind::Text, "why it failed, in a few words"),
 ];
 
 fn failures<E>(fleet: &Fleet, rank: &Rank, write: &mut Write<'_, E>) -> Result<(), E> {
@@ -287,10 +407,14 @@ fn failures<E>(fleet: &Fleet, rank: &Rank, write: &mut Write<'_, E>) -> Result<(
 
 /// The columns of stacks by content.
 pub const KEYED_STACKS: [Field; 4] = [
-    field("stack_key", Kind::Text),
-    field("call_site", Kind::Text),
-    field("depth", Kind::Number),
-    field("frames", Kind::Text),
+    field(
+        "stack_key",
+        Kind::Text,
+        "a hash over all frames, equal on every machine: 32 hex digits",
+    ),
+    field("call_site", Kind::Text, "the call site"),
+    field("depth", Kind::Number, "how many frames it has"),
+    field("frames", Kind::Text, "the frames, innermost first"),
 ];
 
 /// Hands the stacks of a snapshot to `write`, with their keys: see [`KEYED_STACKS`].

@@ -35,15 +35,22 @@ const TABLES: [Table; 5] = [
 const LEFT_OUT: (Table, &str) = (Table::Allocations, "name");
 
 /// The column that tells snapshots apart.
-const SNAPSHOT: Field = text("snapshot");
+const SNAPSHOT: Field = text(
+    "snapshot",
+    "the path of its file, from the folder in which the dataset is",
+);
 
 /// The column in the place of a stack's number.
-const STACK_KEY: Field = text("stack_key");
+const STACK_KEY: Field = text(
+    "stack_key",
+    "a hash over all frames of the stack, equal on every machine: see `stacks`",
+);
 
-const fn text(name: &'static str) -> Field {
+const fn text(name: &'static str, meaning: &'static str) -> Field {
     Field {
         name,
         kind: Kind::Text,
+        meaning,
     }
 }
 
