@@ -43,12 +43,12 @@ def test_an_executor_may_die(two, ours, dataset, questions):
     answered = threading.Event()
 
     def stir():
-        other = two.context(dataset)
+        # It may wait for the dead one, too.
         while not answered.wait(20):
-            cluster.ask(other, questions["oom"])
+            little = (two.context(dataset), questions["oom"])
+            threading.Thread(target=cluster.ask, args=little, daemon=True).start()
 
-    stirring = threading.Thread(target=stir, daemon=True)
-    stirring.start()
+    threading.Thread(target=stir, daemon=True).start()
     threading.Timer(0.4, two.executors[0].kill).start()
     assert as_bytes(cluster.ask(context, sql)) == expected
     answered.set()
