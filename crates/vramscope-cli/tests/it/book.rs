@@ -188,6 +188,7 @@ fn every_block_is_marked() {
                 "python",
                 "python,norun",
                 "sh",
+                "sql",
                 "text",
                 "json",
                 "yaml",
