@@ -78,7 +78,7 @@ impl Job {
 
     /// The rows of a table's file.
     fn rows(&self, table: &str, rank: u32) -> Vec<BTreeMap<String, Field>> {
-        let folder = format!("rank={rank:05}");
+        let folder = format!("rank={rank}");
         let files = self.files(table).into_iter();
         let files = files.filter(|file| file.parent().unwrap().ends_with(&folder));
         files.flat_map(|file| rows(&file)).collect()

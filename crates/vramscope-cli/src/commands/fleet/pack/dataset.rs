@@ -37,7 +37,8 @@ pub(super) struct Dataset {
     shown: String,
 }
 
-/// The place of a snapshot in all tables: `rank=00017/part`.
+/// The place of a snapshot in all tables: `rank=17/part`. With leading zeros engines would take it for text, or look for
+/// ranks where they are not.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Spot {
     folder: String,
@@ -79,7 +80,7 @@ impl Spot {
 }
 
 fn rank_folder(rank: u32) -> String {
-    format!("rank={rank:05}")
+    format!("rank={rank}")
 }
 
 fn stem_of_path(path: &str) -> String {
