@@ -229,7 +229,7 @@ impl Session {
             Source::Sample(own) => at(own).map(Source::Sample),
             Source::Served(own) => at(own).map(Source::Served),
             Source::Linked(own) => at(own).map(Source::Linked),
-            Source::File(_) => None,
+            Source::File(_) | Source::Open(_) => None,
         }
     }
 

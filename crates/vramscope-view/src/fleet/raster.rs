@@ -203,10 +203,10 @@ pub fn hit(layout: &Layout, order: &[u32], size: Size, (x, y): (u32, u32)) -> Op
     let known = rows.clone().zip(layout.shown(order, rows.clone()));
     let found = known.map(|(place, row)| (mark(row), bytes(row), place));
     // What is drawn there: a mark, else the most.
-    let key = |&(mark, bytes, place): &(Option<(MarkKind, u64, u32)>, Option<u64>, usize)| {
-        (mark.map(|(kind, _, _)| kind), bytes, Reverse(place))
-    };
-    let (mark, bytes, row) = found.max_by_key(key)?;
+    let (mark, bytes, row) = found.max_by_key(|&(mark, bytes, place)| {
+        let kind = mark.map(|(kind, _, _): (MarkKind, u64, u32)| kind);
+        (kind, bytes, Reverse(place))
+    })?;
     let at = u128::from(x) * u128::from(layout.length) / u128::from(size.width_px);
     Some(Hit {
         row,
