@@ -152,7 +152,7 @@ fn a_search_is_about_ranks_or_call_sites() {
     assert_eq!(found("odd node1"), [5]);
     assert_eq!(found("mlp.py"), [0, 1, 2, 3, 4, 5, 6, 7]);
     assert!(found("nothing").is_empty());
-    let question = |search| Question::Sites {
+    let question = |search: &str| Question::Sites {
         shown: shown(Order::Rank, search),
         first: 0,
         count: 100,
