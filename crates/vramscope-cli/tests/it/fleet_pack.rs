@@ -155,6 +155,19 @@ fn text(row: &BTreeMap<String, Field>, column: &str) -> Option<String> {
     }
 }
 
+/// Every row has its snapshot, and every key its stack.
+fn every_key_has_its_stack(job: &Job, rank: u32, rows: &[BTreeMap<String, Field>]) {
+    let stacks = job.rows("stacks", rank);
+    let keys: BTreeSet<_> = stacks.iter().map(|row| text(row, "stack_key")).collect();
+    let snapshot = Some(format!("runs/{}", job.fleet.name(rank)));
+    for row in rows {
+        assert_eq!(text(row, "snapshot"), snapshot);
+        let key = text(row, "stack_key");
+        assert!(key.is_none() || keys.contains(&key), "{key:?}");
+    }
+    assert!(rows.iter().any(|row| text(row, "stack_key").is_some()));
+}
+
 /// The sums of the tables are the figures that `info` tells of the file.
 #[test]
 fn tables_say_what_the_snapshots_say() {
@@ -200,23 +213,8 @@ fn tables_say_what_the_snapshots_say() {
             .map(|row| number(row, "highest_bytes"))
             .max();
         assert!(highest >= Some(peak) && highest <= Some(peak + peak / 1000 + 1));
-        // Every row has its snapshot, and every key its stack.
-        let keys: BTreeSet<_> = rows("stacks")
-            .iter()
-            .map(|row| text(row, "stack_key"))
-            .collect();
-        for row in events.iter().chain(&allocations) {
-            let snapshot = format!("runs/{}", job.fleet.name(rank));
-            assert_eq!(text(row, "snapshot"), Some(snapshot));
-            let key = text(row, "stack_key");
-            assert!(key.is_none() || keys.contains(&key), "{key:?}");
-        }
-        assert!(
-            allocations
-                .iter()
-                .any(|row| text(row, "stack_key").is_some())
-        );
-        assert!(!allocations[0].contains_key("name"));
+        every_key_has_its_stack(&job, rank, &[events, allocations].concat());
+        assert!(!rows("allocations")[0].contains_key("name"));
     }
     let keys = |rank| -> BTreeSet<_> {
         let stacks = job.rows("stacks", rank);
