@@ -31,8 +31,7 @@ fn overview(folder: &Path, ranks: u32) -> (PathBuf, u32) {
             bytes: bytes.len() as u64,
             modified_us: None,
         };
-        let devices = recording.devices().map(|device| *device);
-        let mut fleet = Fleet::of(&place, &source, devices, Detail::All);
+        let mut fleet = Fleet::of(&place, &source, recording.devices(), Detail::All);
         if rank == ODD {
             fleet.ranks[0].peak_bytes *= 2;
         }
