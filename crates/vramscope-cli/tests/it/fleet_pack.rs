@@ -180,7 +180,8 @@ fn tables_say_what_the_snapshots_say() {
         let info = command(&["info", "--json", file.to_str().unwrap()])
             .output()
             .unwrap();
-        let (_, info) = figures(&info);
+        let info: Value = serde_json::from_slice(&info.stdout).unwrap();
+        let info = &info["parts"][1];
         let rows = |table: &str| job.rows(table, rank);
         let ranks = rows("ranks");
         let peak = info["peak_bytes"].as_u64().unwrap();

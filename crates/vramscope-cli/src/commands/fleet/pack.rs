@@ -70,16 +70,17 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let started = Instant::now();
     let dataset = Dataset::open(&options.output)?;
     let items = plan::items(&options.sources, &dataset, options.rank_from.as_ref())?;
-    let claims = Claims::join(&dataset)?;
+    let mut claims = Claims::join(&dataset)?;
     let work = Work::new(&dataset, &claims, items, options.memory);
     let mut done = work.all()?;
     if options.prune {
         done.pruned = work.prune()?;
     }
     let fleet = dataset.write_overview()?;
-    dataset.sweep(|| claims.are_alone());
     let failures: Vec<_> = done.failures.drain(..).collect();
     let part = told::part(&work, &done, &fleet, started.elapsed());
+    claims.leave();
+    dataset.sweep(|| claims.are_alone());
     let printed = report::print("fleet pack", [part], options.show);
     inputs::report_all(failures.into_iter().chain(printed.err()))
 }

@@ -128,6 +128,15 @@ impl Claims {
         newest.is_some_and(|(owner, of)| of == snapshot && self.is_alive(&owner))
     }
 
+    /// Leaves the others. So the last one to leave sees that it is alone.
+    pub(super) fn leave(&mut self) {
+        if let Some((stop, thread)) = self.beats.take() {
+            drop(stop);
+            drop(thread.join());
+        }
+        drop(self.own.take());
+    }
+
     /// Whether no other process packs into the dataset.
     pub(super) fn are_alone(&self) -> bool {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
@@ -177,11 +186,7 @@ impl Claims {
 
 impl Drop for Claims {
     fn drop(&mut self) {
-        if let Some((stop, thread)) = self.beats.take() {
-            drop(stop);
-            drop(thread.join());
-        }
-        drop(self.own.take());
+        self.leave();
         // It fails where another process has a file.
         drop(fs::remove_dir(&self.folder));
     }
