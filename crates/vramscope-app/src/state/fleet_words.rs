@@ -116,20 +116,6 @@ pub fn missing(ways: &[Way]) -> String {
     )
 }
 
-fn measure(measure: Measure) -> &'static str {
-    match measure {
-        Measure::Peak => "peak",
-        Measure::Reserved => "reserved",
-        Measure::AtEnd => "at end",
-        Measure::PeakTime => "when it peaks",
-        Measure::Gap => "gap at peak",
-        Measure::Scattered => "scattered at peak",
-        Measure::Growth => "growth per step",
-        Measure::Retries => "retries",
-        Measure::Ooms => "OOMs",
-    }
-}
-
 fn value(odd: &OddValue, value: u64) -> String {
     match odd.measure {
         Measure::PeakTime => display::percent(value, 1000),
@@ -141,7 +127,7 @@ fn value(odd: &OddValue, value: u64) -> String {
 /// In what a rank differs from the rest: `peak, reserved`.
 #[must_use]
 pub fn odd(rank: &RankLine) -> String {
-    let measures = rank.odd.iter().map(|odd| measure(odd.measure));
+    let measures = rank.odd.iter().map(|odd| odd.measure.name());
     let settings = (!rank.settings.is_empty()).then_some("settings");
     let words: Vec<&str> = measures.chain(settings).collect();
     words.join(", ")
@@ -152,7 +138,7 @@ pub fn odd(rank: &RankLine) -> String {
 pub fn odd_lines(rank: &RankLine) -> Vec<String> {
     let values = rank.odd.iter().map(|odd| {
         let (own, usual) = (value(odd, odd.value), value(odd, odd.usual.median));
-        format!("Odd: {} {own}, usual {usual}", measure(odd.measure))
+        format!("Odd: {} {own}, usual {usual}", odd.measure.name())
     });
     let settings = rank.settings.iter().map(|change| {
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "not set".to_owned());

@@ -58,6 +58,22 @@ impl Measure {
         Self::Ooms,
     ];
 
+    /// Its name for people.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Peak => "peak",
+            Self::Reserved => "reserved",
+            Self::AtEnd => "at end",
+            Self::PeakTime => "when it peaks",
+            Self::Gap => "gap at peak",
+            Self::Scattered => "scattered at peak",
+            Self::Growth => "growth per step",
+            Self::Retries => "retries",
+            Self::Ooms => "OOMs",
+        }
+    }
+
     /// A rank's value; `None` if it is not known.
     #[must_use]
     pub fn of(self, rank: &Rank) -> Option<u64> {

@@ -102,7 +102,7 @@ fn odd_row(chosen: &Chosen, odd: &OddRank, value: &OddValue) -> Vec<Cell> {
     let score = value.score.map(|score| (score * 10.0).round() / 10.0);
     vec![
         Cell::Number(rank.place.rank.into()),
-        Cell::Text(word(value.measure).to_owned()),
+        Cell::Text(value.measure.name().to_owned()),
         cell(value.value),
         cell(value.usual.median),
         cell(value.usual.spread),
@@ -113,20 +113,6 @@ fn odd_row(chosen: &Chosen, odd: &OddRank, value: &OddValue) -> Vec<Cell> {
         Cell::Number(rank.device.into()),
         Cell::Text(rank.source.path.clone()),
     ]
-}
-
-fn word(measure: Measure) -> &'static str {
-    match measure {
-        Measure::Peak => "peak",
-        Measure::Reserved => "reserved",
-        Measure::AtEnd => "at end",
-        Measure::PeakTime => "when it peaks",
-        Measure::Gap => "gap at peak",
-        Measure::Scattered => "scattered at peak",
-        Measure::Growth => "growth per step",
-        Measure::Retries => "retries",
-        Measure::Ooms => "OOMs",
-    }
 }
 
 fn site_table(part: &mut Part, chosen: &Chosen, found: &Odd) {
