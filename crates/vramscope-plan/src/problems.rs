@@ -191,9 +191,18 @@ impl Rows {
 }
 
 fn arena_of_allocations(device: Device<'_>, kind: AllocatorKind, rows: &mut Rows) -> Vec<u32> {
-    let keys = device.pool_of().iter().zip(device.stream_of());
-    keys.map(|(&pool, &stream)| rows.number(ArenaKey::of(kind, pool, stream)))
-        .collect()
+    let places = device.pool_of().iter().zip(device.stream_of());
+    // Neighbours are nearly always in the same.
+    let mut last = None;
+    let number = |(&pool, &stream)| match last {
+        Some((known, number)) if known == (pool, stream) => number,
+        _ => {
+            let number = rows.number(ArenaKey::of(kind, pool, stream));
+            last = Some(((pool, stream), number));
+            number
+        }
+    };
+    places.map(number).collect()
 }
 
 /// A running sum and its maximum.

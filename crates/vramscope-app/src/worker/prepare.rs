@@ -5,14 +5,19 @@
 use super::document::{Device, Document};
 use super::views::{self, Ahead, Caches};
 
-/// The most events for which to compute ahead. With more, memory is scarcer than time, so it is done on demand.
-const MOST_EVENTS: u32 = 4_000_000;
+/// The most events for which to compute ahead. With more, memory is scarcer than time, so it is done on demand, and a step
+/// would take more than half a second, in which no question has its turn.
+const MOST_EVENTS: u32 = 12_000_000;
 
 /// The steps in order: those that take longest and are most likely needed come first.
 type Step = fn(Device<'_>, &mut Caches);
 
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     |device, caches| views::prepare(Ahead::Sizes, device, caches),
+    |device, _| {
+        let _lines = (device.steps(), device.lanes());
+    },
+    |device, caches| views::prepare(Ahead::Changes, device, caches),
     |device, caches| views::prepare(Ahead::Overview, device, caches),
     |device, caches| views::prepare(Ahead::Map, device, caches),
     |device, _| {
@@ -21,9 +26,6 @@ const STEPS: [Step; 6] = [
     |device, _| {
         let _columns = (device.site_of(), device.stack_of(), device.context_of());
         let _notes = device.notes();
-    },
-    |device, _| {
-        let _lines = (device.steps(), device.lanes());
     },
 ];
 

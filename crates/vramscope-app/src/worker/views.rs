@@ -36,6 +36,7 @@ pub(super) struct Caches {
 #[derive(Clone, Copy)]
 pub(super) enum Ahead {
     Sizes,
+    Changes,
     Overview,
     Map,
 }
@@ -155,6 +156,9 @@ apart! { "views", "11",
         match ahead {
             Ahead::Sizes => {
                 let _sizes = device.block_sizes();
+            }
+            Ahead::Changes => {
+                let _changes = device.program_changes();
             }
             Ahead::Overview => {
                 overview::prepare(device, &mut caches.overview);

@@ -4,7 +4,9 @@
 //! may begin inside another that still seems alive. Then the newer one wins, and the part of the
 //! older one that it covers ends at that moment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+
+use foldhash::fast::RandomState;
 
 use super::lanes::Lanes;
 use super::ranks::Ranks;
@@ -12,7 +14,7 @@ use crate::raster::sorted_by_moment;
 use vramscope_core::analysis::time::history::{AllocationTable, NEVER};
 
 /// A rectangle of one allocation: y × moments.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tile {
     /// Lower edge.
     pub low: f64,
@@ -30,26 +32,24 @@ pub struct Tile {
     pub row: u32,
 }
 
-/// The lane and the end of an allocation's block.
-#[derive(Clone, Copy)]
-struct Extent {
-    /// Row of its lane.
-    lane: u32,
-    /// The address after the block, clipped to the lane; 0 if the allocation is in no lane.
-    end: u64,
-}
-
 /// The input of both ways to compute tiles.
 struct Plan<'a> {
     allocations: &'a AllocationTable,
     lanes: &'a Lanes,
-    /// Address and row, sorted; without allocations that are in no lane.
-    order: Vec<(u64, u32)>,
-    /// Per allocation.
-    extents: Vec<Extent>,
+    /// The different addresses of allocations in lanes, ascending.
+    starts: Vec<u64>,
+    /// Per start, the row of its lane.
+    lane_of: Vec<u32>,
+    /// Per allocation, the place of its address in `starts`; [`NOWHERE`] if it is in no lane.
+    start_of: Vec<u32>,
+    /// Per allocation, the address after its block, clipped to the lane; 0 if it is in no lane.
+    ends: Vec<u64>,
     /// Allocations that die within the recording, sorted by death.
     by_death: Vec<u32>,
 }
+
+/// The place of an address that is in no lane.
+const NOWHERE: u32 = u32::MAX;
 
 /// The rectangles of all allocations, sorted by address, then by birth.
 pub(super) fn tiles(
@@ -72,38 +72,45 @@ impl<'a> Plan<'a> {
         held_bytes: impl Fn(usize) -> u64,
     ) -> Self {
         let rows = allocations.len();
-        let mut order: Vec<(u64, u32)> = allocations
-            .address
-            .iter()
-            .copied()
-            .zip(0..rows as u32)
-            .collect();
-        order.sort_unstable();
-        let mut extents = vec![Extent { lane: 0, end: 0 }; rows];
+        // Allocators give the same addresses again and again: their numbers are sorted instead of all rows.
+        let (addresses, mut start_of) = numbered(&allocations.address);
+        let mut ascending: Vec<u32> = (0..addresses.len() as u32).collect();
+        ascending.sort_unstable_by_key(|&number| addresses[number as usize]);
+        let (mut starts, mut lane_of) = (Vec::new(), Vec::new());
+        let mut places = vec![NOWHERE; addresses.len()];
         let mut by_address = lanes.by_address().peekable();
-        order.retain(|&(start, row)| {
+        for number in ascending {
+            let start = addresses[number as usize];
             while by_address
                 .next_if(|&(_, lane)| lane.end() <= start)
                 .is_some()
             {}
             let found = by_address.peek().filter(|(_, lane)| lane.address <= start);
-            if let Some(&(lane_row, lane)) = found {
-                let index = row as usize;
-                let bytes = held_bytes(index).max(allocations.bytes[index]);
-                extents[index] = Extent {
-                    lane: lane_row,
-                    end: start.saturating_add(bytes).min(lane.end()),
-                };
+            if let Some(&(lane_row, _)) = found {
+                places[number as usize] = starts.len() as u32;
+                starts.push(start);
+                lane_of.push(lane_row);
             }
-            found.is_some()
-        });
+        }
+        for number in &mut start_of {
+            *number = places[*number as usize];
+        }
+        let end = |row: usize| {
+            let lane = *lane_of.get(start_of[row] as usize)?;
+            let bytes = held_bytes(row).max(allocations.bytes[row]);
+            let end = allocations.address[row].saturating_add(bytes);
+            Some(end.min(lanes.lanes[lane as usize].end()))
+        };
+        let ends = (0..rows).map(|row| end(row).unwrap_or(0)).collect();
         let last = allocations.died.iter().filter(|&&died| died != NEVER).max();
         let moments = last.map_or(0, |&last| last as usize + 1);
         Self {
             allocations,
             lanes,
-            order,
-            extents,
+            starts,
+            lane_of,
+            start_of,
+            ends,
             by_death: sorted_by_moment(moments, rows, |row| allocations.died[row]),
         }
     }
@@ -111,33 +118,27 @@ impl<'a> Plan<'a> {
     /// Whether no allocation begins inside another that is still alive, as in every intact file.
     fn is_disjoint(&self) -> bool {
         let (born, died) = (&self.allocations.born, &self.allocations.died);
-        let mut starts: Vec<u64> = self.order.iter().map(|&(start, _)| start).collect();
-        starts.dedup();
-        let mut rank = vec![NEVER; born.len()];
-        let mut last = 0;
-        for &(start, row) in &self.order {
-            last += usize::from(starts[last] != start);
-            rank[row as usize] = last as u32;
-        }
+        let (starts, ends) = (&self.starts, &self.ends);
         let mut live = Ranks::new(starts.len());
         let mut tenant = vec![0_u32; starts.len()];
         let mut deaths = self.by_death.iter().peekable();
-        for (row, &rank_of_row) in rank.iter().enumerate() {
+        for (row, &start_of_row) in self.start_of.iter().enumerate() {
             while let Some(&gone) = deaths.next_if(|&&gone| died[gone as usize] <= born[row]) {
-                let at = rank[gone as usize] as usize;
+                let at = self.start_of[gone as usize] as usize;
                 if tenant.get(at) == Some(&gone) {
                     live.remove(at);
                 }
             }
-            let at = rank_of_row as usize;
+            let at = start_of_row as usize;
             if at >= starts.len() || born[row] >= died[row] {
                 continue;
             }
-            let end = self.extents[row].end;
-            let reaches_in = |below: usize| self.extents[tenant[below] as usize].end > starts[at];
+            let reaches_in = |below: usize| ends[tenant[below] as usize] > starts[at];
             if !live.insert(at)
                 || live.below(at).is_some_and(reaches_in)
-                || live.above(at).is_some_and(|above| starts[above] < end)
+                || live
+                    .above(at)
+                    .is_some_and(|above| starts[above] < ends[row])
             {
                 return false;
             }
@@ -148,15 +149,31 @@ impl<'a> Plan<'a> {
 
     /// One rectangle per allocation.
     fn whole_tiles(&self) -> Vec<Tile> {
-        let mut tiles = Vec::with_capacity(self.order.len());
-        for lane in &self.lanes.lanes {
-            let from = self
-                .order
-                .partition_point(|&(start, _)| start < lane.address);
-            let own = self.order[from..].iter();
-            for &(start, row) in own.take_while(|&&(start, _)| start < lane.end()) {
-                let died = self.allocations.died[row as usize];
-                tiles.extend(self.tile(row, start, self.extents[row as usize].end, died));
+        let rows = || self.start_of.iter().enumerate();
+        let tile = |row: usize| {
+            let (from, to) = self.range_of(row as u32);
+            self.tile(row as u32, from, to, self.allocations.died[row])
+        };
+        // Where the tiles of each start begin, in the order of lanes. Columns are read from front to back: rows are
+        // written to their places, not collected for them.
+        let mut places = vec![0_usize; self.starts.len()];
+        for (row, &start) in rows() {
+            if tile(row).is_some() {
+                places[start as usize] += 1;
+            }
+        }
+        let mut by_lane: Vec<usize> = (0..self.starts.len()).collect();
+        by_lane.sort_by_key(|&start| self.lane_of[start]);
+        let mut before = 0;
+        for start in by_lane {
+            before += std::mem::replace(&mut places[start], before);
+        }
+        let mut tiles = vec![Tile::default(); before];
+        for (row, &start) in rows() {
+            if let Some(tile) = tile(row) {
+                let place = &mut places[start as usize];
+                tiles[*place] = tile;
+                *place += 1;
             }
         }
         tiles
@@ -168,7 +185,7 @@ impl<'a> Plan<'a> {
         let mut sweep = Sweep {
             plan: self,
             live: BTreeMap::new(),
-            tiles: Vec::with_capacity(self.order.len()),
+            tiles: Vec::with_capacity(self.start_of.len()),
         };
         let mut deaths = self.by_death.iter().peekable();
         for row in 0..born.len() {
@@ -193,13 +210,20 @@ impl<'a> Plan<'a> {
         tiles
     }
 
+    /// The addresses of an allocation's block.
+    fn range_of(&self, row: u32) -> (u64, u64) {
+        let index = row as usize;
+        (self.allocations.address[index], self.ends[index])
+    }
+
     /// The rectangle of a part of an allocation; `None` if it is empty.
     fn tile(&self, row: u32, start: u64, end: u64, died: u32) -> Option<Tile> {
         let (table, index) = (self.allocations, row as usize);
         if start >= end || table.born[index] >= died {
             return None;
         }
-        let lane = &self.lanes.lanes[self.extents[index].lane as usize];
+        let lane = self.lane_of[self.start_of[index] as usize];
+        let lane = &self.lanes.lanes[lane as usize];
         let y = |address: u64| lane.y + (address - lane.address) as f64;
         let (low, high) = (y(start), y(end));
         let requested_end = table.address[index].saturating_add(table.bytes[index]);
@@ -216,6 +240,20 @@ impl<'a> Plan<'a> {
     }
 }
 
+/// The different addresses, and per row the number of its address among them.
+fn numbered(addresses: &[u64]) -> (Vec<u64>, Vec<u32>) {
+    let mut numbers: HashMap<u64, u32, RandomState> = HashMap::default();
+    let mut different = Vec::new();
+    let rows = addresses.iter().map(|&address| {
+        *numbers.entry(address).or_insert_with(|| {
+            different.push(address);
+            different.len() as u32 - 1
+        })
+    });
+    let rows = rows.collect();
+    (different, rows)
+}
+
 /// The live parts of allocations while sweeping over the moments.
 struct Sweep<'a> {
     plan: &'a Plan<'a>,
@@ -226,7 +264,7 @@ struct Sweep<'a> {
 
 impl Sweep<'_> {
     fn begin(&mut self, row: u32) {
-        let (start, end) = self.range_of(row);
+        let (start, end) = self.plan.range_of(row);
         if start >= end {
             return;
         }
@@ -258,7 +296,7 @@ impl Sweep<'_> {
 
     /// Ends the remaining parts of an allocation.
     fn end(&mut self, row: u32) {
-        let (start, end) = self.range_of(row);
+        let (start, end) = self.plan.range_of(row);
         let died = self.plan.allocations.died[row as usize];
         let mut from = start;
         while from < end
@@ -274,16 +312,6 @@ impl Sweep<'_> {
             }
             from = at_end.max(at.saturating_add(1));
         }
-    }
-
-    fn range_of(&self, row: u32) -> (u64, u64) {
-        let index = row as usize;
-        let Plan {
-            allocations,
-            extents,
-            ..
-        } = self.plan;
-        (allocations.address[index], extents[index].end)
     }
 
     fn emit(&mut self, row: u32, start: u64, end: u64, died: u32) {

@@ -9,13 +9,15 @@ mod curve;
 
 use std::collections::{HashMap, HashSet};
 
+use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
 
 use self::curve::Curve;
 use crate::analysis::recording::Device;
 use crate::analysis::roles::{Phase, Role};
 use crate::analysis::time::history::{History, NEVER};
-use crate::ids::StackId;
+use crate::bitset::BitSet;
+use crate::ids::{FrameId, StackId};
 use crate::sorting::SortFew;
 use crate::units::Bytes;
 
@@ -87,25 +89,28 @@ pub struct AloneChange {
 /// events and allocations.
 #[must_use]
 pub fn program_changes<'a>(device: Device<'a>, until: u32) -> Vec<ProgramChange> {
-    let recorded = Curve::new(device.history).peak(until);
-    let moments = (peak_moment(device.history, until), until);
-    let as_recorded = || Curve::new(device.history);
+    let history = device.history;
+    let peak = peak_moment(history, until);
+    let as_recorded = || Curve::new(history, [peak, until]);
     let mut found = Vec::new();
-    let optimizer = no_foreach(device, as_recorded()).map(|change| change.told(moments));
+    let optimizer = no_foreach(device, as_recorded()).map(|change| change.told(until));
     let of_passes: [&dyn Fn() -> Option<Change<'a>>; 2] =
-        [&|| checkpoint(device, until), &|| half_batch(device)];
+        [&|| checkpoint(device, until, as_recorded()), &|| {
+            half_batch(device, as_recorded())
+        }];
     for passes in of_passes {
         let Some(change) = passes() else { continue };
-        let passes = change.told(moments);
+        let passes = change.told(until);
         if let Some(optimizer) = &optimizer {
             let both = no_foreach(device, change.curve);
-            found.extend(both.map(|both| together(&both, moments, [&passes, optimizer])));
+            found.extend(both.map(|both| together(&both, until, [&passes, optimizer])));
         }
         found.push(passes);
     }
     found.extend(optimizer);
-    found.extend(free_earlier(device).map(|change| change.told(moments)));
-    found.retain(|change| change.peak_bytes < recorded.0 || change.live_bytes < recorded.1);
+    found.extend(free_earlier(device, as_recorded()).map(|change| change.told(until)));
+    let [peak_bytes, live_bytes] = [peak, until].map(|moment| history.active_bytes_at(moment));
+    found.retain(|change| change.peak_bytes < peak_bytes || change.live_bytes < live_bytes);
     found.sort_few_by_key(|change| (change.live_bytes, change.peak_bytes, change.kind));
     found
 }
@@ -127,16 +132,17 @@ struct Change<'a> {
 
 impl Change<'_> {
     /// What it does to the recording's peak and at a moment.
-    fn told(&self, (peak_moment, until): (u32, u32)) -> ProgramChange {
+    fn told(&self, until: u32) -> ProgramChange {
         let (peak_bytes, live_bytes) = self.curve.peak(until);
+        let [peak_allocations, live_allocations] = self.curve.changed();
         ProgramChange {
             kind: self.kind,
             title: self.title.clone(),
             because: self.because.clone(),
             peak_bytes,
             live_bytes,
-            peak_allocations: self.curve.changed_at(peak_moment),
-            live_allocations: self.curve.changed_at(until),
+            peak_allocations,
+            live_allocations,
             alone: Vec::new(),
         }
     }
@@ -149,7 +155,7 @@ impl Change<'_> {
 
 /// A change of the passes along with that of the optimizer, whose curve has both. They concern different allocations, so
 /// that their effects add up.
-fn together(both: &Change<'_>, moments: (u32, u32), parts: [&ProgramChange; 2]) -> ProgramChange {
+fn together(both: &Change<'_>, until: u32, parts: [&ProgramChange; 2]) -> ProgramChange {
     let [passes, optimizer] = parts;
     ProgramChange {
         kind: ChangeKind::Together,
@@ -162,22 +168,24 @@ fn together(both: &Change<'_>, moments: (u32, u32), parts: [&ProgramChange; 2]) 
                 live_bytes: part.live_bytes,
             })
             .to_vec(),
-        ..both.told(moments)
+        ..both.told(until)
     }
 }
 
 /// Frees what a block keeps, but for its output, when the next block begins. It is made again when the backward pass
 /// comes to the block, and frees the first of it.
-fn checkpoint(device: Device<'_>, until: u32) -> Option<Change<'_>> {
+fn checkpoint<'a>(device: Device<'a>, until: u32, mut curve: Curve<'a>) -> Option<Change<'a>> {
     let block = repeated_block(device, until)?;
     let table = &device.history.allocations;
-    let mut curve = Curve::new(device.history);
     let stacks = device.stack_of();
-    let is_part = |row: &usize| {
-        block.stacks.binary_search(&stacks[*row]).is_ok() && blocks::is_pass_made(device, *row)
-    };
-    let ranges = &device.phases().ranges;
-    let pass_of = |moment: u32| ranges.partition_point(|range| range.to < moment);
+    let mut of_block = BitSet::new(device.snapshot().stacks.len());
+    for stack in &block.stacks {
+        of_block.insert(stack.index());
+    }
+    let is_part =
+        |row: &usize| of_block.contains(stacks[*row].index()) && blocks::is_pass_made(device, *row);
+    let phases = device.phases();
+    let pass_of = |moment: u32| phases.ended_before(moment);
     let rows: Vec<usize> = (0..table.len()).filter(is_part).collect();
     let passes = rows.chunk_by(|_, &next| stacks[next] != block.begin);
     let mut passes = passes.peekable();
@@ -229,9 +237,8 @@ fn checkpoint_title(label: &str) -> String {
 }
 
 /// Halves what grows with the batch: inputs, activations, caches of keys and values, and what the passes need meanwhile.
-fn half_batch(device: Device<'_>) -> Option<Change<'_>> {
+fn half_batch<'a>(device: Device<'a>, mut curve: Curve<'a>) -> Option<Change<'a>> {
     let table = &device.history.allocations;
-    let mut curve = Curve::new(device.history);
     let is_meanwhile = needs_of_passes(device);
     let mut has_cache = false;
     for (row, rule) in device.rule_of().iter().enumerate() {
@@ -262,19 +269,17 @@ fn half_batch(device: Device<'_>) -> Option<Change<'_>> {
 /// pass, gradients of activations do, which have the sizes of activations; gradients of parameters do not.
 fn needs_of_passes<'a>(device: Device<'a>) -> impl Fn(usize) -> bool + 'a {
     let table = &device.history.allocations;
-    let sizes_of = |roles: &[Role]| -> HashSet<u64> {
+    let sizes_of = |roles: &[Role]| -> HashSet<u64, RandomState> {
         let rules = device.rule_of().iter().zip(&table.bytes);
         let meant = rules.filter(|(rule, _)| roles.contains(&rule.role()));
         meant.map(|(_, &bytes)| bytes).collect()
     };
     let of_batch = sizes_of(&[Role::Activation]);
     let of_model = sizes_of(&[Role::Parameter, Role::Gradient]);
-    let ranges = &device.phases().ranges;
+    let phases = device.phases();
     move |row| {
-        let (born, bytes) = (table.born[row], table.bytes[row]);
-        let at = ranges.partition_point(|range| range.to < born);
-        let inside = ranges.get(at).filter(|range| range.from < born);
-        match inside.or(ranges[..at].last()).map(|range| range.phase) {
+        let bytes = table.bytes[row];
+        match phases.last_at(table.born[row]) {
             Some(Phase::Forward) => true,
             Some(Phase::Backward) => of_batch.contains(&bytes) && !of_model.contains(&bytes),
             _ => false,
@@ -290,21 +295,12 @@ fn no_foreach<'a>(device: Device<'a>, mut curve: Curve<'a>) -> Option<Change<'a>
     let stacks = device.stack_of();
     let temporaries = device.rule_of().iter().enumerate();
     let temporaries = temporaries.filter(|(_, rule)| rule.role() == Role::Temporary);
+    let temporaries = temporaries.filter(|(row, _)| is_foreach.contains(stacks[*row].index()));
     let mut of_step: HashMap<usize, (u32, u32, u64)> = HashMap::new();
     for (row, _) in temporaries {
-        if !is_foreach
-            .get(stacks[row].index())
-            .copied()
-            .unwrap_or(false)
-        {
-            continue;
-        }
         let (born, died, bytes) = (table.born[row], table.died[row], table.bytes[row]);
         curve.remove(bytes, born, died);
-        let step = device
-            .phases()
-            .ranges
-            .partition_point(|range| range.to < born);
+        let step = device.phases().ended_before(born);
         let (from, to, largest) = of_step.entry(step).or_insert((born, died, 0));
         (*from, *to, *largest) = ((*from).min(born), (*to).max(died), (*largest).max(bytes));
     }
@@ -321,39 +317,47 @@ fn no_foreach<'a>(device: Device<'a>, mut curve: Curve<'a>) -> Option<Change<'a>
     change.if_any()
 }
 
-/// For each stack whether it is that of an optimizer that updates all parameters at once.
-fn foreach_stacks(device: Device<'_>) -> Vec<bool> {
+/// The stacks of an optimizer that updates all parameters at once.
+fn foreach_stacks(device: Device<'_>) -> BitSet {
     let snapshot = device.snapshot();
-    let name = |frame| snapshot.strings.get(snapshot.frames.get(frame).name);
-    let is_foreach: Vec<bool> = (0..snapshot.frames.len())
-        .map(|frame| name(crate::ids::FrameId::from_index(frame)).starts_with("_multi_tensor_"))
-        .collect();
-    let stacks = (0..snapshot.stacks.len()).map(StackId::from_index);
-    let has = |stack| {
-        let mut frames = snapshot.stacks.frames(stack);
-        frames.any(|frame| is_foreach.get(frame.index()).copied().unwrap_or(false))
+    let name = |row| {
+        snapshot
+            .strings
+            .get(snapshot.frames.get(FrameId::from_index(row)).name)
     };
-    stacks.map(has).collect()
+    let of_foreach = BitSet::from_fn(snapshot.frames.len(), |row| {
+        name(row).starts_with("_multi_tensor_")
+    });
+    BitSet::from_fn(snapshot.stacks.len(), |row| {
+        let mut frames = snapshot.stacks.frames(StackId::from_index(row));
+        frames.any(|frame| of_foreach.contains(frame.index()))
+    })
 }
 
 /// Lets what a step made and the next one replaces die at the step's end.
-fn free_earlier(device: Device<'_>) -> Option<Change<'_>> {
+fn free_earlier<'a>(device: Device<'a>, mut curve: Curve<'a>) -> Option<Change<'a>> {
     let steps = &device.steps()?.steps;
     let table = &device.history.allocations;
-    let mut curve = Curve::new(device.history);
     let (stacks, sites) = (device.stack_of(), device.site_of());
-    let step_of = |born: u32| steps.partition_point(|step| step.moments.1 < born);
-    let mut latest: HashMap<StackId, usize> = HashMap::new();
+    // The latest allocation of each stack, with its step.
+    let mut latest: Vec<Option<(usize, usize)>> = vec![None; device.snapshot().stacks.len()];
     let mut largest: Option<usize> = None;
+    let mut step = 0;
     for row in (0..table.len()).filter(|&row| table.born[row] > 0 && stacks[row].has_frames()) {
-        let Some(before) = latest.insert(stacks[row], row) else {
+        // Allocations are sorted by birth.
+        while steps
+            .get(step)
+            .is_some_and(|step| step.moments.1 < table.born[row])
+        {
+            step += 1;
+        }
+        let Some((before, made)) = latest[stacks[row].index()].replace((row, step)) else {
             continue;
         };
-        let (made, replaced) = (step_of(table.born[before]), step_of(table.born[row]));
-        let Some(step) = steps.get(made).filter(|_| made + 1 == replaced) else {
+        if made + 1 != step {
             continue;
-        };
-        let end = step.moments.1;
+        }
+        let end = steps[made].moments.1;
         let is_replaced = table.died[before] != NEVER && table.died[before] > table.born[row];
         if is_replaced && blocks::is_pass_made(device, before) {
             curve.remove(table.bytes[before], end, table.died[before]);

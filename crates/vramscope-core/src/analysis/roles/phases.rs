@@ -82,6 +82,19 @@ impl Phases {
         self.phase(self.place(moment))
     }
 
+    /// The phase that a moment is in, or else the last one before; `None` before the first.
+    #[must_use]
+    pub fn last_at(&self, moment: u32) -> Option<Phase> {
+        let last = (self.place(moment) as usize).div_ceil(2).checked_sub(1)?;
+        self.ranges.get(last).map(|range| range.phase)
+    }
+
+    /// Number of ranges that end before a moment.
+    #[must_use]
+    pub fn ended_before(&self, moment: u32) -> usize {
+        self.place(moment) as usize / 2
+    }
+
     /// The peak of each phase that there is, in the order of a training step.
     #[must_use]
     pub fn peaks(&self, history: &History) -> Vec<PhasePeak> {

@@ -7,18 +7,20 @@ pub(super) struct Curve<'a> {
     history: &'a History,
     /// For each moment, the change of the change.
     steps: Vec<i64>,
-    /// For each moment, by how many more allocations are changed that are live then.
-    counts: Vec<i32>,
+    /// The moments of which is told how many allocations give up bytes then, and that number of each.
+    counted: [(u32, u64); 2],
+    /// Whether any allocation gives up bytes.
+    is_changed: bool,
 }
 
 impl<'a> Curve<'a> {
-    /// The curve as recorded.
-    pub(super) fn new(history: &'a History) -> Self {
-        let moments = history.active_bytes.len() + 1;
+    /// The curve as recorded. `counted` are the moments of which [`changed`](Self::changed) is to tell.
+    pub(super) fn new(history: &'a History, counted: [u32; 2]) -> Self {
         Self {
             history,
-            steps: vec![0; moments],
-            counts: vec![0; moments],
+            steps: vec![0; history.active_bytes.len() + 1],
+            counted: counted.map(|moment| (moment, 0)),
+            is_changed: false,
         }
     }
 
@@ -35,9 +37,9 @@ impl<'a> Curve<'a> {
     pub(super) fn remove(&mut self, bytes: u64, from: u32, to: u32) {
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
         self.add(-bytes, from, to);
-        if let Some((first, end)) = self.span(from, to) {
-            self.counts[first] += 1;
-            self.counts[end] -= 1;
+        self.is_changed |= self.span(from, to).is_some();
+        for (moment, count) in &mut self.counted {
+            *count += u64::from((from..to).contains(moment));
         }
     }
 
@@ -49,13 +51,12 @@ impl<'a> Curve<'a> {
 
     /// Whether nothing was taken.
     pub(super) fn is_as_recorded(&self) -> bool {
-        self.counts.iter().all(|&count| count == 0)
+        !self.is_changed
     }
 
-    /// Number of allocations that give up bytes at a moment.
-    pub(super) fn changed_at(&self, moment: u32) -> u64 {
-        let counts = self.counts.iter().take(moment as usize + 1);
-        u64::try_from(counts.map(|&count| i64::from(count)).sum::<i64>()).unwrap_or(0)
+    /// Number of allocations that give up bytes at each of the moments to be counted.
+    pub(super) fn changed(&self) -> [u64; 2] {
+        self.counted.map(|(_, count)| count)
     }
 
     /// The highest value of the moments up to `until`, and the value at `until`.
