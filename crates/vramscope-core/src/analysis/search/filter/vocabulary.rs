@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use foldhash::fast::RandomState;
+
 use super::term::PoolMatch;
 use crate::analysis::code::frames::{FrameClass, Location, clip};
 use crate::analysis::code::operators::OperatorId;
@@ -57,11 +59,13 @@ impl Vocabulary {
     #[must_use]
     pub fn of(device: Device<'_>) -> Self {
         let contexts = device.snapshot().contexts.rows();
+        let used = device.context_of().iter().copied();
+        let used = counted(used.filter(|&context| context != ContextId::ABSENT));
         let of_context = |text: fn(&crate::model::Context) -> Option<StringId>| {
-            let used = device.context_of().iter();
-            let used = used.filter(|&&context| context != ContextId::ABSENT);
-            let texts = used.filter_map(|context| text(contexts.get(context.index())?));
-            strings(device, counted(texts))
+            let used = used.iter();
+            let texts =
+                used.filter_map(|&(id, count)| Some((text(contexts.get(id.index())?)?, count)));
+            strings(device, summed(texts))
         };
         let (functions, files) = code(device);
         let sites = counted(
@@ -97,9 +101,26 @@ impl Vocabulary {
 
 /// The distinct values and how often each occurs, the most frequent first.
 fn counted<T: Copy + Eq + Hash + Ord>(values: impl Iterator<Item = T>) -> Vec<(T, u64)> {
-    let mut counts: HashMap<T, u64> = HashMap::new();
-    for value in values {
-        *counts.entry(value).or_default() += 1;
+    summed(values.map(|value| (value, 1)))
+}
+
+/// The distinct values and the sums of their counts, the greatest first.
+fn summed<T: Copy + Eq + Hash + Ord>(values: impl Iterator<Item = (T, u64)>) -> Vec<(T, u64)> {
+    let mut counts: HashMap<T, u64, RandomState> = HashMap::default();
+    // There may be millions of values, and neighbours are often equal.
+    let mut run: Option<(T, u64)> = None;
+    for (value, count) in values {
+        match &mut run {
+            Some((last, sum)) if *last == value => *sum += count,
+            _ => {
+                if let Some((last, sum)) = run.replace((value, count)) {
+                    *counts.entry(last).or_default() += sum;
+                }
+            }
+        }
+    }
+    if let Some((last, sum)) = run {
+        *counts.entry(last).or_default() += sum;
     }
     let mut counts: Vec<(T, u64)> = counts.into_iter().collect();
     counts.sort_few_by_key(|&(value, count)| (std::cmp::Reverse(count), value));
@@ -185,15 +206,12 @@ fn annotations(on: Device<'_>) -> Vec<Word> {
 }
 
 fn streams(on: Device<'_>) -> Vec<Word> {
-    let used = on.stream_of();
-    let mut counts: HashMap<i64, u64> = HashMap::new();
-    for stream in used.iter().flatten() {
-        *counts.entry(*stream).or_default() += 1;
-    }
+    let used = counted(on.stream_of().iter().flatten().copied());
+    let used: HashMap<i64, u64> = used.into_iter().collect();
     let streams = on.recording.streams();
     let numbered = (0..).zip(streams.handles());
     let present = numbered.filter_map(|(number, &handle)| {
-        let count = *counts.get(&handle)?;
+        let count = *used.get(&handle)?;
         let name = streams.label(handle);
         Some(Word {
             text: number.to_string(),
