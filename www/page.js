@@ -18,6 +18,9 @@ const isMini = document.documentElement.dataset.page === "mini";
 // Files that were chosen before the module is there; `null` once it is.
 let early = [];
 if (inPage.size + served.length === 0 && !isMini && !location.search && !location.hash) showStart();
+// The most files of a dropped folder that are opened.
+const MOST_FILES = 16;
+addEventListener("drop", dropInside, true);
 
 // What the viewers in the page around this one have in common (www/viewer.js): each module is compiled once.
 const common = (isFramed && frameElement?.vramscope) || {};
@@ -71,6 +74,33 @@ function showStart() {
     });
   }
   performance.mark("vramscope:listening");
+}
+
+// A dropped folder stands for what is in it: the overview of a packed fleet, or else its files. Browsers list it only later,
+// so what it holds is then dropped in its place.
+async function dropInside(event) {
+  const entries = Array.from(event.dataTransfer.items, (item) => item.webkitGetAsEntry());
+  if (!entries.some((entry) => entry?.isDirectory)) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  const files = (await Promise.all(entries.map(filesOf))).flat();
+  dispatchEvent(new DragEvent("drop", { dataTransfer: transferOf(files) }));
+}
+
+async function filesOf(entry) {
+  if (!entry) return [];
+  if (entry.isFile) return [await new Promise((give, fail) => entry.file(give, fail))];
+  const reader = entry.createReader();
+  const inside = [];
+  for (let some = [null]; some.length > 0; inside.push(...some)) some = await new Promise((give, fail) => reader.readEntries(give, fail));
+  const files = inside.filter(({ isFile, name }) => isFile && !name.startsWith("."));
+  const overview = files.filter(({ name }) => name === "overview.vset");
+  if (overview.length > 0) return filesOf(overview[0]);
+  files.sort((a, b) => a.name.localeCompare(b.name, undefined, { numeric: true }));
+  if (files.length > MOST_FILES) {
+    alert(`${entry.name} holds ${files.length} files: the first ${MOST_FILES} are opened. For many ranks, use: vramscope fleet pack ${entry.name}`);
+  }
+  return (await Promise.all(files.slice(0, MOST_FILES).map(filesOf))).flat();
 }
 
 // The snapshot that the address itself carries, behind all its other words. A link that lost its end on the way is

@@ -11,7 +11,7 @@ use vramscope_core::analysis::compare::changes::SettingChange;
 use vramscope_core::fleet::questions::{OddValue, odd};
 use vramscope_core::fleet::{Fleet, Rank, decode};
 use vramscope_core::{ErrorKind, Limits};
-use vramscope_view::fleet::{Layout, Size, hit, pixels, shade};
+use vramscope_view::fleet::{Layout, Size, hit, picture_px, pixels, shade};
 use vramscope_view::theme::Theme;
 
 use crate::protocol::views::fleet::{
@@ -183,7 +183,7 @@ impl Ranks {
         self.prepare(&drawing.shown);
         let layout = self.lay_out(drawing.look);
         let order = self.order();
-        let (size, theme) = (size(drawing), Theme::of(drawing.theme));
+        let (size, theme) = (size(drawing, order.len()), Theme::of(drawing.theme));
         let (width_px, height_px) = (size.width_px, size.height_px);
         let name = |row: u32| {
             let rank = order.get(row as usize).and_then(|&rank| self.rank(rank));
@@ -213,7 +213,8 @@ impl Ranks {
     fn at(&mut self, drawing: &Drawing, at_px: (u32, u32)) -> Option<At> {
         self.prepare(&drawing.shown);
         let layout = self.lay_out(drawing.look);
-        let hit = hit(&layout, self.order(), size(drawing), at_px);
+        let order = self.order();
+        let hit = hit(&layout, order, size(drawing, order.len()), at_px);
         let (unit, look) = (layout.unit, layout.look);
         let first_step = layout.start.unsigned_abs();
         self.layout = Some((drawing.look, layout));
@@ -256,10 +257,12 @@ impl Ranks {
     }
 }
 
-fn size(drawing: &Drawing) -> Size {
+/// The size of a picture of so many rows.
+fn size(drawing: &Drawing, rows: usize) -> Size {
+    let room_px = drawing.size_px.1.clamp(1, MOST_PX);
     Size {
         width_px: drawing.size_px.0.clamp(1, MOST_PX),
-        height_px: drawing.size_px.1.clamp(1, MOST_PX),
+        height_px: picture_px(rows as u32, room_px, drawing.pixel_ratio),
         // The cast saturates.
         scale: (drawing.pixel_ratio.round() as u32).clamp(1, 8),
     }

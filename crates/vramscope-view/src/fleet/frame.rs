@@ -10,6 +10,8 @@ use crate::viewport::Viewport;
 
 /// Font size of the names, css px.
 const NAME_CSS: f64 = 11.0;
+/// The most height of a row, css px.
+const ROW_CSS: f64 = 64.0;
 /// The least distance of two names, css px.
 const APART_CSS: f64 = 16.0;
 /// The distance of names from the picture, css px.
@@ -88,6 +90,14 @@ impl Frame {
             height_px,
         }
     }
+}
+
+/// The height of a picture of so many rows, in the room that there is for it.
+#[must_use]
+pub fn picture_px(rows: u32, room_px: u32, pixel_ratio: f64) -> u32 {
+    let most = f64::from(rows.max(1)) * ROW_CSS * pixel_ratio;
+    // The cast saturates.
+    room_px.min(most as u32).max(1)
 }
 
 /// The lines of pixels of a row: the first, and the one behind the last.

@@ -18,7 +18,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-pub use frame::{Frame, draw, row_span};
+pub use frame::{Frame, draw, picture_px, row_span};
 pub use layout::{Layout, MarkKind, Offers, Unit};
 pub use raster::{Hit, Size, hit, pixels, shade};
 

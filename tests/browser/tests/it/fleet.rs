@@ -57,11 +57,14 @@ fn wait_for_ranks(open: &mut Open, numbers: &[u32]) {
 #[test]
 fn a_dropped_overview_is_sorted_searched_and_opens_a_rank() {
     let folder = tempfile::tempdir().unwrap();
-    let (file, peak_moment) = overview(folder.path(), 8);
+    let (_, peak_moment) = overview(folder.path(), 8);
     let snapshot = folder.path().join(format!("rank{ODD}.pickle"));
     fs::copy(fixture(SNAPSHOT), &snapshot).unwrap();
     let mut open = open("");
-    open.page.drop_files(640.0, 360.0, &[file]).unwrap();
+    // Of a folder with an overview, only that is opened.
+    open.page
+        .drop_files(640.0, 360.0, &[folder.path().to_owned()])
+        .unwrap();
     assert_eq!(open.painted().detail["view"], "fleet");
     wait_for_ranks(&mut open, &[0, 1, 2, 3, 4, 5, 6, 7]);
 
@@ -76,6 +79,11 @@ fn a_dropped_overview_is_sorted_searched_and_opens_a_rank() {
     wait(
         &mut open,
         "document.querySelector('.rank-row:not(.head) > :nth-child(6)').innerText.includes('peak')",
+    );
+    open.page.key("Enter", Modifiers::NONE).unwrap();
+    wait(
+        &mut open,
+        &format!("location.hash.includes('fleet.rank={ODD}')"),
     );
 
     // A page without a server cannot reach the snapshot, and says what to do.

@@ -127,6 +127,44 @@ fn on_choose(commands: &Commands, choices: &FleetChoices, edit: Edit) -> Callbac
     })
 }
 
+/// Keys of the search: Enter chooses the first rank that is found, Escape leaves.
+#[hook]
+fn use_search_keys(props: &PartProps) -> Callback<KeyboardEvent> {
+    let commands = use_commands();
+    let props = props.clone();
+    Callback::from(move |event: KeyboardEvent| {
+        let key = event.key();
+        if !matches!(key.as_str(), "Enter" | "Escape") {
+            return;
+        }
+        if let Some(input) = event.target_dyn_into::<HtmlInputElement>() {
+            let _ = input.blur();
+            event.stop_propagation();
+        }
+        if key == "Escape" {
+            return;
+        }
+        let question = Question::Ranks {
+            shown: props.shown(),
+            first: 0,
+            count: 1,
+            locate: None,
+        };
+        let (dispatch, choices) = (commands.dispatch.clone(), props.choices.clone());
+        let choose = move |sealed: Option<Sealed>, _| {
+            if let Some(Answer::Ranks(ranks)) = sealed.and_then(|sealed| sealed.open())
+                && let Some(rank) = ranks.rows.first()
+            {
+                dispatch.emit(Action::Choose(Chosen::Fleet(FleetChoices {
+                    rank: Some(rank.id),
+                    ..choices
+                })));
+            }
+        };
+        props.session.ask_once(Sealed::question(&question), choose);
+    })
+}
+
 /// The search, and what the tables show.
 #[component]
 fn Head(props: &PartProps) -> Html {
@@ -143,14 +181,7 @@ fn Head(props: &PartProps) -> Html {
             }))
         })
     };
-    let onkeydown = Callback::from(|event: KeyboardEvent| {
-        if event.key() == "Escape"
-            && let Some(input) = event.target_dyn_into::<HtmlInputElement>()
-        {
-            let _ = input.blur();
-            event.stop_propagation();
-        }
-    });
+    let onkeydown = use_search_keys(props);
     let orders = vec![
         ("rank", "Ranks by their numbers"),
         ("peak", "The highest peak first"),

@@ -17,21 +17,16 @@ use crate::protocol::views::fleet::{Along, Answer, At, Drawing, Drawn, Memory, Q
 use crate::state::choices::FleetChoices;
 use crate::state::{Action, Chosen, fleet_words};
 use vramscope_view::display;
-use vramscope_view::fleet::{draw, row_span};
+use vramscope_view::fleet::{draw, picture_px, row_span};
 use vramscope_view::scene::{Area, Scene, Style};
 use vramscope_view::theme::Theme;
 
-/// The most height of a row, css px.
-const ROW_CSS: f64 = 64.0;
-
 /// The place of the pixels in the stage, device px.
-fn picture(area: &PlotArea, ranks: u32) -> Area {
-    let whole = area.picture();
-    let most = f64::from(ranks.max(1)) * ROW_CSS * area.pixel_ratio;
+fn picture(area: &PlotArea, drawn: &Drawn) -> Area {
+    let room = area.picture();
     Area {
-        // The cast saturates.
-        height_px: whole.height_px.min(most as u32).max(1),
-        ..whole
+        height_px: picture_px(drawn.frame.rows, room.height_px, area.pixel_ratio),
+        ..room
     }
 }
 
@@ -41,7 +36,7 @@ pub(super) fn HeatMap(props: &PartProps) -> Html {
     let area = use_plot_area(&node);
     let ranks = props.file.ranks;
     let asked = area.map(|area| {
-        let place = picture(&area, ranks);
+        let place = area.picture();
         Drawing {
             shown: props.shown(),
             look: props.look(),
@@ -62,17 +57,19 @@ pub(super) fn HeatMap(props: &PartProps) -> Html {
     });
     let frame = use_memo(
         (drawn.clone(), area, props.theme),
-        |(drawn, area, theme)| Some(frame(drawn.as_ref()?, &(*area)?, ranks, *theme)),
+        |(drawn, area, theme)| Some(frame(drawn.as_ref()?, &(*area)?, *theme)),
     );
     let pointed = use_kept(|| None::<(f64, f64)>);
-    let over = pointed.and_then(|at| question(area, asked.as_ref(), at));
+    let place = area.zip(drawn.as_ref());
+    let place = place.map(|(area, drawn)| (area, picture(&area, drawn)));
+    let over = pointed.and_then(|at| question(place, asked.as_ref(), at));
     let over = use_fleet(&props.session, over);
     let over = over.and_then(|(answer, _)| match &*answer {
         Some(Answer::At(at)) => Some(at.clone()),
         _ => None,
     });
     let chosen = use_chosen(props);
-    let onclick = use_click(props, &node, area, asked.clone());
+    let onclick = use_click(props, &node, place, asked.clone());
     let (set, stage) = (pointed.setter(), node.clone());
     let onpointermove =
         Callback::from(move |event: PointerEvent| set.set(place_in(&stage, &event)));
@@ -85,10 +82,10 @@ pub(super) fn HeatMap(props: &PartProps) -> Html {
             <div class="fleet-legend">{ for drawn.as_ref().map(|drawn| html! { <Legend drawn={drawn.clone()} choices={props.choices.clone()} /> }) }</div>
             <div class="stage" ref={node} role="img" aria-label="Memory of each rank over time" {onclick} {onmousedown} {onpointermove} {onpointerleave}>
                 <div class="fleet-frame">{ (*frame).clone() }</div>
-                <canvas ref={canvas} style={area.map(|area| css(&picture(&area, ranks), &area))} />
+                <canvas ref={canvas} style={area.zip(drawn.as_ref()).map(|(area, drawn)| css(&picture(&area, drawn), &area))} />
                 if let (Some(area), Some(drawn)) = (area, drawn.as_ref()) {
-                    { for chosen.map(|row| outline("chosen", row, drawn, &area, ranks)) }
-                    if let Some(at) = over.as_ref() { { outline("hovered", at.row, drawn, &area, ranks) } }
+                    { for chosen.map(|row| outline("chosen", row, drawn, &area)) }
+                    if let Some(at) = over.as_ref() { { outline("hovered", at.row, drawn, &area) } }
                     if drawn.frame.rows == 0 { <p class="fleet-none muted">{ fleet_words::none(ranks) }</p> }
                 }
                 if let (Some(at), Some(over), Some(area)) = (*pointed, over.as_ref(), area) {
@@ -117,13 +114,14 @@ fn use_chosen(props: &PartProps) -> Option<u32> {
 
 /// The question what is at a place of the stage, css px; `None` outside of the picture.
 fn question(
-    area: Option<PlotArea>,
+    place: Option<(PlotArea, Area)>,
     asked: Option<&Drawing>,
     at_css: (f64, f64),
 ) -> Option<Question> {
-    let (x, y) = area?.to_px(at_css);
+    let (area, picture) = place?;
+    let (x, y) = area.to_px(at_css);
     let drawing = asked?.clone();
-    let (width, height) = drawing.size_px;
+    let (width, height) = (picture.width_px, picture.height_px);
     let is_inside = x >= 0.0 && y >= 0.0 && x < width.into() && y < height.into();
     let at_px = (x as u32, y as u32);
     is_inside.then_some(Question::At { drawing, at_px })
@@ -141,14 +139,14 @@ fn place_in(node: &NodeRef, event: &MouseEvent) -> Option<(f64, f64)> {
 fn use_click(
     props: &PartProps,
     node: &NodeRef,
-    area: Option<PlotArea>,
+    place: Option<(PlotArea, Area)>,
     asked: Option<Drawing>,
 ) -> Callback<MouseEvent> {
     let commands = use_commands();
     let (props, node) = (props.clone(), node.clone());
     Callback::from(move |event: MouseEvent| {
         let at = place_in(&node, &event);
-        let Some(question) = at.and_then(|at| question(area, asked.as_ref(), at)) else {
+        let Some(question) = at.and_then(|at| question(place, asked.as_ref(), at)) else {
             return;
         };
         let question = Sealed::question(&question);
@@ -173,11 +171,11 @@ fn use_click(
     })
 }
 
-fn frame(drawn: &Drawn, area: &PlotArea, ranks: u32, theme: ThemeName) -> Html {
+fn frame(drawn: &Drawn, area: &PlotArea, theme: ThemeName) -> Html {
     let theme = Theme::of(theme);
     let mut scene = Scene::default();
     let style = Style::new(&theme, area.pixel_ratio);
-    draw(&mut scene, &picture(area, ranks), &drawn.frame, &style);
+    draw(&mut scene, &picture(area, drawn), &drawn.frame, &style);
     drawing(&scene, area.box_px())
 }
 
@@ -192,8 +190,8 @@ fn css(place: &Area, area: &PlotArea) -> String {
     )
 }
 
-fn outline(class: &'static str, row: u32, drawn: &Drawn, area: &PlotArea, ranks: u32) -> Html {
-    let whole = picture(area, ranks);
+fn outline(class: &'static str, row: u32, drawn: &Drawn, area: &PlotArea) -> Html {
+    let whole = picture(area, drawn);
     let (top, bottom) = row_span(row, drawn.frame.rows, whole.height_px);
     let place = Area {
         y_px: whole.y_px.saturating_add_unsigned(top),
