@@ -18,8 +18,9 @@ const isMini = document.documentElement.dataset.page === "mini";
 // Files that were chosen before the module is there; `null` once it is.
 let early = [];
 if (inPage.size + served.length === 0 && !isMini && !location.search && !location.hash) showStart();
-// The most files of a dropped folder that are opened.
+// The most files of a dropped folder that are opened, and their names.
 const MOST_FILES = 16;
+const SNAPSHOT = /\.(pickle|pkl|vram|vset|json|html)(\.(gz|zstd?|zip))?$/i;
 addEventListener("drop", dropInside, true);
 
 // What the viewers in the page around this one have in common (www/viewer.js): each module is compiled once.
@@ -51,8 +52,12 @@ if (served.length > 0) Object.keys(PARTS).forEach((name) => loadPart(name).catch
 // Shows where to drop files, and takes them, before the module is there: on a slow network that is most of a second.
 // Rust replaces it by the whole page.
 function showStart() {
-  const theme = localStorage.getItem("vramscope.theme");
-  if (theme) document.documentElement.dataset.theme = JSON.parse(theme);
+  try {
+    const theme = localStorage.getItem("vramscope.theme");
+    if (theme) document.documentElement.dataset.theme = JSON.parse(theme);
+  } catch {
+    // The browser keeps nothing for this site, or something else was kept.
+  }
   document.body.append(document.querySelector("template").content);
   const area = document.querySelector(".drop-area");
   const take = (files) => {
@@ -84,23 +89,35 @@ async function dropInside(event) {
   event.preventDefault();
   event.stopImmediatePropagation();
   const files = (await Promise.all(entries.map(filesOf))).flat();
+  // Without a file, too: the page then no longer waits for a drop.
   dispatchEvent(new DragEvent("drop", { dataTransfer: transferOf(files) }));
 }
 
 async function filesOf(entry) {
   if (!entry) return [];
   if (entry.isFile) return [await new Promise((give, fail) => entry.file(give, fail))];
-  const reader = entry.createReader();
-  const inside = [];
-  for (let some = [null]; some.length > 0; inside.push(...some)) some = await new Promise((give, fail) => reader.readEntries(give, fail));
-  const files = inside.filter(({ isFile, name }) => isFile && !name.startsWith("."));
-  const overview = files.filter(({ name }) => name === "overview.vset");
-  if (overview.length > 0) return filesOf(overview[0]);
-  files.sort((a, b) => a.name.localeCompare(b.name, undefined, { numeric: true }));
-  if (files.length > MOST_FILES) {
-    alert(`${entry.name} holds ${files.length} files: the first ${MOST_FILES} are opened. For many ranks, use: vramscope fleet pack ${entry.name}`);
+  const found = await filesIn(entry, 4);
+  const overview = found.find(({ name }) => name === "overview.vset");
+  found.sort((a, b) => a.fullPath.localeCompare(b.fullPath, undefined, { numeric: true }));
+  if (found.length === 0) alert(`No snapshot is in ${entry.name}.`);
+  if (!overview && found.length > MOST_FILES) {
+    alert(`${entry.name} holds ${found.length} files: the first ${MOST_FILES} are opened. For many ranks, use: vramscope fleet pack ${entry.name}`);
   }
-  return (await Promise.all(files.slice(0, MOST_FILES).map(filesOf))).flat();
+  return (await Promise.all((overview ? [overview] : found.slice(0, MOST_FILES)).map(filesOf))).flat();
+}
+
+// The snapshots in a folder and, so many levels deep, in those in it. What cannot be listed holds none.
+async function filesIn(folder, levels) {
+  const reader = folder.createReader();
+  const list = () => new Promise((give) => reader.readEntries(give, () => give([])));
+  const inside = [];
+  for (let some = await list(); some.length > 0; some = await list()) inside.push(...some);
+  const seen = inside.filter(({ name }) => !name.startsWith("."));
+  const overview = seen.filter(({ name }) => name === "overview.vset");
+  if (overview.length > 0) return overview;
+  const below = seen.filter(({ isDirectory }) => isDirectory && levels > 0);
+  const files = seen.filter(({ isFile, name }) => isFile && SNAPSHOT.test(name));
+  return files.concat(...(await Promise.all(below.map((one) => filesIn(one, levels - 1)))));
 }
 
 // The snapshot that the address itself carries, behind all its other words. A link that lost its end on the way is

@@ -6,9 +6,10 @@ mod tables;
 mod tests;
 
 use std::fmt::Display;
+use std::sync::Arc;
 
 use vramscope_core::analysis::compare::changes::SettingChange;
-use vramscope_core::fleet::questions::{OddValue, odd};
+use vramscope_core::fleet::questions::{OddValue, odd_among};
 use vramscope_core::fleet::{Fleet, Rank, decode};
 use vramscope_core::{ErrorKind, Limits};
 use vramscope_view::fleet::{Layout, Size, hit, picture_px, pixels, shade};
@@ -47,7 +48,7 @@ struct Oddness {
     /// How much, for sorting.
     score: f64,
     values: Vec<OddValue>,
-    settings: Vec<SettingChange>,
+    settings: Arc<[SettingChange]>,
 }
 
 impl Oddness {
@@ -61,14 +62,15 @@ impl Oddness {
         let mut first = 0;
         // They are contiguous, as ranks are ordered by job and step.
         for cohort in fleet.cohorts() {
-            let found = odd(&fleet.cohort(&cohort), 0);
+            let next = first + cohort.ranks as usize;
+            let among: Vec<usize> = (first..next).collect();
+            let found = odd_among(fleet, &among, 0);
             for found in found.map_or_else(Vec::new, |odd| odd.ranks) {
-                if let Some(rank) = all.get_mut(first + found.rank) {
-                    rank.score = found.oddness();
-                    (rank.values, rank.settings) = (found.values, found.settings);
-                }
+                let rank = &mut all[found.rank];
+                rank.score = found.oddness();
+                (rank.values, rank.settings) = (found.values, found.settings);
             }
-            first += cohort.ranks as usize;
+            first = next;
         }
         all
     }

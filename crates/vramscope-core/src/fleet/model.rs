@@ -309,9 +309,6 @@ impl Rank {
 }
 
 impl Fleet {
-    /// Call sites of a rank in an overview of many, for [`keep_sites`](Self::keep_sites).
-    pub const OVERVIEW_SITES: usize = 256;
-
     /// One fleet of several. Of a device of the same file at the same place, the one whose file is newer counts, or
     /// else the first.
     #[must_use]
@@ -337,8 +334,10 @@ impl Fleet {
     pub fn only(&self, keep: impl Fn(&Rank) -> bool) -> Self {
         let ranks = self.ranks.iter().filter(|rank| keep(rank));
         let mut chosen = Self {
+            labels: self.labels.clone(),
+            settings: self.settings.clone(),
             ranks: ranks.cloned().collect(),
-            ..self.clone()
+            unreadable: self.unreadable.clone(),
         };
         chosen.in_order();
         chosen

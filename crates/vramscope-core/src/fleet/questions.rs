@@ -9,10 +9,10 @@ mod sites;
 mod tests;
 
 pub use leaks::{LeakedSite, Leaks, leaks};
-pub use odd::{Odd, OddRank, OddValue, odd};
+pub use odd::{Odd, OddRank, OddValue, odd, odd_among};
 pub use ooms::{Ooms, ooms};
-pub use peaks::{Peaks, Ranks, peaks, ranks};
-pub use sites::{SiteFigure, SiteSpread, sites};
+pub use peaks::{Peaks, Ranks, median_rank, peaks, ranks};
+pub use sites::{SiteFigure, SiteSpread, sites, sites_among};
 
 use serde::{Deserialize, Serialize};
 

@@ -143,6 +143,32 @@ impl Usual {
         })
     }
 
+    /// What is usual of values above zero and so many zeros, without listing these.
+    #[must_use]
+    pub fn with_zeros(mut values: Vec<u64>, zeros: usize) -> Option<Self> {
+        let all = values.len() + zeros;
+        let middle = all.checked_sub(1)? / 2;
+        values.sort_few_by(Ord::cmp);
+        // The place of the middle among the values, where zeros, or their distances, stand behind so many of them.
+        let beyond = |sorted: &[u64], before: usize, of_zeros: u64| match middle {
+            middle if middle < before => sorted.get(middle).copied(),
+            middle if middle < before + zeros => Some(of_zeros),
+            middle => sorted.get(middle - zeros).copied(),
+        };
+        let median = beyond(&values, 0, 0)?;
+        let distances = values.iter().map(|value| value.abs_diff(median));
+        let mut distances: Vec<u64> = distances.collect();
+        distances.sort_few_by(Ord::cmp);
+        let nearer = distances.partition_point(|&distance| distance < median);
+        Some(Self {
+            values: all as u64,
+            median,
+            spread: beyond(&distances, nearer, median)?,
+            lowest: if zeros > 0 { 0 } else { *values.first()? },
+            highest: values.last().copied().unwrap_or(0),
+        })
+    }
+
     /// The modified z-score of a value; `None` if it is beyond all numbers, as more than half of the values are alike.
     #[must_use]
     pub fn score(&self, value: u64) -> Option<f64> {
@@ -264,6 +290,13 @@ mod tests {
                 let is_odd = values.len() > 2 && is_far && value.abs_diff(median) as f64 > 2.0;
                 prop_assert_eq!(usual.is_odd(value, 2.0), is_odd);
             }
+        }
+
+        #[test]
+        fn zeros_need_not_be_listed(values in prop::collection::vec(0_u64..20, 0..30)) {
+            let above: Vec<u64> = values.iter().copied().filter(|&value| value > 0).collect();
+            let zeros = values.len() - above.len();
+            prop_assert_eq!(Usual::with_zeros(above, zeros), Usual::of(&values));
         }
 
         #[test]

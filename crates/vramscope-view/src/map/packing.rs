@@ -49,7 +49,10 @@ impl PackedMap {
         let mut placed = AllocationTable {
             address: vec![u64::MAX; rows],
             bytes: vec![0; rows],
-            ..allocations.clone()
+            born: allocations.born.clone(),
+            free_requested: allocations.free_requested.clone(),
+            died: allocations.died.clone(),
+            version: allocations.version.clone(),
         };
         let mut held = vec![0; rows];
         let (mut lanes, mut segments) = (Lanes::default(), SegmentHistory::default());

@@ -4,7 +4,7 @@
 //! may begin inside another that still seems alive. Then the newer one wins, and the part of the
 //! older one that it covers ends at that moment.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use foldhash::fast::RandomState;
 
@@ -185,6 +185,7 @@ impl<'a> Plan<'a> {
         let mut sweep = Sweep {
             plan: self,
             live: BTreeMap::new(),
+            parts: BTreeSet::new(),
             tiles: Vec::with_capacity(self.start_of.len()),
         };
         let mut deaths = self.by_death.iter().peekable();
@@ -259,6 +260,8 @@ struct Sweep<'a> {
     plan: &'a Plan<'a>,
     /// Start address → (end, allocation).
     live: BTreeMap<u64, (u64, u32)>,
+    /// The same by allocation, with the start address.
+    parts: BTreeSet<(u32, u64)>,
     tiles: Vec<Tile>,
 }
 
@@ -276,41 +279,39 @@ impl Sweep<'_> {
             self.live.insert(older, (start, older_row));
             self.emit(older_row, start, older_end.min(end), moment);
             if older_end > end {
-                self.live.insert(end, (older_end, older_row));
+                self.put(end, older_end, older_row);
             }
         }
         self.cover(start, end, moment);
+        self.put(start, end, row);
+    }
+
+    fn put(&mut self, start: u64, end: u64, row: u32) {
         self.live.insert(start, (end, row));
+        self.parts.insert((row, start));
     }
 
     /// Ends live parts that begin between two addresses; nearly always there are none.
     fn cover(&mut self, start: u64, end: u64, moment: u32) {
         while let Some((&older, &(older_end, older_row))) = self.live.range(start..end).next() {
             self.live.remove(&older);
+            self.parts.remove(&(older_row, older));
             self.emit(older_row, older, older_end.min(end), moment);
             if older_end > end {
-                self.live.insert(end, (older_end, older_row));
+                self.put(end, older_end, older_row);
             }
         }
     }
 
     /// Ends the remaining parts of an allocation.
     fn end(&mut self, row: u32) {
-        let (start, end) = self.plan.range_of(row);
         let died = self.plan.allocations.died[row as usize];
-        let mut from = start;
-        while from < end
-            && let Some((&at, &(at_end, of))) = self.live.range(from..end).next()
-        {
-            if of == row {
-                self.live.remove(&at);
-                self.emit(row, at, at_end, died);
+        while let Some(&part) = self.parts.range((row, 0)..=(row, u64::MAX)).next() {
+            self.parts.remove(&part);
+            let (_, start) = part;
+            if let Some((end, _)) = self.live.remove(&start) {
+                self.emit(row, start, end, died);
             }
-            // If the first part is whole, there are no others.
-            if of == row && at == start && at_end == end {
-                return;
-            }
-            from = at_end.max(at.saturating_add(1));
         }
     }
 

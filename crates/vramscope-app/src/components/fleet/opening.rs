@@ -11,6 +11,7 @@ use crate::protocol::Axis;
 use crate::protocol::views::fleet::{Answer, Look, Place, Question, Sealed, Shown, Way, Ways};
 use crate::state::choices::{Choices, CompareChoices, FileChoice, SideChoice, SideWhat};
 use crate::state::permalink::find;
+use crate::state::sides::choice_of;
 use crate::state::{Action, Permalink, State, ViewKind, fleet_words};
 
 /// A rank that is to be opened.
@@ -106,6 +107,19 @@ fn is_open(state: &State, way: &Way) -> bool {
     find(&key(way), &state.tabs).is_some()
 }
 
+/// The file of a rank in choices: of its open tab, or else of the one that will be opened after `more` of the same name.
+fn file_of(way: &Way, state: &State, more: u32) -> FileChoice {
+    let tabs = &state.tabs;
+    let open = find(&key(way), tabs).and_then(|tab| choice_of(tabs, tab.id));
+    open.unwrap_or_else(|| {
+        let same = tabs.iter().filter(|tab| tab.name == way.name).count();
+        FileChoice {
+            name: way.name.clone(),
+            nth: same as u32 + more,
+        }
+    })
+}
+
 /// The place in the rank's snapshot.
 fn link(ways: &Ways, wish: &Wish, state: &State) -> Permalink {
     let way = &ways.rank;
@@ -113,11 +127,8 @@ fn link(ways: &Ways, wish: &Wish, state: &State) -> Permalink {
         (Some(_), true) => Axis::Time,
         _ => Axis::Events,
     };
-    let side = |way: &Way, what| SideChoice {
-        file: Some(FileChoice {
-            name: way.name.clone(),
-            nth: 0,
-        }),
+    let side = |way: &Way, file, what| SideChoice {
+        file: Some(file),
         device: Some(way.device),
         what,
     };
@@ -125,13 +136,20 @@ fn link(ways: &Ways, wish: &Wish, state: &State) -> Permalink {
     choices.fleet.rank = Some(wish.rank);
     let median = ways.median.as_ref().filter(|_| wish.compares);
     if let Some(median) = median {
+        // The median is opened first.
+        let is_before = !is_open(state, median) && median.name == way.name;
+        let files = [
+            file_of(median, state, 0),
+            file_of(way, state, u32::from(is_before)),
+        ];
+        let [of_median, of_rank] = files;
         let moment = match way.range {
             Some(_) => SideWhat::SelectedLast,
             None => SideWhat::Event(way.moment),
         };
         choices.compare = CompareChoices {
-            before: side(median, SideWhat::Peak),
-            after: side(way, moment),
+            before: side(median, of_median, SideWhat::Peak),
+            after: side(way, of_rank, moment),
             ..choices.compare
         };
     }

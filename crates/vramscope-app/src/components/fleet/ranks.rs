@@ -109,9 +109,9 @@ fn header() -> Html {
 
 /// The snapshots that the overview could not take in.
 fn unreadable(ranks: &Ranks) -> Option<Html> {
-    let files = ranks.unreadable.iter().take(20);
+    let files = ranks.unreadable.iter();
     let files: Vec<String> = files.map(|(path, why)| format!("{path}: {why}")).collect();
-    let count = sentences::count_of(ranks.unreadable.len() as u64, "snapshot", "snapshots");
+    let count = sentences::count_of(ranks.all_unreadable, "snapshot", "snapshots");
     (!files.is_empty()).then(|| {
         html! { <p class="fleet-note" title={files.join("\n")}>{ format!("{count} could not be read") }</p> }
     })

@@ -47,6 +47,9 @@ fn listen_to_drag(
             return;
         };
         let transfer = event.data_transfer();
+        if kind == "drop" {
+            is_over.set(false);
+        }
         if !files::has_files(transfer.as_ref()) {
             return;
         }
@@ -62,10 +65,7 @@ fn listen_to_drag(
             // With a related target, the drag has moved to another element; without one, it has
             // left the window.
             "dragleave" => is_over.set(event.related_target().is_some()),
-            "drop" => {
-                is_over.set(false);
-                give(open, Source::files(files::of_transfer(transfer)));
-            }
+            "drop" => give(open, Source::files(files::of_transfer(transfer))),
             _ => {
                 if let Some(transfer) = transfer {
                     transfer.set_drop_effect("copy");

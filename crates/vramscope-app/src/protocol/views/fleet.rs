@@ -200,8 +200,10 @@ pub struct RankLine {
 pub struct Ranks {
     /// Number of rows in all.
     pub all: u32,
-    /// Snapshots that could not be read, each with the reason.
+    /// The first snapshots that could not be read, each with the reason.
     pub unreadable: Vec<(String, String)>,
+    /// Number of all of them.
+    pub all_unreadable: u64,
     pub first: u32,
     pub rows: Vec<RankLine>,
     /// The rank that was to be located, with its row; `None` if it is not shown.

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use vramscope_core::fleet::questions::{SiteFigure, SiteSpread, peaks, sites};
+use vramscope_core::fleet::questions::{SiteFigure, SiteSpread, median_rank, sites_among};
 use vramscope_core::fleet::{Fleet, Rank, SiteId};
 use vramscope_core::sorting::SortFew;
 
@@ -125,43 +125,29 @@ impl Found {
             let other = fleet.ranks.get(*id as usize).map(|other| &other.place);
             other.is_some_and(|it| (&it.job, it.step) == (&rank.place.job, rank.place.step))
         };
-        let like: Vec<u32> = self.ranks.iter().copied().filter(is_like).collect();
-        let (part, ids) = part(fleet, &like);
-        ids.get(peaks(&part)?.median).copied()
+        let like = self.ranks.iter().copied().filter(is_like);
+        Some(median_rank(fleet, &ascending(like))? as u32)
     }
 
-    /// The call sites over the found ranks, by the most of a rank. The ranks of each are named as those of the fleet.
+    /// The call sites over the found ranks, by the most of a rank.
     pub(super) fn sites(&mut self, fleet: &Fleet) -> &[Site] {
         let (ranks, texts) = (&self.ranks, &self.texts);
         self.sites.get_or_insert_with(|| {
-            let (part, ids) = part(fleet, ranks);
-            let id = |place: usize| ids.get(place).map_or(0, |&id| id as usize);
-            let spreads = sites(&part, SiteFigure::Peak).into_iter();
-            let shown = spreads.filter(|spread| has_all(part.label(spread.site), texts));
+            let ranks = ascending(ranks.iter().copied());
+            let spreads = sites_among(fleet, &ranks, SiteFigure::Peak).into_iter();
+            let shown = spreads.filter(|spread| has_all(fleet.label(spread.site), texts));
             let named = shown.map(|spread| Site {
-                label: part.label(spread.site).to_owned(),
-                spread: SiteSpread {
-                    highest: id(spread.highest),
-                    lowest: id(spread.lowest),
-                    odd: spread.odd.iter().map(|&place| id(place)).collect(),
-                    ..spread
-                },
+                label: fleet.label(spread.site).to_owned(),
+                spread,
             });
             named.collect()
         })
     }
 }
 
-/// Some ranks of a fleet alone, and the place of each in it.
-fn part(fleet: &Fleet, ranks: &[u32]) -> (Fleet, Vec<u32>) {
-    let mut ids = ranks.to_vec();
-    ids.sort_few_by_key(|&id| id);
-    let kept = ids.iter().filter_map(|&id| fleet.ranks.get(id as usize));
-    let part = Fleet {
-        labels: fleet.labels.clone(),
-        settings: fleet.settings.clone(),
-        ranks: kept.cloned().collect(),
-        unreadable: Vec::new(),
-    };
-    (part, ids)
+/// Ranks in the order of the fleet.
+fn ascending(ranks: impl Iterator<Item = u32>) -> Vec<usize> {
+    let mut ranks: Vec<usize> = ranks.map(|rank| rank as usize).collect();
+    ranks.sort_few_by_key(|&rank| rank);
+    ranks
 }

@@ -4,6 +4,8 @@ use crate::protocol::views::fleet::{RankLine, Ranks as RankRows, SiteLine, Sites
 
 /// Most rows of an answer.
 const MOST_ROWS: u32 = 2_000;
+/// Most snapshots of which is told why they could not be read.
+const MOST_UNREADABLE: usize = 20;
 
 /// Most odd ranks that a call site names.
 const MOST_ODD: usize = 20;
@@ -34,7 +36,7 @@ impl super::Ranks {
             ooms: rank.ooms,
             damage: rank.damage,
             odd: odd.values.clone(),
-            settings: odd.settings.clone(),
+            settings: odd.settings.to_vec(),
         })
     }
 
@@ -49,7 +51,8 @@ impl super::Ranks {
         let unreadable = unreadable.map(|file| (file.source.path.clone(), file.why.clone()));
         Some(RankRows {
             all: order.len() as u32,
-            unreadable: unreadable.take(MOST_ROWS as usize).collect(),
+            unreadable: unreadable.take(MOST_UNREADABLE).collect(),
+            all_unreadable: self.fleet.unreadable.len() as u64,
             first: rows.0,
             rows: (window(order, rows).iter())
                 .map(|&id| self.line(id))

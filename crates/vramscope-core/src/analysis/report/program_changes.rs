@@ -93,7 +93,9 @@ pub fn program_changes<'a>(device: Device<'a>, until: u32) -> Vec<ProgramChange>
     let peak = peak_moment(history, until);
     let as_recorded = || Curve::new(history, [peak, until]);
     let mut found = Vec::new();
-    let optimizer = no_foreach(device, as_recorded()).map(|change| change.told(until));
+    let of_foreach = foreach_stacks(device);
+    let optimizer = no_foreach(device, &of_foreach, as_recorded());
+    let optimizer = optimizer.map(|change| change.told(until));
     let of_passes: [&dyn Fn() -> Option<Change<'a>>; 2] =
         [&|| checkpoint(device, until, as_recorded()), &|| {
             half_batch(device, as_recorded())
@@ -102,7 +104,7 @@ pub fn program_changes<'a>(device: Device<'a>, until: u32) -> Vec<ProgramChange>
         let Some(change) = passes() else { continue };
         let passes = change.told(until);
         if let Some(optimizer) = &optimizer {
-            let both = no_foreach(device, change.curve);
+            let both = no_foreach(device, &of_foreach, change.curve);
             found.extend(both.map(|both| together(&both, until, [&passes, optimizer])));
         }
         found.push(passes);
@@ -287,15 +289,18 @@ fn needs_of_passes<'a>(device: Device<'a>) -> impl Fn(usize) -> bool + 'a {
     }
 }
 
-/// Takes away what a multi-tensor step of the optimizer needs meanwhile, but for two tensors of the largest size. The
+/// Takes away what a multi-tensor step of the optimizer, whose stacks are `of_foreach`, needs meanwhile, but for two tensors of the largest size. The
 /// curve may have other changes already.
-fn no_foreach<'a>(device: Device<'a>, mut curve: Curve<'a>) -> Option<Change<'a>> {
+fn no_foreach<'a>(
+    device: Device<'a>,
+    of_foreach: &BitSet,
+    mut curve: Curve<'a>,
+) -> Option<Change<'a>> {
     let table = &device.history.allocations;
-    let is_foreach = foreach_stacks(device);
     let stacks = device.stack_of();
     let temporaries = device.rule_of().iter().enumerate();
     let temporaries = temporaries.filter(|(_, rule)| rule.role() == Role::Temporary);
-    let temporaries = temporaries.filter(|(row, _)| is_foreach.contains(stacks[*row].index()));
+    let temporaries = temporaries.filter(|(row, _)| of_foreach.contains(stacks[*row].index()));
     let mut of_step: HashMap<usize, (u32, u32, u64)> = HashMap::new();
     for (row, _) in temporaries {
         let (born, died, bytes) = (table.born[row], table.died[row], table.bytes[row]);

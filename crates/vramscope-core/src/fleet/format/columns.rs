@@ -157,6 +157,7 @@ fn curves(codec: &mut Codec<'_>, ranks: &mut [Rank]) -> Result<()> {
                 before = u64::from(*level);
                 Ok(())
             })?;
+            at_most(column(&mut rank.curve), Curve::BINS)?;
         }
     }
     for rank in &mut *ranks {
@@ -168,8 +169,17 @@ fn curves(codec: &mut Codec<'_>, ranks: &mut [Rank]) -> Result<()> {
             level(codec, &mut it.lowest, 0)?;
             level(codec, &mut it.highest, 0)
         })?;
+        at_most(&rank.curve.steps, Curve::STEPS)?;
     }
     Ok(())
+}
+
+/// Refuses a curve that is longer than any that is written: what lays it out relies on that.
+fn at_most<T>(values: &[T], most: usize) -> Result<()> {
+    match values.len() > most {
+        true => Err(malformed("a curve is too long")),
+        false => Ok(()),
+    }
 }
 
 fn level(codec: &mut Codec<'_>, level: &mut u16, before: u64) -> Result<()> {

@@ -1,12 +1,15 @@
 //! Which ranks differ from the rest, and in what.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Peaks, diff, peaks};
+use super::peaks::peaks_among;
+use super::{Peaks, diff};
 use crate::analysis::compare::changes::{SettingChange, SiteChange, compare_settings};
-use crate::fleet::model::{Fleet, SettingsId};
+use crate::fleet::model::{Fleet, Rank, SettingsId};
 use crate::fleet::statistic::{Measure, Usual};
 use crate::sorting::SortFew;
 
@@ -14,7 +17,7 @@ use crate::sorting::SortFew;
 const BEYOND: f64 = 1e6;
 
 /// The ranks that differ from the rest.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Odd {
     /// What is usual.
     pub peaks: Peaks,
@@ -23,14 +26,16 @@ pub struct Odd {
 }
 
 /// A rank that differs from the rest.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct OddRank {
     /// The rank.
     pub rank: usize,
     /// In what it is odd, the oddest first. May be empty if its settings differ.
     pub values: Vec<OddValue>,
-    /// Its settings that differ from those of most ranks.
-    pub settings: Vec<SettingChange>,
+    /// Its settings that differ from those of most ranks, at most [`MOST_SETTINGS`](Self::MOST_SETTINGS).
+    pub settings: Arc<[SettingChange]>,
+    /// The number of those before the others were left out.
+    pub setting_count: u64,
     /// The call sites in which it differs from the median rank at their peaks, largest difference first.
     pub sites: Vec<SiteChange>,
     /// The number of those before the smaller ones were left out.
@@ -38,6 +43,9 @@ pub struct OddRank {
 }
 
 impl OddRank {
+    /// Most settings that are listed.
+    pub const MOST_SETTINGS: usize = 50;
+
     /// How odd it is: its highest modified z-score, bounded.
     #[must_use]
     pub fn oddness(&self) -> f64 {
@@ -66,11 +74,19 @@ pub struct OddValue {
 /// odd.
 #[must_use]
 pub fn odd(fleet: &Fleet, sites: usize) -> Option<Odd> {
-    let peaks = peaks(fleet)?;
+    let all: Vec<usize> = (0..fleet.ranks.len()).collect();
+    odd_among(fleet, &all, sites)
+}
+
+/// Finds those of some ranks, which must ascend, that differ from the others of these.
+#[must_use]
+pub fn odd_among(fleet: &Fleet, among: &[usize], sites: usize) -> Option<Odd> {
+    let peaks = peaks_among(fleet, among)?;
     let peak = fleet.ranks[peaks.median].peak_bytes;
-    let common = common_settings(fleet);
+    let mut unusual = UnusualSettings::of(fleet, among);
     let mut ranks: Vec<OddRank> = Vec::new();
-    for (rank, of) in fleet.ranks.iter().enumerate() {
+    for &rank in among {
+        let of = &fleet.ranks[rank];
         let odd = peaks.usual.iter().filter_map(|&(measure, usual)| {
             let value = measure.of(of)?;
             let notable = measure.notable(usual.median, peak);
@@ -88,16 +104,11 @@ pub fn odd(fleet: &Fleet, sites: usize) -> Option<Odd> {
                 .total_cmp(&score(a))
                 .then(a.measure.cmp(&b.measure))
         });
-        let settings = match common {
-            Some(common) => {
-                compare_settings(&fleet.settings[common as usize], fleet.settings_of(of))
-            }
-            None => Vec::new(),
-        };
+        let (settings, setting_count) = unusual.of_rank(of);
         if values.is_empty() && settings.is_empty() {
             continue;
         }
-        let differs = values.iter().any(|value| value.measure.is_bytes());
+        let differs = sites > 0 && values.iter().any(|value| value.measure.is_bytes());
         let mut differences = match differs {
             true => diff(fleet, peaks.median, rank).sites,
             false => Vec::new(),
@@ -108,6 +119,7 @@ pub fn odd(fleet: &Fleet, sites: usize) -> Option<Odd> {
             rank,
             values,
             settings,
+            setting_count,
             sites: differences,
             site_count,
         });
@@ -120,19 +132,45 @@ pub fn odd(fleet: &Fleet, sites: usize) -> Option<Odd> {
     Some(Odd { peaks, ranks })
 }
 
-/// The settings of more than half of at least three ranks; `None` if there are none.
-fn common_settings(fleet: &Fleet) -> Option<SettingsId> {
-    if fleet.ranks.len() < 3 {
-        return None;
-    }
-    let mut counts = vec![0_usize; fleet.settings.len()];
-    for rank in &fleet.ranks {
-        if let Some(count) = counts.get_mut(rank.settings as usize) {
-            *count += 1;
+/// The settings that differ from those of more than half of some ranks, found once for all ranks with the same.
+struct UnusualSettings<'a> {
+    fleet: &'a Fleet,
+    /// `None` if there are none that more than half of at least three ranks have.
+    common: Option<SettingsId>,
+    known: HashMap<SettingsId, (Arc<[SettingChange]>, u64)>,
+}
+
+impl<'a> UnusualSettings<'a> {
+    fn of(fleet: &'a Fleet, among: &[usize]) -> Self {
+        let mut counts: HashMap<SettingsId, usize> = HashMap::new();
+        for &rank in among {
+            *counts.entry(fleet.ranks[rank].settings).or_default() += 1;
+        }
+        let most = counts
+            .into_iter()
+            .find(|&(_, count)| 2 * count > among.len());
+        Self {
+            fleet,
+            common: most.map(|(id, _)| id).filter(|_| among.len() >= 3),
+            known: HashMap::new(),
         }
     }
-    let most = counts
-        .iter()
-        .position(|&count| 2 * count > fleet.ranks.len())?;
-    Some(most as SettingsId)
+
+    /// Of a rank, with their number before the others were left out.
+    fn of_rank(&mut self, rank: &Rank) -> (Arc<[SettingChange]>, u64) {
+        let (fleet, common) = (self.fleet, self.common);
+        let found = || {
+            let common = common.and_then(|common| fleet.settings.get(common as usize));
+            let mut changes = common.map_or_else(Vec::new, |common| {
+                compare_settings(common, fleet.settings_of(rank))
+            });
+            let count = changes.len() as u64;
+            changes.truncate(OddRank::MOST_SETTINGS);
+            (changes.into(), count)
+        };
+        self.known
+            .entry(rank.settings)
+            .or_insert_with(found)
+            .clone()
+    }
 }

@@ -39,12 +39,18 @@ impl Peaks {
 /// The peaks of all ranks; `None` if there is no rank.
 #[must_use]
 pub fn peaks(fleet: &Fleet) -> Option<Peaks> {
-    let ranks = &fleet.ranks;
-    let mut by_peak: Vec<usize> = (0..ranks.len()).collect();
-    by_peak.sort_few_by_key(|&rank| Reverse(ranks[rank].peak_bytes));
-    let &median = by_peak.get(by_peak.len() / 2)?;
+    let all: Vec<usize> = (0..fleet.ranks.len()).collect();
+    peaks_among(fleet, &all)
+}
+
+/// The peaks of some ranks, which must ascend; `None` if there is none.
+pub(super) fn peaks_among(fleet: &Fleet, among: &[usize]) -> Option<Peaks> {
+    let by_peak = by_peak(fleet, among);
+    let median = median_of(&by_peak)?;
     let usual = Measure::ALL.into_iter().filter_map(|measure| {
-        let known: Vec<u64> = ranks.iter().filter_map(|rank| measure.of(rank)).collect();
+        let known = among.iter();
+        let known = known.filter_map(|&rank| measure.of(&fleet.ranks[rank]));
+        let known: Vec<u64> = known.collect();
         Some((measure, Usual::of(&known)?))
     });
     Some(Peaks {
@@ -52,6 +58,22 @@ pub fn peaks(fleet: &Fleet) -> Option<Peaks> {
         by_peak,
         median,
     })
+}
+
+/// Of some ranks, which must ascend, the one whose peak is the median, as in [`Peaks`].
+#[must_use]
+pub fn median_rank(fleet: &Fleet, among: &[usize]) -> Option<usize> {
+    median_of(&by_peak(fleet, among))
+}
+
+fn by_peak(fleet: &Fleet, among: &[usize]) -> Vec<usize> {
+    let mut by_peak = among.to_vec();
+    by_peak.sort_few_by_key(|&rank| Reverse(fleet.ranks[rank].peak_bytes));
+    by_peak
+}
+
+fn median_of(by_peak: &[usize]) -> Option<usize> {
+    by_peak.get(by_peak.len() / 2).copied()
 }
 
 /// The comparison of all ranks in short.

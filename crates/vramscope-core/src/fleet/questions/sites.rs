@@ -53,41 +53,65 @@ pub struct SiteSpread {
 /// A rank is odd as elsewhere, and if the difference is at least [`NOTABLE_BYTES`].
 #[must_use]
 pub fn sites(fleet: &Fleet, figure: SiteFigure) -> Vec<SiteSpread> {
+    let all: Vec<usize> = (0..fleet.ranks.len()).collect();
+    sites_among(fleet, &all, figure)
+}
+
+/// [`sites`] over some ranks, which must ascend. Its time grows with what they list, not with call sites times ranks.
+#[must_use]
+pub fn sites_among(fleet: &Fleet, among: &[usize], figure: SiteFigure) -> Vec<SiteSpread> {
     let mut by_site: Vec<Vec<(usize, u64)>> = vec![Vec::new(); fleet.labels.len()];
-    for (rank, of) in fleet.ranks.iter().enumerate() {
-        for site in &of.sites {
+    for &rank in among {
+        for site in &fleet.ranks[rank].sites {
             let bytes = figure.of(site);
-            if let Some(values) = by_site.get_mut(site.site as usize)
-                && bytes > 0
-            {
-                values.push((rank, bytes));
+            let Some(values) = by_site.get_mut(site.site as usize).filter(|_| bytes > 0) else {
+                continue;
+            };
+            match values.last_mut() {
+                Some((last, sum)) if *last == rank => *sum = sum.saturating_add(bytes),
+                _ => values.push((rank, bytes)),
             }
         }
     }
     let found = (0..).zip(by_site).filter(|(_, values)| !values.is_empty());
     let mut spreads: Vec<SiteSpread> = found
-        .map(|(site, values)| spread(site, &values, fleet.ranks.len()))
+        .map(|(site, values)| spread(site, &values, among))
         .collect();
     spreads.sort_few_by_key(|spread| (Reverse(spread.usual.highest), spread.site));
     spreads
 }
 
-fn spread(site: SiteId, values: &[(usize, u64)], ranks: usize) -> SiteSpread {
-    let mut all = vec![0; ranks];
-    for &(rank, bytes) in values {
-        all[rank] = u64::saturating_add(all[rank], bytes);
-    }
-    let usual = Usual::of(&all).unwrap_or_default();
+/// `held`: the ranks that hold anything, with what they hold. Both lists ascend.
+fn spread(site: SiteId, held: &[(usize, u64)], among: &[usize]) -> SiteSpread {
+    let bytes: Vec<u64> = held.iter().map(|&(_, bytes)| bytes).collect();
+    let usual = Usual::with_zeros(bytes, among.len() - held.len()).unwrap_or_default();
     let notable = (NOTABLE_SHARE * usual.median as f64).max(NOTABLE_BYTES as f64);
-    let with = |bytes: u64| all.iter().position(|&of| of == bytes).unwrap_or(0);
+    let first = |bytes: u64| held.iter().find(|&&(_, of)| of == bytes);
+    let first = |bytes: u64| first(bytes).map_or(0, |&(rank, _)| rank);
+    let without = || {
+        let mut holders = held.iter().map(|&(rank, _)| rank).peekable();
+        let others = among.iter().copied();
+        others.filter(move |rank| holders.next_if_eq(rank).is_none())
+    };
+    let lowest = match usual.lowest {
+        0 => without().next().unwrap_or(0),
+        lowest => first(lowest),
+    };
+    let mut odd: Vec<usize> = held
+        .iter()
+        .filter(|&&(_, bytes)| usual.is_odd(bytes, notable))
+        .map(|&(rank, _)| rank)
+        .collect();
+    if usual.is_odd(0, notable) {
+        odd.extend(without());
+        odd.sort_few_by_key(|&rank| rank);
+    }
     SiteSpread {
         site,
-        ranks: all.iter().filter(|&&bytes| bytes > 0).count() as u64,
-        highest: with(usual.highest),
-        lowest: with(usual.lowest),
-        odd: (0..ranks)
-            .filter(|&rank| usual.is_odd(all[rank], notable))
-            .collect(),
+        ranks: held.len() as u64,
+        highest: first(usual.highest),
+        lowest,
+        odd,
         usual,
     }
 }

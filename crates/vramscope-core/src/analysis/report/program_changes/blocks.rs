@@ -18,6 +18,9 @@ const FEWEST: usize = 3;
 const GAP: u32 = 100;
 /// Of the stacks that occur equally often, so many that came first are looked at.
 const STACKS_PER_COUNT: usize = 4;
+/// Numbers of occurrences that are looked at: those whose stacks hold most. Real programs have fewer; each costs a pass over
+/// all that is kept.
+const MOST_COUNTS: usize = 32;
 
 /// A part of a model that repeats.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -146,8 +149,16 @@ impl Kept {
         let mut all: Vec<_> = places.into_iter().collect();
         all.retain(|(_, places)| places.len() >= FEWEST);
         all.sort_few_by_key(|(_, places)| (places.len(), places[0]));
+        let bytes = |same: &[(StackId, Vec<usize>)]| -> u128 {
+            let places = same.iter().flat_map(|(_, places)| places);
+            places.map(|&place| u128::from(self.rows[place].1)).sum()
+        };
         let same = all.chunk_by(|(_, a), (_, b)| a.len() == b.len());
-        let chosen = same.flat_map(|same| same.iter().take(STACKS_PER_COUNT));
+        let mut same: Vec<_> = same.map(|same| (bytes(same), same)).collect();
+        same.sort_few_by_key(|&(bytes, _)| std::cmp::Reverse(bytes));
+        same.truncate(MOST_COUNTS);
+        let chosen = same.iter();
+        let chosen = chosen.flat_map(|(_, same)| same.iter().take(STACKS_PER_COUNT));
         let mut chosen: Vec<_> = chosen.cloned().collect();
         // Of equals the one that begins first wins: a block that has begun is seen by its first stack alone.
         chosen.sort_few_by_key(|(_, places)| places[0]);
