@@ -34,7 +34,7 @@ enum Host {
     Jupyterlab,
     /// The standalone page among a run's artifacts (800 MB)
     Mlflow,
-    /// The standalone page as a run logs it (100 MB)
+    /// The standalone page as a run logs it (60 MB)
     Wandb,
     /// The site as a static Space of Hugging Face (10 MB)
     Space,
