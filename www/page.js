@@ -13,6 +13,8 @@ const inPage = new Map(Array.from(document.querySelectorAll("script[data-part]")
 const served = Array.from(document.querySelectorAll("link[rel=snapshot]"), (link) => link.href);
 // Whether it is shown in another page.
 const isFramed = new URLSearchParams(location.search).get("mode") === "embed";
+// Whether its workers come from a file. In a sandbox that gives the page no origin, none may be another's file.
+const hasWorkerFile = isFramed && origin !== "null";
 // Whether it is mini.html, which shows one picture with the first module and loads the others once more is wanted.
 const isMini = document.documentElement.dataset.page === "mini";
 // Files that were chosen before the module is there; `null` once it is.
@@ -29,7 +31,7 @@ const [module, whole, glue] = await Promise.all([
   moduleOf("vramscope_app_bg"),
   // Of which nothing lies outside of that module but for mini.html.
   isMini ? undefined : loadPart("whole"),
-  isFramed ? "" : load(GLUE).then((response) => response.text()),
+  hasWorkerFile ? "" : load(GLUE).then((response) => response.text()),
 ]);
 const { default: init, start_page } = await import(
   inPage.size > 0 ? addressOf(glue) : new URL(GLUE, import.meta.url)
@@ -135,8 +137,8 @@ function carried() {
 // what is here, so that files are opened and drawn when the server has gone. Only in a frame they come from a file, for a
 // site that shows the viewer in its pages may allow no others (worker-src).
 function workers() {
-  const script = isFramed ? new URL(GLUE, import.meta.url) : addressOf(asScript(glue));
-  return () => new Worker(script, { name: "vramscope", type: isFramed ? "module" : "classic" });
+  const script = hasWorkerFile ? new URL(GLUE, import.meta.url) : addressOf(asScript(glue));
+  return () => new Worker(script, { name: "vramscope", type: hasWorkerFile ? "module" : "classic" });
 }
 
 function transferOf(files) {

@@ -92,7 +92,7 @@ export class VramscopeViewer extends HTMLElement {
 
   constructor() {
     super();
-    const root = this.attachShadow({ mode: "open" });
+    const root = this.attachShadow({ mode: "open", delegatesFocus: true });
     root.adoptedStyleSheets = [style];
     const make = (name, properties) => Object.assign(document.createElement(name), properties);
     const stage = make("div", { className: "stage" });
@@ -114,6 +114,12 @@ export class VramscopeViewer extends HTMLElement {
   }
 
   connectedCallback() {
+    // What a page set before this script was there stands before the properties.
+    for (const name of Object.keys(this).filter((name) => name in VramscopeViewer.prototype)) {
+      const value = this[name];
+      delete this[name];
+      this[name] = value;
+    }
     const ending = new AbortController();
     const nearness = new IntersectionObserver(
       (entries) => {
@@ -303,7 +309,7 @@ export class VramscopeViewer extends HTMLElement {
     const ending = new AbortController();
     const file = this.#file ?? (src ? this.#download(src, ending.signal) : null);
     open.push(this);
-    this.#frame = new Frame(this, page, ending, {
+    this.#frame = new Frame(this, this.#name, page, ending, {
       take: (told) => this.#take(told, isAsked),
       ready: async (frame) => {
         this.#sendLook();
@@ -446,13 +452,13 @@ class Frame {
   #begun;
 
   /** `ending` ends with it. */
-  constructor(viewer, url, ending, { take, ready, fail }) {
+  constructor(viewer, name, url, ending, { take, ready, fail }) {
     this.#url = url;
     this.#ending = ending;
     const { signal } = ending;
     this.#element = document.createElement("iframe");
     this.#element.part = "frame";
-    this.#element.title = "GPU memory snapshot";
+    this.#element.title = `GPU memory snapshot: ${name}`;
     this.#element.allow = "clipboard-write; fullscreen";
     this.#element.vramscope = common;
     const turn = first;

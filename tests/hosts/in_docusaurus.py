@@ -1,5 +1,5 @@
 """The element in a site that Docusaurus builds from MDX: on a page that the server sent, and on one to which the site went
-by itself. The arguments are a folder for pictures, one with the site's sources and its packages, and the viewer's folder.
+by itself. The arguments are a folder for pictures, the viewer's folder, and one with the site's sources and its packages.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import vramscope
 from playwright.sync_api import Frame, Page
-from served import FIXTURES, PATIENCE_S, browser, free_port, served
+from served import FIXTURES, PATIENCE_S, browser, files_of
 
 
 def viewer(page: Page, view: str) -> Frame:
@@ -27,7 +27,7 @@ def viewer(page: Page, view: str) -> Frame:
 
 def main() -> None:
     """Runs the test."""
-    pictures, site, viewers = map(Path, sys.argv[1:])
+    pictures, viewers, site = map(Path, sys.argv[1:])
     static = site / "static"
     shutil.rmtree(static, ignore_errors=True)
     shutil.copytree(viewers, static / "vramscope")
@@ -36,9 +36,7 @@ def main() -> None:
     shutil.copyfile(FIXTURES / "training.pickle", snapshot)
     subprocess.run([shutil.which("vramscope") or "vramscope", "plot", snapshot, "-o", snapshot.with_suffix(".svg")], check=True)
     subprocess.run(["node", "node_modules/.bin/docusaurus", "build"], cwd=site, check=True)
-    port = free_port()
-    command = [sys.executable, "-m", "http.server", port, "--bind", "127.0.0.1", "--directory", site / "build"]
-    with served(command, port, "/", str(site)) as address, browser() as chromium:
+    with files_of(site / "build") as address, browser() as chromium:
         page = chromium.new_page(viewport={"width": 1280, "height": 720})
         faults: list[str] = []
         page.on("pageerror", lambda error: faults.append(str(error)))

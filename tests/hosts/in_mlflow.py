@@ -25,7 +25,7 @@ def main() -> None:
         with mlflow.start_run() as run:
             mlflow.log_artifact(str(report))
         port = free_port()
-        command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", runs, "--port", port]
+        command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", runs, "--workers", "1", "--port", port]
         with served(command, port, "/health", folder) as address, browser() as chromium:
             page = chromium.new_page(viewport={"width": 1400, "height": 900})
             page.goto(f"{address}/#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}/artifacts/memory.html")

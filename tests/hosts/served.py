@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import socket
 import subprocess
+import sys
 import time
 import urllib.request
 from pathlib import Path
@@ -14,8 +16,16 @@ from typing import Callable, Iterator, Sequence
 
 from playwright.sync_api import Browser, sync_playwright
 
-FIXTURES = Path(__file__).parent.parent / "fixtures" / "torch-2.15.0"
+ROOT = Path(__file__).parents[2]
+FIXTURES = ROOT / "tests" / "fixtures" / "torch-2.15.0"
 PATIENCE_S = 180
+
+
+def recipes(chapter: str) -> list[str]:
+    """The blocks of code below a heading of the book's chapter on docs tools."""
+    text = (ROOT / "book" / "src" / "docs-tools.md").read_text()
+    below = text.split(f"\n## {chapter}\n")[1].split("\n## ")[0]
+    return re.findall(r"```[^\n]*\n(.*?)```", below, re.DOTALL)
 
 
 def wait_for(what: str, is_so: Callable[[], object], pause: Callable[[float], None] = time.sleep) -> None:
@@ -47,6 +57,13 @@ def served(command: Sequence[object], port: int, path: str, folder: str, **varia
     finally:
         server.terminate()
         server.wait()
+
+
+def files_of(folder: Path) -> contextlib.AbstractContextManager[str]:
+    """A server of a folder's files; gives its address."""
+    port = free_port()
+    command = [sys.executable, "-m", "http.server", port, "--bind", "127.0.0.1", "--directory", folder]
+    return served(command, port, "/", str(folder))
 
 
 def answers(address: str) -> bool:

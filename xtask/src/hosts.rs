@@ -34,6 +34,12 @@ enum Host {
     Jupyterlab,
     /// The standalone page among a run's artifacts (800 MB)
     Mlflow,
+    /// The standalone page as a run logs it (60 MB)
+    Wandb,
+    /// The site as a static Space of Hugging Face (10 MB)
+    Space,
+    /// The frame in a text panel (180 MB)
+    Grafana,
     /// The element in pages written in MDX (300 MB)
     Docusaurus,
     /// The extension, in a VS Code for browsers (100 MB)
@@ -76,7 +82,7 @@ fn with_package(page: &Path) -> Result<PathBuf> {
     let folder = target_dir().join("hosts/python");
     environment(&folder)?;
     println!(
-        "hosts: installing JupyterLab, MLflow and Playwright into {} (1 GB)",
+        "hosts: installing JupyterLab, MLflow, wandb and Playwright into {} (1 GB)",
         folder.display()
     );
     let mut pip = Command::new(programs(&folder).join("python"));
@@ -90,25 +96,29 @@ fn try_in(host: Host, environment: &Path, page: &Path, chromium: &Path) -> Resul
     let pictures = target_dir().join("hosts/pictures");
     fs::create_dir_all(&pictures)?;
     let tests = root().join("tests/hosts");
-    let (script, site) = match host {
+    let packages = |tools| with_packages(&tests, tools);
+    let (script, packages) = match host {
         Host::Jupyterlab => ("in_jupyterlab.py", None),
         Host::Mlflow => ("in_mlflow.py", None),
-        Host::Docusaurus | Host::Vscode => ("in_docusaurus.py", Some(docusaurus(&tests)?)),
+        Host::Wandb => ("in_wandb.py", None),
+        Host::Space => ("in_space.py", None),
+        Host::Grafana => ("in_grafana.py", Some(packages("grafana")?)),
+        Host::Docusaurus | Host::Vscode => ("in_docusaurus.py", Some(packages("docusaurus")?)),
     };
     let mut python = Command::new(programs(environment).join("python"));
-    python.arg(tests.join(script)).arg(&pictures);
-    if let Some(site) = site {
-        python.args([&site, page]);
-    }
+    python
+        .arg(tests.join(script))
+        .args([pictures.as_path(), page])
+        .args(packages);
     python.env("CHROME", chromium);
     python.env("PATH", before_path(programs(environment))?);
     run_command(&mut python)
 }
 
-/// A copy of the test's site, with the packages that it lists.
-fn docusaurus(tests: &Path) -> Result<PathBuf> {
-    let site = target_dir().join("hosts/docusaurus");
-    let is_there = with_tools(&tests.join("docusaurus"), &site, "Docusaurus", "Docusaurus")?;
-    ensure!(is_there, "Docusaurus needs npm and a network");
-    Ok(site)
+/// A copy of a folder of `tests/hosts`, with the packages from npm that it lists.
+fn with_packages(tests: &Path, name: &str) -> Result<PathBuf> {
+    let folder = target_dir().join("hosts").join(name);
+    let is_there = with_tools(&tests.join(name), &folder, name, name)?;
+    ensure!(is_there, "{name} needs npm and a network");
+    Ok(folder)
 }

@@ -52,6 +52,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut publish = cargo();
     // Git ignores the page.
     publish.args(["publish", "--workspace", "--locked", "--allow-dirty"]);
+    // Else each package has a folder of its own, and what they all need is built ten times.
+    publish
+        .arg("--target-dir")
+        .arg(target_dir().join("publish"));
     publish.args((!options.upload).then_some("--dry-run"));
     let published = run_command(publish.env("VRAMSCOPE_INJECT", library));
     fs::remove_dir_all(&carried)?;

@@ -1,4 +1,4 @@
-// The extension in a VS Code for browsers: `cargo xtask test` runs this. EXTENSION is its folder, FIXTURES holds snapshots.
+// The extension in a VS Code for browsers: `cargo xtask hosts` runs this. EXTENSION is its folder, FIXTURES holds snapshots.
 
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -254,6 +254,29 @@ fn in_a_frame_it_leaves_scrolling_theme_and_history_to_the_page_around() {
 }
 
 #[test]
+fn a_sandbox_without_an_origin_is_enough() {
+    let allowed = "Access-Control-Allow-Origin: *\r\n";
+    let viewer = Server::with_headers(&page_folder(), allowed).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let page = format!(
+        "<!doctype html><title>docs</title><link rel=icon href=data:,><script>globalThis.told = []; \
+         addEventListener('message', ({{data}}) => told.push(data.vramscope?.event))</script>\
+         <iframe sandbox=allow-scripts src='{}'></iframe>",
+        viewer.url("?mode=embed&src=samples/leak.pickle.gz")
+    );
+    fs::write(folder.path().join("docs.html"), page).unwrap();
+    let mut host = open_in(folder.path(), "docs.html");
+    // It is told once it has asked. A worker has read the file then.
+    host.page
+        .eval("setInterval(() => document.querySelector('iframe').contentWindow.postMessage('PING', '*'), 50); null")
+        .unwrap();
+    host.page
+        .wait_for("told.includes('load')", PATIENCE)
+        .unwrap();
+    assert_eq!(host.page.complaints().unwrap(), [""; 0]);
+}
+
+#[test]
 fn a_framed_snapshot_opens_in_a_window_of_its_own() {
     let (mut host, _folder) = framed("");
     let send = "(async () => { const buffer = await (await fetch('samples/leak.pickle.gz')).arrayBuffer(); \

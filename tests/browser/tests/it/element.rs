@@ -151,6 +151,24 @@ fn theme_and_variables_are_those_of_the_page_around() {
 }
 
 #[test]
+fn what_was_set_before_the_script_came_counts() {
+    let (mut host, _folder) = docs(
+        "<vramscope-viewer id=viewer></vramscope-viewer>\
+         <script>viewer.src = 'viewer/samples/leak.pickle.gz'; viewer.view = 'map'</script>",
+    );
+    host.page.wait_for(PAINTED, PATIENCE).unwrap();
+    let place = format!("{INNER}.location.hash.includes('view=map')");
+    host.page.wait_for(&place, PATIENCE).unwrap();
+    // Frames are told apart by their titles, and the element takes the focus as its frame does.
+    let title = "viewer.shadowRoot.querySelector('iframe').title";
+    let title = host.page.eval(title).unwrap();
+    assert_eq!(title, "GPU memory snapshot: leak.pickle.gz");
+    let focused = "viewer.focus(), document.activeElement === viewer";
+    assert_eq!(host.page.eval(focused).unwrap(), true);
+    host.check_quiet();
+}
+
+#[test]
 fn faults_are_told_in_the_element() {
     let (mut host, folder) = docs("<vramscope-viewer reveal=click></vramscope-viewer>");
     fs::write(folder.path().join("broken.pickle"), "no snapshot").unwrap();
