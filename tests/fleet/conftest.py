@@ -1,23 +1,17 @@
-"""The program and the dataset that all tests ask.
+"""The programs, and the dataset that all tests ask.
 
-`VRAMSCOPE_BIN` is the program, built with the feature `sql`; `cargo xtask fleet` sets it.
+`VRAMSCOPE_BIN` is the program, built with the feature `sql`, and `VRAMSCOPE_SYNTH` generates snapshots; `cargo xtask fleet`
+sets both.
 """
 
+import json
 import os
 import pathlib
-import shutil
 import subprocess
 
 import pytest
 
 HERE = pathlib.Path(__file__).parent
-FIXTURES = HERE.parent / "fixtures"
-
-# Eight ranks of one job, as it were: most did the same, one ran out of memory, one did something else.
-RANKS = ["torch-2.15.0/training.pickle"] * 6 + [
-    "torch-2.15.0/oom_observer.pickle",
-    "torch-2.15.0/named_ranges.pickle",
-]
 
 
 @pytest.fixture(scope="session")
@@ -26,17 +20,18 @@ def program():
 
 
 @pytest.fixture(scope="session")
-def dataset(program, tmp_path_factory):
-    """Tables in the layout of a dataset: a folder for each table, in which every rank has one."""
-    folder = tmp_path_factory.mktemp("dataset") / "runs"
-    for rank, file in enumerate(RANKS):
-        tables = tmp_path_factory.mktemp("tables")
-        command = [program, "convert", FIXTURES / file, "--to", "parquet", "-o", tables]
-        subprocess.run(command, check=True)
-        for table in tables.glob("*.parquet"):
-            place = folder / table.stem / f"rank={rank}"
-            place.mkdir(parents=True)
-            shutil.move(table, place / "part.parquet")
+def snapshots(tmp_path_factory):
+    """The ranks of a job, a few of them odd: one leaks, one is larger, one is fragmented, one runs out of memory."""
+    folder = tmp_path_factory.mktemp("job") / "snapshots"
+    command = [os.environ["VRAMSCOPE_SYNTH"], "fleet", folder, "--ranks", "12", "--events", "3000"]
+    subprocess.run(command, check=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def dataset(program, snapshots):
+    folder = snapshots.parent / "runs.vset"
+    subprocess.run([program, "fleet", "pack", snapshots, "-o", folder], check=True)
     return folder
 
 
@@ -44,3 +39,17 @@ def dataset(program, tmp_path_factory):
 def questions():
     """The SQL of each ready question, by its name."""
     return {file.stem: file.read_text() for file in sorted((HERE / "questions").glob("*.sql"))}
+
+
+@pytest.fixture(scope="session")
+def fleet(program, dataset):
+    """What `vramscope fleet` answers to a ready question: its rows, as dictionaries."""
+
+    def ask(question):
+        table = {"peaks": "ranks", "odd": "odd", "diff": "differences", "leaks": "sites", "oom": "ranks", "sites": "sites"}
+        further = ["--rank", "7", "--against", "0"] if question == "diff" else []
+        command = [program, "fleet", question, dataset, "--json", *further]
+        part = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["parts"][0]
+        return part[table[question]]
+
+    return ask

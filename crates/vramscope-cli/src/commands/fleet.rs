@@ -7,6 +7,9 @@ mod pack;
 mod peaks;
 mod sites;
 
+#[cfg(feature = "sql")]
+pub(crate) use self::pack::for_a_question as pack_for_a_question;
+
 use clap::{Args, Subcommand, ValueEnum};
 use vramscope_core::analysis::report::findings::counted;
 use vramscope_core::fleet::questions::{Cohort, SiteFigure, main_cohort};

@@ -44,6 +44,24 @@ impl FleetTable {
         }
     }
 
+    /// What a row is, in a few words.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Ranks => {
+                "a device of a snapshot on which something happened: its place in the job, and its figures"
+            }
+            Self::Curve => {
+                "a bin of a recording, or a step of it: the least and the most that was live"
+            }
+            Self::SitesAtPeak => {
+                "a call site that holds memory at the peak or at the end, or leaves some behind"
+            }
+            Self::Findings => "what was found in a snapshot, the gravest first",
+            Self::Failures => "a request that failed: the first and the last one of a device",
+        }
+    }
+
     /// Its columns.
     #[must_use]
     pub fn fields(self) -> Vec<Field> {

@@ -85,6 +85,27 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     inputs::report_all(failures.into_iter().chain(printed.err()))
 }
 
+/// Packs snapshots into a folder that is there for a question only. Returns why some cannot be read, if others can.
+///
+/// # Errors
+/// When none can be read, or the folder cannot be written.
+#[cfg(feature = "sql")]
+pub(crate) fn for_a_question(
+    sources: &[PathBuf],
+    rank_from: Option<&RankNames>,
+    memory: Size,
+    folder: &Path,
+) -> Result<Vec<Failure>, Failure> {
+    let dataset = Dataset::open_passing(folder)?;
+    let items = plan::items(sources, &dataset, rank_from)?;
+    let claims = Claims::join(&dataset)?;
+    let done = Work::new(&dataset, &claims, items, memory).all()?;
+    match done.packed.is_empty() {
+        false => Ok(done.failures),
+        true => inputs::report_all(done.failures).map(|()| Vec::new()),
+    }
+}
+
 /// The work of this process.
 struct Work<'a> {
     dataset: &'a Dataset,

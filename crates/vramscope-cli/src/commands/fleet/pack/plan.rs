@@ -45,7 +45,7 @@ pub(super) fn items(
     let mut found: Vec<(Source, PathBuf)> = Vec::new();
     for path in files(sources, dataset)? {
         let source = Source {
-            path: relative(&path, dataset.parent()),
+            path: relative(&path, dataset.base()),
             ..inputs::source(&path)
         };
         found.push((source, path));
