@@ -141,9 +141,9 @@ fn overview(path: &Path) -> Result<Option<Fleet>, Failure> {
         return Ok(None);
     }
     let bytes = fs::read(path).map_err(|error| Failure::unread(path, error))?;
-    let fleet = decode(&bytes, &Limits::default()).map_err(|kind| Failure::Decode {
+    let fleet = decode(&bytes, &Limits::default()).map_err(|error| Failure::Decode {
         file: display_name(path),
-        error: Box::new(kind.into()),
+        error: Box::new(error),
     })?;
     Ok(Some(fleet))
 }
