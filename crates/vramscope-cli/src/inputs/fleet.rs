@@ -157,10 +157,9 @@ fn summary(file: &Path, place: &Place) -> (Fleet, Option<Failure>) {
             (Fleet::of(place, &source, devices, Detail::All), None)
         }
         Err(failure) => {
-            let why = failure.to_string();
             let unreadable = Unreadable {
                 source,
-                why: why.lines().next().unwrap_or_default().to_owned(),
+                why: failure.why(),
             };
             let fleet = Fleet {
                 unreadable: vec![unreadable],

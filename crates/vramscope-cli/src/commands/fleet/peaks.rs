@@ -13,7 +13,7 @@ const COLUMNS: [Column; 14] = [
     column("rank", "rank"),
     column("peak_bytes", "peak"),
     column("peak_change_share", "to median"),
-    column("peak_at_share", "of the run"),
+    column("peak_at_share", "when in the run"),
     column("reserved_max_bytes", "reserved"),
     column("gap_bytes", "gap at peak"),
     column("end_bytes", "at end"),

@@ -91,11 +91,10 @@ fn unread(
     old: Option<&Spot>,
     failure: &Failure,
 ) -> Result<(), Failure> {
-    let why = failure.to_string();
     let fleet = Fleet {
         unreadable: vec![Unreadable {
             source: item.source.clone(),
-            why: why.lines().next().unwrap_or_default().to_owned(),
+            why: failure.why(),
         }],
         ..Fleet::default()
     };
