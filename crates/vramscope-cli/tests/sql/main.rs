@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::program::{command, transcript, vramscope, vramscope_reading};
 
-/// Three ranks.
+/// Three ranks, which their names tell in the order of letters: the last is rank 0.
 const FILES: [&str; 3] = [
     "torch-2.15.0/training.pickle",
     "torch-2.15.0/oom_observer.pickle",
@@ -99,14 +99,19 @@ fn ranks_of_snapshots_come_from_their_names() {
         let query = "select rank, rank_from, snapshot from ranks order by 1";
         let mut program = command(&[&["sql", "--csv", query, "."], further].concat());
         let output = program.current_dir(folder.path()).output().unwrap();
-        transcript(&output)
+        assert!(output.status.success(), "{}", transcript(&output));
+        String::from_utf8(output.stdout).unwrap()
     };
-    assert_snapshot!(asked(&[]) + &asked(&["--rank-from", "w([0-9]+)"]));
+    let head = "rank,rank_from,snapshot\n";
+    let named = "12,name,rank12.pickle\n";
+    assert_eq!(asked(&[]), format!("{head}0,order,w3.pickle\n{named}"));
+    let given = asked(&["--rank-from", "w([0-9]+)"]);
+    assert_eq!(given, format!("{head}3,given,w3.pickle\n{named}"));
 }
 
 #[test]
 fn long_answers_are_cut_with_their_number() {
-    let query = "select rank, event, action, address, active_bytes from events order by 1, 2";
+    let query = "select rank, event, action, address, active_bytes from events order by 1 desc, 2";
     let text = sql(&[&[query], &FILES[..]].concat());
     let json = sql(&[&[query, "--json", "--limit", "1"], &FILES[..]].concat());
     assert_snapshot!(transcript(&text) + &transcript(&json));

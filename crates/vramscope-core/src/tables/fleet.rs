@@ -121,8 +121,8 @@ const RANKS: [Field; 33] = [
         Kind::Number,
         "how many allocations there are, with those from before the recording",
     ),
-    field("start_us", Kind::TimeUs, "the first event"),
-    field("end_us", Kind::TimeUs, "the last event"),
+    field("start_time_us", Kind::TimeUs, "the first event"),
+    field("end_time_us", Kind::TimeUs, "the last event"),
     field(
         "peak_bytes",
         Kind::Bytes,
