@@ -8,4 +8,4 @@ with failed as (
 select rank, device, ooms, requested_bytes, device_free_bytes, active_bytes, reserved_bytes, call_site
 from failed
 where place = 1
-order by case when time is null then 1 else 0 end, time, rank, device
+order by time nulls last, rank, device
