@@ -14,7 +14,7 @@ fn read(file: &[u8]) -> Result<Fleet, ErrorKind> {
         free_bytes: 8 << 20,
         ..Limits::default()
     };
-    decode(file, &limits)
+    decode(file, &limits).map_err(|error| error.kind)
 }
 
 /// Any bytes give either an error with a message, or a fleet that is read again as it was written and that every question

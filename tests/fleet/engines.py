@@ -31,13 +31,17 @@ class Ours:
     def __init__(self, program, dataset):
         self.program, self.dataset = program, dataset
 
-    def ask(self, sql):
+    def rows(self, sql):
+        """All rows, as dictionaries."""
         command = [self.program, "sql", "-", str(self.dataset), "--json"]
         done = subprocess.run(command, input=sql, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         answer = json.loads(done.stdout)
         assert answer["returned"] == answer["total"] and not answer["truncated"]
-        return [list(row.values()) for row in answer["rows"]]
+        return answer["rows"]
+
+    def ask(self, sql):
+        return [list(row.values()) for row in self.rows(sql)]
 
     def close(self):
         pass

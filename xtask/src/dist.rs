@@ -36,6 +36,7 @@ use crate::toolchain::WASM;
 
 use self::inside::{Crates, Part};
 
+pub(crate) use self::portable::PROFILE;
 pub(crate) use self::wheel::build as wheel;
 
 /// Options of the command.

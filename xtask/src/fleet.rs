@@ -18,11 +18,13 @@ use crate::python::{environment, programs};
 pub(crate) const FEATURE: [&str; 2] = ["--features", "vramscope-cli/sql"];
 
 /// The packages, always together, so that cargo builds each library once, and the profile in which they are tested.
-const BUILT: [&str; 6] = [
+const BUILT: [&str; 8] = [
     "--package",
     "vramscope-cli",
     "--package",
     "vramscope-sql",
+    "--package",
+    "vramscope-synth",
     "--profile",
     PROFILE,
 ];
@@ -36,9 +38,9 @@ pub(crate) struct Options {
     /// Only the engine's own tests, without Python
     #[arg(long)]
     no_python: bool,
-    /// Ask this program, which is built with the engine, and build none
-    #[arg(long, value_name = "PROGRAM")]
-    program: Option<PathBuf>,
+    /// Ask the programs in this folder, which are built with the engine, and build none
+    #[arg(long, value_name = "FOLDER")]
+    built: Option<PathBuf>,
 }
 
 /// Builds the engine, tests it, and compares its answers with those of others.
@@ -47,8 +49,8 @@ pub(crate) struct Options {
 ///
 /// If the build or a test fails, or Python or the network is missing.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let program = match &options.program {
-        Some(program) => std::path::absolute(program)?,
+    let folder = match &options.built {
+        Some(folder) => std::path::absolute(folder)?,
         None => tested()?,
     };
     if options.no_python {
@@ -62,20 +64,25 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .args(["-m", "pytest", "--quiet", "-rs", "-p", "no:cacheprovider"])
         .current_dir(root().join("tests/fleet"))
         .env("PYTHONDONTWRITEBYTECODE", "1")
-        .env("VRAMSCOPE_BIN", program);
+        .env("VRAMSCOPE_BIN", folder.join(name("vramscope")))
+        .env("VRAMSCOPE_SYNTH", folder.join(name("vramscope-synth")));
     run_command(&mut pytest)
 }
 
-/// Builds the program with its engine, runs its tests, and returns its path.
+fn name(program: &str) -> String {
+    format!("{program}{}", std::env::consts::EXE_SUFFIX)
+}
+
+/// Builds the program with its engine, and what generates snapshots; runs its tests, and returns their folder.
 fn tested() -> Result<PathBuf> {
     let tests = ["--test", "engine", "--test", "sql"];
     let mut build = cargo();
     build.arg("build").args(BUILT).args(FEATURE).args(tests);
-    run_command(build.args(["--lib", "--bin", "vramscope"]))?;
+    let programs = ["--lib", "--bin", "vramscope", "--bin", "vramscope-synth"];
+    run_command(build.args(programs))?;
     let mut test = cargo();
     run_command(test.arg("test").args(BUILT).args(FEATURE).args(tests))?;
-    let name = format!("vramscope{}", std::env::consts::EXE_SUFFIX);
-    Ok(target_dir().join(PROFILE).join(name))
+    Ok(target_dir().join(PROFILE))
 }
 
 /// The Python with the other engines, installed if it is missing or its list has changed.

@@ -70,6 +70,16 @@ impl Failure {
         Self::Explained { failure, lines }
     }
 
+    /// Why, in one line, where the file is named already.
+    pub(crate) fn why(&self) -> String {
+        match self {
+            Self::Decode { error, .. } => printable(&error.to_string()),
+            Self::Io { error, .. } => printable(&error.to_string()),
+            Self::Explained { failure, .. } => failure.why(),
+            other => other.to_string(),
+        }
+    }
+
     /// Whether the arguments are wrong.
     pub(crate) fn is_usage(&self) -> bool {
         self.exit_code() == 2

@@ -120,16 +120,6 @@ impl PassingFolder {
     }
 }
 
-/// Makes a folder in a [`PassingFolder`], unless that is gone because the program ends.
-///
-/// # Errors
-/// When it cannot be made.
-#[cfg(feature = "sql")]
-pub(crate) fn create_within(path: &Path) -> io::Result<()> {
-    let _exists = lock();
-    fs::create_dir_all(path)
-}
-
 impl AsRef<Path> for PassingFolder {
     fn as_ref(&self) -> &Path {
         &self.path

@@ -1,9 +1,6 @@
--- The peak of each rank, and when it was reached first; the highest first.
-with placed as (
-    select rank, device, event, active_bytes, reserved_bytes,
-           row_number() over (partition by rank, device order by active_bytes desc, event) as place
-    from events)
-select rank, device, active_bytes as peak_bytes, reserved_bytes, event as peak_event
-from placed
-where place = 1
+-- How high each rank peaks, the highest first, from all events.
+select rank, device, max(active_bytes) as peak_bytes, max(reserved_bytes) as reserved_max_bytes,
+       sum(case when action = 'oom' then 1 else 0 end) as ooms
+from events
+group by rank, device
 order by peak_bytes desc, rank, device

@@ -13,11 +13,12 @@ use serde_json::Value;
 use wait4::Wait4;
 
 use crate::consumers;
+use crate::dist::PROFILE;
+use crate::fleet::FEATURE;
 use crate::process::{cargo, run, target_dir};
-use crate::program::{Speed, build_without_page};
 
 /// Ranks that are on the disk at once.
-const BATCH: u32 = 50;
+const BATCH: u32 = 250;
 
 /// Number of runs of each question. The median counts.
 const RUNS: usize = 3;
@@ -62,12 +63,9 @@ pub(super) struct Options {
     /// Memory limit for packing
     #[arg(long, default_value = "1GiB")]
     memory: String,
-    /// Measure this program, and build none
-    #[arg(long, value_name = "PROGRAM")]
-    program: Option<PathBuf>,
-    /// Generate snapshots with this program, and build none
-    #[arg(long, value_name = "PROGRAM")]
-    synth: Option<PathBuf>,
+    /// Measure the programs in this folder, and build none
+    #[arg(long, value_name = "FOLDER")]
+    built: Option<PathBuf>,
 }
 
 /// What packing took, over all batches.
@@ -86,14 +84,14 @@ struct Packing {
 ///
 /// If a build or a measurement fails.
 pub(super) fn measure(options: &Options) -> Result<()> {
-    let program = match &options.program {
-        Some(program) => program.clone(),
-        None => build_without_page(Speed::Release)?,
+    let programs = match &options.built {
+        Some(folder) => folder.clone(),
+        None => build()?,
     };
-    let synth = match &options.synth {
-        Some(synth) => synth.clone(),
-        None => build_synth()?,
-    };
+    let [program, synth] = ["vramscope", "vramscope-synth"]
+        .map(|name| programs.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)));
+    let bytes = fs::metadata(&program)?.len() as f64;
+    println!("vramscope: {:.1} MB", bytes / 1e6);
     let folder = target_dir().join("bench/fleet");
     drop(fs::remove_dir_all(&folder));
     fs::create_dir_all(&folder)?;
@@ -107,10 +105,17 @@ pub(super) fn measure(options: &Options) -> Result<()> {
     compare_sql(&program, &dataset)
 }
 
-fn build_synth() -> Result<PathBuf> {
-    run(cargo().args(["build", "--release", "--package", "vramscope-synth"]))?;
-    let name = format!("vramscope-synth{}", std::env::consts::EXE_SUFFIX);
-    Ok(target_dir().join("release").join(name))
+/// Builds the program with its engine, and the generator, as they are given to others. Returns their folder.
+fn build() -> Result<PathBuf> {
+    let mut build = cargo();
+    build
+        .args(["build", "--profile", PROFILE])
+        .args(["--package", "vramscope-cli", "--package", "vramscope-synth"])
+        .args(FEATURE)
+        // An inherited variable would put the page inside.
+        .env_remove("VRAMSCOPE_PAGE");
+    run(&mut build)?;
+    Ok(target_dir().join(PROFILE))
 }
 
 fn pack(

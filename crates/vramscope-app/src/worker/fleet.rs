@@ -91,8 +91,8 @@ impl Ranks {
     /// # Errors
     /// If it is damaged or of a newer version.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, Box<Failure>> {
-        let fleet = decode(bytes, &Limits::default()).map_err(|kind| {
-            let advice = match kind {
+        let fleet = decode(bytes, &Limits::default()).map_err(|error| {
+            let advice = match error.kind {
                 ErrorKind::NewerFleet(_) => "Open it with a newer vramscope.",
                 _ => {
                     "The overview is damaged or was not copied completely. Copy it again, or make it anew from the \
@@ -100,7 +100,7 @@ impl Ranks {
                 }
             };
             Box::new(Failure {
-                message: kind.to_string(),
+                message: error.to_string(),
                 advice: advice.to_owned(),
                 format: "an overview of ranks (.vset)".to_owned(),
                 ..Failure::default()

@@ -7,6 +7,11 @@ mod pack;
 mod peaks;
 mod sites;
 
+#[cfg(feature = "sql")]
+pub(crate) use self::pack::for_a_question as pack_for_a_question;
+
+use std::collections::BTreeSet;
+
 use clap::{Args, Subcommand, ValueEnum};
 use vramscope_core::analysis::report::findings::counted;
 use vramscope_core::fleet::questions::{Cohort, SiteFigure, main_cohort};
@@ -156,10 +161,8 @@ fn answer(
 struct Chosen {
     fleet: Fleet,
     cohort: Cohort,
-    /// Ranks of other steps or jobs.
-    left_out: u64,
-    /// The number of the other steps and jobs.
-    others: usize,
+    /// The other steps and jobs.
+    others: Vec<Cohort>,
 }
 
 impl Chosen {
@@ -174,14 +177,13 @@ impl Chosen {
         let Some(cohort) = main_cohort(&fitting).cloned() else {
             return Err(none_fits(&cohorts));
         };
-        let all: u64 = cohorts.iter().map(|cohort| cohort.ranks).sum();
         let fleet = match cohorts.len() {
             1 => fleet,
             _ => fleet.cohort(&cohort),
         };
+        let others = cohorts.into_iter().filter(|other| *other != cohort);
         Ok(Self {
-            left_out: all - cohort.ranks,
-            others: cohorts.len() - 1,
+            others: others.collect(),
             fleet,
             cohort,
         })
@@ -203,20 +205,21 @@ impl Chosen {
         part.facts
             .extend(step.map(|cell| fact("step", "step", cell)));
         part.fact("rank_count", "", Cell::Number(self.cohort.ranks));
-        part.fact("ranks_left_out", "", Cell::Number(self.left_out));
+        let left_out = self.others.iter().map(|cohort| cohort.ranks).sum();
+        part.fact("ranks_left_out", "", Cell::Number(left_out));
         part
     }
 
     /// What the ranks lack, or what else there is.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        if self.others > 0 {
+        if !self.others.is_empty() {
             notes.push(format!(
-                "{} of other steps or jobs are left out: --step and --job choose among {}.",
-                counted(self.left_out, "rank"),
-                counted(self.others as u64 + 1, "step")
+                "Left out: {}. --step and --job choose.",
+                listed(&self.others)
             ));
         }
+        notes.extend(self.missing());
         let unnamed = self.fleet.ranks.iter();
         let unnamed = unnamed.filter(|rank| rank.place.rank_from == RankFrom::Order);
         let unnamed = unnamed.count() as u64;
@@ -240,25 +243,60 @@ impl Chosen {
                 }
             ));
         }
-        let unread = self.fleet.unreadable.len() as u64;
-        if unread > 0 {
-            notes.push(format!(
-                "{} could not be read and is in no figure.",
-                counted(unread, "snapshot")
-            ));
-        }
+        notes.extend(self.unread());
         notes
     }
 
-    /// The name of a rank in sentences: its number, with the device where a snapshot has several.
+    /// The ranks between others of which there is no snapshot.
+    fn missing(&self) -> Option<String> {
+        let numbers = self.fleet.ranks.iter().map(|rank| rank.place.rank);
+        let numbers: BTreeSet<u32> = numbers.collect();
+        let (least, most) = (*numbers.first()?, *numbers.last()?);
+        let missing = (least..most).filter(|rank| !numbers.contains(rank));
+        // Where most are missing, nobody wanted them.
+        let missing: Vec<u32> = missing.take(numbers.len()).collect();
+        (!missing.is_empty() && missing.len() < numbers.len()).then(|| {
+            format!(
+                "Of ranks {least} to {most} there is no readable snapshot of {}.",
+                ranges(&missing)
+            )
+        })
+    }
+
+    /// The snapshots that could not be read.
+    fn unread(&self) -> Option<String> {
+        const NAMED: usize = 3;
+        let unread = &self.fleet.unreadable;
+        let names = unread.iter().take(NAMED).map(|it| it.source.path.as_str());
+        let mut names: Vec<&str> = names.collect();
+        if unread.len() > NAMED {
+            names.push("…");
+        }
+        let is = if unread.len() == 1 { "is" } else { "are" };
+        (!unread.is_empty()).then(|| {
+            format!(
+                "{} could not be read and {is} in no figure: {}.",
+                counted(unread.len() as u64, "snapshot"),
+                names.join(", ")
+            )
+        })
+    }
+
+    /// The name of a rank in sentences: its number, with the device where a snapshot has several, or its file where the rank
+    /// has several.
     fn name(&self, row: usize) -> String {
         let ranks = &self.fleet.ranks;
         let rank = &ranks[row];
-        let is_same = |other: usize| ranks.get(other).is_some_and(|it| it.place == rank.place);
-        let has_several = is_same(row + 1) || row.checked_sub(1).is_some_and(is_same);
-        match has_several {
-            true => format!("rank {}, device {}", rank.place.rank, rank.device),
-            false => format!("rank {}", rank.place.rank),
+        let before = row.checked_sub(1).and_then(|row| ranks.get(row));
+        let beside = before.into_iter().chain(ranks.get(row + 1));
+        let same: Vec<_> = beside.filter(|it| it.place == rank.place).collect();
+        let number = rank.place.rank;
+        if same.iter().any(|it| it.source != rank.source) {
+            format!("rank {number} of {}", rank.source.path)
+        } else if !same.is_empty() {
+            format!("rank {number}, device {}", rank.device)
+        } else {
+            format!("rank {number}")
         }
     }
 }
@@ -276,11 +314,36 @@ fn fact(key: &'static str, label: &'static str, cell: Cell) -> Fact {
     }
 }
 
-fn none_fits(cohorts: &[Cohort]) -> Failure {
+/// Ascending numbers as ranges: `0 to 3, 5`.
+fn ranges(numbers: &[u32]) -> String {
     const LISTED: usize = 8;
+    let mut ranges = numbers
+        .chunk_by(|a, b| a + 1 == *b)
+        .map(|range| match range {
+            [one] => one.to_string(),
+            [first, .., last] => format!("{first} to {last}"),
+            [] => String::new(),
+        });
+    let mut listed: Vec<String> = ranges.by_ref().take(LISTED).collect();
+    if ranges.next().is_some() {
+        listed.push("…".to_owned());
+    }
+    listed.join(", ")
+}
+
+fn none_fits(cohorts: &[Cohort]) -> Failure {
     if cohorts.is_empty() {
         return Failure::Input("there is no rank: nothing happened on any device".to_owned());
     }
+    Failure::Input(format!(
+        "no rank is of that step and job; there are {}",
+        listed(cohorts)
+    ))
+}
+
+/// How many ranks there are of each job and step.
+fn listed(cohorts: &[Cohort]) -> String {
+    const LISTED: usize = 8;
     let named = cohorts.iter().take(LISTED).map(|cohort| {
         let step = cohort.step.map(|step| format!("step {step}"));
         let job = (!cohort.job.is_empty()).then(|| format!("job {}", cohort.job));
@@ -295,8 +358,17 @@ fn none_fits(cohorts: &[Cohort]) -> Failure {
     if cohorts.len() > LISTED {
         known.push(format!("{} more", cohorts.len() - LISTED));
     }
-    Failure::Input(format!(
-        "no rank is of that step and job; there are {}",
-        known.join(", ")
-    ))
+    known.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_follow_each_other_are_a_range() {
+        assert_eq!(ranges(&[0, 1, 2, 3, 5, 7, 8]), "0 to 3, 5, 7 to 8");
+        let odd: Vec<u32> = (0..20).map(|number| 2 * number).collect();
+        assert_eq!(ranges(&odd), "0, 2, 4, 6, 8, 10, 12, 14, …");
+    }
 }

@@ -15,18 +15,22 @@ use clap::Args;
 
 use crate::arguments::{Show, Size, parse_size};
 use crate::failure::Failure;
+use crate::inputs::RankNames;
 
 /// Answer SQL about many ranks: a dataset, or snapshots
 ///
-/// Each kind of thing in a snapshot is a table: events, allocations, segments, ...; `rank` tells whose row it is.
+/// Each kind of thing in a snapshot is a table: events, allocations, segments, ...; `rank` tells whose row it is. What
+/// `vramscope fleet` knows of each rank is there too: ranks, curve, sites_at_peak, findings, failures.
 /// `vramscope sql --tables` describes them. Nothing can be changed or written by SQL.
+///
+/// Snapshots become the same tables as by `vramscope fleet pack`, for as long as the query runs.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     /// The query; `-` reads it from standard input
     #[arg(required_unless_present = "tables", value_name = "SQL")]
     sql: Option<String>,
-    /// A dataset, or snapshots, or folders of them (one per rank)
+    /// A dataset, or snapshots, or folders of them, with the folders below
     #[arg(required_unless_present = "tables", value_name = "DATASET|FILE")]
     files: Vec<PathBuf>,
     /// Describe the tables and columns, and ask nothing
@@ -38,6 +42,10 @@ pub(crate) struct Options {
     /// Write all rows into this Parquet file
     #[arg(long, value_name = "OUT", conflicts_with_all = ["json", "csv", "limit"])]
     parquet: Option<PathBuf>,
+    /// Take the rank from the names of snapshots by a regular expression: from its first group, or from groups named
+    /// rank, local_rank, step, host and job
+    #[arg(long, value_name = "REGEX", value_parser = RankNames::parse)]
+    rank_from: Option<RankNames>,
     /// Memory limit; what does not fit is kept in temporary files
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "4GiB")]
     memory: Size,

@@ -17,9 +17,6 @@ mod speedscope;
 mod stacks;
 mod tables;
 
-#[cfg(feature = "sql")]
-pub(crate) use self::parquet::write as write_parquet;
-
 use std::io::Write;
 
 use clap::Args;

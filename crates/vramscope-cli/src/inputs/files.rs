@@ -7,6 +7,8 @@ use std::cmp::Reverse;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use regex::Regex;
+
 use crate::failure::Failure;
 use crate::input::is_stdin;
 
@@ -35,26 +37,69 @@ pub(crate) fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// As [`files`], but a folder stands for the snapshots in it and in all folders below it.
+/// As [`files`], but a folder stands for the snapshots in it and in all folders below it, and a pattern for what there is.
 ///
 /// # Errors
 /// As [`files`].
 pub(crate) fn files_below(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut folders = Vec::new();
-    for path in named {
+    for path in &named
+        .iter()
+        .flat_map(|path| matching(path))
+        .collect::<Vec<_>>()
+    {
         if is_stdin(path) || !path.is_dir() {
             folders.push(path.clone());
             continue;
         }
         let mut below = below(path)?;
-        // One of them has a snapshot, or the one that is named says that there is none.
         below.retain(|folder| in_folder(folder).is_ok());
-        match below.is_empty() {
-            true => folders.push(path.clone()),
-            false => folders.append(&mut below),
+        if below.is_empty() {
+            return Err(none_in(path, "also in folders below it"));
         }
+        folders.append(&mut below);
     }
     files(&folders)
+}
+
+/// What a pattern stands for (`runs/*/rank?.pickle`), in natural order; if there is nothing, itself. Shells do that too, but
+/// not for more names than a command may have.
+fn matching(path: &Path) -> Vec<PathBuf> {
+    let is_pattern = |text: &str| text.contains(['*', '?']);
+    if is_stdin(path) || !is_pattern(&path.to_string_lossy()) || path.exists() {
+        return vec![path.to_owned()];
+    }
+    let mut found = vec![PathBuf::new()];
+    for part in path.components() {
+        let text = part.as_os_str().to_string_lossy();
+        let wanted = is_pattern(&text).then(|| {
+            let escaped = regex::escape(&text);
+            let any = escaped.replace(r"\*", ".*").replace(r"\?", ".");
+            Regex::new(&format!("^(?s:{any})$"))
+        });
+        found = match wanted {
+            Some(Ok(wanted)) => found.iter().flat_map(|it| fitting(it, &wanted)).collect(),
+            _ => found.iter().map(|it| it.join(part)).collect(),
+        };
+    }
+    found.retain(|path| path.exists());
+    found.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
+    match found.is_empty() {
+        true => vec![path.to_owned()],
+        false => found,
+    }
+}
+
+/// What in a folder has such a name and is not hidden.
+fn fitting(folder: &Path, wanted: &Regex) -> Vec<PathBuf> {
+    let place = match folder.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => folder,
+    };
+    let entries = fs::read_dir(place).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let fitting = names.filter(|name| !name.starts_with('.') && wanted.is_match(name));
+    fitting.map(|name| folder.join(name)).collect()
 }
 
 /// A folder and all below it that are not hidden, in natural order. Links to folders are not followed.
@@ -97,13 +142,18 @@ fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         .map(|(.., path)| path)
         .collect();
     if files.is_empty() {
-        return Err(Failure::Input(format!(
-            "{}: this folder has no file that looks like a snapshot. Looked for *.pickle and *.pkl, else *.vram, \
-             *.json and *.html, also with .gz, .zst or .zip behind; not in folders below it",
-            folder.display()
-        )));
+        return Err(none_in(folder, "not in folders below it"));
     }
     Ok(files)
+}
+
+/// The failure for a folder without snapshots.
+fn none_in(folder: &Path, further: &str) -> Failure {
+    Failure::Input(format!(
+        "{}: this folder has no file that looks like a snapshot. Looked for *.pickle and *.pkl, else *.vram, *.json and \
+         *.html, also with .gz, .zst or .zip behind; {further}",
+        folder.display()
+    ))
 }
 
 /// `Some(true)` for the name of a pickle, `Some(false)` for that of another kind of snapshot.
@@ -188,6 +238,40 @@ mod tests {
         ] {
             assert_eq!(snapshot_kind(name), kind, "{name}");
         }
+    }
+
+    #[test]
+    fn a_pattern_stands_for_what_there_is() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in [
+            "a/rank2.pickle",
+            "a/rank10.pickle",
+            "b/rank1.pickle",
+            "b/.rank3.pickle",
+            "x+.pickle",
+        ] {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let found = |pattern: &str| -> Vec<String> {
+            let paths = matching(&folder.path().join(pattern)).into_iter();
+            let below = paths.map(|path| path.strip_prefix(folder.path()).unwrap().to_owned());
+            below
+                .map(|path| path.to_string_lossy().into_owned())
+                .collect()
+        };
+        assert_eq!(
+            found("*/rank*.pickle"),
+            ["a/rank2.pickle", "a/rank10.pickle", "b/rank1.pickle"]
+        );
+        assert_eq!(
+            found("?/rank?.pickle"),
+            ["a/rank2.pickle", "b/rank1.pickle"]
+        );
+        assert_eq!(found("x+*"), ["x+.pickle"]);
+        assert_eq!(found("*"), ["a", "b", "x+.pickle"]);
+        assert_eq!(found("c*/x"), ["c*/x"]);
     }
 
     #[test]

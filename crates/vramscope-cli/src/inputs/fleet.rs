@@ -141,9 +141,9 @@ fn overview(path: &Path) -> Result<Option<Fleet>, Failure> {
         return Ok(None);
     }
     let bytes = fs::read(path).map_err(|error| Failure::unread(path, error))?;
-    let fleet = decode(&bytes, &Limits::default()).map_err(|kind| Failure::Decode {
+    let fleet = decode(&bytes, &Limits::default()).map_err(|error| Failure::Decode {
         file: display_name(path),
-        error: Box::new(kind.into()),
+        error: Box::new(error),
     })?;
     Ok(Some(fleet))
 }
@@ -157,10 +157,9 @@ fn summary(file: &Path, place: &Place) -> (Fleet, Option<Failure>) {
             (Fleet::of(place, &source, devices, Detail::All), None)
         }
         Err(failure) => {
-            let why = failure.to_string();
             let unreadable = Unreadable {
                 source,
-                why: why.lines().next().unwrap_or_default().to_owned(),
+                why: failure.why(),
             };
             let fleet = Fleet {
                 unreadable: vec![unreadable],

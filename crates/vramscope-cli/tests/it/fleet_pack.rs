@@ -168,6 +168,29 @@ fn every_key_has_its_stack(job: &Job, rank: u32, rows: &[BTreeMap<String, Field>
     assert!(rows.iter().any(|row| text(row, "stack_key").is_some()));
 }
 
+/// `sql --tables` tells the tables and columns that there are.
+#[test]
+fn tables_are_as_described() {
+    let job = Job::new(1, 300);
+    job.pack(&[]);
+    let described = command(&["sql", "--tables", "--json"]).output().unwrap();
+    let described: Value = serde_json::from_slice(&described.stdout).unwrap();
+    let tables = described["tables"].as_array().unwrap();
+    let names = tables.iter().map(|table| table["name"].as_str().unwrap());
+    assert_eq!(names.collect::<BTreeSet<_>>(), TABLES.into());
+    for table in tables {
+        let columns = table["columns"].as_array().unwrap().iter();
+        let columns = columns.map(|column| column["name"].as_str().unwrap());
+        let file = &job.files(table["name"].as_str().unwrap())[0];
+        let reader = SerializedFileReader::new(File::open(file).unwrap()).unwrap();
+        let schema = reader.metadata().file_metadata().schema_descr();
+        let of_file = schema.columns().iter().map(|column| column.name());
+        // The folder has the rank.
+        let expected = ["rank"].into_iter().chain(of_file);
+        assert!(columns.eq(expected), "{}", table["name"]);
+    }
+}
+
 /// The sums of the tables are the figures that `info` tells of the file.
 #[test]
 fn tables_say_what_the_snapshots_say() {

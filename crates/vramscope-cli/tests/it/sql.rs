@@ -10,7 +10,7 @@ fn the_tables_are_described() {
     let json = vramscope(&["sql", "--tables", "--json"]);
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     let tables = json["tables"].as_array().unwrap();
-    assert_eq!(tables.len(), 7);
+    assert_eq!(tables.len(), 11);
     let column = |table: &serde_json::Value| table["columns"][0]["name"] == "rank";
     assert!(tables.iter().all(column));
 }

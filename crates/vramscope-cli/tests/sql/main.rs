@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::program::{command, transcript, vramscope, vramscope_reading};
 
-/// Three ranks.
+/// Three ranks, which their names tell in the order of letters: the last is rank 0.
 const FILES: [&str; 3] = [
     "torch-2.15.0/training.pickle",
     "torch-2.15.0/oom_observer.pickle",
@@ -29,28 +29,20 @@ fn sql(arguments: &[&str]) -> Output {
     vramscope(&[&["sql"], arguments].concat())
 }
 
-/// A dataset in a folder, with the same ranks.
-fn dataset() -> TempDir {
+/// A folder with a dataset of the same ranks in it.
+fn packed() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    for (rank, file) in FILES.iter().enumerate() {
-        let tables = tempfile::tempdir().unwrap();
-        let out = tables.path().to_str().unwrap();
-        let converted = vramscope(&["convert", file, "--to", "parquet", "-o", out]);
-        assert!(converted.status.success(), "{}", transcript(&converted));
-        for table in fs::read_dir(tables.path()).unwrap() {
-            let table = table.unwrap().path();
-            let name = table.file_stem().unwrap();
-            let place = folder.path().join(name).join(format!("rank={rank}"));
-            fs::create_dir_all(&place).unwrap();
-            fs::copy(&table, place.join("part.parquet")).unwrap();
-        }
-    }
+    let out = folder.path().join("runs.vset");
+    let out = out.to_str().unwrap();
+    let packed = vramscope(&[&["fleet", "pack", "-o", out], &FILES[..]].concat());
+    assert!(packed.status.success(), "{}", transcript(&packed));
     folder
 }
 
 fn on_dataset(folder: &Path, arguments: &[&str]) -> Output {
-    let output = sql(&[arguments, &[folder.to_str().unwrap()]].concat());
+    let folder = folder.join("runs.vset");
     let name = folder.to_str().unwrap();
+    let output = sql(&[arguments, &[name]].concat());
     let hidden = |bytes: Vec<u8>| {
         let text = String::from_utf8(bytes).unwrap();
         text.replace(name, "DATASET").into_bytes()
@@ -79,18 +71,47 @@ fn answers_as_text_json_and_csv() {
 
 #[test]
 fn a_dataset_answers_as_its_snapshots() {
-    let folder = dataset();
-    let query = "select rank, call_site, count(*) allocations, sum(requested_bytes) bytes \
+    let folder = packed();
+    let columns = "select table_name, column_name, data_type from information_schema.columns \
+                   where table_schema = 'public' order by 1, 2";
+    let sites = "select rank, call_site, count(*) allocations, sum(requested_bytes) bytes \
                  from allocations group by 1, 2 order by 1, 4 desc, 2";
-    let of_dataset = on_dataset(folder.path(), &["--csv", query]);
-    let of_files = sql(&[&["--csv", query], &FILES[..]].concat());
-    assert_eq!(transcript(&of_dataset), transcript(&of_files));
-    assert!(of_dataset.status.success());
+    let figures = "select rank, step, host, rank_from, peak_bytes, ooms from ranks order by 1";
+    let stacks = "select e.rank, s.frames, count(*) events from events e \
+                  join stacks s on s.rank = e.rank and s.stack_key = e.stack_key group by 1, 2 order by 1, 3, 2";
+    for query in [columns, sites, figures, stacks] {
+        let of_dataset = on_dataset(folder.path(), &["--csv", query]);
+        let of_files = sql(&[&["--csv", query], &FILES[..]].concat());
+        assert_eq!(transcript(&of_dataset), transcript(&of_files));
+        assert!(of_dataset.status.success() && of_dataset.stdout.len() > 100);
+    }
+}
+
+/// As for `fleet`, names tell the ranks, or an expression; and the path is the one from here.
+#[test]
+fn ranks_of_snapshots_come_from_their_names() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, file) in ["rank12.pickle", "w3.pickle"].into_iter().zip(FILES) {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
+        fs::copy(from.join(file), folder.path().join(name)).unwrap();
+    }
+    let asked = |further: &[&str]| {
+        let query = "select rank, rank_from, snapshot from ranks order by 1";
+        let mut program = command(&[&["sql", "--csv", query, "."], further].concat());
+        let output = program.current_dir(folder.path()).output().unwrap();
+        assert!(output.status.success(), "{}", transcript(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let head = "rank,rank_from,snapshot\n";
+    let named = "12,name,rank12.pickle\n";
+    assert_eq!(asked(&[]), format!("{head}0,order,w3.pickle\n{named}"));
+    let given = asked(&["--rank-from", "w([0-9]+)"]);
+    assert_eq!(given, format!("{head}3,given,w3.pickle\n{named}"));
 }
 
 #[test]
 fn long_answers_are_cut_with_their_number() {
-    let query = "select rank, event, action, address, active_bytes from events order by 1, 2";
+    let query = "select rank, event, action, address, active_bytes from events order by 1 desc, 2";
     let text = sql(&[&[query], &FILES[..]].concat());
     let json = sql(&[&[query, "--json", "--limit", "1"], &FILES[..]].concat());
     assert_snapshot!(transcript(&text) + &transcript(&json));
@@ -118,9 +139,9 @@ fn errors_say_where_and_what_to_do() {
 
 #[test]
 fn wrong_files_are_told() {
-    let folder = dataset();
-    let folder = folder.path().to_str().unwrap();
-    let several = sql(&["select 1", folder, FILES[0]]);
+    let folder = packed();
+    let dataset = folder.path().join("runs.vset");
+    let several = sql(&["select 1", dataset.to_str().unwrap(), FILES[0]]);
     assert_eq!(several.status.code(), Some(2), "{}", transcript(&several));
     // One that cannot be read is reported, and the others are answered.
     let query = "select count(distinct rank) as ranks from events";
@@ -146,7 +167,7 @@ fn the_query_may_come_on_standard_input() {
 #[test]
 fn a_parquet_file_can_be_written_and_asked() {
     let folder = tempfile::tempdir().unwrap();
-    let place = folder.path().join("answer/rank=0");
+    let place = folder.path().join("runs.vset/answer/rank=0");
     fs::create_dir_all(&place).unwrap();
     let file = place.join("part.parquet");
     let file = file.to_str().unwrap();
@@ -165,7 +186,7 @@ fn a_parquet_file_can_be_written_and_asked() {
 
 #[test]
 fn the_plan_names_the_files_that_are_read() {
-    let folder = dataset();
+    let folder = packed();
     let query = "select event from events where rank = 1";
     let plan = transcript(&on_dataset(folder.path(), &["--explain", query]));
     assert!(plan.contains("rank=1/part.parquet"), "{plan}");

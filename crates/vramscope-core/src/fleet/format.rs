@@ -23,7 +23,7 @@ use flate2::write::ZlibEncoder;
 use self::codec::Codec;
 use super::model::Fleet;
 use crate::container::FLEET;
-use crate::{ErrorKind, Limits};
+use crate::{Error, ErrorKind, Limits};
 
 /// The version written, and the newest one read.
 const VERSION: u8 = 1;
@@ -46,32 +46,42 @@ pub fn encode(fleet: &Fleet) -> Vec<u8> {
 ///
 /// # Errors
 /// If it is none, is damaged, of a newer version, or costs more than `limits` allow for its size.
-pub fn decode(file: &[u8], limits: &Limits) -> Result<Fleet, ErrorKind> {
-    let Some(rest) = file.strip_prefix(FLEET) else {
-        return Err(ErrorKind::UnknownFormat);
-    };
-    let body = match rest {
-        [VERSION, body @ ..] => body,
-        [] => return Err(ErrorKind::Truncated("the version is missing")),
-        [version, ..] => return Err(ErrorKind::NewerFleet(*version)),
-    };
+pub fn decode(file: &[u8], limits: &Limits) -> Result<Fleet, Error> {
+    let body = body(file)?;
     let most = limits.unwrapped_bytes(file.len() as u64, true);
     let mut bytes = Vec::new();
     let mut inflated = ZlibDecoder::new(body).take(most.saturating_add(1));
-    inflated
-        .read_to_end(&mut bytes)
-        .map_err(|error| ErrorKind::Malformed(format!("zlib: {error}")))?;
+    if let Err(error) = inflated.read_to_end(&mut bytes) {
+        let before = file.len() - body.len();
+        return Err(Error {
+            offset: before as u64 + inflated.get_ref().total_in(),
+            ..ErrorKind::Malformed(format!("zlib: {error}")).into()
+        });
+    }
     if bytes.len() as u64 > most {
         let what = "the size in bytes after unpacking";
-        return Err(ErrorKind::Limit { what, limit: most });
+        return Err(ErrorKind::Limit { what, limit: most }.into());
     }
     let mut codec = Codec::reader(&bytes, file.len() as u64, limits)?;
     let mut fleet = Fleet::default();
-    columns::fleet(&mut codec, &mut fleet)?;
-    codec.must_be_at_end()?;
+    let read = columns::fleet(&mut codec, &mut fleet).and_then(|()| codec.must_be_at_end());
+    read.map_err(|kind| Error {
+        offset: codec.offset(bytes.len()),
+        ..kind.into()
+    })?;
     // A file of ours is in order already.
     fleet.in_order();
     Ok(fleet)
+}
+
+/// What is behind the version.
+fn body(file: &[u8]) -> Result<&[u8], ErrorKind> {
+    match file.strip_prefix(FLEET) {
+        None => Err(ErrorKind::UnknownFormat),
+        Some([VERSION, body @ ..]) => Ok(body),
+        Some([]) => Err(ErrorKind::Truncated("the version is missing")),
+        Some([version, ..]) => Err(ErrorKind::NewerFleet(*version)),
+    }
 }
 
 #[cfg(test)]

@@ -222,10 +222,12 @@ fn by_pattern(pattern: &str, path: &str) -> Option<Named> {
 /// The places of snapshots, in the order of `paths`: what `tell` knows of them, and for those without a rank the
 /// numbers that no other of their job and step has, in the order of the paths.
 ///
+/// Where snapshots of the same rank and step lie in different folders, these are jobs, named by the folders that differ.
 /// Those with a local rank alone are counted host by host. So are those whose numbers come back on another host.
 #[must_use]
 pub fn places(paths: &[&str], tell: impl Fn(&str) -> (Named, RankFrom)) -> Vec<Place> {
     let mut told: Vec<(Named, RankFrom)> = paths.iter().map(|path| tell(path)).collect();
+    tell_jobs_apart(paths, &mut told);
     number_hosts_apart(&mut told);
     let known = told.iter().filter_map(|(said, _)| {
         let rank = said.rank?;
@@ -258,6 +260,49 @@ pub fn places(paths: &[&str], tell: impl Fn(&str) -> (Named, RankFrom)) -> Vec<P
         next.2 += 1;
     }
     places
+}
+
+/// Names jobs by their folders where two in different ones have the same rank of the same step.
+fn tell_jobs_apart(paths: &[&str], told: &mut [(Named, RankFrom)]) {
+    let mut seen = HashMap::new();
+    // For each job that is several: how deep the folders are in which their paths differ first, from and to.
+    let mut apart: HashMap<String, (usize, usize)> = HashMap::new();
+    for (path, (said, _)) in paths.iter().zip(&*told) {
+        let folders = folders(path);
+        let place = (&said.job, &said.host, said.step, said.rank, said.local_rank);
+        if said.rank.is_none() && said.local_rank.is_none() {
+            continue;
+        }
+        let first: &Vec<&str> = seen.entry(place).or_insert_with(|| folders.clone());
+        let alike = first.iter().zip(&folders).take_while(|(a, b)| a == b);
+        let depth = alike.count();
+        if depth < first.len().max(folders.len()) {
+            let depths = apart.entry(said.job.clone()).or_insert((depth, depth));
+            *depths = (depths.0.min(depth), depths.1.max(depth));
+        }
+    }
+    for (path, (said, _)) in paths.iter().zip(told) {
+        let Some(&(from, to)) = apart.get(&said.job) else {
+            continue;
+        };
+        let is_step = |folder: &str| {
+            let mut said = Named::default();
+            words::tell(folder, false, &mut said);
+            said.step.is_some()
+        };
+        let known = Some(said.job.clone()).filter(|job| !job.is_empty());
+        let folders = folders(path).into_iter().take(to + 1).skip(from);
+        let folders = folders.filter(|folder| !is_step(folder));
+        let names = known.into_iter().chain(folders.map(str::to_owned));
+        said.job = names.collect::<Vec<_>>().join("/");
+    }
+}
+
+/// The folders of a path, the outermost first.
+fn folders(path: &str) -> Vec<&str> {
+    let mut parts: Vec<&str> = path.split(['/', '\\']).collect();
+    parts.pop();
+    parts
 }
 
 /// Takes ranks for local ones in jobs where two hosts have the same.

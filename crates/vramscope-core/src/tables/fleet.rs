@@ -44,6 +44,24 @@ impl FleetTable {
         }
     }
 
+    /// What a row is, in a few words.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Ranks => {
+                "a device of a snapshot on which something happened: its place in the job, and its figures"
+            }
+            Self::Curve => {
+                "a bin of a recording, or a step of it: the least and the most that was live"
+            }
+            Self::SitesAtPeak => {
+                "a call site that holds memory at the peak or at the end, or leaves some behind"
+            }
+            Self::Findings => "what was found in a snapshot, the gravest first",
+            Self::Failures => "a request that failed: the first and the last one of a device",
+        }
+    }
+
     /// Its columns.
     #[must_use]
     pub fn fields(self) -> Vec<Field> {
@@ -103,8 +121,8 @@ const RANKS: [Field; 33] = [
         Kind::Number,
         "how many allocations there are, with those from before the recording",
     ),
-    field("start_us", Kind::TimeUs, "the first event"),
-    field("end_us", Kind::TimeUs, "the last event"),
+    field("start_time_us", Kind::TimeUs, "the first event"),
+    field("end_time_us", Kind::TimeUs, "the last event"),
     field(
         "peak_bytes",
         Kind::Bytes,

@@ -12,6 +12,7 @@ mod allocations;
 mod annotations;
 mod blocks;
 mod csv;
+pub mod dataset;
 mod events;
 pub mod fleet;
 mod frames;

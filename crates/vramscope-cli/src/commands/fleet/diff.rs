@@ -5,7 +5,7 @@ use vramscope_core::fleet::Fleet;
 use vramscope_core::fleet::questions::{self, ranks};
 use vramscope_core::units::Bytes;
 
-use super::Chosen;
+use super::{Chosen, ranges};
 use crate::failure::Failure;
 use crate::report::{Cell, Column, Part, column, sum};
 
@@ -60,13 +60,12 @@ pub(super) fn diff(
 /// The row of a rank's number.
 fn numbered(fleet: &Fleet, number: u32) -> Result<usize, Failure> {
     let mut numbers = fleet.ranks.iter().map(|rank| rank.place.rank);
-    let (least, most) = (numbers.clone().min(), numbers.clone().max());
+    let mut known: Vec<u32> = numbers.clone().collect();
     numbers.position(|rank| rank == number).ok_or_else(|| {
-        let known = least.zip(most);
-        let known = known.map_or_else(String::new, |(least, most)| {
-            format!("; they are {least} to {most}")
-        });
-        Failure::Input(format!("there is no rank {number}{known}"))
+        known.sort_unstable();
+        known.dedup();
+        let known = ranges(&known);
+        Failure::Input(format!("there is no rank {number}; they are {known}"))
     })
 }
 

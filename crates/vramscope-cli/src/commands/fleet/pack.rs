@@ -34,7 +34,7 @@ use crate::report;
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// Snapshots, or folders of them, with the folders below
+    /// Snapshots, or folders of them, with the folders below; also patterns such as 'runs/*/rank*.pickle'
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<PathBuf>,
     /// The folder to write, which may be there already
@@ -68,8 +68,10 @@ const PATIENCE: Duration = Duration::from_millis(200);
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let started = Instant::now();
+    // Before a folder is made for them.
+    let files = plan::files(&options.sources)?;
     let dataset = Dataset::open(&options.output)?;
-    let items = plan::items(&options.sources, &dataset, options.rank_from.as_ref())?;
+    let items = plan::items(files, &dataset, options.rank_from.as_ref());
     let mut claims = Claims::join(&dataset)?;
     let work = Work::new(&dataset, &claims, items, options.memory);
     let mut done = work.all()?;
@@ -83,6 +85,28 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     dataset.sweep(|| claims.are_alone());
     let printed = report::print("fleet pack", [part], options.show);
     inputs::report_all(failures.into_iter().chain(printed.err()))
+}
+
+/// Packs snapshots into a folder that is there for a question only. Returns why some cannot be read, if others can.
+///
+/// # Errors
+/// When none can be read, or the folder cannot be written.
+#[cfg(feature = "sql")]
+pub(crate) fn for_a_question(
+    sources: &[PathBuf],
+    rank_from: Option<&RankNames>,
+    memory: Size,
+    folder: &Path,
+) -> Result<Vec<Failure>, Failure> {
+    let files = plan::files(sources)?;
+    let dataset = Dataset::open_passing(folder)?;
+    let items = plan::items(files, &dataset, rank_from);
+    let claims = Claims::join(&dataset)?;
+    let done = Work::new(&dataset, &claims, items, memory).all()?;
+    match done.packed.is_empty() {
+        false => Ok(done.failures),
+        true => inputs::report_all(done.failures).map(|()| Vec::new()),
+    }
 }
 
 /// The work of this process.

@@ -2,7 +2,7 @@
 
 use vramscope_core::analysis::compare::changes::relative_change;
 use vramscope_core::fleet::questions::{self, Peaks};
-use vramscope_core::fleet::statistic::Measure;
+use vramscope_core::fleet::statistic::{Measure, Usual};
 use vramscope_core::fleet::{Rank, RankFrom};
 use vramscope_core::units::Bytes;
 
@@ -13,7 +13,7 @@ const COLUMNS: [Column; 14] = [
     column("rank", "rank"),
     column("peak_bytes", "peak"),
     column("peak_change_share", "to median"),
-    column("peak_at_share", "of the run"),
+    column("peak_at_share", "when in the run"),
     column("reserved_max_bytes", "reserved"),
     column("gap_bytes", "gap at peak"),
     column("end_bytes", "at end"),
@@ -74,14 +74,21 @@ fn facts(part: &mut Part, found: &Peaks) {
         let Some(usual) = found.usual(measure) else {
             continue;
         };
-        let about = format!(
-            "from {} to {}; half of the ranks are within {} of it",
-            Bytes(usual.lowest),
-            Bytes(usual.highest),
-            Bytes(usual.spread)
-        );
-        part.fact_with(key, label, Cell::Bytes(usual.median), about);
+        part.fact_with(key, label, Cell::Bytes(usual.median), about(usual));
         part.fact(spread_key, "", Cell::Bytes(usual.spread));
+    }
+}
+
+/// Where the values are, beside the median.
+fn about(usual: &Usual) -> String {
+    let (lowest, highest) = (Bytes(usual.lowest), Bytes(usual.highest));
+    match usual.spread {
+        _ if usual.lowest == usual.highest => "on every rank".to_owned(),
+        0 => format!("from {lowest} to {highest}; it is the same on at least half of the ranks"),
+        spread => format!(
+            "from {lowest} to {highest}; at least half of the ranks are within {} of it",
+            Bytes(spread)
+        ),
     }
 }
 
@@ -108,4 +115,23 @@ fn row_of(rank: &Rank, median: u64) -> Vec<Cell> {
         Cell::Number(rank.device.into()),
         Cell::Text(rank.source.path.clone()),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_spread_is_no_distance() {
+        let told = |values: &[u64]| about(&Usual::of(values).unwrap_or_default());
+        assert_eq!(told(&[8, 8, 8]), "on every rank");
+        assert_eq!(
+            told(&[8, 8, 8, 16]),
+            "from 8 B to 16 B; it is the same on at least half of the ranks"
+        );
+        assert_eq!(
+            told(&[8, 9, 11, 16]),
+            "from 8 B to 16 B; at least half of the ranks are within 1 B of it"
+        );
+    }
 }

@@ -5,19 +5,17 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use vramscope_core::tables::Table;
 use vramscope_sql::{Cause, Dataset, Engine, Error, Settings};
 
 use super::{Options, shown};
+use crate::commands::fleet::pack_for_a_question;
 use crate::destination::{self, Destination};
-use crate::export::bounded::Bounded;
-use crate::export::{WRITER, write_parquet};
+use crate::export::WRITER;
 use crate::failure::Failure;
 use crate::input::{display_name, is_stdin};
 use crate::inputs;
 use crate::output;
-use crate::subject::Subject;
-use crate::temporary::{self, PassingFolder};
+use crate::temporary::PassingFolder;
 
 /// A wrong query is shown with its place marked, if its line is not longer than this.
 const LONGEST_LINE: usize = 200;
@@ -102,37 +100,9 @@ fn dataset(options: &Options, folder: &Path) -> Result<(Dataset, Vec<Failure>), 
         }
         return Ok((dataset, Vec::new()));
     }
-    let failures = of_snapshots(options, folder)?;
+    let rank_from = options.rank_from.as_ref();
+    let failures = pack_for_a_question(&options.files, rank_from, options.memory, folder)?;
     Ok((found(folder)?, failures))
-}
-
-/// Writes the tables of snapshots into a folder. Returns why some cannot be read, if others can.
-fn of_snapshots(options: &Options, folder: &Path) -> Result<Vec<Failure>, Failure> {
-    let files = inputs::files(&options.files)?;
-    let write = |rank: usize, file: &Path| {
-        let subject = Subject::load(file, None)?;
-        Table::ALL.into_iter().try_for_each(|table| {
-            let place = folder.join(table.name()).join(format!("rank={rank}"));
-            write_table(&subject, table, &place)
-        })
-    };
-    let results: Vec<_> = inputs::each(&files, options.memory, write, |results| results.collect());
-    let failures: Vec<_> = results.into_iter().filter_map(Result::err).collect();
-    match failures.len() < files.len() {
-        true => Ok(failures),
-        false => inputs::report_all(failures).map(|()| Vec::new()),
-    }
-}
-
-fn write_table(subject: &Subject, table: Table, folder: &Path) -> Result<(), Failure> {
-    let doing = || format!("cannot write {}", folder.display());
-    temporary::create_within(folder).map_err(Failure::io(doing()))?;
-    let file = std::fs::File::create(folder.join("part.parquet"));
-    let mut file = io::BufWriter::new(file.map_err(Failure::io(doing()))?);
-    let mut out = Bounded::new(&mut file, &subject.snapshot.source);
-    write_parquet(subject, table, &mut out)?;
-    let flushed = io::Write::flush(&mut file);
-    flushed.map_err(Failure::io(doing()))
 }
 
 /// The words for an error, with its place in the query.

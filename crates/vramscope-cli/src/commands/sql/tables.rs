@@ -3,19 +3,12 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use vramscope_core::tables::{Field, Kind, Table};
+use vramscope_core::tables::dataset::{Content, DatasetTable, RANK};
+use vramscope_core::tables::{Field, Kind};
 
 use crate::failure::Failure;
 use crate::output;
 use crate::report::SCHEMA;
-
-/// The column that the dataset's folders hold, and no file.
-const RANK: Column = Column {
-    name: "rank",
-    kind: "integer",
-    unit: None,
-    meaning: "the rank whose row it is",
-};
 
 #[derive(Serialize)]
 struct Document {
@@ -45,7 +38,7 @@ struct Column {
 
 /// Prints the description as text or JSON.
 pub(super) fn describe(as_json: bool) -> Result<(), Failure> {
-    let tables = Table::ALL.map(Described::of).into();
+    let tables = DatasetTable::ALL.map(Described::of).into();
     match as_json {
         true => {
             let document = Document {
@@ -64,12 +57,14 @@ pub(super) fn describe(as_json: bool) -> Result<(), Failure> {
 }
 
 impl Described {
-    fn of(table: Table) -> Self {
-        let columns = table.fields().into_iter().map(Column::of);
+    fn of(table: DatasetTable) -> Self {
+        let columns = table.columns().into_iter();
+        let columns = columns.filter(|(_, content)| *content != Content::LeftOut);
+        let columns = columns.map(|(field, _)| field);
         Self {
             name: table.name(),
             meaning: table.meaning(),
-            columns: [RANK].into_iter().chain(columns).collect(),
+            columns: [RANK].into_iter().chain(columns).map(Column::of).collect(),
         }
     }
 }

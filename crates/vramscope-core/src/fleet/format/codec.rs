@@ -50,6 +50,14 @@ impl<'a> Codec<'a> {
         })
     }
 
+    /// How many of so many bytes were read.
+    pub(super) fn offset(&self, of: usize) -> u64 {
+        match &self.mode {
+            Mode::Write(_) => 0,
+            Mode::Read { rest, .. } => of.saturating_sub(rest.len()) as u64,
+        }
+    }
+
     /// Fails if there is more to read.
     pub(super) fn must_be_at_end(&self) -> Result<()> {
         match &self.mode {

@@ -9,7 +9,7 @@ use crate::fleet::arbitrary::fleets;
 use crate::fleet::{Curve, Place, Rank, Site, Source};
 
 fn read(file: &[u8]) -> Result<Fleet, ErrorKind> {
-    decode(file, &Limits::default())
+    decode(file, &Limits::default()).map_err(|error| error.kind)
 }
 
 /// A file with this body.
@@ -61,6 +61,16 @@ fn what_is_no_fleet_is_told_apart() {
     is(&packed(&[0; 5]), "more after the end");
     // More ranks than there are bytes.
     is(&packed(&[0, 0, 0, 0xff, 0xff, 0x7f, 0, 0]), "ends early");
+}
+
+/// In what is unpacked, or in the file if that cannot be unpacked.
+#[test]
+fn damage_has_a_place() {
+    let offset = |file: &[u8]| decode(file, &Limits::default()).unwrap_err().offset;
+    assert_eq!(offset(&packed(&[0; 5])), 4);
+    assert_eq!(offset(&packed(&[2, 1, b'a', 9, b'b'])), 4);
+    let file = encode(&Fleet::default());
+    assert_eq!(offset(&file[..file.len() - 1]), file.len() as u64 - 1);
 }
 
 /// A small file that unpacks to very much costs no more than the limits.

@@ -132,3 +132,50 @@ fn numbers_are_free_within_a_step() {
     let ranks: Vec<_> = places_of(&paths).iter().map(|place| place.rank).collect();
     assert_eq!(ranks, [0, 0, 1, 2]);
 }
+
+/// The jobs, ranks and steps of paths.
+fn jobs(paths: &[&str]) -> Vec<(String, u32, Option<u64>)> {
+    let places = places_of(paths).into_iter();
+    places.map(|it| (it.job, it.rank, it.step)).collect()
+}
+
+#[test]
+fn jobs_in_one_folder_are_told_apart() {
+    let of = |job: &str, rank, step| (job.to_owned(), rank, step);
+    assert_eq!(
+        jobs(&[
+            "runs/small/iteration_10/rank0_memory_snapshot.pickle",
+            "runs/small/iteration_20/rank0_memory_snapshot.pickle",
+            "runs/large/iteration_10/rank0_memory_snapshot.pickle",
+            "runs/large/iteration_10/rank1_memory_snapshot.pickle",
+        ]),
+        [
+            of("small", 0, Some(10)),
+            of("small", 0, Some(20)),
+            of("large", 0, Some(10)),
+            of("large", 1, Some(10)),
+        ]
+    );
+    // Of three, two are in a folder of their own; and an older one lies below.
+    assert_eq!(
+        jobs(&["x/a/rank0.pickle", "x/b/rank0.pickle", "y/a/rank0.pickle"]),
+        [of("x/a", 0, None), of("x/b", 0, None), of("y/a", 0, None)]
+    );
+    assert_eq!(
+        jobs(&["rank0.pickle", "old/rank0.pickle"]),
+        [of("", 0, None), of("old", 0, None)]
+    );
+    // One job: several files of a rank, several hosts, several steps.
+    assert_eq!(
+        jobs(&["a/x_rank0_pid1.pickle", "a/x_rank0_pid2.pickle"]),
+        [of("", 0, None), of("", 0, None)]
+    );
+    assert_eq!(
+        jobs(&["node-1/rank0.pickle", "node-2/rank0.pickle"]),
+        [of("", 0, None), of("", 1, None)]
+    );
+    assert_eq!(
+        jobs(&["step_1/rank0.pickle", "step_2/rank0.pickle"]),
+        [of("", 0, Some(1)), of("", 0, Some(2))]
+    );
+}

@@ -34,6 +34,8 @@ const OVERVIEW_SITES: usize = 200;
 pub(super) struct Dataset {
     /// Canonical.
     folder: PathBuf,
+    /// The folder from which it tells where snapshots are; canonical.
+    base: PathBuf,
     shown: String,
 }
 
@@ -127,9 +129,27 @@ impl Dataset {
         let failed = || Failure::io(format!("cannot make the folder {shown}"));
         temporary::create_folder(path).map_err(failed())?;
         let folder = fs::canonicalize(path).map_err(failed())?;
-        let dataset = Self { folder, shown };
+        let base = folder.parent().unwrap_or(&folder).to_owned();
+        let dataset = Self {
+            folder,
+            base,
+            shown,
+        };
         dataset.must_be_ours()?;
         Ok(dataset)
+    }
+
+    /// Opens an empty folder that nobody else knows. Snapshots are told from where the user is.
+    ///
+    /// # Errors
+    /// When it cannot be written, or nobody is anywhere.
+    #[cfg(feature = "sql")]
+    pub(super) fn open_passing(path: &Path) -> Result<Self, Failure> {
+        let here = std::env::current_dir().and_then(fs::canonicalize);
+        Ok(Self {
+            base: here.map_err(Failure::io("cannot find the current folder"))?,
+            ..Self::open(path)?
+        })
     }
 
     fn must_be_ours(&self) -> Result<(), Failure> {
@@ -167,9 +187,9 @@ impl Dataset {
         &self.folder
     }
 
-    /// The folder in which it is.
-    pub(super) fn parent(&self) -> &Path {
-        self.folder.parent().unwrap_or(&self.folder)
+    /// The folder from which it tells where snapshots are: the one in which it is.
+    pub(super) fn base(&self) -> &Path {
+        &self.base
     }
 
     pub(super) fn claims(&self) -> PathBuf {

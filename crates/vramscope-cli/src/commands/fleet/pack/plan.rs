@@ -33,19 +33,17 @@ impl Item {
     }
 }
 
-/// Finds the snapshots, each once, in the order of their places.
-///
-/// # Errors
-/// When a source cannot be found.
+/// The snapshots, each once, in the order of their places. What is in the dataset is none of them.
 pub(super) fn items(
-    sources: &[PathBuf],
+    files: Vec<PathBuf>,
     dataset: &Dataset,
     names: Option<&RankNames>,
-) -> Result<Vec<Item>, Failure> {
+) -> Vec<Item> {
     let mut found: Vec<(Source, PathBuf)> = Vec::new();
-    for path in files(sources, dataset)? {
+    let is_outside = |path: &PathBuf| !path.starts_with(dataset.folder());
+    for path in files.into_iter().filter(is_outside) {
         let source = Source {
-            path: relative(&path, dataset.parent()),
+            path: relative(&path, dataset.base()),
             ..inputs::source(&path)
         };
         found.push((source, path));
@@ -72,11 +70,14 @@ pub(super) fn items(
         })
         .collect();
     items.sort_by(|a, b| (&a.place, &a.source.path).cmp(&(&b.place, &b.source.path)));
-    Ok(items)
+    items
 }
 
-/// The files of the sources, under their canonical paths. What is in the dataset is none of them.
-fn files(sources: &[PathBuf], dataset: &Dataset) -> Result<Vec<PathBuf>, Failure> {
+/// The files of the sources, under their canonical paths.
+///
+/// # Errors
+/// When a source cannot be found.
+pub(super) fn files(sources: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     if sources.iter().any(|source| is_stdin(source)) {
         let text = "standard input has no name that could tell its rank: name files or folders";
         return Err(Failure::Usage(text.to_owned()));
@@ -86,9 +87,7 @@ fn files(sources: &[PathBuf], dataset: &Dataset) -> Result<Vec<PathBuf>, Failure
         let found = fs::canonicalize(&path);
         found.map_err(|error| Failure::unread(&path, error))
     });
-    let mut files = canonical.collect::<Result<Vec<_>, _>>()?;
-    files.retain(|path| !path.starts_with(dataset.folder()));
-    Ok(files)
+    canonical.collect()
 }
 
 /// `../runs/rank0.pickle`, for a path and a folder that are both canonical.

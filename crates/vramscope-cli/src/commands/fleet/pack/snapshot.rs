@@ -10,8 +10,9 @@ use vramscope_core::analysis::recording::{Device, Recording};
 use vramscope_core::fleet::stack_keys::StackKeys;
 use vramscope_core::fleet::{Detail, Fleet, Unreadable, encode};
 use vramscope_core::model::Source;
-use vramscope_core::tables::fleet::{FleetTable, KEYED_STACKS, for_each_keyed_stack};
-use vramscope_core::tables::{Field, Kind, Table, for_each_row};
+use vramscope_core::tables::dataset::{Content, DatasetTable};
+use vramscope_core::tables::fleet::for_each_keyed_stack;
+use vramscope_core::tables::{Value, for_each_row};
 
 use super::dataset::{Dataset, Spot};
 use super::plan::Item;
@@ -21,38 +22,6 @@ use crate::failure::Failure;
 use crate::input::{decode, open_file, regular_bytes};
 use crate::output::unwritten;
 use crate::temporary::PassingFolder;
-
-/// The tables that a snapshot has by itself. Its frames and stacks are written by content instead.
-const TABLES: [Table; 5] = [
-    Table::Events,
-    Table::Allocations,
-    Table::Annotations,
-    Table::Segments,
-    Table::Blocks,
-];
-
-/// The column that is left out: it says the address again, at the price of five others.
-const LEFT_OUT: (Table, &str) = (Table::Allocations, "name");
-
-/// The column that tells snapshots apart.
-const SNAPSHOT: Field = text(
-    "snapshot",
-    "the path of its file, from the folder in which the dataset is",
-);
-
-/// The column in the place of a stack's number.
-const STACK_KEY: Field = text(
-    "stack_key",
-    "a hash over all frames of the stack, equal on every machine: see `stacks`",
-);
-
-const fn text(name: &'static str, meaning: &'static str) -> Field {
-    Field {
-        name,
-        kind: Kind::Text,
-        meaning,
-    }
-}
 
 /// A snapshot that was packed.
 pub(super) struct Packed {
@@ -122,11 +91,10 @@ fn unread(
     old: Option<&Spot>,
     failure: &Failure,
 ) -> Result<(), Failure> {
-    let why = failure.to_string();
     let fleet = Fleet {
         unreadable: vec![Unreadable {
             source: item.source.clone(),
-            why: why.lines().next().unwrap_or_default().to_owned(),
+            why: failure.why(),
         }],
         ..Fleet::default()
     };
@@ -147,25 +115,21 @@ fn write(
     let keys = StackKeys::of(snapshot);
     let devices: Vec<Device<'_>> = recording.devices().collect();
     let mut files = Files::new(dataset, spot)?;
-    for table in TABLES {
-        let columns = table.fields().into_iter().map(|field| match field.name {
-            "stack_id" => Column::keys(STACK_KEY, &keys),
-            name if (table, name) == LEFT_OUT => Column::left_out(field),
-            _ => Column::of(field),
+    for table in DatasetTable::ALL {
+        let columns = table.columns().into_iter();
+        let columns = columns.map(|(field, content)| match content {
+            Content::Snapshot => Column::same(field, &item.source.path),
+            Content::Value => Column::of(field),
+            Content::StackKey => Column::keys(field, &keys),
+            Content::LeftOut => Column::left_out(field),
         });
-        let columns = columns.collect();
-        files.table(table.name(), columns, item, &snapshot.source, |file| {
-            for_each_row(table, recording, &devices, &mut |values| file.push(values))
-        })?;
-    }
-    let stacks = KEYED_STACKS.map(Column::of).into();
-    files.table("stacks", stacks, item, &snapshot.source, |file| {
-        for_each_keyed_stack(recording, &keys, &mut |values| file.push(values))
-    })?;
-    for table in FleetTable::ALL {
-        let columns = table.fields().into_iter().map(Column::of).collect();
-        files.table(table.name(), columns, item, &snapshot.source, |file| {
-            table.for_each_row(fleet, &mut |values| file.push(values))
+        files.table(table.name(), columns.collect(), &snapshot.source, |file| {
+            let write = &mut |values: &[Value<'_>]| file.push(values);
+            match table {
+                DatasetTable::Snapshot(table) => for_each_row(table, recording, &devices, write),
+                DatasetTable::Stacks => for_each_keyed_stack(recording, &keys, write),
+                DatasetTable::Fleet(table) => table.for_each_row(fleet, write),
+            }
         })?;
     }
     files.piece(fleet)?;
@@ -201,12 +165,11 @@ impl<'a> Files<'a> {
         })
     }
 
-    /// Writes a table; `columns` are those after the snapshot's.
+    /// Writes a table.
     fn table(
         &mut self,
         name: &str,
         columns: Vec<Column<'_>>,
-        item: &Item,
         source: &Source,
         rows: impl FnOnce(&mut TableFile<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
@@ -214,8 +177,6 @@ impl<'a> Files<'a> {
         let place = self.folder.as_ref().join(&path);
         let failed = |error| self.failed(error);
         let mut out = BufWriter::new(File::create(&place).map_err(failed)?);
-        let same = Column::same(SNAPSHOT, &item.source.path);
-        let columns = std::iter::once(same).chain(columns).collect();
         let mut bounded = Bounded::new(&mut out, source);
         let mut file = TableFile::create(name, columns, None, &mut bounded)?;
         rows(&mut file)?;

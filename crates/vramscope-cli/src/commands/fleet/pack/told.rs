@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use vramscope_core::analysis::report::findings::counted;
 use vramscope_core::fleet::Fleet;
 use vramscope_core::units::Count;
 
@@ -19,14 +20,16 @@ pub(super) fn part(work: &Work<'_>, done: &Done, fleet: &Fleet, time: Duration) 
     let gone = work.gone().len();
     if gone > 0 && done.pruned == 0 {
         part.notes.push(format!(
-            "{} that {} packed before stay, although they are not among the sources; --prune removes them.",
-            Count(gone as u64),
-            if gone == 1 { "was" } else { "were" },
+            "{} of the dataset {} not among the sources, and {}; --prune removes {}.",
+            counted(gone as u64, "snapshot"),
+            if gone == 1 { "is" } else { "are" },
+            if gone == 1 { "stays" } else { "stay" },
+            if gone == 1 { "it" } else { "them" },
         ));
     }
     let name = work.dataset.shown();
     part.notes.push(format!(
-        "Next: `vramscope fleet odd {name}`, `vramscope fleet peaks {name}`, `vramscope view {name}`."
+        "Next: `vramscope fleet odd {name}`, `vramscope fleet peaks {name}`, `vramscope view {name}`, `vramscope sql --tables`."
     ));
     part
 }
@@ -53,10 +56,12 @@ fn facts(part: &mut Part, done: &Done, fleet: &Fleet, time: Duration) {
     }
     part.fact("ranks", "ranks in the dataset", number(fleet.ranks.len()));
     let events = sum(|packed| packed.events);
-    part.fact("events", "events packed", Cell::Number(events));
+    // Text leaves out what has no label: there is nothing to tell of nothing.
+    let label = |text| if done.packed.is_empty() { "" } else { text };
+    part.fact("events", label("events packed"), Cell::Number(events));
     part.fact(
         "source_bytes",
-        "read",
+        label("read"),
         Cell::Bytes(sum(|packed| packed.source_bytes)),
     );
     part.fact("unpacked_bytes", "", Cell::Bytes(unpacked));
@@ -65,7 +70,7 @@ fn facts(part: &mut Part, done: &Done, fleet: &Fleet, time: Duration) {
         0 => String::new(),
         _ => format!("{:.1} per event", bytes as f64 / events as f64),
     };
-    part.fact_with("bytes", "written", Cell::Bytes(bytes), remark);
+    part.fact_with("bytes", label("written"), Cell::Bytes(bytes), remark);
     let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     let remark = match unpacked {
         0 => String::new(),
