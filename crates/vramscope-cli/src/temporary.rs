@@ -134,6 +134,12 @@ impl Drop for PassingFolder {
     }
 }
 
+/// Does something as a whole: signals wait until it is done.
+pub(crate) fn as_a_whole<T>(work: impl FnOnce() -> T) -> T {
+    let _no_signal = lock();
+    work()
+}
+
 /// A file that is removed when dropped.
 pub(crate) struct PassingFile {
     path: PathBuf,

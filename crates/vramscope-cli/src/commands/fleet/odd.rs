@@ -159,4 +159,15 @@ fn setting_table(part: &mut Part, chosen: &Chosen, found: &Odd) {
         cells.collect::<Vec<_>>()
     });
     part.table("settings", "settings that differ", &COLUMNS, rows.collect());
+    let left_out = found
+        .ranks
+        .iter()
+        .map(|odd| odd.setting_count - odd.settings.len() as u64);
+    let left_out: u64 = left_out.sum();
+    if left_out > 0 {
+        part.notes.push(format!(
+            "{left_out} more settings differ: {} of a rank are listed.",
+            OddRank::MOST_SETTINGS
+        ));
+    }
 }

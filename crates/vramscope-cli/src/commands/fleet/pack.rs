@@ -75,10 +75,11 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let mut claims = Claims::join(&dataset)?;
     let work = Work::new(&dataset, &claims, items, options.memory);
     let mut done = work.all()?;
+    let mut fleet = dataset.write_overview()?;
     if options.prune {
         done.pruned = work.prune()?;
+        fleet = dataset.write_overview()?;
     }
-    let fleet = dataset.write_overview()?;
     let failures: Vec<_> = done.failures.drain(..).collect();
     let part = told::part(&work, &done, &fleet, started.elapsed());
     claims.leave();
@@ -177,29 +178,25 @@ impl<'a> Work<'a> {
 
     /// Goes through snapshots once. Returns those that other processes work on.
     fn pass(&self, open: &[usize], done: &mut Done) -> Result<Vec<usize>, Failure> {
-        let free = open.iter().copied().filter(|&index| !self.is_taken(index));
-        let free: Vec<usize> = free.collect();
+        let (mut left, free): (Vec<usize>, Vec<usize>) =
+            open.iter().partition(|&&index| self.is_taken(index));
         let files: Vec<_> = free
             .iter()
             .map(|&index| self.items[index].path.clone())
             .collect();
         let one = |place: usize, _: &Path| self.one(&self.items[free[place]]);
-        let outcomes = inputs::each(&files, self.memory, one, |outcomes| {
-            outcomes.collect::<Vec<_>>()
-        });
-        let mut left: Vec<usize> = open
-            .iter()
-            .copied()
-            .filter(|it| !free.contains(it))
-            .collect();
-        for (&index, outcome) in free.iter().zip(outcomes) {
-            match outcome? {
-                Outcome::Packed(packed) => done.packed.push(packed),
-                Outcome::Unreadable(failure) => done.failures.push(failure),
-                Outcome::ByOthers => done.by_others += 1,
-                Outcome::Claimed => left.push(index),
-            }
-        }
+        inputs::each(&files, self.memory, one, |outcomes| {
+            // A dataset that cannot be written ends it all.
+            free.iter().zip(outcomes).try_for_each(|(&index, outcome)| {
+                match outcome? {
+                    Outcome::Packed(packed) => done.packed.push(packed),
+                    Outcome::Unreadable(failure) => done.failures.push(failure),
+                    Outcome::ByOthers => done.by_others += 1,
+                    Outcome::Claimed => left.push(index),
+                }
+                Ok(())
+            })
+        })?;
         left.sort_unstable();
         Ok(left)
     }
@@ -223,6 +220,12 @@ impl<'a> Work<'a> {
             return Ok(Outcome::ByOthers);
         }
         let old = self.known.get(&item.source.path).map(|piece| &piece.spot);
+        // Another process may have put another snapshot there since this one began.
+        let is_still = |old: &&Spot| {
+            let there = self.dataset.piece(old);
+            there.is_some_and(|there| there.source().path == item.source.path)
+        };
+        let old = old.filter(is_still);
         match snapshot::pack(self.dataset, item, &spot, old) {
             Ok(packed) => Ok(Outcome::Packed(packed)),
             Err(snapshot::Failed::Read(failure)) => Ok(Outcome::Unreadable(failure)),

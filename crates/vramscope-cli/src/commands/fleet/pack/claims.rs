@@ -2,7 +2,7 @@
 //!
 //! A process takes a place of the dataset by a file that it creates, which only one can. Locks are not to be relied on
 //! where files are on a network. A claim counts as long as its process lives: every process has a file of its own that it
-//! touches again and again. On the same machine the system tells whether it lives. The times of both files come from the
+//! touches again and again. On the same machine the system tells at once that it is gone. The times of both files come from the
 //! file system, so that clocks need not agree.
 //!
 //! If a process that was only slow is taken for dead, two pack the same snapshot: each writes the same files, one after
@@ -167,9 +167,11 @@ impl Claims {
         if let (Some((its, number)), Some((here, _))) = (of.rsplit_once(' '), own.rsplit_once(' '))
             && its == here
             && Path::new("/proc/self").exists()
+            && !Path::new("/proc").join(number).exists()
         {
-            return Path::new("/proc").join(number).exists();
+            return false;
         }
+        // Also on this machine: a process that was killed in a container has the number of the one that is started next.
         !self.is_silent(&path)
     }
 
@@ -263,6 +265,15 @@ mod tests {
             fs::remove_file(path).unwrap();
             drop(fs::remove_file(dataset.claims().join(gone)));
         }
+        // One of this machine whose number another process has now: this one.
+        let again = dataset.claims().join(format!("{PROCESS}again"));
+        fs::write(&again, identity()).unwrap();
+        assert!(all[0].is_alive(&format!("{PROCESS}again")));
+        let long_ago = SystemTime::now() - 2 * SILENCE;
+        let file = File::options().write(true).open(&again).unwrap();
+        file.set_modified(long_ago).unwrap();
+        assert!(!all[0].is_alive(&format!("{PROCESS}again")));
+        fs::remove_file(again).unwrap();
         assert!(!all[0].are_alone());
         let mut all = all;
         all.truncate(1);

@@ -1,8 +1,8 @@
 //! The folder of a dataset: what is where in it.
 
 use std::collections::HashSet;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use vramscope_core::Limits;
 use vramscope_core::fleet::{Fleet, Place, Source, decode, encode};
@@ -241,17 +241,25 @@ impl Dataset {
             .collect()
     }
 
-    /// Removes a snapshot: first its piece, so that it never counts with half of its tables.
+    /// Removes a snapshot.
     ///
     /// # Errors
     /// When it cannot be removed.
     pub(super) fn remove(&self, spot: &Spot) -> Result<(), Failure> {
-        let failed = || Failure::io(format!("cannot remove {} from {}", spot.name(), self.shown));
-        remove_file(&self.piece_path(spot)).map_err(failed())?;
-        for table in self.tables() {
-            remove_file(&self.table(&table, spot)).map_err(failed())?;
-        }
-        Ok(())
+        let removed = temporary::as_a_whole(|| self.remove_files(spot));
+        removed.map_err(Failure::io(format!(
+            "cannot remove {} from {}",
+            spot.name(),
+            self.shown
+        )))
+    }
+
+    /// Removes a snapshot's files: first its piece, so that it never counts with half of its tables. A signal may come
+    /// between two of them.
+    pub(super) fn remove_files(&self, spot: &Spot) -> io::Result<()> {
+        remove_file(&self.piece_path(spot))?;
+        let mut tables = self.tables().into_iter();
+        tables.try_for_each(|table| remove_file(&self.table(&table, spot)))
     }
 
     /// The names of the folders of tables.

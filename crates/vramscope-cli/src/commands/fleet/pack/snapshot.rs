@@ -57,10 +57,9 @@ pub(super) fn pack(
             return Err(Failed::Read(failure));
         }
     };
-    let packed = write(dataset, item, spot, old, (&recording, &fleet)).map_err(Failed::Write)?;
     // An earlier attempt may have failed.
-    dataset.remove(&unreadable).map_err(Failed::Write)?;
-    Ok(packed)
+    let old: Vec<&Spot> = old.into_iter().chain([&unreadable]).collect();
+    write(dataset, item, spot, &old, (&recording, &fleet)).map_err(Failed::Write)
 }
 
 fn read(path: &Path) -> Result<Snapshot, Failure> {
@@ -98,17 +97,16 @@ fn unread(
         }],
         ..Fleet::default()
     };
-    old.map_or(Ok(()), |old| dataset.remove(old))?;
     let mut files = Files::new(dataset, spot)?;
     files.piece(&fleet)?;
-    files.hand_out(&[])
+    files.hand_out(old.as_slice())
 }
 
 fn write(
     dataset: &Dataset,
     item: &Item,
     spot: &Spot,
-    old: Option<&Spot>,
+    old: &[&Spot],
     (recording, fleet): (&Recording, &Fleet),
 ) -> Result<Packed, Failure> {
     let snapshot = &recording.snapshot;
@@ -139,8 +137,7 @@ fn write(
         events: fleet.ranks.iter().map(|rank| rank.events).sum(),
         bytes: files.bytes,
     };
-    let old: Vec<&Spot> = old.into_iter().collect();
-    files.hand_out(&old)?;
+    files.hand_out(old)?;
     Ok(packed)
 }
 
@@ -205,13 +202,14 @@ impl<'a> Files<'a> {
 
     /// Gives the files their paths, and removes what was at `old` places.
     fn hand_out(self, old: &[&Spot]) -> Result<(), Failure> {
-        for spot in old.iter().filter(|spot| **spot != self.spot) {
-            self.dataset.remove(spot)?;
-        }
         // Nothing counts until the new piece is there.
-        let first = || match fs::remove_file(self.dataset.piece_path(self.spot)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+        let first = || {
+            let mut others = old.iter().filter(|spot| **spot != self.spot);
+            others.try_for_each(|spot| self.dataset.remove_files(spot))?;
+            match fs::remove_file(self.dataset.piece_path(self.spot)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            }
         };
         let done = self.folder.hand_out(first, &self.names);
         done.map_err(|error| self.failed(error))
