@@ -12,12 +12,11 @@ const MOST_EVENTS: u32 = 12_000_000;
 /// The steps in order: those that take longest and are most likely needed come first.
 type Step = fn(Device<'_>, &mut Caches);
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 6] = [
     |device, caches| views::prepare(Ahead::Sizes, device, caches),
     |device, _| {
         let _lines = (device.steps(), device.lanes());
     },
-    |device, caches| views::prepare(Ahead::Changes, device, caches),
     |device, caches| views::prepare(Ahead::Overview, device, caches),
     |device, caches| views::prepare(Ahead::Map, device, caches),
     |device, _| {

@@ -36,7 +36,6 @@ pub(super) struct Caches {
 #[derive(Clone, Copy)]
 pub(super) enum Ahead {
     Sizes,
-    Changes,
     Overview,
     Map,
 }
@@ -156,9 +155,6 @@ apart! { "views", "11",
         match ahead {
             Ahead::Sizes => {
                 let _sizes = device.block_sizes();
-            }
-            Ahead::Changes => {
-                let _changes = device.program_changes();
             }
             Ahead::Overview => {
                 overview::prepare(device, &mut caches.overview);

@@ -75,12 +75,10 @@ pub(super) fn HeatMap(props: &PartProps) -> Html {
         Callback::from(move |event: PointerEvent| set.set(place_in(&stage, &event)));
     let set = pointed.setter();
     let onpointerleave = Callback::from(move |_: PointerEvent| set.set(None));
-    // The list keeps the focus, and with it the keys.
-    let onmousedown = Callback::from(|event: MouseEvent| event.prevent_default());
     html! {
         <div class="fleet-picture">
             <div class="fleet-legend">{ for drawn.as_ref().map(|drawn| html! { <Legend drawn={drawn.clone()} choices={props.choices.clone()} /> }) }</div>
-            <div class="stage" ref={node} role="img" aria-label="Memory of each rank over time" {onclick} {onmousedown} {onpointermove} {onpointerleave}>
+            <div class="stage" ref={node} role="img" aria-label="Memory of each rank over time" {onclick} onmousedown={keep_focus()} {onpointermove} {onpointerleave}>
                 <div class="fleet-frame">{ (*frame).clone() }</div>
                 <canvas ref={canvas} style={area.zip(drawn.as_ref()).map(|(area, drawn)| css(&picture(&area, drawn), &area))} />
                 if let (Some(area), Some(drawn)) = (area, drawn.as_ref()) {
@@ -94,6 +92,11 @@ pub(super) fn HeatMap(props: &PartProps) -> Html {
             </div>
         </div>
     }
+}
+
+/// The list keeps the focus, and with it the keys.
+fn keep_focus() -> Callback<MouseEvent> {
+    Callback::from(|event: MouseEvent| event.prevent_default())
 }
 
 /// The row of the chosen rank, if it is shown.

@@ -14,7 +14,6 @@ use crate::analysis::memory::capacity::{Capacity, capacity, may_be_stated};
 use crate::analysis::memory::pools::PoolMember;
 use crate::analysis::memory::segment_history::SegmentHistory;
 use crate::analysis::memory::streams_and_pools::{self, FewValues};
-use crate::analysis::report::program_changes::{ProgramChange, program_changes};
 use crate::analysis::roles::{Phases, RoleEvidence, RuleId, infer, repetitions};
 use crate::analysis::time::annotations::NamedRange;
 use crate::analysis::time::history::History;
@@ -45,7 +44,6 @@ pub(super) struct Prepared {
     segments: OnceLock<SegmentHistory>,
     replay: OnceLock<Replay>,
     allocator: OnceLock<AllocatorIndex>,
-    program_changes: OnceLock<Vec<ProgramChange>>,
 }
 
 /// What ranges tell. The inferred ones are those that the recorded ones leave open.
@@ -375,13 +373,6 @@ impl<'a> Device<'a> {
         let found =
             || steps(self.snapshot(), self.history, self.lanes(), self.sums()).or_else(repeated);
         self.prepared.steps.get_or_init(found).as_ref()
-    }
-
-    /// What changes of the program would do to the peak of the whole recording, see [`program_changes`].
-    #[must_use]
-    pub fn program_changes(self) -> &'a [ProgramChange] {
-        let changes = || program_changes(self, self.history.event_count);
-        self.prepared.program_changes.get_or_init(changes)
     }
 }
 

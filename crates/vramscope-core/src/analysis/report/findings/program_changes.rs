@@ -37,13 +37,8 @@ pub fn helpful(device: Device<'_>, until: u32, of_peak: bool) -> Vec<(u64, Progr
         };
         whole.saturating_sub(after)
     };
-    let changes = match until == history.event_count {
-        true => device.program_changes().to_vec(),
-        false => program_changes(device, until),
-    };
-    let mut told: Vec<_> = (changes.into_iter())
-        .map(|change| (saved(&change), change))
-        .collect();
+    let changes = program_changes(device, until).into_iter();
+    let mut told: Vec<_> = changes.map(|change| (saved(&change), change)).collect();
     let alone = told.iter();
     let alone = alone.filter(|(_, change)| change.kind != ChangeKind::Together);
     let best_alone = alone.map(|(saved, _)| *saved).max().unwrap_or(0);
