@@ -357,7 +357,11 @@ impl Texts {
         };
         let bounds = ValueStatistics::new(least, most, None, Some(nulls as u64), false);
         let statistics = Statistics::ByteArray(bounds);
-        if self.starts.len() > self.places.len() / 2 {
+        let rows = self.places.iter();
+        let plain_bytes: usize = rows.map(|&place| self.with_length(place).len()).sum();
+        // Where few repeat; and not much longer than the dictionary, as a text that repeats may be long.
+        if self.starts.len() > self.places.len() / 2 && plain_bytes <= 2 * self.plain.len() {
+            data.reserve(plain_bytes);
             for &place in &self.places {
                 data.extend_from_slice(self.with_length(place));
             }
