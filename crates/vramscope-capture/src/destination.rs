@@ -71,6 +71,12 @@ impl Destination {
         &self.path
     }
 
+    /// The file's folder.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn folder(&self) -> &Path {
+        folder_of(&self.path)
+    }
+
     /// The file with `-SUFFIX` added to its stem: `snap.pickle` becomes `snap-SUFFIX.pickle`.
     pub(crate) fn with_suffix(&self, suffix: &str) -> Self {
         let mut name = self.path.file_stem().unwrap_or_default().to_owned();

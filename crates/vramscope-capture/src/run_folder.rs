@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process;
 
 use tempfile::TempDir;
+use vramscope_core::units::Bytes;
 
 use crate::destination::Destination;
 use crate::failure::Failure;
-use crate::launch::library::temporary_places;
+use crate::launch::library::{free_bytes, is_in_memory, temporary_places};
 use crate::output::quote;
 
 /// Extensions of what cannot be made again: logs, and snapshots that could not be written at their place.
@@ -21,16 +22,24 @@ const RECORDINGS: [&str; 2] = ["raw", "pickle"];
 /// recording.
 pub(crate) struct RunFolder {
     path: PathBuf,
+    /// Whether it was chosen here, and is in memory for want of a better place.
+    is_in_memory: bool,
     /// Whether logs stay when their snapshots are written.
     keeps_logs: bool,
 }
 
 impl RunFolder {
-    /// Creates a new folder: in `raw_folder`, which is created if it does not exist, or for temporary files.
+    /// Creates a new folder for logs of some `log_bytes`: in `raw_folder`, which is created if it does not exist, or for
+    /// temporary files. There it is on a disk with that much room, if there is one: in memory, logs would count as that of
+    /// the program's container, which may be ended for them. The last choice is the folder of the snapshot.
     ///
     /// # Errors
     /// If no folder can be created.
-    pub(crate) fn new(raw_folder: Option<&Path>) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        raw_folder: Option<&Path>,
+        destination: &Destination,
+        log_bytes: u64,
+    ) -> Result<Self, Failure> {
         let created = match raw_folder {
             Some(parent) => DirBuilder::new()
                 .recursive(true)
@@ -39,7 +48,11 @@ impl RunFolder {
                 .and_then(|()| create_in(parent, ""))
                 .map_err(|error| (parent.to_owned(), error)),
             None => {
-                let places = temporary_places();
+                let mut places = temporary_places();
+                places.push(destination.folder().to_owned());
+                let places = suitable_first(places, |place| {
+                    !is_in_memory(place) && free_bytes(place).is_ok_and(|free| free >= log_bytes)
+                });
                 let mut tried = places.iter().map(|place| {
                     create_in(place, "vramscope-").map_err(|error| (place.clone(), error))
                 });
@@ -52,8 +65,10 @@ impl RunFolder {
         let path = created.map_err(|(parent, error)| {
             Failure::io(format!("cannot create a folder in {}", parent.display()))(error)
         })?;
+        let path = path.keep();
         Ok(Self {
-            path: path.keep(),
+            is_in_memory: raw_folder.is_none() && is_in_memory(&path),
+            path,
             keeps_logs: raw_folder.is_some(),
         })
     }
@@ -61,6 +76,18 @@ impl RunFolder {
     /// Its absolute path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What to say of a folder in memory; `None` of others.
+    pub(crate) fn remark(&self, log_bytes: u64) -> Option<String> {
+        self.is_in_memory.then(|| {
+            format!(
+                "the raw logs are in memory, as no folder for temporary files is on a disk with room: {}. Each takes up to \
+                 {} (--cap), of this container's memory if there is a limit. --raw-dir names a folder on a disk",
+                quote(&self.path),
+                Bytes(log_bytes)
+            )
+        })
     }
 
     /// Removes a log and what belongs to it, as its snapshot is written or it has no content.
@@ -93,6 +120,12 @@ impl Drop for RunFolder {
     }
 }
 
+/// The folders, the suitable ones first.
+fn suitable_first(mut places: Vec<PathBuf>, is_suitable: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+    places.sort_by_cached_key(|place| !is_suitable(place));
+    places
+}
+
 /// The command that converts a log, or all logs of a folder.
 pub(crate) fn convert_command(logs: &Path, destination: &Destination) -> String {
     format!(
@@ -112,4 +145,22 @@ fn create_in(parent: &Path, prefix: &str) -> io::Result<TempDir> {
 fn is_recording(path: &Path) -> bool {
     let extension = path.extension().and_then(|it| it.to_str());
     extension.is_some_and(|extension| RECORDINGS.contains(&extension))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_are_on_a_disk_if_there_is_one() {
+        let places = ["/tmp", "/var/tmp", "/dev/shm", "/home"].map(PathBuf::from);
+        let first = |suitable: &[&str]| {
+            let is_suitable = |place: &Path| suitable.contains(&place.to_str().unwrap());
+            suitable_first(places.to_vec(), is_suitable)[0].clone()
+        };
+        assert_eq!(first(&["/tmp", "/var/tmp"]), Path::new("/tmp"));
+        assert_eq!(first(&["/var/tmp", "/home"]), Path::new("/var/tmp"));
+        assert_eq!(first(&["/home"]), Path::new("/home"));
+        assert_eq!(first(&[]), Path::new("/tmp"));
+    }
 }

@@ -2,16 +2,21 @@
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use vramscope_record::layout::SUCCESS;
 
-use crate::dlsym::real_dlsym;
+use crate::dlsym::{object_of, real_dlsym};
 
 thread_local! {
     /// Whether the program calls the driver on this thread.
     static IS_USED: Cell<bool> = const { Cell::new(false) };
 }
+
+/// Whether it does so on any thread.
+static WAS_CALLED: AtomicBool = AtomicBool::new(false);
+/// Whether this library keeps the driver loaded.
+static IS_KEPT: AtomicBool = AtomicBool::new(false);
 
 /// Remembers that the program calls the driver on this thread, so that this library may do so too.
 ///
@@ -19,44 +24,79 @@ thread_local! {
 /// it may wait for a lock whose holder waits for the host function.
 #[inline]
 pub(crate) fn set_used_here() {
-    IS_USED.set(true);
+    if !IS_USED.get() {
+        IS_USED.set(true);
+        WAS_CALLED.store(true, Ordering::Relaxed);
+    }
 }
 
-/// A driver function, looked up at its first use.
-pub(crate) struct Function(AtomicPtr<c_void>);
+/// Keeps the driver loaded from now on, for calls at a time when the program is not in one. Returns whether it is loaded.
+#[inline]
+pub(crate) fn keep() -> bool {
+    IS_KEPT.load(Ordering::Relaxed) || keep_now()
+}
+
+#[cold]
+fn keep_now() -> bool {
+    // What is opened here is never closed.
+    let is_loaded = open().is_some();
+    IS_KEPT.store(is_loaded, Ordering::Relaxed);
+    is_loaded
+}
+
+/// Whether the driver is loaded, but the program called none of the hooked functions.
+pub(crate) fn is_unused() -> bool {
+    !WAS_CALLED.load(Ordering::Relaxed) && open().is_some()
+}
+
+/// A driver function by its name, looked up once.
+pub(crate) struct Function {
+    name: &'static CStr,
+    /// Null until it was looked up.
+    address: AtomicPtr<c_void>,
+}
 
 /// Stands for a function that the loaded driver does not have.
 const MISSING: *mut c_void = std::ptr::without_provenance_mut(1);
 
 impl Function {
-    pub(crate) const fn new() -> Self {
-        Self(AtomicPtr::new(std::ptr::null_mut()))
+    pub(crate) const fn new(name: &'static CStr) -> Self {
+        Self {
+            name,
+            address: AtomicPtr::new(std::ptr::null_mut()),
+        }
     }
 
     /// The address; `None` if the driver is not loaded or does not have the function.
     #[inline]
-    pub(crate) fn find(&self, name: &CStr) -> Option<*mut c_void> {
-        let mut found = self.0.load(Ordering::Relaxed);
+    pub(crate) fn find(&self) -> Option<*mut c_void> {
+        let mut found = self.address.load(Ordering::Relaxed);
         if found.is_null() {
-            found = look_up(name);
-            self.0.store(found, Ordering::Relaxed);
+            found = self.find_now();
         }
         (!found.is_null() && found != MISSING).then_some(found)
     }
-}
 
-/// The address of a function; null if the driver is not loaded, [`MISSING`] if it does not have the function.
-#[cold]
-fn look_up(name: &CStr) -> *mut c_void {
-    match (library(), symbol(name)) {
-        (None, _) => std::ptr::null_mut(),
-        (Some(_), None) => MISSING,
-        (Some(_), Some(found)) => found,
+    #[cold]
+    fn find_now(&self) -> *mut c_void {
+        let Some(driver) = open() else {
+            return std::ptr::null_mut();
+        };
+        let found = self.found_in(driver);
+        self.address.store(found, Ordering::Relaxed);
+        found
+    }
+
+    /// The address in a driver, or [`MISSING`].
+    fn found_in(&self, driver: *mut c_void) -> *mut c_void {
+        // SAFETY: the handle of a loaded library, and a C string.
+        let found = unsafe { real_dlsym(driver, self.name.as_ptr()) };
+        if found.is_null() { MISSING } else { found }
     }
 }
 
-/// The loaded driver.
-pub(crate) fn library() -> Option<*mut c_void> {
+/// Opens the driver if it is loaded.
+fn open() -> Option<*mut c_void> {
     // SAFETY: a C string; `RTLD_NOLOAD` loads nothing.
     let driver = unsafe {
         libc::dlopen(
@@ -67,28 +107,99 @@ pub(crate) fn library() -> Option<*mut c_void> {
     (!driver.is_null()).then_some(driver)
 }
 
-/// The driver's own function of this name, whatever other libraries interpose.
-pub(crate) fn symbol(name: &CStr) -> Option<*mut c_void> {
-    // SAFETY: the handle of a loaded library, and a C string.
-    let found = unsafe { real_dlsym(library()?, name.as_ptr()) };
-    (!found.is_null()).then_some(found)
+/// Declares the functions that [`function`] finds.
+macro_rules! functions {
+    ($($name:ident)*) => {
+        /// The functions that this library calls.
+        pub(crate) mod functions {
+            use super::Function;
+
+            $(
+                #[expect(non_upper_case_globals, reason = "the driver's own names")]
+                pub(crate) static $name: Function = Function::new(
+                    match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                        Ok(name) => name,
+                        Err(_) => c"",
+                    },
+                );
+            )*
+
+            pub(super) static ALL: &[&Function] = &[$( &$name ),*];
+        }
+    };
 }
 
-/// Looks up a driver function once; `None` until it exists.
+functions! {
+    cuCtxGetDevice
+    cuCtxGetCurrent
+    cuDeviceGetDefaultMemPool
+    cuDeviceGetName
+    cuDeviceGetUuid
+    cuDeviceGetUuid_v2
+    cuDevicePrimaryCtxGetState
+    cuDeviceTotalMem_v2
+    cuDriverGetVersion
+    cuLaunchHostFunc
+    cuMemGetInfo_v2
+    cuMemPoolGetAttribute
+    cuPointerGetAttributes
+    cuStreamGetCaptureInfo_v2
+    cuStreamIsCapturing
+    cuThreadExchangeStreamCaptureMode
+}
+
+/// Start of the driver whose functions were looked up; 0 if unknown.
+static START: AtomicUsize = AtomicUsize::new(0);
+
+/// Start of the library of a function, which may be the driver's `own` of that name; 0 if unknown.
+pub(crate) fn library_of(found: *mut c_void, own: &Function) -> usize {
+    match START.load(Ordering::Relaxed) {
+        start if start != 0 && own.address.load(Ordering::Relaxed) == found => start,
+        _ => object_of(found).unwrap_or(0),
+    }
+}
+
+/// Looks up all functions and some `more`, if the driver is loaded. To be called on the thread that loads it, before
+/// others need them: each lookup takes a lock of the dynamic linker, which is held while constructors of libraries
+/// run, and one of these may wait for a thread that calls the driver.
+pub(crate) fn look_up(more: impl Iterator<Item = &'static Function>) {
+    if IS_KEPT.load(Ordering::Relaxed) && START.load(Ordering::Relaxed) != 0 {
+        return;
+    }
+    let Some(driver) = open() else { return };
+    let first = &functions::cuCtxGetDevice;
+    let found = first.found_in(driver);
+    // Until it is kept, the driver may be closed and another one loaded.
+    if first.address.load(Ordering::Relaxed) != found || START.load(Ordering::Relaxed) == 0 {
+        for function in functions::ALL.iter().copied().chain(more) {
+            function
+                .address
+                .store(function.found_in(driver), Ordering::Relaxed);
+        }
+        START.store(object_of(found).unwrap_or(0), Ordering::Relaxed);
+    }
+    // SAFETY: opened above. The program may close it for good.
+    unsafe { libc::dlclose(driver) };
+}
+
+/// A driver function with its type, one of [`functions`]; `None` if the driver does not have it.
 macro_rules! function {
-    ($name:ident: fn($($argument:ty),*) -> $result:ty) => {{
-        static FUNCTION: $crate::driver::Function = $crate::driver::Function::new();
-        let name = const { std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) };
-        name.ok().and_then(|name| FUNCTION.find(name)).map(|found| {
+    ($name:ident: fn($($argument:ty),*) -> $result:ty) => {
+        $crate::driver::functions::$name.find().map(|found| {
             // SAFETY: the driver's function of this name, which has this type.
             unsafe {
                 std::mem::transmute::<*mut std::ffi::c_void, unsafe extern "C" fn($($argument),*) -> $result>(found)
             }
         })
-    }};
+    };
 }
 
 pub(crate) use function;
+
+/// As [`current_device`], at a time when the program may not be in a call of the driver.
+pub(crate) fn current_device_between_calls() -> Option<i16> {
+    (IS_USED.get() && keep()).then(current_device).flatten()
+}
 
 /// The device of the calling thread's current context. `None` on threads on which the program does not call the
 /// driver.

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use crate::dlsym::{next_dlsym, object_of, real_dlsym};
-use crate::driver;
+use crate::driver::{self, Function};
 
 /// A hooked driver function.
 pub(crate) struct Hook {
@@ -16,6 +16,8 @@ pub(crate) struct Hook {
     real: AtomicPtr<c_void>,
     /// Start of the library of the real function; 0 if unknown.
     library: AtomicUsize,
+    /// The driver's own function of this name.
+    pub(crate) own: Function,
     /// Whether a note says that the driver gave an unknown function of this name.
     pub(crate) has_note: AtomicBool,
 }
@@ -39,6 +41,7 @@ impl Hook {
             wrapper,
             real: AtomicPtr::new(std::ptr::null_mut()),
             library: AtomicUsize::new(0),
+            own: Function::new(name),
             has_note: AtomicBool::new(false),
         }
     }
@@ -65,6 +68,15 @@ impl Hook {
     /// The fifth case: of two libraries that offer the driver's functions, one calls the other. That call must not
     /// return to the first. It is recorded by the first.
     pub(crate) fn interpose(&self, found: *mut c_void) -> *mut c_void {
+        let given = self.stand_before(found);
+        if given.cast_const() == self.wrapper {
+            WAS_LOOKED_UP.store(true, Ordering::Relaxed);
+        }
+        given
+    }
+
+    /// As [`Self::interpose`], for functions that the program did not look up.
+    fn stand_before(&self, found: *mut c_void) -> *mut c_void {
         let wrapper = self.wrapper.cast_mut();
         if found.is_null() || found == wrapper {
             return wrapper;
@@ -81,52 +93,52 @@ impl Hook {
                     continue;
                 }
                 self.library
-                    .store(object_of(found).unwrap_or(0), Ordering::Relaxed);
+                    .store(driver::library_of(found, &self.own), Ordering::Relaxed);
             }
-            WAS_LOOKED_UP.store(true, Ordering::Relaxed);
             return wrapper;
         }
     }
 
-    /// The real function; null if it does not exist.
+    /// The real function; null until it was found.
     #[inline]
     pub(crate) fn real(&self) -> *mut c_void {
-        let real = self.real.load(Ordering::Acquire);
-        if real.is_null() {
-            self.find_real()
-        } else {
-            real
-        }
+        self.real.load(Ordering::Acquire)
     }
 
     /// Whether a function is this one, whatever it is called: the wrapper, the function that the wrapper calls, or
     /// the driver's function of this name.
     pub(crate) fn is(&self, function: *mut c_void) -> bool {
         function.cast_const() == self.wrapper
-            || function == self.real.load(Ordering::Acquire)
-            || driver::symbol(self.name) == Some(function)
+            || function == self.real()
+            || self.own.find() == Some(function)
     }
 
-    /// Finds the real function for programs linked with the driver, which never looked it up.
-    #[cold]
-    fn find_real(&self) -> *mut c_void {
+    /// Interposes the wrapper before the next function of its name in the order of symbol resolution, if it calls
+    /// nothing yet: for programs linked with the driver, which never look it up.
+    pub(crate) fn stand_before_next(&self) {
+        if self.real().is_null() {
+            self.stand_before(self.next());
+        }
+    }
+
+    /// The next function of this name in the order of symbol resolution, or else that of the driver.
+    fn next(&self) -> *mut c_void {
         // SAFETY: a special handle, and a C string.
-        let mut real =
+        let mut next =
             self.without_wrapper(unsafe { real_dlsym(libc::RTLD_NEXT, self.name.as_ptr()) });
         for library in [c"libcuda.so.1", c"libcuda.so"] {
-            if real.is_null() {
+            if next.is_null() {
                 // SAFETY: C strings; `RTLD_NOLOAD` loads nothing.
                 unsafe {
                     let library =
                         libc::dlopen(library.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
                     if !library.is_null() {
-                        real = self.without_wrapper(next_dlsym(library, self.name.as_ptr()));
+                        next = self.without_wrapper(next_dlsym(library, self.name.as_ptr()));
                     }
                 }
             }
         }
-        self.interpose(real);
-        real
+        next
     }
 
     /// The function; null if it is the wrapper itself.
@@ -161,9 +173,9 @@ fn judge(
 /// Whether any driver function was looked up here.
 static WAS_LOOKED_UP: AtomicBool = AtomicBool::new(false);
 
-/// Whether the driver is loaded although none of its functions was looked up here.
+/// Whether the driver is loaded although none of its functions was looked up here or called.
 pub(crate) fn is_bypassed() -> bool {
-    !WAS_LOOKED_UP.load(Ordering::Relaxed) && driver::library().is_some()
+    !WAS_LOOKED_UP.load(Ordering::Relaxed) && driver::is_unused()
 }
 
 #[cfg(test)]

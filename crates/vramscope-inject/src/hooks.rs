@@ -19,10 +19,12 @@ mod pools;
 mod table;
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use vramscope_record::layout::Event;
 use vramscope_record::layout::flags::{NOT_OWNED, PER_THREAD_STREAM};
 
+use crate::driver;
 use crate::hook::Hook;
 use entry::{
     field_u64, hooks, record_alloc, record_creation, record_free, record_pin, record_synchronise,
@@ -40,6 +42,39 @@ const NOT_INITIALIZED: CUresult = 3;
 /// The hook of the driver function with this name.
 pub(crate) fn find(name: &CStr) -> Option<&'static Hook> {
     all().find(|hook| hook.name == name)
+}
+
+/// Looks up what the hooks need of the driver, as [`driver::look_up`] says.
+pub(crate) fn look_up() {
+    driver::look_up(all().map(|hook| &hook.own));
+}
+
+/// Looks up all that hooks call in programs linked with the driver: at once, as [`look_up`] does the rest.
+pub(crate) fn stand_before_next() {
+    static IS_DONE: AtomicBool = AtomicBool::new(false);
+    look_up();
+    // A driver that a library is linked with could be loaded again at another place, of which nothing would tell.
+    if driver::keep() && !IS_DONE.swap(true, Ordering::Relaxed) {
+        all().for_each(Hook::stand_before_next);
+    }
+}
+
+/// What a hook's wrapper calls; null if that does not exist.
+#[inline]
+fn real(hook: &Hook) -> *mut c_void {
+    let real = hook.real();
+    if real.is_null() {
+        find_real(hook)
+    } else {
+        real
+    }
+}
+
+#[cold]
+fn find_real(hook: &Hook) -> *mut c_void {
+    stand_before_next();
+    hook.stand_before_next();
+    hook.real()
 }
 
 // Each row has the function's name and type and, after `=>`, its treatment in `entry` and the event to write. `it`

@@ -4,7 +4,8 @@
 //! A program finds driver functions by `dlsym`, by the dynamic linker or by `cuGetProcAddress`, and gets hooks by
 //! all three: from `linker`, as exports of `hooks`, and from `hooks::lookup`. A `hook` knows the real function from
 //! the lookup, which other libraries that interpose `dlsym` take part in (`dlsym`). All other queries to the driver
-//! bypass the hooks (`driver`), and none is made on threads of the driver itself.
+//! bypass the hooks (`driver`), and none is made on threads of the driver itself. Functions are looked up together when the
+//! program loads the driver: later the dynamic linker's lock may be held by a thread that waits for this one.
 //!
 //! A free is written before the driver is called and an allocation after the call returned, into room that one
 //! atomic addition reserved. So no log shows an address allocated again before its free, whatever the threads do.

@@ -30,6 +30,8 @@ unsafe extern "C" fn find_wrapper(library: *mut c_void, name: *const c_char) -> 
     let Some(hook) = hooks::find(name) else {
         return nothing;
     };
+    // Before the caller's own lookup, after which `dlerror` tells of that.
+    hooks::look_up();
     // SAFETY: the caller's own arguments.
     let real = unsafe { next_dlsym(library, name.as_ptr()) };
     if real.is_null() {

@@ -23,7 +23,7 @@ use vramscope_record::layout::{Kind, Loss, header, state};
 use vramscope_record::rank::Rank;
 use vramscope_record::settings::{Settings, VARIABLE};
 
-use crate::{dlsym, driver};
+use crate::driver;
 
 mod annotations;
 mod file;
@@ -295,7 +295,6 @@ fn create() -> Option<&'static Log> {
         // The driver is queried before the lock is taken: the query may wait for a library that is being loaded,
         // and that library's constructors may wait for the lock.
         let device = has_pending().then(driver::current_device).flatten();
-        let remark = dlsym::remark();
         let _guard = CREATION.lock().unwrap_or_else(PoisonError::into_inner);
         match State::now() {
             State::Open(log) => return Some(log),
@@ -307,9 +306,6 @@ fn create() -> Option<&'static Log> {
             State::Off.set();
             return None;
         };
-        if let Some(remark) = remark {
-            log.append(Kind::Note, &[remark.as_bytes()]);
-        }
         // Names and pending ranges are written before other threads write anything.
         UNPUBLISHED.set(Some(log));
         names::flush_names();

@@ -1,6 +1,6 @@
 //! Runs when this library is loaded, when the process forks, and when it ends.
 
-use crate::{hook, log, nvtx, ranges};
+use crate::{dlsym, hook, hooks, log, nvtx, ranges};
 
 /// Note for a program that loaded the driver but made no recorded call. It would have no log otherwise.
 const BYPASSED: &str = "the CUDA driver was loaded, but no memory call was recorded: either the program made \
@@ -13,6 +13,10 @@ extern "C" fn on_load() {
         unsafe { dlmalloc::enable_alloc_after_fork() };
         if log::settings().is_some() {
             log::rank();
+            if let Some(remark) = dlsym::remark() {
+                log::note_later(remark);
+            }
+            hooks::stand_before_next();
             // SAFETY: the handler only touches atomics and thread-local variables, and tries locks.
             unsafe { libc::pthread_atfork(None, None, Some(after_fork)) };
         }

@@ -187,7 +187,7 @@ fn annotation(op: AnnotationOp, range: u64) -> Annotation {
 pub(crate) fn current_device() -> Option<i16> {
     match stream::reached() {
         Some(point) => Some(point.device),
-        None => driver::current_device(),
+        None => driver::current_device_between_calls(),
     }
 }
 

@@ -166,7 +166,7 @@ impl<'a> Run<'a> {
             None => options.default_destination(&path, process::id())?,
         };
         let library = UnpackedLibrary::new()?;
-        let folder = RunFolder::new(options.raw_dir.as_deref())?;
+        let folder = RunFolder::new(options.raw_dir.as_deref(), &destination, options.cap)?;
         let contents = &options.contents;
         let plan = Plan {
             destination,
@@ -234,6 +234,10 @@ impl<'a> Run<'a> {
         );
         if let (false, Some(refusal)) = (self.plan.is_quiet, &self.refusal) {
             output::note(&refusal.to_string());
+        }
+        let remark = self.folder.remark(self.options.cap);
+        if let (false, Some(remark)) = (self.plan.is_quiet, remark) {
+            output::note(&remark);
         }
         if environment.nvtx_is_taken && !self.plan.is_quiet {
             output::note(

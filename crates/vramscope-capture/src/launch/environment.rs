@@ -11,6 +11,11 @@ use super::{library, python};
 /// Names the library that NVTX loads.
 const NVTX: &str = "NVTX_INJECTION64_PATH";
 
+/// Options of the address sanitizer.
+const SANITIZER: &str = "ASAN_OPTIONS";
+/// Its option that it must be the first library.
+const SANITIZER_ORDER: &str = "verify_asan_link_order";
+
 /// Differences to this process's environment.
 pub(crate) struct Environment {
     /// Names and values to set.
@@ -36,6 +41,7 @@ pub(crate) fn capture_environment(
         let library = library.as_os_str();
         let others = existing("LD_PRELOAD").map(|preloaded| without_ours(&preloaded));
         variables.push(("LD_PRELOAD", join(library, others.as_deref())));
+        variables.extend(sanitizer_options(existing(SANITIZER)));
         nvtx_is_taken = existing(NVTX).is_some_and(|path| !path.is_empty() && !is_ours(&path));
         if !nvtx_is_taken {
             variables.push((NVTX, library.to_owned()));
@@ -58,6 +64,22 @@ pub(crate) fn capture_environment(
         variables,
         nvtx_is_taken,
     }
+}
+
+/// The options of the address sanitizer, where it is a library, as by gcc: it would end the program, as ours comes before
+/// it. It also works so. Which of the programs to be started have it is not known.
+fn sanitizer_options(existing: Option<OsString>) -> Option<(&'static str, OsString)> {
+    let existing = existing.unwrap_or_default();
+    let name = SANITIZER_ORDER.as_bytes();
+    if existing.as_bytes().windows(name.len()).any(|it| it == name) {
+        return None;
+    }
+    let own = format!("{SANITIZER_ORDER}=0");
+    let options = match existing.is_empty() {
+        true => own.into(),
+        false => join(&existing, Some(own.as_ref())),
+    };
+    Some((SANITIZER, options))
 }
 
 /// Whether a path is that of the injected library, such as one of an outer `run`.
@@ -118,7 +140,7 @@ mod tests {
         )
     }
 
-    fn owned(pairs: [(&str, &str); 4]) -> Vec<(String, String)> {
+    fn owned(pairs: [(&str, &str); 5]) -> Vec<(String, String)> {
         pairs
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .to_vec()
@@ -132,6 +154,7 @@ mod tests {
             variables,
             owned([
                 ("LD_PRELOAD", "/p/l.so"),
+                ("ASAN_OPTIONS", "verify_asan_link_order=0"),
                 ("NVTX_INJECTION64_PATH", "/p/l.so"),
                 ("PYTHONPERFSUPPORT", "1"),
                 ("LD_LIBRARY_PATH", "/p/n"),
@@ -146,9 +169,14 @@ mod tests {
             ("LD_PRELOAD", "/a.so /b.so"),
             ("NVTX_INJECTION64_PATH", "/nsys.so"),
             ("LD_LIBRARY_PATH", "/c:/d"),
+            ("ASAN_OPTIONS", "protect_shadow_gap=0"),
         ]);
         let expected = [
             ("LD_PRELOAD", "/p/l.so:/a.so /b.so"),
+            (
+                "ASAN_OPTIONS",
+                "protect_shadow_gap=0:verify_asan_link_order=0",
+            ),
             ("PYTHONPERFSUPPORT", "1"),
             ("LD_LIBRARY_PATH", "/c:/d:/p/n"),
         ];
@@ -159,6 +187,8 @@ mod tests {
                 .to_vec()
         );
         assert!(nvtx_is_taken);
+        let wanted = Some("verify_asan_link_order=1".into());
+        assert_eq!(sanitizer_options(wanted), None);
     }
 
     #[test]

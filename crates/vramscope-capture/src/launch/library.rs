@@ -167,7 +167,8 @@ fn is_loadable(folder: &Path) -> bool {
 
 /// Creates a folder of this run from which libraries can be loaded.
 fn create_loadable_folder() -> Result<TempDir, Failure> {
-    let places = temporary_places();
+    let mut places = temporary_places();
+    places.extend(std::env::current_dir());
     let mut tempfile = tempfile::Builder::new();
     tempfile
         .prefix("vramscope-")
@@ -190,13 +191,26 @@ fn create_loadable_folder() -> Result<TempDir, Failure> {
 pub(crate) fn temporary_places() -> Vec<PathBuf> {
     let mut places = vec![std::env::temp_dir()];
     places.extend(["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from));
-    places.extend(std::env::current_dir());
     places
 }
 
 /// Whether the file system is mounted with `noexec`.
 fn is_noexec(folder: &Path) -> bool {
     query_file_system(folder).is_ok_and(|stat| stat.f_flag & libc::ST_NOEXEC != 0)
+}
+
+/// Whether files in a folder are in memory.
+pub(crate) fn is_in_memory(folder: &Path) -> bool {
+    /// `RAMFS_MAGIC`, which `libc` lacks.
+    const RAMFS: u64 = 0x8584_58f6;
+    let Ok(path) = CString::new(folder.as_os_str().as_bytes()) else {
+        return false;
+    };
+    // SAFETY: all zeros are a valid `statfs`.
+    let mut stat: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: the path ends with a zero, and `stat` is a valid out-pointer.
+    let outcome = unsafe { libc::statfs(path.as_ptr(), &raw mut stat) };
+    outcome == 0 && [libc::TMPFS_MAGIC as u64, RAMFS].contains(&(stat.f_type as u64))
 }
 
 /// Bytes that this user can still write to a file system.

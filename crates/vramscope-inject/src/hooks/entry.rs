@@ -21,7 +21,7 @@ macro_rules! hooks {
         $(
             #[unsafe(no_mangle)]
             unsafe extern "C-unwind" fn $name($($arg: $type),*) -> CUresult {
-                let real = $name::HOOK.real();
+                let real = real(&$name::HOOK);
                 if real.is_null() {
                     return NOT_INITIALIZED;
                 }

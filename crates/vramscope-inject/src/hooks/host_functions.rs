@@ -35,7 +35,7 @@ macro_rules! host_functions {
             /// As for the driver's function.
             #[unsafe(no_mangle)]
             unsafe extern "C-unwind" fn $name(stream: Handle, function: Option<HostFunction>, data: Handle $(, $more: $type)?) -> CUresult {
-                let real = $name::HOOK.real();
+                let real = super::real(&$name::HOOK);
                 if real.is_null() {
                     return NOT_INITIALIZED;
                 }

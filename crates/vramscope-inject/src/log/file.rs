@@ -33,7 +33,7 @@ const SPARE_BYTES: u64 = 1 << 17;
 const FOLLOWED_FILE_BYTES: u64 = 4 << 40;
 /// Maximum number of times that signals may interrupt an allocation of disk space.
 const MAX_INTERRUPTIONS: u32 = 1000;
-/// Divisor of a limited address space: the log takes one such share, the rest is the program's.
+/// Divisor of the address space: the log takes one such share, the rest is the program's. CUDA reserves much of it, too.
 const ADDRESS_SPACE_SHARE: u64 = 16;
 /// Minimum size of a useful log.
 const MIN_FILE_BYTES: u64 = 1 << 16;
@@ -313,10 +313,9 @@ fn remove(path: &Path) {
 /// Sets the size of a file, without disk space, and maps it. Returns the mapping and the size, which may be smaller
 /// than `wanted`.
 fn map(file: &File, wanted: u64) -> Result<(NonNull<u8>, u64), Error> {
-    let space = match limit(libc::RLIMIT_AS) {
-        libc::RLIM_INFINITY => u64::MAX,
-        space => space / ADDRESS_SPACE_SHARE,
-    };
+    // SAFETY: reads a number: an address at the start of the program's stack, which is at the end of the address space.
+    let stack = unsafe { libc::getauxval(libc::AT_RANDOM) };
+    let space = most_mapped(limit(libc::RLIMIT_AS), stack);
     // A file beyond its size limit would raise SIGXFSZ. Only whole pages can be mapped.
     let most = limit(libc::RLIMIT_FSIZE).min(space).min(i64::MAX as u64);
     let mut bytes = wanted.min(most) & !(HEADER_BYTES - 1);
@@ -342,6 +341,16 @@ fn map(file: &File, wanted: u64) -> Result<(NonNull<u8>, u64), Error> {
         bytes = (bytes / 2) & !(HEADER_BYTES - 1);
     }
     Err(ErrorKind::FileTooLarge.into())
+}
+
+/// The most bytes that a log may map, of an address space with a limit and a stack at its end (0 if unknown). That of
+/// aarch64 has 39 bits in some kernels.
+fn most_mapped(limit: u64, stack: u64) -> u64 {
+    let space = match stack {
+        0 => u64::MAX,
+        stack => stack.checked_next_power_of_two().unwrap_or(u64::MAX),
+    };
+    space.min(limit) / ADDRESS_SPACE_SHARE
 }
 
 /// A resource limit of this process in bytes; `RLIM_INFINITY` if there is no limit.
@@ -499,6 +508,26 @@ mod tests {
             .fetch_add(640, Ordering::Relaxed);
         assert_eq!(fill(), 10);
         assert_eq!(payloads(&log).len(), 74);
+    }
+
+    #[test]
+    fn a_small_address_space_is_left_to_the_program() {
+        let most = |limit, bits: u32| most_mapped(limit, (1_u64 << bits) - 0x3456_7890);
+        // Kernels for x86-64, and for aarch64 with 48 and 39 bits.
+        for (bits, bytes) in [(47, 8 << 40), (48, 16 << 40), (39, 32 << 30)] {
+            assert_eq!(most(libc::RLIM_INFINITY, bits), bytes, "{bits}");
+        }
+        assert_eq!(most(16 << 30, 47), 1 << 30);
+        assert_eq!(most_mapped(libc::RLIM_INFINITY, u64::MAX), u64::MAX / 16);
+        // Here, too, the stack is at the end.
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let ends = maps.lines().filter(|line| !line.ends_with("[vsyscall]"));
+        let ends =
+            ends.filter_map(|line| u64::from_str_radix(line.split(['-', ' ']).nth(1)?, 16).ok());
+        // SAFETY: as in `map`.
+        let stack = unsafe { libc::getauxval(libc::AT_RANDOM) };
+        let end = ends.max().unwrap();
+        assert_eq!(end.next_power_of_two(), stack.next_power_of_two());
     }
 
     #[test]

@@ -14,4 +14,5 @@ mod manners;
 mod memory_viz;
 mod neighbours;
 mod nvtx;
+mod odd_programs;
 mod options;

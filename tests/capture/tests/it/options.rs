@@ -1,7 +1,7 @@
 //! Effects of the options of a capture.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use vramscope_capture_tests::ledger::Do;
@@ -233,6 +233,33 @@ fn converted_elsewhere() {
     convert.arg("convert").arg(&elsewhere).arg("-o").arg(&again);
     assert!(convert.output().expect("it starts").status.success());
     drop(read(&again, "cut short"));
+}
+
+/// Logs in memory would count as the program's container's.
+#[test]
+fn logs_are_not_in_memory_if_there_is_a_disk() {
+    let folder_of = |options: &[&str]| {
+        let session = Session::new().env("TMPDIR", "/dev/shm").with(options);
+        let script = "echo \"$VRAMSCOPE_CAPTURE\"";
+        let captured = session.capture_program(Path::new("/bin/sh"), &["-c", script]);
+        let is_in_memory = captured.stdout.contains("/dev/shm/");
+        let is_told = captured.stderr.contains("raw logs are in memory");
+        (is_in_memory, is_told)
+    };
+    if is_in_memory("/dev/shm") && !is_in_memory("/var/tmp") {
+        assert_eq!(folder_of(&[]), (false, false));
+        // No disk is so large.
+        assert_eq!(folder_of(&["--cap", "1000000TiB"]), (true, true));
+    } else {
+        eprintln!("not tested: /dev/shm is no tmpfs, or /var/tmp is one");
+    }
+}
+
+fn is_in_memory(folder: &str) -> bool {
+    let told = Command::new("stat")
+        .args(["-f", "-c", "%T", folder])
+        .output();
+    told.is_ok_and(|told| told.stdout == b"tmpfs\n")
 }
 
 fn files(captured: &Captured, prefix: &str) -> Vec<PathBuf> {
