@@ -69,7 +69,9 @@ const PATIENCE: Duration = Duration::from_millis(200);
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let started = Instant::now();
     // Before a folder is made for them.
-    let files = plan::files(&options.sources)?;
+    let files = plan::files(&options.sources)?
+        .into_iter()
+        .collect::<Result<_, _>>()?;
     let dataset = Dataset::open(&options.output)?;
     let items = plan::items(files, &dataset, options.rank_from.as_ref());
     let mut claims = Claims::join(&dataset)?;
@@ -99,14 +101,21 @@ pub(crate) fn for_a_question(
     memory: Size,
     folder: &Path,
 ) -> Result<Vec<Failure>, Failure> {
-    let files = plan::files(sources)?;
+    let (mut files, mut failures) = (Vec::new(), Vec::new());
+    for file in plan::files(sources)? {
+        match file {
+            Ok(file) => files.push(file),
+            Err(failure) => failures.push(failure),
+        }
+    }
     let dataset = Dataset::open_passing(folder)?;
     let items = plan::items(files, &dataset, rank_from);
     let claims = Claims::join(&dataset)?;
     let done = Work::new(&dataset, &claims, items, memory).all()?;
+    failures.extend(done.failures);
     match done.packed.is_empty() {
-        false => Ok(done.failures),
-        true => inputs::report_all(done.failures).map(|()| Vec::new()),
+        false => Ok(failures),
+        true => inputs::report_all(failures).map(|()| Vec::new()),
     }
 }
 

@@ -73,11 +73,11 @@ pub(super) fn items(
     items
 }
 
-/// The files of the sources, under their canonical paths.
+/// The files of the sources, under their canonical paths, or why one cannot be found.
 ///
 /// # Errors
-/// When a source cannot be found.
-pub(super) fn files(sources: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+/// As [`inputs::files_below`], and when standard input is a source.
+pub(super) fn files(sources: &[PathBuf]) -> Result<Vec<Result<PathBuf, Failure>>, Failure> {
     if sources.iter().any(|source| is_stdin(source)) {
         let text = "standard input has no name that could tell its rank: name files or folders";
         return Err(Failure::Usage(text.to_owned()));
@@ -87,7 +87,7 @@ pub(super) fn files(sources: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         let found = fs::canonicalize(&path);
         found.map_err(|error| Failure::unread(&path, error))
     });
-    canonical.collect()
+    Ok(canonical.collect())
 }
 
 /// `../runs/rank0.pickle`, for a path and a folder that are both canonical.
