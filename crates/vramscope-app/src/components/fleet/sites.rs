@@ -45,8 +45,8 @@ pub(super) fn SiteTable(props: &PartProps) -> Html {
         Callback::from(move |row: u32| active.set(Some(row)))
     };
     let header = html! {
-        <div class="site-row head"><span>{ "Call site, at each rank's peak" }</span><span class="number">{ "Least" }</span><span class="number">{ "Median" }</span>
-            <span class="number">{ "Most" }</span><span class="number" title="The rank with the most">{ "Rank" }</span>
+        <div class="spread-row head"><span>{ "Call site, at each rank's peak" }</span><span class="number">{ "Least" }</span><span class="number">{ "Median" }</span>
+            <span class="number">{ "Most" }</span><span class="number" title="The rank with the most">{ "Most on" }</span>
             <span class="number" title="Ranks that have it">{ "Ranks" }</span>
             <span title="Ranks that differ from the rest here">{ "Odd ranks" }</span></div>
     };
@@ -64,7 +64,7 @@ fn cells(site: &SiteLine) -> Html {
         html! { <span class="number" title={display::bytes_exact(bytes)}>{ display::bytes(bytes) }</span> }
     };
     html! {
-        <div class="site-row">
+        <div class="spread-row">
             <span title={site.label.clone()}>{ &site.label }</span>
             { bytes(site.usual.lowest) }{ bytes(site.usual.median) }{ bytes(site.usual.highest) }
             <span class="number">{ site.most_at }</span>
