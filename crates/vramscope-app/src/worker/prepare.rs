@@ -6,7 +6,7 @@ use super::document::{Device, Document};
 use super::views::{self, Ahead, Caches};
 
 /// The most events for which to compute ahead. With more, memory is scarcer than time, so it is done on demand, and a step
-/// would take more than half a second, in which no question has its turn.
+/// would take more than a second, in which no question has its turn.
 const MOST_EVENTS: u32 = 12_000_000;
 
 /// The steps in order: those that take longest and are most likely needed come first.

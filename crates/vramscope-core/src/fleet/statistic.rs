@@ -132,18 +132,10 @@ impl Usual {
     /// What is usual of `values`; `None` if there are none.
     #[must_use]
     pub fn of(values: &[u64]) -> Option<Self> {
-        let median = lower_median(values.to_vec())?;
-        let distances = values.iter().map(|value| value.abs_diff(median));
-        Some(Self {
-            values: values.len() as u64,
-            median,
-            spread: lower_median(distances.collect())?,
-            lowest: values.iter().copied().min()?,
-            highest: values.iter().copied().max()?,
-        })
+        Self::with_zeros(values.to_vec(), 0)
     }
 
-    /// What is usual of values above zero and so many zeros, without listing these.
+    /// What is usual of some values and so many zeros, without listing these. If there are any, the values are above zero.
     #[must_use]
     pub fn with_zeros(mut values: Vec<u64>, zeros: usize) -> Option<Self> {
         let all = values.len() + zeros;
@@ -226,11 +218,6 @@ pub fn outlier_of(values: &[u64], measure: Measure) -> Option<Outlier> {
 /// Whether a value is far enough from the median to be mentioned.
 pub(super) fn is_notable(value: u64, median: u64) -> bool {
     value.abs_diff(median) as f64 > NOTABLE_SHARE * median as f64
-}
-
-fn lower_median(mut values: Vec<u64>) -> Option<u64> {
-    values.sort_few_by(Ord::cmp);
-    values.get(values.len().checked_sub(1)? / 2).copied()
 }
 
 #[cfg(test)]

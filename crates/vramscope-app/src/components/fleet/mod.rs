@@ -155,10 +155,7 @@ fn use_search_keys(props: &PartProps) -> Callback<KeyboardEvent> {
             if let Some(Answer::Ranks(ranks)) = sealed.and_then(|sealed| sealed.open())
                 && let Some(rank) = ranks.rows.first()
             {
-                dispatch.emit(Action::Choose(Chosen::Fleet(FleetChoices {
-                    rank: Some(rank.id),
-                    ..choices
-                })));
+                dispatch.emit(Action::Choose(Chosen::Fleet(choices.with_rank(rank.id))));
             }
         };
         props.session.ask_once(Sealed::question(&question), choose);

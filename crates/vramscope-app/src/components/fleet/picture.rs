@@ -160,10 +160,7 @@ fn use_click(
             .ask_once(question, move |sealed: Option<Sealed>, _| {
                 if let Some(Answer::At(at)) = sealed.and_then(|sealed| sealed.open()) {
                     let rank = at.rank.id;
-                    dispatch.emit(Action::Choose(Chosen::Fleet(FleetChoices {
-                        rank: Some(rank),
-                        ..choices
-                    })));
+                    dispatch.emit(Action::Choose(Chosen::Fleet(choices.with_rank(rank))));
                     on_open.emit(Wish {
                         rank,
                         at: Some((at.look, at.place)),

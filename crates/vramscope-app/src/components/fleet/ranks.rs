@@ -12,7 +12,6 @@ use crate::components::commands::use_commands;
 use crate::components::hooks::use_kept;
 use crate::components::virtual_list::VirtualList;
 use crate::protocol::views::fleet::{Answer, Question, RankLine, Ranks};
-use crate::state::choices::FleetChoices;
 use crate::state::{Action, Chosen, fleet_words, sentences};
 
 /// Requested ranges start at multiples of this, so that scrolling does not ask for every row.
@@ -55,11 +54,7 @@ pub(super) fn RankTable(props: &PartProps) -> Html {
         let (ranks, choices) = (ranks.clone(), props.choices.clone());
         Callback::from(move |row: u32| {
             if let Some(rank) = line(&ranks, row) {
-                let choices = FleetChoices {
-                    rank: Some(rank.id),
-                    ..choices.clone()
-                };
-                let chosen = Action::Choose(Chosen::Fleet(choices));
+                let chosen = Action::Choose(Chosen::Fleet(choices.clone().with_rank(rank.id)));
                 commands.dispatch.emit(chosen);
             }
         })

@@ -19,6 +19,17 @@ pub struct FleetChoices {
     pub search: String,
 }
 
+impl FleetChoices {
+    /// The same with another chosen rank.
+    #[must_use]
+    pub fn with_rank(self, rank: u32) -> Self {
+        Self {
+            rank: Some(rank),
+            ..self
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::rc::Rc;

@@ -80,6 +80,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let mut fleet = dataset.write_overview()?;
     if options.prune {
         done.pruned = work.prune()?;
+    }
+    if done.pruned > 0 {
         fleet = dataset.write_overview()?;
     }
     let failures: Vec<_> = done.failures.drain(..).collect();

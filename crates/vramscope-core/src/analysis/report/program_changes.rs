@@ -91,14 +91,14 @@ pub struct AloneChange {
 pub fn program_changes<'a>(device: Device<'a>, until: u32) -> Vec<ProgramChange> {
     let history = device.history;
     let peak = peak_moment(history, until);
-    let as_recorded = || Curve::new(history, [peak, until]);
+    let moments = [peak, until];
     let mut found = Vec::new();
     let of_foreach = foreach_stacks(device);
-    let optimizer = no_foreach(device, &of_foreach, as_recorded());
+    let optimizer = no_foreach(device, &of_foreach, Curve::new(history, moments));
     let optimizer = optimizer.map(|change| change.told(until));
     let of_passes: [&dyn Fn() -> Option<Change<'a>>; 2] =
-        [&|| checkpoint(device, until, as_recorded()), &|| {
-            half_batch(device, as_recorded())
+        [&|| checkpoint(device, moments), &|| {
+            half_batch(device, moments)
         }];
     for passes in of_passes {
         let Some(change) = passes() else { continue };
@@ -110,8 +110,8 @@ pub fn program_changes<'a>(device: Device<'a>, until: u32) -> Vec<ProgramChange>
         found.push(passes);
     }
     found.extend(optimizer);
-    found.extend(free_earlier(device, as_recorded()).map(|change| change.told(until)));
-    let [peak_bytes, live_bytes] = [peak, until].map(|moment| history.active_bytes_at(moment));
+    found.extend(free_earlier(device, moments).map(|change| change.told(until)));
+    let [peak_bytes, live_bytes] = moments.map(|moment| history.active_bytes_at(moment));
     found.retain(|change| change.peak_bytes < peak_bytes || change.live_bytes < live_bytes);
     found.sort_few_by_key(|change| (change.live_bytes, change.peak_bytes, change.kind));
     found
@@ -176,8 +176,10 @@ fn together(both: &Change<'_>, until: u32, parts: [&ProgramChange; 2]) -> Progra
 
 /// Frees what a block keeps, but for its output, when the next block begins. It is made again when the backward pass
 /// comes to the block, and frees the first of it.
-fn checkpoint<'a>(device: Device<'a>, until: u32, mut curve: Curve<'a>) -> Option<Change<'a>> {
+fn checkpoint(device: Device<'_>, moments: [u32; 2]) -> Option<Change<'_>> {
+    let [_peak, until] = moments;
     let block = repeated_block(device, until)?;
+    let mut curve = Curve::new(device.history, moments);
     let table = &device.history.allocations;
     let stacks = device.stack_of();
     let mut of_block = BitSet::new(device.snapshot().stacks.len());
@@ -239,8 +241,9 @@ fn checkpoint_title(label: &str) -> String {
 }
 
 /// Halves what grows with the batch: inputs, activations, caches of keys and values, and what the passes need meanwhile.
-fn half_batch<'a>(device: Device<'a>, mut curve: Curve<'a>) -> Option<Change<'a>> {
+fn half_batch(device: Device<'_>, moments: [u32; 2]) -> Option<Change<'_>> {
     let table = &device.history.allocations;
+    let mut curve = Curve::new(device.history, moments);
     let is_meanwhile = needs_of_passes(device);
     let mut has_cache = false;
     for (row, rule) in device.rule_of().iter().enumerate() {
@@ -289,8 +292,8 @@ fn needs_of_passes<'a>(device: Device<'a>) -> impl Fn(usize) -> bool + 'a {
     }
 }
 
-/// Takes away what a multi-tensor step of the optimizer, whose stacks are `of_foreach`, needs meanwhile, but for two tensors of the largest size. The
-/// curve may have other changes already.
+/// Takes away what a multi-tensor step of the optimizer, whose stacks are `of_foreach`, needs meanwhile, but for two
+/// tensors of the largest size. The curve may have other changes already.
 fn no_foreach<'a>(
     device: Device<'a>,
     of_foreach: &BitSet,
@@ -340,8 +343,9 @@ fn foreach_stacks(device: Device<'_>) -> BitSet {
 }
 
 /// Lets what a step made and the next one replaces die at the step's end.
-fn free_earlier<'a>(device: Device<'a>, mut curve: Curve<'a>) -> Option<Change<'a>> {
+fn free_earlier(device: Device<'_>, moments: [u32; 2]) -> Option<Change<'_>> {
     let steps = &device.steps()?.steps;
+    let mut curve = Curve::new(device.history, moments);
     let table = &device.history.allocations;
     let (stacks, sites) = (device.stack_of(), device.site_of());
     // The latest allocation of each stack, with its step.

@@ -2,8 +2,8 @@
 //!
 //! A process takes a place of the dataset by a file that it creates, which only one can. Locks are not to be relied on
 //! where files are on a network. A claim counts as long as its process lives: every process has a file of its own that it
-//! touches again and again. On the same machine the system tells at once that it is gone. The times of both files come from the
-//! file system, so that clocks need not agree.
+//! touches again and again. On the same machine the system tells at once that it is gone. The times of both files come
+//! from the file system, so that clocks need not agree.
 //!
 //! If a process that was only slow is taken for dead, two pack the same snapshot: each writes the same files, one after
 //! the other, and nothing is lost.

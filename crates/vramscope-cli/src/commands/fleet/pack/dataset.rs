@@ -356,9 +356,10 @@ fn files(folder: &Path) -> Vec<(String, String)> {
     files.collect()
 }
 
-fn remove_file(path: &Path) -> std::io::Result<()> {
+/// Removes a file, if it is there.
+pub(super) fn remove_file(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
 }

@@ -14,7 +14,7 @@ use vramscope_core::tables::dataset::{Content, DatasetTable};
 use vramscope_core::tables::fleet::for_each_keyed_stack;
 use vramscope_core::tables::{Value, for_each_row};
 
-use super::dataset::{Dataset, Spot};
+use super::dataset::{Dataset, Spot, remove_file};
 use super::plan::Item;
 use crate::export::bounded::Bounded;
 use crate::export::parquet::{Column, TableFile};
@@ -206,10 +206,7 @@ impl<'a> Files<'a> {
         let first = || {
             let mut others = old.iter().filter(|spot| **spot != self.spot);
             others.try_for_each(|spot| self.dataset.remove_files(spot))?;
-            match fs::remove_file(self.dataset.piece_path(self.spot)) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            }
+            remove_file(&self.dataset.piece_path(self.spot))
         };
         let done = self.folder.hand_out(first, &self.names);
         done.map_err(|error| self.failed(error))
