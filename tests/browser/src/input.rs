@@ -164,17 +164,22 @@ impl Page {
         Ok(())
     }
 
-    /// The middle of `selector`'s first match, scrolled into view.
+    /// The middle of `selector`'s first match, scrolled into view, once it is at the same place in two frames: what comes
+    /// late may move it.
     ///
     /// # Errors
     ///
     /// When nothing matches.
     pub fn middle_of(&mut self, selector: &str) -> Result<(f64, f64)> {
+        let selected = json!(selector);
         let script = format!(
-            "(() => {{ const found = document.querySelector({}); if (!found) return null; \
+            "(async () => {{ let before; for (let frame = 0; frame < 60; frame++) {{ \
+             const found = document.querySelector({selected}); if (!found) return null; \
              found.scrollIntoView({{block: 'nearest'}}); const box = found.getBoundingClientRect(); \
-             return [box.x + box.width / 2, box.y + box.height / 2]; }})()",
-            json!(selector)
+             const middle = [box.x + box.width / 2, box.y + box.height / 2]; \
+             if (String(middle) === before) return middle; before = String(middle); \
+             await new Promise(next => {{ requestAnimationFrame(next); setTimeout(next, 100); }}); }} \
+             return before.split(',').map(Number); }})()"
         );
         let middle = self.eval(&script)?;
         middle[0]

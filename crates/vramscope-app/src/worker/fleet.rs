@@ -109,7 +109,7 @@ impl Ranks {
         Ok(Self {
             offers: Offers::of(&fleet),
             odd: Oddness::of_all(&fleet),
-            has_devices: has_devices(&fleet),
+            has_devices: fleet.has_devices(),
             fleet,
             layout: None,
             found: None,
@@ -283,11 +283,4 @@ fn way(rank: &Rank) -> Way {
         range: None,
         has_times: rank.curve.start_us.is_some(),
     }
-}
-
-/// Whether several devices are of one file.
-fn has_devices(fleet: &Fleet) -> bool {
-    let pairs = fleet.ranks.iter().zip(fleet.ranks.iter().skip(1));
-    let mut pairs = pairs.map(|(a, b)| (&a.source.path, &b.source.path));
-    pairs.any(|(a, b)| a == b)
 }

@@ -28,9 +28,9 @@ use crate::inputs::RankNames;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     /// The query; `-` reads it from standard input
-    #[arg(required_unless_present = "tables", value_name = "SQL")]
+    #[arg(required_unless_present = "tables", value_name = "SQL", allow_hyphen_values = true, value_parser = query)]
     sql: Option<String>,
-    /// A dataset, or snapshots, or folders of them, with the folders below
+    /// A dataset, or snapshots, or folders of them
     #[arg(required_unless_present = "tables", value_name = "DATASET|FILE")]
     files: Vec<PathBuf>,
     /// Describe the tables and columns, and ask nothing
@@ -62,6 +62,15 @@ Examples:
   vramscope sql 'select * from events where rank = 17' runs/ --parquet rank17.parquet
   vramscope sql 'select count(*) from events where rank = 17' runs/ --explain";
 
+/// A query may begin with a comment, `-- why`. What has no space in it is an option that there is not.
+fn query(text: &str) -> Result<String, String> {
+    let is_option = text.len() > 1 && text.starts_with('-') && !text.contains(char::is_whitespace);
+    match is_option {
+        true => Err("there is no such option, and it is no query".to_owned()),
+        false => Ok(text.to_owned()),
+    }
+}
+
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     match options.tables {
         true => tables::describe(options.show.json),
@@ -75,7 +84,8 @@ use self::asked::run as ask;
 #[cfg(not(feature = "sql"))]
 fn ask(_: &Options) -> Result<(), Failure> {
     Err(Failure::Usage(
-        "this build is without the SQL engine: take a released program, or `cargo install vramscope-cli --features sql`"
+        "this build is without the SQL engine: take a released program, or build one with it, in the source's folder by \
+         `cargo install --path crates/vramscope-cli --features sql`"
             .to_owned(),
     ))
 }

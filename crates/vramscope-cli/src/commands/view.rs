@@ -12,7 +12,7 @@ mod server_tests;
 
 pub(crate) use server::token;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
@@ -66,8 +66,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     if options.live {
         wait_for(&options.files)?;
     }
-    let named: Vec<PathBuf> = options.files.iter().map(|path| overview_of(path)).collect();
-    let files = files::prepare(&inputs::files(&named)?)?;
+    let files = files::prepare(&inputs::files(&options.files)?)?;
     let server = server::Server::bind(options.port, assets::PAGE, files, options.live)?;
     let address = server.address();
     output::print(&format!("{address}\n"))?;
@@ -86,15 +85,6 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     }
     output::note("Ctrl-C ends.\n");
     server.serve()
-}
-
-/// The overview of a dataset; any other path as it is.
-fn overview_of(path: &Path) -> PathBuf {
-    let overview = path.join(inputs::OVERVIEW);
-    match overview.is_file() {
-        true => overview,
-        false => path.to_owned(),
-    }
 }
 
 /// Waits until files exist that are still to be written.

@@ -1,9 +1,9 @@
-//! Finds the snapshots: a folder stands for those in it, in natural order (rank2 before rank10).
+//! Finds the snapshots: a folder stands for those in it and below it, in natural order (rank2 before rank10), and a pattern
+//! for what there is.
 //!
-//! The folder of a run holds other files as well, so names decide: its pickles, or if there are none its
-//! packed, JSON and HTML files, compressed or not. Folders inside it are ignored.
+//! The folders of a run hold other files as well, so names decide: a folder's pickles, or if it has none its packed files.
+//! JSON and HTML files count only where there is nothing else. A dataset of ranks stands for its overview.
 
-use std::cmp::Reverse;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,14 +12,19 @@ use regex::Regex;
 use crate::failure::Failure;
 use crate::input::is_stdin;
 
-const PICKLES: [&str; 2] = [".pickle", ".pkl"];
-const OTHERS: [&str; 3] = [".vram", ".json", ".html"];
+/// The file of a dataset that holds the summaries of all ranks.
+pub(crate) const OVERVIEW: &str = "overview.vset";
+
+/// The endings of each kind, the kind that counts first in front.
+const KINDS: [&[&str]; 3] = [&[".pickle", ".pkl"], &[".vram"], &[".json", ".html"]];
+/// The kind that counts only where there is nothing else.
+const LAST: usize = 2;
 const COMPRESSED: [&str; 4] = [".gz", ".zst", ".zstd", ".zip"];
 
 /// The files to read, in the order of the answers.
 ///
 /// # Errors
-/// When a folder has no snapshot or cannot be read, or standard input is named twice.
+/// When a folder and those below it have no snapshot, one of them cannot be read, or standard input is named twice.
 pub(crate) fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     if named.iter().filter(|path| is_stdin(path)).count() > 1 {
         return Err(Failure::Usage(
@@ -27,39 +32,17 @@ pub(crate) fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         ));
     }
     let mut files = Vec::new();
-    for path in named {
-        if !is_stdin(path) && path.is_dir() {
-            files.extend(in_folder(path)?);
+    for path in named.iter().flat_map(|path| matching(path)) {
+        let overview = path.join(OVERVIEW);
+        if is_stdin(&path) || !path.is_dir() {
+            files.push(path);
+        } else if overview.is_file() {
+            files.push(overview);
         } else {
-            files.push(path.clone());
+            files.extend(in_or_below(&path)?);
         }
     }
     Ok(files)
-}
-
-/// As [`files`], but a folder stands for the snapshots in it and in all folders below it, and a pattern for what there is.
-///
-/// # Errors
-/// As [`files`].
-pub(crate) fn files_below(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let mut folders = Vec::new();
-    for path in &named
-        .iter()
-        .flat_map(|path| matching(path))
-        .collect::<Vec<_>>()
-    {
-        if is_stdin(path) || !path.is_dir() {
-            folders.push(path.clone());
-            continue;
-        }
-        let mut below = below(path)?;
-        below.retain(|folder| in_folder(folder).is_ok());
-        if below.is_empty() {
-            return Err(none_in(path, "also in folders below it"));
-        }
-        folders.append(&mut below);
-    }
-    files(&folders)
 }
 
 /// What a pattern stands for (`runs/*/rank?.pickle`), in natural order; if there is nothing, itself. Shells do that too, but
@@ -122,42 +105,51 @@ fn below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(all)
 }
 
-fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+/// The snapshots in a folder and in those below it.
+fn in_or_below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut found = Vec::new();
+    for folder in below(folder)? {
+        found.extend(in_folder(&folder)?);
+    }
+    let best = found.iter().map(|&(kind, _)| kind).min();
+    let counts = |kind: usize| kind < LAST || best == Some(LAST);
+    found.retain(|&(kind, _)| counts(kind));
+    match found.is_empty() {
+        true => Err(none_in(folder)),
+        false => Ok(found.into_iter().map(|(_, path)| path).collect()),
+    }
+}
+
+/// The snapshots in a folder of the best kind that it has, and the kind.
+fn in_folder(folder: &Path) -> Result<Vec<(usize, PathBuf)>, Failure> {
     let failed = || Failure::io(format!("cannot read the folder {}", folder.display()));
-    let mut found: Vec<(Reverse<bool>, Vec<Chunk>, PathBuf)> = Vec::new();
+    let mut found: Vec<(usize, Vec<Chunk>, PathBuf)> = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed())? {
         let path = entry.map_err(failed())?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if let Some(is_pickle) = snapshot_kind(&name)
+        if let Some(kind) = snapshot_kind(&name)
             && path.is_file()
         {
-            found.push((Reverse(is_pickle), natural(&name), path));
+            found.push((kind, natural(&name), path));
         }
     }
     found.sort();
-    let best = found.first().map(|&(is_pickle, ..)| is_pickle);
-    let files: Vec<_> = found
-        .into_iter()
-        .take_while(|&(is_pickle, ..)| Some(is_pickle) == best)
-        .map(|(.., path)| path)
-        .collect();
-    if files.is_empty() {
-        return Err(none_in(folder, "not in folders below it"));
-    }
-    Ok(files)
+    let best = found.first().map(|&(kind, ..)| kind);
+    let files = found.into_iter().map(|(kind, _, path)| (kind, path));
+    Ok(files.take_while(|&(kind, _)| Some(kind) == best).collect())
 }
 
 /// The failure for a folder without snapshots.
-fn none_in(folder: &Path, further: &str) -> Failure {
+fn none_in(folder: &Path) -> Failure {
+    let told = folder.display();
     Failure::Input(format!(
-        "{}: this folder has no file that looks like a snapshot. Looked for *.pickle and *.pkl, else *.vram, *.json and \
-         *.html, also with .gz, .zst or .zip behind; {further}",
-        folder.display()
+        "{told}: this folder has no file that looks like a snapshot. Looked for *.pickle and *.pkl, else *.vram, else *.json and \
+         *.html, also with .gz, .zst or .zip behind; also in folders below it"
     ))
 }
 
-/// `Some(true)` for the name of a pickle, `Some(false)` for that of another kind of snapshot.
-fn snapshot_kind(name: &str) -> Option<bool> {
+/// The place in [`KINDS`] of a file's name; `None` for that of no snapshot.
+fn snapshot_kind(name: &str) -> Option<usize> {
     let name = name.to_ascii_lowercase();
     if name.starts_with('.') {
         return None;
@@ -166,12 +158,8 @@ fn snapshot_kind(name: &str) -> Option<bool> {
         .iter()
         .find_map(|ending| name.strip_suffix(ending))
         .unwrap_or(&name);
-    let ends_with = |endings: &[&str]| endings.iter().any(|ending| bare.ends_with(ending));
-    if ends_with(&PICKLES) {
-        Some(true)
-    } else {
-        ends_with(&OTHERS).then_some(false)
-    }
+    let is_of = |endings: &&[&str]| endings.iter().any(|ending| bare.ends_with(ending));
+    KINDS.iter().position(|endings| is_of(endings))
 }
 
 /// A part of a name, for natural order: numbers sort by value, and before letters.
@@ -227,11 +215,12 @@ mod tests {
     #[test]
     fn snapshots_are_told_by_their_names() {
         for (name, kind) in [
-            ("rank0.pickle", Some(true)),
-            ("RANK0.PKL.GZ", Some(true)),
-            ("a.pickle.zip", Some(true)),
-            ("a.json.zst", Some(false)),
-            ("trace.html", Some(false)),
+            ("rank0.pickle", Some(0)),
+            ("RANK0.PKL.GZ", Some(0)),
+            ("a.pickle.zip", Some(0)),
+            ("a.vram", Some(1)),
+            ("a.json.zst", Some(2)),
+            ("trace.html", Some(2)),
             (".hidden.pickle", None),
             ("log.txt", None),
             ("model.zip", None),
@@ -275,13 +264,20 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_stands_for_its_snapshots() {
+    fn a_folder_stands_for_the_snapshots_in_it_and_below_it() {
         let folder = tempfile::tempdir().unwrap();
-        let touch = |name: &str| fs::write(folder.path().join(name), "").unwrap();
+        let touch = |name: &str| {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        };
         let found = || -> Vec<_> {
             let files = files(&[folder.path().to_owned()]).unwrap();
-            let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
-            files.iter().map(name).collect()
+            let name = |path: &PathBuf| path.strip_prefix(folder.path()).unwrap().to_owned();
+            let names = files.iter().map(name);
+            names
+                .map(|name| name.to_str().unwrap().to_owned())
+                .collect()
         };
         touch("config.json");
         touch("notes.txt");
@@ -290,6 +286,18 @@ mod tests {
         touch("rank10.pickle");
         touch("rank9.pickle.gz");
         assert_eq!(found(), ["rank9.pickle.gz", "rank10.pickle"]);
+        touch("node10/rank8.pickle");
+        touch("node2/rank3.vram");
+        touch("node2/hparams.json");
+        touch("node2/.cache/rank4.pickle");
+        touch("notes/index.html");
+        let all = [
+            "rank9.pickle.gz",
+            "rank10.pickle",
+            "node2/rank3.vram",
+            "node10/rank8.pickle",
+        ];
+        assert_eq!(found(), all);
     }
 
     #[test]

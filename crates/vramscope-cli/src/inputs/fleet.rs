@@ -12,19 +12,16 @@ use vramscope_core::container::FileKind;
 use vramscope_core::fleet::names::{Named, named, places};
 use vramscope_core::fleet::{Detail, Fleet, Place, RankFrom, Source, Unreadable, decode};
 
-use super::{each, files_below};
+use super::{each, files};
 use crate::arguments::{Size, parse_size};
 use crate::failure::Failure;
 use crate::input::{display_name, is_stdin};
 use crate::subject::Subject;
 
-/// The file of a dataset that holds the summaries of all ranks.
-pub(crate) const OVERVIEW: &str = "overview.vset";
-
 /// Where ranks are read from.
 #[derive(Args)]
 pub(crate) struct Ranks {
-    /// Datasets, overviews (.vset), snapshots, or folders with snapshots in them or below
+    /// Datasets, overviews (.vset), snapshots, or folders of them
     #[arg(required = true, value_name = "RANKS")]
     pub(crate) files: Vec<PathBuf>,
     /// Take the rank from the names of snapshots by a regular expression: from its first group, or from groups named
@@ -93,28 +90,25 @@ impl RankNames {
 pub(crate) fn fleet(ranks: &Ranks) -> Result<(Fleet, Vec<Failure>), Failure> {
     let mut fleets = Vec::new();
     let mut others = Vec::new();
-    for path in &ranks.files {
-        match overview(path)? {
+    for path in files(&ranks.files)? {
+        match overview(&path)? {
             Some(fleet) => fleets.push(fleet),
-            None => others.push(path.clone()),
+            None => others.push(path),
         }
     }
+    let names: Vec<String> = others.iter().map(|file| display_name(file)).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let places = places(&names, |name| {
+        RankNames::tell(ranks.rank_from.as_ref(), name)
+    });
+    let work = |index: usize, file: &Path| summary(file, &places[index]);
     let mut failures = Vec::new();
-    if !others.is_empty() {
-        let files = files_below(&others)?;
-        let names: Vec<String> = files.iter().map(|file| display_name(file)).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let places = places(&names, |name| {
-            RankNames::tell(ranks.rank_from.as_ref(), name)
-        });
-        let work = |index: usize, file: &Path| summary(file, &places[index]);
-        each(&files, ranks.memory, work, |read| {
-            for (fleet, failure) in read {
-                fleets.push(fleet);
-                failures.extend(failure);
-            }
-        });
-    }
+    each(&others, ranks.memory, work, |read| {
+        for (fleet, failure) in read {
+            fleets.push(fleet);
+            failures.extend(failure);
+        }
+    });
     let fleet = Fleet::of_all(fleets);
     if fleet.ranks.is_empty()
         && let Some(failure) = failures.pop()
@@ -129,11 +123,6 @@ fn overview(path: &Path) -> Result<Option<Fleet>, Failure> {
     if is_stdin(path) {
         return Ok(None);
     }
-    let in_dataset = path.join(OVERVIEW);
-    let path = match in_dataset.is_file() {
-        true => &in_dataset,
-        false => path,
-    };
     let mut head = Vec::new();
     // What cannot be read fails where it is read as a snapshot.
     let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut head));

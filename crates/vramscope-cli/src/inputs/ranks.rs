@@ -31,7 +31,7 @@ pub(crate) fn part(fleet: &Fleet) -> Option<Part> {
         file: format!("all {} ranks", Count(fleet.ranks.len() as u64)),
         ..Part::default()
     };
-    let names = Names::of(&fleet.ranks);
+    let names = Names::of(fleet);
     facts(&mut part, fleet, &ranks, &names);
     rank_table(&mut part, fleet, &ranks);
     match ranks.compared {
@@ -48,22 +48,20 @@ pub(crate) fn part(fleet: &Fleet) -> Option<Part> {
 /// The names of ranks: their file, with the device where a file has several.
 struct Names<'a> {
     ranks: &'a [Rank],
-    has_several_devices: bool,
+    has_devices: bool,
 }
 
 impl<'a> Names<'a> {
-    fn of(ranks: &'a [Rank]) -> Self {
+    fn of(fleet: &'a Fleet) -> Self {
         Self {
-            ranks,
-            has_several_devices: ranks
-                .windows(2)
-                .any(|pair| pair[0].source.path == pair[1].source.path),
+            ranks: &fleet.ranks,
+            has_devices: fleet.has_devices(),
         }
     }
 
     fn of_rank(&self, rank: usize) -> String {
         let Rank { source, device, .. } = &self.ranks[rank];
-        if self.has_several_devices {
+        if self.has_devices {
             format!("{}, device {device}", source.path)
         } else {
             source.path.clone()

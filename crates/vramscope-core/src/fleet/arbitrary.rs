@@ -71,7 +71,6 @@ fn unreadables() -> impl Strategy<Value = Unreadable> {
 fn places() -> impl Strategy<Value = Place> {
     let from = prop_oneof![
         Just(RankFrom::Name),
-        Just(RankFrom::File),
         Just(RankFrom::Given),
         Just(RankFrom::Order)
     ];

@@ -62,8 +62,6 @@ pub struct Source {
 pub enum RankFrom {
     /// From the name of the file.
     Name,
-    /// From the contents of the file.
-    File,
     /// From what the user said of names.
     Given,
     /// It is the place among all names, as nothing tells more.
@@ -327,6 +325,13 @@ impl Fleet {
         }
         all.in_order();
         all
+    }
+
+    /// Whether several devices are of one file, so that their numbers tell something.
+    #[must_use]
+    pub fn has_devices(&self) -> bool {
+        let mut pairs = self.ranks.windows(2);
+        pairs.any(|pair| pair[0].source.path == pair[1].source.path)
     }
 
     /// The ranks that `keep` chooses.

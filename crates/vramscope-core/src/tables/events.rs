@@ -3,7 +3,7 @@
 use super::{Field, Kind, Value, Write, field};
 use crate::analysis::recording::Device;
 use crate::ids::{AllocationId, EventId};
-use crate::model::Action;
+use crate::model::{Action, Context};
 
 pub(super) const FIELDS: [Field; 19] = [
     field(
@@ -91,6 +91,8 @@ pub(super) fn rows<E>(device: Device<'_>, write: &mut Write<'_, E>) -> Result<()
     let (snapshot, history) = (device.snapshot(), device.history);
     let sites = device.call_sites();
     let numbers = device.recording.streams().numbers();
+    let number = |context: &Context| numbers.get(&context.stream).copied();
+    let numbers: Vec<_> = snapshot.contexts.rows().iter().map(number).collect();
     for moment in 1..=history.event_count {
         let id = EventId(history.first_event + moment - 1);
         let event = snapshot.events.get(id);
@@ -115,7 +117,7 @@ pub(super) fn rows<E>(device: Device<'_>, write: &mut Write<'_, E>) -> Result<()
             Value::bytes(is_oom.then_some(event.addr)),
             Value::number(is_known.then_some(allocation as i64 + 1)),
             Value::Number(context.stream),
-            Value::number(numbers.get(&context.stream).copied()),
+            Value::number(numbers[event.context.index()]),
             Value::pool(context.pool),
             Value::string(snapshot, context.category),
             Value::string(snapshot, context.user_metadata),

@@ -141,9 +141,12 @@ impl<'a> Value<'a> {
     }
 
     fn pool(pool: Option<PoolId>) -> Self {
-        pool.map_or(Self::None, |PoolId(a, b)| {
-            Self::Text(Cow::Owned(format!("({a} {b})")))
-        })
+        match pool {
+            None => Self::None,
+            // That of nearly all rows.
+            Some(PoolId(0, 0)) => Self::Text(Cow::Borrowed("(0 0)")),
+            Some(PoolId(a, b)) => Self::Text(Cow::Owned(format!("({a} {b})"))),
+        }
     }
 
     fn site(sites: &'a CallSites, site: CallSiteId) -> Self {

@@ -271,8 +271,8 @@ impl Case<'_> {
 }
 
 /// The advice beside the variable that is to be copied.
-const SETTING: &str =
-    "Set the variable before the program starts. Before torch 2.9 it is PYTORCH_CUDA_ALLOC_CONF.";
+const SETTING: &str = "Set the variable before the program starts. Torch 2.9 and later call it PYTORCH_ALLOC_CONF, take the \
+                       older name too, and warn of it.";
 
 fn replay_of(row: &WhatIf) -> Vec<Evidence> {
     let settings = &row.settings;

@@ -51,14 +51,40 @@ pub(super) fn part(chosen: &Chosen) -> Part {
         part.notes
             .push("Of fewer than three ranks none can be told to be the odd one.".to_owned());
     } else if found.ranks.is_empty() {
-        part.notes.push("All ranks are alike.".to_owned());
+        part.notes.push("No rank is odd.".to_owned());
     }
+    part.notes.extend(highest(chosen, &found));
     part.notes.push(format!(
         "Gaps and what is scattered are measured by the median peak, growth by {} at least, and when a rank peaks by the \
          length of its recording.",
         Bytes(NOTABLE_BYTES)
     ));
     part
+}
+
+/// Where the highest rank is far above the median but not odd by its peak: how far it is, and how near to the threshold.
+fn highest(chosen: &Chosen, found: &Odd) -> Option<String> {
+    let highest = found.peaks.highest();
+    let is_odd = |odd: &OddRank| {
+        let mut values = odd.values.iter();
+        odd.rank == highest && values.any(|value| value.measure == Measure::Peak)
+    };
+    let usual = found
+        .peaks
+        .usual(Measure::Peak)
+        .filter(|usual| usual.median > 0)?;
+    let peak = chosen.fleet.ranks[highest].peak_bytes;
+    let score = usual.score(peak)?;
+    let above = (peak - usual.median) as f64 / usual.median as f64;
+    let is_told = above > NOTABLE_SHARE && !found.ranks.iter().any(is_odd);
+    is_told.then(|| {
+        format!(
+            "The highest peak, of {}, is {:.1} % above the median and not odd by it: ranks differ so much that its score \
+             is {score:.2}.",
+            chosen.name(highest),
+            above * 100.0
+        )
+    })
 }
 
 fn odd_table(part: &mut Part, chosen: &Chosen, found: &Odd) {
@@ -99,7 +125,7 @@ fn odd_row(chosen: &Chosen, odd: &OddRank, value: &OddValue) -> Vec<Cell> {
         measure if measure.is_bytes() => "bytes",
         _ => "number",
     };
-    let score = value.score.map(|score| (score * 10.0).round() / 10.0);
+    let score = value.score.map(|score| (score * 100.0).round() / 100.0);
     vec![
         Cell::Number(rank.place.rank.into()),
         Cell::Text(value.measure.name().to_owned()),

@@ -34,7 +34,7 @@ use crate::report;
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// Snapshots, or folders of them, with the folders below; also patterns such as 'runs/*/rank*.pickle'
+    /// Snapshots, or folders of them; also patterns such as 'runs/*/rank*.pickle'
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<PathBuf>,
     /// The folder to write, which may be there already

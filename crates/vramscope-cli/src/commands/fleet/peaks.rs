@@ -95,7 +95,6 @@ fn about(usual: &Usual) -> String {
 fn row_of(rank: &Rank, median: u64) -> Vec<Cell> {
     let from = match rank.place.rank_from {
         RankFrom::Name => "name",
-        RankFrom::File => "file",
         RankFrom::Given => "given",
         RankFrom::Order => "order",
     };

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::ser::SerializeMap;
 use serde_json::json;
 use vramscope_core::tables::csv_text;
+use vramscope_core::units::Count;
 use vramscope_sql::{Answer, Column, Error, Value};
 
 use crate::arguments::Show;
@@ -82,7 +83,7 @@ fn part(answer: Answer<'_>, files: &[String], show: Show) -> Result<Part, Error>
         .collect();
     let left_out = total - rows.len();
     let mut part = Part {
-        file: files.join(", "),
+        file: in_short(files),
         ..Part::default()
     };
     part.table("rows", "", &shown, rows);
@@ -98,6 +99,17 @@ fn part(answer: Answer<'_>, files: &[String], show: Show) -> Result<Part, Error>
         part.notes.push("No row answers the query.".to_owned());
     }
     Ok(part)
+}
+
+/// The names of files for a heading.
+fn in_short(files: &[String]) -> String {
+    const NAMED: usize = 3;
+    let more = files.len().saturating_sub(NAMED);
+    let named = files[..files.len() - more].join(", ");
+    match more {
+        0 => named,
+        more => format!("{named} and {} more", Count(more as u64)),
+    }
 }
 
 fn write_json(
@@ -219,14 +231,23 @@ fn rounded(value: &Value, column: &Column) -> Cell {
     }
 }
 
+/// What the engine calls the least, the most or the sum of a column, `max(events.active_bytes)`, without the function: it
+/// is in the column's unit.
+fn without_function(name: &str) -> &str {
+    let inside = ["min(", "max(", "sum("].iter().find_map(|function| {
+        let inside = name.strip_prefix(function)?.strip_suffix(')')?;
+        let is_column = |part: char| part.is_ascii_alphanumeric() || "_.".contains(part);
+        inside.chars().all(is_column).then_some(inside)
+    });
+    inside.unwrap_or(name)
+}
+
 /// A value as a cell: what its column's name says is a size, an address, a duration or a share is one.
 fn cell(value: &Value, column: &Column) -> Cell {
     let is = |unit: &str| {
-        let name = column.name.as_str();
-        name == unit
-            || name
-                .strip_suffix(unit)
-                .is_some_and(|name| name.ends_with('_'))
+        let name = without_function(&column.name);
+        let before = name.strip_suffix(unit);
+        before.is_some_and(|before| before.is_empty() || before.ends_with(['_', '.']))
     };
     match value {
         Value::None => Cell::None,

@@ -234,12 +234,7 @@ fn choice<T: Copy + PartialEq>(codec: &mut Codec<'_>, value: &mut T, all: &[T]) 
 }
 
 /// By the number that stands for them: new ones come last.
-const RANK_FROM: [RankFrom; 4] = [
-    RankFrom::Order,
-    RankFrom::Name,
-    RankFrom::File,
-    RankFrom::Given,
-];
+const RANK_FROM: [RankFrom; 3] = [RankFrom::Order, RankFrom::Name, RankFrom::Given];
 
 /// By the number that stands for them: new ones come last.
 const SEVERITIES: [Severity; 3] = [Severity::Problem, Severity::Warning, Severity::Note];

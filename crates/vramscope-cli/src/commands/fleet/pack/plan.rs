@@ -76,13 +76,13 @@ pub(super) fn items(
 /// The files of the sources, under their canonical paths, or why one cannot be found.
 ///
 /// # Errors
-/// As [`inputs::files_below`], and when standard input is a source.
+/// As [`inputs::files`], and when standard input is a source.
 pub(super) fn files(sources: &[PathBuf]) -> Result<Vec<Result<PathBuf, Failure>>, Failure> {
     if sources.iter().any(|source| is_stdin(source)) {
         let text = "standard input has no name that could tell its rank: name files or folders";
         return Err(Failure::Usage(text.to_owned()));
     }
-    let files = inputs::files_below(sources)?.into_iter();
+    let files = inputs::files(sources)?.into_iter();
     let canonical = files.map(|path| {
         let found = fs::canonicalize(&path);
         found.map_err(|error| Failure::unread(&path, error))

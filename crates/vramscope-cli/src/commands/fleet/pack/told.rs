@@ -28,9 +28,12 @@ pub(super) fn part(work: &Work<'_>, done: &Done, fleet: &Fleet, time: Duration) 
         ));
     }
     let name = work.dataset.shown();
-    part.notes.push(format!(
-        "Next: `vramscope fleet odd {name}`, `vramscope fleet peaks {name}`, `vramscope view {name}`, `vramscope sql --tables`."
-    ));
+    if !fleet.ranks.is_empty() {
+        part.notes.push(format!(
+            "Next: `vramscope fleet odd {name}`, `vramscope fleet peaks {name}`, `vramscope view {name}`, \
+             `vramscope sql --tables`."
+        ));
+    }
     part
 }
 
