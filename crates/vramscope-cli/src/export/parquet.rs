@@ -12,6 +12,8 @@ mod column;
 mod encoding;
 
 use std::io::{self, Write};
+use std::mem;
+use std::ops::Range;
 use std::sync::Arc;
 
 use parquet::basic::{
@@ -22,11 +24,11 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
-use vramscope_core::tables::{Field, Kind, Table, Value};
+use vramscope_core::tables::{Cells, Field, Kind, Piece, Table, Value};
 
 pub(crate) use self::column::Column;
 use self::column::Packer;
-use super::tables::for_each;
+use super::tables::for_each_piece;
 use super::{WRITER, damage_lines, failed};
 use crate::failure::Failure;
 use crate::subject::Subject;
@@ -41,7 +43,7 @@ const ZSTD_LEVEL: i32 = 3;
 pub(crate) fn write(subject: &Subject, table: Table, out: &mut dyn Write) -> Result<(), Failure> {
     let columns = table.fields().into_iter().map(Column::of).collect();
     let mut file = TableFile::create(table.name(), columns, damage(subject), out)?;
-    for_each(subject, table, &mut |values| file.push(values))?;
+    for_each_piece(subject, table, &mut |piece| file.take(piece))?;
     file.finish()
 }
 
@@ -126,6 +128,23 @@ impl<'a> TableFile<'a> {
         }
     }
 
+    /// Adds the rows of a piece of a table.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub(crate) fn take(&mut self, piece: Piece<'_, '_>) -> Result<(), Failure> {
+        let table = match piece {
+            Piece::Row(values) => return self.push(values),
+            Piece::Columns(table) => table,
+        };
+        self.flush()?;
+        let groups = (0..table.rows).step_by(GROUP_ROWS);
+        groups.into_iter().try_for_each(|from| {
+            let rows = from..table.rows.min(from + GROUP_ROWS);
+            self.group(rows.len(), Some((&table.cells, rows)))
+        })
+    }
+
     /// Writes what is left, and the metadata.
     ///
     /// # Errors
@@ -138,22 +157,41 @@ impl<'a> TableFile<'a> {
 
     /// Writes the rows so far as a row group.
     fn flush(&mut self) -> Result<(), Failure> {
-        if self.rows == 0 {
-            return Ok(());
+        let rows = mem::take(&mut self.rows);
+        self.text_bytes = 0;
+        match rows {
+            0 => Ok(()),
+            rows => self.group(rows, None),
         }
+    }
+
+    /// Writes a row group, of rows that the columns have already or that are filled in from a long table: one column after
+    /// the other, so that no more than one is in memory. Its texts are in memory anyway.
+    fn group(
+        &mut self,
+        rows: usize,
+        table: Option<(&[Cells<'_>], Range<usize>)>,
+    ) -> Result<(), Failure> {
         let schema = self.file.schema_descr().columns().to_vec();
+        let mut schema = schema.into_iter();
         let mut group = self.file.next_row_group().map_err(broken)?;
-        let columns = self
-            .columns
-            .iter_mut()
-            .filter(|column| !column.is_left_out());
-        for (column, of_schema) in columns.zip(schema) {
-            let chunk = column.chunk(self.rows, of_schema, &mut self.packer);
+        let mut cells = table.iter().flat_map(|(cells, _)| cells.iter());
+        for column in &mut self.columns {
+            let cells = column.takes_values().then(|| cells.next()).flatten();
+            if column.is_left_out() {
+                continue;
+            }
+            if let (Some(cells), Some((_, rows))) = (cells, &table) {
+                column.fill(cells, rows.clone(), &mut self.packer);
+            }
+            let Some(of_schema) = schema.next() else {
+                break;
+            };
+            let chunk = column.chunk(rows, of_schema, &mut self.packer);
             let (bytes, close) = chunk.map_err(broken)?;
             group.append_column(&bytes, close).map_err(broken)?;
         }
         group.close().map_err(broken)?;
-        (self.rows, self.text_bytes) = (0, 0);
         self.file.flush().map_err(failed)?;
         self.out.write_all(self.file.inner()).map_err(failed)?;
         self.file.inner_mut().clear();

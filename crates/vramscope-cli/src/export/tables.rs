@@ -1,7 +1,7 @@
 //! The rows of a file's tables, for CSV and Parquet.
 
 use vramscope_core::analysis::recording::Device;
-use vramscope_core::tables::{Table, Write, for_each_row};
+use vramscope_core::tables::{self, Piece, Table, Take, Write};
 
 use crate::failure::Failure;
 use crate::subject::Subject;
@@ -12,6 +12,18 @@ pub(super) fn for_each(
     table: Table,
     write: &mut Write<'_, Failure>,
 ) -> Result<(), Failure> {
+    for_each_piece(subject, table, &mut |piece| match piece {
+        Piece::Row(values) => write(values),
+        Piece::Columns(columns) => columns.for_each_row(table, write),
+    })
+}
+
+/// As [`for_each`], with long tables in columns.
+pub(super) fn for_each_piece(
+    subject: &Subject,
+    table: Table,
+    take: &mut Take<'_, Failure>,
+) -> Result<(), Failure> {
     let devices: Vec<Device<'_>> = subject.devices().map(|device| *device).collect();
-    for_each_row(table, subject, &devices, write)
+    tables::for_each_piece(table, subject, &devices, take)
 }

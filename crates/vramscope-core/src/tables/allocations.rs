@@ -1,16 +1,21 @@
 //! The allocations of a device with all their properties.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::cell::LazyCell;
 
-use super::{Field, Kind, Value, Write, field};
+use super::{
+    Cells, Columns, Field, Kind, TakeColumns, compile_context, field, known_moment, known_stack,
+    known_time, pool_text, site, string,
+};
+use crate::analysis::code::call_sites::CallSite;
 use crate::analysis::code::frames::Location;
 use crate::analysis::groups::grouping::{GroupBy, GroupColumn};
+use crate::analysis::memory::streams_and_pools::FewValues;
 use crate::analysis::recording::Device;
 use crate::analysis::roles::Role;
-use crate::analysis::time::history::StackSource;
+use crate::analysis::time::history::{NEVER, StackSource};
 use crate::analysis::time::lifetime::lifetime;
-use crate::ids::{AllocationId, EventId};
+use crate::ids::{AllocationId, EventId, StringId};
 
 /// The columns about an allocation, which the page's table has as well.
 pub(crate) const FIELDS: [Field; 29] = [
@@ -121,6 +126,9 @@ pub(crate) const FIELDS: [Field; 29] = [
     ),
 ];
 
+/// Number of columns before [`FIELDS`].
+pub(super) const BEFORE: usize = 1;
+
 /// All columns: the device, [`FIELDS`], and references to other tables.
 pub(super) fn fields_of_table() -> Vec<Field> {
     let mut fields = vec![field(
@@ -144,122 +152,136 @@ pub(super) fn fields_of_table() -> Vec<Field> {
     fields
 }
 
-pub(super) fn rows<E>(device: Device<'_>, write: &mut Write<'_, E>) -> Result<(), E> {
+/// Hands the columns to `take`.
+pub(super) fn columns<E>(device: Device<'_>, take: &mut TakeColumns<'_, E>) -> Result<(), E> {
+    let snapshot = device.snapshot();
+    let numbers = device.recording.streams().numbers();
+    let number = |stream: i64| numbers.get(&stream).copied().map(i64::from);
+    let numbers = device.stream_of().map(|stream| stream.and_then(number));
+    let pools = device.pool_of().map(|pool| Some(pool_text(pool)));
+    let located = |site: &CallSite| {
+        let frame = site.frame.map(|frame| snapshot.frames.get(frame));
+        frame.map(|frame| Location::of(snapshot, frame))
+    };
+    let sites = device.call_sites().sites();
+    let locations: Vec<Option<Location<'_>>> = sites.iter().map(located).collect();
+    // Only who asks for it needs it.
+    let annotations = LazyCell::new(|| GroupColumn::of(device, GroupBy::Annotation, 1));
+    let stacks = device.stack_of();
+    let own: [Cells<'_>; BEFORE] = [Cells::integers(|_| device.index())];
+    let references: [Cells<'_>; 2] = [
+        Cells::texts(|row| annotations.label(AllocationId::from_index(row))),
+        Cells::maybe(|row| known_stack(stacks[row])),
+    ];
+    let cells = own.into_iter().chain(sizes(device)).chain(times(device));
+    let cells = cells.chain(place(device, &numbers, &pools));
+    let cells = cells.chain(code(device, &locations));
+    take(&Columns {
+        rows: device.history.allocations.len(),
+        cells: cells.chain(references).collect(),
+    })
+}
+
+/// What it is, and how large.
+fn sizes<'c>(device: Device<'c>) -> [Cells<'c>; 6] {
     let (snapshot, history) = (device.snapshot(), device.history);
-    let of_device = Rows::of(device);
-    let annotations = GroupColumn::of(device, GroupBy::Annotation, 1);
-    let mut row = Vec::with_capacity(FIELDS.len() + 3);
-    for id in (0..history.allocations.len()).map(AllocationId::from_index) {
-        row.clear();
-        row.push(Value::Number(device.index().into()));
-        of_device.push(id, &mut row);
-        row.push(Value::text(annotations.label(id)));
-        row.push(Value::stack(history.stack(snapshot, id).0));
-        write(&row)?;
-    }
-    Ok(())
+    let table = &history.allocations;
+    let block = move |row: usize| {
+        let lives = table.died[row] == NEVER;
+        let block = lives.then(|| history.final_block(AllocationId::from_index(row)));
+        block.flatten().map(|block| snapshot.blocks.get(block).size)
+    };
+    [
+        Cells::integers(|row| row as u32 + 1),
+        Cells::made(|row| format!("b{:x}_{}", table.address[row], table.version[row])),
+        Cells::sizes(|row| table.address[row]),
+        Cells::sizes(|row| table.bytes[row]),
+        Cells::maybe(move |row| block(row).map(u64::cast_signed)),
+        Cells::maybe(move |row| {
+            let rounding = block(row).map(|block| block.saturating_sub(table.bytes[row]));
+            rounding.map(u64::cast_signed)
+        }),
+    ]
 }
 
-/// Fills the values of [`FIELDS`].
-pub(crate) struct Rows<'a> {
-    device: Device<'a>,
-    streams: HashMap<i64, u32>,
+/// When it lived.
+fn times<'c>(device: Device<'c>) -> [Cells<'c>; 9] {
+    let (snapshot, history) = (device.snapshot(), device.history);
+    let table = &history.allocations;
+    let id = AllocationId::from_index;
+    let time = |event: Option<EventId>| {
+        let times = &snapshot.events.time_us;
+        known_time(*times.get(event?.index())?)
+    };
+    let life = move |row| lifetime(history, id(row));
+    [
+        Cells::maybe(|row| known_moment(table.born[row])),
+        Cells::maybe(|row| known_moment(table.free_requested[row])),
+        Cells::maybe(|row| known_moment(table.died[row])),
+        Cells::maybe(move |row| time(history.alloc_event(id(row)))),
+        Cells::maybe(move |row| time(history.free_requested_event(id(row)))),
+        Cells::maybe(move |row| time(history.free_completed_event(id(row)))),
+        Cells::integers(move |row| life(row).events),
+        Cells::maybe(move |row| life(row).us),
+        Cells::flags(move |row| life(row).at_least),
+    ]
 }
 
-impl<'a> Rows<'a> {
-    pub(crate) fn of(device: Device<'a>) -> Self {
-        let streams = device.recording.streams().numbers();
-        Self { device, streams }
-    }
-
-    /// Appends the values of one allocation.
-    pub(crate) fn push(&self, id: AllocationId, row: &mut Vec<Value<'a>>) {
-        let (snapshot, history) = (self.device.snapshot(), self.device.history);
-        let (table, at) = (&history.allocations, id.index());
-        let (address, bytes) = (table.address[at], table.bytes[at]);
-        let block = history
-            .final_block(id)
-            .map(|block| snapshot.blocks.get(block).size);
-        let name = format!("b{address:x}_{}", table.version[at]);
-        row.extend([
-            Value::Number(i64::from(id.0) + 1),
-            Value::Text(Cow::Owned(name)),
-            Value::Address(address),
-            Value::Bytes(bytes),
-            Value::bytes(block),
-            Value::bytes(block.map(|block| block.saturating_sub(bytes))),
-        ]);
-        let moments = [table.born[at], table.free_requested[at], table.died[at]];
-        row.extend(moments.map(Value::moment));
-        let events = [
-            history.alloc_event(id),
-            history.free_requested_event(id),
-            history.free_completed_event(id),
-        ];
-        row.extend(events.map(|event| self.time(event)));
-        let life = lifetime(history, id);
-        row.extend([
-            Value::Number(life.events.into()),
-            Value::number(life.us),
-            Value::Flag(life.at_least),
-        ]);
-        self.push_place(id, row);
-        self.push_code(id, row);
-    }
-
-    fn time(&self, event: Option<EventId>) -> Value<'a> {
-        let times = &self.device.snapshot().events.time_us;
-        Value::time(event.and_then(|event| times.get(event.index()).copied()))
-    }
-
-    /// Stream, pool, role and texts.
-    fn push_place(&self, id: AllocationId, row: &mut Vec<Value<'a>>) {
-        let snapshot = self.device.snapshot();
-        let stream = self.device.stream_of()[id.index()];
-        let context = self.device.context(id);
-        let number = stream.and_then(|stream| self.streams.get(&stream));
-        let compiled = context.and_then(|context| context.compile_context);
-        let rule = self.device.rule_of()[id.index()].rule();
-        let confidence = match rule.role {
+/// Stream, pool, role and texts.
+fn place<'c>(
+    device: Device<'c>,
+    numbers: &'c FewValues<i64>,
+    pools: &'c FewValues<Cow<'static, str>>,
+) -> [Cells<'c>; 8] {
+    let snapshot = device.snapshot();
+    let (streams, rules) = (device.stream_of(), device.rule_of());
+    let rule = |row: usize| rules[row].rule();
+    let context = move |row| device.context(AllocationId::from_index(row));
+    let string = move |text: Option<StringId>| string(snapshot, text);
+    [
+        Cells::maybe(|row| streams[row]),
+        Cells::maybe(|row| numbers[row]),
+        Cells::texts(|row| pools[row].as_deref().unwrap_or_default()),
+        Cells::texts(move |row| string(context(row).and_then(|it| it.category))),
+        Cells::texts(move |row| rule(row).role.word()),
+        Cells::texts(move |row| match rule(row).role {
             Role::Unknown => "",
-            _ => rule.confidence.word(),
-        };
-        row.extend([
-            Value::number(stream),
-            Value::number(number.copied()),
-            Value::pool(self.device.pool_of()[id.index()]),
-            Value::string(snapshot, context.and_then(|context| context.category)),
-            Value::text(rule.role.word()),
-            Value::text(confidence),
-            Value::string(snapshot, context.and_then(|context| context.user_metadata)),
-            Value::compile_context(snapshot, compiled),
-        ]);
-    }
+            _ => rule(row).confidence.word(),
+        }),
+        Cells::texts(move |row| string(context(row).and_then(|it| it.user_metadata))),
+        Cells::texts(move |row| {
+            let compiled = context(row).and_then(|it| it.compile_context);
+            compile_context(snapshot, compiled)
+        }),
+    ]
+}
 
-    /// The call site, its frame, and the stack.
-    fn push_code(&self, id: AllocationId, row: &mut Vec<Value<'a>>) {
-        let (snapshot, sites) = (self.device.snapshot(), self.device.call_sites());
-        let site = self.device.site_of().get(id.index());
-        let site = site.map(|&site| sites.get(site));
-        let operator = self.device.operator_of().get(id.index());
-        let frame = site.and_then(|site| site.frame);
-        let location = frame.map(|frame| Location::of(snapshot, snapshot.frames.get(frame)));
-        let line = location
-            .map(|location| location.line)
-            .filter(|&line| line > 0);
-        let (stack, source) = self.device.history.stack(snapshot, id);
-        row.extend([
-            Value::text(site.map_or("", |site| site.label.as_str())),
-            Value::text(operator.map_or("", |&operator| sites.operators().label(operator))),
-            Value::text(location.map_or("", |location| location.function)),
-            Value::text(location.map_or("", |location| location.file)),
-            Value::number(line),
-            Value::text(match source {
+/// The call site, its frame, and the stack.
+fn code<'c>(device: Device<'c>, locations: &'c [Option<Location<'c>>]) -> [Cells<'c>; 6] {
+    let (snapshot, history) = (device.snapshot(), device.history);
+    let (sites, site_of) = (device.call_sites(), device.site_of());
+    let operators = device.operator_of();
+    let location = |row: usize| locations.get(site_of.get(row)?.index()).copied().flatten();
+    [
+        Cells::texts(|row| site_of.get(row).map_or("", |&of| site(sites, of))),
+        Cells::texts(|row| {
+            let operator = operators.get(row);
+            operator.map_or("", |&operator| sites.operators().label(operator))
+        }),
+        Cells::texts(move |row| location(row).map_or("", |it| it.function)),
+        Cells::texts(move |row| location(row).map_or("", |it| it.file)),
+        Cells::maybe(move |row| {
+            let line = location(row).map(|it| it.line);
+            line.filter(|&line| line > 0).map(i64::from)
+        }),
+        Cells::texts(|row| {
+            let (stack, source) = history.stack(snapshot, AllocationId::from_index(row));
+            match source {
                 _ if !stack.has_frames() => "",
                 StackSource::Alloc => "alloc",
                 StackSource::Block => "block",
                 StackSource::Free => "free",
-            }),
-        ]);
-    }
+            }
+        }),
+    ]
 }

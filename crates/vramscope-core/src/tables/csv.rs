@@ -2,13 +2,13 @@
 //! spreadsheet may want of them.
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::fmt::Write;
 
 use super::Value;
-use super::allocations::{FIELDS, Rows};
+use super::allocations::{BEFORE, FIELDS, columns};
 use crate::analysis::recording::Device;
 use crate::floats;
-use crate::ids::AllocationId;
 use crate::invisible;
 
 /// The first line. Events are numbered from 1 as on the page; times are microseconds since the Unix epoch; an
@@ -20,22 +20,25 @@ pub fn csv_header() -> String {
 
 /// Appends a line for each of these rows; numbers beyond the table are left out.
 pub fn append_csv(device: Device<'_>, shown: &[u32], out: &mut String) {
-    let count = device.history.allocations.len();
-    let rows = Rows::of(device);
-    let mut values = Vec::with_capacity(FIELDS.len());
-    for &row in shown.iter().filter(|&&row| (row as usize) < count) {
-        values.clear();
-        rows.push(AllocationId(row), &mut values);
-        append_line(&values, out);
-    }
+    let shown = shown.iter().map(|&row| row as usize);
+    let Ok(()) = columns::<Infallible>(device, &mut |columns| {
+        let cells = columns.cells[BEFORE..].iter().zip(FIELDS);
+        for row in shown.clone().filter(|&row| row < columns.rows) {
+            let values = cells
+                .clone()
+                .map(|(cells, field)| cells.value(row, field.kind));
+            append_line(values, out);
+        }
+        Ok(())
+    });
 }
 
-fn append_line(values: &[Value<'_>], out: &mut String) {
-    for (place, value) in values.iter().enumerate() {
+fn append_line<'a>(values: impl Iterator<Item = Value<'a>>, out: &mut String) {
+    for (place, value) in values.enumerate() {
         if place > 0 {
             out.push(',');
         }
-        if let Value::Text(text) = value {
+        if let Value::Text(text) = &value {
             append_text(text, out);
         } else {
             // Writing to a `String` cannot fail.

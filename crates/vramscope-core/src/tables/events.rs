@@ -1,6 +1,12 @@
 //! The events of a device, with the memory held after each.
 
-use super::{Field, Kind, Value, Write, field};
+use std::borrow::Cow;
+use std::cell::Cell;
+
+use super::{
+    Cells, Columns, Field, Kind, TakeColumns, compile_context, field, known_stack, known_time,
+    pool_text, site, string,
+};
 use crate::analysis::recording::Device;
 use crate::ids::{AllocationId, EventId};
 use crate::model::{Action, Context};
@@ -87,47 +93,70 @@ pub(super) const FIELDS: [Field; 19] = [
     ),
 ];
 
-pub(super) fn rows<E>(device: Device<'_>, write: &mut Write<'_, E>) -> Result<(), E> {
+/// Hands the columns to `take`.
+pub(super) fn columns<E>(device: Device<'_>, take: &mut TakeColumns<'_, E>) -> Result<(), E> {
     let (snapshot, history) = (device.snapshot(), device.history);
-    let sites = device.call_sites();
+    let (events, sites) = (&snapshot.events, device.call_sites());
+    let id = |row: usize| EventId::from_index(history.first_event as usize + row);
+    let action = |row| events.action[id(row).index()];
+    let stack = |row| events.stack[id(row).index()];
+    let allocation = |row: usize| {
+        let allocation = AllocationId(history.allocation_of_event[row]).index();
+        (allocation < history.allocations.len()).then_some(allocation as i64 + 1)
+    };
+    let reserved = ascending(&history.reserved_steps);
+    let contexts = snapshot.contexts.rows();
     let numbers = device.recording.streams().numbers();
     let number = |context: &Context| numbers.get(&context.stream).copied();
-    let numbers: Vec<_> = snapshot.contexts.rows().iter().map(number).collect();
-    for moment in 1..=history.event_count {
-        let id = EventId(history.first_event + moment - 1);
-        let event = snapshot.events.get(id);
-        let context = snapshot.contexts.get(event.context);
+    let numbers: Vec<Option<u32>> = contexts.iter().map(number).collect();
+    let pools = contexts.iter().map(|context| pool_text(context.pool));
+    let pools: Vec<Cow<'_, str>> = pools.collect();
+    let context_id = |row| events.context[id(row).index()].index();
+    let context = |row| &contexts[context_id(row)];
+    let cells: [Cells<'_>; FIELDS.len()] = [
+        Cells::integers(|_| device.index()),
+        Cells::integers(|row| row as u32 + 1),
+        Cells::maybe(|row| known_time(events.time_us[id(row).index()])),
+        Cells::texts(|row| snapshot.action_name(id(row))),
         // An oom has the device's free bytes in place of an address, and a snapshot event has none.
-        let is_placed = !matches!(event.action, Action::Oom | Action::Snapshot);
-        let is_oom = event.action == Action::Oom;
-        let allocation = history.allocation_of_event[moment as usize - 1];
-        let allocation = AllocationId(allocation).index();
-        let is_known = allocation < history.allocations.len();
-        write(&[
-            Value::Number(device.index().into()),
-            Value::Number(moment.into()),
-            Value::time(Some(event.time_us)),
-            Value::text(snapshot.action_name(id)),
-            if is_placed {
-                Value::Address(event.addr)
-            } else {
-                Value::None
-            },
-            Value::Bytes(event.size),
-            Value::bytes(is_oom.then_some(event.addr)),
-            Value::number(is_known.then_some(allocation as i64 + 1)),
-            Value::Number(context.stream),
-            Value::number(numbers[event.context.index()]),
-            Value::pool(context.pool),
-            Value::string(snapshot, context.category),
-            Value::string(snapshot, context.user_metadata),
-            Value::compile_context(snapshot, context.compile_context),
-            Value::string(snapshot, context.internal_metadata),
-            Value::site(sites, sites.of_stack(event.stack)),
-            Value::stack(event.stack),
-            Value::bytes(history.active_bytes.get(moment as usize).copied()),
-            Value::Bytes(history.reserved_bytes(moment)),
-        ])?;
+        Cells::maybe(|row| match action(row) {
+            Action::Oom | Action::Snapshot => None,
+            _ => Some(events.addr[id(row).index()].cast_signed()),
+        }),
+        Cells::sizes(|row| events.size[id(row).index()]),
+        Cells::maybe(|row| match action(row) {
+            Action::Oom => Some(events.addr[id(row).index()].cast_signed()),
+            _ => None,
+        }),
+        Cells::maybe(allocation),
+        Cells::integers(|row| context(row).stream),
+        Cells::maybe(|row| numbers[context_id(row)].map(i64::from)),
+        Cells::texts(|row| &pools[context_id(row)]),
+        Cells::texts(|row| string(snapshot, context(row).category)),
+        Cells::texts(|row| string(snapshot, context(row).user_metadata)),
+        Cells::texts(|row| compile_context(snapshot, context(row).compile_context)),
+        Cells::texts(|row| string(snapshot, context(row).internal_metadata)),
+        Cells::texts(|row| site(sites, sites.of_stack(stack(row)))),
+        Cells::maybe(|row| known_stack(stack(row))),
+        Cells::maybe(|row| history.active_bytes.get(row + 1).map(|it| it.cast_signed())),
+        Cells::sizes(|row| reserved(row as u32 + 1)),
+    ];
+    take(&Columns {
+        rows: history.event_count as usize,
+        cells: cells.into(),
+    })
+}
+
+/// Looks up the bytes since the last step at a moment, or 0 before all. Fast for moments that ascend.
+fn ascending(steps: &[(u32, u64)]) -> impl Fn(u32) -> u64 {
+    let passed = Cell::new(0);
+    move |moment| {
+        let is_ahead = |&at: &usize| at > 0 && steps[at - 1].0 > moment;
+        let mut at = Some(passed.get()).filter(|at| !is_ahead(at)).unwrap_or(0);
+        while steps.get(at).is_some_and(|step| step.0 <= moment) {
+            at += 1;
+        }
+        passed.set(at);
+        at.checked_sub(1).map_or(0, |last| steps[last].1)
     }
-    Ok(())
 }

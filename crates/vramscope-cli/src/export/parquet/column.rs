@@ -1,9 +1,10 @@
 //! A column of a row group: its values while they come, and its pages.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::ops::Range;
 use std::sync::LazyLock;
-use std::{io, mem};
+use std::{io, mem, ptr};
 
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -17,7 +18,7 @@ use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
 use vramscope_core::fleet::stack_keys::{StackKeys, hex};
 use vramscope_core::ids::StackId;
-use vramscope_core::tables::{Field, Kind, Value};
+use vramscope_core::tables::{self, Field, Kind, Value};
 
 use super::encoding::{differences, flags, runs_or_bits, width};
 
@@ -28,9 +29,27 @@ const BOUND_BYTES: usize = 64;
 pub(crate) struct Column<'a> {
     field: Field,
     cells: Cells<'a>,
-    /// Whether rows have a value, and how many of them in a row.
-    known: Vec<(bool, usize)>,
+    known: Known,
+}
+
+/// Whether rows have a value.
+#[derive(Default)]
+struct Known {
+    /// And how many of them in a row.
+    runs: Vec<(bool, usize)>,
     nulls: usize,
+}
+
+impl Known {
+    fn push(&mut self, is_known: bool, times: usize) {
+        if !is_known {
+            self.nulls += times;
+        }
+        match self.runs.last_mut() {
+            Some((last, all)) if *last == is_known => *all += times,
+            _ => self.runs.push((is_known, times)),
+        }
+    }
 }
 
 enum Cells<'a> {
@@ -82,8 +101,7 @@ impl<'a> Column<'a> {
         Self {
             field,
             cells,
-            known: Vec::new(),
-            nulls: 0,
+            known: Known::default(),
         }
     }
 
@@ -106,17 +124,8 @@ impl<'a> Column<'a> {
         }
         let mut grown = 0;
         let is_known = match (&mut self.cells, value) {
-            (Cells::Integers(cells), Value::Number(number) | Value::TimeUs(number)) => {
-                cells.push(*number);
-                true
-            }
-            (Cells::Integers(cells), Value::Bytes(bytes)) => {
-                cells.push(i64::try_from(*bytes).unwrap_or(i64::MAX));
-                true
-            }
-            (Cells::Integers(cells), Value::Address(address)) => {
-                cells.push(address.cast_signed());
-                true
+            (Cells::Integers(cells), value) => {
+                integer(value).map(|value| cells.push(value)).is_some()
             }
             (Cells::Texts(texts), Value::Text(text)) => {
                 grown = texts.push(text);
@@ -129,12 +138,63 @@ impl<'a> Column<'a> {
             (Cells::Stacks(stacks), Value::Number(stack)) => stacks.push(*stack),
             _ => false,
         };
-        self.nulls += usize::from(!is_known);
-        match self.known.last_mut() {
-            Some((last, times)) if *last == is_known => *times += 1,
-            _ => self.known.push((is_known, 1)),
-        }
+        self.known.push(is_known, 1);
         grown
+    }
+
+    /// Fills the column with rows of a long table. It must be empty.
+    pub(super) fn fill(&mut self, of: &tables::Cells<'_>, rows: Range<usize>, spare: &mut Packer) {
+        use tables::Cells as Of;
+        let known = &mut self.known;
+        let mut all = |is_known: bool| known.push(is_known, rows.len());
+        match (&mut self.cells, of) {
+            (Cells::Same(_) | Cells::LeftOut, _) => {}
+            (Cells::Integers(cells), Of::Integers(of)) => {
+                mem::swap(cells, &mut spare.integers);
+                cells.reserve(rows.len());
+                let is_size = self.field.kind == Kind::Bytes;
+                for row in rows {
+                    let value = of(row);
+                    known.push(value.is_some(), 1);
+                    if let Some(value) = value {
+                        cells.push(if is_size && value < 0 {
+                            i64::MAX
+                        } else {
+                            value
+                        });
+                    }
+                }
+            }
+            (Cells::Texts(texts), Of::Texts(of)) => {
+                texts.places.reserve(rows.len());
+                let mut places = ByAddress::default();
+                for row in rows {
+                    let text = of(row);
+                    known.push(!text.is_empty(), 1);
+                    if !text.is_empty() {
+                        let place = places.find_or_add(text, || texts.find_or_add(text).0);
+                        texts.places.push(place);
+                    }
+                }
+            }
+            (Cells::Texts(texts), Of::Made(of)) => {
+                all(true);
+                for row in rows {
+                    texts.push(&of(row));
+                }
+            }
+            (Cells::Flags(cells), Of::Flags(of)) => {
+                all(true);
+                cells.extend(rows.map(of));
+            }
+            (Cells::Stacks(stacks), Of::Integers(of)) => {
+                for row in rows {
+                    known.push(of(row).is_some_and(|stack| stacks.push(stack)), 1);
+                }
+            }
+            // Nothing else is in columns of their kinds.
+            _ => all(false),
+        }
     }
 
     /// Encodes the column, and empties it.
@@ -145,17 +205,19 @@ impl<'a> Column<'a> {
         packer: &mut Packer,
     ) -> Result<(Bytes, ColumnCloseResult), ParquetError> {
         let mut levels = Vec::new();
-        let known = mem::take(&mut self.known);
-        let all = [(true, rows)];
-        let known = if self.takes_values() { &*known } else { &all };
-        let bits = known
-            .iter()
-            .map(|&(is_known, times)| (is_known.into(), times));
+        let mut known = mem::take(&mut self.known);
+        if !self.takes_values() {
+            known.push(true, rows);
+        }
+        let runs = known.runs.iter();
+        let bits = runs.map(|&(is_known, times)| (is_known.into(), times));
         runs_or_bits(bits, 1, &mut levels);
         let mut data = (levels.len() as u32).to_le_bytes().to_vec();
         data.append(&mut levels);
-        let nulls = mem::take(&mut self.nulls);
-        let encoded = self.encode(rows, nulls, &mut data);
+        let encoded = self.encode(rows, known.nulls, &mut data);
+        if let Cells::Integers(cells) = &mut self.cells {
+            mem::swap(cells, &mut packer.integers);
+        }
         encoded.chunk(rows, data, of_schema, packer)
     }
 
@@ -192,17 +254,29 @@ impl<'a> Column<'a> {
     }
 }
 
+/// What a column of integers has of a value.
+fn integer(value: &Value<'_>) -> Option<i64> {
+    match value {
+        Value::Number(number) | Value::TimeUs(number) => Some(*number),
+        Value::Bytes(bytes) => Some(i64::try_from(*bytes).unwrap_or(i64::MAX)),
+        Value::Address(address) => Some(address.cast_signed()),
+        Value::None | Value::Text(_) | Value::Flag(_) => None,
+    }
+}
+
 /// The least and the greatest value.
 fn bounds(values: &[i64], is_address: bool, nulls: usize) -> Statistics {
-    let order = |a: &&i64, b: &&i64| match is_address {
-        true => a.cast_unsigned().cmp(&b.cast_unsigned()),
-        false => a.cmp(b),
-    };
-    let (least, most) = (values.iter().min_by(order), values.iter().max_by(order));
+    // Addresses are in the order of unsigned numbers.
+    let turned = if is_address { i64::MIN } else { 0 };
+    let all = values.iter().map(|value| value ^ turned);
+    let (least, most) = all.fold((i64::MAX, i64::MIN), |(least, most), value| {
+        (value.min(least), value.max(most))
+    });
+    let known = |value: i64| (!values.is_empty()).then_some(value ^ turned);
     let nulls = Some(nulls as u64);
     Statistics::Int64(ValueStatistics::new(
-        least.copied(),
-        most.copied(),
+        known(least),
+        known(most),
         None,
         nulls,
         false,
@@ -245,6 +319,9 @@ impl Dictionary {
     /// `None` if there are too many to be worth it.
     fn of(values: &[i64]) -> Option<Self> {
         let most = (values.len() / 4).max(16);
+        if nearly_all_differ(values) {
+            return None;
+        }
         let mut found = Self {
             values: Vec::new(),
             places: Vec::with_capacity(values.len()),
@@ -275,6 +352,14 @@ impl Dictionary {
     }
 }
 
+/// Whether some of many values differ so much that a dictionary of all would be as long as they are.
+fn nearly_all_differ(values: &[i64]) -> bool {
+    const SOME: usize = 1024;
+    let step = values.len() / SOME;
+    let some = values.iter().step_by(step.max(1)).take(SOME);
+    step > 1 && some.collect::<HashSet<_, Quick>>().len() > SOME * 97 / 100
+}
+
 /// Appends places in a dictionary of so many values.
 fn places(places: &[u32], values: usize, data: &mut Vec<u8>) {
     let width = width(values.saturating_sub(1));
@@ -291,29 +376,15 @@ struct Texts {
     /// Where each begins in it, with its length.
     starts: Vec<usize>,
     by_text: HashMap<Box<str>, u32>,
-    /// Places by where a text was last seen: most come from the snapshot's table again and again. What is found is
-    /// compared, since another text may be there now.
-    by_address: HashMap<(usize, usize), u32, Quick>,
 }
 
 impl Texts {
     /// Adds a row. Returns by how many bytes the dictionary grew.
     fn push(&mut self, text: &str) -> usize {
-        let address = (text.as_ptr() as usize, text.len());
-        if let Some(&last) = self.places.last()
-            && self.get(last) == text.as_bytes()
-        {
-            self.places.push(last);
-            return 0;
-        }
-        if let Some(&place) = self.by_address.get(&address)
-            && self.get(place) == text.as_bytes()
-        {
-            self.places.push(place);
-            return 0;
-        }
-        let (place, grown) = self.find_or_add(text);
-        self.by_address.insert(address, place);
+        let (place, grown) = match self.places.last() {
+            Some(&last) if self.get(last) == text.as_bytes() => (last, 0),
+            _ => self.find_or_add(text),
+        };
         self.places.push(place);
         grown
     }
@@ -373,6 +444,27 @@ impl Texts {
             encoding: Encoding::RLE_DICTIONARY,
             statistics,
         }
+    }
+}
+
+/// Places by where a text is, for texts that stay there: most come from the snapshot's tables again and again.
+#[derive(Default)]
+struct ByAddress<'t> {
+    known: HashMap<(usize, usize), u32, Quick>,
+    last: Option<(&'t str, u32)>,
+}
+
+impl<'t> ByAddress<'t> {
+    fn find_or_add(&mut self, text: &'t str, place: impl FnOnce() -> u32) -> u32 {
+        if let Some((last, place)) = self.last
+            && ptr::eq(last, text)
+        {
+            return place;
+        }
+        let address = (text.as_ptr() as usize, text.len());
+        let place = *self.known.entry(address).or_insert_with(place);
+        self.last = Some((text, place));
+        place
     }
 }
 
@@ -480,10 +572,11 @@ impl Encoded {
     }
 }
 
-/// Compresses pages, with one state for all of them.
+/// Compresses pages, with one state for all of them, and keeps room for one column at a time.
 pub(super) struct Packer {
     level: ZstdLevel,
     zstd: zstd::bulk::Compressor<'static>,
+    integers: Vec<i64>,
 }
 
 impl Packer {
@@ -491,6 +584,7 @@ impl Packer {
         Ok(Self {
             level: ZstdLevel::try_new(level).map_err(io::Error::other)?,
             zstd: zstd::bulk::Compressor::new(level)?,
+            integers: Vec::new(),
         })
     }
 

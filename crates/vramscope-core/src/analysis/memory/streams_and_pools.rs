@@ -118,6 +118,17 @@ impl<T> FewValues<T> {
         self.of.is_empty()
     }
 
+    /// What is made of each value, in the same rows.
+    pub(crate) fn map<U>(&self, make: impl Fn(Option<T>) -> Option<U>) -> FewValues<U>
+    where
+        T: Copy,
+    {
+        FewValues {
+            values: self.values.iter().map(|value| make(*value)).collect(),
+            of: self.of.clone(),
+        }
+    }
+
     /// The value of a row; `None` if there is no such row.
     #[must_use]
     pub fn get(&self, row: usize) -> Option<&Option<T>> {

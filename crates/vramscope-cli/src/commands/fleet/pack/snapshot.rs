@@ -12,7 +12,7 @@ use vramscope_core::fleet::{Detail, Fleet, Unreadable, encode};
 use vramscope_core::model::Source;
 use vramscope_core::tables::dataset::{Content, DatasetTable};
 use vramscope_core::tables::fleet::for_each_keyed_stack;
-use vramscope_core::tables::{Value, for_each_row};
+use vramscope_core::tables::{Value, for_each_piece};
 
 use super::dataset::{Dataset, Spot, remove_file};
 use super::plan::Item;
@@ -122,11 +122,13 @@ fn write(
             Content::LeftOut => Column::left_out(field),
         });
         files.table(table.name(), columns.collect(), &snapshot.source, |file| {
-            let write = &mut |values: &[Value<'_>]| file.push(values);
+            let push = &mut |values: &[Value<'_>]| file.push(values);
             match table {
-                DatasetTable::Snapshot(table) => for_each_row(table, recording, &devices, write),
-                DatasetTable::Stacks => for_each_keyed_stack(recording, &keys, write),
-                DatasetTable::Fleet(table) => table.for_each_row(fleet, write),
+                DatasetTable::Snapshot(table) => {
+                    for_each_piece(table, recording, &devices, &mut |piece| file.take(piece))
+                }
+                DatasetTable::Stacks => for_each_keyed_stack(recording, &keys, push),
+                DatasetTable::Fleet(table) => table.for_each_row(fleet, push),
             }
         })?;
     }
