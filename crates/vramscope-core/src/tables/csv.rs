@@ -33,8 +33,8 @@ pub fn append_csv(device: Device<'_>, shown: &[u32], out: &mut String) {
     });
 }
 
-fn append_line<'a>(values: impl Iterator<Item = Value<'a>>, out: &mut String) {
-    for (place, value) in values.enumerate() {
+fn append_line<'a>(values: impl IntoIterator<Item = Value<'a>>, out: &mut String) {
+    for (place, value) in values.into_iter().enumerate() {
         if place > 0 {
             out.push(',');
         }
@@ -118,7 +118,7 @@ mod tests {
             assert_eq!(csv_text(text), text);
         }
         let mut out = String::new();
-        append_line(&[Value::Text("=1,2".into()), Value::Number(-5)], &mut out);
+        append_line([Value::Text("=1,2".into()), Value::Number(-5)], &mut out);
         assert_eq!(out, "\"'=1,2\",-5\n");
     }
 
@@ -127,7 +127,7 @@ mod tests {
         let text = |text: &'static str| Value::Text(text.into());
         let mut out = String::new();
         append_line(
-            &[
+            [
                 text("a"),
                 text("f(int, char)"),
                 text("say \"x\""),
