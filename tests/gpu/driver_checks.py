@@ -16,9 +16,8 @@ def but(found):
 
 def hooks():
     """The names of all hooked functions."""
-    text = (ROOT / "crates/vramscope-inject/src/hooks.rs").read_text()
-    table = text[text.index("\nhooks! {"):]
-    return re.findall(r"^    fn (cu\w+)\(", table, re.MULTILINE)
+    text = (ROOT / "crates/vramscope-inject/src/hooks/table.rs").read_text()
+    return re.findall(r'row\("(cu\w+)"', text)
 
 
 def habits(kit, judge):

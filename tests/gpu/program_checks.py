@@ -53,19 +53,29 @@ def beside_cupti(judge, check, what, seen, snapshot):
 # ---- driver and runtime -------------------------------------------------------------------------
 
 
+def compiled(kit, name):
+    """A program that nvcc has compiled by now."""
+    if name not in kit.compiled:
+        raise Skip("no nvcc here" if not kit.is_fake else "nvcc and a real driver are needed")
+    process, program = kit.compiled[name]
+    if process.wait(timeout=120) != 0:
+        raise RuntimeError(f"nvcc: {process.stderr.read()[-300:]}")
+    return program
+
+
+def printed(run):
+    """The allocations that `rt.cu` printed."""
+    return [tuple(map(int, line.split()[1:])) for line in run["output"].splitlines() if line.startswith("alloc ")]
+
+
 def runtime(check, name, mode=""):
     def judged(kit, judge):
-        if name not in kit.compiled:
-            raise Skip("no nvcc here" if not kit.is_fake else "nvcc and a real driver are needed")
-        process, program = kit.compiled[name]
-        if process.wait(timeout=120) != 0:
-            raise RuntimeError(f"nvcc: {process.stderr.read()[-300:]}")
+        program = compiled(kit, name)
         words = [program, mode] if mode else [program]
         what = f"rt-{name}{'-' + mode if mode else ''}"
         run = kit.capture(words, what)
         snapshot = clean(judge, check, run, what)
-        theirs = [tuple(map(int, line.split()[1:])) for line in run["output"].splitlines() if line.startswith("alloc ")]
-        same_allocations(judge, check, what, theirs, snapshot)
+        same_allocations(judge, check, what, printed(run), snapshot)
         if name == "per-thread":
             found = [event for path in run["logs"] for event in snapshots.log_events(path)[0] if event["call"] in (4, 5, 21)]
             flagged = [event for event in found if event["flags"] & snapshots.PER_THREAD_STREAM]
@@ -252,16 +262,21 @@ def without(ranges, start, end):
 def torch_native(kit, judge):
     has_perf = sys.version_info >= (3, 12)
     snapshot, seen = torch_run(kit, judge, "B6", "native", options=["-X", "perf"] if has_perf else [])
+    same_segments(judge, "B6", snapshot, seen)
+    names = stacks(judge, snapshot)
+    if has_perf:
+        judge.judge("S3", any("train" in name for name in names), "stacks name the Python function `train`", "inject/src/stack/generated.rs, capture/src/symbols")
+
+
+def same_segments(judge, check, snapshot, seen):
+    """Judges whether torch's own segments are captured allocations."""
     for moment in seen["moments"]:
         live, _ = at(snapshot, moment["time_us"])
         wanted = {tuple(one) for one in moment["segments"]}
         missing = wanted - set(live.items())
-        judge.judge("B6", not missing, f"{len(wanted) - len(missing)} of torch's {len(wanted)} segments are captured allocations, not {list(missing)[:2]}", MISSED)
+        judge.judge(check, not missing, f"{len(wanted) - len(missing)} of torch's {len(wanted)} segments are captured allocations, not {list(missing)[:2]}", MISSED)
         extra = sorted(size for item in live.items() if item not in wanted for size in item[1:])
-        judge.info("B6", f"{len(extra)} allocations that are not torch's, {sum(extra)} bytes, the largest {extra[-3:]}")
-    names = stacks(judge, snapshot)
-    if has_perf:
-        judge.judge("S3", any("train" in name for name in names), "stacks name the Python function `train`", "inject/src/stack/generated.rs, capture/src/symbols")
+        judge.info(check, f"{len(extra)} allocations that are not torch's, {sum(extra)} bytes, the largest {extra[-3:]}")
 
 
 def stacks(judge, snapshot):

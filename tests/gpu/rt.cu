@@ -1,5 +1,6 @@
 // B1 to B3: every kind of memory of the runtime library, built by nvcc on the machine with the GPU. Prints each allocation as
-// `alloc ADDRESS BYTES`. With the argument `leak`, 64 MiB stay live; with `reset`, cudaDeviceReset ends everything.
+// `alloc ADDRESS BYTES`. With the argument `leak`, 64 MiB stay live; with `reset`, cudaDeviceReset ends everything; with
+// `kernels`, three kernels run.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -21,6 +22,15 @@ __attribute__((noinline)) static void *layer(size_t bytes) {
     CHECK(cudaMalloc(&address, bytes));
     say(address, bytes);
     return address;
+}
+
+__global__ void fill(float *values) { values[threadIdx.x] = 1; }
+
+static void kernels() {
+    float *values = (float *)layer(256 * sizeof(float));
+    for (int turn = 0; turn < 3; ++turn)
+        fill<<<1, 256>>>(values);
+    CHECK(cudaDeviceSynchronize());
 }
 
 static void graphs(cudaStream_t stream) {
@@ -97,6 +107,8 @@ int main(int count, char **words) {
     CHECK(cudaFree(large));
     if (strcmp(mode, "leak") == 0)
         layer(64 << 20);
+    if (strcmp(mode, "kernels") == 0)
+        kernels();
     if (strcmp(mode, "reset") == 0)
         CHECK(cudaDeviceReset());
     fflush(stdout);

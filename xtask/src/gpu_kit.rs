@@ -17,9 +17,10 @@ const CLIENTS: [&str; 5] = ["scenes", "loading", "linking", "eager", "bench"];
 /// The one that keeps its line tables, for the check of stacks. std alone brings megabytes of them to each.
 const WITH_LINES: &str = "loading";
 /// What the checks read, besides their own folder.
-const READ: [&str; 2] = [
+const READ: [&str; 3] = [
     "crates/fakecuda/habits.json",
-    "crates/vramscope-inject/src/hooks.rs",
+    "crates/vramscope-inject/src/hooks/table.rs",
+    "tests/capture/clients/nvtx/headers.c",
 ];
 /// The kit's place in the repository and in the kit.
 const CHECKS: &str = "tests/gpu";

@@ -237,12 +237,17 @@ fn note_others(left_out: &[&FollowedLog], unused: &[&FollowedLog]) {
             output::note(&format!("no snapshot of {names}: {why}"));
         }
     }
+    // What looks unused may be what was not recorded.
+    for log in unused.iter().filter(|log| log.has_remarks()) {
+        output::note(&format!("{}:{}", describe(log), log.remarks()));
+    }
 }
 
 /// Explains why nothing was captured.
 fn why_nothing(run: &EndedRun<'_>, unused: &[&FollowedLog], has_unreadable: bool) -> String {
     let program = run.program;
-    let reason = if let Some(log) = unused.first() {
+    let telling = unused.iter().find(|log| log.has_remarks());
+    let reason = if let Some(log) = telling.or(unused.first()) {
         let who = format!("process {} ({})", log.process(), log.program());
         match run.starts_paused {
             true => format!(

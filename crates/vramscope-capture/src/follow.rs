@@ -104,6 +104,10 @@ impl<'a> Follower<'a> {
 
     /// Reads new records and writes the snapshots that are due. Failures are printed, as the program goes on.
     pub(crate) fn poll(&mut self) {
+        self.read(false);
+    }
+
+    fn read(&mut self, is_last: bool) {
         for path in self.find_new_files() {
             // A log that is still being created can be read next time.
             if let Ok(log) = FollowedLog::open(&path, self.plan) {
@@ -111,12 +115,17 @@ impl<'a> Follower<'a> {
             }
         }
         for log in self.logs.values_mut() {
-            log.poll(self.plan, &mut self.out_of_memory, &mut self.symbols);
+            log.poll(
+                self.plan,
+                &mut self.out_of_memory,
+                &mut self.symbols,
+                is_last,
+            );
         }
         if self.plan.is_followed {
             self.answer();
         }
-        self.write_live(false);
+        self.write_live(is_last);
     }
 
     /// Writes the versions of live snapshots that are due: of each process that uses memory, a file of its own.
@@ -167,11 +176,9 @@ impl<'a> Follower<'a> {
         files
     }
 
-    /// Polls once more after the program has ended, and returns the logs.
+    /// Reads what is left after the program has ended, and returns the logs.
     pub(crate) fn finish(mut self) -> RunLogs {
-        self.logs.values_mut().for_each(FollowedLog::read_again);
-        self.poll();
-        self.write_live(true);
+        self.read(true);
         let open = |path: PathBuf| {
             FollowedLog::open(&path, self.plan)
                 .err()

@@ -75,12 +75,7 @@ impl WrittenSnapshot {
             ));
         }
         for &(loss, times) in &self.report.lost {
-            let times = if times == 1 {
-                "once".to_owned()
-            } else {
-                count(times, "time")
-            };
-            text.push_str(&format!("\n  incomplete: {} ({times})", loss.text()));
+            text.push_str(&format!("\n  {}", incomplete(loss, times)));
         }
         for note in self.report.notes.iter().take(MAX_NOTES) {
             text.push_str(&format!("\n  {note}"));

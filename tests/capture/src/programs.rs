@@ -16,8 +16,8 @@ const CLIENTS: &str = "VRAMSCOPE_CAPTURE_CLIENTS";
 
 /// Packages of the captured programs, in build order. Each is built alone, so that cargo does not merge their
 /// features.
-const PACKAGES: [&str; 6] = [
-    "scenes", "linked", "loading", "linking", "eager", "annotate",
+const PACKAGES: [&str; 7] = [
+    "scenes", "linked", "loading", "linking", "eager", "bench", "annotate",
 ];
 
 /// Path of vramscope-capture.

@@ -8,6 +8,7 @@
     rank                          one rank of two, with gloo
     profiled                      native, with torch.profiler around it
     device-ranges                 ranges on two streams
+    emitted                       ranges that torch itself gives to its operators, and a decorated function
 
 Writes what torch's allocator holds (its own segments), losses, and CUPTI's records.
 """
@@ -165,10 +166,23 @@ def device_ranges():
     return {"ranges": len(streams)}
 
 
-def profiled():
+@nvtx.range("decorated")
+def decorated():
+    torch.ones(1, device="cuda")
+
+
+def emitted():
+    with torch.autograd.profiler.emit_nvtx():
+        answers = train(3)
+    for _ in range(3):
+        decorated()
+    return answers
+
+
+def profiled(moments):
     activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
     with torch.profiler.profile(activities=activities) as profile:
-        answers = train(5)
+        answers = train(5, moments)
     kernels = sum(event.device_type == torch.autograd.DeviceType.CUDA for event in profile.events())
     return answers | {"kernels": kernels}
 
@@ -191,8 +205,10 @@ def main():
             seen |= replay()
         elif mode.startswith("workers"):
             seen |= workers()
+        elif mode == "profiled":
+            seen |= profiled(moments)
         else:
-            seen |= {"oom": out_of_memory, "rank": rank, "profiled": profiled, "device-ranges": device_ranges}[mode]()
+            seen |= {"oom": out_of_memory, "rank": rank, "device-ranges": device_ranges, "emitted": emitted}[mode]()
     seen |= {"records": listed, "moments": moments, "backend": torch.cuda.get_allocator_backend()}
     place = f"{out}.{os.environ['RANK']}" if mode == "rank" else out
     with open(place, "w") as file:

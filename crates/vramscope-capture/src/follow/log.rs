@@ -140,10 +140,17 @@ impl FollowedLog {
             .unwrap_or_default()
     }
 
-    /// Reads new records and writes the snapshots that are due. `out_of_memory` counts those for failed
-    /// allocations.
-    pub(super) fn poll(&mut self, plan: &Plan, out_of_memory: &mut u32, symbols: &mut FileSymbols) {
-        if self.is_finished {
+    /// Reads new records and writes the snapshots that are due. `out_of_memory` counts those for failed allocations.
+    /// `is_last` if nothing is read after this: then all is, as a process in a container may have continued after it
+    /// appeared to have ended.
+    pub(super) fn poll(
+        &mut self,
+        plan: &Plan,
+        out_of_memory: &mut u32,
+        symbols: &mut FileSymbols,
+        is_last: bool,
+    ) {
+        if self.is_finished && !is_last {
             return;
         }
         let header = self.header();
@@ -151,7 +158,9 @@ impl FollowedLog {
         if self.consumed.is_none() && self.handled_counts == counts {
             return;
         }
-        let is_running = self.is_running();
+        // In a container the process has another id there, so not finding it here proves nothing before the end.
+        let may_run = header.state == state::RUNNING && !is_last;
+        let is_running = may_run || self.is_running();
         let mut reclaimed = self.offset;
         self.set_read_time();
         while let Some(due) = self.read(&mut reclaimed, is_running) {
@@ -182,7 +191,6 @@ impl FollowedLog {
             }
         }
         self.reclaim(plan);
-        // In a container the process has another id there, so not finding it here proves nothing.
         self.is_finished = !is_running && header.state != state::RUNNING;
     }
 
@@ -235,11 +243,6 @@ impl FollowedLog {
         if let (Some(live), Some((recording, _))) = (&mut self.live, &self.consumed) {
             live.write(recording, &version);
         }
-    }
-
-    /// Makes the last poll read again: a process in a container may have continued after it appeared to have ended.
-    pub(super) fn read_again(&mut self) {
-        self.is_finished = false;
     }
 
     /// Writes a snapshot requested by `dump`.
@@ -392,6 +395,11 @@ impl FollowedLog {
     /// Name of the executable; empty if the log does not contain it.
     pub(crate) fn program(&self) -> &str {
         &self.contents.program
+    }
+
+    /// Whether a log without content says anything.
+    pub(crate) fn has_remarks(&self) -> bool {
+        self.header().lost().next().is_some() || !self.contents.notes.is_empty()
     }
 
     /// What a log without content says: losses and notes, each on a line of its own.

@@ -19,13 +19,16 @@ use super::{elf_file, library};
 const MAX_SCRIPT_DEPTH: usize = 4;
 
 /// Commands that start programs in a container: with other libraries, mostly without our variables and files.
-const CONTAINERS: [&str; 7] = [
+const CONTAINERS: [&str; 10] = [
     "apptainer",
     "bwrap",
+    "ch-run",
     "docker",
     "enroot",
     "nerdctl",
     "podman",
+    "sarus",
+    "shifter",
     "singularity",
 ];
 
@@ -364,6 +367,7 @@ mod tests {
             "/opt/bin/apptainer exec --nv image.sif ./train",
             "srun -n 4 --container-image=image ./train",
             "srun --container bundle ./train",
+            "shifter --image=image ./train",
         ] {
             assert!(is_container(command), "{command}");
         }

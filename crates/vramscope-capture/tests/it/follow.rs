@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use insta::assert_snapshot;
-use vramscope_record::layout::{Event, Kind, OUT_OF_MEMORY, header};
+use vramscope_record::layout::{Event, Kind, Loss, OUT_OF_MEMORY, header};
 
 use crate::program::{Place, leave_log, leave_logs, log};
 
@@ -78,6 +78,36 @@ fn a_process_without_events_is_passed_over() {
     let transcript = place.run_script(&["-o", "x.pickle"], &script);
     assert_eq!(place.snapshot("x.pickle").segments.rows.len(), 5);
     assert!(transcript.contains("but allocated nothing"), "{transcript}");
+}
+
+/// What looks unused may be what was not recorded.
+#[test]
+fn a_process_without_events_says_what_it_lost() {
+    let place = Place::new();
+    place.log("a.raw", 0);
+    let mut silent = log(0);
+    silent.set_u64(header::PROCESS, PROCESSES[1]);
+    silent.set_u64(header::LOSSES + 8 * Loss::UnknownFunction as usize, 3);
+    silent.note("cuMemAlloc is elsewhere");
+    fs::write(place.path("b.raw"), silent.bytes()).unwrap();
+    place.log("c.raw", 5);
+    let leave = |names: &[&str]| {
+        let logs = names
+            .iter()
+            .map(|name| leave_log(&format!("{name}.raw"), &format!("{name}-1.raw")));
+        logs.collect::<Vec<_>>().join(";")
+    };
+    // Beside a process that was recorded, and without one.
+    for names in [&["a", "b", "c"][..], &["a", "b"]] {
+        let transcript = place.run_script(&["-o", "x.pickle"], &leave(names));
+        for part in [
+            "1099511627777 (solver)",
+            "incomplete: the driver gave a function that this version does not know, and its calls are not recorded (3 times)",
+            "cuMemAlloc is elsewhere",
+        ] {
+            assert!(transcript.contains(part), "{part}: {transcript}");
+        }
+    }
 }
 
 #[test]
@@ -214,6 +244,29 @@ fn a_ring_takes_records_over() {
     let snapshot = place.snapshot("x.pickle");
     assert_eq!(snapshot.events.len(), 50);
     assert_eq!(snapshot.segments.rows.len(), 100_000);
+}
+
+/// A process in a container has another id there. It is not taken for dead while it writes a record.
+#[test]
+fn a_ring_waits_for_records_of_processes_that_it_does_not_find() {
+    let place = Place::new();
+    let unfinished = log(3).offset();
+    let mut bytes = log(5).bytes();
+    let kind = unfinished as usize + 4;
+    assert_eq!(std::mem::take(&mut bytes[kind]), Kind::Event as u8);
+    fs::write(place.path("a.raw"), bytes).unwrap();
+    // Completes the record once those before it were read.
+    let script = format!(
+        "{}; log=\"${{VRAMSCOPE_CAPTURE##*folder=}}/1-1.raw\"; i=0
+         while [ $(od -An -tu8 -j{} -N8 \"$log\") -lt {unfinished} ] && [ $i -lt 600 ]; do sleep 0.1; i=$((i+1)); done
+         printf '\\004' | dd of=\"$log\" bs=1 seek={kind} conv=notrunc 2>&1",
+        leave_log("a.raw", "1-1.raw"),
+        header::CONSUMED_OFFSET,
+    );
+    let transcript = place.run_script(&["--max-entries", "50", "-o", "x.pickle"], &script);
+    let segments = place.snapshot("x.pickle").segments.rows.len();
+    assert_eq!(segments, 5, "{transcript}");
+    assert!(!transcript.contains("not finished"), "{transcript}");
 }
 
 /// Two requests at once, as `dump` makes them.

@@ -194,7 +194,8 @@ fn run_outermost(
     }
     let here = 0_u8;
     let here = black_box(&raw const here).addr();
-    if here < OUTERMOST.get() || !log::is_recording() {
+    // In a library, thread-local variables take time, so a call that is not recorded looks at none.
+    if !log::is_recording() || here < OUTERMOST.get() {
         return run();
     }
     OUTERMOST.set(here);

@@ -1,13 +1,36 @@
-// NVTX as C programs have it, from its own headers; and one allocation, so that there is a log.
+// NVTX as C programs have it, from its own headers; and one allocation, so that there is a log. With an argument, prints
+// the nanoseconds of a range instead.
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CALL(library, name, types, ...) ((int (*) types)dlsym(library, name))(__VA_ARGS__)
 
-int main(void) {
+static double now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1e9 + now.tv_nsec;
+}
+
+static int timed(void) {
+    double best = 1e9;
+    for (int round = 0; round < 5; ++round) {
+        double begin = now_ns();
+        for (int turn = 0; turn < 20000; ++turn) {
+            nvtxRangePushA("timed");
+            nvtxRangePop();
+        }
+        double each = (now_ns() - begin) / 20000;
+        best = each < best ? each : best;
+    }
+    printf("%.1f\n", best);
+    return 0;
+}
+
+int main(int count, char **words) {
     void *driver = dlopen("libcuda.so.1", RTLD_NOW), *context;
     unsigned long long address;
     nvtxNameOsThreadA(getpid(), "in C");
@@ -16,6 +39,8 @@ int main(void) {
         CALL(driver, "cuCtxSetCurrent", (void *), context) ||
         CALL(driver, "cuMemAlloc_v2", (unsigned long long *, size_t), &address, 1 << 20))
         return 1;
+    if (count > 1)
+        return timed();
     printf("%d %d ", outer, nvtxRangePushW(L"\u00e9"));
     nvtxRangePop();
     printf("%d\n", nvtxRangePop());

@@ -25,6 +25,8 @@ const LIVE_PAIRS: u64 = 8_000_000;
 const ROUNDS: usize = 5;
 /// Number of frames of a stack, as in the performance targets.
 const DEPTH: u32 = 13;
+/// More different stacks than the recorder remembers, so that each is unwound.
+const STACKS: u64 = 4096;
 
 /// Paths of the binaries.
 struct Places {
@@ -41,6 +43,25 @@ struct Run {
     log: Option<PathBuf>,
 }
 
+/// What is measured: its name, whether it records, its frames, the number of different stacks, and the most
+/// nanoseconds that it may add to an event.
+type Way = (&'static str, Option<(bool, u32)>, u64, Option<f64>);
+
+/// Those with the same number of stacks are compared with the first of them.
+const WAYS: [Way; 6] = [
+    ("not captured", None, 1, None),
+    ("hooked, not recording", Some((false, 0)), 1, Some(5.0)),
+    ("recorded without stacks", Some((true, 0)), 1, None),
+    ("13 frames, remembered", Some((true, DEPTH)), 1, Some(300.0)),
+    ("not captured", None, STACKS, None),
+    (
+        "13 frames, unwound",
+        Some((true, DEPTH)),
+        STACKS,
+        Some(600.0),
+    ),
+];
+
 fn main() -> Result<()> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
     let mut next = |what: &str| {
@@ -55,34 +76,17 @@ fn main() -> Result<()> {
         cuda: next("the driver's folder")?,
         folder: tempfile::tempdir()?,
     };
-    let ways: [(&str, Option<(bool, u32)>); 4] = [
-        ("not captured", None),
-        ("hooked, not recording", Some((false, 0))),
-        ("recorded without stacks", Some((true, 0))),
-        ("recorded with 13 frames", Some((true, DEPTH))),
-    ];
-    let mut fastest = [f64::INFINITY; 4];
-    let mut log = None;
-    for _ in 0..ROUNDS {
-        for (place, (_, settings)) in ways.iter().enumerate() {
-            let run = places.run(*settings, PAIRS, 1, None)?;
-            fastest[place] = fastest[place].min(run.ns_per_event);
-            log = run.log.or(log);
-        }
-    }
-    let log = log.context("nothing was recorded")?;
     println!(
         "{:<26} {:>12} {:>12} {:>10}",
-        "", "ns / event", "added", "target"
+        "", "ns / event", "added", "at most"
     );
-    let targets = ["", "20", "", "300"];
-    for (place, (name, _)) in ways.iter().enumerate() {
-        let added = fastest[place] - fastest[0];
-        println!(
-            "{name:<26} {:>12.1} {added:>12.1} {:>10}",
-            fastest[place], targets[place]
-        );
+    for threads in [1, 8] {
+        let word = if threads == 1 { "thread" } else { "threads" };
+        println!("{threads} {word}");
+        places.costs(threads)?;
     }
+    let log = places.run(Some((true, DEPTH)), PAIRS, 1, 1, None)?.log;
+    let log = log.context("nothing was recorded")?;
     let (events, bytes) = size(&log)?;
     println!(
         "{:<26} {:>12.1} {:>12} {:>10}",
@@ -104,12 +108,33 @@ fn main() -> Result<()> {
 }
 
 impl Places {
+    /// Prints the cost of an event in each way.
+    fn costs(&self, threads: u64) -> Result<()> {
+        let mut fastest = [f64::INFINITY; WAYS.len()];
+        for _ in 0..ROUNDS {
+            for (fastest, &(_, settings, stacks, _)) in fastest.iter_mut().zip(&WAYS) {
+                let run = self.run(settings, PAIRS, threads, stacks, None)?;
+                *fastest = fastest.min(run.ns_per_event);
+            }
+        }
+        let mut alone = 0.0;
+        for ((name, settings, _, most), ns) in WAYS.into_iter().zip(fastest) {
+            if settings.is_none() {
+                alone = ns;
+            }
+            let most = most.map_or_else(String::new, |most| most.to_string());
+            println!("  {name:<24} {ns:>12.1} {:>12.1} {most:>10}", ns - alone);
+        }
+        Ok(())
+    }
+
     /// Runs the client. `settings` says whether to record, and how many frames.
     fn run(
         &self,
         settings: Option<(bool, u32)>,
         pairs: u64,
         threads: u64,
+        stacks: u64,
         ledger: Option<&Path>,
     ) -> Result<Run> {
         let raw = self.folder.path().join("raw");
@@ -120,7 +145,7 @@ impl Places {
         fs::create_dir_all(&raw)?;
         let mut command = Command::new(&self.client);
         command
-            .args([pairs, threads, CLIENT_ROUNDS].map(|number| number.to_string()))
+            .args([pairs, threads, CLIENT_ROUNDS, stacks].map(|number| number.to_string()))
             .env("LD_LIBRARY_PATH", &self.cuda)
             .stderr(Stdio::inherit());
         if let Some((starts_on, depth)) = settings {
@@ -181,8 +206,12 @@ impl Places {
             .iter()
             .zip(fastest)
         {
-            let added = ns - fastest[0];
-            println!("{name:<26} {ns:>12.1} {added:>12.1} {:>10}", "");
+            let added = ns / fastest[0] - 1.0;
+            println!(
+                "{name:<26} {ns:>12.1} {:>10.1} % {:>10}",
+                added * 100.0,
+                "1 %"
+            );
         }
         Ok(())
     }
@@ -209,7 +238,7 @@ impl Places {
     fn threads(&self) -> Result<()> {
         let ledgers = self.folder.path().join("ledgers");
         fs::create_dir_all(&ledgers)?;
-        let run = self.run(Some((true, DEPTH)), 80_000, 8, Some(&ledgers))?;
+        let run = self.run(Some((true, DEPTH)), 80_000, 8, 1, Some(&ledgers))?;
         let log = run.log.context("no log")?;
         self.convert(&log)?;
         let snapshot = fs::read(self.folder.path().join("snapshot.pickle"))?;

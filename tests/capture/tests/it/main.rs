@@ -1,6 +1,7 @@
 //! Tests that capture programs on the stand-in driver.
 #![cfg(target_os = "linux")]
 
+mod aarch64;
 mod agreement;
 mod annotate;
 mod annotation_scenes;
