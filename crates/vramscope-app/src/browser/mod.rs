@@ -26,13 +26,15 @@ pub fn error_text(error: &JsValue) -> String {
     }
 }
 
-/// Whether the window is too narrow for the details panel beside the picture.
+/// Whether the window is too narrow for the details panel beside the picture, or too low for it to say much.
 #[must_use]
-pub fn is_narrow() -> bool {
-    let width = web_sys::window().and_then(|window| window.inner_width().ok());
-    width
-        .and_then(|width| width.as_f64())
-        .is_some_and(|width_css| width_css < 900.0)
+pub fn is_small() -> bool {
+    let window = gloo::utils::window();
+    let is_less = |side: Result<JsValue, JsValue>, least_css: f64| {
+        let side = side.ok().and_then(|side| side.as_f64());
+        side.is_some_and(|side_css| side_css < least_css)
+    };
+    is_less(window.inner_width(), 900.0) || is_less(window.inner_height(), 400.0)
 }
 
 /// The address of the page's icon, which holds the whole picture.
