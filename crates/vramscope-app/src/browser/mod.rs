@@ -26,15 +26,21 @@ pub fn error_text(error: &JsValue) -> String {
     }
 }
 
-/// Whether the window is too narrow for the details panel beside the picture, or too low for it to say much.
+/// Whether the window is too narrow for the details panel beside the picture.
 #[must_use]
-pub fn is_small() -> bool {
-    let window = gloo::utils::window();
-    let is_less = |side: Result<JsValue, JsValue>, least_css: f64| {
-        let side = side.ok().and_then(|side| side.as_f64());
-        side.is_some_and(|side_css| side_css < least_css)
-    };
-    is_less(window.inner_width(), 900.0) || is_less(window.inner_height(), 400.0)
+pub fn is_narrow() -> bool {
+    is_less(gloo::utils::window().inner_width(), 900.0)
+}
+
+/// Whether the window is so low that all beside the picture gives way to it, as in the style sheet.
+#[must_use]
+pub fn is_low() -> bool {
+    is_less(gloo::utils::window().inner_height(), 500.0)
+}
+
+fn is_less(side: Result<JsValue, JsValue>, least_css: f64) -> bool {
+    let side = side.ok().and_then(|side| side.as_f64());
+    side.is_some_and(|side_css| side_css < least_css)
 }
 
 /// The address of the page's icon, which holds the whole picture.

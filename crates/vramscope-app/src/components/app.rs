@@ -42,7 +42,7 @@ pub struct AppProps {
 pub fn App(props: &AppProps) -> Html {
     // In a small window the picture comes first, so the details start closed.
     let state = use_reducer_eq(|| State {
-        details_open: !browser::is_small(),
+        details_open: !(browser::is_narrow() || browser::is_low()),
         theme: first_theme(browser::url::is_embedded()),
         is_embedded: browser::url::is_embedded(),
         // From the start, so that the address is not taken for one of the start page.

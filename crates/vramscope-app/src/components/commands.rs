@@ -32,7 +32,7 @@ impl Commands {
     pub(super) fn on_explain(&self) -> Callback<MouseEvent> {
         let dispatch = self.dispatch.clone();
         Callback::from(move |_: MouseEvent| {
-            if browser::is_small() {
+            if browser::is_narrow() {
                 dispatch.emit(Action::Details(false));
             }
             dispatch.emit(Action::Explain);

@@ -45,7 +45,10 @@ pub(super) fn FileTabs(props: &FileTabsProps) -> Html {
 
 /// Says that the program of a file, or on a device, ran out of memory.
 pub(super) fn oom_badge(ooms: u64) -> Option<Html> {
-    let title = format!("Out of memory {}", sentences::count_of(ooms, "time", "times"));
+    let title = format!(
+        "Out of memory {}",
+        sentences::count_of(ooms, "time", "times")
+    );
     (ooms > 0).then(|| html! { <span class="oom" {title}>{ "OOM" }</span> })
 }
 

@@ -147,7 +147,9 @@ impl Tab {
     #[must_use]
     pub fn ooms(&self) -> u64 {
         let file = self.ready();
-        file.map_or(0, |file| file.opened.devices.iter().map(|facts| facts.ooms).sum())
+        file.map_or(0, |file| {
+            file.opened.devices.iter().map(|facts| facts.ooms).sum()
+        })
     }
 
     /// Whether the file is one that changes, and its program has not ended.

@@ -94,7 +94,11 @@ fn several_files_are_tabs() {
 #[test]
 fn tabs_say_which_file_is_which() {
     let mut open = open("");
-    let files = ["training", "leak_of_activations_with_a_long_name", "oom_after"];
+    let files = [
+        "training",
+        "leak_of_activations_with_a_long_name",
+        "oom_after",
+    ];
     let folder = tempfile::tempdir().unwrap();
     let files = files.map(|name| folder.path().join(format!("{name}.pickle")));
     let recorded = fixture("torch-2.8.0/training.pickle");
@@ -113,7 +117,7 @@ fn tabs_say_which_file_is_which() {
         )
         .unwrap();
     open.painted();
-    for width_px in [1024, 1280, 1440] {
+    for width_px in [1024, 1280, 1920] {
         open.page.set_viewport(width_px, 720, 1.0).unwrap();
         open.page.pause(Duration::from_millis(200)).unwrap();
         let cut = open.page.eval(CUT_NAMES).unwrap();
@@ -124,11 +128,18 @@ fn tabs_say_which_file_is_which() {
     let told = told.as_str().unwrap();
     let (tabs, cards) = told.split_once(';').unwrap();
     for names in [tabs, cards] {
-        assert!(names.contains("oom_after") && names.matches("OOM").count() == 1, "{told}");
+        assert!(
+            names.contains("oom_after") && names.matches("OOM").count() == 1,
+            "{told}"
+        );
     }
     let current = "document.querySelector('.tab.current [role=tab]').title + document.querySelector('.card.current button').title";
     let current = open.page.eval(current).unwrap();
-    assert_eq!(current.as_str().unwrap().matches("oom_after").count(), 2, "{current}");
+    assert_eq!(
+        current.as_str().unwrap().matches("oom_after").count(),
+        2,
+        "{current}"
+    );
     open.check_quiet();
 }
 
