@@ -112,7 +112,7 @@ fn tabs_say_which_file_is_which() {
     open.page.drop_files(640.0, 360.0, &files).unwrap();
     open.page
         .wait_for(
-            "document.querySelectorAll('.all-strip .card').length === 3",
+            "document.querySelectorAll('.tab:not(:has(.spot))').length === 3 && document.querySelectorAll('.card').length > 2",
             PATIENCE,
         )
         .unwrap();
