@@ -43,7 +43,8 @@ def with_mkdocs(work: Path, out: Path) -> None:
     docs = sources(work / "mkdocs" / "docs")
     (docs / "index.md").write_text(f"# Docs\n\n{recipes('mdBook')[1]}")
     settings = docs.parent / "mkdocs.yml"
-    settings.write_text(f"site_name: docs\ntheme: mkdocs\n{recipes('MkDocs')[0]}")
+    # Without what that theme loads from elsewhere.
+    settings.write_text(f"site_name: docs\ntheme: {{name: mkdocs, highlightjs: false}}\n{recipes('MkDocs')[0]}")
     mkdocs = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", settings, "--site-dir", out]
     subprocess.run(mkdocs, check=True)
 
