@@ -107,7 +107,11 @@ fn check_links(site: &Path, book: &Path) -> Result<()> {
 }
 
 /// The program mdBook, installed if it is missing or another version is wanted.
-fn mdbook() -> Result<PathBuf> {
+///
+/// # Errors
+///
+/// If it cannot be had.
+pub(crate) fn mdbook() -> Result<PathBuf> {
     let list = root().join("book/requirements.txt");
     let text = fs::read_to_string(&list)?;
     let version = version(&text).context("book/requirements.txt names no version of mdBook")?;

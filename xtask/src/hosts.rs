@@ -10,6 +10,7 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
 
+use crate::book;
 use crate::browser;
 use crate::packages::{vscode, with_tools};
 use crate::page::{self, Profile};
@@ -40,6 +41,8 @@ enum Host {
     Space,
     /// The frame in a text panel (180 MB)
     Grafana,
+    /// The element in pages of mdBook, MkDocs and Sphinx (60 MB)
+    Docs,
     /// The element in pages written in MDX (300 MB)
     Docusaurus,
     /// The extension, in a VS Code for browsers (100 MB)
@@ -82,7 +85,7 @@ fn with_package(page: &Path) -> Result<PathBuf> {
     let folder = target_dir().join("hosts/python");
     environment(&folder)?;
     println!(
-        "hosts: installing JupyterLab, MLflow, wandb and Playwright into {} (1 GB)",
+        "hosts: installing JupyterLab, MLflow, wandb, MkDocs, Sphinx and Playwright into {} (1 GB)",
         folder.display()
     );
     let mut pip = Command::new(programs(&folder).join("python"));
@@ -97,11 +100,12 @@ fn try_in(host: Host, environment: &Path, page: &Path, chromium: &Path) -> Resul
     fs::create_dir_all(&pictures)?;
     let tests = root().join("tests/hosts");
     let packages = |tools| with_packages(&tests, tools);
-    let (script, packages) = match host {
+    let (script, further) = match host {
         Host::Jupyterlab => ("in_jupyterlab.py", None),
         Host::Mlflow => ("in_mlflow.py", None),
         Host::Wandb => ("in_wandb.py", None),
         Host::Space => ("in_space.py", None),
+        Host::Docs => ("in_docs.py", Some(book::mdbook()?)),
         Host::Grafana => ("in_grafana.py", Some(packages("grafana")?)),
         Host::Docusaurus | Host::Vscode => ("in_docusaurus.py", Some(packages("docusaurus")?)),
     };
@@ -109,7 +113,7 @@ fn try_in(host: Host, environment: &Path, page: &Path, chromium: &Path) -> Resul
     python
         .arg(tests.join(script))
         .args([pictures.as_path(), page])
-        .args(packages);
+        .args(further);
     python.env("CHROME", chromium);
     python.env("PATH", before_path(programs(environment))?);
     run_command(&mut python)

@@ -29,10 +29,18 @@ pub fn error_text(error: &JsValue) -> String {
 /// Whether the window is too narrow for the details panel beside the picture.
 #[must_use]
 pub fn is_narrow() -> bool {
-    let width = web_sys::window().and_then(|window| window.inner_width().ok());
-    width
-        .and_then(|width| width.as_f64())
-        .is_some_and(|width_css| width_css < 900.0)
+    is_less(gloo::utils::window().inner_width(), 900.0)
+}
+
+/// Whether the window is so low that all beside the picture gives way to it, as in the style sheet.
+#[must_use]
+pub fn is_low() -> bool {
+    is_less(gloo::utils::window().inner_height(), 500.0)
+}
+
+fn is_less(side: Result<JsValue, JsValue>, least_css: f64) -> bool {
+    let side = side.ok().and_then(|side| side.as_f64());
+    side.is_some_and(|side_css| side_css < least_css)
 }
 
 /// The address of the page's icon, which holds the whole picture.

@@ -5,6 +5,7 @@ use yew::prelude::*;
 
 use super::commands::{Commands, use_commands};
 use super::drawing::drawing;
+use super::file_tabs::oom_badge;
 use super::hooks::{use_answer, use_plot_area};
 use crate::canvas::PlotArea;
 use crate::engine::{Session, SessionId};
@@ -180,7 +181,7 @@ fn Card(props: &CardProps) -> Html {
         <div class={classes!("card", props.is_current.then_some("current"))} ref={node}>
             <button type="button" aria-current={props.is_current.then_some("true")} {title} onclick={props.pick.clone()}>
                 { (*picture).clone() }
-                <span class="name"><span>{ card.short_name() }</span><span class="number">{ display::bytes(card.peak_bytes) }</span></span>
+                <span class="name"><span>{ card.short_name() }</span>{ oom_badge(card.ooms) }<span class="number">{ display::bytes(card.peak_bytes) }</span></span>
             </button>
             if let Some([a, b]) = props.sides {
                 <span class="as">{ side((Which::Before, "A", a)) }{ side((Which::After, "B", b)) }</span>

@@ -40,9 +40,9 @@ pub struct AppProps {
 /// The whole page.
 #[component]
 pub fn App(props: &AppProps) -> Html {
-    // In a narrow window the details would cover the picture, so they start closed.
+    // In a small window the picture comes first, so the details start closed.
     let state = use_reducer_eq(|| State {
-        details_open: !browser::is_narrow(),
+        details_open: !(browser::is_narrow() || browser::is_low()),
         theme: first_theme(browser::url::is_embedded()),
         is_embedded: browser::url::is_embedded(),
         // From the start, so that the address is not taken for one of the start page.

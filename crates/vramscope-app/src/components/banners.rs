@@ -51,7 +51,7 @@ pub(super) fn Banners(props: &BannersProps) -> Html {
     let banner = |(place, (number, note)): (usize, &(usize, &Note))| {
         let is_last = place + 1 == notes.len().min(SHOWN);
         html! {
-            <div class="banner" key={*number}>
+            <div class={classes!("banner", (note.level == NoteLevel::Damage).then_some("damage"))} key={*number}>
                 <Glyph icon={Icon::Warning} />
                 // The advice on a failed allocation is in the facts view only.
                 <p title={format!("{}\n{}", note.text, note.advice)}><b>{ &note.text }</b> { " " } if note.moment.is_none() { <span>{ &note.advice }</span> }</p>

@@ -10,7 +10,7 @@ use super::commands::use_commands;
 use super::icons::{Glyph, Icon};
 use crate::engine::SessionId;
 use crate::state::sides::short_name;
-use crate::state::{Action, Phase, Tab};
+use crate::state::{Action, Phase, Tab, sentences};
 
 #[derive(Properties, PartialEq)]
 pub(super) struct FileTabsProps {
@@ -28,7 +28,7 @@ pub(super) fn FileTabs(props: &FileTabsProps) -> Html {
     let tab = |tab: &Rc<Tab>| {
         let is_current = Some(tab.id) == props.current;
         let short = short_name(tab, &props.tabs);
-        html! { <FileTab key={tab.id.0} {short} name={tab.name.clone()} id={tab.id} {is_current} {count} spot={spot(tab)} /> }
+        html! { <FileTab key={tab.id.0} {short} name={tab.name.clone()} id={tab.id} {is_current} {count} spot={spot(tab)} ooms={tab.ooms()} /> }
     };
     html! {
         <>
@@ -41,6 +41,15 @@ pub(super) fn FileTabs(props: &FileTabsProps) -> Html {
             }
         </>
     }
+}
+
+/// Says that the program of a file, or on a device, ran out of memory.
+pub(super) fn oom_badge(ooms: u64) -> Option<Html> {
+    let title = format!(
+        "Out of memory {}",
+        sentences::count_of(ooms, "time", "times")
+    );
+    (ooms > 0).then(|| html! { <span class="oom" {title}>{ "OOM" }</span> })
 }
 
 /// The style class of the dot before a name; `None` for a file that is ready.
@@ -69,6 +78,8 @@ struct FileTabProps {
     short: AttrValue,
     is_current: bool,
     spot: Option<&'static str>,
+    /// How often its program ran out of memory.
+    ooms: u64,
     /// The number of tabs.
     count: usize,
 }
@@ -122,7 +133,7 @@ fn FileTab(props: &FileTabProps) -> Html {
             { spot }
             <button type="button" class="name" role="tab" ref={node} aria-selected={is_current.to_string()} aria-keyshortcuts="Delete"
                 tabindex={if is_current { "0" } else { "-1" }} title={name.clone()} {onkeydown}
-                onclick={commands.on(Action::Switch(id))}><span class="start">{ start }</span><span class="end">{ end }</span></button>
+                onclick={commands.on(Action::Switch(id))}><span class="start">{ start }</span><span class="end">{ end }</span>{ oom_badge(props.ooms) }</button>
             // For the pointer: a list of tabs may hold nothing else, and a tab is closed by its key.
             <button type="button" class="close" title="Close (Delete)" aria-hidden="true" tabindex="-1" onclick={commands.close.reform(move |_| id)}>
                 <Glyph icon={Icon::Close} />

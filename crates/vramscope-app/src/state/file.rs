@@ -143,6 +143,15 @@ impl Tab {
         }
     }
 
+    /// How often its program ran out of memory, on all devices.
+    #[must_use]
+    pub fn ooms(&self) -> u64 {
+        let file = self.ready();
+        file.map_or(0, |file| {
+            file.opened.devices.iter().map(|facts| facts.ooms).sum()
+        })
+    }
+
     /// Whether the file is one that changes, and its program has not ended.
     #[must_use]
     pub fn is_live(&self) -> bool {

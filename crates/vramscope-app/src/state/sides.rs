@@ -211,6 +211,8 @@ pub struct DeviceCard {
     pub peak_reserved_bytes: u64,
     /// The higher of both peaks.
     pub top_bytes: u64,
+    /// How often its program ran out of its memory.
+    pub ooms: u64,
 }
 
 impl DeviceCard {
@@ -263,6 +265,7 @@ pub fn cards(tabs: &[Rc<Tab>]) -> Vec<DeviceCard> {
                 peak_bytes: facts.peak_bytes,
                 peak_reserved_bytes: facts.peak_reserved_bytes,
                 top_bytes: facts.peak_bytes.max(facts.peak_reserved_bytes),
+                ooms: facts.ooms,
             })
             .collect();
         // By number, as ranks are looked for by their number.

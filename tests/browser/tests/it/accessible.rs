@@ -41,7 +41,14 @@ fn axe_finds_nothing_wrong() {
     let sample = "document.querySelector('.sample').click()";
     open.page.eval(sample).unwrap();
     open.painted();
-    for theme in ["light", "dark"] {
+    for (theme, size) in [
+        ("light", "1280×720"),
+        ("dark", "1280×720"),
+        ("light", "700×300"),
+    ] {
+        let (width, height) = size.split_once('×').unwrap();
+        let (width_px, height_px) = (width.parse().unwrap(), height.parse().unwrap());
+        open.page.set_viewport(width_px, height_px, 1.0).unwrap();
         open.page
             .eval(&format!(
                 "document.documentElement.dataset.theme = '{theme}'; null"
@@ -51,7 +58,7 @@ fn axe_finds_nothing_wrong() {
             let show = format!("document.querySelectorAll('.rail button')[{place}].click()");
             open.page.eval(&show).unwrap();
             open.page.wait_until_settled(PATIENCE).unwrap();
-            found.extend(faults(&mut open.page, &format!("{view}, {theme}")));
+            found.extend(faults(&mut open.page, &format!("{view}, {theme}, {size}")));
         }
     }
     assert_eq!(found, [""; 0], "{found:#?}");

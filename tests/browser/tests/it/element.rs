@@ -34,7 +34,8 @@ const LISTEN: &str = "globalThis.told = []; \
 fn a_poster_costs_no_viewer_until_it_is_clicked() {
     let poster = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 9 4'/>";
     let body = format!(
-        "<vramscope-viewer src=viewer/samples/training.pickle.gz poster=\"{poster}\" reveal=click \
+        "<style>vramscope-viewer::part(button) {{ border-radius: 7px }}</style>\
+         <vramscope-viewer src=viewer/samples/training.pickle.gz poster=\"{poster}\" reveal=click \
          view=map height=400></vramscope-viewer>"
     );
     let (mut host, _folder) = docs(&body);
@@ -58,6 +59,8 @@ fn a_poster_costs_no_viewer_until_it_is_clicked() {
         host.page.eval(&format!("{button}.textContent")).unwrap(),
         "Explore this snapshot"
     );
+    let corner = format!("getComputedStyle({button}).borderRadius");
+    assert_eq!(host.page.eval(&corner).unwrap(), "7px");
     host.page.eval(&format!("{button}.click()")).unwrap();
     host.page.wait_for(PAINTED, PATIENCE).unwrap();
     assert_eq!(host.page.eval(&height).unwrap(), 400);
@@ -109,12 +112,16 @@ fn attributes_methods_and_events_go_both_ways() {
     assert_eq!(host.page.eval(&place("range=100..200")).unwrap(), true);
     assert_eq!(host.page.eval("history.length").unwrap(), steps);
 
-    // What is saved is shown again, after all was given back.
+    // What is saved is shown again. Then all is given back.
     let saved = host
         .page
-        .eval("globalThis.viewer = document.querySelector('vramscope-viewer'); globalThis.saved = viewer.save(); viewer.dispose(); saved")
+        .eval("globalThis.viewer = document.querySelector('vramscope-viewer'); globalThis.saved = viewer.save(); viewer.view = 'map'; saved")
         .unwrap();
     assert!(saved.as_str().unwrap().contains("view=table"), "{saved}");
+    host.page.wait_for(&place("view=map"), PATIENCE).unwrap();
+    host.page.eval("viewer.restore(saved); null").unwrap();
+    host.page.wait_for(&place("view=table"), PATIENCE).unwrap();
+    host.page.eval("viewer.dispose(); null").unwrap();
     assert_eq!(host.page.eval(&format!("!{INNER}")).unwrap(), true);
     let load = "(async () => { const bytes = await (await fetch('viewer/samples/training.pickle.gz')).arrayBuffer(); \
          globalThis.loaded = (await viewer.load(new File([bytes], 'own.pickle.gz'))).name })(), null";
@@ -171,6 +178,7 @@ fn what_was_set_before_the_script_came_counts() {
 #[test]
 fn faults_are_told_in_the_element() {
     let (mut host, folder) = docs("<vramscope-viewer reveal=click></vramscope-viewer>");
+    host.page.eval(LISTEN).unwrap();
     fs::write(folder.path().join("broken.pickle"), "no snapshot").unwrap();
     let fails = |host: &mut Open, load: &str| {
         // Not awaited here: a worker starts only while this side takes events.
@@ -198,6 +206,10 @@ fn faults_are_told_in_the_element() {
     assert!(message.contains("cannot be loaded"), "{message}");
     let shown = "viewer.shadowRoot.querySelector('p').textContent";
     assert_eq!(host.page.eval(shown).unwrap(), message.as_str());
+    let errors = "told.filter(([type]) => type === 'error').map(([, {message}]) => message)";
+    let errors = host.page.eval(errors).unwrap();
+    assert_eq!(errors.as_array().unwrap().len(), 2, "{errors}");
+    assert_eq!(errors[1], message.as_str());
 }
 
 /// What a site with a strict policy allows.
@@ -237,6 +249,10 @@ fn it_comes_from_another_server() {
             PATIENCE,
         )
         .unwrap();
+    let progress = "told.findIndex(([type, {name, loaded}]) => type === 'progress' && name === 'own.pickle.gz' && loaded >= 0)";
+    let load = "told.findIndex(([type]) => type === 'load')";
+    let in_order = format!("0 <= {progress} && {progress} < {load}");
+    assert_eq!(host.page.eval(&in_order).unwrap(), true);
     assert_eq!(host.page.complaints().unwrap(), [""; 0]);
 }
 
@@ -272,12 +288,17 @@ fn escape_leaves_and_the_wheel_scrolls_the_docs() {
     );
     host.page.wait_for(PAINTED, PATIENCE).unwrap();
     host.page
-        .eval("document.querySelector('h1').focus()")
+        .eval(&format!(
+            "document.querySelector('h1').focus(); \
+             new MutationObserver(() => globalThis.isHinted = true).observe({INNER}.documentElement, {{attributeFilter: ['data-hint']}})"
+        ))
         .unwrap();
     host.page
         .wheel(450.0, 350.0, 120.0, Modifiers::NONE)
         .unwrap();
-    host.page.wait_for("scrollY > 0", PATIENCE).unwrap();
+    host.page
+        .wait_for("scrollY > 0 && globalThis.isHinted", PATIENCE)
+        .unwrap();
     host.page
         .eval("scrollTo({top: 0, behavior: 'instant'})")
         .unwrap();
@@ -341,14 +362,18 @@ fn what_is_replaced_or_refused_is_told_at_once() {
 fn the_theme_is_that_of_the_ground_however_it_is_written_and_changed() {
     let (mut host, _folder) = docs(
         "<style>#around { transition: background 50ms; background: oklch(0.98 0 0) } #around.dark { background: oklch(0.2 0 0) }</style>\
-         <div id=around><vramscope-viewer src=viewer/samples/leak.pickle.gz></vramscope-viewer></div>",
+         <div id=around><vramscope-viewer src=viewer/samples/leak.pickle.gz poster=data:,light poster-dark=data:,dark>\
+         </vramscope-viewer></div>",
     );
     host.page.wait_for(PAINTED, PATIENCE).unwrap();
     let theme = |name: &str| format!("{INNER}.documentElement.dataset.theme === '{name}'");
+    let poster = "document.querySelector('vramscope-viewer').shadowRoot.querySelector('img').src";
     host.page.wait_for(&theme("light"), PATIENCE).unwrap();
+    assert_eq!(host.page.eval(poster).unwrap(), "data:,light");
     host.page
         .eval("document.querySelector('#around').className = 'dark'; null")
         .unwrap();
     host.page.wait_for(&theme("dark"), PATIENCE).unwrap();
+    assert_eq!(host.page.eval(poster).unwrap(), "data:,dark");
     host.check_quiet();
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use vramscope_browser_tests::root;
 
@@ -88,6 +89,68 @@ fn several_files_are_tabs() {
     assert_eq!(open.page.eval(selected).unwrap(), first);
     open.check_quiet();
 }
+
+/// Of several files dropped at once one sees all names, which one is shown, and which ran out of memory.
+#[test]
+fn tabs_say_which_file_is_which() {
+    let mut open = open("");
+    let files = [
+        "training",
+        "leak_of_activations_with_a_long_name",
+        "oom_after",
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let files = files.map(|name| folder.path().join(format!("{name}.pickle")));
+    let recorded = fixture("torch-2.8.0/training.pickle");
+    for (file, from) in files.iter().zip([
+        recorded.clone(),
+        recorded,
+        fixture("torch-2.8.0/oom_after.pickle"),
+    ]) {
+        fs::copy(from, file).unwrap();
+    }
+    open.page.drop_files(640.0, 360.0, &files).unwrap();
+    open.page
+        .wait_for(
+            "document.querySelectorAll('.tab:not(:has(.spot))').length === 3 && document.querySelectorAll('.card').length > 2",
+            PATIENCE,
+        )
+        .unwrap();
+    open.painted();
+    for width_px in [1024, 1280, 1920] {
+        open.page.set_viewport(width_px, 720, 1.0).unwrap();
+        open.page.pause(Duration::from_millis(200)).unwrap();
+        let cut = open.page.eval(CUT_NAMES).unwrap();
+        assert_eq!(cut.as_array().unwrap().len(), 0, "{width_px}: {cut}");
+    }
+    let told = "['.tab', '.card'].map(of => [...document.querySelectorAll(`${of}:has(.oom) .name`)].map(name => name.innerText).join()).join(';')";
+    let told = open.page.eval(told).unwrap();
+    let told = told.as_str().unwrap();
+    let (tabs, cards) = told.split_once(';').unwrap();
+    for names in [tabs, cards] {
+        assert!(
+            names.contains("oom_after") && names.matches("OOM").count() == 1,
+            "{told}"
+        );
+    }
+    let current = "document.querySelector('.tab.current [role=tab]').title + document.querySelector('.card.current button').title";
+    let current = open.page.eval(current).unwrap();
+    assert_eq!(
+        current.as_str().unwrap().matches("oom_after").count(),
+        2,
+        "{current}"
+    );
+    open.check_quiet();
+}
+
+/// The names of tabs that are not within the row of tabs, or whose ends are cut off.
+const CUT_NAMES: &str = "(() => {
+  const row = document.querySelector('.tabs').getBoundingClientRect();
+  return [...document.querySelectorAll('.tab .name')].filter(name => {
+    const [box, end] = [name, name.lastElementChild].map(of => of.getBoundingClientRect());
+    return box.left < row.left || box.right > row.right + 1 || end.right > box.right + 1;
+  }).map(name => name.title);
+})()";
 
 #[test]
 fn every_sample_opens() {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use vramscope_browser_tests::Modifiers;
+use vramscope_browser_tests::{Modifiers, page_folder};
 
 use crate::PATIENCE;
-use crate::open::{open, open_fixture};
+use crate::open::{open, open_fixture, open_in};
 
 const FIXTURE: &str = "torch-2.8.0/training.pickle";
 
@@ -55,6 +55,47 @@ const SCROLLED_SIZE: &str = "(({scrollWidth, scrollHeight}) => \
 /// Whether all canvases of the timeline have the screen's resolution.
 const EXACT: &str = "[...document.querySelectorAll('.stage canvas')].every(canvas => \
     Math.abs(canvas.width - canvas.getBoundingClientRect().width * devicePixelRatio) <= 1)";
+
+/// The share of the window's height that the picture has, without its axes, in percent; or what is wrong with the rail.
+const SHARE: &str = "(() => {
+  const rail = document.querySelector('.rail').getBoundingClientRect();
+  const views = [...document.querySelectorAll('.rail button')].map(view => view.getBoundingClientRect());
+  const isApart = (a, b) => a.bottom <= b.top || b.bottom <= a.top || a.right <= b.left || b.right <= a.left;
+  const areApart = boxes => boxes.every((a, at) => boxes.slice(at + 1).every(b => isApart(a, b)));
+  if (!areApart(views)) return 'views overlap';
+  if (views.some(view => view.bottom > rail.bottom || view.height < 20)) return 'views are cut off';
+  const parts = [...document.querySelectorAll('.topbar :is(input, select, button)')].filter(part => part.checkVisibility());
+  const bar = parts.map(part => part.getBoundingClientRect()).filter(part => part.width > 1);
+  if (!areApart(bar)) return 'parts of the bar overlap';
+  if (bar.some(part => part.right > innerWidth)) return 'the bar is too long';
+  return (document.querySelector('.stage').clientHeight - 38) / innerHeight * 100;
+})()";
+
+/// The frames of texts are low. There the picture has most of the height, whatever a file has beside it.
+#[test]
+fn in_a_low_frame_the_picture_comes_first() {
+    for sample in ["training", "out-of-memory"] {
+        let query = format!("?mode=embed&src=samples/{sample}.pickle.gz");
+        let mut open = open_in(&page_folder(), &query);
+        open.painted();
+        for height_px in [200, 300, 400, 478, 640] {
+            for width_px in [360, 700, 1280] {
+                open.page.set_viewport(width_px, height_px, 1.0).unwrap();
+                open.page.pause(Duration::from_millis(200)).unwrap();
+                let share = open.page.eval(SHARE).unwrap();
+                // A phone has its choices in three lines.
+                let least = if (width_px, height_px) == (360, 640) {
+                    45.0
+                } else {
+                    50.0
+                };
+                let is_enough = share.as_f64().is_some_and(|percent| percent > least);
+                assert!(is_enough, "{sample} in {width_px} × {height_px}: {share}");
+            }
+        }
+        open.check_quiet();
+    }
+}
 
 /// On a phone "Explain" shows the finding itself, although it is below the figures, and the details would be over it.
 #[test]

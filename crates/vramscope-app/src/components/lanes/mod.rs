@@ -15,6 +15,7 @@ pub(super) use stack_step::use_stack_step;
 
 use super::commands::use_commands;
 use super::hooks::{use_answer, use_wheel};
+use crate::browser;
 use crate::canvas::{PlotArea, draw_scene};
 use crate::engine::Session;
 use crate::protocol::views::lanes::{Answer, Decorations, LineFacts, Part, Question};
@@ -180,10 +181,10 @@ fn on_click(
     })
 }
 
-/// The layout of the header. It does not depend on the visible part.
+/// The layout of the header. It does not depend on the visible part. In a low window lanes are folded.
 fn header(facts: &LineFacts, choices: &LanesChoices) -> Header {
     let rows: Vec<usize> = facts.lanes.iter().map(|lane| lane.rows as usize).collect();
-    Header::new(&rows, choices.folded, facts.tracks)
+    Header::new(&rows, choices.folded || browser::is_low(), facts.tracks)
 }
 
 fn target(
