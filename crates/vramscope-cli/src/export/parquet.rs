@@ -9,7 +9,9 @@
 //! again. It writes pages' headers and the file's metadata.
 
 mod column;
+mod dictionary;
 mod encoding;
+mod pages;
 
 use std::io::{self, Write};
 use std::mem;
@@ -27,7 +29,7 @@ use parquet::schema::types::Type;
 use vramscope_core::tables::{Cells, Field, Kind, Piece, Table, Value};
 
 pub(crate) use self::column::Column;
-use self::column::Packer;
+use self::pages::Packer;
 use super::tables::for_each_piece;
 use super::{WRITER, damage_lines, failed};
 use crate::failure::Failure;
