@@ -64,16 +64,17 @@ fn an_oom_is_explained_and_leads_to_its_moment() {
     let sites = open.page.text(".sites").unwrap();
     let largest = Bytes(found.peak_sites.rows[0].bytes).to_string();
     assert!(sites.contains(&largest), "no {largest} in {sites}");
-    // The evidence: the allocator's state at the failure, then the stacks of the live memory.
-    let follow = |open: &mut Open, number: u32, view: &str| {
-        let button = format!(".finding.problem .evidence button:nth-child({number})");
+    // The evidence: the allocator's state at the failure, then the stacks of the live memory. Other settings, which may come
+    // later, stand before these.
+    let follow = |open: &mut Open, word: &str, view: &str| {
+        let button = format!(".finding.problem .evidence button[title='Show in {word}']");
         open.page.click_on(&button).unwrap();
         let there = format!("!!document.querySelector('.rail [data-view={view}][aria-current]')");
         open.page.wait_for(&there, PATIENCE).unwrap();
     };
-    follow(&mut open, 1, "allocator");
+    follow(&mut open, "Allocator", "allocator");
     go(&mut open, "1", ".finding.problem");
-    follow(&mut open, 2, "flame");
+    follow(&mut open, "Flame", "flame");
     let live = "[...document.querySelectorAll('.view option')].some(of => of.selected && of.textContent.includes('event 24'))";
     open.page.wait_for(live, PATIENCE).unwrap();
     open.check_quiet();
