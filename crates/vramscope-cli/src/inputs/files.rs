@@ -159,7 +159,7 @@ fn snapshot_kind(name: &str) -> Option<usize> {
         .find_map(|ending| name.strip_suffix(ending))
         .unwrap_or(&name);
     let is_of = |endings: &&[&str]| endings.iter().any(|ending| bare.ends_with(ending));
-    KINDS.iter().position(|endings| is_of(endings))
+    KINDS.iter().position(is_of)
 }
 
 /// A part of a name, for natural order: numbers sort by value, and before letters.
