@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from playwright.sync_api import Browser
-from served import FIXTURES, PATIENCE_S, browser, files_of, recipes
+from served import FIXTURES, PATIENCE_S, browser, files_of, opened, recipes
 
 RECORDED = FIXTURES.parent / "roles" / "rules" / "gpt_adamw.pickle.zst"
 
@@ -60,22 +60,17 @@ def with_sphinx(viewers: Path, work: Path, out: Path) -> None:
 
 def look(chromium: Browser, address: str, picture: Path) -> None:
     """Looks at a page: its picture, then its viewer."""
-    page = chromium.new_page(viewport={"width": 1280, "height": 720})
-    faults: list[str] = []
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.goto(address)
-    button = page.locator("vramscope-viewer button")
-    button.wait_for()
-    poster = "element => element.shadowRoot.querySelector('img').naturalWidth"
-    page.wait_for_function(f"(({poster})(document.querySelector('vramscope-viewer'))) > 0")
-    assert page.locator("vramscope-viewer iframe").count() == 0
-    button.click()
-    stage = page.frame_locator("vramscope-viewer iframe").locator(".stage canvas")
-    stage.first.wait_for(timeout=PATIENCE_S * 1000)
-    page.wait_for_timeout(1000)
-    page.screenshot(path=picture)
-    assert not faults, faults
-    page.close()
+    with opened(chromium, address) as page:
+        button = page.locator("vramscope-viewer button")
+        button.wait_for()
+        poster = "element => element.shadowRoot.querySelector('img').naturalWidth"
+        page.wait_for_function(f"(({poster})(document.querySelector('vramscope-viewer'))) > 0")
+        assert page.locator("vramscope-viewer iframe").count() == 0
+        button.click()
+        stage = page.frame_locator("vramscope-viewer iframe").locator(".stage canvas")
+        stage.first.wait_for(timeout=PATIENCE_S * 1000)
+        page.wait_for_timeout(1000)
+        page.screenshot(path=picture)
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import vramscope
 from playwright.sync_api import Frame, Page
-from served import FIXTURES, PATIENCE_S, browser, files_of
+from served import FIXTURES, PATIENCE_S, browser, files_of, opened
 
 
 def viewer(page: Page, view: str) -> Frame:
@@ -36,11 +36,7 @@ def main() -> None:
     shutil.copyfile(FIXTURES / "training.pickle", snapshot)
     subprocess.run([shutil.which("vramscope") or "vramscope", "plot", snapshot, "-o", snapshot.with_suffix(".svg")], check=True)
     subprocess.run(["node", "node_modules/.bin/docusaurus", "build"], cwd=site, check=True)
-    with files_of(site / "build") as address, browser() as chromium:
-        page = chromium.new_page(viewport={"width": 1280, "height": 720})
-        faults: list[str] = []
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.goto(address)
+    with files_of(site / "build") as address, browser() as chromium, opened(chromium, address) as page:
         # The poster stays until it is clicked, and the page has not asked for the snapshot.
         button = page.locator("vramscope-viewer button")
         button.wait_for()
@@ -52,7 +48,6 @@ def main() -> None:
         page.wait_for_url("**/second")
         viewer(page, "flame")
         page.screenshot(path=pictures / "docusaurus-second.png")
-        assert not faults, faults
     print("the element works in Docusaurus")
 
 

@@ -14,7 +14,7 @@ import urllib.request
 from pathlib import Path
 from typing import Callable, Iterator, Sequence
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "fixtures" / "torch-2.15.0"
@@ -83,3 +83,15 @@ def browser() -> Iterator[Browser]:
         started = playwright.chromium.launch(executable_path=chrome, args=["--no-sandbox"])
         yield started
         started.close()
+
+
+@contextlib.contextmanager
+def opened(chromium: Browser, address: str) -> Iterator[Page]:
+    """A page whose scripts must not fail."""
+    page = chromium.new_page(viewport={"width": 1280, "height": 720})
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(address)
+    yield page
+    assert not faults, faults
+    page.close()

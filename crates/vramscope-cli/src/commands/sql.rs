@@ -89,3 +89,18 @@ fn ask(_: &Options) -> Result<(), Failure> {
             .to_owned(),
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::query;
+
+    #[test]
+    fn a_query_may_begin_with_a_comment_but_not_as_an_option() {
+        for text in ["select 1", "-- why\nselect 1", "-", "--why not"] {
+            assert_eq!(query(text).as_deref(), Ok(text));
+        }
+        for text in ["--jsn", "-x"] {
+            assert!(query(text).is_err(), "{text}");
+        }
+    }
+}

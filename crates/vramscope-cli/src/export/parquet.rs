@@ -3,7 +3,7 @@
 //! Numbers and sizes are signed 64-bit integers (a size beyond 2^63 - 1, which only a damaged file has, is cut
 //! to that), addresses unsigned ones, times UTC timestamps in µs: `time_us` is called `time` here. What repeats is a
 //! dictionary, other numbers are differences. Pages are compressed with zstd. A row group ends after so many rows or so
-//! much text, which is all that is held in memory.
+//! much text, which is all that is held in memory; of long tables it is one column of a group.
 //!
 //! The columns are encoded here (`encoding`), as what repeats is known before: the library would look up each value
 //! again. It writes pages' headers and the file's metadata.
@@ -140,8 +140,7 @@ impl<'a> TableFile<'a> {
             Piece::Columns(table) => table,
         };
         self.flush()?;
-        let groups = (0..table.rows).step_by(GROUP_ROWS);
-        groups.into_iter().try_for_each(|from| {
+        (0..table.rows).step_by(GROUP_ROWS).try_for_each(|from| {
             let rows = from..table.rows.min(from + GROUP_ROWS);
             self.group(rows.len(), Some((&table.cells, rows)))
         })
