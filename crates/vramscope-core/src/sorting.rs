@@ -1,9 +1,20 @@
-//! Sorting with one copy of the code for all types.
+//! Sorting: short lists with one copy of the code for all types, and long ones without comparing.
 //!
 //! The standard library compiles its sorts anew for each type and each key, five to seven KiB of the page each time.
-//! Lists that are not long need no such speed. Lists with a row per event or allocation keep it.
+//! Lists that are not long need no such speed. Lists with a row per event or allocation are sorted by moments, which
+//! are counted, or by values of which most rows share a few.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use crate::analysis::time::history::NEVER;
+
+/// With one different value in fewer rows than this, rows are sorted by comparing them.
+const ROWS_PER_VALUE: usize = 8;
+/// A row without a value.
+const NONE: u32 = u32::MAX;
 
 /// Stable sorts for lists of up to some ten thousand rows.
 pub trait SortFew<T> {
@@ -47,13 +58,113 @@ fn permute(order: &mut [usize], swap: &mut dyn FnMut(usize, usize)) {
     }
 }
 
+/// Rows sorted by their moment, ties in row order: counted, as there are not more moments than rows of events. Rows whose
+/// moment is not below `moments` are left out.
+#[must_use]
+pub fn rows_by_moment(moments: usize, rows: usize, moment: impl Fn(usize) -> u32) -> Vec<u32> {
+    let mut place = vec![0_u32; moments + 1];
+    for row in 0..rows {
+        if let Some(count) = place[1..].get_mut(moment(row) as usize) {
+            *count += 1;
+        }
+    }
+    let mut before = 0;
+    for slot in &mut place {
+        before += *slot;
+        *slot = before;
+    }
+    let mut sorted = vec![0; before as usize];
+    for row in 0..rows {
+        let at = moment(row) as usize;
+        if at < moments {
+            sorted[place[at] as usize] = row as u32;
+            place[at] += 1;
+        }
+    }
+    sorted
+}
+
+/// Rows sorted by the first moment at which they are gone, ties in row order. Those that are [`NEVER`] gone are left out.
+#[must_use]
+pub fn rows_by_end(ends: &[u32]) -> Vec<u32> {
+    let known = ends.iter().filter(|&&moment| moment != NEVER);
+    let moments = known.max().map_or(0, |&last| last as usize + 1);
+    rows_by_moment(moments, ends.len(), |row| ends[row])
+}
+
+/// Rows sorted by their value, ties in row order. Rows without a value are left out.
+#[must_use]
+pub fn rows_by_value(rows: usize, value: impl Fn(usize) -> Option<u64>) -> Vec<u32> {
+    let mut numbers = Numbers::default();
+    let most = rows / ROWS_PER_VALUE + 1;
+    let number = |row: usize| {
+        let number = value(row).map_or(NONE, |value| numbers.of(value));
+        (numbers.values.len() <= most).then_some(number)
+    };
+    let numbered: Option<Vec<u32>> = (0..rows).map(number).collect();
+    let Some(numbered) = numbered else {
+        let valued = (0..rows).filter_map(|row| Some((value(row)?, row as u32)));
+        let mut valued: Vec<(u64, u32)> = valued.collect();
+        valued.sort_unstable();
+        return valued.into_iter().map(|(_, row)| row).collect();
+    };
+    let values = numbers.values;
+    let mut ascending: Vec<u32> = (0..values.len() as u32).collect();
+    ascending.sort_unstable_by_key(|&number| values[number as usize]);
+    let mut ranks = vec![0; values.len()];
+    for (rank, number) in (0..).zip(ascending) {
+        ranks[number as usize] = rank;
+    }
+    rows_by_moment(ranks.len(), rows, |row| {
+        let rank = ranks.get(numbered[row] as usize);
+        rank.copied().unwrap_or(NONE)
+    })
+}
+
+/// Different values, numbered in order of appearance.
+#[derive(Clone, Debug, Default)]
+pub struct Numbers {
+    /// The values by number.
+    pub values: Vec<u64>,
+    known: HashMap<u64, u32, RandomState>,
+}
+
+impl Numbers {
+    /// The number of a value, which is new or known.
+    pub fn of(&mut self, value: u64) -> u32 {
+        *self.known.entry(value).or_insert_with(|| {
+            self.values.push(value);
+            self.values.len() as u32 - 1
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
+    #[test]
+    fn ties_of_a_moment_stay_in_row_order() {
+        let moments = [3, u32::MAX, 1, 3, 1];
+        assert_eq!(rows_by_moment(4, 5, |row| moments[row]), [2, 4, 0, 3]);
+        assert_eq!(rows_by_moment(3, 5, |row| moments[row]), [2, 4]);
+    }
+
     proptest! {
+        #[test]
+        fn few_and_many_values_are_sorted_as_by_the_standard_library(
+            values in proptest::collection::vec(proptest::option::of(0_u64..40), 0..400),
+            factor in prop_oneof![Just(1), Just(u64::MAX / 40)],
+        ) {
+            let value = |row: usize| values[row].map(|value| value * factor);
+            let mut sorted: Vec<u32> = (0..values.len() as u32).collect();
+            sorted.retain(|&row| value(row as usize).is_some());
+            sorted.sort_by_key(|&row| value(row as usize));
+            prop_assert_eq!(rows_by_value(values.len(), value), sorted);
+        }
+
         #[test]
         fn rows_are_as_the_standard_library_sorts_them(
             rows in proptest::collection::vec((0_u8..8, any::<u16>()), 0..200),

@@ -4,14 +4,12 @@
 //! may begin inside another that still seems alive. Then the newer one wins, and the part of the
 //! older one that it covers ends at that moment.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-use foldhash::fast::RandomState;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::lanes::Lanes;
 use super::ranks::Ranks;
-use crate::raster::sorted_by_moment;
 use vramscope_core::analysis::time::history::{AllocationTable, NEVER};
+use vramscope_core::sorting::{Numbers, rows_by_end};
 
 /// A rectangle of one allocation: y × moments.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -73,7 +71,11 @@ impl<'a> Plan<'a> {
     ) -> Self {
         let rows = allocations.len();
         // Allocators give the same addresses again and again: their numbers are sorted instead of all rows.
-        let (addresses, mut start_of) = numbered(&allocations.address);
+        let mut numbers = Numbers::default();
+        let mut start_of: Vec<u32> = (allocations.address.iter())
+            .map(|&address| numbers.of(address))
+            .collect();
+        let addresses = numbers.values;
         let mut ascending: Vec<u32> = (0..addresses.len() as u32).collect();
         ascending.sort_unstable_by_key(|&number| addresses[number as usize]);
         let (mut starts, mut lane_of) = (Vec::new(), Vec::new());
@@ -102,8 +104,6 @@ impl<'a> Plan<'a> {
             Some(end.min(lanes.lanes[lane as usize].end()))
         };
         let ends = (0..rows).map(|row| end(row).unwrap_or(0)).collect();
-        let last = allocations.died.iter().filter(|&&died| died != NEVER).max();
-        let moments = last.map_or(0, |&last| last as usize + 1);
         Self {
             allocations,
             lanes,
@@ -111,7 +111,7 @@ impl<'a> Plan<'a> {
             lane_of,
             start_of,
             ends,
-            by_death: sorted_by_moment(moments, rows, |row| allocations.died[row]),
+            by_death: rows_by_end(&allocations.died),
         }
     }
 
@@ -239,20 +239,6 @@ impl<'a> Plan<'a> {
             row,
         })
     }
-}
-
-/// The different addresses, and per row the number of its address among them.
-fn numbered(addresses: &[u64]) -> (Vec<u64>, Vec<u32>) {
-    let mut numbers: HashMap<u64, u32, RandomState> = HashMap::default();
-    let mut different = Vec::new();
-    let rows = addresses.iter().map(|&address| {
-        *numbers.entry(address).or_insert_with(|| {
-            different.push(address);
-            different.len() as u32 - 1
-        })
-    });
-    let rows = rows.collect();
-    (different, rows)
 }
 
 /// The live parts of allocations while sweeping over the moments.

@@ -27,7 +27,6 @@ mod tests;
 pub use bands::{Bands, NEVER};
 pub use composition::{Composition, Hit};
 pub use index::TimelineIndex;
-pub(crate) use index::sorted_by_moment;
 pub use rooms::{BandRoom, TextSizes};
 pub use spans::ColumnSpan;
 

@@ -16,6 +16,7 @@ use crate::analysis::time::lifetime::{Lifetime, lifetime};
 use crate::bitset::BitSet;
 use crate::ids::{AllocationId, ContextId, StringId};
 use crate::model::{Context, PoolId};
+use crate::sorting::{rows_by_end, rows_by_value};
 
 /// A column by which the table can be sorted.
 #[derive(
@@ -148,7 +149,8 @@ pub fn sorted(device: Device<'_>, column: Column) -> Permutation {
         }
         Column::Born => by(&|row| Some(u64::from(table.born[row]))),
         Column::Died => {
-            by(&|row| Some(u64::from(table.died[row])).filter(|&died| died != u64::from(NEVER)))
+            let rows = rows_by_end(&table.died);
+            Permutation::with_rest(rows, count, |row| table.died[row] == NEVER)
         }
         Column::Lifetime => by(&|row| {
             let life = lifetime(device.history, AllocationId::from_index(row));
@@ -176,18 +178,14 @@ pub fn sorted(device: Device<'_>, column: Column) -> Permutation {
 impl Permutation {
     /// Sorts rows by a value, which may be missing. Equal rows stay in stacking order.
     fn of(count: usize, value: impl Fn(usize) -> Option<u64>) -> Self {
-        let mut valued: Vec<(u64, u32)> = Vec::with_capacity(count);
-        let mut others = Vec::new();
-        for row in 0..count {
-            match value(row) {
-                Some(value) => valued.push((value, row as u32)),
-                None => others.push(row as u32),
-            }
-        }
-        valued.sort_unstable();
-        let known = valued.len();
-        let mut rows: Vec<u32> = valued.into_iter().map(|(_, row)| row).collect();
-        rows.append(&mut others);
+        let rows = rows_by_value(count, &value);
+        Self::with_rest(rows, count, |row| value(row).is_none())
+    }
+
+    /// Rows that are sorted already, and then all others.
+    fn with_rest(mut rows: Vec<u32>, count: usize, is_other: impl Fn(usize) -> bool) -> Self {
+        let known = rows.len();
+        rows.extend((0..count as u32).filter(|&row| is_other(row as usize)));
         Self { rows, known }
     }
 
