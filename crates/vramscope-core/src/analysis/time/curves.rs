@@ -1,11 +1,12 @@
 //! A device's active and reserved memory over its whole recording, in columns of equal width. The result is small
 //! enough to send to another worker or to draw beside other files.
 //!
-//! A column has the highest value of all moments that touch it, so no peak is lost. It is computed by a plain
-//! sweep over all moments. The timeline's strip, which needs new columns at every zoom, uses an index instead.
+//! A column has the highest value of all moments that touch it, so no peak is lost. Each looks at its moments
+//! once. The timeline's strip, which needs new columns at every zoom, uses an index instead.
 
 use serde::{Deserialize, Serialize};
 
+use super::byte_steps::bytes_at;
 use super::history::History;
 
 /// The axis that the columns divide into equal parts.
@@ -50,23 +51,31 @@ impl Curves {
         let mut active_bytes = vec![0_u64; columns];
         let mut peak_moments = vec![u32::MAX; columns];
         let mut reserved_bytes = vec![0_u64; columns];
-        let mut steps = history.reserved_steps.iter().peekable();
-        let mut reserved = 0;
-        let mut at = Columns::of(end, columns);
-        for (moment, &active) in (0..).zip(&history.active_bytes) {
-            while let Some(&&(_, bytes)) = steps.peek().filter(|step| step.0 <= moment) {
-                reserved = bytes;
-                steps.next();
-            }
-            let from = place(history, axis, moment);
-            // A moment that ends where a column begins is not in that column.
-            let to = place(history, axis, moment.saturating_add(1)).saturating_sub(1);
-            for column in at.go_to(from)..=at.go_to(to.max(from)) {
-                if active > active_bytes[column] || peak_moments[column] == u32::MAX {
-                    (active_bytes[column], peak_moments[column]) = (active, moment);
-                }
-                reserved_bytes[column] = reserved_bytes[column].max(reserved);
-            }
+        let moments = history.active_bytes.len();
+        let begin = |column| (column as u128 * u128::from(end)).div_ceil(columns as u128) as u64;
+        let place = |moment: usize| place(history, axis, moment as u32);
+        for column in 0..columns {
+            // A moment that ends where a column begins is not in that column. One of no length is where it begins.
+            let ends_before = |moment| {
+                let last = place(moment + 1).saturating_sub(1);
+                last.max(place(moment)) < begin(column)
+            };
+            let is_last = column + 1 == columns;
+            let begins_before = |moment| is_last || place(moment) < begin(column + 1);
+            let first = first_that_is_not(moments, ends_before);
+            let after = first_that_is_not(moments, begins_before);
+            let active = history.active_bytes.get(first..after).unwrap_or(&[]);
+            let Some(&most) = active.iter().max() else {
+                continue;
+            };
+            let peak = active.iter().position(|&bytes| bytes == most);
+            (active_bytes[column], peak_moments[column]) =
+                (most, (first + peak.unwrap_or(0)) as u32);
+            let steps = &history.reserved_steps;
+            let [from, to] = [first, after]
+                .map(|moment| steps.partition_point(|&(at, _)| (at as usize) < moment));
+            let within = steps[from..to].iter().map(|&(_, bytes)| bytes).max();
+            reserved_bytes[column] = within.unwrap_or(0).max(bytes_at(steps, first as u32));
         }
         if history.most_reserved_bytes() == 0 {
             reserved_bytes = Vec::new();
@@ -101,34 +110,18 @@ pub fn place(history: &History, axis: CurveAxis, moment: u32) -> u64 {
     }
 }
 
-/// The columns of an axis, for places that only ascend: dividing for each of millions of moments takes long.
-struct Columns {
-    /// The first place of each column but the first, ascending.
-    begins: Vec<u64>,
-    now: usize,
-}
-
-impl Columns {
-    /// The columns that divide the places up to `end` into equal parts.
-    fn of(end: u64, columns: usize) -> Self {
-        let begin = |column| (column as u128 * u128::from(end)).div_ceil(columns as u128) as u64;
-        Self {
-            begins: (1..columns).map(begin).collect(),
-            now: 0,
+/// The first of some numbers for which this is not so; it is so for all before that one, and for none after it.
+fn first_that_is_not(count: usize, is_so: impl Fn(usize) -> bool) -> usize {
+    let (mut first, mut end) = (0, count);
+    while first < end {
+        let middle = first.midpoint(end);
+        if is_so(middle) {
+            first = middle + 1;
+        } else {
+            end = middle;
         }
     }
-
-    /// The column of a place that is not before the last one.
-    fn go_to(&mut self, place: u64) -> usize {
-        while self
-            .begins
-            .get(self.now)
-            .is_some_and(|&begin| begin <= place)
-        {
-            self.now += 1;
-        }
-        self.now
-    }
+    first
 }
 
 #[cfg(test)]
@@ -194,11 +187,13 @@ mod tests {
             times.sort_unstable();
             let mut active = vec![0];
             active.extend(values.iter().map(|value| value.0));
-            let history = history(active, &times, vec![(0, 7)]);
+            let steps = (0..).zip(&values).filter(|(_, value)| value.1 % 3 == 0);
+            let steps = steps.map(|(moment, value)| (moment, value.0 + 1)).collect();
+            let history = history(active, &times, steps);
             for axis in [CurveAxis::Events, CurveAxis::Time] {
                 let curves = Curves::of(&history, axis, columns);
                 let count = curves.active_bytes.len();
-                let mut naive = vec![0; count];
+                let (mut naive, mut reserved) = (vec![0; count], vec![0; count]);
                 for moment in 0..=history.event_count {
                     // Every event or µs of a moment on its own; a moment of no length is an instant.
                     let from = place(&history, axis, moment);
@@ -206,9 +201,13 @@ mod tests {
                     for at in from..to {
                         let column = ((at * count as u64 / curves.end) as usize).min(count - 1);
                         naive[column] = naive[column].max(history.active_bytes[moment as usize]);
+                        reserved[column] = reserved[column].max(history.reserved_bytes(moment));
                     }
                 }
                 prop_assert_eq!(&curves.active_bytes, &naive);
+                if history.most_reserved_bytes() > 0 {
+                    prop_assert_eq!(&curves.reserved_bytes, &reserved);
+                }
                 for (&moment, &bytes) in curves.peak_moments.iter().zip(&curves.active_bytes) {
                     let at = history.active_bytes.get(moment as usize).copied();
                     prop_assert_eq!(at.unwrap_or(0), bytes, "no moment falls into an empty column");

@@ -32,16 +32,27 @@ pub fn totals(history: &History, matches: Option<&BitSet>, moment: u32) -> Total
     let table = &history.allocations;
     match matches {
         Some(set) => {
-            let rows = set.iter().filter(|&row| row < table.len());
-            of_lives(rows.map(|row| table.life(row)), history, moment)
+            let lives = || {
+                set.iter()
+                    .filter(|&row| row < table.len())
+                    .map(|row| table.life(row))
+            };
+            let live = live_bytes(lives(), history.active_bytes.len());
+            of_lives(lives(), &live, history, moment)
         }
-        None => of_lives(table.lives(), history, moment),
+        None => of_lives(table.lives(), &history.active_bytes, history, moment),
     }
 }
 
-fn of_lives(lives: impl Iterator<Item = Life> + Clone, history: &History, moment: u32) -> Totals {
+/// The sums over these lives, of which `live` bytes are live at each moment.
+fn of_lives(
+    lives: impl Iterator<Item = Life>,
+    live: &[u64],
+    history: &History,
+    moment: u32,
+) -> Totals {
     let mut totals = Totals::default();
-    for (born, died, bytes) in lives.clone() {
+    for (born, died, bytes) in lives {
         totals.count += 1;
         totals.bytes = totals.bytes.saturating_add(bytes);
         if born <= moment && moment < died {
@@ -52,7 +63,7 @@ fn of_lives(lives: impl Iterator<Item = Life> + Clone, history: &History, moment
             totals.peak_bytes = totals.peak_bytes.saturating_add(bytes);
         }
     }
-    for (moment, live) in (0..).zip(live_bytes(lives, history.active_bytes.len())) {
+    for (moment, &live) in (0..).zip(live) {
         if live > totals.highest_bytes {
             (totals.highest_bytes, totals.highest_moment) = (live, moment);
         }
