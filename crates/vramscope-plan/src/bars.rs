@@ -7,10 +7,8 @@ use super::plan::StepKind;
 pub(super) struct Bars {
     /// Peak of live requested bytes.
     pub(super) requested: u64,
-    /// Peak of live aligned bytes.
-    pub(super) aligned: u64,
-    /// Sum of the aligned peaks of all pools and streams.
-    pub(super) separate: u64,
+    /// Peak of live aligned bytes, and the sum of those of all pools and streams; `None` until they are known.
+    pub(super) aligned: Option<(u64, u64)>,
     /// Sum of the packings of all problems; `None` until all have one.
     pub(super) packed: Option<u64>,
     /// Peaks of the allocator model, from empty and from the recorded start; `None` without a model, or before it has
@@ -25,11 +23,13 @@ impl Bars {
     ///
     /// Bytes are capped at `i64::MAX`, so that the differences add up whatever a file claims.
     pub(super) fn steps(&self) -> Vec<(StepKind, u64, i64)> {
-        let mut bars = vec![
-            (StepKind::Requested, self.requested),
-            (StepKind::Alignment, self.aligned),
-            (StepKind::Separation, self.separate),
-        ];
+        let mut bars = vec![(StepKind::Requested, self.requested)];
+        if let Some((aligned, separate)) = self.aligned {
+            bars.extend([
+                (StepKind::Alignment, aligned),
+                (StepKind::Separation, separate),
+            ]);
+        }
         bars.extend(self.packed.map(|bytes| (StepKind::Placement, bytes)));
         let modelled = self.packed.and(self.modelled);
         if let Some((from_empty, from_start)) = modelled {
@@ -43,7 +43,7 @@ impl Bars {
         } else {
             StepKind::Kept
         };
-        bars.extend(self.reserved.map(|bytes| (last, bytes)));
+        bars.extend(self.aligned.and(self.reserved).map(|bytes| (last, bytes)));
         let mut before = 0;
         bars.into_iter()
             .map(|(kind, bytes)| {

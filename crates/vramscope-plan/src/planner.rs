@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::bars::Bars;
 use super::plan::{ArenaPlan, DevicePlan, PackedBytes, Step};
-use super::problems::{ArenaProblem, Needs, problems_of};
+use super::problems::{ArenaProblem, Gathered, Missing, Needs, gather};
 use super::what_if::{Baseline, Modelling};
 use super::words::Words;
 use crate::packing::{Packed, Packer};
@@ -21,6 +21,7 @@ const TURN: u32 = 256;
 pub struct Planner {
     plan: DevicePlan,
     problems: Vec<ArenaProblem>,
+    gathering: Gathering,
     /// By problem, as far as they have begun.
     packers: Vec<Packer>,
     /// By problem: whether its packer has nothing left to try.
@@ -37,6 +38,14 @@ pub struct Planner {
     model: Modelling,
 }
 
+/// How far the problems are known.
+enum Gathering {
+    Nothing,
+    /// All but their buffers.
+    Places(Missing),
+    Done,
+}
+
 /// The problem being searched. Only one at a time holds the memory for it.
 struct Turn {
     problem: usize,
@@ -47,7 +56,7 @@ struct Turn {
 }
 
 impl Planner {
-    /// Extracts the buffers and computes everything but packings and replays.
+    /// A planner that has not worked yet. It knows what was requested at most.
     #[must_use]
     pub fn new(device: Device<'_>) -> Self {
         Self::with_model(device, Modelling::new(device))
@@ -56,48 +65,29 @@ impl Planner {
     /// [`new`](Self::new) with work on the model that may have begun, or be done.
     #[must_use]
     pub fn with_model(device: Device<'_>, model: Modelling) -> Self {
-        let (problems, needs) = problems_of(device);
-        let segments = SegmentsKnown::of(device);
-        let is_reserved_known = segments == SegmentsKnown::Real;
-        let recording = device.recording;
-        let separate = problems.iter().fold(0_u64, |sum, problem| {
-            sum.saturating_add(problem.aligned_bytes)
-        });
-        let plans = problems.iter().map(|problem| ArenaPlan {
-            key: problem.key,
-            label: problem.key.label(recording),
-            buffers: problem.allocations.len() as u64,
-            requested_bytes: problem.requested_bytes,
-            aligned_bytes: problem.aligned_bytes,
-            packed: None,
-            pools_bytes: None,
-            modelled_bytes: None,
-            reserved_bytes: is_reserved_known.then_some(problem.reserved_bytes),
-        });
+        let needs = Needs::at_peak(device);
         let mut planner = Self {
             plan: DevicePlan {
                 device: device.index(),
                 kind: AllocatorKind::of(device.snapshot()),
-                segments,
+                segments: SegmentsKnown::of(device),
                 buffers: device.history.allocations.len() as u64,
                 steps: Vec::new(),
-                arenas: plans.collect(),
+                arenas: Vec::new(),
                 waiting: needs.waiting,
                 no_model: model.no_model().cloned(),
                 has_all_bars: false,
                 is_done: false,
             },
+            problems: Vec::new(),
+            gathering: Gathering::Nothing,
             packers: Vec::new(),
-            is_packed: vec![false; problems.len()],
+            is_packed: Vec::new(),
             bars: Bars {
                 requested: needs.requested_bytes,
-                aligned: needs.aligned_bytes,
-                separate,
-                reserved: is_reserved_known.then(|| device.history.most_reserved_bytes()),
                 ..Bars::default()
             },
             needs,
-            problems,
             begun: 0,
             pooled: 0,
             pools: None,
@@ -110,6 +100,41 @@ impl Planner {
         };
         planner.tell(device);
         planner
+    }
+
+    /// Finds the packing problems, and what they need at least.
+    fn gather(&mut self, device: Device<'_>) {
+        let Gathered {
+            problems,
+            buffers,
+            needs,
+            missing,
+        } = gather(device);
+        let is_reserved_known = self.plan.segments == SegmentsKnown::Real;
+        let plans = problems.iter().zip(buffers);
+        let plans = plans.map(|(problem, buffers)| ArenaPlan {
+            key: problem.key,
+            label: problem.key.label(device.recording),
+            buffers,
+            requested_bytes: problem.requested_bytes,
+            aligned_bytes: problem.aligned_bytes,
+            packed: None,
+            pools_bytes: None,
+            modelled_bytes: None,
+            reserved_bytes: is_reserved_known.then_some(problem.reserved_bytes),
+        });
+        self.plan.arenas = plans.collect();
+        self.plan.waiting = needs.waiting;
+        let separate = problems.iter().fold(0_u64, |sum, problem| {
+            sum.saturating_add(problem.aligned_bytes)
+        });
+        self.bars.requested = needs.requested_bytes;
+        self.bars.aligned = Some((needs.aligned_bytes, separate));
+        self.bars.reserved = is_reserved_known.then(|| device.history.most_reserved_bytes());
+        self.is_packed = vec![false; problems.len()];
+        self.problems = problems;
+        self.needs = needs;
+        self.gathering = Gathering::Places(missing);
     }
 
     /// The plan as far as it is known.
@@ -130,7 +155,7 @@ impl Planner {
         &self.model
     }
 
-    /// The packing problems, in the order of [`DevicePlan::arenas`].
+    /// The packing problems as far as they are known, in the order of [`DevicePlan::arenas`].
     #[must_use]
     pub fn problems(&self) -> &[ArenaProblem] {
         &self.problems
@@ -147,7 +172,8 @@ impl Planner {
     pub fn run(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
         while self.step(device, is_over) && !is_over() {}
         let is_modelled = self.plan.no_model.is_some() || self.bars.modelled.is_some();
-        self.plan.has_all_bars = self.begun == self.problems.len() && is_modelled;
+        let is_gathered = matches!(self.gathering, Gathering::Done);
+        self.plan.has_all_bars = is_gathered && self.begun == self.problems.len() && is_modelled;
         self.plan.is_done = self.plan.has_all_bars
             && self.pooled == self.problems.len()
             && !self.is_packed.contains(&false);
@@ -157,6 +183,17 @@ impl Planner {
 
     /// Does the next piece of work. Returns whether there was any.
     fn step(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
+        match std::mem::replace(&mut self.gathering, Gathering::Done) {
+            Gathering::Nothing => {
+                self.gather(device);
+                return true;
+            }
+            Gathering::Places(missing) => {
+                missing.fill(&mut self.problems, &self.plan.arenas, device);
+                return true;
+            }
+            Gathering::Done => {}
+        }
         if self.begun == self.packers.len() && self.begun < self.problems.len() {
             let problem = self.problems[self.begun].problem.clone();
             self.packers.push(Packer::new(problem));
@@ -263,7 +300,8 @@ impl Planner {
             .iter()
             .map(|arena| Some(arena.packed?.bytes));
         let sum = |sum: u64, height: Option<u64>| Some(sum.saturating_add(height?));
-        self.bars.packed = heights.into_iter().try_fold(0, sum);
+        let packed = heights.into_iter().try_fold(0, sum);
+        self.bars.packed = packed.filter(|_| self.bars.aligned.is_some());
         let words = Words {
             device,
             plan: &self.plan,

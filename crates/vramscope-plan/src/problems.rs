@@ -6,13 +6,16 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::packing::Problem;
+use crate::plan::ArenaPlan;
+use vramscope_core::analysis::memory::allocator_state::BlockSizes;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::memory::gap::{Arena, gap};
 use vramscope_core::analysis::recording::{Device, Recording};
 use vramscope_core::analysis::time::history::{AllocationTable, NEVER};
+use vramscope_core::analysis::time::selection::Selection;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::PoolId;
-use vramscope_core::sorting::SortFew;
+use vramscope_core::sorting::{SortFew, rows_by_end};
 
 /// The pool and stream whose requests share memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -44,7 +47,7 @@ impl ArenaKey {
     }
 }
 
-/// The buffers of one pool on one stream, as a packing problem.
+/// The buffers of one pool on one stream, as a packing problem. They are there once the first piece of work was done.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ArenaProblem {
     /// The pool and stream.
@@ -79,6 +82,24 @@ pub(super) struct Needs {
     pub(super) empty_at_start_bytes: u64,
 }
 
+impl Needs {
+    /// What is known at once: how much was requested at the peak.
+    pub(super) fn at_peak(device: Device<'_>) -> Self {
+        let history = device.history;
+        let (requested_bytes, moment) = (history.peak_bytes(), history.peak_moment);
+        Self {
+            requested_bytes,
+            requested_moment: moment,
+            live_at_peak: Selection::LiveAt(moment).allocations(history).count() as u64,
+            waiting: Waiting {
+                peak_without_bytes: requested_bytes,
+                ..Waiting::default()
+            },
+            ..Self::default()
+        }
+    }
+}
+
 /// Memory that the program had freed but that other streams could still be using.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Waiting {
@@ -90,32 +111,31 @@ pub struct Waiting {
     pub peak_without_bytes: u64,
 }
 
-/// A device's packing problems, the largest first, and the least memory that they need together.
-pub(super) fn problems_of(device: Device<'_>) -> (Vec<ArenaProblem>, Needs) {
+/// A device's pools and streams, the largest first, and what each and all together need. Their buffers are gathered when
+/// they are packed, as that takes several times the memory.
+pub(super) struct Gathered {
+    /// The problems, whose buffers are still missing.
+    pub(super) problems: Vec<ArenaProblem>,
+    /// By problem: its buffers.
+    pub(super) buffers: Vec<u64>,
+    /// What they need together.
+    pub(super) needs: Needs,
+    /// What is missing in the problems.
+    pub(super) missing: Missing,
+}
+
+/// The buffers that problems still miss.
+pub(super) struct Missing {
+    /// By allocation: the number of its problem.
+    problem_of: Vec<u32>,
+}
+
+/// Finds a device's packing problems, and the least memory that they need.
+pub(super) fn gather(device: Device<'_>) -> Gathered {
     let kind = AllocatorKind::of(device.snapshot());
     let mut rows = Rows::default();
-    let arena_of = arena_of_allocations(device, kind, &mut rows);
-    let table = &device.history.allocations;
-    let sizes = device.block_sizes();
-    let blocks: Vec<u64> = table
-        .bytes
-        .iter()
-        .map(|&bytes| sizes.aligned(bytes))
-        .collect();
-    let (peaks, needs) = sweep(table, &blocks, &arena_of, rows.keys.len());
-
-    let end = u64::from(device.history.event_count) + 1;
-    let mut problems = empty_problems(&arena_of, rows.keys.len());
-    for (row, &arena) in arena_of.iter().enumerate() {
-        let (problem, allocations) = &mut problems[arena as usize];
-        allocations.push(AllocationId::from_index(row));
-        problem.lower.push(u64::from(table.born[row]));
-        problem.upper.push(match table.died[row] {
-            NEVER => end,
-            died => u64::from(died),
-        });
-        problem.size.push(blocks[row]);
-    }
+    let mut problem_of = arena_of_allocations(device, kind, &mut rows);
+    let (peaks, needs) = sweep(device, &problem_of, rows.keys.len());
     let reserved = reserved_peaks(device, kind, &mut rows);
     // A pool and stream whose only request failed may be served under other settings.
     let snapshot = device.snapshot();
@@ -126,52 +146,87 @@ pub(super) fn problems_of(device: Device<'_>) -> (Vec<ArenaProblem>, Needs) {
             .get(snapshot.events.context[event as usize]);
         rows.number(ArenaKey::of(kind, context.pool, Some(context.stream)));
     }
-    problems.resize_with(rows.keys.len(), Default::default);
-    let mut arenas: Vec<ArenaProblem> = problems
-        .into_iter()
-        .enumerate()
-        .map(|(row, (problem, allocations))| {
-            let peak = peaks.get(row).copied().unwrap_or_default();
-            ArenaProblem {
-                key: rows.keys[row],
-                allocations,
-                problem: Arc::new(problem),
-                requested_bytes: peak.requested.most(),
-                aligned_bytes: peak.aligned.most(),
-                reserved_bytes: reserved.get(row).copied().unwrap_or(0),
-            }
-        })
-        .collect();
-    arenas.sort_few_by_key(|arena| {
-        (
-            std::cmp::Reverse((arena.aligned_bytes, arena.reserved_bytes)),
-            arena.key,
-        )
-    });
-    let needs = Needs {
-        empty_at_start_bytes: gap(&device.state_at(0), None).empty_bytes,
-        ..needs
+    let mut buffers = vec![0; rows.keys.len()];
+    for &row in &problem_of {
+        buffers[row as usize] += 1;
+    }
+    let problem = |row: usize| {
+        let peak = peaks.get(row).copied().unwrap_or_default();
+        ArenaProblem {
+            key: rows.keys[row],
+            allocations: Vec::new(),
+            problem: Arc::default(),
+            requested_bytes: peak.requested.most(),
+            aligned_bytes: peak.aligned.most(),
+            reserved_bytes: reserved.get(row).copied().unwrap_or(0),
+        }
     };
-    (arenas, needs)
+    let mut order: Vec<usize> = (0..rows.keys.len()).collect();
+    let problems: Vec<ArenaProblem> = order.iter().map(|&row| problem(row)).collect();
+    order.sort_few_by_key(|&row| {
+        let ArenaProblem {
+            key,
+            aligned_bytes,
+            reserved_bytes,
+            ..
+        } = problems[row];
+        (std::cmp::Reverse((aligned_bytes, reserved_bytes)), key)
+    });
+    let mut number_of = vec![0; order.len()];
+    for (number, &row) in (0..).zip(&order) {
+        number_of[row] = number;
+    }
+    for row in &mut problem_of {
+        *row = number_of[*row as usize];
+    }
+    Gathered {
+        problems: order.iter().map(|&row| problems[row].clone()).collect(),
+        buffers: order.iter().map(|&row| buffers[row]).collect(),
+        needs: Needs {
+            empty_at_start_bytes: gap(&device.state_at(0), None).empty_bytes,
+            ..needs
+        },
+        missing: Missing { problem_of },
+    }
 }
 
-/// For each of `count` pools and streams, no buffers and no allocations yet, but room for exactly those that it has: with a
-/// million events, growing lists would take 9 MB more.
-fn empty_problems(arena_of: &[u32], count: usize) -> Vec<(Problem, Vec<AllocationId>)> {
-    let mut buffers = vec![0; count];
-    for &arena in arena_of {
-        buffers[arena as usize] += 1;
+impl Missing {
+    /// Gives the problems their buffers, for which there is exactly the room: with a million events, growing lists would take
+    /// 9 MB more.
+    pub(super) fn fill(
+        self,
+        problems: &mut [ArenaProblem],
+        plans: &[ArenaPlan],
+        device: Device<'_>,
+    ) {
+        let table = &device.history.allocations;
+        let sizes = device.block_sizes();
+        let end = u64::from(device.history.event_count) + 1;
+        let room = plans.iter().map(|plan| {
+            let rows = plan.buffers as usize;
+            let problem = Problem {
+                lower: Vec::with_capacity(rows),
+                upper: Vec::with_capacity(rows),
+                size: Vec::with_capacity(rows),
+                alignment: Vec::new(),
+            };
+            (problem, Vec::with_capacity(rows))
+        });
+        let mut filled: Vec<_> = room.collect();
+        for (row, number) in self.problem_of.into_iter().enumerate() {
+            let (problem, allocations) = &mut filled[number as usize];
+            allocations.push(AllocationId::from_index(row));
+            problem.lower.push(u64::from(table.born[row]));
+            problem.upper.push(match table.died[row] {
+                NEVER => end,
+                died => u64::from(died),
+            });
+            problem.size.push(sizes.aligned(table.bytes[row]));
+        }
+        for (to, (problem, allocations)) in problems.iter_mut().zip(filled) {
+            (to.problem, to.allocations) = (Arc::new(problem), allocations);
+        }
     }
-    let empty = |&buffers: &usize| {
-        let problem = Problem {
-            lower: Vec::with_capacity(buffers),
-            upper: Vec::with_capacity(buffers),
-            size: Vec::with_capacity(buffers),
-            alignment: Vec::new(),
-        };
-        (problem, Vec::with_capacity(buffers))
-    };
-    buffers.iter().map(empty).collect()
 }
 
 /// Numbers pools and streams in order of appearance.
@@ -239,12 +294,11 @@ struct Peaks {
 /// One pass over births, free requests and deaths that finds the peaks of each pool and stream and of the device.
 struct Sweep<'a> {
     table: &'a AllocationTable,
-    blocks: &'a [u64],
+    sizes: &'a BlockSizes,
     arena_of: &'a [u32],
-    /// By allocation: the moment until which it was in use. From then on it waited.
-    used_until: Vec<u32>,
-    /// The next allocation to be born. Allocations are numbered by birth.
-    next: usize,
+    /// Allocations by death, and those that waited by their free requests; the last first.
+    deaths: Vec<u32>,
+    releases: Vec<u32>,
     by_arena: Vec<Peaks>,
     device: Peaks,
     in_use: Running,
@@ -253,19 +307,22 @@ struct Sweep<'a> {
     needs: Needs,
 }
 
-fn sweep(
-    table: &AllocationTable,
-    blocks: &[u64],
-    arena_of: &[u32],
-    arenas: usize,
-) -> (Vec<Peaks>, Needs) {
+fn sweep(device: Device<'_>, arena_of: &[u32], arenas: usize) -> (Vec<Peaks>, Needs) {
+    let table = &device.history.allocations;
     let lives = table.free_requested.iter().zip(&table.died);
+    let waits = lives.map(|(&freed, &died)| if freed < died { freed } else { NEVER });
+    let waits: Vec<u32> = waits.collect();
+    let last_first = |ends: &[u32]| {
+        let mut rows = rows_by_end(ends);
+        rows.reverse();
+        rows
+    };
     let mut sweep = Sweep {
         table,
-        blocks,
+        sizes: device.block_sizes(),
         arena_of,
-        used_until: lives.map(|(&freed, &died)| freed.min(died)).collect(),
-        next: 0,
+        deaths: last_first(&table.died),
+        releases: last_first(&waits),
         by_arena: vec![Peaks::default(); arenas],
         device: Peaks::default(),
         in_use: Running::default(),
@@ -273,7 +330,12 @@ fn sweep(
         live: 0,
         needs: Needs::default(),
     };
-    sweep.walk();
+    // Allocations are numbered by birth.
+    for (row, &moment) in table.born.iter().enumerate() {
+        sweep.end_until(moment, row);
+        sweep.be_born(row, moment);
+    }
+    sweep.end_until(NEVER, table.len());
     let mut needs = sweep.needs;
     needs.requested_bytes = sweep.device.requested.most();
     needs.aligned_bytes = sweep.device.aligned.most();
@@ -282,88 +344,73 @@ fn sweep(
     (sweep.by_arena, needs)
 }
 
-/// The rows that have a moment, sorted by it: counted, as moments are few and comparing takes longer.
-fn by_moment(moments: &[u32]) -> Vec<u32> {
-    let known = || (0..).zip(moments).filter(|&(_, &moment)| moment != NEVER);
-    let last = known().map(|(_, &moment)| moment as usize).max();
-    let mut place = vec![0_u32; last.map_or(0, |last| last + 2)];
-    known().for_each(|(_, &moment)| place[moment as usize + 1] += 1);
-    let mut before = 0;
-    for place in &mut place {
-        before += *place;
-        *place = before;
-    }
-    let mut order = vec![0; before as usize];
-    for (row, &moment) in known() {
-        let place = &mut place[moment as usize];
-        order[*place as usize] = row;
-        *place += 1;
-    }
-    order
-}
-
 impl Sweep<'_> {
-    fn walk(&mut self) {
-        let (deaths, releases) = (by_moment(&self.table.died), by_moment(&self.used_until));
-        let mut deaths = deaths.into_iter().map(|row| row as usize).peekable();
-        let mut releases = releases.into_iter().map(|row| row as usize).peekable();
+    /// What is freed until a moment, at which the allocation `next` is the next to be born.
+    fn end_until(&mut self, moment: u32, next: usize) {
+        let table = self.table;
         loop {
-            let next = [
-                self.table.born.get(self.next).copied(),
-                deaths.peek().map(|&row| self.table.died[row]),
-                releases.peek().map(|&row| self.used_until[row]),
-            ];
-            let Some(moment) = next.into_iter().flatten().min() else {
-                return;
-            };
-            while let Some(row) = releases.next_if(|&row| self.used_until[row] == moment) {
-                self.release(row, moment);
-            }
-            while let Some(row) = deaths.next_if(|&row| self.table.died[row] == moment) {
-                self.die(row);
-            }
-            while self.table.born.get(self.next) == Some(&moment) {
-                self.be_born(self.next);
-                self.next += 1;
+            let death = self.deaths.last().map(|&row| row as usize);
+            let release = self.releases.last().map(|&row| row as usize);
+            let died = death.map_or(NEVER, |row| table.died[row]);
+            match release {
+                Some(row) if table.free_requested[row] <= moment.min(died) => {
+                    self.release(row, next);
+                    self.releases.pop();
+                }
+                _ => {
+                    let Some(row) = death.filter(|_| died <= moment) else {
+                        return;
+                    };
+                    self.die(row);
+                    self.deaths.pop();
+                }
             }
         }
     }
 
-    fn release(&mut self, row: usize, moment: u32) {
+    /// The moment until which an allocation was in use. From then on it waited.
+    fn used_until(&self, row: usize) -> u32 {
+        self.table.free_requested[row].min(self.table.died[row])
+    }
+
+    fn release(&mut self, row: usize, next: usize) {
         let bytes = self.table.bytes[row];
         // An allocation freed before the recording is never in use.
-        if row < self.next {
+        if row < next {
             self.in_use.sub(bytes);
         }
-        if self.table.died[row] > moment {
-            self.waiting.add(bytes);
-        }
+        self.waiting.add(bytes);
     }
 
     fn die(&mut self, row: usize) {
-        if self.used_until[row] < self.table.died[row] {
-            self.waiting.sub(self.table.bytes[row]);
+        let bytes = self.table.bytes[row];
+        if self.used_until(row) < self.table.died[row] {
+            self.waiting.sub(bytes);
+        } else {
+            self.in_use.sub(bytes);
         }
         self.live -= 1;
+        let aligned = self.sizes.aligned(bytes);
         for peaks in [
             &mut self.device,
             &mut self.by_arena[self.arena_of[row] as usize],
         ] {
-            peaks.requested.sub(self.table.bytes[row]);
-            peaks.aligned.sub(self.blocks[row]);
+            peaks.requested.sub(bytes);
+            peaks.aligned.sub(aligned);
         }
     }
 
-    fn be_born(&mut self, row: usize) {
-        let (bytes, moment) = (self.table.bytes[row], self.table.born[row]);
+    fn be_born(&mut self, row: usize, moment: u32) {
+        let bytes = self.table.bytes[row];
         self.live += 1;
-        if self.used_until[row] > moment {
+        if self.used_until(row) > moment {
             self.in_use.add(bytes);
         }
+        let aligned = self.sizes.aligned(bytes);
         let arena = &mut self.by_arena[self.arena_of[row] as usize];
         arena.requested.add(bytes);
-        arena.aligned.add(self.blocks[row]);
-        self.device.aligned.add(self.blocks[row]);
+        arena.aligned.add(aligned);
+        self.device.aligned.add(aligned);
         if self.device.requested.add(bytes) {
             self.needs.requested_moment = moment;
             self.needs.live_at_peak = self.live;
@@ -397,22 +444,4 @@ fn reserved_peaks(device: Device<'_>, kind: AllocatorKind, rows: &mut Rows) -> V
         }
     }
     sums.iter().map(Running::most).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn rows_are_sorted_by_moment(
-            moments in prop::collection::vec(prop_oneof![0_u32..30, Just(NEVER)], 0..60)
-        ) {
-            let mut sorted: Vec<u32> = (0..moments.len() as u32).collect();
-            sorted.retain(|&row| moments[row as usize] != NEVER);
-            sorted.sort_by_key(|&row| moments[row as usize]);
-            prop_assert_eq!(by_moment(&moments), sorted);
-        }
-    }
 }

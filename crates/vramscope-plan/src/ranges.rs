@@ -31,3 +31,13 @@ pub(super) fn insert(ranges: &mut Ranges, range: Range) -> bool {
     ranges.drain(first + 1..behind);
     true
 }
+
+/// How many rows of a list are so, if those are its first ones. Found by doubling steps, as mostly they are few.
+pub(super) fn leading<T>(list: &[T], is_so: impl Fn(&T) -> bool) -> usize {
+    let mut step = 1;
+    while list.get(step - 1).is_some_and(&is_so) {
+        step *= 2;
+    }
+    let (low, high) = (step / 2, list.len().min(step - 1));
+    low + list[low..high].partition_point(is_so)
+}

@@ -6,7 +6,7 @@ use std::fmt;
 use super::occupied::Occupied;
 use super::orders::{Order, ordered};
 use super::{Packing, Problem, Sections};
-use crate::ranges::Range;
+use crate::ranges::{Range, leading};
 
 /// Buffers placed between two looks at the clock; each takes a few microseconds.
 const BUFFERS_PER_LOOK: usize = 16;
@@ -164,9 +164,10 @@ impl<'a> Gaps<'a> {
                         is_found = false;
                         *list = above;
                     } else {
-                        let passed = ends_within(above, offset);
+                        let (passed, above) =
+                            above.split_at(leading(above, |range| range.end <= offset));
                         top = passed.last().map_or(top, |range| top.max(range.end));
-                        *list = &above[passed.len()..];
+                        *list = above;
                     }
                 }
             }
@@ -195,17 +196,6 @@ fn smallest(mut gaps: Gaps<'_>) -> u64 {
             best = Some((end - gap.top, gap.offset));
         }
     }
-}
-
-/// The ranges that end at `offset` or below. They are found by doubling steps, because most often they are few.
-fn ends_within(list: &[Range], offset: u64) -> &[Range] {
-    let mut step = 1;
-    while list.get(step - 1).is_some_and(|range| range.end <= offset) {
-        step *= 2;
-    }
-    let (low, high) = (step / 2, list.len().min(step - 1));
-    let behind = low + list[low..high].partition_point(|range| range.end <= offset);
-    &list[..behind]
 }
 
 fn aligned(offset: u64, alignment: u64) -> u64 {

@@ -1,6 +1,7 @@
 //! Time cut into sections, such that two buffers overlap in time if and only if they share a section.
 
 use super::Problem;
+use crate::ranges::leading;
 
 /// The life of each buffer of a problem, in sections.
 ///
@@ -44,12 +45,18 @@ impl Sections {
             end: vec![0; problem.size.len()],
             count: begins.len(),
         };
+        // Buffers mostly come in order of birth, and live short.
+        let mut after = 0;
         for (buffer, (&lower, &upper)) in lives()
             .enumerate()
             .filter(|(_, (lower, upper))| lower < upper)
         {
-            sections.begin[buffer] = begins.partition_point(|&begin| begin <= lower) - 1;
-            sections.end[buffer] = begins.partition_point(|&begin| begin < upper);
+            if after > 0 && begins[after - 1] > lower {
+                after = 0;
+            }
+            after += leading(&begins[after..], |&begin| begin <= lower);
+            sections.begin[buffer] = after - 1;
+            sections.end[buffer] = after + leading(&begins[after..], |&begin| begin < upper);
         }
         sections
     }

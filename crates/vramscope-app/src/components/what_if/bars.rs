@@ -66,6 +66,7 @@ fn headline(plan: &DevicePlan) -> String {
             "{asked} were needed at once, {} were reserved. Between them:",
             display::bytes(real)
         ),
+        None if plan.steps.len() == 1 => format!("{asked} were needed at once."),
         None if plan.segments == SegmentsKnown::Doubtful => format!(
             "{asked} were needed at once. The file's segments hold less: what was really reserved is not known."
         ),
