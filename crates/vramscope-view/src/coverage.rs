@@ -1,15 +1,19 @@
-//! How much of each pixel is covered by rectangles, in one pass over the rows of pixels.
+//! How much of each pixel is covered by rectangles, in one pass over the pixels.
 //!
 //! A rectangle covers a pixel by the product of the covered parts of its column and its row. Along
-//! a row, coverage therefore changes at no more than four pixels: two at each end. Only these
-//! changes are stored, and a running sum turns them into pixels. A rectangle is visited only in the
-//! row where it begins and in the row where it ends, so a picture costs O(rectangles + pixels)
-//! whatever their sizes. All sums are integers, so what was added is subtracted again exactly.
+//! a row, coverage therefore changes at no more than four pixels, two at each end, and so it does
+//! down a column. Only these changes are stored, and running sums turn them into pixels: a picture
+//! costs O(rectangles + pixels) whatever their sizes. All sums are integers, so what was added is
+//! subtracted again exactly.
+//!
+//! A picture is drawn in stripes of some rows, whose changes stay in the processor's cache.
+
+use std::ops::Range;
 
 /// The coverage of a whole pixel. With 12 bits of light, sums of up to 16 layers fit into 31 bits.
 pub(crate) const WHOLE: f32 = 32_768.0;
-/// The end of a linked list of spans.
-const END: u32 = u32::MAX;
+/// Changes of a stripe, about.
+const STRIPE: usize = 1 << 15;
 
 /// Red, green, blue (12-bit light × coverage), and the coverage in a unit that the caller chooses.
 pub(crate) type Sums<T> = [T; 4];
@@ -46,174 +50,175 @@ macro_rules! sum {
 sum!(i32);
 sum!(i64);
 
-/// A rectangle in px of the picture, clipped to it; y grows downwards.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
-    pub(crate) left: f32,
-    pub(crate) right: f32,
-    pub(crate) top: f32,
-    pub(crate) bottom: f32,
-    /// The shade it is drawn with; the caller maps it to light.
-    pub(crate) shade: u32,
-    /// The next span to visit in the same row.
-    next: u32,
-}
-
 /// Sums up rectangles; keeps its working memory between pictures.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Coverage<T> {
-    spans: Vec<Span>,
-    /// Per row of pixels, the first span to visit there.
-    first: Vec<u32>,
     width_px: usize,
-    /// Changes from pixel to pixel that hold for the current row only, and those that hold from it
-    /// on.
-    once: Vec<Sums<T>>,
-    on: Vec<Sums<T>>,
+    /// The first row of the stripe, and the number of its rows.
+    first_px: usize,
+    height_px: usize,
+    /// What is covered in a row alone.
+    once: Changes<T>,
+    /// What is covered from a row on.
+    on: Changes<T>,
+    /// By column: the changes of `on` in all rows so far.
+    columns: Vec<Sums<T>>,
+}
+
+/// How coverage changes from the pixel to the left, by row and column of a stripe. Rows have two more than pixels, as a
+/// rectangle may end behind the last.
+#[derive(Clone, Debug, Default)]
+struct Changes<T> {
+    cells: Vec<Sums<T>>,
+    /// Cells of a row.
+    width: usize,
+    /// By row: whether it has changes.
+    is_changed: Vec<bool>,
+}
+
+/// The stripes of a picture of this width: the rows of each, and its part of the pixels.
+pub(crate) fn stripes(
+    rgba: &mut [u8],
+    width_px: u32,
+) -> impl Iterator<Item = (Range<usize>, &mut [u8])> {
+    let row_bytes = (width_px as usize * 4).max(1);
+    let rows = (STRIPE / (width_px as usize + 2)).max(1);
+    let stripes = rgba.chunks_mut(rows * row_bytes).enumerate();
+    stripes.map(move |(stripe, pixels)| {
+        let first = stripe * rows;
+        (first..first + pixels.len() / row_bytes, pixels)
+    })
 }
 
 impl<T: Sum> Coverage<T> {
-    /// Starts a picture of this size, without rectangles.
-    pub(crate) fn begin(&mut self, width_px: u32, height_px: u32) {
-        self.width_px = width_px as usize;
-        self.spans.clear();
-        self.first.clear();
-        self.first.resize(height_px as usize, END);
+    /// Starts a stripe, without rectangles.
+    pub(crate) fn begin(&mut self, width_px: u32, rows: Range<usize>) {
+        (self.width_px, self.first_px) = (width_px as usize, rows.start);
+        self.height_px = rows.len();
+        for changes in [&mut self.once, &mut self.on] {
+            changes.resize(self.width_px, self.height_px);
+        }
+        self.columns.clear();
+        self.columns.resize(self.width_px, [T::default(); 4]);
     }
 
-    /// Adds a rectangle that is already clipped to the picture, and returns its number for
-    /// [`Coverage::span`]; `None` if it is empty or below the picture.
+    /// Adds the part of a rectangle that lies in the stripe. It is in px of the picture, clipped to it; y grows
+    /// downwards. `light` is what a whole pixel of it adds to the sums.
     #[inline]
-    pub(crate) fn add(
-        &mut self,
-        (left, right): (f32, f32),
-        (top, bottom): (f32, f32),
-        shade: u32,
-    ) -> Option<u32> {
-        if left >= right || top >= bottom {
-            return None;
+    pub(crate) fn add(&mut self, x: (f32, f32), y: (f32, f32), light: Sums<T>) {
+        let top = (y.0 - self.first_px as f32).max(0.0);
+        let bottom = (y.1 - self.first_px as f32).min(self.height_px as f32);
+        if x.0 >= x.1 || top >= bottom {
+            return;
         }
-        let span = self.spans.len() as u32;
-        // `top` may equal the height of the picture; then there is no such row.
-        let first = self.first.get_mut(top as usize)?;
-        self.spans.push(Span {
-            left,
-            right,
-            top,
-            bottom,
-            shade,
-            next: *first,
-        });
-        *first = span;
-        Some(span)
-    }
-
-    pub(crate) fn span(&self, span: u32) -> Option<&Span> {
-        self.spans.get(span as usize)
-    }
-
-    /// Turns the rectangles into pixels of R, G, B, A, row by row from the top. `light` is what a
-    /// whole pixel of a shade adds to the sums; `pixel` turns sums into a colour.
-    pub(crate) fn pixels(
-        &mut self,
-        rgba: &mut [u8],
-        light: impl Fn(u32) -> Sums<T>,
-        pixel: impl Fn(Sums<T>) -> [u8; 4],
-    ) {
-        // Two more than pixels: changes may lie behind the last pixel and behind that one.
-        let (width, nothing) = (self.width_px, [T::default(); 4]);
-        self.once.clear();
-        self.once.resize(width + 2, nothing);
-        self.on.clear();
-        self.on.resize(width + 2, nothing);
-        let rows = rgba.chunks_exact_mut((width * 4).max(1));
-        for (y_px, pixels) in rows.take(self.first.len()).enumerate() {
-            let mut next = self.first[y_px];
-            while let Some(&span) = self.spans.get(next as usize) {
-                self.touch(next, &span, y_px, light(span.shade));
-                next = span.next;
-            }
-            self.emit(pixels, &pixel);
+        let (first, last) = (whole(top), whole(bottom));
+        if first == last {
+            self.once.add(first, x, bottom - top, light);
+            return;
+        }
+        self.once.add(first, x, (first + 1) as f32 - top, light);
+        self.once.add(last, x, bottom - last as f32, light);
+        if first + 1 < last {
+            self.on.add(first + 1, x, 1.0, light);
+            self.on.add(last, x, -1.0, light);
         }
     }
 
-    /// Records the changes of row `y_px` due to a span that begins or ends in it.
-    #[inline]
-    fn touch(&mut self, id: u32, span: &Span, y_px: usize, light: Sums<T>) {
-        let row = y_px as f32;
-        let end = span.bottom as usize;
-        let begins = span.top >= row;
-        let rest = span.bottom - row;
-        if begins && rest <= 1.0 {
-            change(&mut self.once, span, span.bottom - span.top, light);
-        } else if begins {
-            change(&mut self.on, span, 1.0, light);
-            change(&mut self.once, span, row - span.top, light);
-            // A span that reaches the bottom of the picture needs no end.
-            if let Some(first) = self.first.get_mut(end) {
-                self.spans[id as usize].next = *first;
-                *first = id;
-            }
-        } else {
-            change(&mut self.on, span, -1.0, light);
-            change(&mut self.once, span, rest, light);
-        }
-    }
-
-    /// Turns the changes of this row into pixels, and clears them.
-    fn emit(&mut self, pixels: &mut [u8], look: &impl Fn(Sums<T>) -> [u8; 4]) {
+    /// Turns the rectangles into the stripe's pixels of R, G, B, A, row by row from the top. `look` turns sums into a
+    /// colour.
+    pub(crate) fn pixels(&mut self, rgba: &mut [u8], look: impl Fn(Sums<T>) -> [u8; 4]) {
+        let row_bytes = (self.width_px * 4).max(1);
         let nothing = [T::default(); 4];
-        let mut sums = nothing;
-        let mut pixel = look(sums);
-        let mut row = std::mem::take(&mut self.once);
-        let columns = row.iter_mut().zip(&self.on);
-        for ((once, on), out) in columns.zip(pixels.chunks_exact_mut(4)) {
-            let change: Sums<T> = std::array::from_fn(|c| once[c].plus(on[c]));
-            if change != nothing {
-                for (sum, change) in sums.iter_mut().zip(change) {
-                    *sum = sum.plus(change);
-                }
-                pixel = look(sums);
+        // After a row with something of its own the next one differs, too.
+        let mut differs = true;
+        for row in 0..rgba.len() / row_bytes {
+            let (above, pixels) = rgba.split_at_mut(row * row_bytes);
+            let pixels = &mut pixels[..row_bytes];
+            let (has_own, has_more) = (self.once.is_changed[row], self.on.is_changed[row]);
+            if !std::mem::replace(&mut differs, has_own) && !has_own && !has_more {
+                pixels.copy_from_slice(&above[above.len() - row_bytes..]);
+                continue;
             }
-            // Cleared even if the sum is zero: the two changes may cancel each other.
-            *once = nothing;
-            out.copy_from_slice(&pixel);
+            let (mut sums, mut pixel) = (nothing, look(nothing));
+            let [on, once] = [&mut self.on, &mut self.once].map(|changes| changes.row(row));
+            let columns = self.columns.iter_mut().zip(on.iter().zip(once.iter()));
+            for ((column, (on, once)), out) in columns.zip(pixels.chunks_exact_mut(4)) {
+                *column = plus(*column, *on);
+                let change = plus(*column, *once);
+                if change != nothing {
+                    sums = plus(sums, change);
+                    pixel = look(sums);
+                }
+                out.copy_from_slice(&pixel);
+            }
+            for (changes, is_changed) in [(on, has_more), (once, has_own)] {
+                if is_changed {
+                    changes.fill(nothing);
+                }
+            }
         }
-        for beyond in row.iter_mut().rev().take(2) {
-            *beyond = nothing;
-        }
-        self.once = row;
     }
 }
 
-/// Adds a span to the changes of a row; `height` is the covered part of the row, negative to
-/// subtract.
-#[inline]
-fn change<T: Sum>(row: &mut [Sums<T>], span: &Span, height: f32, light: Sums<T>) {
-    let first = span.left as usize;
-    let last = span.right as usize;
-    // Adding 1.5 · 2^23 leaves the rounded number in the low bits. This takes one instruction,
-    // where rounding would be a function call.
-    let rounded = |value: f32| (value + 12_582_912.0).to_bits() as i32 - 0x4b40_0000;
-    let coverage = |part: f32| rounded(part * height * WHOLE);
-    if first == last {
-        let inside = coverage(span.right - span.left);
-        add(row, first, inside, light);
-        add(row, first + 1, -inside, light);
-        return;
+impl<T: Sum> Changes<T> {
+    /// Makes room for a stripe. What was drawn has left no changes.
+    fn resize(&mut self, width_px: usize, height_px: usize) {
+        self.width = width_px + 2;
+        self.cells.resize(self.width * height_px, [T::default(); 4]);
+        self.is_changed.clear();
+        self.is_changed.resize(height_px, false);
     }
-    let whole = coverage(1.0);
-    let begin = coverage((first + 1) as f32 - span.left);
-    let end = coverage(span.right - last as f32);
-    add(row, first, begin, light);
-    add(row, first + 1, whole - begin, light);
-    add(row, last, end - whole, light);
-    add(row, last + 1, -end, light);
+
+    fn row(&mut self, row: usize) -> &mut [Sums<T>] {
+        &mut self.cells[row * self.width..(row + 1) * self.width]
+    }
+
+    /// Adds what a rectangle covers between `x`, where it has this part of a row's height. A rectangle that reaches the
+    /// last row has no end below it.
+    #[inline]
+    fn add(&mut self, row: usize, x: (f32, f32), height: f32, light: Sums<T>) {
+        let Some(is_changed) = self.is_changed.get_mut(row) else {
+            return;
+        };
+        *is_changed = true;
+        let cells = self.row(row);
+        let (first, last) = (whole(x.0), whole(x.1));
+        let coverage = |part: f32| rounded(part * height * WHOLE);
+        if first == last {
+            let inside = coverage(x.1 - x.0);
+            add(cells, first, inside, light);
+            add(cells, first + 1, -inside, light);
+            return;
+        }
+        let [begin, middle, end] = [(first + 1) as f32 - x.0, 1.0, x.1 - last as f32].map(coverage);
+        add(cells, first, begin, light);
+        add(cells, first + 1, middle - begin, light);
+        add(cells, last, end - middle, light);
+        add(cells, last + 1, -end, light);
+    }
 }
 
 #[inline]
-fn add<T: Sum>(row: &mut [Sums<T>], at: usize, coverage: i32, light: Sums<T>) {
-    if let Some(sums) = row.get_mut(at) {
+fn plus<T: Sum>(a: Sums<T>, b: Sums<T>) -> Sums<T> {
+    std::array::from_fn(|c| a[c].plus(b[c]))
+}
+
+/// The whole part of a number that is not negative.
+#[inline]
+fn whole(px: f32) -> usize {
+    px as u32 as usize
+}
+
+/// The nearest whole number. Adding 1.5 · 2^23 leaves it in the low bits: one instruction, where rounding would be a
+/// function call.
+#[inline]
+fn rounded(value: f32) -> i32 {
+    (value + 12_582_912.0).to_bits() as i32 - 0x4b40_0000
+}
+
+#[inline]
+fn add<T: Sum>(cells: &mut [Sums<T>], at: usize, coverage: i32, light: Sums<T>) {
+    if let Some(sums) = cells.get_mut(at) {
         for (sum, light) in sums.iter_mut().zip(light) {
             *sum = sum.plus(T::of(coverage).times(light));
         }

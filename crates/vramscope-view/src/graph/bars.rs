@@ -1,7 +1,7 @@
 //! Bars as pixels: a pixel that several bars share shows their mean colour.
 
 use crate::colour::{Rgb, linear, linear12, oklch, srgb8};
-use crate::coverage::{Coverage, Sums, WHOLE};
+use crate::coverage::{Coverage, Sums, WHOLE, stripes};
 use crate::theme::Theme;
 use crate::viewport::Viewport;
 
@@ -55,25 +55,24 @@ pub fn place(bar: &Bar, view: &Viewport) -> Option<[f64; 4]> {
 pub fn draw(bars: &[Bar], view: &Viewport, background: Rgb) -> Vec<u8> {
     // 64 bits, because widened bars may overlap, any number of them on one pixel.
     let mut coverage = Coverage::<i64>::default();
-    coverage.begin(view.width_px, view.height_px);
-    for bar in bars {
-        if let Some(edges) = place(bar, view) {
-            let [left, top, right, bottom] = edges.map(|px| px as f32);
-            let [r, g, b] = bar.colour;
-            let shade = u32::from_be_bytes([0, r, g, b]);
-            coverage.add((left, right), (top, bottom), shade);
-        }
-    }
     let mut rgba = vec![0; view.width_px as usize * view.height_px as usize * 4];
     let background = background.map(linear);
-    coverage.pixels(&mut rgba, light, |sums| blend(sums, background));
+    for (rows, pixels) in stripes(&mut rgba, view.width_px) {
+        coverage.begin(view.width_px, rows);
+        for bar in bars {
+            if let Some(edges) = place(bar, view) {
+                let [left, top, right, bottom] = edges.map(|px| px as f32);
+                coverage.add((left, right), (top, bottom), light(bar.colour));
+            }
+        }
+        coverage.pixels(pixels, |sums| blend(sums, background));
+    }
     rgba
 }
 
 /// What a whole pixel of a colour adds to the sums.
-fn light(shade: u32) -> Sums<i64> {
-    let [_, r, g, b] = shade.to_be_bytes();
-    let [r, g, b] = [r, g, b].map(|channel| i64::from(linear12(channel)));
+fn light(colour: Rgb) -> Sums<i64> {
+    let [r, g, b] = colour.map(|channel| i64::from(linear12(channel)));
     [r, g, b, 1]
 }
 

@@ -76,7 +76,7 @@ struct Overlaps {
 
 impl MemoryMap {
     /// Finds what is at device px (`x_px`, `y_px`) of a picture of `viewport`. Takes one pass over
-    /// the allocations.
+    /// the allocations of about that height.
     #[must_use]
     pub fn hit(
         &self,
@@ -136,11 +136,7 @@ impl MemoryMap {
         let Some(moments) = bands.moments_in(columns.0, columns.1) else {
             return found;
         };
-        for tile in &self.tiles {
-            if tile.low >= rows.1 {
-                // Tiles are sorted by `low`.
-                break;
-            }
+        for tile in self.tiles_between(rows.0, rows.1) {
             if tile.high > rows.0 && tile.born <= *moments.end() && tile.died > *moments.start() {
                 let height = tile.high.min(rows.1) - tile.low.max(rows.0);
                 let left = bands.moment_x(tile.born as usize).max(columns.0);
@@ -183,10 +179,7 @@ impl MemoryMap {
             high = pair[1].1;
         }
         (low, high) = (low.max(lane.y), high.min(lane.y_end()));
-        for tile in &self.tiles {
-            if tile.low >= high {
-                break;
-            }
+        for tile in self.tiles_between(low, high) {
             if tile.high > low && lives(tile.born, tile.died) {
                 if tile.high <= y {
                     low = tile.high;

@@ -38,8 +38,10 @@ use vramscope_core::analysis::time::history::AllocationTable;
 pub struct MemoryMap {
     /// The y axis.
     pub lanes: Lanes,
-    /// Rectangles of allocations, disjoint, sorted by address.
+    /// Rectangles of allocations, disjoint, sorted by their lower edge.
     tiles: Vec<Tile>,
+    /// The greatest height of a tile.
+    tallest: f64,
     /// Rectangles of reserved memory, in the order of [`SegmentHistory`]'s rows.
     pieces: Vec<Piece>,
 }
@@ -76,11 +78,21 @@ impl MemoryMap {
                 }
             })
             .collect();
+        let heights = tiles.iter().map(|tile| tile.high - tile.low);
         Self {
             lanes,
+            tallest: heights.fold(0.0, f64::max),
             tiles,
             pieces,
         }
+    }
+
+    /// The tiles that reach between these two y, beside a few others.
+    fn tiles_between(&self, low: f64, high: f64) -> &[Tile] {
+        let end = self.tiles.partition_point(|tile| tile.low < high);
+        let before = &self.tiles[..end];
+        let first = before.partition_point(|tile| tile.low + self.tallest < low);
+        &before[first..]
     }
 
     /// The rectangle of an allocation: (left, right) on the axis of `bands` and (low, high) in y;

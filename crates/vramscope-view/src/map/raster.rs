@@ -1,8 +1,10 @@
 //! Draws the map: [`Coverage`] sums up the areas of all rectangles.
 
+use std::ops::Range;
+
 use super::{MemoryMap, Piece, Tile};
 use crate::colour::{Rgb, linear12};
-use crate::coverage::{Coverage, Sums, WHOLE};
+use crate::coverage::{Coverage, Sums, WHOLE, stripes};
 use crate::raster::{Bands, DIMMED, Frame, NONE, PENDING, Paint, Shades};
 use crate::theme::Theme;
 use crate::viewport::Viewport;
@@ -18,10 +20,9 @@ const ROUNDING_DIMMED: u32 = u32::MAX - 1;
 /// high half.
 const HELD_UNIT: i32 = 1 << 16;
 
-/// With more rectangles than this, a map is drawn in stripes: those of a million events would take 25 MB at once.
-const MANY_TILES: usize = if cfg!(test) { 4 } else { 100_000 };
-/// The number of stripes then. Each looks at all rectangles, which takes a few ms for a million.
-const STRIPES: u32 = 4;
+/// Rectangles are placed in groups of this number, whose colours are looked up first: in order of address they lie anywhere,
+/// and processors wait for several of them at a time where nothing else stands between.
+const GROUP: usize = 32;
 
 /// Draws maps; keeps its working memory between pictures.
 #[derive(Clone, Debug, Default)]
@@ -29,8 +30,8 @@ pub struct MapRaster {
     shades: Shades,
     rounding: Rounding,
     coverage: Coverage<i32>,
-    /// Spans with a pattern that cover at least one whole pixel.
-    patterned: Vec<u32>,
+    /// Spans of the stripe with a pattern that cover at least one whole pixel: their edges in px, and their shades.
+    patterned: Vec<((f32, f32), (f32, f32), u32)>,
 }
 
 /// The colours of rounding, and of reserved memory that is free.
@@ -77,9 +78,8 @@ struct Scale<'a> {
     /// The upper edge of the picture.
     y_top: f64,
     px_per_y: f64,
-    /// The rows of the picture that are drawn now: the first, their number, and their edges in the map.
-    first_px: f64,
     height_px: f64,
+    /// The edges of the stripe that is drawn now.
     y_max: f64,
     y_min: f64,
 }
@@ -98,7 +98,6 @@ impl<'a> Scale<'a> {
             width_px,
             y_top: view.y_max_bytes,
             px_per_y: height_px / view.height_bytes(),
-            first_px: 0.0,
             height_px,
             y_max: view.y_max_bytes,
             y_min: view.y_min_bytes,
@@ -106,13 +105,11 @@ impl<'a> Scale<'a> {
     }
 
     /// The same for some rows of the picture alone.
-    fn of_rows(&self, first: usize, count: usize) -> Self {
-        let (first_px, height_px) = (first as f64, count as f64);
+    fn of_rows(&self, rows: &Range<usize>) -> Self {
+        let y = |row: usize| self.y_top - row as f64 / self.px_per_y;
         Self {
-            first_px,
-            height_px,
-            y_max: self.y_top - first_px / self.px_per_y,
-            y_min: self.y_top - (first_px + height_px) / self.px_per_y,
+            y_max: y(rows.start),
+            y_min: y(rows.end),
             ..*self
         }
     }
@@ -130,10 +127,9 @@ impl<'a> Scale<'a> {
         ((x - self.x_min) * self.px_per_x).clamp(0.0, self.width_px) as f32
     }
 
-    /// Counted from the first of the rows.
     #[inline]
     fn y_px(&self, y: f64) -> f32 {
-        ((self.y_top - y) * self.px_per_y - self.first_px).clamp(0.0, self.height_px) as f32
+        ((self.y_top - y) * self.px_per_y).clamp(0.0, self.height_px) as f32
     }
 }
 
@@ -170,27 +166,17 @@ impl MapRaster {
             });
         self.rounding = Rounding::of(paint.theme);
         let scale = Scale::of(bands, viewport);
-        let stripes = if map.tiles.len() > MANY_TILES {
-            STRIPES
-        } else {
-            1
-        };
-        let (width, rows) = (viewport.width_px, viewport.height_px.div_ceil(stripes));
-        let stripe_bytes = rows as usize * width as usize * 4;
-        for (stripe, rgba) in frame.rgba.chunks_mut(stripe_bytes).enumerate() {
-            let (first, rows) = (stripe * rows as usize, rgba.len() / (width as usize * 4));
-            self.coverage.begin(width, rows as u32);
+        let width = viewport.width_px;
+        for (rows, rgba) in stripes(&mut frame.rgba, width) {
+            self.coverage.begin(width, rows.clone());
             self.patterned.clear();
             if let Some(scale) = &scale {
-                self.add_all(map, &scale.of_rows(first, rows), paint);
+                self.add_all(map, &scale.of_rows(&rows), paint);
             }
             let (shades, rounding) = (&self.shades, &self.rounding);
-            self.coverage.pixels(
-                rgba,
-                |shade| light(shades, rounding, shade),
-                |sums| pixel(shades, rounding, sums),
-            );
-            self.patterns(rgba, width as usize, first);
+            self.coverage
+                .pixels(rgba, |sums| pixel(shades, rounding, sums));
+            self.patterns(rgba, width as usize, &rows);
         }
     }
 
@@ -199,9 +185,18 @@ impl MapRaster {
         for piece in &map.pieces {
             self.hold(scale, piece);
         }
-        for tile in &map.tiles {
-            if scale.sees(tile.low, tile.high, tile.born, tile.died) {
-                self.place(scale, tile, paint);
+        let mut shades = [0; GROUP];
+        for tiles in map.tiles_between(scale.y_min, scale.y_max).chunks(GROUP) {
+            for (shade, tile) in shades.iter_mut().zip(tiles) {
+                let row = tile.row as usize;
+                let lit = paint.matches.is_none_or(|matches| matches.contains(row));
+                let entry = paint.colours.index.get(row).copied().unwrap_or(0);
+                *shade = usize::from(entry) + usize::from(!lit) * DIMMED;
+            }
+            for (tile, &shade) in tiles.iter().zip(&shades) {
+                if scale.sees(tile.low, tile.high, tile.born, tile.died) {
+                    self.place(scale, tile, shade);
+                }
             }
         }
     }
@@ -215,11 +210,7 @@ impl MapRaster {
     }
 
     /// Adds the spans of an allocation: in use, pending free, and the rounding above both.
-    fn place(&mut self, scale: &Scale<'_>, tile: &Tile, paint: &Paint<'_>) {
-        let row = tile.row as usize;
-        let lit = paint.matches.is_none_or(|matches| matches.contains(row));
-        let entry = usize::from(paint.colours.index.get(row).copied().unwrap_or(0));
-        let shade = entry + usize::from(!lit) * DIMMED;
+    fn place(&mut self, scale: &Scale<'_>, tile: &Tile, shade: usize) {
         let (born, died) = (scale.x_px(tile.born), scale.x_px(tile.died));
         let (top, bottom) = (scale.y_px(tile.requested), scale.y_px(tile.low));
         let pending = if tile.free_requested < tile.died {
@@ -230,44 +221,46 @@ impl MapRaster {
         self.add((born, pending), (top, bottom), shade as u32);
         self.add((pending, died), (top, bottom), (shade + PENDING) as u32);
         if (tile.high - tile.requested) * scale.px_per_y >= LEAST_ROUNDING_PX {
-            let shade = if lit { ROUNDING } else { ROUNDING_DIMMED };
+            let shade = if shade < DIMMED {
+                ROUNDING
+            } else {
+                ROUNDING_DIMMED
+            };
             self.add((born, died), (scale.y_px(tile.high), top), shade);
         }
     }
 
     #[inline]
     fn add(&mut self, x: (f32, f32), y: (f32, f32), shade: u32) {
-        let Some(span) = self.coverage.add(x, y, shade) else {
-            return;
-        };
+        let light = light(&self.shades, &self.rounding, shade);
+        self.coverage.add(x, y, light);
         let has_pattern = shade != HELD && (shade >= ROUNDING || shade as usize & PENDING != 0);
         if has_pattern && x.1.floor() > x.0.ceil() && y.1.floor() > y.0.ceil() {
-            self.patterned.push(span);
+            self.patterned.push((x, y, shade));
         }
     }
 
-    /// Draws patterns over the pixels that a span covers completely; no other span overlaps these. The pixels begin with
-    /// the row `first` of the picture.
-    fn patterns(&self, rgba: &mut [u8], width: usize, first: usize) {
-        for &id in &self.patterned {
-            let Some(span) = self.coverage.span(id) else {
-                continue;
-            };
-            let columns = span.left.ceil() as usize..(span.right as usize).min(width);
-            for y_px in span.top.ceil() as usize..(span.bottom as usize) {
-                let row = y_px * width;
+    /// Draws patterns over the pixels that a span covers completely; no other span overlaps these. The pixels are those of
+    /// some rows of the picture.
+    fn patterns(&self, rgba: &mut [u8], width: usize, rows: &Range<usize>) {
+        for &(x, y, shade) in &self.patterned {
+            let columns = x.0.ceil() as usize..(x.1 as usize).min(width);
+            let whole = (y.0.ceil() as usize).max(rows.start)..(y.1 as usize).min(rows.end);
+            for y_px in whole {
+                let row = (y_px - rows.start) * width;
                 for x_px in columns.clone() {
                     let at = (row + x_px) * 4;
                     let Some(pixel) = rgba.get_mut(at..at + 4) else {
                         return;
                     };
-                    let colour = if span.shade >= ROUNDING {
-                        let dimmed = span.shade == ROUNDING_DIMMED;
-                        let [r, g, b] = self.rounding.pattern(dimmed, x_px, first + y_px);
+                    let colour = if shade >= ROUNDING {
+                        let dimmed = shade == ROUNDING_DIMMED;
+                        let [r, g, b] = self.rounding.pattern(dimmed, x_px, y_px);
                         [r, g, b, 255]
                     } else {
-                        let shade = span.shade as usize;
-                        self.shades.hatched(shade, x_px, first + y_px).to_le_bytes()
+                        self.shades
+                            .hatched(shade as usize, x_px, y_px)
+                            .to_le_bytes()
                     };
                     pixel.copy_from_slice(&colour);
                 }
