@@ -12,8 +12,6 @@ use foldhash::fast::RandomState;
 use super::opcode as op;
 use crate::ids::StackId;
 
-/// Fewer bytes are not worth remembering.
-const LEAST_BYTES: usize = 16;
 /// The most bytes that are remembered. When they are full, all are forgotten.
 const MOST_BYTES: usize = 1 << 20;
 /// Stacks whose hashes share a slot replace each other, so that no file can make chains of them.
@@ -128,7 +126,7 @@ impl KnownStacks {
     }
 }
 
-/// Whether `bytes` begin with `start`, which has at least [`LEAST_BYTES`]. In wasm the library compares byte by byte.
+/// Whether `bytes` begin with `start`. In wasm the library compares byte by byte.
 #[inline(always)]
 fn starts_with(bytes: &[u8], start: &[u8]) -> bool {
     let word = |bytes: &[u8; 16]| u128::from_le_bytes(*bytes);
@@ -137,19 +135,22 @@ fn starts_with(bytes: &[u8], start: &[u8]) -> bool {
     };
     let pairs = bytes.as_chunks().0.iter().zip(start.as_chunks().0);
     // The last bytes, most of which the words before may have.
-    pairs.into_iter().all(|(a, b)| word(a) == word(b))
-        && bytes.last_chunk::<LEAST_BYTES>() == start.last_chunk()
+    let are_ends_equal = match (bytes.last_chunk(), start.last_chunk()) {
+        (Some(end), Some(end_of_start)) => word(end) == word(end_of_start),
+        _ => bytes == start,
+    };
+    are_ends_equal && pairs.into_iter().all(|(a, b)| word(a) == word(b))
 }
 
 /// The length of the BINGETs and LONG_BINGETs at the beginning with the APPENDS behind them; `None` if something else is
-/// there, or too few.
+/// there, or nothing.
 fn run_length(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
         at += match *bytes.get(at)? {
             op::LONG_BINGET => 5,
             op::BINGET => 2,
-            op::APPENDS if at >= LEAST_BYTES => return Some(at + 1),
+            op::APPENDS if at > 0 => return Some(at + 1),
             _ => return None,
         };
     }
@@ -179,15 +180,17 @@ mod tests {
         assert_eq!(run_length(&long), Some(long.len()));
         assert_eq!(run_length(&[&long[..], b"u"].concat()), Some(long.len()));
         assert_eq!(run_length(&long[..long.len() - 1]), None);
-        assert_eq!(run_length(&run(0..7)), None);
+        assert_eq!(run_length(&run(7..8)), Some(3));
+        assert_eq!(run_length(&run(0..0)), None);
         assert_eq!(run_length(&[&run(0..9)[..18], b"Ne"].concat()), None);
     }
 
     #[test]
     fn what_was_learnt_is_found_until_it_is_forgotten() {
         let mut stacks = KnownStacks::default();
-        let (a, b) = (run(0..20), run(5..20));
+        let (a, b, short) = (run(0..20), run(5..20), run(0..2));
         assert_eq!(stacks.find(&a), None);
+        stacks.learn(&short, StackId(4));
         stacks.learn(&a, StackId(1));
         stacks.learn(&b, StackId(2));
         stacks.learn(b"short e", StackId(3));
@@ -198,6 +201,7 @@ mod tests {
                 assert_eq!(stacks.find(&more), Some((run.len(), stack)));
             }
         }
+        assert_eq!(stacks.find(&short), Some((short.len(), StackId(4))));
         assert_eq!(stacks.find(&run(0..21)), None);
         assert_eq!(stacks.find(&a[..a.len() - 1]), None);
         stacks.forget();
