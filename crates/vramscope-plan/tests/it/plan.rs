@@ -28,7 +28,7 @@ const SLICES: usize = 50;
 fn check(name: &str, recording: &Recording) {
     for device in recording.devices() {
         let mut planner = Planner::new(device);
-        check_problems(name, device, &planner);
+        check_steps_from_the_start(name, &planner, device.history);
         let mut slices = 0;
         while !planner.plan().has_all_bars || !planner.plan().is_done && slices < SLICES {
             let mut asked = 0;
@@ -45,6 +45,7 @@ fn check(name: &str, recording: &Recording) {
             slices += 1;
             assert!(slices < 1_000_000, "{name}: it never ends");
         }
+        check_problems(name, device, &planner);
         check_modelled(name, &planner);
         for (problem, found) in planner.problems().iter().enumerate() {
             let packed = planner.packed(problem).unwrap();
@@ -61,6 +62,13 @@ fn check(name: &str, recording: &Recording) {
             planner.plan()
         );
     }
+}
+
+/// Before any work the first bar is there, and no other.
+fn check_steps_from_the_start(name: &str, planner: &Planner, history: &History) {
+    let bytes = planner.plan().steps.iter().map(|step| step.bytes);
+    let peak = history.peak_bytes().min(i64::MAX.unsigned_abs());
+    assert_eq!(bytes.collect::<Vec<_>>(), [peak], "{name}");
 }
 
 fn check_steps(name: &str, planner: &Planner, history: &History) {
@@ -239,7 +247,9 @@ fn the_drivers_pools_serve_all_streams() {
     let of = |recording: &Recording| {
         check("two streams", recording);
         let device = recording.device(0).unwrap();
-        let plan = Planner::new(device).plan().clone();
+        let mut planner = Planner::new(device);
+        planner.run(device, &mut || true);
+        let plan = planner.plan().clone();
         let texts = plan
             .steps
             .iter()
