@@ -122,10 +122,6 @@ impl Painter {
         frame: &mut Frame,
     ) {
         let DrawRequest { look, viewport } = draw;
-        if !is_map(look.picture) {
-            // The rectangles of a map with a million events take 25 MB, which other views can use.
-            self.map_raster = MapRaster::default();
-        }
         let bands = stack(device, look);
         let theme = Theme::of(look.theme);
         let paint = |colours, matches| Paint {

@@ -1,9 +1,13 @@
 //! Sums over a set of allocations.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::time::byte_steps::{Life, live_bytes};
-use crate::analysis::time::history::History;
+use crate::analysis::time::byte_steps::Life;
+use crate::analysis::time::history::{History, NEVER};
 use crate::bitset::BitSet;
 
 /// Sums over a set of allocations. Bytes are requested bytes. Allocations whose free is pending count as live.
@@ -37,21 +41,28 @@ pub fn totals(history: &History, matches: Option<&BitSet>, moment: u32) -> Total
                     .filter(|&row| row < table.len())
                     .map(|row| table.life(row))
             };
-            let live = live_bytes(lives(), history.active_bytes.len());
-            of_lives(lives(), &live, history, moment)
+            let highest = highest(lives());
+            of_lives(lives(), highest, history, moment)
         }
-        None => of_lives(table.lives(), &history.active_bytes, history, moment),
+        None => {
+            let highest = (history.peak_bytes(), history.peak_moment);
+            of_lives(table.lives(), highest, history, moment)
+        }
     }
 }
 
-/// The sums over these lives, of which `live` bytes are live at each moment.
+/// The sums over these lives, of which the most bytes live at once are given with their first moment.
 fn of_lives(
     lives: impl Iterator<Item = Life>,
-    live: &[u64],
+    (highest_bytes, highest_moment): (u64, u32),
     history: &History,
     moment: u32,
 ) -> Totals {
-    let mut totals = Totals::default();
+    let mut totals = Totals {
+        highest_bytes,
+        highest_moment,
+        ..Totals::default()
+    };
     for (born, died, bytes) in lives {
         totals.count += 1;
         totals.bytes = totals.bytes.saturating_add(bytes);
@@ -63,10 +74,59 @@ fn of_lives(
             totals.peak_bytes = totals.peak_bytes.saturating_add(bytes);
         }
     }
-    for (moment, &live) in (0..).zip(live) {
-        if live > totals.highest_bytes {
-            (totals.highest_bytes, totals.highest_moment) = (live, moment);
+    totals
+}
+
+/// The most bytes that are live at once, and their first moment; saturating. The lives are in order of birth, and only those
+/// of one moment are in memory.
+fn highest(lives: impl Iterator<Item = Life>) -> (u64, u32) {
+    let mut ends: BinaryHeap<Reverse<(u32, u64)>> = BinaryHeap::new();
+    let (mut live, mut most) = (0_u128, (0, 0));
+    for (born, died, bytes) in lives.filter(|&(born, died, _)| born < died) {
+        while let Some(end) = ends.peek_mut().filter(|end| end.0.0 <= born) {
+            live -= u128::from(PeekMut::pop(end).0.1);
+        }
+        live += u128::from(bytes);
+        if died != NEVER {
+            ends.push(Reverse((died, bytes)));
+        }
+        if live > most.0 {
+            most = (live, born);
         }
     }
-    totals
+    (u64::try_from(most.0).unwrap_or(u64::MAX), most.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::analysis::time::byte_steps::live_bytes;
+
+    proptest! {
+        #[test]
+        fn the_most_at_once_is_that_of_all_moments(
+            lives in prop::collection::vec((0_u32..20, 1_u32..9, 0_u64..9), 0..40), huge in any::<bool>()
+        ) {
+            let mut lives: Vec<Life> = lives
+                .into_iter()
+                .map(|(born, length, bytes)| {
+                    let died = if length == 8 { NEVER } else { born + length };
+                    (born, died, if huge { bytes << 60 } else { bytes })
+                })
+                .collect();
+            lives.sort_by_key(|life| life.0);
+            let mut most = (0, 0);
+            for (moment, live) in (0..).zip(live_bytes(lives.iter().copied(), 30)) {
+                if live > most.0 {
+                    most = (live, moment);
+                }
+            }
+            let found = highest(lives.into_iter());
+            prop_assert_eq!(found.0, most.0);
+            // Sums that no file has are cut off, wherever they were highest.
+            prop_assert!(found.1 == most.1 || found.0 == u64::MAX);
+        }
+    }
 }
