@@ -223,6 +223,27 @@ mod tests {
         Chosen::of(fleet, &all).unwrap()
     }
 
+    #[test]
+    fn the_highest_is_told_where_it_is_far_up_but_not_odd() {
+        let told = |peaks: &[u64]| {
+            let chosen = of_peaks(peaks);
+            highest(&chosen, &odd(&chosen.fleet).unwrap())
+        };
+        // The stages of a pipeline: the median is 120, the median distance from it 20.
+        assert_eq!(
+            told(&[100, 120, 140, 160]).unwrap(),
+            "The highest peak, of rank 3, is 33.3 % above the median and not odd by it: ranks differ so much that its \
+             score is 1.35."
+        );
+        // It is near the median.
+        assert_eq!(told(&[100, 101, 102, 103]), None);
+        // It is in the table of odd ranks.
+        assert_eq!(told(&[100, 101, 102, 103, 900]), None);
+        // Most are alike, so that no number tells how far it is, and of two ranks none is odd.
+        assert_eq!(told(&[100, 900]), None);
+        assert_eq!(told(&[0, 0, 0]), None);
+    }
+
     /// Also where others come before, which are odd in other ways.
     #[test]
     fn call_sites_are_of_ranks_that_are_odd_in_bytes() {
