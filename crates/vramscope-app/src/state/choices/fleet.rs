@@ -95,7 +95,7 @@ mod tests {
                 "fleet.memory=reserved",
                 "fleet.order=odd",
                 "fleet.rank=5",
-                "fleet.search=node1%20odd",
+                "fleet.search=%27node1%20odd%27",
                 "fleet.sites=!t",
                 "v=1"
             ]
