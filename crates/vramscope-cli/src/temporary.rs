@@ -158,16 +158,21 @@ impl PassingFile {
             .prefix(".")
             .make_in(folder, |path| File::create_new(path))?;
         whole.write_all(content.as_bytes())?;
-        match whole.persist_noclobber(&path) {
+        let unwritten = match whole.persist_noclobber(&path) {
+            Ok(_) => None,
             Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(failed.error);
             }
             // Some file systems over a network can do it in two steps only.
-            Err(_) => File::create_new(&path)?.write_all(content.as_bytes())?,
-            Ok(_) => {}
-        }
+            Err(_) => Some(File::create_new(&path)?),
+        };
         files.passing.insert(path.clone());
-        Ok(Self { path })
+        let created = Self { path };
+        drop(files);
+        if let Some(mut file) = unwritten {
+            file.write_all(content.as_bytes())?;
+        }
+        Ok(created)
     }
 }
 

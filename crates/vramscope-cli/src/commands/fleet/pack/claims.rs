@@ -34,6 +34,8 @@ pub(super) struct Claims {
     /// The file of this process, which is there until it is dropped.
     own: Option<PassingFile>,
     name: String,
+    /// What its file holds.
+    identity: String,
     /// Ends the touching when dropped.
     beats: Option<(mpsc::Sender<()>, JoinHandle<()>)>,
 }
@@ -64,16 +66,18 @@ impl Claims {
         getrandom::fill(&mut random).map_err(|error| failed()(error.into()))?;
         let name = format!("{PROCESS}{:016x}", u64::from_le_bytes(random));
         let path = folder.join(&name);
+        let identity = identity();
         let create = || {
             fs::create_dir_all(&folder)?;
-            PassingFile::create(path.clone(), &identity())
+            PassingFile::create(path.clone(), &identity)
         };
         // The last process of others may remove the folder in between.
         let own = create().or_else(|_| create()).map_err(failed())?;
         let (stop, stopped) = mpsc::channel();
+        let content = identity.clone();
         let beat = move || {
             while stopped.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
-                drop(touch(&path));
+                drop(touch(&path, &content));
             }
         };
         let thread = thread::Builder::new().spawn(beat);
@@ -81,6 +85,7 @@ impl Claims {
             folder,
             own: Some(own),
             name,
+            identity,
             // Without a thread, other machines will take this process for dead after a while.
             beats: thread.ok().map(|thread| (stop, thread)),
         })
@@ -164,13 +169,13 @@ impl Claims {
             return false;
         };
         // One that was stopped and may never go on is silent as well.
-        !has_ended(&of) && !self.is_silent(&path)
+        !has_ended(&of, &self.identity) && !self.is_silent(&path)
     }
 
     /// Whether a file was not touched for so long that its process must be dead.
     fn is_silent(&self, path: &Path) -> bool {
         let own = self.folder.join(&self.name);
-        let now = touch(&own).and_then(|()| modified(&own));
+        let now = touch(&own, &self.identity).and_then(|()| modified(&own));
         match (now, modified(path)) {
             (Ok(now), Ok(then)) => now.duration_since(then).unwrap_or_default() > SILENCE,
             _ => false,
@@ -198,15 +203,16 @@ fn identity() -> String {
     format!("{}{numbers} {number} {start}", machine.trim())
 }
 
-/// Whether the process of this identity is known to have ended, as only one of this machine can be.
-fn has_ended(identity: &str) -> bool {
-    let own = self::identity();
-    let [own, its] = [&own, identity].map(|text| text.split(' ').collect::<Vec<_>>());
-    let ([here, ..], [there, number, start]) = (&own[..], &its[..]) else {
+/// Whether the process of an identity is known to have ended, as only one of the same machine can be. `own`: that of this
+/// process.
+fn has_ended(identity: &str, own: &str) -> bool {
+    let [its, own] = [identity, own].map(|text| text.split(' ').collect::<Vec<_>>());
+    let ([there, number, start], [here, ..]) = (&its[..], &own[..]) else {
         return false;
     };
     // Systems may hide processes of other users, and then also the first.
-    here == there && started("1").is_some() && started(number).is_none_or(|now| now != *start)
+    let is_known = there == here && !start.is_empty() && started("1").is_some();
+    is_known && started(number).is_none_or(|now| now != *start)
 }
 
 /// When a process of this machine started, in the system's words; `None` if it has ended, whether or not its parent knows.
@@ -220,11 +226,10 @@ fn started(number: &str) -> Option<String> {
     (!has_ended).then(|| start.to_owned())
 }
 
-fn touch(path: &Path) -> io::Result<()> {
-    File::options()
-        .write(true)
-        .open(path)?
-        .write_all(identity().as_bytes())
+/// Writes what is there already.
+fn touch(path: &Path, content: &str) -> io::Result<()> {
+    let mut file = File::options().write(true).open(path)?;
+    file.write_all(content.as_bytes())
 }
 
 fn modified(path: &Path) -> io::Result<SystemTime> {
@@ -309,13 +314,14 @@ mod tests {
         let own = identity();
         let place = own.split(' ').next().unwrap();
         let its = format!("{place} {number} {}", started(&number).unwrap());
-        assert!(!has_ended(&its) && !has_ended(&own));
+        assert!(!has_ended(&its, &own) && !has_ended(&own, &own));
         child.kill().unwrap();
-        while !has_ended(&its) {
+        while !has_ended(&its, &own) {
             thread::sleep(Duration::from_millis(1));
         }
         assert!(Path::new("/proc").join(number).exists());
         child.wait().unwrap();
-        assert!(has_ended(&its) && !has_ended("another-machine 1 1"));
+        assert!(has_ended(&its, &own));
+        assert!(!has_ended(&its, "another-machine 1 1"));
     }
 }
