@@ -4,7 +4,7 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use vramscope_core::fleet::questions::{SiteFigure, leaks, odd, ooms, ranks, sites};
+use vramscope_core::fleet::questions::{SiteFigure, diff, leaks, odd, ooms, ranks, sites};
 use vramscope_core::fleet::{Fleet, decode, encode};
 use vramscope_core::{ErrorKind, Limits};
 
@@ -36,8 +36,9 @@ fn rule(file: &[u8]) {
     assert_eq!(read(&encode(&fleet)), Ok(fleet.clone()));
     assert_eq!(Fleet::of_all([fleet.clone(), fleet.clone()]), fleet);
     let count = fleet.ranks.len();
-    if let Some(found) = odd(&fleet, 3) {
+    if let Some(found) = odd(&fleet) {
         assert!(found.ranks.iter().all(|odd| odd.rank < count));
+        let _changes = diff(&fleet, found.peaks.median, found.peaks.highest());
     }
     let _either = ranks(&fleet);
     assert!(ooms(&fleet).ranks.len() <= count);

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write as _};
 use std::ops::DerefMut;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -146,17 +146,32 @@ pub(crate) struct PassingFile {
 }
 
 impl PassingFile {
-    /// Creates a file with this content, if there is none of this name.
+    /// Creates a file with this content, if there is none of this name. Others see it whole or not at all, also if this
+    /// process is killed meanwhile.
     ///
     /// # Errors
     /// When there is one, or it cannot be created.
     pub(crate) fn create(path: PathBuf, content: &str) -> io::Result<Self> {
         let mut files = lock();
-        let mut file = File::create_new(&path)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let mut whole = Builder::new()
+            .prefix(".")
+            .make_in(folder, |path| File::create_new(path))?;
+        whole.write_all(content.as_bytes())?;
+        let unwritten = match whole.persist_noclobber(&path) {
+            Ok(_) => None,
+            Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(failed.error);
+            }
+            // Some file systems over a network can do it in two steps only.
+            Err(_) => Some(File::create_new(&path)?),
+        };
         files.passing.insert(path.clone());
         let created = Self { path };
         drop(files);
-        io::Write::write_all(&mut file, content.as_bytes())?;
+        if let Some(mut file) = unwritten {
+            file.write_all(content.as_bytes())?;
+        }
         Ok(created)
     }
 }
@@ -278,4 +293,36 @@ fn remove_empty(folders: &[PathBuf]) {
 /// The lists are complete whenever they are unlocked, so a poisoned lock can be used.
 fn lock() -> MutexGuard<'static, Files> {
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_passing_file_is_whole_whenever_it_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("claim");
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    if let Ok(text) = fs::read_to_string(&path) {
+                        assert_eq!(text, "mine");
+                    }
+                }
+            });
+            for _ in 0..2000 {
+                let file = PassingFile::create(path.clone(), "mine").unwrap();
+                let second = PassingFile::create(path.clone(), "other").map(drop);
+                assert_eq!(second.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+                drop(file);
+            }
+            is_over.store(true, Ordering::Relaxed);
+            reader.join().unwrap();
+        });
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
 }

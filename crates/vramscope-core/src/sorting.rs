@@ -58,6 +58,33 @@ fn permute(order: &mut [usize], swap: &mut dyn FnMut(usize, usize)) {
     }
 }
 
+/// Compares names in the order that people expect: numbers by their value, so that `rank2` comes before `rank10`.
+#[must_use]
+pub fn natural(a: &str, b: &str) -> Ordering {
+    let (mut left, mut right) = (a, b);
+    loop {
+        let split = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+        let (one, left_rest) = left.split_at(split(left));
+        let (other, right_rest) = right.split_at(split(right));
+        if !one.is_empty() && !other.is_empty() {
+            // Without leading zeros a shorter text is a smaller number.
+            let [one, other] = [one, other].map(|digits| digits.trim_start_matches('0'));
+            let order = (one.len(), one).cmp(&(other.len(), other));
+            if order != Ordering::Equal {
+                return order;
+            }
+            (left, right) = (left_rest, right_rest);
+            continue;
+        }
+        let (mut next, mut others) = (left.chars(), right.chars());
+        match (next.next(), others.next()) {
+            (None, None) => return a.cmp(b),
+            (x, y) if x != y => return x.cmp(&y),
+            _ => (left, right) = (next.as_str(), others.as_str()),
+        }
+    }
+}
+
 /// Rows sorted by their moment, ties in row order: counted, as there are not more moments than rows of events. Rows whose
 /// moment is not below `moments` are left out.
 #[must_use]
@@ -150,6 +177,26 @@ mod tests {
         let moments = [3, u32::MAX, 1, 3, 1];
         assert_eq!(rows_by_moment(4, 5, |row| moments[row]), [2, 4, 0, 3]);
         assert_eq!(rows_by_moment(3, 5, |row| moments[row]), [2, 4]);
+    }
+
+    #[test]
+    fn numbers_in_names_sort_by_value() {
+        let sorted = [
+            "a",
+            "node/rank3.pickle",
+            "node2/rank1.pickle",
+            "node10/rank0.pickle",
+            "rank1.pickle",
+            "rank2.pickle",
+            "rank002a.pickle",
+            "rank2a.pickle",
+            "rank10.pickle",
+            "rank18446744073709551616.pickle",
+        ];
+        let mut names = sorted;
+        names.reverse();
+        names.sort_by(|a, b| natural(a, b));
+        assert_eq!(names, sorted);
     }
 
     proptest! {

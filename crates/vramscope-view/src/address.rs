@@ -157,8 +157,8 @@ pub struct DevicePlace {
 pub struct Address<C = (), G = ()> {
     /// The file; `None` for the start page.
     pub file: Option<FileKey>,
-    /// The view.
-    pub view: ViewKind,
+    /// The view; `None` for files that have one of their own only, such as fleets and graphs.
+    pub view: Option<ViewKind>,
     /// What colours stand for; `None` = what tells most of the file.
     pub colour_by: Option<ColourMode>,
     /// The text of the search box.
@@ -175,7 +175,7 @@ impl<C: Default, G> Default for Address<C, G> {
     fn default() -> Self {
         Self {
             file: None,
-            view: ViewKind::default(),
+            view: None,
             colour_by: None,
             search: String::new(),
             choices: C::default(),
@@ -204,7 +204,8 @@ where
         if file.copy > 0 {
             words.push(("copy".to_owned(), file.copy.to_string()));
         }
-        words.push(("view".to_owned(), self.view_name().to_owned()));
+        let view = self.view_name();
+        words.extend(view.map(|name| ("view".to_owned(), name.to_owned())));
         words.extend(self.place_words());
         if let Some(colour_by) = &self.colour_by {
             words.push(("colour".to_owned(), word(colour_by)));
@@ -227,10 +228,10 @@ where
         words.collect::<Vec<_>>().join("&")
     }
 
-    fn view_name(&self) -> &'static str {
+    fn view_name(&self) -> Option<&'static str> {
         match self.graph {
-            Some(_) => GRAPH,
-            None => self.view.name(),
+            Some(_) => Some(GRAPH),
+            None => self.view.map(ViewKind::name),
         }
     }
 
@@ -245,8 +246,9 @@ where
             cursor,
             pinned,
         } = &self.place;
-        let own_picture = (self.view.picture().is_none() && *picture != Picture::default())
-            .then(|| word(picture));
+        let of_view = self.view.and_then(ViewKind::picture);
+        let own_picture =
+            (of_view.is_none() && *picture != Picture::default()).then(|| word(picture));
         let words = [
             ("device", device.map(|device| device.to_string())),
             ("axis", (*axis != XUnit::default()).then(|| word(axis))),
@@ -284,7 +286,7 @@ where
             None => (name, None),
         };
         let graph = (get("view") == Some(GRAPH)).then(|| choices_of::<OfGraph<G>>(&words).graph);
-        let view = get("view").and_then(ViewKind::named).unwrap_or_default();
+        let view = get("view").and_then(ViewKind::named);
         let number = |key| get(key)?.parse::<u32>().ok();
         Some(Self {
             file: Some(FileKey {
@@ -301,7 +303,7 @@ where
                 device: number("device"),
                 axis: get("axis").and_then(of_word).unwrap_or_default(),
                 picture: view
-                    .picture()
+                    .and_then(ViewKind::picture)
                     .or_else(|| get("picture").and_then(of_word))
                     .unwrap_or_default(),
                 x: get("x").and_then(span),

@@ -18,8 +18,21 @@ use super::hooks::use_height;
 
 /// Rows rendered beyond the visible ones, so that scrolling shows no gap.
 const MORE_ROWS: u32 = 12;
+/// Requested ranges start at multiples of this, so that scrolling does not ask for every row.
+const PIECE: u32 = 100;
 /// Px per line of a wheel step, for browsers that count steps in lines.
 const WHEEL_LINE_PX: f64 = 40.0;
+
+/// The rows whose data are to be requested, and the list's [`on_window`](VirtualListProps::on_window) that tells them.
+#[hook]
+pub(super) fn use_window() -> (Range<u32>, Callback<Range<u32>>) {
+    let window = use_kept(|| 0..PIECE);
+    let set = window.setter();
+    let on_window = Callback::from(move |rows: Range<u32>| {
+        set.set(rows.start / PIECE * PIECE..rows.end.div_ceil(PIECE).max(1) * PIECE);
+    });
+    ((*window).clone(), on_window)
+}
 
 #[derive(Properties, PartialEq)]
 pub(super) struct VirtualListProps {

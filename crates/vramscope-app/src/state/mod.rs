@@ -436,10 +436,14 @@ impl State {
             return;
         }
         if let Some(place) = link.graph {
-            // An address of graphs says nothing of the choices for snapshots.
+            // An address of graphs or of a fleet says nothing of the choices for snapshots.
             return self.edit_graphs(|graphs| graphs.restore(place));
         }
-        self.view = link.view;
+        if self.tab().is_some_and(|tab| tab.is_fleet()) {
+            self.choices.fleet = link.choices.fleet;
+            return;
+        }
+        self.view = link.view.unwrap_or_default();
         self.colour_by = link.colour_by;
         self.search.text = link.search;
         self.choices = link.choices;

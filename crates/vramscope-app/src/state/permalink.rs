@@ -40,16 +40,23 @@ pub fn permalink(state: &State) -> Option<Permalink> {
             ..Permalink::default()
         });
     }
+    if tab.is_fleet() {
+        return Some(Permalink {
+            file,
+            choices: Choices {
+                fleet: state.choices.fleet.clone(),
+                ..Choices::default()
+            },
+            ..Permalink::default()
+        });
+    }
     Some(Permalink {
         file,
-        view: state.view,
+        view: Some(state.view),
         colour_by: state.colour_by,
         search: state.search.text.clone(),
         choices: state.choices.clone(),
-        // Fleets have no device. What they show are choices.
-        place: tab
-            .ready()
-            .map_or_else(DevicePlace::default, |file| place_of(file, tab.is_live())),
+        place: place_of(tab.ready()?, tab.is_live()),
         graph: None,
     })
 }
@@ -184,7 +191,7 @@ mod tests {
                 bytes: Some(1_048_576),
                 copy: 0,
             }),
-            view: ViewKind::Table,
+            view: Some(ViewKind::Table),
             search: "frame:attention".to_owned(),
             place: DevicePlace {
                 x: Some((12.5, 900.0)),
@@ -262,7 +269,10 @@ mod tests {
         assert_eq!(after(|link| link.place.cursor = None), Change::Moved);
         assert_eq!(after(|link| link.search.clear()), Change::Chosen);
         assert_eq!(after(|link| link.place.pinned = None), Change::Step);
-        assert_eq!(after(|link| link.view = ViewKind::Flame), Change::Step);
+        assert_eq!(
+            after(|link| link.view = Some(ViewKind::Flame)),
+            Change::Step
+        );
         assert_eq!(after(|link| link.file = None), Change::Step);
     }
 }

@@ -64,7 +64,7 @@ impl Oddness {
         for cohort in fleet.cohorts() {
             let next = first + cohort.ranks as usize;
             let among: Vec<usize> = (first..next).collect();
-            let found = odd_among(fleet, &among, 0);
+            let found = odd_among(fleet, &among);
             for found in found.map_or_else(Vec::new, |odd| odd.ranks) {
                 let rank = &mut all[found.rank];
                 rank.score = found.oddness();

@@ -15,13 +15,13 @@ use std::collections::BTreeSet;
 use clap::{Args, Subcommand, ValueEnum};
 use vramscope_core::analysis::report::findings::counted;
 use vramscope_core::fleet::questions::{Cohort, SiteFigure, main_cohort};
-use vramscope_core::fleet::{Fleet, RankFrom};
+use vramscope_core::fleet::{Fleet, Rank, RankFrom};
 use vramscope_core::units::Count;
 
 use crate::arguments::Show;
 use crate::failure::Failure;
 use crate::inputs::{Ranks, fleet, report_all};
-use crate::report::{self, Cell, Fact, Part};
+use crate::report::{self, Cell, Part};
 
 /// Ask all ranks of a job at once
 ///
@@ -198,12 +198,12 @@ impl Chosen {
             },
             ..Part::default()
         };
-        let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let job = known(&self.cohort.job).map(Cell::Text);
-        part.facts.extend(job.map(|cell| fact("job", "job", cell)));
-        let step = self.cohort.step.map(Cell::Number);
-        part.facts
-            .extend(step.map(|cell| fact("step", "step", cell)));
+        if !self.cohort.job.is_empty() {
+            part.fact("job", "job", Cell::Text(self.cohort.job.clone()));
+        }
+        if let Some(step) = self.cohort.step {
+            part.fact("step", "step", Cell::Number(step));
+        }
         part.fact("rank_count", "", Cell::Number(self.cohort.ranks));
         let left_out = self.others.iter().map(|cohort| cohort.ranks).sum();
         part.fact("ranks_left_out", "", Cell::Number(left_out));
@@ -220,29 +220,16 @@ impl Chosen {
             ));
         }
         notes.extend(self.missing());
-        let unnamed = self.fleet.ranks.iter();
-        let unnamed = unnamed.filter(|rank| rank.place.rank_from == RankFrom::Order);
-        let unnamed = unnamed.count() as u64;
-        if unnamed > 0 && self.fleet.ranks.len() > 1 {
-            notes.push(format!(
-                "{} counted in the order of names, as these tell no rank: see --rank-from.",
-                match unnamed {
-                    1 => "1 rank is".to_owned(),
-                    more => format!("{} ranks are", Count(more)),
-                }
-            ));
-        }
-        let damaged = self.fleet.ranks.iter().filter(|rank| rank.damage > 0);
-        let damaged = damaged.count() as u64;
-        if damaged > 0 {
-            notes.push(format!(
-                "{} from damaged files: figures may be wrong.",
-                match damaged {
-                    1 => "1 rank is".to_owned(),
-                    more => format!("{} ranks are", Count(more)),
-                }
-            ));
-        }
+        let ranks = &self.fleet.ranks;
+        let is_unnamed = |rank: &Rank| rank.place.rank_from == RankFrom::Order && ranks.len() > 1;
+        notes.extend(ranks_are(
+            ranks.iter().filter(|rank| is_unnamed(rank)).count(),
+            "counted in the order of names, as these tell no rank: see --rank-from.",
+        ));
+        notes.extend(ranks_are(
+            ranks.iter().filter(|rank| rank.damage > 0).count(),
+            "from damaged files: figures may be wrong.",
+        ));
         notes.extend(self.unread());
         notes
     }
@@ -305,12 +292,12 @@ fn text_or_none(text: &str) -> Cell {
     Cell::or_none((!text.is_empty()).then(|| text.to_owned()), Cell::Text)
 }
 
-fn fact(key: &'static str, label: &'static str, cell: Cell) -> Fact {
-    Fact {
-        key,
-        label,
-        cell,
-        remark: String::new(),
+/// `3 ranks are …`; `None` of no rank.
+fn ranks_are(count: usize, what: &str) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some(format!("1 rank is {what}")),
+        more => Some(format!("{} ranks are {what}", Count(more as u64))),
     }
 }
 

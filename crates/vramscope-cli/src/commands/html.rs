@@ -129,7 +129,7 @@ pub(crate) fn viewer() -> Result<String, Failure> {
 /// The address of a view on the file's first device.
 fn showing(view: ViewKind) -> Address {
     Address {
-        view,
+        view: Some(view),
         ..Address::default()
     }
 }

@@ -4,10 +4,12 @@
 //! The folders of a run hold other files as well, so names decide: a folder's pickles, or if it has none its packed files.
 //! JSON and HTML files count only where there is nothing else. A dataset of ranks stands for its overview.
 
+use std::cmp::Ordering;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use regex::Regex;
+use vramscope_core::sorting::natural;
 
 use crate::failure::Failure;
 use crate::input::is_stdin;
@@ -66,7 +68,7 @@ fn matching(path: &Path) -> Vec<PathBuf> {
         };
     }
     found.retain(|path| path.exists());
-    found.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
+    found.sort_by(|a, b| by_name(a, b));
     match found.is_empty() {
         true => vec![path.to_owned()],
         false => found,
@@ -101,7 +103,7 @@ fn below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
             }
         }
     }
-    all.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
+    all.sort_by(|a, b| by_name(a, b));
     Ok(all)
 }
 
@@ -123,20 +125,20 @@ fn in_or_below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 /// The snapshots in a folder of the best kind that it has, and the kind.
 fn in_folder(folder: &Path) -> Result<Vec<(usize, PathBuf)>, Failure> {
     let failed = || Failure::io(format!("cannot read the folder {}", folder.display()));
-    let mut found: Vec<(usize, Vec<Chunk>, PathBuf)> = Vec::new();
+    let mut found: Vec<(usize, PathBuf)> = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed())? {
         let path = entry.map_err(failed())?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if let Some(kind) = snapshot_kind(&name)
             && path.is_file()
         {
-            found.push((kind, natural(&name), path));
+            found.push((kind, path));
         }
     }
-    found.sort();
-    let best = found.first().map(|&(kind, ..)| kind);
-    let files = found.into_iter().map(|(kind, _, path)| (kind, path));
-    Ok(files.take_while(|&(kind, _)| Some(kind) == best).collect())
+    let best = found.iter().map(|&(kind, _)| kind).min();
+    found.retain(|&(kind, _)| Some(kind) == best);
+    found.sort_by(|(_, a), (_, b)| by_name(a, b));
+    Ok(found)
 }
 
 /// The failure for a folder without snapshots.
@@ -162,55 +164,14 @@ fn snapshot_kind(name: &str) -> Option<usize> {
     KINDS.iter().position(is_of)
 }
 
-/// A part of a name, for natural order: numbers sort by value, and before letters.
-#[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Chunk {
-    /// Digits without leading zeros: a shorter text is a smaller number.
-    Number(usize, String),
-    Text(String),
-}
-
-fn natural(name: &str) -> Vec<Chunk> {
-    let mut chunks = Vec::new();
-    let mut rest = name;
-    while let Some(first) = rest.chars().next() {
-        let is_number = first.is_ascii_digit();
-        let end = rest.find(|character: char| character.is_ascii_digit() != is_number);
-        let (chunk, after) = rest.split_at(end.unwrap_or(rest.len()));
-        chunks.push(if is_number {
-            let digits = chunk.trim_start_matches('0');
-            Chunk::Number(digits.len(), digits.to_owned())
-        } else {
-            Chunk::Text(chunk.to_owned())
-        });
-        rest = after;
-    }
-    chunks
+/// Compares paths in natural order.
+fn by_name(a: &Path, b: &Path) -> Ordering {
+    natural(&a.to_string_lossy(), &b.to_string_lossy())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_sort_by_value() {
-        let mut names = [
-            "rank10.pickle",
-            "rank2.pickle",
-            "rank002a.pickle",
-            "rank1.pickle",
-            "a",
-        ];
-        names.sort_by_key(|name| natural(name));
-        let expected = [
-            "a",
-            "rank1.pickle",
-            "rank2.pickle",
-            "rank002a.pickle",
-            "rank10.pickle",
-        ];
-        assert_eq!(names, expected);
-    }
 
     #[test]
     fn snapshots_are_told_by_their_names() {

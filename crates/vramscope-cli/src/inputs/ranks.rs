@@ -1,7 +1,7 @@
 //! The comparison across ranks that every command adds when it reads more than one file.
 
 use vramscope_core::analysis::compare::changes::relative_change;
-use vramscope_core::fleet::questions::{Ranks, ranks};
+use vramscope_core::fleet::questions::{Ranks, diff, ranks};
 use vramscope_core::fleet::statistic::{Measure, Outlier};
 use vramscope_core::fleet::{Detail, Fleet, Place, Rank, Source};
 use vramscope_core::units::{Bytes, Count};
@@ -35,7 +35,7 @@ pub(crate) fn part(fleet: &Fleet) -> Option<Part> {
     facts(&mut part, fleet, &ranks, &names);
     rank_table(&mut part, fleet, &ranks);
     match ranks.compared {
-        Some(compared) => change_table(&mut part, &ranks, &names, compared),
+        Some(compared) => change_table(&mut part, fleet, (compared, ranks.peaks.median), &names),
         None => part.notes.push(format!(
             "The peaks are alike: {} is highest, and no rank is far from the median. `vramscope diff A B` compares \
              any two by call site.",
@@ -168,14 +168,20 @@ fn role(ranks: &Ranks, rank: usize) -> String {
     roles.collect::<Vec<_>>().join(", ")
 }
 
-fn change_table(part: &mut Part, ranks: &Ranks, names: &Names<'_>, compared: usize) {
+fn change_table(
+    part: &mut Part,
+    fleet: &Fleet,
+    (compared, median): (usize, usize),
+    names: &Names<'_>,
+) {
     const COLUMNS: [Column; 4] = [
         sum("change_bytes", "change"),
         sum("median_bytes", "median"),
         sum("bytes", "this one"),
         column("call_site", ""),
     ];
-    let rows = ranks.changes.iter().map(|site| {
+    let found = diff(fleet, median, compared);
+    let rows = found.sites.iter().map(|site| {
         vec![
             Cell::BytesChange(site.change.bytes_delta()),
             Cell::Bytes(site.change.before.bytes),
@@ -186,7 +192,7 @@ fn change_table(part: &mut Part, ranks: &Ranks, names: &Names<'_>, compared: usi
     let title = format!(
         "how {} differs from {}, the median, at their peaks",
         names.of_rank(compared),
-        names.of_rank(ranks.peaks.median)
+        names.of_rank(median)
     );
     part.table("differences", title, &COLUMNS, rows.collect());
 }

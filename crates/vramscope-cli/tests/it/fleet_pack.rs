@@ -267,6 +267,11 @@ fn packing_goes_on_where_it_stopped() {
     let told = ["packed", "skipped", "unreadable", "ranks"].map(|key| again[key].clone());
     assert_eq!((code, told), (1, [1, 1, 1, 2].map(Value::from)), "{again}");
     assert_eq!(again["problems"][0]["problem"], "unreadable");
+    // Each is told once.
+    let told = transcript(&job.command(&[]).output().unwrap());
+    let why = again["problems"][0]["why"].as_str().unwrap();
+    assert_eq!(told.matches(why).count(), 1, "{told}");
+    assert!(told.contains("1 snapshot could not be read"), "{told}");
     assert_eq!(job.rows("events", 1).len(), 500);
     assert_eq!(job.rows("events", 2).len(), 0);
     // It is whole again.

@@ -4,8 +4,6 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::mem;
 
-use serde::{Deserialize, Serialize};
-
 use crate::analysis::compare::flat_settings::FlatSettings;
 use crate::analysis::groups::turnover::Amount;
 use crate::analysis::report::findings::{FindingKind, Severity};
@@ -22,7 +20,7 @@ pub type SettingsId = u32;
 ///
 /// Whatever made it, the order is always the same: ranks by place, source and device, labels and settings by text, each
 /// once and none that no rank has.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Fleet {
     /// The labels of call sites, sorted. They are the same for the same code in every file.
     pub labels: Vec<String>,
@@ -35,7 +33,7 @@ pub struct Fleet {
 }
 
 /// A snapshot that could not be read.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Unreadable {
     /// Its file.
     pub source: Source,
@@ -44,7 +42,7 @@ pub struct Unreadable {
 }
 
 /// The file of a snapshot.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Source {
     /// Its path, relative to the folder that was read.
     pub path: String,
@@ -55,10 +53,7 @@ pub struct Source {
 }
 
 /// How a rank's number is known.
-#[derive(
-    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum RankFrom {
     /// From the name of the file.
     Name,
@@ -69,8 +64,20 @@ pub enum RankFrom {
     Order,
 }
 
+impl RankFrom {
+    /// Its name in answers.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Given => "given",
+            Self::Order => "order",
+        }
+    }
+}
+
 /// A snapshot's place in its job.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Place {
     /// The job; empty if unknown.
     pub job: String,
@@ -90,7 +97,7 @@ pub struct Place {
 ///
 /// What costs more than the peak's call sites is there only with [`Detail::All`](super::Detail::All): `retries`,
 /// `fragmentation`, `failures`, `growth`, `findings`, and of sites what is not about the peak.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rank {
     /// Its place in the job.
     pub place: Place,
@@ -143,7 +150,7 @@ pub struct Rank {
 }
 
 /// What a call site holds.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Site {
     /// The call site.
     pub site: SiteId,
@@ -156,7 +163,7 @@ pub struct Site {
 }
 
 /// The reserved memory at the peak, but for what was requested.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Fragmentation {
     /// Free, in all segments.
     pub free_bytes: u64,
@@ -169,7 +176,7 @@ pub struct Fragmentation {
 }
 
 /// A request that failed.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Failure {
     /// The moment after it.
     pub moment: u32,
@@ -190,7 +197,7 @@ pub struct Failure {
 }
 
 /// How live memory changes from step to step.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Growth {
     /// Number of steps that were recorded as a whole.
     pub steps: u64,
@@ -199,7 +206,7 @@ pub struct Growth {
 }
 
 /// A finding in short.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Told {
     /// Its kind.
     pub kind: FindingKind,
@@ -215,7 +222,7 @@ pub struct Told {
 ///
 /// Bytes are counted in units, so that a value takes 16 bits; lowest values are rounded down and highest ones up. What
 /// really was lies between.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Curve {
     /// Bytes of a unit.
     pub unit_bytes: u64,
@@ -249,7 +256,7 @@ impl Curve {
 }
 
 /// A step in units of its curve.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct StepLevels {
     /// Its number.
     pub number: u64,
@@ -292,17 +299,6 @@ impl Rank {
             _ => (self.peak_moment.into(), self.events),
         };
         (of > 0).then(|| (at as f64 / of as f64).min(1.0))
-    }
-
-    /// What a call site holds; nothing if it is not listed.
-    #[must_use]
-    pub fn site(&self, site: SiteId) -> Site {
-        let found = self.sites.binary_search_by_key(&site, |row| row.site);
-        let none = Site {
-            site,
-            ..Site::default()
-        };
-        found.map_or(none, |row| self.sites[row])
     }
 }
 

@@ -10,7 +10,7 @@ mod words;
 use std::collections::{HashMap, HashSet};
 
 use super::model::{Place, RankFrom};
-use crate::sorting::SortFew;
+use crate::sorting::{SortFew, natural};
 use pattern::{Field, matches};
 
 /// What a name says. A field that it does not say is `None` or empty.
@@ -241,9 +241,9 @@ pub fn places(paths: &[&str], tell: impl Fn(&str) -> (Named, RankFrom)) -> Vec<P
         let [one, other] = [a, b].map(|row| &told[row].0);
         (&one.job, one.step)
             .cmp(&(&other.job, other.step))
-            .then_with(|| words::natural(&one.host, &other.host))
+            .then_with(|| natural(&one.host, &other.host))
             .then(one.local_rank.cmp(&other.local_rank))
-            .then_with(|| words::natural(paths[a], paths[b]))
+            .then_with(|| natural(paths[a], paths[b]))
     });
     let mut places: Vec<Place> = told.into_iter().map(place).collect();
     let mut next = (String::new(), None, 0);

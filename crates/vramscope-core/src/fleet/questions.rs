@@ -22,17 +22,13 @@ use crate::analysis::compare::changes::{SettingChange, SiteChange, changes, comp
 /// How one rank differs from another at its peak.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RankDiff {
-    /// The one.
-    pub before: usize,
-    /// The other.
-    pub after: usize,
     /// The call sites that differ, the largest difference first.
     pub sites: Vec<SiteChange>,
     /// The settings that differ.
     pub settings: Vec<SettingChange>,
 }
 
-/// Compares two ranks at their peaks, by call site.
+/// Compares two ranks at their peaks, by call site. `before` is usually the median one.
 #[must_use]
 pub fn diff(fleet: &Fleet, before: usize, after: usize) -> RankDiff {
     let [one, other] = [before, after].map(|rank| &fleet.ranks[rank]);
@@ -50,8 +46,6 @@ pub fn diff(fleet: &Fleet, before: usize, after: usize) -> RankDiff {
         "(other call sites)".clone_into(&mut site.label);
     }
     RankDiff {
-        before,
-        after,
         sites,
         settings: compare_settings(fleet.settings_of(one), fleet.settings_of(other)),
     }

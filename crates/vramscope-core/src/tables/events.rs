@@ -160,3 +160,31 @@ fn ascending(steps: &[(u32, u64)]) -> impl Fn(u32) -> u64 {
         at.checked_sub(1).map_or(0, |last| steps[last].1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// A slow, obvious version looks at all steps. The moments need not ascend.
+        #[test]
+        fn bytes_since_the_last_step_are_found(
+            steps in prop::collection::btree_map(0_u32..60, any::<u64>(), 0..20),
+            moments in prop::collection::vec(0_u32..70, 0..40),
+            ascends: bool,
+        ) {
+            let steps: Vec<(u32, u64)> = steps.into_iter().collect();
+            let mut moments = moments;
+            if ascends {
+                moments.sort_unstable();
+            }
+            let found = ascending(&steps);
+            for moment in moments {
+                let passed = steps.iter().rfind(|step| step.0 <= moment);
+                prop_assert_eq!(found(moment), passed.map_or(0, |step| step.1));
+            }
+        }
+    }
+}

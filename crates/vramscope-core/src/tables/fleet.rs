@@ -106,7 +106,7 @@ const RANKS: [Field; 33] = [
     field(
         "rank_from",
         Kind::Text,
-        "how the rank is known: name, file, given, order",
+        "how the rank is known: name, given, order",
     ),
     field("producer", Kind::Text, "the program that wrote the file"),
     field("file_bytes", Kind::Bytes, "the size of the file"),
@@ -217,14 +217,13 @@ fn ranks<E>(fleet: &Fleet, rank: &Rank, write: &mut Write<'_, E>) -> Result<(), 
         .map(|(key, value)| format!("{key}: {value}"))
         .collect();
     let end = (rank.curve.start_us).map(|start| start.saturating_add_unsigned(rank.curve.length));
-    let from = word(place.rank_from);
     write(&[
         Value::Number(rank.device.into()),
         Value::text(&place.job),
         count(place.step),
         Value::number(place.local_rank),
         Value::text(&place.host),
-        Value::text(&from),
+        Value::text(place.rank_from.word()),
         Value::text(&rank.producer),
         Value::Bytes(source.bytes),
         Value::time(source.modified_us),

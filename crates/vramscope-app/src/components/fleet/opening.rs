@@ -155,10 +155,10 @@ fn link(ways: &Ways, wish: &Wish, state: &State) -> Permalink {
     }
     Permalink {
         file: Some(key(way)),
-        view: match median {
+        view: Some(match median {
             Some(_) => ViewKind::Compare,
             None => ViewKind::Timeline,
-        },
+        }),
         colour_by: state.colour_by,
         search: state.search.text.clone(),
         choices,

@@ -9,13 +9,10 @@ use yew::prelude::*;
 use super::opening::Wish;
 use super::{PartProps, use_fleet};
 use crate::components::commands::use_commands;
-use crate::components::hooks::use_kept;
-use crate::components::virtual_list::VirtualList;
+use crate::components::virtual_list::{VirtualList, use_window};
 use crate::protocol::views::fleet::{Answer, Question, RankLine, Ranks};
 use crate::state::{Action, Chosen, fleet_words, sentences};
 
-/// Requested ranges start at multiples of this, so that scrolling does not ask for every row.
-const PIECE: u32 = 100;
 const ROW_PX: f64 = 22.0;
 const HEAD_PX: f64 = 24.0;
 
@@ -45,11 +42,8 @@ fn line(ranks: &Option<Ranks>, row: u32) -> Option<&RankLine> {
 #[component]
 pub(super) fn RankTable(props: &PartProps) -> Html {
     let commands = use_commands();
-    let seen = use_kept(|| 0..PIECE);
+    let (seen, on_window) = use_window();
     let ranks = use_ranks(props, &seen);
-    let on_window = Callback::from(move |rows: Range<u32>| {
-        seen.set(rows.start / PIECE * PIECE..rows.end.div_ceil(PIECE).max(1) * PIECE);
-    });
     let on_active = {
         let (ranks, choices) = (ranks.clone(), props.choices.clone());
         Callback::from(move |row: u32| {

@@ -1,24 +1,20 @@
 //! The table of call sites over all ranks.
 
-use std::ops::Range;
-
 use vramscope_view::display;
 use yew::prelude::*;
 
 use super::{PartProps, use_fleet};
 use crate::components::hooks::use_kept;
-use crate::components::virtual_list::VirtualList;
+use crate::components::virtual_list::{VirtualList, use_window};
 use crate::protocol::views::fleet::{Answer, Question, SiteLine};
 use crate::state::fleet_words;
 
-/// Requested ranges start at multiples of this, so that scrolling does not ask for every row.
-const PIECE: u32 = 100;
 const ROW_PX: f64 = 22.0;
 const HEAD_PX: f64 = 24.0;
 
 #[component]
 pub(super) fn SiteTable(props: &PartProps) -> Html {
-    let seen = use_kept(|| 0..PIECE);
+    let (seen, on_window) = use_window();
     let active = use_kept(|| None::<u32>);
     let question = Question::Sites {
         shown: props.shown(),
@@ -31,9 +27,6 @@ pub(super) fn SiteTable(props: &PartProps) -> Html {
         _ => None,
     });
     let rows = sites.as_ref().map_or(0, |sites| sites.all);
-    let on_window = Callback::from(move |rows: Range<u32>| {
-        seen.set(rows.start / PIECE * PIECE..rows.end.div_ceil(PIECE).max(1) * PIECE);
-    });
     let row = Callback::from(move |row: u32| {
         let line = sites
             .as_ref()

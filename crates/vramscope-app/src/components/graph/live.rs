@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use crate::components::hooks::use_kept;
 use yew::prelude::*;
 
 use vramscope_view::display;
@@ -11,13 +10,11 @@ use super::PartProps;
 use super::head::kind_style;
 use crate::components::commands::{Commands, use_commands};
 use crate::components::hooks::use_answer;
-use crate::components::virtual_list::VirtualList;
+use crate::components::virtual_list::{VirtualList, use_window};
 use crate::protocol::ThemeName;
 use crate::protocol::views::graph::{Answer, Live, LiveBuffer, Question};
 use crate::state::{Action, GraphAction, Navigation, Shared, graph_words};
 
-/// Requested ranges start at multiples of this, so that scrolling does not ask for every row.
-const PIECE: u32 = 100;
 const ROW_PX: f64 = 22.0;
 const HEAD_PX: f64 = 24.0;
 
@@ -42,17 +39,11 @@ impl Rows {
 #[component]
 pub(super) fn LiveList(props: &PartProps) -> Html {
     let commands = use_commands();
-    let seen = use_kept(|| 0..PIECE);
-    let rows = use_rows(props, (*seen).clone());
+    let (seen, on_window) = use_window();
+    let rows = use_rows(props, seen);
     let live = rows.as_ref().and_then(Rows::get);
     let peak = props.graphs.known.map(|known| known.peak_step);
     let is_peak = live.is_none_or(|live| Some(live.step) == peak);
-    let on_window = {
-        let seen = seen.clone();
-        Callback::from(move |rows: Range<u32>| {
-            seen.set(rows.start / PIECE * PIECE..rows.end.div_ceil(PIECE).max(1) * PIECE);
-        })
-    };
     let on_active = on_active(&rows, &commands);
     let row = row(&rows, props.theme, &commands);
     let row_classes = row_classes(&rows, props.graphs.hovered);

@@ -1,8 +1,5 @@
 //! The list of nodes in order. The active row is the cursor's step.
 
-use std::ops::Range;
-
-use crate::components::hooks::use_kept;
 use yew::prelude::*;
 
 use vramscope_view::display;
@@ -10,19 +7,17 @@ use vramscope_view::display;
 use super::PartProps;
 use crate::components::commands::use_commands;
 use crate::components::hooks::use_answer;
-use crate::components::virtual_list::VirtualList;
+use crate::components::virtual_list::{VirtualList, use_window};
 use crate::protocol::views::graph::{Answer, NodeStep, Question};
 use crate::state::{Action, GraphAction};
 
-/// Requested ranges start at multiples of this, so that scrolling does not ask for every row.
-const PIECE: u32 = 100;
 const ROW_PX: f64 = 22.0;
 const HEAD_PX: f64 = 24.0;
 
 #[component]
 pub(super) fn NodeList(props: &PartProps) -> Html {
     let commands = use_commands();
-    let seen = use_kept(|| 0..PIECE);
+    let (seen, on_window) = use_window();
     let question = Question::Nodes {
         key: props.shown,
         first: seen.start,
@@ -33,12 +28,6 @@ pub(super) fn NodeList(props: &PartProps) -> Html {
     let lines = answered
         .filter(|answered| is_current(&answered.question))
         .and_then(|answered| answered.answer);
-    let on_window = {
-        let seen = seen.clone();
-        Callback::from(move |rows: Range<u32>| {
-            seen.set(rows.start / PIECE * PIECE..rows.end.div_ceil(PIECE).max(1) * PIECE);
-        })
-    };
     let rows = props.graphs.facts().map_or(0, |facts| facts.nodes);
     let select = commands
         .dispatch

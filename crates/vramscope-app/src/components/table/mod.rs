@@ -3,8 +3,6 @@
 mod cells;
 mod csv;
 
-use std::ops::Range;
-
 use crate::components::hooks::{Kept, use_effect_on, use_kept};
 use yew::prelude::*;
 
@@ -15,7 +13,7 @@ use vramscope_view::display;
 use super::commands::{Commands, use_commands};
 use super::hooks::{use_answer, use_painted};
 use super::view_props::ViewProps;
-use super::virtual_list::VirtualList;
+use super::virtual_list::{VirtualList, use_window};
 use crate::protocol::views::filter::FilterText;
 use crate::protocol::views::table::{Answer, Question, Selection, TableOrder, TableWindow};
 use crate::state::choices::TableChoices;
@@ -23,8 +21,6 @@ use crate::state::{Action, Chosen, Navigation, Shared, ViewKind, sentences};
 use cells::{Cells, heads};
 use csv::CsvButton;
 
-/// Requested ranges start at multiples of this, so that scrolling does not ask for every row.
-const PIECE: u32 = 100;
 const ROW_PX: f64 = 24.0;
 const HEAD_PX: f64 = 28.0;
 
@@ -51,7 +47,7 @@ pub(super) fn TableView(props: &ViewProps) -> Html {
     let commands = use_commands();
     let choices = &props.choices.table;
     let order = order(props);
-    let seen = use_kept(|| 0..PIECE);
+    let (seen, on_window) = use_window();
     let question = Question::Rows {
         order: order.clone(),
         first: seen.start,
@@ -71,10 +67,6 @@ pub(super) fn TableView(props: &ViewProps) -> Html {
     use_painted(ViewKind::Table.name(), window.clone());
     let active = use_active_row(&order, located, window.as_ref(), &commands);
 
-    let on_window = {
-        let seen = seen.setter();
-        Callback::from(move |rows: Range<u32>| seen.set(pieces(rows)))
-    };
     let shown = window.as_ref().and_then(Window::get);
     let rows = shown.map_or(0, |shown| shown.all_rows);
     let columns = shown.map(|shown| shown.columns.clone());
@@ -113,11 +105,6 @@ fn order(props: &ViewProps) -> TableOrder {
         column: choices.column,
         is_descending: choices.is_descending,
     }
-}
-
-/// Rows widened to multiples of [`PIECE`].
-fn pieces(rows: Range<u32>) -> Range<u32> {
-    rows.start / PIECE * PIECE..rows.end.div_ceil(PIECE).max(1) * PIECE
 }
 
 /// Renders a row; it is empty until its data arrives.

@@ -20,16 +20,9 @@ pub(super) struct Found {
     /// Ranks, in the chosen order.
     pub(super) ranks: Vec<u32>,
     /// Call sites over these ranks, once they were asked for.
-    sites: Option<Vec<Site>>,
+    sites: Option<Vec<SiteSpread>>,
     /// Parts of call sites that are searched for, in small letters.
     texts: Vec<String>,
-}
-
-/// A call site over the found ranks.
-pub(super) struct Site {
-    pub(super) label: String,
-    /// Its ranks are places in the fleet.
-    pub(super) spread: SiteSpread,
 }
 
 /// A word of the search.
@@ -130,17 +123,13 @@ impl Found {
     }
 
     /// The call sites over the found ranks, by the most of a rank.
-    pub(super) fn sites(&mut self, fleet: &Fleet) -> &[Site] {
+    pub(super) fn sites(&mut self, fleet: &Fleet) -> &[SiteSpread] {
         let (ranks, texts) = (&self.ranks, &self.texts);
         self.sites.get_or_insert_with(|| {
             let ranks = ascending(ranks.iter().copied());
-            let spreads = sites_among(fleet, &ranks, SiteFigure::Peak).into_iter();
-            let shown = spreads.filter(|spread| has_all(fleet.label(spread.site), texts));
-            let named = shown.map(|spread| Site {
-                label: fleet.label(spread.site).to_owned(),
-                spread,
-            });
-            named.collect()
+            let mut spreads = sites_among(fleet, &ranks, SiteFigure::Peak);
+            spreads.retain(|spread| has_all(fleet.label(spread.site), texts));
+            spreads
         })
     }
 }

@@ -1,5 +1,7 @@
 //! The tables of ranks and of call sites.
 
+use vramscope_core::fleet::questions::SiteSpread;
+
 use crate::protocol::views::fleet::{RankLine, Ranks as RankRows, SiteLine, Sites};
 
 /// Most rows of an answer.
@@ -66,19 +68,14 @@ impl super::Ranks {
         let fleet = &self.fleet;
         let all = self.found.as_mut()?.sites(fleet);
         let number = |id: usize| fleet.ranks.get(id).map_or(0, |rank| rank.place.rank);
-        let line = |site: &super::found::Site| {
-            let spread = &site.spread;
+        let line = |spread: &SiteSpread| {
+            let odd = spread.odd.iter().take(MOST_ODD);
             SiteLine {
-                label: site.label.clone(),
+                label: fleet.label(spread.site).to_owned(),
                 usual: spread.usual,
                 most_at: number(spread.highest),
                 ranks: spread.ranks,
-                odd: spread
-                    .odd
-                    .iter()
-                    .take(MOST_ODD)
-                    .map(|&id| number(id))
-                    .collect(),
+                odd: odd.map(|&id| number(id)).collect(),
                 all_odd: spread.odd.len() as u32,
             }
         };

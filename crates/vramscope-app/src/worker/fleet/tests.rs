@@ -1,8 +1,9 @@
 //! Answers about a fleet of a few ranks.
 
 use vramscope_core::analysis::groups::turnover::Amount;
-use vramscope_core::fleet::Fleet;
-use vramscope_core::fleet::{Curve, Failure, Place as Job, Rank, Site, Source, encode};
+use vramscope_core::fleet::{
+    Curve, Failure, Fleet, Place as Job, Rank, Site, Source, encode, questions,
+};
 
 use super::Ranks;
 use crate::protocol::Extra;
@@ -273,6 +274,28 @@ fn a_rank_opens_at_a_moment_beside_the_median() {
     // Of the median itself there is no other.
     assert_eq!(ways(3, None).unwrap().median, None);
     assert_eq!(ways(8, None), None);
+}
+
+/// Of equal peaks, too, whatever the order in which ranks are shown.
+#[test]
+fn the_median_is_that_of_the_command_line() {
+    let mut alike = fleet();
+    for rank in &mut alike.ranks {
+        rank.peak_bytes = 600 * MIB;
+    }
+    let told = questions::peaks(&alike).unwrap().median as u32;
+    let mut ranks = Ranks::read(&encode(&alike)).unwrap();
+    for order in [Order::Rank, Order::Peak, Order::Odd] {
+        let question = Question::Ways {
+            shown: shown(order, ""),
+            rank: 0,
+            at: None,
+        };
+        let Some((Answer::Ways(ways), _)) = ask(&mut ranks, &question) else {
+            panic!("no ways");
+        };
+        assert_eq!(ways.median.unwrap().number, told);
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use vramscope_core::analysis::report::brief::{Brief, Cause, CauseClass, Change, 
 use vramscope_core::analysis::report::facts::warning_line;
 use vramscope_core::analysis::report::overview::overview;
 use vramscope_core::fleet::Fleet;
-use vramscope_core::fleet::questions::ranks;
+use vramscope_core::fleet::questions::{diff, ranks};
 use vramscope_core::units::Bytes;
 use vramscope_plan::what_if::{Baseline, Verdict, WhatIf, conclusion, replays};
 
@@ -327,7 +327,12 @@ fn among(brief: &mut Brief, all: &[Rank], chosen: usize) -> Option<Among> {
         let most = found
             .compared
             .filter(|&rank| is_odd(rank))
-            .and_then(|_| found.changes.first());
+            .and_then(|rank| {
+                diff(&fleet, found.peaks.median, rank)
+                    .sites
+                    .into_iter()
+                    .next()
+            });
         brief
             .causes
             .retain(|cause| cause.class != CauseClass::OddRank);
@@ -342,14 +347,14 @@ fn among(brief: &mut Brief, all: &[Rank], chosen: usize) -> Option<Among> {
                     Bytes(brief.peak_bytes),
                     Bytes(median_peak_bytes)
                 ),
-                seen: most.map_or_else(String::new, |site| {
+                seen: most.as_ref().map_or_else(String::new, |site| {
                     format!(
                         "The largest difference: {} here, {} there.",
                         Bytes(site.change.after.bytes),
                         Bytes(site.change.before.bytes)
                     )
                 }),
-                place: most.map_or_else(String::new, |site| site.label.clone()),
+                place: most.map_or_else(String::new, |site| site.label),
                 filter: String::new(),
                 advice: String::new(),
             },

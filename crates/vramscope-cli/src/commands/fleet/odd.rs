@@ -1,6 +1,6 @@
 //! Which ranks differ from the rest.
 
-use vramscope_core::fleet::questions::{Odd, OddRank, OddValue, odd};
+use vramscope_core::fleet::questions::{Odd, OddRank, OddValue, diff, odd};
 use vramscope_core::fleet::statistic::{Measure, NOTABLE_BYTES, NOTABLE_SHARE, ODD_SCORE};
 use vramscope_core::units::Bytes;
 
@@ -10,12 +10,12 @@ use crate::report::{Cell, Column, Part, column, detail, sum};
 
 /// Call sites of each odd rank.
 const SITES: usize = 10;
-/// Odd ranks whose call sites are told.
+/// Odd ranks whose call sites are told, of those that are odd in bytes.
 const WITH_SITES: usize = 10;
 
 pub(super) fn part(chosen: &Chosen) -> Part {
     let mut part = chosen.part();
-    let Some(found) = odd(&chosen.fleet, SITES) else {
+    let Some(found) = odd(&chosen.fleet) else {
         return part;
     };
     part.fact(
@@ -43,10 +43,7 @@ pub(super) fn part(chosen: &Chosen) -> Part {
     part.fact("notable_share", "", Cell::Share(NOTABLE_SHARE));
     odd_table(&mut part, chosen, &found);
     site_table(&mut part, chosen, &found);
-    let settings = found.ranks.iter().any(|odd| !odd.settings.is_empty());
-    if settings {
-        setting_table(&mut part, chosen, &found);
-    }
+    setting_table(&mut part, chosen, &found);
     if chosen.fleet.ranks.len() < 3 {
         part.notes
             .push("Of fewer than three ranks none can be told to be the odd one.".to_owned());
@@ -101,13 +98,10 @@ fn odd_table(part: &mut Part, chosen: &Chosen, found: &Odd) {
         column("device", "device"),
         column("file", ""),
     ];
-    let rows = found.ranks.iter().flat_map(|odd| {
-        odd.values
-            .iter()
-            .map(|value| odd_row(chosen, odd, value))
-            .collect::<Vec<_>>()
-    });
-    let rows: Vec<Vec<Cell>> = rows.collect();
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    for odd in &found.ranks {
+        rows.extend(odd.values.iter().map(|value| odd_row(chosen, odd, value)));
+    }
     if !rows.is_empty() {
         part.table("odd", "", &COLUMNS, rows);
     }
@@ -149,16 +143,13 @@ fn site_table(part: &mut Part, chosen: &Chosen, found: &Odd) {
         sum("bytes", "this one"),
         column("call_site", ""),
     ];
-    let rows = found.ranks.iter().take(WITH_SITES).flat_map(|odd| {
-        let number = chosen.fleet.ranks[odd.rank].place.rank;
-        let cells = odd.sites.iter().map(move |site| {
-            let mut row = vec![Cell::Number(number.into())];
-            row.extend(change_row(site));
-            row
-        });
-        cells.collect::<Vec<_>>()
-    });
-    let rows: Vec<Vec<Cell>> = rows.collect();
+    let is_of_bytes = |odd: &&OddRank| odd.values.iter().any(|value| value.measure.is_bytes());
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    for odd in found.ranks.iter().filter(is_of_bytes).take(WITH_SITES) {
+        let differing = diff(&chosen.fleet, found.peaks.median, odd.rank).sites;
+        let cells = differing.iter().take(SITES).map(change_row);
+        rows.extend(cells.map(|cells| numbered(chosen, odd, cells)));
+    }
     if !rows.is_empty() {
         let title = format!(
             "how they differ from {}, the median, at their peaks",
@@ -168,6 +159,13 @@ fn site_table(part: &mut Part, chosen: &Chosen, found: &Odd) {
     }
 }
 
+/// A row that begins with the rank's number.
+fn numbered(chosen: &Chosen, odd: &OddRank, mut cells: Vec<Cell>) -> Vec<Cell> {
+    let number = chosen.fleet.ranks[odd.rank].place.rank;
+    cells.insert(0, Cell::Number(number.into()));
+    cells
+}
+
 fn setting_table(part: &mut Part, chosen: &Chosen, found: &Odd) {
     const COLUMNS: [Column; 4] = [
         column("rank", "rank"),
@@ -175,16 +173,15 @@ fn setting_table(part: &mut Part, chosen: &Chosen, found: &Odd) {
         column("most", "most ranks"),
         column("value", "this one"),
     ];
-    let rows = found.ranks.iter().flat_map(|odd| {
-        let number = chosen.fleet.ranks[odd.rank].place.rank;
-        let cells = odd.settings.iter().map(move |setting| {
-            let mut row = vec![Cell::Number(number.into())];
-            row.extend(setting_row(setting));
-            row
-        });
-        cells.collect::<Vec<_>>()
-    });
-    part.table("settings", "settings that differ", &COLUMNS, rows.collect());
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    for odd in &found.ranks {
+        let cells = odd.settings.iter().map(setting_row);
+        rows.extend(cells.map(|cells| numbered(chosen, odd, cells)));
+    }
+    if rows.is_empty() {
+        return;
+    }
+    part.table("settings", "settings that differ", &COLUMNS, rows);
     let left_out = found
         .ranks
         .iter()
@@ -195,5 +192,69 @@ fn setting_table(part: &mut Part, chosen: &Chosen, found: &Odd) {
             "{left_out} more settings differ: {} of a rank are listed.",
             OddRank::MOST_SETTINGS
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vramscope_core::fleet::{Fleet, Place, Rank};
+
+    use super::super::Narrowed;
+    use super::*;
+
+    fn of_peaks(peaks: &[u64]) -> Chosen {
+        let ranks = (0..).zip(peaks).map(|(rank, &peak_bytes)| Rank {
+            place: Place {
+                rank,
+                ..Place::default()
+            },
+            peak_bytes,
+            ..Rank::default()
+        });
+        let fleet = Fleet {
+            settings: vec![Default::default()],
+            ranks: ranks.collect(),
+            ..Fleet::default()
+        };
+        let all = Narrowed {
+            step: None,
+            job: None,
+        };
+        Chosen::of(fleet, &all).unwrap()
+    }
+
+    #[test]
+    fn the_highest_is_told_where_it_is_far_up_but_not_odd() {
+        let told = |peaks: &[u64]| {
+            let chosen = of_peaks(peaks);
+            highest(&chosen, &odd(&chosen.fleet).unwrap())
+        };
+        // The stages of a pipeline: the median is 120, the median distance from it 20.
+        assert_eq!(
+            told(&[100, 120, 140, 160]).unwrap(),
+            "The highest peak, of rank 3, is 33.3 % above the median and not odd by it: ranks differ so much that its \
+             score is 1.35."
+        );
+        // It is near the median.
+        assert_eq!(told(&[100, 101, 102, 103]), None);
+        // It is in the table of odd ranks.
+        assert_eq!(told(&[100, 101, 102, 103, 900]), None);
+        // Most are alike, so that no number tells how far it is, and of two ranks none is odd.
+        assert_eq!(told(&[100, 900]), None);
+        assert_eq!(told(&[0, 0, 0]), None);
+    }
+
+    /// Also where others come before, which are odd in other ways.
+    #[test]
+    fn call_sites_are_of_ranks_that_are_odd_in_bytes() {
+        let mut chosen = of_peaks(&[100; 60]);
+        for rank in &mut chosen.fleet.ranks[..WITH_SITES] {
+            rank.ooms = 1;
+        }
+        chosen.fleet.ranks[30].peak_bytes = 900;
+        chosen.fleet.ranks[30].other_sites.bytes = 800;
+        let tables = part(&chosen).tables;
+        let titles: Vec<&str> = tables.iter().map(|table| table.key).collect();
+        assert_eq!(titles, ["odd", "differences"]);
     }
 }

@@ -84,12 +84,11 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     if done.pruned > 0 {
         fleet = dataset.write_overview()?;
     }
-    let failures: Vec<_> = done.failures.drain(..).collect();
     let part = told::part(&work, &done, &fleet, started.elapsed());
     claims.leave();
     dataset.sweep(|| claims.are_alone());
     let printed = report::print("fleet pack", [part], options.show);
-    inputs::report_all(failures.into_iter().chain(printed.err()))
+    inputs::report_all(told::failure(&done).into_iter().chain(printed.err()))
 }
 
 /// Packs snapshots into a folder that is there for a question only. Returns why some cannot be read, if others can.

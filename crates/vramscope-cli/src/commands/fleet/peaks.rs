@@ -1,9 +1,9 @@
 //! How high ranks peak.
 
 use vramscope_core::analysis::compare::changes::relative_change;
+use vramscope_core::fleet::Rank;
 use vramscope_core::fleet::questions::{self, Peaks};
 use vramscope_core::fleet::statistic::{Measure, Usual};
-use vramscope_core::fleet::{Rank, RankFrom};
 use vramscope_core::units::Bytes;
 
 use super::{Chosen, text_or_none};
@@ -35,13 +35,10 @@ pub(super) fn peaks(chosen: &Chosen) -> Part {
     let ranks = &chosen.fleet.ranks;
     facts(&mut part, &found);
     let ends = [Some(&found.highest()), found.by_peak.last()];
-    for ((key, label), row) in [("highest", "highest"), ("lowest", "lowest")]
-        .into_iter()
-        .zip(ends)
-    {
+    for (key, row) in ["highest", "lowest"].into_iter().zip(ends) {
         if let Some(&row) = row {
             let peak = Bytes(ranks[row].peak_bytes).to_string();
-            part.fact_with(key, label, Cell::Text(chosen.name(row)), peak);
+            part.fact_with(key, key, Cell::Text(chosen.name(row)), peak);
         }
     }
     let median = ranks[found.median].peak_bytes;
@@ -93,11 +90,6 @@ fn about(usual: &Usual) -> String {
 }
 
 fn row_of(rank: &Rank, median: u64) -> Vec<Cell> {
-    let from = match rank.place.rank_from {
-        RankFrom::Name => "name",
-        RankFrom::Given => "given",
-        RankFrom::Order => "order",
-    };
     vec![
         Cell::Number(rank.place.rank.into()),
         Cell::Bytes(rank.peak_bytes),
@@ -110,7 +102,7 @@ fn row_of(rank: &Rank, median: u64) -> Vec<Cell> {
         Cell::or_none(rank.peak_time_us, Cell::TimeUs),
         Cell::or_none(rank.place.local_rank, |rank| Cell::Number(rank.into())),
         text_or_none(&rank.place.host),
-        Cell::Text(from.to_owned()),
+        Cell::Text(rank.place.rank_from.word().to_owned()),
         Cell::Number(rank.device.into()),
         Cell::Text(rank.source.path.clone()),
     ]

@@ -1,7 +1,5 @@
 //! Words with numbers that many use in names, such as `rank3`, `step_100` and `node-4`.
 
-use std::cmp::Ordering;
-
 use super::Named;
 
 /// Endings of snapshots and of what compresses them.
@@ -115,33 +113,6 @@ impl Value {
             Means::Step => said.step = said.step.or_else(|| digits.parse().ok()),
             Means::Host => keep(&mut said.host),
             Means::Job => keep(&mut said.job),
-        }
-    }
-}
-
-/// Compares names in the order that people expect: numbers by their value.
-pub(super) fn natural(a: &str, b: &str) -> Ordering {
-    let (mut left, mut right) = (a, b);
-    loop {
-        let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
-        let (one, other) = (digits(left), digits(right));
-        if one > 0 && other > 0 {
-            let value = |text: &str, length: usize| {
-                let digits = text[..length].trim_start_matches('0');
-                (digits.len(), digits.to_owned())
-            };
-            let order = value(left, one).cmp(&value(right, other));
-            if order != Ordering::Equal {
-                return order;
-            }
-            (left, right) = (&left[one..], &right[other..]);
-            continue;
-        }
-        let (mut next, mut others) = (left.chars(), right.chars());
-        match (next.next(), others.next()) {
-            (None, None) => return a.cmp(b),
-            (x, y) if x != y => return x.cmp(&y),
-            _ => (left, right) = (next.as_str(), others.as_str()),
         }
     }
 }

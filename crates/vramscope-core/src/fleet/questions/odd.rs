@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::Peaks;
 use super::peaks::peaks_among;
-use super::{Peaks, diff};
-use crate::analysis::compare::changes::{SettingChange, SiteChange, compare_settings};
+use crate::analysis::compare::changes::{SettingChange, compare_settings};
 use crate::fleet::model::{Fleet, Rank, SettingsId};
 use crate::fleet::statistic::{Measure, Usual};
 use crate::sorting::SortFew;
@@ -36,10 +36,6 @@ pub struct OddRank {
     pub settings: Arc<[SettingChange]>,
     /// The number of those before the others were left out.
     pub setting_count: u64,
-    /// The call sites in which it differs from the median rank at their peaks, largest difference first.
-    pub sites: Vec<SiteChange>,
-    /// The number of those before the smaller ones were left out.
-    pub site_count: u64,
 }
 
 impl OddRank {
@@ -70,17 +66,16 @@ pub struct OddValue {
     pub score: Option<f64>,
 }
 
-/// Finds the odd ranks, with at most `sites` call sites each. `None` if there is no rank; of fewer than three none is
-/// odd.
+/// Finds the odd ranks. `None` if there is no rank; of fewer than three none is odd.
 #[must_use]
-pub fn odd(fleet: &Fleet, sites: usize) -> Option<Odd> {
+pub fn odd(fleet: &Fleet) -> Option<Odd> {
     let all: Vec<usize> = (0..fleet.ranks.len()).collect();
-    odd_among(fleet, &all, sites)
+    odd_among(fleet, &all)
 }
 
 /// Finds those of some ranks, which must ascend, that differ from the others of these.
 #[must_use]
-pub fn odd_among(fleet: &Fleet, among: &[usize], sites: usize) -> Option<Odd> {
+pub fn odd_among(fleet: &Fleet, among: &[usize]) -> Option<Odd> {
     let peaks = peaks_among(fleet, among)?;
     let peak = fleet.ranks[peaks.median].peak_bytes;
     let mut unusual = UnusualSettings::of(fleet, among);
@@ -108,20 +103,11 @@ pub fn odd_among(fleet: &Fleet, among: &[usize], sites: usize) -> Option<Odd> {
         if values.is_empty() && settings.is_empty() {
             continue;
         }
-        let differs = sites > 0 && values.iter().any(|value| value.measure.is_bytes());
-        let mut differences = match differs {
-            true => diff(fleet, peaks.median, rank).sites,
-            false => Vec::new(),
-        };
-        let site_count = differences.len() as u64;
-        differences.truncate(sites);
         ranks.push(OddRank {
             rank,
             values,
             settings,
             setting_count,
-            sites: differences,
-            site_count,
         });
     }
     ranks.sort_few_by(|a, b| {

@@ -4,8 +4,6 @@ use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
 
-use super::diff;
-use crate::analysis::compare::changes::SiteChange;
 use crate::fleet::model::Fleet;
 use crate::fleet::statistic::{Measure, Outlier, Usual, is_notable, outlier_of};
 use crate::sorting::SortFew;
@@ -86,8 +84,6 @@ pub struct Ranks {
     /// The rank whose call sites are compared with those of the median rank: the outlier by peak or, without one, the
     /// rank with the highest peak. `None` if that is too close to the median to matter.
     pub compared: Option<usize>,
-    /// The call sites in which `compared` and the median differ at their peaks, largest difference first.
-    pub changes: Vec<SiteChange>,
 }
 
 /// Compares ranks in short; `None` for fewer than two.
@@ -105,11 +101,9 @@ pub fn ranks(fleet: &Fleet) -> Option<Ranks> {
     let compared = by_peak
         .map(|found| found.rank)
         .or_else(|| is_notable(peak(highest), peak(median)).then_some(highest));
-    let changes = compared.map_or_else(Vec::new, |rank| diff(fleet, median, rank).sites);
     Some(Ranks {
         peaks,
         outliers,
         compared,
-        changes,
     })
 }

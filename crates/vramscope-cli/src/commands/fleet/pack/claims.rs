@@ -34,6 +34,8 @@ pub(super) struct Claims {
     /// The file of this process, which is there until it is dropped.
     own: Option<PassingFile>,
     name: String,
+    /// What its file holds.
+    identity: String,
     /// Ends the touching when dropped.
     beats: Option<(mpsc::Sender<()>, JoinHandle<()>)>,
 }
@@ -64,16 +66,18 @@ impl Claims {
         getrandom::fill(&mut random).map_err(|error| failed()(error.into()))?;
         let name = format!("{PROCESS}{:016x}", u64::from_le_bytes(random));
         let path = folder.join(&name);
+        let identity = identity();
         let create = || {
             fs::create_dir_all(&folder)?;
-            PassingFile::create(path.clone(), &identity())
+            PassingFile::create(path.clone(), &identity)
         };
         // The last process of others may remove the folder in between.
         let own = create().or_else(|_| create()).map_err(failed())?;
         let (stop, stopped) = mpsc::channel();
+        let content = identity.clone();
         let beat = move || {
             while stopped.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
-                drop(touch(&path));
+                drop(touch(&path, &content));
             }
         };
         let thread = thread::Builder::new().spawn(beat);
@@ -81,6 +85,7 @@ impl Claims {
             folder,
             own: Some(own),
             name,
+            identity,
             // Without a thread, other machines will take this process for dead after a while.
             beats: thread.ok().map(|thread| (stop, thread)),
         })
@@ -163,22 +168,14 @@ impl Claims {
         let Ok(of) = fs::read_to_string(&path) else {
             return false;
         };
-        let own = identity();
-        if let (Some((its, number)), Some((here, _))) = (of.rsplit_once(' '), own.rsplit_once(' '))
-            && its == here
-            && Path::new("/proc/self").exists()
-            && !Path::new("/proc").join(number).exists()
-        {
-            return false;
-        }
-        // Also on this machine: a process that was killed in a container has the number of the one that is started next.
-        !self.is_silent(&path)
+        // One that was stopped and may never go on is silent as well.
+        !has_ended(&of, &self.identity) && !self.is_silent(&path)
     }
 
     /// Whether a file was not touched for so long that its process must be dead.
     fn is_silent(&self, path: &Path) -> bool {
         let own = self.folder.join(&self.name);
-        let now = touch(&own).and_then(|()| modified(&own));
+        let now = touch(&own, &self.identity).and_then(|()| modified(&own));
         match (now, modified(path)) {
             (Ok(now), Ok(then)) => now.duration_since(then).unwrap_or_default() > SILENCE,
             _ => false,
@@ -194,23 +191,45 @@ impl Drop for Claims {
     }
 }
 
-/// The machine, what numbers processes there, and this process's number.
+/// The machine with what numbers processes there, this process's number, and when it started: in a container the next
+/// process may get the same number.
 fn identity() -> String {
-    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    let numbers = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-    format!(
-        "{}{} {}",
-        read("/proc/sys/kernel/random/boot_id").trim(),
-        numbers.display(),
-        std::process::id()
-    )
+    let machine = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let [numbers, number] = ["/proc/self/ns/pid", "/proc/self"].map(|path| {
+        let path = fs::read_link(path).unwrap_or_default();
+        path.display().to_string()
+    });
+    let start = started(&number).unwrap_or_default();
+    format!("{}{numbers} {number} {start}", machine.trim())
 }
 
-fn touch(path: &Path) -> io::Result<()> {
-    File::options()
-        .write(true)
-        .open(path)?
-        .write_all(identity().as_bytes())
+/// Whether the process of an identity is known to have ended, as only one of the same machine can be. `own`: that of this
+/// process.
+fn has_ended(identity: &str, own: &str) -> bool {
+    let [its, own] = [identity, own].map(|text| text.split(' ').collect::<Vec<_>>());
+    let ([there, number, start], [here, ..]) = (&its[..], &own[..]) else {
+        return false;
+    };
+    // Systems may hide processes of other users, and then also the first.
+    let is_known = there == here && !start.is_empty() && started("1").is_some();
+    is_known && started(number).is_none_or(|now| now != *start)
+}
+
+/// When a process of this machine started, in the system's words; `None` if it has ended, whether or not its parent knows.
+fn started(number: &str) -> Option<String> {
+    let told = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
+    // Its name comes before, in parentheses, and may hold anything.
+    let (_, rest) = told.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace();
+    let has_ended = matches!(fields.next()?, "Z" | "X");
+    let start = fields.nth(18)?;
+    (!has_ended).then(|| start.to_owned())
+}
+
+/// Writes what is there already.
+fn touch(path: &Path, content: &str) -> io::Result<()> {
+    let mut file = File::options().write(true).open(path)?;
+    file.write_all(content.as_bytes())
 }
 
 fn modified(path: &Path) -> io::Result<SystemTime> {
@@ -246,7 +265,7 @@ mod tests {
             })
         };
         // A process that is gone, of this machine and of another one.
-        for identity in [identity().replace(' ', " 99999999"), String::new()] {
+        for identity in [identity().replacen(' ', " 99999999", 1), String::new()] {
             let gone = format!("{PROCESS}gone");
             if !identity.is_empty() {
                 fs::write(dataset.claims().join(&gone), identity).unwrap();
@@ -265,7 +284,7 @@ mod tests {
             fs::remove_file(path).unwrap();
             drop(fs::remove_file(dataset.claims().join(gone)));
         }
-        // One of this machine whose number another process has now: this one.
+        // One of this machine that is stopped for ever.
         let again = dataset.claims().join(format!("{PROCESS}again"));
         fs::write(&again, identity()).unwrap();
         assert!(all[0].is_alive(&format!("{PROCESS}again")));
@@ -273,10 +292,36 @@ mod tests {
         let file = File::options().write(true).open(&again).unwrap();
         file.set_modified(long_ago).unwrap();
         assert!(!all[0].is_alive(&format!("{PROCESS}again")));
+        // One whose number another process has now: this one.
+        fs::write(&again, format!("{}0", identity())).unwrap();
+        assert!(!all[0].is_alive(&format!("{PROCESS}again")));
         fs::remove_file(again).unwrap();
         assert!(!all[0].are_alone());
         let mut all = all;
         all.truncate(1);
         assert!(all[0].are_alone());
+    }
+
+    /// Its parent may never ask for its exit code.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_killed_process_has_ended_before_its_parent_knows() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .unwrap();
+        let number = child.id().to_string();
+        let own = identity();
+        let place = own.split(' ').next().unwrap();
+        let its = format!("{place} {number} {}", started(&number).unwrap());
+        assert!(!has_ended(&its, &own) && !has_ended(&own, &own));
+        child.kill().unwrap();
+        while !has_ended(&its, &own) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert!(Path::new("/proc").join(number).exists());
+        child.wait().unwrap();
+        assert!(has_ended(&its, &own));
+        assert!(!has_ended(&its, "another-machine 1 1"));
     }
 }

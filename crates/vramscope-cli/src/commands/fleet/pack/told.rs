@@ -7,6 +7,7 @@ use vramscope_core::fleet::Fleet;
 use vramscope_core::units::Count;
 
 use super::{Done, Work};
+use crate::failure::Failure;
 use crate::report::{Cell, Part, column};
 
 /// The answer of the command.
@@ -35,6 +36,16 @@ pub(super) fn part(work: &Work<'_>, done: &Done, fleet: &Fleet, time: Duration) 
         ));
     }
     part
+}
+
+/// The failure of the command: the answer tells why, of each snapshot.
+pub(super) fn failure(done: &Done) -> Option<Failure> {
+    let count = done.failures.len() as u64;
+    (count > 0).then(|| {
+        let unread = format!("{} could not be read", counted(count, "snapshot"));
+        let advice = "The answer says why. `vramscope info FILE` says what to do.";
+        Failure::Input(unread).followed_by([advice])
+    })
 }
 
 fn facts(part: &mut Part, done: &Done, fleet: &Fleet, time: Duration) {
