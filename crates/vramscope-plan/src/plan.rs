@@ -19,6 +19,8 @@ pub struct DevicePlan {
     pub segments: SegmentsKnown,
     /// Number of buffers, that is, of allocations live at some moment.
     pub buffers: u64,
+    /// Peak of the bytes really reserved; `None` if the file does not tell.
+    pub reserved_bytes: Option<u64>,
     /// The steps from ideal to real, in order.
     pub steps: Vec<Step>,
     /// The plan of each pool and stream, the largest first.
@@ -41,16 +43,10 @@ impl DevicePlan {
         step.map(|step| step.bytes)
     }
 
-    /// The bytes really reserved, if known.
-    #[must_use]
-    pub fn real_bytes(&self) -> Option<u64> {
-        self.bytes(StepKind::Model).or(self.bytes(StepKind::Kept))
-    }
-
     /// A number of bytes as a share of the bytes really reserved; `None` if those are 0 or unknown.
     #[must_use]
     pub fn share_of_real(&self, bytes: u64) -> Option<f64> {
-        let real = self.real_bytes().filter(|&real| real > 0)?;
+        let real = self.reserved_bytes.filter(|&real| real > 0)?;
         Some(bytes as f64 / real as f64)
     }
 

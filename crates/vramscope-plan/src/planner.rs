@@ -65,13 +65,15 @@ impl Planner {
     /// [`new`](Self::new) with work on the model that may have begun, or be done.
     #[must_use]
     pub fn with_model(device: Device<'_>, model: Modelling) -> Self {
-        let needs = Needs::at_peak(device);
+        let (needs, segments) = (Needs::at_peak(device), SegmentsKnown::of(device));
         let mut planner = Self {
             plan: DevicePlan {
                 device: device.index(),
                 kind: AllocatorKind::of(device.snapshot()),
-                segments: SegmentsKnown::of(device),
+                segments,
                 buffers: device.history.allocations.len() as u64,
+                reserved_bytes: (segments == SegmentsKnown::Real)
+                    .then(|| device.history.most_reserved_bytes()),
                 steps: Vec::new(),
                 arenas: Vec::new(),
                 waiting: needs.waiting,
@@ -110,7 +112,7 @@ impl Planner {
             needs,
             missing,
         } = gather(device);
-        let is_reserved_known = self.plan.segments == SegmentsKnown::Real;
+        let is_reserved_known = self.plan.reserved_bytes.is_some();
         let plans = problems.iter().zip(buffers);
         let plans = plans.map(|(problem, buffers)| ArenaPlan {
             key: problem.key,
@@ -130,7 +132,7 @@ impl Planner {
         });
         self.bars.requested = needs.requested_bytes;
         self.bars.aligned = Some((needs.aligned_bytes, separate));
-        self.bars.reserved = is_reserved_known.then(|| device.history.most_reserved_bytes());
+        self.bars.reserved = self.plan.reserved_bytes;
         self.is_packed = vec![false; problems.len()];
         self.problems = problems;
         self.needs = needs;

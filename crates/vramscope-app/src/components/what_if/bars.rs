@@ -61,12 +61,11 @@ pub(super) fn Bars(props: &BarsProps) -> Html {
 /// Both ends of the steps, in a sentence.
 fn headline(plan: &DevicePlan) -> String {
     let asked = display::bytes(plan.bytes(StepKind::Requested).unwrap_or(0));
-    match plan.real_bytes() {
+    match plan.reserved_bytes {
         Some(real) => format!(
             "{asked} were needed at once, {} were reserved. Between them:",
             display::bytes(real)
         ),
-        None if plan.steps.len() == 1 => format!("{asked} were needed at once."),
         None if plan.segments == SegmentsKnown::Doubtful => format!(
             "{asked} were needed at once. The file's segments hold less: what was really reserved is not known."
         ),

@@ -144,7 +144,7 @@ fn packing_words(planned: &Planned) -> Html {
         return html! { <span>{ "Ideal packing" }</span> };
     };
     let remark = match planned.above_lowest_bytes {
-        None | Some(0) if planned.plan.real_bytes().is_some_and(|real| real < bytes) => {
+        None | Some(0) if planned.plan.reserved_bytes.is_some_and(|real| real < bytes) => {
             "no packing is lower; what was real gave segments back in between".to_owned()
         }
         None | Some(0) => "no packing is lower".to_owned(),
@@ -163,7 +163,7 @@ fn can_search_on(planned: &Planned) -> bool {
 fn real_words(planned: &Planned) -> Html {
     html! {
         <span><strong>{ "Real memory map" }</strong>
-            if let Some(reserved) = planned.plan.real_bytes() {
+            if let Some(reserved) = planned.plan.reserved_bytes {
                 { " " }<span title={sentences::exact_bytes(reserved)}>{ display::bytes(reserved) }</span>
                 <span class="muted">{ " reserved at most, by address" }</span>
             } else {

@@ -320,6 +320,7 @@ fn brief(plan: &DevicePlan) -> DevicePlan {
         kind: plan.kind,
         segments: plan.segments,
         buffers: plan.buffers,
+        reserved_bytes: plan.reserved_bytes,
         steps: plan.steps.clone(),
         arenas: Vec::new(),
         waiting: plan.waiting,

@@ -148,10 +148,7 @@ pub fn sorted(device: Device<'_>, column: Column) -> Permutation {
             })
         }
         Column::Born => by(&|row| Some(u64::from(table.born[row]))),
-        Column::Died => {
-            let rows = rows_by_end(&table.died);
-            Permutation::with_rest(rows, count, |row| table.died[row] == NEVER)
-        }
+        Column::Died => Permutation::by_end(&table.died),
         Column::Lifetime => by(&|row| {
             let life = lifetime(device.history, AllocationId::from_index(row));
             Some(
@@ -180,6 +177,11 @@ impl Permutation {
     fn of(count: usize, value: impl Fn(usize) -> Option<u64>) -> Self {
         let rows = rows_by_value(count, &value);
         Self::with_rest(rows, count, |row| value(row).is_none())
+    }
+
+    /// Sorts rows by the moment at which they are gone.
+    fn by_end(ends: &[u32]) -> Self {
+        Self::with_rest(rows_by_end(ends), ends.len(), |row| ends[row] == NEVER)
     }
 
     /// Rows that are sorted already, and then all others.
