@@ -1,5 +1,6 @@
 """The element in pages that mdBook, MkDocs and Sphinx build from the recipes of the book: a picture until it is clicked, then
-the viewer. The arguments are a folder for pictures, the viewer's folder, and the program mdBook.
+the viewer. And our own book, in which a word is searched for. The arguments are a folder for pictures, the viewer's folder,
+and the program mdBook.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from playwright.sync_api import Browser
-from served import FIXTURES, PATIENCE_S, browser, files_of, opened, recipes
+from served import FIXTURES, PATIENCE_S, ROOT, browser, files_of, opened, recipes
 
 RECORDED = FIXTURES.parent / "roles" / "rules" / "gpt_adamw.pickle.zst"
 
@@ -73,6 +74,21 @@ def look(chromium: Browser, address: str, picture: Path) -> None:
         page.screenshot(path=picture)
 
 
+def search(chromium: Browser, mdbook: str, out: Path, picture: Path) -> None:
+    """Searches our own book, as files and without a network."""
+    subprocess.run([mdbook, "build", "--dest-dir", out, ROOT / "book"], check=True)
+    with opened(chromium, (out / "index.html").as_uri()) as page:
+        page.context.set_offline(True)
+        page.keyboard.press("s")
+        page.locator("#mdbook-searchbar").press_sequentially("fragmentation")
+        chapter = page.locator("#mdbook-searchresults a", has_text="Tame fragmentation").first
+        chapter.wait_for()
+        page.screenshot(path=picture)
+        chapter.click()
+        page.wait_for_url("**/tame-fragmentation.html?highlight=fragmentation*")
+        page.locator("main mark").first.wait_for()
+
+
 def main() -> None:
     """Runs the test."""
     pictures, viewers = map(Path, sys.argv[1:3])
@@ -83,6 +99,8 @@ def main() -> None:
         with_mkdocs(work, site / "mkdocs")
         with_sphinx(viewers, work, site / "sphinx")
         with files_of(site) as address, browser() as chromium:
+            search(chromium, sys.argv[3], Path(folder, "book"), pictures / "book-search.png")
+            print("our book is searched without a network")
             for tool in ("mdbook", "mkdocs", "sphinx"):
                 look(chromium, f"{address}/{tool}/", pictures / f"{tool}.png")
                 print(f"the element works in {tool}")

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 
 use crate::book;
@@ -65,18 +65,39 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         some => some,
     };
     let mut python = None;
-    for host in hosts {
+    each(hosts, |host| {
         if let Host::Vscode = host {
-            vscode::test(&page, &chromium)?;
-            continue;
+            return vscode::test(&page, &chromium);
         }
         let python = match &python {
             Some(python) => python,
             None => python.insert(with_package(&page)?),
         };
-        try_in(*host, python, &page, &chromium)?;
-    }
+        try_in(host, python, &page, &chromium)
+    })?;
+    println!("pictures are in {}", pictures().display());
     Ok(())
+}
+
+/// Tries all, since an installation takes minutes, and only then fails.
+fn each(hosts: &[Host], mut attempt: impl FnMut(Host) -> Result<()>) -> Result<()> {
+    let mut failed = Vec::new();
+    for host in hosts {
+        let name = host.to_possible_value().context("a host without a name")?;
+        match attempt(*host) {
+            Ok(()) => println!("{}: works", name.get_name()),
+            Err(error) => {
+                println!("{}: {error:#}", name.get_name());
+                failed.push(name.get_name().to_owned());
+            }
+        }
+    }
+    ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
+    Ok(())
+}
+
+fn pictures() -> PathBuf {
+    target_dir().join("hosts/pictures")
 }
 
 /// An environment with the Python package, the programs that PyPI has, and what steers a browser.
@@ -96,7 +117,7 @@ fn with_package(page: &Path) -> Result<PathBuf> {
 }
 
 fn try_in(host: Host, environment: &Path, page: &Path, chromium: &Path) -> Result<()> {
-    let pictures = target_dir().join("hosts/pictures");
+    let pictures = pictures();
     fs::create_dir_all(&pictures)?;
     let tests = root().join("tests/hosts");
     let packages = |tools| with_packages(&tests, tools);
@@ -125,4 +146,24 @@ fn with_packages(tests: &Path, name: &str) -> Result<PathBuf> {
     let is_there = with_tools(&tests.join(name), &folder, name, name)?;
     ensure!(is_there, "{name} needs npm and a network");
     Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Host, each};
+    use anyhow::bail;
+
+    #[test]
+    fn a_host_that_fails_does_not_hide_the_others() {
+        let mut tried = 0;
+        let told = each(&[Host::Space, Host::Docs, Host::Wandb], |host| {
+            tried += 1;
+            match host {
+                Host::Docs => Ok(()),
+                _ => bail!("no network"),
+            }
+        });
+        assert_eq!(tried, 3);
+        assert_eq!(told.unwrap_err().to_string(), "failed: space, wandb");
+    }
 }

@@ -1,4 +1,4 @@
-//! The project's commands: `cargo xtask view|test|fleet|python|npm|vscode|hosts|dist|book|bench|size|shots|fuzz|torment|ci`.
+//! The project's commands: `cargo xtask view|test|fleet|python|npm|vscode|hosts|dist|publish|book|bench|size|shots|fuzz|torment|ci`.
 //!
 //! Each command sets up all it needs, so a fresh clone on a fresh machine needs only Rust. Commands say what
 //! they install and why. Nothing is installed globally, except system packages on Debian as root.

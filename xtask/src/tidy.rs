@@ -4,6 +4,7 @@
 
 mod functions;
 mod modules;
+mod packed;
 mod rooms;
 mod source;
 
@@ -130,6 +131,7 @@ pub(crate) fn run() -> Result<()> {
     let packages = packages()?;
     check_dependencies(&packages, &mut findings);
     check_versions(&packages, &mut findings);
+    packed::check(&sources, &packages, &mut findings);
     for finding in &findings {
         println!("tidy: {finding}");
     }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
@@ -95,18 +95,17 @@ fn about(manifest: &Value) -> String {
     )
 }
 
-/// Opens a snapshot in a VS Code for browsers that has the extension. Without npm or a network it is skipped.
+/// Opens a snapshot in a VS Code for browsers that has the extension.
 ///
 /// # Errors
 ///
-/// If the extension cannot be packed, or something is wrong with it.
+/// If npm or a network is missing, the extension cannot be packed, or something is wrong with it.
 pub(crate) fn test(page: &Path, chromium: &Path) -> Result<()> {
     let folder = target_dir().join("hosts/vscode");
     let source = root().join("tests/hosts/vscode");
     let tools = "VS Code for browsers (100 MB)";
-    if !with_tools(&source, &folder, tools, "the VS Code extension")? {
-        return Ok(());
-    }
+    let is_there = with_tools(&source, &folder, tools, "the VS Code extension")?;
+    ensure!(is_there, "VS Code needs npm and a network");
     pack(page)?;
     let mut node = Command::new(find_program(&["node"]).context("no node here")?);
     node.args(["--test", "extension.test.mjs"])

@@ -121,7 +121,7 @@ impl CompareView<'_> {
         };
         let (old, new) = (before.total, after.total);
         let mut text = format!(
-            "A {} {} in {} allocations · B {} {} in {} · {}",
+            "A {}: {} in {} allocations · B {}: {} in {} · {}",
             words(before),
             Bytes(old.bytes),
             Count(old.count),
