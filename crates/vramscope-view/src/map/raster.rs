@@ -30,8 +30,16 @@ pub struct MapRaster {
     shades: Shades,
     rounding: Rounding,
     coverage: Coverage<i32>,
-    /// Spans of the stripe with a pattern that cover at least one whole pixel: their edges in px, and their shades.
-    patterned: Vec<((f32, f32), (f32, f32), u32)>,
+    /// Spans of the stripe with a pattern that cover at least one whole pixel.
+    patterned: Vec<Patterned>,
+}
+
+/// A span with a pattern: its edges in px, and its shade.
+#[derive(Clone, Copy, Debug)]
+struct Patterned {
+    x: (f32, f32),
+    y: (f32, f32),
+    shade: u32,
 }
 
 /// The colours of rounding, and of reserved memory that is free.
@@ -236,14 +244,14 @@ impl MapRaster {
         self.coverage.add(x, y, light);
         let has_pattern = shade != HELD && (shade >= ROUNDING || shade as usize & PENDING != 0);
         if has_pattern && x.1.floor() > x.0.ceil() && y.1.floor() > y.0.ceil() {
-            self.patterned.push((x, y, shade));
+            self.patterned.push(Patterned { x, y, shade });
         }
     }
 
     /// Draws patterns over the pixels that a span covers completely; no other span overlaps these. The pixels are those of
     /// some rows of the picture.
     fn patterns(&self, rgba: &mut [u8], width: usize, rows: &Range<usize>) {
-        for &(x, y, shade) in &self.patterned {
+        for &Patterned { x, y, shade } in &self.patterned {
             let columns = x.0.ceil() as usize..(x.1 as usize).min(width);
             let whole = (y.0.ceil() as usize).max(rows.start)..(y.1 as usize).min(rows.end);
             for y_px in whole {
