@@ -74,6 +74,8 @@ export class VramscopeViewer extends HTMLElement {
   #wanted = "";
   #told = "";
   #isNear = false;
+  // Whether it opens when it is scrolled to, as it was closed for want of room.
+  #returns = false;
   #isShown = false;
   /** Whether it opens by a click alone: it was closed, or had no room among the open ones. */
   #isClosed = false;
@@ -129,7 +131,10 @@ export class VramscopeViewer extends HTMLElement {
       },
       { rootMargin: "200px" },
     );
-    nearness.observe(this);
+    const sight = new IntersectionObserver((entries) => entries.at(-1).isIntersecting && this.#returns && this.#show(), {
+      threshold: [0, 0.5, 1],
+    });
+    for (const observer of [nearness, sight]) observer.observe(this);
     // A page's switch for light and dark changes something around the element, perhaps slowly.
     const looks = new MutationObserver(() => this.#look());
     for (const around of ancestors(this)) looks.observe(around, { attributes: true });
@@ -137,7 +142,7 @@ export class VramscopeViewer extends HTMLElement {
     document.addEventListener("transitionend", onLook, { signal: ending.signal });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", onLook, { signal: ending.signal });
     this.#end = () => {
-      nearness.disconnect();
+      for (const observer of [nearness, sight]) observer.disconnect();
       looks.disconnect();
       ending.abort();
     };
@@ -202,6 +207,7 @@ export class VramscopeViewer extends HTMLElement {
   #rest() {
     this.#shut();
     this.#isClosed = true;
+    this.#returns = false;
     this.#render();
   }
 
@@ -293,11 +299,13 @@ export class VramscopeViewer extends HTMLElement {
 
   /** Opens the viewer; `isAsked` by somebody, who finds room even if another in sight must close. */
   #show(isAsked = false) {
-    if (this.#frame || !(this.#file || this.src)) return;
+    if (this.#frame) return;
+    if (!(this.#file || this.src)) return this.#promised && this.#fail("There is no file to load.");
     this.#isAwaited = !this.isConnected;
     if (this.#isAwaited) return;
     this.#fault = "";
     this.#isClosed = !VramscopeViewer.#hasRoom(isAsked);
+    this.#returns = this.#isClosed;
     if (this.#isClosed) return this.#render();
     let addresses;
     try {
@@ -332,8 +340,8 @@ export class VramscopeViewer extends HTMLElement {
     const isForPage = src?.origin === page.origin;
     if (isForPage) page.searchParams.set("src", src.href);
     // Without any words the page chooses the view that suits the file.
-    const said = Object.keys(WORDS).filter((attribute) => this.getAttribute(attribute));
-    page.hash = this.#wanted || (said.length > 0 ? this.#words(said) : "");
+    const isSaid = Object.keys(WORDS).some((attribute) => this.getAttribute(attribute));
+    page.hash = this.#wanted || (isSaid ? this.#words() : "");
     // Beside the page lies what shows the first picture of a file alone, in less than half of the bytes.
     const isPlain = /^(#file=[^&]*&view=timeline&v=1)?$/.test(page.hash);
     const isBeside = /\/(index\.html)?$/;
@@ -408,17 +416,18 @@ export class VramscopeViewer extends HTMLElement {
   /** Goes where an attribute says. */
   #go(attribute) {
     if (!this.#frame && !this.#wanted) return;
-    this.#wanted = this.#words([attribute]);
+    this.#wanted = this.#words(attribute);
     this.#frame?.go(this.#wanted);
   }
 
-  /** The state, with what these attributes say. */
-  #words(attributes) {
-    const words = this.save() ? wordsOf(this.save()) : new Map([["file", this.#name]]);
-    for (const attribute of attributes) {
-      const value = this.getAttribute(attribute);
-      if (value) words.set(WORDS[attribute], value);
-      else words.delete(WORDS[attribute]);
+  /** The state, with what an attribute says; with what all say, where none is known yet. */
+  #words(attribute) {
+    const known = this.save();
+    const words = known ? wordsOf(known) : new Map([["file", this.#name]]);
+    for (const said of known ? [attribute] : Object.keys(WORDS)) {
+      const value = this.getAttribute(said);
+      if (value) words.set(WORDS[said], value);
+      else words.delete(WORDS[said]);
     }
     // The version of the format, which stands last.
     words.delete("v");
@@ -436,8 +445,10 @@ export class VramscopeViewer extends HTMLElement {
     const unseen = open.find((viewer) => !isInSight(viewer));
     const resting = unseen ?? (isAsked ? open.find((viewer) => viewer !== document.activeElement) : null);
     resting?.#rest();
-    // It opens again when it is scrolled to.
-    if (unseen) unseen.#isClosed = false;
+    if (unseen) {
+      unseen.#isClosed = false;
+      unseen.#returns = true;
+    }
     return !!resting;
   }
 }

@@ -73,6 +73,10 @@ export class VramscopeViewer extends HTMLElement {
   get posterDark(): string | null;
   set posterDark(address: string | URL | Unset);
 
+  /** The picture's text for who does not see it. */
+  get alt(): string | null;
+  set alt(text: string | Unset);
+
   get view(): string | null;
   set view(view: View | Unset);
 
@@ -89,7 +93,7 @@ export class VramscopeViewer extends HTMLElement {
 
   /** As the page around it, if it is not set. */
   get theme(): string | null;
-  set theme(theme: "light" | "dark" | "system" | "auto" | Unset);
+  set theme(theme: "light" | "dark" | "system" | Unset);
 
   /** `lazy` (when near) if it is not set. */
   get loading(): string | null;

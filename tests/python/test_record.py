@@ -114,12 +114,13 @@ def test_wrong_names_fail_at_once(torch: FakeTorch) -> None:
 
 def test_without_a_gpu_programs_run_as_before(torch: FakeTorch, tmp_path: Path) -> None:
     torch.is_available = False
-    with pytest.warns(vramscope.RecordingWarning, match="has no device"):
+    with pytest.warns(vramscope.RecordingWarning, match="has no device") as warned:
         with vramscope.record(tmp_path / "run.pickle", every=1) as recording:
             recording.step()
             with pytest.raises(RuntimeError, match="nothing is being recorded"):
                 recording.dump()
     assert torch.calls == [] and names(tmp_path) == []
+    assert [warning.filename for warning in warned] == [__file__], "it points at the program"
 
 
 def test_torch_2_0_has_other_words(torch: FakeTorch, tmp_path: Path) -> None:

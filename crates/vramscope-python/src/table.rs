@@ -1,4 +1,4 @@
-//! A table in Arrow's layout, which pandas, polars, DuckDB and pyarrow take over without a copy.
+//! A table in Arrow's layout, which polars, DuckDB and pyarrow take over without a copy.
 //!
 //! The columns are those of `vramscope convert --to parquet`, with the same names and types. Texts repeat, so
 //! they are dictionaries; a table is one batch, so that all of it shares them.

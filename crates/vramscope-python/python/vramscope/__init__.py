@@ -1,7 +1,7 @@
 """See what GPU memory was used for.
 
 ``open()`` reads a memory snapshot of PyTorch, ``record()`` makes one. Answers are those of the command ``vramscope``
-(``--json``), tables go to pandas, polars, DuckDB and pyarrow without a copy. Sizes are in bytes, times in
+(``--json``), tables go to polars, DuckDB and pyarrow without a copy. Sizes are in bytes, times in
 microseconds. A *moment* is a number of events and means the state after them; 0 is before the first.
 """
 

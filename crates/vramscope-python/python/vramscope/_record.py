@@ -255,16 +255,16 @@ class Recording:
         try:
             _switch(self._memory, False, {})
         except Exception as problem:
-            _warn(f"cannot end the recording: {problem}")
+            _warn(f"cannot end the recording: {problem}", calls=2)
 
     def __repr__(self) -> str:
         return f"<vramscope.Recording {self._path}>"
 
 
-def _warn(text: str) -> None:
-    """Warns, also where warnings are errors: that would hide the program's own error."""
+def _warn(text: str, calls: int = 1) -> None:
+    """Warns, also where warnings are errors: that would hide the program's own error. The program is so many calls away."""
     try:
-        warnings.warn(f"vramscope: {text}", RecordingWarning, stacklevel=4)
+        warnings.warn(f"vramscope: {text}", RecordingWarning, stacklevel=2 + calls)
     except RecordingWarning:
         print(f"vramscope: {text}", file=sys.stderr)
 
@@ -300,7 +300,7 @@ def _observe(backend: str) -> None:
     """Attaches our observer of failed requests, once: torch keeps it for ever, so it asks who is recording."""
     attach = getattr(_torch()._C, f"_{backend}_attach_out_of_memory_observer", None)
     if attach is None:
-        _warn(f"this torch tells nobody when memory of torch.{backend} runs out: on_oom has no effect")
+        _warn(f"this torch tells nobody when memory of torch.{backend} runs out: on_oom has no effect", calls=2)
     elif backend not in _observed:
         attach(lambda *_: _out_of_memory(backend))
         _observed.append(backend)

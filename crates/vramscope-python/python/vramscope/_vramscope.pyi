@@ -27,7 +27,7 @@ class Opened:
 
 @final
 class Table:
-    """A table in Arrow's layout, which pandas, polars, DuckDB and pyarrow take over without a copy.
+    """A table in Arrow's layout, which polars, DuckDB and pyarrow take over without a copy, and pandas through pyarrow.
 
     Columns of sizes are in bytes, of times UTC timestamps in microseconds. Unknown values are null.
     """

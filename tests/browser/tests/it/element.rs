@@ -281,6 +281,53 @@ fn viewers_share_a_module_and_only_some_are_open() {
     host.check_quiet();
 }
 
+/// Each viewer is a third as high as the window, so that one stays near while another takes its place.
+#[test]
+fn a_viewer_that_made_room_opens_again_where_it_is_seen() {
+    let viewer =
+        "<vramscope-viewer src=viewer/samples/leak.pickle.gz controls=none></vramscope-viewer>";
+    let style = "<style>vramscope-viewer { height: 33vh !important; display: block }</style>";
+    let (mut host, _folder) = docs(&(style.to_owned() + &viewer.repeat(6)));
+    let is_open = |number: usize| {
+        format!(
+            "!!document.querySelectorAll('vramscope-viewer')[{number}].shadowRoot\
+             ?.querySelector('iframe')?.contentDocument?.querySelector('.stage canvas')"
+        )
+    };
+    host.page
+        .wait_for(&format!("{} && {}", is_open(0), is_open(2)), PATIENCE)
+        .unwrap();
+    let to = |edge: &str| {
+        format!(
+            "document.querySelectorAll('vramscope-viewer')[{}].scrollIntoView({{block: '{edge}', behavior: 'instant'}}); null",
+            if edge == "end" { 4 } else { 0 }
+        )
+    };
+    host.page.eval(&to("end")).unwrap();
+    host.page.wait_for(&is_open(4), PATIENCE).unwrap();
+    host.page.eval(&to("start")).unwrap();
+    host.page.wait_for(&is_open(0), PATIENCE).unwrap();
+    host.check_quiet();
+}
+
+#[test]
+fn an_attribute_set_while_it_loads_leaves_the_others() {
+    let (mut host, _folder) = docs("");
+    host.page
+        .eval(
+            "globalThis.viewer = Object.assign(document.createElement('vramscope-viewer'), \
+               {src: 'viewer/samples/multi-device.pickle.gz', view: 'map', device: 1, loading: 'eager'}); \
+             document.body.append(viewer); setTimeout(() => { viewer.search = 'size>1MiB'; }, 10); null",
+        )
+        .unwrap();
+    let shown = "globalThis.viewer.save().includes('view=map') && viewer.save().includes('device=1') \
+                 && viewer.save().includes('q=size') && viewer.shadowRoot.querySelector('.stage.shown')";
+    host.page
+        .wait_for(&format!("!!({shown})"), PATIENCE)
+        .unwrap();
+    host.check_quiet();
+}
+
 #[test]
 fn escape_leaves_and_the_wheel_scrolls_the_docs() {
     let (mut host, _folder) = docs(
@@ -337,7 +384,10 @@ fn what_is_replaced_or_refused_is_told_at_once() {
         .eval("viewer.restore('%&view=%E0%A4%A'); viewer.view = 'map'; null")
         .unwrap();
     host.page
-        .eval("viewer.load('http://[').catch(({message}) => ends.push(message)); null")
+        .eval("for (const what of ['', 'http://[']) viewer.load(what).catch(({message}) => ends.push(message)); null")
+        .unwrap();
+    host.page
+        .wait_for(&format!("{ends}.includes('no file to load')"), PATIENCE)
         .unwrap();
     host.page
         .wait_for(

@@ -1,9 +1,10 @@
 //! Call sites over all ranks, and what they leave behind.
 
+use vramscope_core::analysis::report::findings::counted;
 use vramscope_core::fleet::questions::{
     LeakedSite, SiteFigure, SiteSpread, leaks as leaks_of, sites,
 };
-use vramscope_core::units::{Bytes, Count};
+use vramscope_core::units::Bytes;
 
 use super::Chosen;
 use crate::report::{Cell, Column, Part, column, detail};
@@ -135,8 +136,8 @@ pub(super) fn leaks(chosen: &Chosen) -> Part {
                 .to_owned(),
         ),
         (_, true) => part.notes.push(format!(
-            "No call site leaves anything behind in most steps, on {} ranks.",
-            Count(found.ranks_with_steps)
+            "No call site leaves anything behind in most steps, on {}.",
+            counted(found.ranks_with_steps, "rank")
         )),
         _ => {}
     }
