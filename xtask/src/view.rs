@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args;
 
 use crate::page::{self, Profile};
@@ -30,6 +30,18 @@ pub(crate) struct Options {
 ///
 /// If a build fails or the server cannot start.
 pub(crate) fn run(options: &Options) -> Result<()> {
+    // The files' names are relative to the user's folder, but the command runs in the root.
+    let here = std::env::current_dir()?;
+    let files: Vec<PathBuf> = options.files.iter().map(|file| here.join(file)).collect();
+    for file in &files {
+        // Told now, not after the builds. Patterns are for the program.
+        let is_pattern = file.to_string_lossy().contains(['*', '?', '[']);
+        ensure!(
+            is_pattern || file.exists(),
+            "there is no {}",
+            file.display()
+        );
+    }
     let page = page::build(Profile::from_flag(options.fast))?;
     let mut command = cargo();
     // The command line with the page built in.
@@ -41,8 +53,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if let Some(port) = options.port {
         command.args(["--port", &port.to_string()]);
     }
-    // The files' names are relative to the user's folder, but the command runs in the root.
-    let here = std::env::current_dir()?;
-    command.args(options.files.iter().map(|file| here.join(file)));
+    command.args(files);
     run_command(&mut command)
 }
