@@ -9,11 +9,9 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use crate::analysis::time::history::NEVER;
-
 /// With one different value in fewer rows than this, rows are sorted by comparing them.
 const ROWS_PER_VALUE: usize = 8;
-/// A row without a value.
+/// A row without a value, or without an end.
 const NONE: u32 = u32::MAX;
 
 /// Stable sorts for lists of up to some ten thousand rows.
@@ -111,10 +109,11 @@ pub fn rows_by_moment(moments: usize, rows: usize, moment: impl Fn(usize) -> u32
     sorted
 }
 
-/// Rows sorted by the first moment at which they are gone, ties in row order. Those that are [`NEVER`] gone are left out.
+/// Rows sorted by the first moment at which they are gone, ties in row order. Those that never are, by [`u32::MAX`], are left
+/// out.
 #[must_use]
 pub fn rows_by_end(ends: &[u32]) -> Vec<u32> {
-    let known = ends.iter().filter(|&&moment| moment != NEVER);
+    let known = ends.iter().filter(|&&moment| moment != NONE);
     let moments = known.max().map_or(0, |&last| last as usize + 1);
     rows_by_moment(moments, ends.len(), |row| ends[row])
 }

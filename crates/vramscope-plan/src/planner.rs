@@ -191,7 +191,8 @@ impl Planner {
                 return true;
             }
             Gathering::Places(missing) => {
-                missing.fill(&mut self.problems, &self.plan.arenas, device);
+                let buffers = self.plan.arenas.iter().map(|plan| plan.buffers);
+                missing.fill(&mut self.problems, buffers, device);
                 return true;
             }
             Gathering::Done => {}

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::packing::Problem;
-use crate::plan::ArenaPlan;
 use vramscope_core::analysis::memory::allocator_state::BlockSizes;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::memory::gap::{Arena, gap};
@@ -191,19 +190,19 @@ pub(super) fn gather(device: Device<'_>) -> Gathered {
 }
 
 impl Missing {
-    /// Gives the problems their buffers, for which there is exactly the room: with a million events, growing lists would take
-    /// 9 MB more.
+    /// Gives the problems their buffers, for whose numbers there is exactly the room: with a million events, growing lists would
+    /// take 9 MB more.
     pub(super) fn fill(
         self,
         problems: &mut [ArenaProblem],
-        plans: &[ArenaPlan],
+        buffers: impl Iterator<Item = u64>,
         device: Device<'_>,
     ) {
         let table = &device.history.allocations;
         let sizes = device.block_sizes();
         let end = u64::from(device.history.event_count) + 1;
-        let room = plans.iter().map(|plan| {
-            let rows = plan.buffers as usize;
+        let room = buffers.map(|buffers| {
+            let rows = buffers as usize;
             let problem = Problem {
                 lower: Vec::with_capacity(rows),
                 upper: Vec::with_capacity(rows),
