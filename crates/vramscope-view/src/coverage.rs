@@ -80,7 +80,7 @@ struct Changes<T> {
 pub(crate) fn stripes(
     rgba: &mut [u8],
     width_px: u32,
-) -> impl Iterator<Item = (Range<usize>, &mut [u8])> {
+) -> impl DoubleEndedIterator<Item = (Range<usize>, &mut [u8])> {
     let row_bytes = (width_px as usize * 4).max(1);
     let rows = (STRIPE / (width_px as usize + 2)).max(1);
     let stripes = rgba.chunks_mut(rows * row_bytes).enumerate();

@@ -57,13 +57,15 @@ pub fn draw(bars: &[Bar], view: &Viewport, background: Rgb) -> Vec<u8> {
     let mut coverage = Coverage::<i64>::default();
     let mut rgba = vec![0; view.width_px as usize * view.height_px as usize * 4];
     let background = background.map(linear);
+    let placed = bars.iter().filter_map(|bar| {
+        let [left, top, right, bottom] = place(bar, view)?.map(|px| px as f32);
+        Some(((left, right), (top, bottom), light(bar.colour)))
+    });
+    let placed: Vec<_> = placed.collect();
     for (rows, pixels) in stripes(&mut rgba, view.width_px) {
         coverage.begin(view.width_px, rows);
-        for bar in bars {
-            if let Some(edges) = place(bar, view) {
-                let [left, top, right, bottom] = edges.map(|px| px as f32);
-                coverage.add((left, right), (top, bottom), light(bar.colour));
-            }
+        for &(x, y, light) in &placed {
+            coverage.add(x, y, light);
         }
         coverage.pixels(pixels, |sums| blend(sums, background));
     }

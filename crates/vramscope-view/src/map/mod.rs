@@ -31,6 +31,7 @@ pub use tiles::Tile;
 use crate::raster::Bands;
 use vramscope_core::analysis::memory::segment_history::SegmentHistory;
 use vramscope_core::analysis::time::history::AllocationTable;
+use vramscope_core::sorting::SortFew;
 
 /// The map of one device: the rectangles of all allocations and segments. Computed once, drawn at
 /// any zoom.
@@ -44,6 +45,8 @@ pub struct MemoryMap {
     tallest: f64,
     /// Rectangles of reserved memory, in the order of [`SegmentHistory`]'s rows.
     pieces: Vec<Piece>,
+    /// The same sorted by their lower edge.
+    pieces_upwards: Vec<u32>,
 }
 
 /// A rectangle of reserved memory: y × moments.
@@ -67,7 +70,7 @@ impl MemoryMap {
         held_bytes: impl Fn(usize) -> u64,
     ) -> Self {
         let tiles = tiles::tiles(allocations, &lanes, held_bytes);
-        let pieces = (0..segments.len())
+        let pieces: Vec<Piece> = (0..segments.len())
             .map(|row| {
                 let (low, high) = lanes.span(segments.address[row], segments.bytes[row]);
                 Piece {
@@ -78,12 +81,16 @@ impl MemoryMap {
                 }
             })
             .collect();
+        let mut pieces_upwards: Vec<u32> = (0..pieces.len() as u32).collect();
+        let low = |piece: u32| pieces[piece as usize].low;
+        pieces_upwards.sort_few_by(|&a, &b| low(a).total_cmp(&low(b)));
         let heights = tiles.iter().map(|tile| tile.high - tile.low);
         Self {
             lanes,
             tallest: heights.fold(0.0, f64::max),
             tiles,
             pieces,
+            pieces_upwards,
         }
     }
 

@@ -30,6 +30,9 @@ pub struct MapRaster {
     shades: Shades,
     rounding: Rounding,
     coverage: Coverage<i32>,
+    /// Reserved memory and allocations, on the way up through the stripes.
+    held: Reaching,
+    used: Reaching,
     /// Spans of the stripe with a pattern that cover at least one whole pixel.
     patterned: Vec<Patterned>,
 }
@@ -40,6 +43,59 @@ struct Patterned {
     x: (f32, f32),
     y: (f32, f32),
     shade: u32,
+}
+
+/// What reaches into each stripe of a picture, of rectangles sorted by their lower edge. Stripes come from the bottom up, so
+/// that each rectangle is looked for once.
+#[derive(Clone, Debug, Default)]
+struct Reaching {
+    /// The rectangles of the stripes so far that reach above them.
+    above: Vec<u32>,
+    /// The first that is in none of these stripes.
+    next: u32,
+}
+
+impl Reaching {
+    /// Starts a picture.
+    fn begin(&mut self) {
+        self.above.clear();
+        self.next = 0;
+    }
+
+    /// Calls `see` for those of `count` rectangles that are seen in the next stripe, some at a time. `place` returns the
+    /// lower and upper edge of one, and the moments of its birth and death.
+    fn visit(
+        &mut self,
+        stripe: &Scale<'_>,
+        count: usize,
+        place: impl Fn(u32) -> (f64, f64, u32, u32),
+        mut see: impl FnMut(&[u32]),
+    ) {
+        self.above.chunks(GROUP).for_each(&mut see);
+        self.above.retain(|&at| place(at).1 > stripe.y_max);
+        let (mut group, mut seen) = ([0; GROUP], 0);
+        while (self.next as usize) < count {
+            let at = self.next;
+            let (low, high, born, died) = place(at);
+            if low >= stripe.y_max {
+                break;
+            }
+            self.next += 1;
+            if !stripe.sees(low, high, born, died) {
+                continue;
+            }
+            if high > stripe.y_max {
+                self.above.push(at);
+            }
+            group[seen] = at;
+            seen += 1;
+            if seen == GROUP {
+                see(&group);
+                seen = 0;
+            }
+        }
+        see(&group[..seen]);
+    }
 }
 
 /// The colours of rounding, and of reserved memory that is free.
@@ -175,7 +231,10 @@ impl MapRaster {
         self.rounding = Rounding::of(paint.theme);
         let scale = Scale::of(bands, viewport);
         let width = viewport.width_px;
-        for (rows, rgba) in stripes(&mut frame.rgba, width) {
+        for reaching in [&mut self.held, &mut self.used] {
+            reaching.begin();
+        }
+        for (rows, rgba) in stripes(&mut frame.rgba, width).rev() {
             self.coverage.begin(width, rows.clone());
             self.patterned.clear();
             if let Some(scale) = &scale {
@@ -188,33 +247,45 @@ impl MapRaster {
         }
     }
 
-    /// Adds the spans that can be seen.
-    fn add_all(&mut self, map: &MemoryMap, scale: &Scale<'_>, paint: &Paint<'_>) {
-        for piece in &map.pieces {
-            self.hold(scale, piece);
-        }
+    /// Adds the spans that can be seen in the next stripe.
+    fn add_all(&mut self, map: &MemoryMap, stripe: &Scale<'_>, paint: &Paint<'_>) {
+        let piece = |at: u32| &map.pieces[map.pieces_upwards[at as usize] as usize];
+        let mut held = std::mem::take(&mut self.held);
+        let place = |at: u32| {
+            let piece = piece(at);
+            (piece.low, piece.high, piece.born, piece.died)
+        };
+        held.visit(stripe, map.pieces.len(), place, |pieces| {
+            for &at in pieces {
+                self.hold(stripe, piece(at));
+            }
+        });
+        self.held = held;
+        let mut used = std::mem::take(&mut self.used);
+        let place = |at: u32| {
+            let tile = &map.tiles[at as usize];
+            (tile.low, tile.high, tile.born, tile.died)
+        };
         let mut shades = [0; GROUP];
-        for tiles in map.tiles_between(scale.y_min, scale.y_max).chunks(GROUP) {
-            for (shade, tile) in shades.iter_mut().zip(tiles) {
-                let row = tile.row as usize;
+        used.visit(stripe, map.tiles.len(), place, |tiles| {
+            let tile = |at: u32| &map.tiles[at as usize];
+            for (shade, &at) in shades.iter_mut().zip(tiles) {
+                let row = tile(at).row as usize;
                 let lit = paint.matches.is_none_or(|matches| matches.contains(row));
                 let entry = paint.colours.index.get(row).copied().unwrap_or(0);
                 *shade = usize::from(entry) + usize::from(!lit) * DIMMED;
             }
-            for (tile, &shade) in tiles.iter().zip(&shades) {
-                if scale.sees(tile.low, tile.high, tile.born, tile.died) {
-                    self.place(scale, tile, shade);
-                }
+            for (&at, &shade) in tiles.iter().zip(&shades) {
+                self.place(stripe, tile(at), shade);
             }
-        }
+        });
+        self.used = used;
     }
 
     fn hold(&mut self, scale: &Scale<'_>, piece: &Piece) {
-        if scale.sees(piece.low, piece.high, piece.born, piece.died) {
-            let x = (scale.x_px(piece.born), scale.x_px(piece.died));
-            let y = (scale.y_px(piece.high), scale.y_px(piece.low));
-            self.add(x, y, HELD);
-        }
+        let x = (scale.x_px(piece.born), scale.x_px(piece.died));
+        let y = (scale.y_px(piece.high), scale.y_px(piece.low));
+        self.add(x, y, HELD);
     }
 
     /// Adds the spans of an allocation: in use, pending free, and the rounding above both.
