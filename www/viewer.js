@@ -74,11 +74,11 @@ export class VramscopeViewer extends HTMLElement {
   #wanted = "";
   #told = "";
   #isNear = false;
-  // Whether it opens when it is scrolled to, as it was closed for want of room.
-  #returns = false;
   #isShown = false;
-  /** Whether it opens by a click alone: it was closed, or had no room among the open ones. */
+  /** Whether it opens by a click alone: it was closed, or has no room among the open ones. */
   #isClosed = false;
+  /** Whether it opens when it is scrolled to, too, as it was closed for want of room. */
+  #returns = false;
   /** Whether it was to open before it stood in a page. */
   #isAwaited = false;
   #fault = "";

@@ -1,4 +1,4 @@
-//! Sorting: short lists with one copy of the code for all types, and long ones without comparing.
+//! Sorting: short lists with one copy of the code for all types, long ones without comparing, and names as people do.
 //!
 //! The standard library compiles its sorts anew for each type and each key, five to seven KiB of the page each time.
 //! Lists that are not long need no such speed. Lists with a row per event or allocation are sorted by moments, which

@@ -7,7 +7,8 @@ use super::plan::StepKind;
 pub(super) struct Bars {
     /// Peak of live requested bytes.
     pub(super) requested: u64,
-    /// Peak of live aligned bytes, and the sum of those of all pools and streams; `None` until they are known.
+    /// Peak of live aligned bytes, and the sum of those of all pools and streams; `None` until they are known. Without them
+    /// no later bar is shown.
     pub(super) aligned: Option<(u64, u64)>,
     /// Sum of the packings of all problems; `None` until all have one.
     pub(super) packed: Option<u64>,
@@ -29,21 +30,20 @@ impl Bars {
                 (StepKind::Alignment, aligned),
                 (StepKind::Separation, separate),
             ]);
+            bars.extend(self.packed.map(|bytes| (StepKind::Placement, bytes)));
+            let modelled = self.packed.and(self.modelled);
+            if let Some((from_empty, from_start)) = modelled {
+                bars.extend([
+                    (StepKind::Caching, from_empty),
+                    (StepKind::Before, from_start),
+                ]);
+            }
+            let last = match modelled {
+                Some(_) => StepKind::Model,
+                None => StepKind::Kept,
+            };
+            bars.extend(self.reserved.map(|bytes| (last, bytes)));
         }
-        bars.extend(self.packed.map(|bytes| (StepKind::Placement, bytes)));
-        let modelled = self.packed.and(self.modelled);
-        if let Some((from_empty, from_start)) = modelled {
-            bars.extend([
-                (StepKind::Caching, from_empty),
-                (StepKind::Before, from_start),
-            ]);
-        }
-        let last = if modelled.is_some() {
-            StepKind::Model
-        } else {
-            StepKind::Kept
-        };
-        bars.extend(self.aligned.and(self.reserved).map(|bytes| (last, bytes)));
         let mut before = 0;
         bars.into_iter()
             .map(|(kind, bytes)| {

@@ -66,14 +66,15 @@ impl Planner {
     #[must_use]
     pub fn with_model(device: Device<'_>, model: Modelling) -> Self {
         let (needs, segments) = (Needs::at_peak(device), SegmentsKnown::of(device));
+        let is_reserved_known = segments == SegmentsKnown::Real;
+        let reserved_bytes = is_reserved_known.then(|| device.history.most_reserved_bytes());
         let mut planner = Self {
             plan: DevicePlan {
                 device: device.index(),
                 kind: AllocatorKind::of(device.snapshot()),
                 segments,
                 buffers: device.history.allocations.len() as u64,
-                reserved_bytes: (segments == SegmentsKnown::Real)
-                    .then(|| device.history.most_reserved_bytes()),
+                reserved_bytes,
                 steps: Vec::new(),
                 arenas: Vec::new(),
                 waiting: needs.waiting,
@@ -87,6 +88,7 @@ impl Planner {
             is_packed: Vec::new(),
             bars: Bars {
                 requested: needs.requested_bytes,
+                reserved: reserved_bytes,
                 ..Bars::default()
             },
             needs,
@@ -132,7 +134,6 @@ impl Planner {
         });
         self.bars.requested = needs.requested_bytes;
         self.bars.aligned = Some((needs.aligned_bytes, separate));
-        self.bars.reserved = self.plan.reserved_bytes;
         self.is_packed = vec![false; problems.len()];
         self.problems = problems;
         self.needs = needs;
@@ -303,8 +304,7 @@ impl Planner {
             .iter()
             .map(|arena| Some(arena.packed?.bytes));
         let sum = |sum: u64, height: Option<u64>| Some(sum.saturating_add(height?));
-        let packed = heights.into_iter().try_fold(0, sum);
-        self.bars.packed = packed.filter(|_| self.bars.aligned.is_some());
+        self.bars.packed = heights.into_iter().try_fold(0, sum);
         let words = Words {
             device,
             plan: &self.plan,

@@ -145,42 +145,37 @@ pub(super) fn gather(device: Device<'_>) -> Gathered {
             .get(snapshot.events.context[event as usize]);
         rows.number(ArenaKey::of(kind, context.pool, Some(context.stream)));
     }
-    let mut buffers = vec![0; rows.keys.len()];
-    for &row in &problem_of {
-        buffers[row as usize] += 1;
-    }
-    let problem = |row: usize| {
+    let problem = |(row, &key): (usize, &ArenaKey)| {
         let peak = peaks.get(row).copied().unwrap_or_default();
-        ArenaProblem {
-            key: rows.keys[row],
+        let problem = ArenaProblem {
+            key,
             allocations: Vec::new(),
             problem: Arc::default(),
             requested_bytes: peak.requested.most(),
             aligned_bytes: peak.aligned.most(),
             reserved_bytes: reserved.get(row).copied().unwrap_or(0),
-        }
+        };
+        (row, problem)
     };
-    let mut order: Vec<usize> = (0..rows.keys.len()).collect();
-    let problems: Vec<ArenaProblem> = order.iter().map(|&row| problem(row)).collect();
-    order.sort_few_by_key(|&row| {
-        let ArenaProblem {
-            key,
-            aligned_bytes,
-            reserved_bytes,
-            ..
-        } = problems[row];
-        (std::cmp::Reverse((aligned_bytes, reserved_bytes)), key)
+    let mut problems: Vec<_> = rows.keys.iter().enumerate().map(problem).collect();
+    problems.sort_few_by_key(|(_, of)| {
+        (
+            std::cmp::Reverse((of.aligned_bytes, of.reserved_bytes)),
+            of.key,
+        )
     });
-    let mut number_of = vec![0; order.len()];
-    for (number, &row) in (0..).zip(&order) {
+    let mut number_of = vec![0; problems.len()];
+    for (number, &(row, _)) in (0..).zip(&problems) {
         number_of[row] = number;
     }
-    for row in &mut problem_of {
-        *row = number_of[*row as usize];
+    let mut buffers = vec![0; problems.len()];
+    for problem in &mut problem_of {
+        *problem = number_of[*problem as usize];
+        buffers[*problem as usize] += 1;
     }
     Gathered {
-        problems: order.iter().map(|&row| problems[row].clone()).collect(),
-        buffers: order.iter().map(|&row| buffers[row]).collect(),
+        problems: problems.into_iter().map(|(_, problem)| problem).collect(),
+        buffers,
         needs: Needs {
             empty_at_start_bytes: gap(&device.state_at(0), None).empty_bytes,
             ..needs
