@@ -81,7 +81,7 @@ apart! { "live", "92",
 /// Where the things of a device are in its next version.
 fn carried(before: Device<'_>, after: Device<'_>, asked: PlaceOf) -> Carried {
     let events = gone(before, after);
-    let start_us = |device: Device<'_>| device.history.moment_start_us.first().copied();
+    let start_us = |device: Device<'_>| device.history.moment_start_us.first();
     let time_us = start_us(before).zip(start_us(after));
     Carried {
         asked,
@@ -108,7 +108,7 @@ fn gone(before: Device<'_>, after: Device<'_>) -> u32 {
     let event = |device: Device<'_>, number: u32| {
         let row = (device.history.first_event + number) as usize;
         let events = &device.snapshot().events;
-        let time_us = events.time_us.get(row).copied();
+        let time_us = events.time_us.get(row);
         (
             time_us,
             events.action[row],
@@ -142,9 +142,7 @@ fn gone(before: Device<'_>, after: Device<'_>) -> u32 {
 /// then that of the same time.
 fn moment_after(before: Device<'_>, after: Device<'_>, moment: u32, events: u32) -> Option<u32> {
     let shifted = moment.checked_sub(events)?;
-    let time = |device: Device<'_>, moment: u32| {
-        device.history.moment_start_us.get(moment as usize).copied()
-    };
+    let time = |device: Device<'_>, moment: u32| device.history.moment_start_us.get(moment);
     let last = after.history.event_count;
     // Moment 0 of the next version begins with its first event, not with the one before.
     let at = time(before, moment).filter(|_| shifted > 0);
@@ -152,7 +150,7 @@ fn moment_after(before: Device<'_>, after: Device<'_>, moment: u32, events: u32)
         return Some(shifted.min(last));
     }
     let starts = &after.history.moment_start_us;
-    let later = starts.partition_point(|&start| Some(start) <= at);
+    let later = starts.partition_point(|start| Some(start) <= at);
     Some((later.saturating_sub(1) as u32).min(last))
 }
 

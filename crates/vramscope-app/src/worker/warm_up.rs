@@ -91,11 +91,11 @@ fn long(mut snapshot: Snapshot) -> Snapshot {
         events.action.extend_from_within(..);
         events.addr.extend_from_within(..);
         events.size.extend_from_within(..);
-        events.time_us.extend_from_within(..);
         events.context.extend_from_within(..);
         events.stack.extend_from_within(..);
     }
     let len = events.len() as u32;
+    events.time_us = (0..len).map(i64::from).collect();
     if let Some(last) = snapshot.traces.last_mut() {
         last.end = len;
     }

@@ -85,8 +85,8 @@ fn write_device(
 
 /// The time at which a moment begins, in µs; without times, its number.
 fn time(history: &History, moment: u32) -> i64 {
-    let time = history.moment_start_us.get(moment as usize);
-    time.copied().unwrap_or_else(|| moment.into())
+    let time = history.moment_start_us.get(moment);
+    time.unwrap_or_else(|| moment.into())
 }
 
 fn write_counters(device: &Device<'_>, trace: &mut Trace<'_>) -> Result<(), Failure> {

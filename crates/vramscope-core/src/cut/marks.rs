@@ -69,7 +69,7 @@ impl Span {
     fn of(piece: &Piece<'_>) -> Option<Self> {
         let times = &piece.device.history.moment_start_us;
         let (from, to) = piece.bounds();
-        let at = |moment: u32| times.get(moment as usize).copied();
+        let at = |moment: u32| times.get(moment);
         let is_last = to == piece.device.history.event_count;
         Some(Self {
             device: i32::try_from(piece.device.history.device).ok()?,

@@ -134,7 +134,7 @@ fn check_times(snapshot: &Snapshot, trace: &Trace, found: &mut Warnings) {
     }
     let mut latest = NO_TIME;
     for row in trace.rows.clone() {
-        let time = times.get(row as usize).copied().unwrap_or(NO_TIME);
+        let time = times.at(row as usize);
         if time < latest && time != NO_TIME {
             found.add(WarningKind::TimeRunsBackwards, || trace.place(row));
         }

@@ -73,7 +73,7 @@ fn summary(fleet: &mut Fleet, device: Device<'_>, detail: Detail) -> Option<Rank
         allocations: history.allocations.len() as u64,
         peak_bytes: history.peak_bytes(),
         peak_moment: moment,
-        peak_time_us: history.moment_start_us.get(moment as usize).copied(),
+        peak_time_us: history.moment_start_us.get(moment),
         reserved_at_peak_bytes: history.reserved_bytes(moment),
         peak_reserved_bytes: history.most_reserved_bytes(),
         end_bytes: history.active_bytes.last().copied().unwrap_or(0),
@@ -206,7 +206,7 @@ fn failures(rank: &mut Rank, sites: &mut Sites, device: Device<'_>, overview: &O
         let label = &call_sites.get(call_sites.of_stack(failed.stack)).label;
         Failure {
             moment,
-            time_us: device.history.moment_start_us.get(moment as usize).copied(),
+            time_us: device.history.moment_start_us.get(moment),
             requested_bytes: failed.requested_bytes,
             device_free_bytes: failed.device_free_bytes,
             active_bytes: device.history.active_bytes_at(moment),
@@ -228,7 +228,7 @@ impl Curve {
         let highest = history.peak_bytes().max(history.most_reserved_bytes());
         let mut curve = Self {
             unit_bytes: highest.div_ceil(Self::LEVELS.into()).max(1),
-            start_us: history.moment_start_us.first().copied(),
+            start_us: history.moment_start_us.first(),
             length,
             lowest: vec![Self::LEVELS; bins as usize],
             highest: vec![0; bins as usize],

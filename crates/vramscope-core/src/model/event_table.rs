@@ -1,12 +1,10 @@
-//! The recorded events of all devices, in file order: 34 bytes a row.
+//! The recorded events of all devices, in file order: 30 bytes a row.
 
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Budget, NoRoom};
 use crate::ids::{ContextId, EventId, StackId, StringId};
-
-/// Stands for a missing time.
-pub const NO_TIME: i64 = i64::MIN;
+use crate::model::Times;
 
 /// What a trace entry reports, in the words of PyTorch's allocator (FORMAT.md 1.7.1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -75,7 +73,7 @@ pub struct Event {
     pub addr: u64,
     /// Bytes; what they count depends on the action.
     pub size: u64,
-    /// Microseconds since the Unix epoch, or [`NO_TIME`].
+    /// Microseconds since the Unix epoch, or [`NO_TIME`](super::NO_TIME).
     pub time_us: i64,
     /// Stream, pool and texts.
     pub context: ContextId,
@@ -93,8 +91,8 @@ pub struct EventTable {
     pub addr: Vec<u64>,
     /// Size in bytes.
     pub size: Vec<u64>,
-    /// Microseconds since the Unix epoch, [`NO_TIME`] where missing; empty when all are missing.
-    pub time_us: Vec<i64>,
+    /// When they happened.
+    pub time_us: Times,
     /// Stream, pool and texts.
     pub context: Vec<ContextId>,
     /// Stacks.
@@ -129,7 +127,7 @@ impl EventTable {
             action: self.action[row],
             addr: self.addr[row],
             size: self.size[row],
-            time_us: self.time_us.get(row).copied().unwrap_or(NO_TIME),
+            time_us: self.time_us.at(row),
             context: self.context[row],
             stack: self.stack[row],
         }
@@ -137,13 +135,7 @@ impl EventTable {
 
     /// Adds an event at the end.
     pub(crate) fn push(&mut self, event: Event) {
-        if !self.time_us.is_empty() {
-            self.time_us.push(event.time_us);
-        } else if event.time_us != NO_TIME {
-            // Rows before the first time get `NO_TIME`.
-            self.time_us.resize(self.action.len(), NO_TIME);
-            self.time_us.push(event.time_us);
-        }
+        self.time_us.push(self.action.len(), event.time_us);
         self.action.push(event.action);
         self.addr.push(event.addr);
         self.size.push(event.size);
@@ -154,7 +146,7 @@ impl EventTable {
     /// Whether `event` can be added without reserving memory.
     #[inline]
     pub(crate) fn has_room(&self, event: &Event) -> bool {
-        self.len() < self.room && (event.time_us == NO_TIME || !self.time_us.is_empty())
+        self.len() < self.room && self.time_us.has_room(event.time_us)
     }
 
     /// Makes room for `event` and some more.
@@ -166,22 +158,15 @@ impl EventTable {
         budget.rows(&mut self.context, 1)?;
         budget.rows(&mut self.stack, 1)?;
         let mut room = self.action.capacity();
-        if !self.time_us.is_empty() {
-            budget.rows(&mut self.time_us, 1)?;
-        } else if event.time_us != NO_TIME {
-            // The rows before it get a time as well.
-            budget.room(&mut self.time_us, room)?;
-        }
+        self.time_us.make_room(event.time_us, room, budget)?;
         for capacity in [
             self.addr.capacity(),
             self.size.capacity(),
             self.context.capacity(),
             self.stack.capacity(),
+            self.time_us.room(),
         ] {
             room = room.min(capacity);
-        }
-        if self.time_us.capacity() > 0 {
-            room = room.min(self.time_us.capacity());
         }
         self.room = room;
         Ok(())
@@ -195,16 +180,15 @@ impl EventTable {
         let _ = self.size.try_reserve_exact(rows);
         let _ = self.context.try_reserve_exact(rows);
         let _ = self.stack.try_reserve_exact(rows);
-        if !self.time_us.is_empty() {
-            let _ = self.time_us.try_reserve_exact(rows);
-        }
+        self.time_us.reserve(rows);
     }
 
     /// Bytes held on the heap.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.action.capacity() * size_of::<Action>()
-            + (self.addr.capacity() + self.size.capacity() + self.time_us.capacity()) * 8
+            + (self.addr.capacity() + self.size.capacity()) * 8
+            + self.time_us.heap_bytes()
             + (self.context.capacity() + self.stack.capacity()) * 4
     }
 }

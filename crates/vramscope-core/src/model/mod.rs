@@ -15,12 +15,13 @@ mod snapshot;
 mod stack_table;
 mod streams;
 mod string_table;
+mod times;
 mod warnings;
 
 pub use annotation_table::{Annotation, AnnotationTable, Stage};
 pub use block_table::{Block, BlockState, BlockTable, Tenant};
 pub use context_table::{Category, Context, ContextTable, PoolId};
-pub use event_table::{Action, Event, EventTable, NO_TIME};
+pub use event_table::{Action, Event, EventTable};
 pub use frame_table::{Frame, FrameTable, FxNode};
 pub(crate) use interner::RowIndex;
 pub use segment_table::{Segment, SegmentKind, SegmentTable};
@@ -31,5 +32,6 @@ pub use snapshot::{ContainerKind, DeviceIndex, KeysSeen, Producer, Snapshot, Sou
 pub use stack_table::{LinesId, StackTable};
 pub use streams::Streams;
 pub use string_table::StringTable;
+pub use times::{NO_TIME, Times};
 pub(crate) use warnings::LARGEST_BYTES;
 pub use warnings::{Warning, WarningKind, Warnings};

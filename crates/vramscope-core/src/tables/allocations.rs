@@ -5,7 +5,7 @@ use std::cell::LazyCell;
 
 use super::{
     Cells, Columns, Field, Kind, TakeColumns, compile_context, field, known_moment, known_stack,
-    known_time, pool_text, site, string,
+    pool_text, site, string,
 };
 use crate::analysis::code::call_sites::CallSite;
 use crate::analysis::code::frames::Location;
@@ -209,10 +209,7 @@ fn times<'c>(device: Device<'c>) -> [Cells<'c>; 9] {
     let (snapshot, history) = (device.snapshot(), device.history);
     let table = &history.allocations;
     let id = AllocationId::from_index;
-    let time = |event: Option<EventId>| {
-        let times = &snapshot.events.time_us;
-        known_time(*times.get(event?.index())?)
-    };
+    let time = |event: Option<EventId>| snapshot.events.time_us.get(event?.index());
     let life = move |row| lifetime(history, id(row));
     [
         Cells::maybe(|row| known_moment(table.born[row])),

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::cell::Cell;
 
 use super::{
-    Cells, Columns, Field, Kind, TakeColumns, compile_context, field, known_stack, known_time,
-    pool_text, site, string,
+    Cells, Columns, Field, Kind, TakeColumns, compile_context, field, known_stack, pool_text, site,
+    string,
 };
 use crate::analysis::recording::Device;
 use crate::ids::{AllocationId, EventId};
@@ -116,7 +116,7 @@ pub(super) fn columns<E>(device: Device<'_>, take: &mut TakeColumns<'_, E>) -> R
     let cells: [Cells<'_>; FIELDS.len()] = [
         Cells::integers(|_| device.index()),
         Cells::integers(|row| row as u32 + 1),
-        Cells::maybe(|row| known_time(*events.time_us.get(id(row).index())?)),
+        Cells::maybe(|row| events.time_us.get(id(row).index())),
         Cells::texts(|row| snapshot.action_name(id(row))),
         // An oom has the device's free bytes in place of an address, and a snapshot event has none.
         Cells::maybe(|row| match action(row) {

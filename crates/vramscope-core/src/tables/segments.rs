@@ -97,6 +97,6 @@ pub(super) fn rows<E>(device: Device<'_>, write: &mut Write<'_, E>) -> Result<()
 
 /// The time of the event that begins a moment.
 fn time<'a>(history: &History, moment: u32) -> Value<'a> {
-    let time = history.moment_start_us.get(moment as usize).copied();
+    let time = history.moment_start_us.get(moment);
     Value::time(time.filter(|_| moment > 0))
 }

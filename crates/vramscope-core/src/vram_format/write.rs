@@ -176,7 +176,7 @@ impl<W: Write> Writer<W> {
         }
         self.number((!events.time_us.is_empty()).into())?;
         before = 0;
-        for &time_us in &events.time_us {
+        for time_us in events.time_us.iter() {
             self.difference(time_us as u64, before)?;
             before = time_us as u64;
         }

@@ -70,7 +70,7 @@ fn check_shape(place: &str, snapshot: &Snapshot, history: &History) {
         Some(0),
         "{place}: reserved steps"
     );
-    assert!(history.moment_start_us.is_sorted(), "{place}: times");
+    assert!(history.moment_start_us.iter().is_sorted(), "{place}: times");
     let times = history.moment_start_us.len();
     assert!(
         times == 0 || times == history.active_bytes.len(),

@@ -38,7 +38,7 @@ pub fn span(bands: &Bands<'_>, range: &LaneRange) -> (f64, f64) {
         let x = |moment: u32| bands.moment_x(moment as usize + 1);
         return (x(range.from), x(range.to));
     };
-    let zero = starts.first().copied().unwrap_or(0);
+    let zero = starts.first().unwrap_or(0);
     let x = |us: i64| (us.saturating_sub(zero) as f64).clamp(0.0, bands.x_end());
     (x(range.start_us), x(range.end_us))
 }
@@ -114,6 +114,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use vramscope_core::analysis::time::lanes::RangeName;
+    use vramscope_core::analysis::time::moment_times::MomentTimes;
 
     fn ranges(cuts: &[(u32, u32)]) -> Vec<LaneRange> {
         let mut at = 0;
@@ -135,7 +136,7 @@ mod tests {
             .collect()
     }
 
-    fn bands<'a>(totals: &'a [u64], times: Option<&'a [i64]>) -> Bands<'a> {
+    fn bands<'a>(totals: &'a [u64], times: Option<&'a MomentTimes>) -> Bands<'a> {
         Bands {
             born: &[],
             died: &[],
@@ -166,7 +167,7 @@ mod tests {
             let row = ranges(&cuts);
             let moments = row.last().unwrap().to as usize + 2;
             let totals = vec![0; moments];
-            let times: Vec<i64> = (0..moments as i64).map(|moment| moment * 3).collect();
+            let times: MomentTimes = (0..moments as i64).map(|moment| moment * 3).collect();
             let bands = bands(&totals, with_time.then_some(&times));
             let x_min = from * bands.x_end();
             let view = view(x_min, x_min + width * bands.x_end(), width_px);

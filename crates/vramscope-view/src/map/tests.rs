@@ -9,6 +9,7 @@ use crate::theme::Theme;
 use crate::viewport::Viewport;
 use proptest::prelude::*;
 use vramscope_core::analysis::memory::segment_history::SegmentLife;
+use vramscope_core::analysis::time::moment_times::MomentTimes;
 use vramscope_core::model::PoolId;
 
 /// The data of a map.
@@ -17,7 +18,7 @@ struct Story {
     allocations: AllocationTable,
     segments: SegmentHistory,
     moments: u32,
-    starts: Option<Vec<i64>>,
+    starts: Option<MomentTimes>,
     totals: Vec<u64>,
 }
 
@@ -103,7 +104,7 @@ impl Story {
             free_requested: &self.allocations.free_requested,
             bytes: &self.allocations.bytes,
             total_bytes: &self.totals,
-            moment_start_us: self.starts.as_deref(),
+            moment_start_us: self.starts.as_ref(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 use vramscope_core::analysis::time::history::History;
+use vramscope_core::analysis::time::moment_times::MomentTimes;
 
 /// Stands for "never" in a column of moments.
 pub const NEVER: u32 = u32::MAX;
@@ -30,7 +31,7 @@ pub struct Bands<'a> {
     pub total_bytes: &'a [u64],
     /// Start of each moment in µs, not decreasing; the first is the x axis's zero. `None` if the
     /// axis is events.
-    pub moment_start_us: Option<&'a [i64]>,
+    pub moment_start_us: Option<&'a MomentTimes>,
 }
 
 impl<'a> Bands<'a> {
@@ -45,7 +46,7 @@ impl<'a> Bands<'a> {
             free_requested: &table.free_requested,
             bytes: &table.bytes,
             total_bytes: &history.active_bytes,
-            moment_start_us: has_time.then_some(history.moment_start_us.as_slice()),
+            moment_start_us: has_time.then_some(&history.moment_start_us),
         }
     }
 
@@ -92,7 +93,9 @@ impl<'a> Bands<'a> {
         match self.moment_start_us {
             None => moment.min(self.moments()) as f64,
             Some(starts) if moment < self.moments() => {
-                starts[moment].saturating_sub(starts[0]) as f64
+                let zero = starts.first().unwrap_or(0);
+                let start = starts.get(moment as u32).unwrap_or(zero);
+                start.saturating_sub(zero) as f64
             }
             Some(_) => self.x_end(),
         }
@@ -122,14 +125,17 @@ impl<'a> Bands<'a> {
                 first.min(last_moment)..=end.saturating_sub(1).max(first).min(last_moment),
             );
         };
-        let starts = &starts[..moments];
-        let x = |start: &i64| start.saturating_sub(starts[0]) as f64;
-        let mut first = starts.partition_point(|start| x(start) < from_x);
+        let zero = starts.first().unwrap_or(0);
+        let before = |edge: f64| {
+            let is_before = |start: i64| (start.saturating_sub(zero) as f64) < edge;
+            starts.partition_point(is_before).min(moments)
+        };
+        let mut first = before(from_x);
         // The moment before overlaps too, unless the next one begins exactly at the edge.
-        if first > 0 && (first == moments || x(&starts[first]) > from_x) {
+        if first > 0 && (first == moments || self.moment_x(first) > from_x) {
             first -= 1;
         }
-        let end = starts.partition_point(|start| x(start) < to_x);
+        let end = before(to_x);
         (end > first).then(|| first as u32..=(end - 1) as u32)
     }
 }
@@ -138,7 +144,7 @@ impl<'a> Bands<'a> {
 mod tests {
     use super::*;
 
-    fn axis<'a>(total_bytes: &'a [u64], moment_start_us: Option<&'a [i64]>) -> Bands<'a> {
+    fn axis<'a>(total_bytes: &'a [u64], moment_start_us: Option<&'a MomentTimes>) -> Bands<'a> {
         Bands {
             born: &[],
             died: &[],
@@ -147,6 +153,10 @@ mod tests {
             total_bytes,
             moment_start_us,
         }
+    }
+
+    fn starts(times: &[i64]) -> MomentTimes {
+        times.iter().copied().collect()
     }
 
     #[test]
@@ -165,12 +175,16 @@ mod tests {
     #[test]
     fn one_moment_is_still_a_picture() {
         assert_eq!(axis(&[7], None).moments_in(0.25, 0.5), Some(0..=0));
-        assert_eq!(axis(&[7], Some(&[99])).moments_in(0.25, 0.5), Some(0..=0));
+        assert_eq!(
+            axis(&[7], Some(&starts(&[99]))).moments_in(0.25, 0.5),
+            Some(0..=0)
+        );
     }
 
     #[test]
     fn moments_of_no_length_belong_to_their_instant() {
-        let bands = axis(&[0; 5], Some(&[1_000, 1_010, 1_010, 1_010, 1_020]));
+        let times = starts(&[1_000, 1_010, 1_010, 1_010, 1_020]);
+        let bands = axis(&[0; 5], Some(&times));
         assert_eq!(bands.x_end(), 21.0);
         assert_eq!(bands.moments_in(0.0, 10.0), Some(0..=0));
         assert_eq!(bands.moments_in(0.0, 10.5), Some(0..=3));

@@ -3,6 +3,7 @@
 use super::*;
 use crate::viewport::Bounds;
 use proptest::prelude::*;
+use vramscope_core::analysis::time::moment_times::MomentTimes;
 
 /// A timeline that owns its columns.
 #[derive(Clone, Debug, Default)]
@@ -12,7 +13,7 @@ struct Trace {
     free_requested: Vec<u32>,
     bytes: Vec<u64>,
     total_bytes: Vec<u64>,
-    moment_start_us: Option<Vec<i64>>,
+    moment_start_us: Option<MomentTimes>,
 }
 
 impl Trace {
@@ -23,7 +24,7 @@ impl Trace {
             free_requested: &self.free_requested,
             bytes: &self.bytes,
             total_bytes: &self.total_bytes,
-            moment_start_us: self.moment_start_us.as_deref(),
+            moment_start_us: self.moment_start_us.as_ref(),
         }
     }
 

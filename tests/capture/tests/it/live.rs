@@ -91,7 +91,7 @@ fn it_follows_the_program_and_keeps_the_newest_events() {
         capture.dropped_entries
     );
     // Read after the newest event, and not from a clock of its own.
-    let last_us = newest.events.time_us.last().copied();
+    let last_us = newest.events.time_us.iter().last();
     assert!(
         capture.read_us >= last_us,
         "{:?} {last_us:?}",

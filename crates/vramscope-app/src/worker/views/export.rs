@@ -114,8 +114,8 @@ fn curves(device: Device<'_>, (from, to): Moments) -> (String, u64) {
             reserved_bytes = bytes;
         }
         let active_bytes = history.active_bytes.get(moment as usize).copied();
-        let time_us = history.moment_start_us.get(moment as usize);
-        let time_us = time_us.map_or(String::new(), i64::to_string);
+        let time_us = history.moment_start_us.get(moment);
+        let time_us = time_us.map_or(String::new(), |time| time.to_string());
         let reserved = if device.knows_segments() {
             reserved_bytes.to_string()
         } else {

@@ -235,8 +235,8 @@ impl Writer<'_> {
                 .devices()
                 .map(|device| &device.history.moment_start_us)
         };
-        let start_us = times().filter_map(|times| times.first().copied()).min();
-        let end_us = times().filter_map(|times| times.last().copied()).max();
+        let start_us = times().filter_map(|times| times.first()).min();
+        let end_us = times().filter_map(|times| times.last()).max();
         let (start_us, end_us) = (start_us.unwrap_or(0), end_us.unwrap_or(0));
         let head = Profile {
             default_sample_type: types[1].r#type,

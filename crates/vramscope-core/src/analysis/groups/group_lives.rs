@@ -172,6 +172,7 @@ fn set_peaks(groups: &mut [GroupLife], history: &History, column: &GroupColumn) 
 mod tests {
     use super::*;
     use crate::analysis::time::history::{AllocationTable, NEVER};
+    use crate::analysis::time::moment_times::MomentTimes;
     use proptest::prelude::*;
 
     const EVENTS: u32 = 60;
@@ -191,7 +192,7 @@ mod tests {
             active_bytes,
             moment_start_us: match has_times {
                 true => (0..=EVENTS).map(|m| i64::from(m.max(1)) * 7).collect(),
-                false => Vec::new(),
+                false => MomentTimes::default(),
             },
             allocations: AllocationTable {
                 bytes: lives.iter().map(|life| life.2).collect(),
@@ -222,8 +223,11 @@ mod tests {
         let peak_bytes = (0..=EVENTS).map(live).max().unwrap();
         let life = |row: usize| {
             let end = table.died[row].min(EVENTS);
-            match history.moment_start_us.get(end as usize) {
-                Some(at) => (at - history.moment_start_us[table.born[row] as usize]) as u128,
+            match history.moment_start_us.get(end) {
+                Some(at) => {
+                    let born = history.moment_start_us.get(table.born[row]);
+                    (at - born.unwrap()) as u128
+                }
                 None => u128::from(end - table.born[row]),
             }
         };

@@ -104,7 +104,7 @@ impl<'a> Device<'a> {
     /// the file has no times, or the moment is after the last one.
     #[must_use]
     pub fn time(self, moment: u32) -> Option<(i64, i64)> {
-        let &at = self.history.moment_start_us.get(moment as usize)?;
+        let at = self.history.moment_start_us.get(moment)?;
         Some((at, self.since_start_us(at)?))
     }
 
@@ -112,7 +112,7 @@ impl<'a> Device<'a> {
     #[must_use]
     pub fn since_start_us(self, time_us: i64) -> Option<i64> {
         let first = self.history.moment_start_us.first()?;
-        Some(time_us.saturating_sub(*first))
+        Some(time_us.saturating_sub(first))
     }
 
     /// Whether the file says anything about segments, in the final state or by events.

@@ -48,7 +48,9 @@ pub struct Recording {
 impl Recording {
     /// Computes the history of every device, in the order of [`Snapshot::devices`].
     #[must_use]
-    pub fn of(snapshot: Snapshot) -> Self {
+    pub fn of(mut snapshot: Snapshot) -> Self {
+        // The histories need the times of all events, too.
+        snapshot.events.time_us.share();
         let devices = snapshot.devices().into_iter();
         let histories: Vec<_> = devices
             .map(|device| History::of(&snapshot, device))

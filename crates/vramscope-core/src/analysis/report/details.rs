@@ -11,7 +11,7 @@ use crate::analysis::roles::{Role, RoleFinding};
 use crate::analysis::time::history::StackSource;
 use crate::analysis::time::lifetime::{Lifetime, lifetime};
 use crate::ids::{AllocationId, BlockId, EventId, FrameId, SegmentId, StackId, StringId};
-use crate::model::{Action, BlockState, DeviceIndex, NO_TIME, PoolId, Segment};
+use crate::model::{Action, BlockState, DeviceIndex, PoolId, Segment};
 
 /// Limits for damaged or hostile files, whose details could otherwise be larger than the file. Real stacks have
 /// up to some hundred frames, real texts up to some thousand bytes.
@@ -307,8 +307,7 @@ fn block_of(
 
 fn mark(device: Device<'_>, event: EventId) -> EventMark {
     let times = &device.snapshot().events.time_us;
-    let time_us = times.get(event.index()).copied();
-    let time_us = time_us.filter(|&time| time != NO_TIME);
+    let time_us = times.get(event.index());
     EventMark {
         number: event.0.saturating_sub(device.history.first_event),
         event,

@@ -11,7 +11,7 @@ use crate::Snapshot;
 use crate::analysis::code::call_sites::CallSites;
 use crate::analysis::groups::live_at::TopSites;
 use crate::ids::EventId;
-use crate::model::{Action, NO_TIME};
+use crate::model::Action;
 
 /// Figures of pinned host memory. Sizes are in bytes.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -112,8 +112,7 @@ impl HostMemory {
                 peak_row = row.checked_sub(1).filter(|&before| before >= rows.start);
             }
         }
-        let time = peak_row.and_then(|row| snapshot.events.time_us.get(row as usize).copied());
-        self.peak_time_us = time.filter(|&time| time != NO_TIME);
+        self.peak_time_us = peak_row.and_then(|row| snapshot.events.time_us.get(row as usize));
     }
 }
 

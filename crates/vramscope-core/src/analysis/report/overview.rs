@@ -221,7 +221,7 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
         occasion,
         gap,
         active_bytes: value_at(&history.active_bytes, gap.moment).unwrap_or(0),
-        time_us: value_at(&history.moment_start_us, gap.moment),
+        time_us: history.moment_start_us.get(gap.moment),
     };
     let mut gaps = vec![
         on(Occasion::Peak, at_peak),
@@ -243,11 +243,11 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
         own_place: at_peak
             .own
             .map_or_else(String::new, |own| device.recording.place_label(own)),
-        start_us: value_at(&history.moment_start_us, 0),
+        start_us: history.moment_start_us.first(),
         peak: Peak {
             active_bytes: device.peak_bytes(),
             moment: history.peak_moment,
-            time_us: value_at(&history.moment_start_us, history.peak_moment),
+            time_us: history.moment_start_us.get(history.peak_moment),
             allocations: peak_sites.count,
         },
         gaps,

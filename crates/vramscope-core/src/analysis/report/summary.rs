@@ -213,11 +213,11 @@ pub fn device_summary(device: Device<'_>) -> DeviceSummary {
         time_span: times
             .first()
             .zip(times.last())
-            .map(|(&start_us, &end_us)| TimeSpan { start_us, end_us }),
+            .map(|(start_us, end_us)| TimeSpan { start_us, end_us }),
         peak: Peak {
             active_bytes: history.active_bytes_at(peak_moment),
             moment: peak_moment,
-            time_us: times.get(peak_moment as usize).copied(),
+            time_us: times.get(peak_moment),
             allocations: live_at(history, peak_moment).count() as u64,
         },
         active_at_end_bytes: history.active_bytes.last().copied().unwrap_or(0),

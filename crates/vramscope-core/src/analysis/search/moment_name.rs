@@ -181,13 +181,13 @@ fn moment_as(text: &str, device: Device<'_>, edge: Edge) -> Result<u32, MomentEr
 /// The moment that is current `us` microseconds after the first event.
 fn at_time(us: u64, device: Device<'_>) -> Result<u32, MomentError> {
     let times = &device.history.moment_start_us;
-    let Some(&start) = times.first() else {
+    let Some(start) = times.first() else {
         return Err(MomentError::missing(
             "the events have no times: name the moment by its event",
         ));
     };
     let offset = |time: i64| time.saturating_sub(start).max(0).cast_unsigned();
-    let begun = times.partition_point(|&time| offset(time) <= us);
+    let begun = times.partition_point(|time| offset(time) <= us);
     Ok(begun.saturating_sub(1) as u32)
 }
 

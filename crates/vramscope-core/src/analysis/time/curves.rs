@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::byte_steps::bytes_at;
 use super::history::History;
+use super::moment_times::first_that_is_not;
 
 /// The axis that the columns divide into equal parts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
@@ -101,27 +102,13 @@ impl Curves {
 #[must_use]
 pub fn place(history: &History, axis: CurveAxis, moment: u32) -> u64 {
     let starts = &history.moment_start_us;
-    match (axis, starts.first(), starts.get(moment as usize)) {
-        (CurveAxis::Time, Some(first), Some(start)) => start.abs_diff(*first),
+    match (axis, starts.first(), starts.get(moment)) {
+        (CurveAxis::Time, Some(first), Some(start)) => start.abs_diff(first),
         (CurveAxis::Time, Some(first), None) => {
-            starts.last().map_or(0, |last| last.abs_diff(*first))
+            starts.last().map_or(0, |last| last.abs_diff(first))
         }
         _ => u64::from(moment.min(history.event_count)),
     }
-}
-
-/// The first of some numbers for which this is not so; it is so for all before that one, and for none after it.
-fn first_that_is_not(count: usize, is_so: impl Fn(usize) -> bool) -> usize {
-    let (mut first, mut end) = (0, count);
-    while first < end {
-        let middle = first.midpoint(end);
-        if is_so(middle) {
-            first = middle + 1;
-        } else {
-            end = middle;
-        }
-    }
-    first
 }
 
 #[cfg(test)]
@@ -130,16 +117,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn history(active: Vec<u64>, times: &[i64], steps: Vec<(u32, u64)>) -> History {
-        let mut moment_start_us = Vec::new();
-        if let Some(&first) = times.first() {
-            moment_start_us.push(first);
-            moment_start_us.extend(times);
-        }
+        let first = times.first().into_iter();
         History {
             event_count: active.len() as u32 - 1,
             active_bytes: active,
             reserved_steps: steps,
-            moment_start_us,
+            moment_start_us: first.chain(times).copied().collect(),
             ..History::default()
         }
     }

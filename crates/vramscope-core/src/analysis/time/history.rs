@@ -5,10 +5,11 @@ mod pairing;
 use std::ops::Range;
 
 use super::byte_steps::{Life, bytes_at, live_bytes, most_bytes};
+use super::moment_times::MomentTimes;
 use crate::Snapshot;
 use crate::ids::{AllocationId, BlockId, EventId, StackId};
 use crate::known_ranges::KnownRanges;
-use crate::model::{Action, DeviceIndex, NO_TIME};
+use crate::model::{Action, DeviceIndex};
 
 /// The moment of a free that was not recorded.
 pub const NEVER: u32 = u32::MAX;
@@ -103,9 +104,8 @@ pub struct History {
     pub active_bytes: Vec<u64>,
     /// Bytes of all segments as steps of (first moment, bytes from then on), ascending; the first is at moment 0.
     pub reserved_steps: Vec<(u32, u64)>,
-    /// By moment: the time at which it begins, in microseconds since the Unix epoch, non-decreasing. Moment 0 has the
-    /// time of moment 1. Empty if the trace has no times.
-    pub moment_start_us: Vec<i64>,
+    /// By moment: the time at which it begins.
+    pub moment_start_us: MomentTimes,
     /// The final state's blocks of allocations that are live at the end, sorted by allocation.
     pub final_blocks: Vec<(AllocationId, BlockId)>,
     /// The first moment of the highest `active_bytes`.
@@ -124,7 +124,7 @@ impl History {
         history.active_bytes = live_bytes(history.allocations.lives(), moments);
         history.peak_moment = first_highest(&history.active_bytes);
         history.reserved_steps = reserved_steps(snapshot, device, rows.clone());
-        history.moment_start_us = moment_starts(snapshot, rows);
+        history.moment_start_us = MomentTimes::of(&snapshot.events.time_us, rows);
         history
     }
 
@@ -279,24 +279,4 @@ fn reserved_steps(snapshot: &Snapshot, device: DeviceIndex, rows: Range<u32>) ->
         .into_iter()
         .map(|(moment, net)| (moment, absolute(net)))
         .collect()
-}
-
-/// The time at which each moment begins, made non-decreasing.
-fn moment_starts(snapshot: &Snapshot, rows: Range<u32>) -> Vec<i64> {
-    let times = snapshot
-        .events
-        .time_us
-        .get(rows.start as usize..rows.end as usize)
-        .unwrap_or(&[]);
-    let Some(&first) = times.iter().find(|&&time| time != NO_TIME) else {
-        return Vec::new();
-    };
-    let mut starts = Vec::with_capacity(times.len() + 1);
-    starts.push(first);
-    let mut latest = first;
-    starts.extend(times.iter().map(|&time| {
-        latest = latest.max(time);
-        latest
-    }));
-    starts
 }

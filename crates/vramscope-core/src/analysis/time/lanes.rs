@@ -272,9 +272,8 @@ enum Placement {
 }
 
 fn place(history: &History, range: &NamedRange) -> Placement {
-    // Moment m > 0 begins with event m. Moment 0 has the time of the first event.
-    let event_times = history.moment_start_us.get(1..).unwrap_or(&[]);
-    let (Some(&first), Some(&last)) = (event_times.first(), event_times.last()) else {
+    let times = &history.moment_start_us;
+    let (Some(first), Some(last)) = (times.first(), times.last()) else {
         return Placement::WithoutTime;
     };
     if range.start_us.is_none() && range.end_us.is_none() {
@@ -287,8 +286,9 @@ fn place(history: &History, range: &NamedRange) -> Placement {
     if end_us < first || start_us > last {
         return Placement::Outside;
     }
-    let from = event_times.partition_point(|&time| time < start_us) as u32;
-    let to = event_times.partition_point(|&time| time <= end_us) as u32;
+    // Moment m > 0 begins with event m.
+    let from = times.events_before(|time| time < start_us);
+    let to = times.events_before(|time| time <= end_us);
     Placement::Inside(LaneRange {
         name: RangeName::Recorded(range.name),
         from,
@@ -392,8 +392,8 @@ fn runs(
 }
 
 fn time_of(history: &History, moment: u32) -> i64 {
-    let time = history.moment_start_us.get(moment as usize);
-    time.copied().unwrap_or(NO_TIME)
+    let time = history.moment_start_us.get(moment);
+    time.unwrap_or(NO_TIME)
 }
 
 #[cfg(test)]

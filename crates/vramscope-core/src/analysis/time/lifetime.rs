@@ -21,12 +21,12 @@ pub(crate) fn lifetime(history: &History, id: AllocationId) -> Lifetime {
     let table = &history.allocations;
     let (born, died) = (table.born[id.index()], table.died[id.index()]);
     let end = died.min(history.event_count);
-    let time = |moment: u32| history.moment_start_us.get(moment as usize);
+    let time = |moment: u32| history.moment_start_us.get(moment);
     Lifetime {
         events: end.saturating_sub(born),
         us: time(end)
             .zip(time(born))
-            .map(|(end, born)| end.saturating_sub(*born)),
+            .map(|(end, born)| end.saturating_sub(born)),
         at_least: born == 0 || died == NEVER,
     }
 }

@@ -182,7 +182,7 @@ pub fn marker(snapshot: &Snapshot, history: &History, moment: u32) -> Option<Mar
         moment,
         bytes: event.size,
         address: event.addr,
-        time_us: history.moment_start_us.get(moment as usize).copied(),
+        time_us: history.moment_start_us.get(moment),
         stream: context.stream,
         stream_name: snapshot.streams().name(context.stream),
         pool: context.pool,

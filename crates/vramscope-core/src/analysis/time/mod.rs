@@ -12,6 +12,7 @@ pub mod history;
 pub mod lanes;
 pub mod lifetime;
 pub mod markers;
+pub mod moment_times;
 pub mod phase;
 pub mod range_totals;
 pub mod replay;

@@ -54,11 +54,11 @@ fn summaries_agree_with_their_files() {
 fn bins_hold_what_moments_touch_them() {
     let active = vec![5_u64, 90, 4000, 17, 17, 300, 12];
     // Moment 0 is the state before the first event, at its time.
-    let starts = vec![100, 100, 130, 131, 400, 699, 1100];
+    let starts = [100, 100, 130, 131, 400, 699, 1100];
     let history = History {
         event_count: 6,
         active_bytes: active.clone(),
-        moment_start_us: starts.clone(),
+        moment_start_us: starts.iter().copied().collect(),
         ..History::default()
     };
     let history = History {

@@ -33,16 +33,27 @@ impl Reader<'_, '_> {
         })?;
         self.snapshot.events.size = self.column("size", rows, Self::number)?;
         if self.flag()? {
-            let mut before = 0_i64;
-            self.snapshot.events.time_us = self.column("time_us", rows, |from| {
-                before = before.wrapping_add(from.signed()?);
-                Ok(before)
-            })?;
+            self.times(rows)?;
         }
         let contexts = self.snapshot.contexts.len();
         self.snapshot.events.context =
             self.column("contexts", rows, |from| from.row(contexts).map(ContextId))?;
         self.snapshot.events.stack = self.column("frames", rows, Self::stack)?;
+        Ok(())
+    }
+
+    fn times(&mut self, rows: usize) -> Result<()> {
+        self.table = "time_us";
+        let mut time_us = 0_i64;
+        for row in 0..rows {
+            time_us = time_us.wrapping_add(self.signed()?);
+            let times = &mut self.snapshot.events.time_us;
+            if !times.has_room(time_us) || times.room() == row {
+                times.make_room(time_us, rows, &mut self.budget)?;
+            }
+            times.push(row, time_us);
+            self.step()?;
+        }
         Ok(())
     }
 

@@ -190,10 +190,10 @@ impl Evaluation<'_> {
         let between = |from: u32, to: u32| match unit {
             LengthUnit::Events => u64::from(to.saturating_sub(from)),
             LengthUnit::Us => {
-                let time = |moment: u32| history.moment_start_us.get(moment as usize);
+                let time = |moment: u32| history.moment_start_us.get(moment);
                 let us = time(to).zip(time(from));
                 us.map_or(0, |(to, from)| {
-                    to.saturating_sub(*from).max(0).cast_unsigned()
+                    to.saturating_sub(from).max(0).cast_unsigned()
                 })
             }
         };

@@ -19,11 +19,12 @@ pub(super) fn bounds(when: When, history: &History, cursor: Option<u32>) -> Opti
         When::Cursor => u64::from(cursor?),
         When::Event(number) => number,
         When::Us(us) => {
-            let (&start, moments) = history.moment_start_us.split_first()?;
-            let offset = |time: &i64| time.saturating_sub(start).max(0).cast_unsigned();
-            let at = moments.partition_point(|time| offset(time) < us);
-            let after = moments.partition_point(|time| offset(time) <= us);
-            return Some((at as u64 + 1, after as u64 + 1));
+            let times = &history.moment_start_us;
+            let start = times.first()?;
+            let offset = |time: i64| time.saturating_sub(start).max(0).cast_unsigned();
+            let at = times.events_before(|time| offset(time) < us);
+            let after = times.events_before(|time| offset(time) <= us);
+            return Some((u64::from(at) + 1, u64::from(after) + 1));
         }
     };
     // Saturates only beyond the end of any recording, where the exact number does not matter.
@@ -66,18 +67,19 @@ pub(super) fn named(pattern: &Pattern, on: Device<'_>) -> (Vec<Stretch>, bool) {
     let here = on
         .ranges()
         .filter(|range| matcher.matches(on.snapshot().strings.get(range.name)));
-    let Some((_, times)) = on.history.moment_start_us.split_first() else {
+    let times = &on.history.moment_start_us;
+    if times.is_empty() {
         return (Vec::new(), here.count() > 0);
-    };
+    }
     let mut stretches: Vec<Stretch> = here
         .map(|range| {
             let from = range
                 .start_us
-                .map_or(0, |start| times.partition_point(|&time| time < start));
-            let to = range.end_us.map_or(times.len(), |end| {
-                times.partition_point(|&time| time <= end)
+                .map_or(0, |start| times.events_before(|time| time < start));
+            let to = range.end_us.map_or(on.history.event_count, |end| {
+                times.events_before(|time| time <= end)
             });
-            (from as u32, to as u32)
+            (from, to)
         })
         .collect();
     let exists = !stretches.is_empty();

@@ -136,14 +136,13 @@ fn slow_named(pattern: &Pattern, subject: &Subject<'_>, at: impl Fn(u64) -> bool
     let mut ranges = ranges;
     ranges.any(|range| {
         // An annotation covers its events, and the moment before its first event.
-        let times = history.moment_start_us.iter().enumerate().skip(1);
-        let before = times
-            .clone()
-            .filter(|(_, time)| range.start_us.is_some_and(|start| **time < start))
+        let times = || history.moment_start_us.iter().enumerate().skip(1);
+        let before = times()
+            .filter(|&(_, time)| range.start_us.is_some_and(|start| time < start))
             .map(|(moment, _)| moment as u64)
             .max()
             .unwrap_or(0);
-        let mut inside = times.filter(|(_, time)| range.contains(**time));
+        let mut inside = times().filter(|&(_, time)| range.contains(time));
         !history.moment_start_us.is_empty()
             && (at(before) || inside.any(|(moment, _)| at(moment as u64)))
     })
@@ -279,7 +278,7 @@ fn slow_length(
         LengthUnit::Events => u64::from(to - from),
         LengthUnit::Us => {
             let times = &history.moment_start_us;
-            let Some((to, from)) = times.get(to as usize).zip(times.get(from as usize)) else {
+            let Some((to, from)) = times.get(to).zip(times.get(from)) else {
                 return false;
             };
             (to - from) as u64
@@ -319,9 +318,9 @@ fn slow_moment(when: When, subject: &Subject<'_>) -> Option<u64> {
         When::Cursor => u64::from(subject.pointed.cursor.unwrap()),
         When::Event(number) => number,
         When::Us(us) => {
-            let start = *history.moment_start_us.first()?;
+            let start = history.moment_start_us.first()?;
             let times = history.moment_start_us.iter().enumerate().skip(1);
-            let passed = times.filter(|(_, time)| (**time - start) as u64 <= us);
+            let passed = times.filter(|&(_, time)| (time - start) as u64 <= us);
             passed.map(|(moment, _)| moment as u64).max().unwrap_or(0)
         }
     };
@@ -334,7 +333,7 @@ fn slow_when(test: Test<When>, moment: u64, subject: &Subject<'_>) -> bool {
     let pair = |when: When| match when {
         When::Us(us) => {
             let start = history.moment_start_us.first()?;
-            let time = history.moment_start_us.get(moment as usize)?;
+            let time = history.moment_start_us.get(moment as u32)?;
             // Allocations from before the recording are older than any time.
             let own = if moment == 0 {
                 -1

@@ -161,7 +161,7 @@ pub fn steps(
 pub fn repeated_steps(history: &History, sums: &RangeSums, begins: &[u32]) -> Option<Steps> {
     let ends = begins.iter().skip(1).map(|&next| (next, false));
     let ends = ends.chain([(history.event_count, true)]);
-    let time = |moment: u32| history.moment_start_us.get(moment as usize).copied();
+    let time = |moment: u32| history.moment_start_us.get(moment);
     let spans = begins
         .iter()
         .zip(ends)
@@ -266,7 +266,7 @@ fn joined(candidates: &[Candidate]) -> Vec<Span> {
 /// the last end are incomplete steps.
 fn between_ends(history: &History, candidates: &[Candidate]) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
-    let first_us = history.moment_start_us.first().copied();
+    let first_us = history.moment_start_us.first();
     let (mut from, mut start_us) = (0, first_us.unwrap_or(NO_TIME));
     let (mut is_open_start, mut name) = (true, None);
     for Candidate { range, .. } in candidates.iter().filter(|it| !it.range.is_open_end) {
@@ -297,7 +297,7 @@ fn between_ends(history: &History, candidates: &[Candidate]) -> Vec<Span> {
             from,
             to: history.event_count,
             start_us,
-            end_us: history.moment_start_us.last().copied().unwrap_or(NO_TIME),
+            end_us: history.moment_start_us.last().unwrap_or(NO_TIME),
             is_open_start,
             is_open_end: true,
             mark: None,
