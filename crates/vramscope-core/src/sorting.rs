@@ -14,6 +14,17 @@ const ROWS_PER_VALUE: usize = 8;
 /// A row without a value, or without an end.
 const NONE: u32 = u32::MAX;
 
+/// How often each number below `numbers` comes. Others are not counted.
+pub(crate) fn counts(numbers: usize, values: impl Iterator<Item = usize>) -> Vec<u64> {
+    let mut counts = vec![0_u64; numbers];
+    for value in values {
+        if let Some(count) = counts.get_mut(value) {
+            *count += 1;
+        }
+    }
+    counts
+}
+
 /// Stable sorts for lists of up to some ten thousand rows.
 pub trait SortFew<T> {
     /// Like `sort_by`.

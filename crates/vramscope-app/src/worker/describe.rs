@@ -63,7 +63,7 @@ pub(super) fn preview(
     let pool = known.pool.filter(|pool| pool.is_private());
     let role = Some(known.role).filter(|&role| role != Role::Unknown);
     let operators = device.call_sites().operators();
-    let operator = operators.label(device.operator_of()[id.index()]);
+    let operator = operators.label(device.operator(id));
     let remarks = [
         Some(operator.to_owned()).filter(|operator| !operator.is_empty()),
         known

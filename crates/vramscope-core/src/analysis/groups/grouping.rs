@@ -142,7 +142,7 @@ impl GroupColumn {
         for id in allocations.into_iter().filter(|_| self.are_call_sites) {
             let row = id.index();
             let bytes = device.history.allocations.bytes[row];
-            sums.add(self.of[row], device.operator_of()[row], bytes);
+            sums.add(self.of[row], device.operator(id), bytes);
         }
         sums.named(device.call_sites().operators())
     }

@@ -107,7 +107,7 @@ pub fn top_call_sites(
     let bytes = &device.history.allocations.bytes;
     let allocations = allocations.into_iter().map(|id| {
         let row = id.index();
-        (device.site_of()[row], device.operator_of()[row], bytes[row])
+        (device.site_of()[row], device.operator(id), bytes[row])
     });
     TopSites::of(device.call_sites(), allocations, limit)
 }

@@ -10,7 +10,7 @@ use crate::Snapshot;
 use crate::analysis::time::history::History;
 use crate::ids::{AllocationId, ContextId, SegmentId};
 use crate::model::{Context, DeviceIndex, PoolId, Segment};
-use crate::sorting::SortFew;
+use crate::sorting::{SortFew, counts};
 
 /// Stream and pool of an allocation, given the results of [`context_of`] and [`segment_at`].
 pub(crate) fn place_of(
@@ -127,6 +127,19 @@ impl<T> FewValues<T> {
             values: self.values.iter().map(|value| make(*value)).collect(),
             of: self.of.clone(),
         }
+    }
+
+    /// The values with the number of rows that have each; a value may be there several times.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (T, u64)>
+    where
+        T: Copy,
+    {
+        let counts = counts(
+            self.values.len(),
+            self.of.iter().map(|&place| place as usize),
+        );
+        let known = self.values.iter().zip(counts);
+        known.filter_map(|(value, count)| Some(((*value)?, count)))
     }
 
     /// The value of a row; `None` if there is no such row.

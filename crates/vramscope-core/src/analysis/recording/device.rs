@@ -156,11 +156,17 @@ impl<'a> Device<'a> {
     /// [`operators`](CallSites::operators).
     #[must_use]
     pub fn operator_of(self) -> &'a [OperatorId] {
-        let sites = self.call_sites();
-        let operator = |id| sites.operator_of(self.snapshot(), self.history, id);
+        let operator = |id| self.operator(id);
         self.prepared
             .operator_of
             .get_or_init(|| self.allocations().map(operator).collect())
+    }
+
+    /// The operator that made an allocation, without computing those of all others.
+    #[must_use]
+    pub fn operator(self, allocation: AllocationId) -> OperatorId {
+        let sites = self.call_sites();
+        sites.operator_of(self.snapshot(), self.history, allocation)
     }
 
     /// The stack of each allocation, see [`History::stack`].

@@ -287,11 +287,8 @@ fn one(device: Device<'_>, id: AllocationId) -> AllocationRow {
             device.call_sites().get(site).label.clone()
         }),
         operator: {
-            let operator = device.operator_of().get(at);
             let operators = device.call_sites().operators();
-            operator
-                .map_or("", |&operator| operators.label(operator))
-                .to_owned()
+            operators.label(device.operator(id)).to_owned()
         },
         born,
         died: (died != NEVER).then_some(died),

@@ -12,7 +12,7 @@ use crate::analysis::code::frames::{Location, clip};
 use crate::analysis::recording::Device;
 use crate::analysis::roles::Role;
 use crate::bitset::BitSet;
-use crate::ids::{ContextId, FrameId, StackId, StringId};
+use crate::ids::{FrameId, StackId, StringId};
 use crate::model::{Context, LinesId};
 
 /// How many bytes of a text are searched. A damaged or hostile file may have a text of gigabytes.
@@ -31,18 +31,13 @@ pub(super) fn matching(device: Device<'_>, field: TextField, pattern: &Pattern) 
         TextField::Anywhere | TextField::Frame | TextField::File | TextField::Function
     ) {
         let stacks = stacks(device.snapshot(), field, pattern);
-        let stack_of = device.stack_of();
-        found = BitSet::from_fn(rows, |row| stacks.contains(stack_of[row].index()));
+        add(&mut found, &stacks, |row| device.stack_of()[row].index());
     }
     if anywhere || field == TextField::Site {
         let mut matcher = Matcher::new(pattern);
         let sites = device.call_sites().sites();
         let sites = BitSet::from_fn(sites.len(), |site| matcher.matches(&sites[site].label));
-        let site_of = device.site_of();
-        found.union_with(&BitSet::from_fn(rows, |row| {
-            let site = site_of.get(row);
-            site.is_some_and(|site| sites.contains(site.index()))
-        }));
+        add(&mut found, &sites, |row| device.site_of()[row].index());
     }
     if anywhere || field == TextField::Operator {
         let mut matcher = Matcher::new(pattern);
@@ -50,10 +45,9 @@ pub(super) fn matching(device: Device<'_>, field: TextField, pattern: &Pattern) 
         // The first label is empty: no operator.
         let operators =
             BitSet::from_fn(labels.len(), |row| row > 0 && matcher.matches(&labels[row]));
-        let operator_of = device.operator_of();
-        found.union_with(&BitSet::from_fn(rows, |row| {
-            operators.contains(operator_of[row].index())
-        }));
+        add(&mut found, &operators, |row| {
+            device.operator_of()[row].index()
+        });
     }
     if !matches!(
         field,
@@ -67,15 +61,25 @@ pub(super) fn matching(device: Device<'_>, field: TextField, pattern: &Pattern) 
     }
     if anywhere || field == TextField::Annotation {
         let (stretches, _) = moments::named(pattern, device);
-        let born = &device.history.allocations.born;
-        found.union_with(&BitSet::from_fn(rows, |row| {
-            moments::holds(&stretches, born[row])
-        }));
+        if !stretches.is_empty() {
+            let born = &device.history.allocations.born;
+            found.union_with(&BitSet::from_fn(rows, |row| {
+                moments::holds(&stretches, born[row])
+            }));
+        }
     }
     if anywhere && let Some(address) = AddressMatch::of_word(&pattern.text) {
         found.union_with(&by_address(device, address));
     }
     found
+}
+
+/// Adds the rows whose value is among those looked for. Often there are none.
+fn add(found: &mut BitSet, values: &BitSet, value_of: impl Fn(usize) -> usize) {
+    if values.count() > 0 {
+        let rows = BitSet::from_fn(found.len(), |row| values.contains(value_of(row)));
+        found.union_with(&rows);
+    }
 }
 
 /// The allocations for whose role the word matches.
@@ -229,9 +233,9 @@ fn by_context(device: Device<'_>, field: TextField, pattern: &Pattern) -> BitSet
     };
     let rows = snapshot.contexts.rows();
     let contexts = BitSet::from_fn(rows.len(), |row| looked.matches(&rows[row]));
-    let mut found = BitSet::from_fn(device.history.allocations.len(), |row| {
-        let context = device.context_of()[row];
-        context != ContextId::ABSENT && contexts.contains(context.index())
+    let mut found = BitSet::new(device.history.allocations.len());
+    add(&mut found, &contexts, |row| {
+        device.context_of()[row].index()
     });
     if looked.has(TextField::Metadata) {
         for &(allocation, text) in device.notes() {
