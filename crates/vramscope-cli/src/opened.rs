@@ -5,10 +5,10 @@
 
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::FromArgMatches;
+use clap::{ArgMatches, FromArgMatches};
 use vramscope_core::analysis::recording::{Device, Recording};
 use vramscope_core::analysis::report::facts::warning_line;
 use vramscope_core::model::DeviceIndex;
@@ -23,7 +23,7 @@ use crate::subject::Subject;
 use crate::{Arguments, ask, help};
 
 /// The commands that open snapshots answer.
-const QUESTIONS: [&str; 16] = [
+const QUESTIONS: [&str; 15] = [
     "info",
     "explain",
     "peak",
@@ -39,7 +39,6 @@ const QUESTIONS: [&str; 16] = [
     "find",
     "diff",
     "stats",
-    "html",
 ];
 
 /// Bytes that any answer may have, and for each byte that was read, after unwrapping: with `--stack` a file of some
@@ -143,6 +142,20 @@ impl Opened {
                 QUESTIONS.join(", ")
             )));
         }
+        self.answer(others, arguments)
+    }
+
+    /// The page with this snapshot inside: what `vramscope html` writes with these options.
+    ///
+    /// # Errors
+    /// When the options are wrong, or the page is not built into this program.
+    pub fn page(&self, options: &[String]) -> Result<Vec<u8>, Failure> {
+        let words = ["html", "--output=-"].map(str::to_owned);
+        let arguments = [&words, options, &["--".to_owned()]].concat();
+        self.answer(&[], &arguments)
+    }
+
+    fn answer(&self, others: &[Self], arguments: &[String]) -> Result<Vec<u8>, Failure> {
         let subjects: Vec<_> = std::iter::once(self)
             .chain(others)
             .map(|opened| Arc::clone(&opened.0))
@@ -154,7 +167,9 @@ impl Opened {
             .chain(arguments.iter().map(String::as_str))
             .chain(names);
         let matches = help::program().try_get_matches_from(arguments);
-        let parsed = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
+        let matches = matches.map_err(|error| wrong(&error))?;
+        only_files(&matches, subjects.len())?;
+        let parsed = Arguments::from_arg_matches(&matches);
         let command = parsed.map_err(|error| wrong(&error))?.command;
         let decoded = subjects
             .iter()
@@ -202,6 +217,22 @@ impl Write for Answer {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Fails for words in place of files, beside the names of the open ones: nothing would read them.
+fn only_files(matches: &ArgMatches, open: usize) -> Result<(), Failure> {
+    let Some((command, options)) = matches.subcommand() else {
+        return Ok(());
+    };
+    let mut files = options.get_many::<PathBuf>("files").unwrap_or_default();
+    let surplus = files.len().saturating_sub(open);
+    match files.next().filter(|_| surplus > 0) {
+        Some(word) => Err(Failure::Usage(format!(
+            "{command} of a snapshot that is open takes no '{}'",
+            word.display()
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -62,10 +62,18 @@ fn two_are_compared() {
 
 #[test]
 fn wrong_questions_say_what_is_wrong() {
-    let wrong: [(&[&str], &str); 5] = [
+    let wrong: [(&[&str], &str); 7] = [
         (
             &["convert", "--"],
             "convert is no question to a snapshot that is open; there are info",
+        ),
+        (
+            &["html", "--json", "--"],
+            "html is no question to a snapshot that is open; there are info",
+        ),
+        (
+            &["peak", "--json", "--", "oom"],
+            "peak of a snapshot that is open takes no 'oom'",
         ),
         (
             &["peak", "--device=7", "--"],
