@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::error::ErrorKind;
 use clap::{ArgMatches, FromArgMatches};
 use vramscope_core::analysis::recording::{Device, Recording};
 use vramscope_core::analysis::report::facts::warning_line;
@@ -238,6 +239,12 @@ fn only_files(matches: &ArgMatches, open: usize) -> Result<(), Failure> {
 
 /// What is wrong with arguments, without the program's name and its usage.
 fn wrong(error: &clap::Error) -> Failure {
+    if error.kind() == ErrorKind::MissingRequiredArgument {
+        // The name of the open snapshot stands where that belongs, so clap misses the file.
+        let missing =
+            "what stands before the file on the command line is missing, as a moment or a filter";
+        return Failure::Usage(missing.to_owned());
+    }
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     let mut lines = text

@@ -62,7 +62,7 @@ fn two_are_compared() {
 
 #[test]
 fn wrong_questions_say_what_is_wrong() {
-    let wrong: [(&[&str], &str); 7] = [
+    let wrong: [(&[&str], &str); 8] = [
         (
             &["convert", "--"],
             "convert is no question to a snapshot that is open; there are info",
@@ -74,6 +74,10 @@ fn wrong_questions_say_what_is_wrong() {
         (
             &["peak", "--json", "--", "oom"],
             "peak of a snapshot that is open takes no 'oom'",
+        ),
+        (
+            &["at", "--json", "--"],
+            "what stands before the file on the command line is missing",
         ),
         (
             &["peak", "--device=7", "--"],
