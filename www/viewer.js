@@ -23,6 +23,8 @@
 const MOST_OPEN = 4;
 /** How long the page may take to answer before the element says that it does not. */
 const PATIENCE_MS = 20_000;
+/** How often a download tells how far it is. */
+const PROGRESS_MS = 100;
 const ATTRIBUTES = [
   "src", "poster", "poster-dark", "alt", "view", "device", "range", "search", "theme", "loading", "reveal", "controls", "height",
 ];
@@ -51,7 +53,7 @@ style.replaceSync(`
   .shown iframe { opacity: 1; }
   .shown .poster { opacity: 0; pointer-events: none; }
   .front { position: absolute; inset: 0; display: flex; flex-direction: column; align-items: center; justify-content: center; gap: 12px; pointer-events: none; }
-  .with-poster .front { align-items: end; justify-content: end; padding: 10px; }
+  .aside .front { align-items: end; justify-content: end; padding: 10px; }
   button, p { pointer-events: auto; font: 14px/20px var(--vramscope-sans, system-ui, sans-serif); margin: 0; max-width: 60ch; }
   button { color: #fff; background: var(--vramscope-accent, #1a62d6); border: 0; border-radius: 4px; padding: 6px 14px; cursor: pointer; box-shadow: 0 1px 4px rgb(0 0 0 / 25%); }
   button:focus-visible { outline: 2px solid var(--vramscope-accent, #1a62d6); outline-offset: 2px; }
@@ -75,6 +77,8 @@ export class VramscopeViewer extends HTMLElement {
   #told = "";
   #isNear = false;
   #isShown = false;
+  /** Whether the page shows that the file cannot be read. */
+  #isFailed = false;
   /** Whether it opens by a click alone: it was closed, or has no room among the open ones. */
   #isClosed = false;
   /** Whether it opens when it is scrolled to, too, as it was closed for want of room. */
@@ -111,7 +115,7 @@ export class VramscopeViewer extends HTMLElement {
     stage.append(poster, front);
     root.append(stage);
     this.#parts = { stage, poster, image, slot, message, button };
-    for (const element of [poster, button]) element.onclick = () => this.#show(true);
+    for (const element of [poster, button]) element.onclick = () => (this.#isFailed ? this.#again(this.save()) : this.#show(true));
     slot.onslotchange = () => this.#render();
   }
 
@@ -257,16 +261,17 @@ export class VramscopeViewer extends HTMLElement {
     const { stage, image, slot, message, button } = this.#parts;
     const hasPoster = !!this.poster || slot.assignedElements().length > 0;
     const isLoading = !!this.#frame && !this.#isShown;
-    stage.className = `stage${this.#isShown ? " shown" : ""}${hasPoster ? " with-poster" : ""}`;
+    // The button stands aside of a picture, and of what the page says.
+    stage.className = `stage${this.#isShown ? " shown" : ""}${hasPoster || this.#isShown ? " aside" : ""}`;
     stage.ariaBusy = String(isLoading);
     image.hidden = !this.poster;
     message.hidden = !this.#fault;
     message.textContent = this.#fault;
-    const waits = isLoading || this.reveal === "click" || this.#isClosed || !!this.#fault;
-    button.hidden = this.#isShown || !(this.#file || this.src) || !waits;
+    const waits = isLoading || this.reveal === "click" || this.#isClosed || this.#isFailed || !!this.#fault;
+    button.hidden = (this.#isShown && !this.#isFailed) || !(this.#file || this.src) || !waits;
     button.ariaDisabled = String(isLoading);
     const percent = this.#percent === null ? "" : ` ${this.#percent} %`;
-    const rest = this.#fault ? "Try again" : this.save() ? "Go on exploring" : "Explore this snapshot";
+    const rest = this.#fault || this.#isFailed ? "Try again" : this.save() ? "Go on exploring" : "Explore this snapshot";
     button.textContent = isLoading ? `Loading…${percent}` : rest;
     button.ariaLabel = `${button.textContent}: ${this.#name}`;
   }
@@ -289,7 +294,7 @@ export class VramscopeViewer extends HTMLElement {
     this.#wanted = this.save();
     this.#told = this.#sent = this.#fault = "";
     this.#percent = null;
-    this.#isShown = false;
+    this.#isShown = this.#isFailed = false;
     this.#isAwaited = false;
     this.#promised?.reject(new DOMException("the viewer was closed", "AbortError"));
     this.#promised = null;
@@ -356,7 +361,17 @@ export class VramscopeViewer extends HTMLElement {
     try {
       const response = await fetch(url, { signal });
       if (!response.ok) throw new Error(`the server answers ${response.status}`);
-      return await response.blob();
+      const total = Number(response.headers.get("Content-Length")) || null;
+      const progress = { event: "progress", name: this.#name, loaded: 0, total };
+      let next = 0;
+      const transform = (part, on) => {
+        on.enqueue(part);
+        progress.loaded += part.length;
+        if (performance.now() < next) return;
+        next = performance.now() + PROGRESS_MS;
+        this.#take(progress);
+      };
+      return await new Response(response.body?.pipeThrough(new TransformStream({ transform }))).blob();
     } catch (error) {
       if (signal.aborted) return;
       const advice = error instanceof TypeError ? " Another server must allow this page to read it (CORS)." : "";
@@ -385,6 +400,7 @@ export class VramscopeViewer extends HTMLElement {
       const at = document.activeElement;
       if (isAsked && (at === this || at === document.body)) this.#frame.focus();
     }
+    this.#isFailed = event === "error";
     this.#render();
     const promised = this.#promised;
     if (event !== "progress") this.#promised = null;

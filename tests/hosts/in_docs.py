@@ -80,9 +80,12 @@ def search(chromium: Browser, mdbook: str, out: Path, picture: Path) -> None:
     with opened(chromium, (out / "index.html").as_uri()) as page:
         page.context.set_offline(True)
         page.keyboard.press("s")
-        page.locator("#mdbook-searchbar").press_sequentially("fragmentation")
-        chapter = page.locator("#mdbook-searchresults a", has_text="Tame fragmentation").first
-        chapter.wait_for()
+        found = page.locator("#mdbook-searchresults li:first-child a")
+        for word, title in (("leak", "Find a leak"), ("sql", "Ask with SQL"), ("fragmentation", "Tame fragmentation")):
+            page.locator("#mdbook-searchbar").fill("")
+            page.locator("#mdbook-searchbar").press_sequentially(word)
+            chapter = found.filter(has_text=title)
+            chapter.wait_for()
         page.screenshot(path=picture)
         chapter.click()
         page.wait_for_url("**/tame-fragmentation.html?highlight=fragmentation*")

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from huggingface_hub import SpaceCard
-from served import FIXTURES, PATIENCE_S, browser, files_of, recipes
+from served import FIXTURES, PATIENCE_S, browser, files_of, opened, recipes
 
 
 def main() -> None:
@@ -28,15 +28,14 @@ def main() -> None:
         assert shown.is_file()
         with files_of(Path(folder)) as address, browser() as chromium:
             source = f"{address}/space/{shown.name}?src=snapshot.pickle"
-            frame = f'<iframe sandbox="allow-scripts allow-same-origin" width="1380" height="880" src="{source}"></iframe>'
+            frame = f'<iframe sandbox="allow-scripts allow-same-origin" width="1260" height="700" src="{source}"></iframe>'
             Path(folder, "hub.html").write_text(frame)
-            page = chromium.new_page(viewport={"width": 1400, "height": 900})
-            page.goto(address.replace("127.0.0.1", "hub.localhost") + "/hub.html")
-            inner = page.frame_locator("iframe")
-            inner.get_by_text("Peak active", exact=True).first.wait_for(timeout=PATIENCE_S * 1000)
-            inner.locator(".rail").get_by_text("Timeline").click()
-            inner.locator(".stage canvas").first.wait_for(timeout=PATIENCE_S * 1000)
-            page.screenshot(path=pictures / "space.png")
+            with opened(chromium, address.replace("127.0.0.1", "hub.localhost") + "/hub.html") as page:
+                inner = page.frame_locator("iframe")
+                inner.get_by_text("Peak active", exact=True).first.wait_for(timeout=PATIENCE_S * 1000)
+                inner.locator(".rail").get_by_text("Timeline").click()
+                inner.locator(".stage canvas").first.wait_for(timeout=PATIENCE_S * 1000)
+                page.screenshot(path=pictures / "space.png")
     print("the site works as a static Space")
 
 

@@ -123,6 +123,13 @@ def test_without_a_gpu_programs_run_as_before(torch: FakeTorch, tmp_path: Path) 
     assert [warning.filename for warning in warned] == [__file__], "it points at the program"
 
 
+def test_a_backend_that_this_torch_lacks(torch: FakeTorch, tmp_path: Path) -> None:
+    with pytest.warns(vramscope.RecordingWarning, match="torch.gpu has no recorder of memory in this torch"):
+        with vramscope.record(tmp_path / "run.pickle", backend="gpu"):
+            pass
+    assert torch.calls == [] and names(tmp_path) == []
+
+
 def test_torch_2_0_has_other_words(torch: FakeTorch, tmp_path: Path) -> None:
     calls = []
 

@@ -164,6 +164,14 @@ def test_wrong_questions() -> None:
         run.at("no such moment")
     with pytest.raises(vramscope.SnapshotError, match="convert is no question .* there are info, explain"):
         run.ask("convert", output="x.csv")
+    with pytest.raises(vramscope.SnapshotError, match="html is no question"):
+        run.ask("html")
+    with pytest.raises(vramscope.SnapshotError, match="peak of a snapshot that is open takes no 'oom'"):
+        run.ask("peak", "oom")
+    with pytest.raises(TypeError, match="a moment is a name or a number of events, not None"):
+        run.at(None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a snapshot that vramscope.open\\(\\) gave, not 'after.pickle'"):
+        run.diff("after.pickle")  # type: ignore[arg-type]
     with pytest.raises(vramscope.SnapshotError, match="cannot be used with '--json'"):
         run.ask("stats", format="torch")
     with pytest.raises(vramscope.SnapshotError, match="--export-csv is for the command line"):

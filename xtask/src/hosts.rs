@@ -33,6 +33,8 @@ pub(crate) struct Options {
 enum Host {
     /// The widget of notebooks (200 MB)
     Jupyterlab,
+    /// The widget of notebooks, as an app too (100 MB)
+    Marimo,
     /// The standalone page among a run's artifacts (800 MB)
     Mlflow,
     /// The standalone page as a run logs it (60 MB)
@@ -106,7 +108,7 @@ fn with_package(page: &Path) -> Result<PathBuf> {
     let folder = target_dir().join("hosts/python");
     environment(&folder)?;
     println!(
-        "hosts: installing JupyterLab, MLflow, wandb, MkDocs, Sphinx and Playwright into {} (1 GB)",
+        "hosts: installing JupyterLab, marimo, MLflow, wandb, MkDocs, Sphinx and Playwright into {} (1 GB)",
         folder.display()
     );
     let mut pip = Command::new(programs(&folder).join("python"));
@@ -123,6 +125,7 @@ fn try_in(host: Host, environment: &Path, page: &Path, chromium: &Path) -> Resul
     let packages = |tools| with_packages(&tests, tools);
     let (script, further) = match host {
         Host::Jupyterlab => ("in_jupyterlab.py", None),
+        Host::Marimo => ("in_marimo.py", None),
         Host::Mlflow => ("in_mlflow.py", None),
         Host::Wandb => ("in_wandb.py", None),
         Host::Space => ("in_space.py", None),

@@ -31,7 +31,9 @@ mod temporary;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::Path;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
@@ -125,12 +127,24 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let matches = help::program().try_get_matches_from(arguments);
     let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
-        Err(answer) => return print_answer(&answer),
+        Err(answer) => return print_answer(&hinted(answer)),
     };
     let writing = Writing;
     let failure = run_command(&arguments.command).err();
     let failures = failure.into_iter().chain(destination::keep(writing));
     inputs::report_all(failures).map_or_else(fail, |()| 0)
+}
+
+/// Names the command that opens a file, if there is one in place of a command.
+fn hinted(mut answer: clap::Error) -> clap::Error {
+    if let Some(ContextValue::String(word)) = answer.get(ContextKind::InvalidSubcommand)
+        && Path::new(word).exists()
+    {
+        let hint = format!("to open it: vramscope view '{}'", harmless::printable(word));
+        let hint = ContextValue::StyledStrs(vec![hint.into()]);
+        answer.insert(ContextKind::Suggested, hint);
+    }
+    answer
 }
 
 /// Prints help, the version, or what is wrong with the arguments.

@@ -5,10 +5,11 @@
 
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::FromArgMatches;
+use clap::error::ErrorKind;
+use clap::{ArgMatches, FromArgMatches};
 use vramscope_core::analysis::recording::{Device, Recording};
 use vramscope_core::analysis::report::facts::warning_line;
 use vramscope_core::model::DeviceIndex;
@@ -23,7 +24,7 @@ use crate::subject::Subject;
 use crate::{Arguments, ask, help};
 
 /// The commands that open snapshots answer.
-const QUESTIONS: [&str; 16] = [
+const QUESTIONS: [&str; 15] = [
     "info",
     "explain",
     "peak",
@@ -39,7 +40,6 @@ const QUESTIONS: [&str; 16] = [
     "find",
     "diff",
     "stats",
-    "html",
 ];
 
 /// Bytes that any answer may have, and for each byte that was read, after unwrapping: with `--stack` a file of some
@@ -143,6 +143,20 @@ impl Opened {
                 QUESTIONS.join(", ")
             )));
         }
+        self.answer(others, arguments)
+    }
+
+    /// The page with this snapshot inside: what `vramscope html` writes with these options.
+    ///
+    /// # Errors
+    /// When the options are wrong, or the page is not built into this program.
+    pub fn page(&self, options: &[String]) -> Result<Vec<u8>, Failure> {
+        let words = ["html", "--output=-"].map(str::to_owned);
+        let arguments = [&words, options, &["--".to_owned()]].concat();
+        self.answer(&[], &arguments)
+    }
+
+    fn answer(&self, others: &[Self], arguments: &[String]) -> Result<Vec<u8>, Failure> {
         let subjects: Vec<_> = std::iter::once(self)
             .chain(others)
             .map(|opened| Arc::clone(&opened.0))
@@ -154,7 +168,9 @@ impl Opened {
             .chain(arguments.iter().map(String::as_str))
             .chain(names);
         let matches = help::program().try_get_matches_from(arguments);
-        let parsed = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
+        let matches = matches.map_err(|error| wrong(&error))?;
+        only_files(&matches, subjects.len())?;
+        let parsed = Arguments::from_arg_matches(&matches);
         let command = parsed.map_err(|error| wrong(&error))?.command;
         let decoded = subjects
             .iter()
@@ -205,8 +221,30 @@ impl Write for Answer {
     }
 }
 
+/// Fails for words in place of files, beside the names of the open ones: nothing would read them.
+fn only_files(matches: &ArgMatches, open: usize) -> Result<(), Failure> {
+    let Some((command, options)) = matches.subcommand() else {
+        return Ok(());
+    };
+    let mut files = options.get_many::<PathBuf>("files").unwrap_or_default();
+    let surplus = files.len().saturating_sub(open);
+    match files.next().filter(|_| surplus > 0) {
+        Some(word) => Err(Failure::Usage(format!(
+            "{command} of a snapshot that is open takes no '{}'",
+            word.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// What is wrong with arguments, without the program's name and its usage.
 fn wrong(error: &clap::Error) -> Failure {
+    if error.kind() == ErrorKind::MissingRequiredArgument {
+        // The name of the open snapshot stands where that belongs, so clap misses the file.
+        let missing =
+            "what stands before the file on the command line is missing, as a moment or a filter";
+        return Failure::Usage(missing.to_owned());
+    }
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     let mut lines = text

@@ -85,6 +85,12 @@ impl Opened {
         Ok(PyBytes::new(py, &answer))
     }
 
+    /// The page with this snapshot inside. `options` are those of `vramscope html`.
+    fn page<'py>(&self, py: Python<'py>, options: Vec<String>) -> PyResult<Bound<'py, PyBytes>> {
+        let page = apart(py, || self.0.page(&options))?;
+        Ok(PyBytes::new(py, &page))
+    }
+
     /// A table of this name, of one device or all.
     fn table(&self, py: Python<'_>, name: &str, device: Option<DeviceIndex>) -> PyResult<Table> {
         apart(py, || Table::of(&self.0, name, device))

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::process::{in_root, output, run, run_for_output, target_dir};
+use crate::process::{find_program, in_root, output, root, run, run_for_output, target_dir};
 use crate::python;
 
 use super::inside::{Component, features};
@@ -52,17 +52,37 @@ pub(super) fn build(target: &str, page: &Path, builders: &Path) -> Result<[PathB
     let shown = Some(("VRAMSCOPE_PAGE", page));
     let program = compile("vramscope-cli", PROFILE, shown, "vramscope")?;
     let programs = [program, capture];
-    if target.starts_with(std::env::consts::ARCH) {
-        for program in &programs {
-            starts(program)?;
-        }
+    if starter(target, &programs[0]).is_none() {
+        println!("nothing here runs programs for {target}: they are not started");
+        return Ok(programs);
+    }
+    for program in &programs {
+        starts(target, program)?;
     }
     Ok(programs)
 }
 
-/// Checks that a program starts, and tells the version of all others.
-fn starts(program: &Path) -> Result<()> {
-    let told = run_for_output(Command::new(program).arg("--version"))?;
+/// The command that starts a program: itself, or for another processor qemu with the C library of Debian's cross compilers.
+/// `None` if that is not here.
+fn starter(target: &str, program: &Path) -> Option<Command> {
+    let processor = target.split('-').next().unwrap_or(target);
+    if processor == std::env::consts::ARCH {
+        return Some(Command::new(program));
+    }
+    let mut qemu = Command::new(find_program(&[&format!("qemu-{processor}")])?);
+    let system = format!("/usr/{processor}-linux-gnu");
+    qemu.args(["-L", &system]).arg(program);
+    Path::new(&system).is_dir().then_some(qemu)
+}
+
+/// Checks that a program starts, and tells the version of all others; and that `vramscope` reads a snapshot.
+fn starts(target: &str, program: &Path) -> Result<()> {
+    let starter = || starter(target, program).context("the program cannot be started here");
+    if program.ends_with("vramscope") {
+        let snapshot = root().join("tests/fixtures/torch-2.15.0/training.pickle");
+        run_for_output(starter()?.arg("peak").arg(snapshot))?;
+    }
+    let told = run_for_output(starter()?.arg("--version"))?;
     let version = env!("CARGO_PKG_VERSION");
     ensure!(
         told.split_whitespace().nth(1) == Some(version),
@@ -100,4 +120,18 @@ pub(super) fn linked(builders: &Path) -> Result<Vec<Component>> {
             "lib/libunwind/LICENSE.TXT",
         ),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::starter;
+    use std::path::Path;
+
+    #[test]
+    fn programs_of_this_machine_start_by_themselves_and_unknown_ones_not_at_all() {
+        let here = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+        let program = Path::new("program");
+        assert_eq!(starter(&here, program).unwrap().get_program(), "program");
+        assert!(starter("pdp11-unknown-linux-gnu", program).is_none());
+    }
 }

@@ -124,6 +124,12 @@ fn FileTab(props: &FileTabProps) -> Html {
         });
     }
     let (start, end) = halves(&props.short);
+    // The halves of a name are one word to those who hear it.
+    let label = format!(
+        "{}{}",
+        props.short,
+        if props.ooms > 0 { " OOM" } else { "" }
+    );
     let letters = props.short.chars().count();
     let spot = props
         .spot
@@ -132,7 +138,7 @@ fn FileTab(props: &FileTabProps) -> Html {
         <div class={classes!("tab", is_current.then_some("current"))} style={format!("--letters:{letters}")}>
             { spot }
             <button type="button" class="name" role="tab" ref={node} aria-selected={is_current.to_string()} aria-keyshortcuts="Delete"
-                tabindex={if is_current { "0" } else { "-1" }} title={name.clone()} {onkeydown}
+                tabindex={if is_current { "0" } else { "-1" }} title={name.clone()} aria-label={label} {onkeydown}
                 onclick={commands.on(Action::Switch(id))}><span class="start">{ start }</span><span class="end">{ end }</span>{ oom_badge(props.ooms) }</button>
             // For the pointer: a list of tabs may hold nothing else, and a tab is closed by its key.
             <button type="button" class="close" title="Close (Delete)" aria-hidden="true" tabindex="-1" onclick={commands.close.reform(move |_| id)}>

@@ -62,10 +62,22 @@ fn two_are_compared() {
 
 #[test]
 fn wrong_questions_say_what_is_wrong() {
-    let wrong: [(&[&str], &str); 5] = [
+    let wrong: [(&[&str], &str); 8] = [
         (
             &["convert", "--"],
             "convert is no question to a snapshot that is open; there are info",
+        ),
+        (
+            &["html", "--json", "--"],
+            "html is no question to a snapshot that is open; there are info",
+        ),
+        (
+            &["peak", "--json", "--", "oom"],
+            "peak of a snapshot that is open takes no 'oom'",
+        ),
+        (
+            &["at", "--json", "--"],
+            "what stands before the file on the command line is missing",
         ),
         (
             &["peak", "--device=7", "--"],

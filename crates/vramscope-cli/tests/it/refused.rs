@@ -34,6 +34,13 @@ fn a_file_that_cannot_be_opened() {
 }
 
 #[test]
+fn a_file_in_place_of_a_command() {
+    let words = ["torch-2.15.0/training.pickle", "no.pickle"];
+    let said = words.map(|word| transcript(&vramscope(&[word])));
+    assert_snapshot!(said.concat());
+}
+
+#[test]
 fn an_empty_standard_input() {
     assert_snapshot!(transcript(&vramscope_reading(&["info", "-"], b"")));
 }

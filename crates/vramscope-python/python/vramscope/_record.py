@@ -135,12 +135,13 @@ class Recording:
 
     def __enter__(self) -> Recording:
         self._began = time.strftime("%Y%m%d-%H%M%S")
-        module = getattr(_torch(), self._backend)
-        self._memory = getattr(module, "memory", None)
-        if self._memory is None or not module.is_available():
-            _warn(f"torch.{self._backend} has no device here: nothing is recorded")
-            self._memory = None
+        module = getattr(_torch(), self._backend, None)
+        memory = getattr(module, "memory", None)
+        if module is None or memory is None or not module.is_available():
+            lack = "no device here" if memory else "no recorder of memory in this torch"
+            _warn(f"torch.{self._backend} has {lack}: nothing is recorded")
             return self
+        self._memory = memory
         # torch 2.15 asked whether it records before its allocator is there ends the process with SIGSEGV.
         initialise = getattr(module, "init", None)
         if initialise is not None:

@@ -1,6 +1,6 @@
 """The viewer in a notebook without widgets, and in exports of notebooks: the standalone page inside a frame.
 
-No package is needed. Jupyter, JupyterLab, VS Code, Colab and marimo all ask a cell's last value for
+No package is needed. JupyterLab and marimo, and by their documentation VS Code and Colab, ask a cell's last value for
 ``_repr_html_``. The page is the frame's own document (``srcdoc``), so nothing is served and nothing is loaded. The
 sandbox gives it an origin of its own: neither can it touch the notebook, nor the notebook's cookies reach it.
 """

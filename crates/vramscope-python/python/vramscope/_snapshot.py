@@ -185,6 +185,8 @@ class Snapshot:
             frames: Frames of the event's stack, 0 for all.
             limit: The most rows per table; without, all.
         """
+        if moment is None:
+            raise TypeError("a moment is a name or a number of events, not None")
         options = {
             "device": device,
             "group_by": group_by,
@@ -235,6 +237,8 @@ class Snapshot:
             "depth": depth,
             "limit": limit,
         }
+        if not isinstance(after, (Snapshot, type(None))):
+            raise TypeError(f"the other is a snapshot that vramscope.open() gave, not {after!r}")
         others = [] if after is None else [after]
         return cast("List[Diff]", self._parts("diff", (), options, others))
 
@@ -329,8 +333,7 @@ class Snapshot:
             range: What is selected: ``"A..B"`` of such moments, or an annotation's name.
         """
         options = {"view": view, "device": device, "at": at, "range": range}
-        words = ["html", *_words(options), "--output=-", "--"]
-        page = self._opened.ask(words, [])
+        page = self._opened.page(_words(options))
         if path is not None:
             _write(os.fspath(path), page)
         return page.decode()
@@ -347,9 +350,10 @@ class Snapshot:
     ) -> Union[View, Viewer]:
         """The viewer in a notebook: the last line of a cell shows it.
 
-        Works in Jupyter, JupyterLab, VS Code, Colab and marimo. With anywidget (the extra ``notebook``), all cells share
-        one page, and the result's ``place`` says what is shown. Without, each output is a page of its own with the whole
-        snapshot, which needs no Python any more: as nbconvert and other exports want it.
+        Tests try it in JupyterLab and marimo; VS Code and Colab, which show such outputs too, are untried. With anywidget
+        (the extra ``notebook``), all cells share one page, and the result's ``place`` says what is shown. Without, each
+        output is a page of its own with the whole snapshot, which needs no Python any more: as nbconvert and other
+        exports want it.
 
         Args:
             height: The height of the frame, in CSS pixels.

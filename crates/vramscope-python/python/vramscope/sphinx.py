@@ -23,6 +23,7 @@ import posixpath
 import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, List
 from urllib.parse import quote
@@ -77,7 +78,8 @@ def _pictures(path: Path, options: Dict[str, str], folder: Path) -> Dict[str, st
     command += ["--view", view] if view in _PICTURED else []
     for option, word in _PLOTTED.items():
         command += [word, options[option]] if option in options else []
-    drawn = hashlib.sha256(repr(command[4:]).encode()).hexdigest()[:12]
+    # Another version may draw another picture.
+    drawn = hashlib.sha256(repr((version("vramscope"), command[4:])).encode()).hexdigest()[:12]
     names = {"poster": f"{drawn}-light.svg", "poster-dark": f"{drawn}-dark.svg"}
     for name in names.values():
         if (folder / name).exists():

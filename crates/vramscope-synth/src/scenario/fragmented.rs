@@ -15,6 +15,14 @@ const BOTTOM: [Line; 4] = [
     ("<module>", "server.py", 60),
 ];
 
+/// Before the first request.
+const LOADING: [Line; 4] = [
+    ("load_weights", "weights.py", 33),
+    ("__init__", "engine.py", 61),
+    ("main", "server.py", 47),
+    ("<module>", "server.py", 60),
+];
+
 /// A key-value cache grows by requests of many lengths while short-lived buffers come and go.
 #[must_use]
 pub fn fragmented(seed: u64) -> Snapshot {
@@ -78,12 +86,12 @@ struct Sites {
 
 impl Sites {
     fn new(book: &mut StackBook) -> Self {
+        let weights = book.forward(Depth::All, "empty", &LOADING);
         let mut site = |line: Line| {
             let mut path = vec![line, CALL[0], CALL[1]];
             path.extend(BOTTOM);
             book.forward(Depth::All, "empty", &path)
         };
-        let weights = site(("load_weights", "weights.py", 33));
         let cache = [
             [
                 site(("extend_keys", "kv_cache.py", 71)),

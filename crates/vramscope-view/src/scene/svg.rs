@@ -166,12 +166,14 @@ fn paint(ink: Ink) -> (String, f64) {
     (format!("#{r:02X}{g:02X}{b:02X}"), ink.opacity)
 }
 
+/// Points as the format has them. One that is written as the one before draws nothing: curves have many in a pixel.
 fn places(points: &[Point]) -> String {
-    let mut text = String::new();
-    for (x, y) in points {
-        let _ = write!(text, "{},{} ", Short(*x), Short(*y));
-    }
-    text
+    let places = points
+        .iter()
+        .map(|(x, y)| format!("{},{} ", Short(*x), Short(*y)));
+    let mut places: Vec<_> = places.collect();
+    places.dedup();
+    places.concat()
 }
 
 /// Escapes text, because names from files may contain XML's special characters, characters that XML does not allow,

@@ -35,6 +35,14 @@ fn a_scene_is_an_svg() {
     insta::assert_snapshot!(everything().to_svg((20, 30), "sans-serif"));
 }
 
+#[test]
+fn a_point_that_repeats_is_written_once() {
+    let mut scene = Scene::default();
+    scene.line(vec![(0.0, 0.0), (0.001, 0.0), (3.0, 4.0)], 1.0, [0; 3]);
+    let svg = scene.to_svg((9, 9), "");
+    assert!(svg.contains("points=\"0,0 3,4 \""), "{svg}");
+}
+
 #[cfg(feature = "font")]
 mod pixels {
     use proptest::prelude::*;

@@ -175,6 +175,14 @@ fn the_page_of_all_ranks_opens_a_snapshot() {
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
+    // The focus stays where it is while rows and heads are drawn anew.
+    for focused in ["sort-active_bytes", "open-1-0"] {
+        let sorted = format!(
+            "document.querySelector('#{focused}').focus(); document.querySelector('#sort-active_bytes').click(); \
+             document.activeElement.id"
+        );
+        assert_eq!(host.page.eval(&sorted).unwrap(), focused);
+    }
     host.page.click_on("tbody button").unwrap();
     let mut opened = host
         .chromium

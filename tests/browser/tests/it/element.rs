@@ -199,6 +199,17 @@ fn faults_are_told_in_the_element() {
             PATIENCE,
         )
         .unwrap();
+    // Once the file is mended, it is opened from there.
+    let sample = page_folder().join("samples/leak.pickle.gz");
+    fs::copy(sample, folder.path().join("broken.pickle")).unwrap();
+    let button = "viewer.shadowRoot.querySelector('button')";
+    let label = format!("!{button}.hidden && {button}.textContent === 'Try again'");
+    host.page.wait_for(&label, PATIENCE).unwrap();
+    host.page.eval(&format!("{button}.click()")).unwrap();
+    host.page.wait_for(PAINTED, PATIENCE).unwrap();
+    host.page
+        .wait_for(&format!("{button}.hidden"), PATIENCE)
+        .unwrap();
     // On a server that does not let this page read.
     let other = Server::start(&page_folder(), 0).unwrap();
     let url = other.url("nothing.pickle");
@@ -210,6 +221,24 @@ fn faults_are_told_in_the_element() {
     let errors = host.page.eval(errors).unwrap();
     assert_eq!(errors.as_array().unwrap().len(), 2, "{errors}");
     assert_eq!(errors[1], message.as_str());
+}
+
+#[test]
+fn a_download_from_another_server_tells_how_far_it_is() {
+    let (mut host, _folder) = docs(
+        "<vramscope-viewer src=https://other.invalid/run.pickle reveal=click></vramscope-viewer>",
+    );
+    host.page.eval(LISTEN).unwrap();
+    // Of a hundred bytes, ten come.
+    let fetch = "globalThis.fetch = async () => new Response(\
+             new ReadableStream({start: (to) => to.enqueue(new Uint8Array(10))}), {headers: {'Content-Length': '100'}}); \
+         const {shadowRoot} = document.querySelector('vramscope-viewer'); \
+         globalThis.button = shadowRoot.querySelector('button'); button.click()";
+    host.page.eval(&format!("{{ {fetch} }} null")).unwrap();
+    let told = "told.some(([type, {loaded, total}]) => type === 'progress' && loaded === 10 && total === 100)";
+    host.page.wait_for(told, PATIENCE).unwrap();
+    let label = host.page.eval("button.textContent").unwrap();
+    assert_eq!(label, "Loading… 10 %");
 }
 
 /// What a site with a strict policy allows.

@@ -133,6 +133,10 @@ fn tabs_say_which_file_is_which() {
             "{told}"
         );
     }
+    let heard = "document.querySelector('.tab:has(.oom) [role=tab]').ariaLabel";
+    let heard = open.page.eval(heard).unwrap();
+    let heard = heard.as_str().unwrap();
+    assert!(heard.ends_with("oom_after OOM"), "{heard}");
     let current = "document.querySelector('.tab.current [role=tab]').title + document.querySelector('.card.current button').title";
     let current = open.page.eval(current).unwrap();
     assert_eq!(

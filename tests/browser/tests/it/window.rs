@@ -68,6 +68,12 @@ const SHARE: &str = "(() => {
   const bar = parts.map(part => part.getBoundingClientRect()).filter(part => part.width > 1);
   if (!areApart(bar)) return 'parts of the bar overlap';
   if (bar.some(part => part.right > innerWidth)) return 'the bar is too long';
+  const device = document.querySelector('.topbar > label select');
+  const whole = Object.assign(device.cloneNode(true), { style: 'position: absolute; max-width: none' });
+  device.parentElement.append(whole);
+  const isCut = device.offsetWidth < whole.offsetWidth;
+  whole.remove();
+  if (innerWidth >= 700 && isCut) return 'the peak of the device is cut';
   return (document.querySelector('.stage').clientHeight - 38) / innerHeight * 100;
 })()";
 
@@ -127,6 +133,23 @@ fn the_comparison_fits_a_phone() {
         of.getBoundingClientRect().right > innerWidth).map(of => of.className)";
     open.page
         .wait_for(&format!("{outside}.length === 0"), PATIENCE)
+        .unwrap();
+    open.check_quiet();
+}
+
+/// On the smallest phone all choices of the flame graph are within its width.
+#[test]
+fn the_choices_of_the_flame_graph_fit_the_smallest_phone() {
+    let mut open = open_fixture(FIXTURE);
+    open.page.set_viewport(320, 640, 1.0).unwrap();
+    open.page.key("6", Modifiers::NONE).unwrap();
+    let outside = "[...document.querySelectorAll('.flame-tools *')].filter(of => of.checkVisibility() && \
+        of.getBoundingClientRect().right > innerWidth).length";
+    open.page
+        .wait_for(
+            &format!("!!document.querySelector('.flame-tools') && {outside} === 0"),
+            PATIENCE,
+        )
         .unwrap();
     open.check_quiet();
 }

@@ -4,6 +4,7 @@ use super::super::overview::{Occasion, Overview, overview};
 use super::*;
 use crate::Snapshot;
 use crate::analysis::recording::Recording;
+use crate::analysis::roles::Role;
 use crate::analysis::search::filter::Filter;
 use crate::analysis::time::history::History;
 use crate::decode;
@@ -527,6 +528,9 @@ fn scenarios_show_what_they_are_made_to_show() {
     assert_eq!(kinds(&oom)[0], FindingKind::OutOfMemory);
     let fragmented = of_scenario("fragmented").swap_remove(0);
     assert!(kinds(&fragmented).contains(&FindingKind::Fragmentation));
+    let roles = fragmented.roles.rows.iter().map(|row| row.role);
+    let expected = [Role::KvCache, Role::Parameter, Role::Temporary];
+    assert_eq!(roles.collect::<Vec<_>>(), expected);
     let pools = of_scenario("pools").swap_remove(0);
     assert!(kinds(&pools).contains(&FindingKind::PrivatePools));
     assert!(kinds(&pools).contains(&FindingKind::PendingFree));
