@@ -24,8 +24,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use vramscope_record::layout::Event;
 use vramscope_record::layout::flags::{NOT_OWNED, PER_THREAD_STREAM};
 
-use crate::driver;
 use crate::hook::Hook;
+use crate::{driver, log};
 use entry::{
     field_u64, hooks, record_alloc, record_creation, record_free, record_pin, record_synchronise,
     record_unpin,
