@@ -365,6 +365,8 @@ pub mod pool_flags {
     pub const DEFAULT: u16 = 1;
     /// The device's primary context has just ended: the figures say whether the pool's memory ended with it.
     pub const CONTEXT_ENDED: u16 = 2;
+    /// No pool, but the memory of the device's graphs.
+    pub const GRAPHS: u16 = 4;
 }
 
 /// `CU_MEM_ALLOCATION_TYPE_MANAGED`.
