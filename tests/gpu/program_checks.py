@@ -112,11 +112,8 @@ def driver(kit, judge):
         seen = written(told)
         same_allocations(judge, "B4", what, seen["did"], snapshot)
         beside_cupti(judge, "B4", what, seen, snapshot)
-        samples, last = snapshot["capture"]["memory"], {}
-        for sample in samples:
-            if "pool" in sample:
-                last[tuple(sample["pool"])] = sample["pool_reserved_bytes"]
-        judge.judge("B4", sum(last.values()) == seen["reserved"], f"{what}: pools hold {sum(last.values())} of {seen['reserved']} bytes in the snapshot",
+        held = [bytes for _, bytes in snapshots.held_by_pools(snapshot)][-1:]
+        judge.judge("B4", sum(held) == seen["reserved"], f"{what}: pools hold {sum(held)} of {seen['reserved']} bytes in the snapshot",
                     "inject/src/hooks/pools.rs: a release was not sampled")
 
 
@@ -303,9 +300,8 @@ def torch_expandable(kit, judge):
 def torch_async(kit, judge):
     snapshot, seen = torch_run(kit, judge, "B8", "async", "cupti")
     beside_cupti(judge, "B8", "torch-async", seen, snapshot)
-    samples = [sample for sample in snapshot["capture"]["memory"] if "pool" in sample]
     for moment in seen["moments"]:
-        earlier = [sample["pool_reserved_bytes"] for sample in samples if sample["time_us"] <= moment["time_us"] + 5000]
+        earlier = [bytes for time_us, bytes in snapshots.held_by_pools(snapshot) if time_us <= moment["time_us"] + 5000]
         last = earlier[-1] if earlier else None
         judge.judge("B8", last == moment["reserved"], f"the pool holds {last} bytes, by torch {moment['reserved']}", "inject/src/hooks/pools.rs: a growth or release was not sampled")
 

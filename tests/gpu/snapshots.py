@@ -36,6 +36,12 @@ def segments(snapshot):
     return {(address(segment["address"]), segment["total_size"]) for segment in snapshot["segments"]}
 
 
+def held_by_pools(snapshot):
+    """What memory pools held, each time that the driver was asked: (time in µs, bytes). Without what graphs held."""
+    samples = [sample for sample in snapshot["capture"]["memory"] if "pool_reserved_bytes" in sample]
+    return [(it["time_us"], it["pool_reserved_bytes"] - it.get("graph_reserved_bytes", 0)) for it in samples]
+
+
 def merged(ranges):
     """Ranges as (start, bytes), with neighbours joined."""
     whole = []

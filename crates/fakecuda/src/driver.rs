@@ -54,6 +54,8 @@ pub(crate) struct Device {
     pub(crate) default_pool: u64,
     /// The current pool, from which `cuMemAllocAsync` allocates.
     pub(crate) pool: u64,
+    /// Memory of graphs that have ended: start and bytes.
+    pub(crate) left_by_graphs: Vec<(u64, u64)>,
 }
 
 /// A living context.
@@ -225,6 +227,7 @@ impl Driver {
                 retained: 0,
                 default_pool: pool,
                 pool,
+                left_by_graphs: Vec::new(),
             });
         }
         driver

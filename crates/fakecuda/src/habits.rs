@@ -30,7 +30,7 @@ macro_rules! habits {
 habits! {
     shared_page_below_bytes pool_chunk_bytes pool_context_is_null pool_mapping_is_chunk trims_at_synchronise
     trims_at_query pool_memory_outlives_context code_alloc_of_0 code_alloc_async_of_0 code_free_async_of_plain
-    code_free_of_pooled code_map_with_offset code_map_of_part code_unmap_of_two
+    code_free_of_pooled code_map_with_offset graph_memory_stays code_map_of_part code_unmap_of_two
 }
 
 /// The habits of this process's driver.

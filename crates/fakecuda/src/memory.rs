@@ -232,14 +232,23 @@ impl Driver {
         }
         self.free_all(|block| block.owner == owner);
         if let Some(graph) = self.graphs.remove(&graph) {
-            for (base, _) in graph.heap.chunks() {
-                self.unmap(base, owner);
+            for (base, bytes) in graph.heap.chunks() {
+                if habits().graph_memory_stays == 1 {
+                    self.devices[graph.device]
+                        .left_by_graphs
+                        .push((base, bytes));
+                } else {
+                    self.unmap(base, owner);
+                }
             }
         }
     }
 
-    /// Releases the empty chunks of a device's graphs.
+    /// Releases the empty chunks of a device's graphs, and what ended graphs have left.
     pub(crate) fn trim_graphs(&mut self, device: usize) {
+        for (base, _) in std::mem::take(&mut self.devices[device].left_by_graphs) {
+            self.unmap(base, Owner::Graph(0));
+        }
         let graphs = self.graphs.iter().filter(|(_, it)| it.device == device);
         let empty: Vec<_> = graphs
             .flat_map(|(&graph, it)| {

@@ -133,6 +133,7 @@ functions! {
     cuCtxGetDevice
     cuCtxGetCurrent
     cuDeviceGetDefaultMemPool
+    cuDeviceGetGraphMemAttribute
     cuDeviceGetName
     cuDeviceGetUuid
     cuDeviceGetUuid_v2

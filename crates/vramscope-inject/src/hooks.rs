@@ -24,8 +24,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use vramscope_record::layout::Event;
 use vramscope_record::layout::flags::{NOT_OWNED, PER_THREAD_STREAM};
 
-use crate::driver;
 use crate::hook::Hook;
+use crate::{driver, log};
 use entry::{
     field_u64, hooks, record_alloc, record_creation, record_free, record_pin, record_synchronise,
     record_unpin,
@@ -217,6 +217,9 @@ hooks! {
     fn cuGraphAddNode_v3(
         place: *mut Handle, graph: Handle, before: *const Handle, edges: *const c_void, count: usize, node: *mut u64
     ) => observe(graphs::around_add_node(graph, node));
+    fn cuGraphLaunch(executable: Handle, stream: Handle) => observe(pools::after_launch());
+    fn cuGraphLaunch_ptsz(executable: Handle, stream: Handle) => observe(pools::after_launch());
+    fn cuDeviceGraphMemTrim(device: c_int) => observe(pools::after_graph_trim());
     fn cuStreamBeginCapture(stream: Handle) => observe(capturing::around_begin());
     fn cuStreamBeginCapture_ptsz(stream: Handle) => observe(capturing::around_begin());
     fn cuStreamBeginCapture_v2(stream: Handle, mode: c_uint) => observe(capturing::around_begin());

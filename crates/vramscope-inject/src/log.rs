@@ -109,6 +109,16 @@ pub(crate) fn is_recording() -> bool {
     log().is_some_and(|log| log.word(header::IS_RECORDING).load(Ordering::Relaxed) != 0)
 }
 
+/// Whether [`is_recording`] may say yes: a question that is answered at once.
+#[inline]
+pub(crate) fn may_record() -> bool {
+    match State::now() {
+        State::Open(log) => log.word(header::IS_RECORDING).load(Ordering::Relaxed) != 0,
+        State::Undecided | State::Creating => true,
+        State::Off => false,
+    }
+}
+
 /// Whether the log exists. Creates none.
 pub(crate) fn exists() -> bool {
     matches!(State::now(), State::Open(_))

@@ -39,7 +39,9 @@ pub fn convert(
         records = records.while_running();
     }
     let first = records.offset();
-    let end = log.header().write_offset.min(bytes.len() as u64);
+    let header = log.header();
+    let end = header.write_offset.min(header.backed_bytes);
+    let end = end.min(bytes.len() as u64);
     let end = end.min(options.end_offset.unwrap_or(end)).max(first);
     let mut recording = Recording::new(options.recording.clone());
     let mut count = 0_u64;

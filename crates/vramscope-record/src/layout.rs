@@ -82,6 +82,9 @@ pub mod header {
     pub const CREATED_NS: usize = 80;
     /// `u32`: number of records of kind [`Dump`](super::Kind::Dump). *Atomic.*
     pub const DUMP_COUNT: usize = 88;
+    /// `u64`: end of the part of the file that has disk space; 0 if unknown. What lies beyond was never written, and must not
+    /// be read: with a full file system in memory, that raises `SIGBUS` as writing does. *Atomic.*
+    pub const BACKED_BYTES: usize = 96;
     /// `[u64; 64]`: for each [`Loss`](super::Loss), how often it happened. The numbers of losses are indices. *Atomic.*
     pub const LOSSES: usize = 512;
 }
@@ -362,6 +365,8 @@ pub mod pool_flags {
     pub const DEFAULT: u16 = 1;
     /// The device's primary context has just ended: the figures say whether the pool's memory ended with it.
     pub const CONTEXT_ENDED: u16 = 2;
+    /// No pool, but the memory of the device's graphs.
+    pub const GRAPHS: u16 = 4;
 }
 
 /// `CU_MEM_ALLOCATION_TYPE_MANAGED`.

@@ -30,6 +30,7 @@ use journal::PoolRow;
 pub(crate) use journal::{Entry, Journal, Location, Origin, Trace};
 pub(crate) use names::Names;
 use physical::Released;
+use pools::{PoolPlace, Usage};
 use samples::{MAX_POOL_SAMPLES, MAX_SAMPLES, PoolSample, Sample, Samples};
 use space::Undo;
 pub(crate) use space::{ROUNDING_BYTES, Retention, Segment, Space};
@@ -240,8 +241,8 @@ impl Recording {
 
     fn push_pool_sample(&mut self, pool: &layout::Pool) {
         self.journal.advance(pool.time_ns);
-        let row = self.sampled_pool(pool.pool, pool.flags & pool_flags::DEFAULT != 0);
         let device = u8::try_from(pool.device).unwrap_or(0);
+        let row = self.sampled_pool(pool, device);
         self.device.undo.clear();
         if pool.flags & pool_flags::CONTEXT_ENDED != 0
             && let Some(uncertain) = self.uncertain.remove(&row)
@@ -255,20 +256,26 @@ impl Recording {
         self.release_segments(&chosen, Origin::default());
         let pools = &mut self.device.pools;
         // The first sample is taken before the record of the allocation that made the pool grow.
-        let is_first = pools.get(row).is_new();
-        pools.set_figures(row, device, pool.reserved_bytes);
+        let is_first = pool.flags & pool_flags::GRAPHS == 0 && pools.get(row).is_new();
+        pools.set_figures(row, device, (pool.reserved_bytes, pool.used_bytes));
         if pools.get(row).is_inexact() {
             let empty = pools.empty_segments(row);
             self.release_segments(&empty, Origin::default());
         }
+        let mut usage = self.device.pools.usage(device);
         let now = self.device.pools.get(row);
+        if is_first && now.place == PoolPlace::Device {
+            usage.unplaced_bytes -= now.unplaced_bytes();
+        }
+        self.push_pool_usage(device, usage);
+    }
+
+    /// Adds a sample of what the pools of a device hold.
+    fn push_pool_usage(&mut self, device: u8, usage: Usage) {
         self.pool_samples.push(PoolSample {
             device,
             time_us: self.journal.time_us,
-            pool: now.id,
-            reserved_bytes: pool.reserved_bytes,
-            used_bytes: pool.used_bytes,
-            unplaced_bytes: if is_first { 0 } else { now.unplaced_bytes() },
+            usage,
         });
     }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::memory::private_pools::PoolUse;
 use vramscope_core::analysis::recording::Device;
+use vramscope_core::analysis::time::byte_steps::most_bytes;
 use vramscope_core::analysis::time::lanes::{Lane, LaneKind, LaneRange};
 use vramscope_core::analysis::time::selection::Moments;
 
@@ -32,12 +33,23 @@ pub struct Sources<'a> {
     pub bands: &'a Bands<'a>,
     /// The timeline's index.
     pub index: &'a TimelineIndex,
-    /// Reserved memory; empty if it is not drawn.
+    /// Reserved memory; empty if it is not drawn, nor [`DriverPools`] then.
     pub reserved_steps: &'a Steps,
     /// Reserved memory in a replay with other settings; empty if none is drawn.
     pub replayed_steps: &'a Steps,
     /// The private pools to draw.
     pub pools: &'a [PoolUse],
+}
+
+impl Sources<'_> {
+    /// The most reserved bytes that are drawn, with what no segment shows; 0 if none are drawn.
+    #[must_use]
+    pub fn most_held_bytes(&self) -> u64 {
+        match most_bytes(self.reserved_steps) {
+            0 => 0,
+            bytes => bytes.max(most_bytes(&self.device.pool_usage().held_steps)),
+        }
+    }
 }
 
 /// The decorations above and over a range of the x axis.
@@ -53,6 +65,39 @@ pub struct Decorations {
     pub replayed: Curve,
     /// The envelopes of the private pools, from the bottom up.
     pub pools: Vec<PoolEnvelope>,
+    /// What a driver said of its pools.
+    pub driver: DriverPools,
+}
+
+/// What the driver said of its memory pools, in captured snapshots.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct DriverPools {
+    /// What they hold; empty if it is not drawn or not known.
+    pub reserved: Curve,
+    /// What of that is in use.
+    pub used: Curve,
+    /// What no segment shows, on top of reserved memory.
+    pub unplaced: Envelope,
+}
+
+impl DriverPools {
+    fn of(sources: Sources<'_>, view: &Viewport, reserved: &Curve) -> Self {
+        if sources.reserved_steps.is_empty() {
+            return Self::default();
+        }
+        let usage = sources.device.pool_usage();
+        let of = |steps: &Steps| curve(steps, sources.bands, view);
+        let held = of(&usage.held_steps).bytes.into_iter().zip(&reserved.bytes);
+        let (low_bytes, high_bytes) = held.map(|(held, &low)| (low, held.max(low))).unzip();
+        Self {
+            reserved: of(&usage.reserved_steps),
+            used: of(&usage.used_steps),
+            unplaced: Envelope {
+                low_bytes,
+                high_bytes,
+            },
+        }
+    }
 }
 
 /// The visible items of a lane.
@@ -103,12 +148,14 @@ impl Decorations {
     pub fn of(sources: Sources<'_>, view: &Viewport, pixel_ratio: f64) -> Self {
         let lanes = sources.device.lanes().lanes.iter();
         let cell_px = CELL_CSS * pixel_ratio;
+        let reserved = curve(sources.reserved_steps, sources.bands, view);
         Self {
             lanes: lanes
                 .map(|lane| decorated_lane(sources, lane, view, pixel_ratio))
                 .collect(),
             marks: marks(sources.device.markers(), sources.bands, view, cell_px),
-            reserved: curve(sources.reserved_steps, sources.bands, view),
+            driver: DriverPools::of(sources, view, &reserved),
+            reserved,
             replayed: curve(sources.replayed_steps, sources.bands, view),
             pools: pool_envelopes(sources, view),
         }

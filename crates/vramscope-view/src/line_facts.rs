@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::memory::capacity::Capacity;
 use vramscope_core::analysis::recording::Device;
+use vramscope_core::analysis::time::byte_steps::most_bytes;
 use vramscope_core::analysis::time::lanes::LaneKind;
 use vramscope_core::analysis::time::markers::MarkerKind;
 use vramscope_core::model::PoolId;
@@ -20,6 +21,8 @@ pub struct LineFacts {
     pub capacity: Option<Capacity>,
     /// Whether there are private pools beside others.
     pub has_pools: bool,
+    /// The most bytes of segments with what no segment shows, in captured snapshots; 0 if all is shown.
+    pub held_bytes: u64,
     /// Annotations before or after the recorded events.
     pub outside: u64,
     /// Annotations that cannot be placed because times are missing.
@@ -68,6 +71,7 @@ impl LineFacts {
             has_pools: !device.recording.is_within_pools()
                 && (segments.any(|(_, segment)| is_private(segment.pool))
                     || contexts.any(|context| is_private(context.pool))),
+            held_bytes: most_bytes(&device.pool_usage().held_steps),
             outside: lanes.outside,
             without_time: lanes.without_time,
         }

@@ -1,14 +1,14 @@
-//! Lines over a picture: reserved memory, also as replayed with other settings, private pools, the device's capacity, rulers and failed
-//! allocations.
+//! Lines over a picture: reserved memory, also as replayed with other settings, private pools, what a driver said of its
+//! pools, the device's capacity, rulers and failed allocations.
 
 use vramscope_core::analysis::time::markers::MarkerKind;
 use vramscope_core::units::Bytes;
 
 use crate::axes::XUnit;
 use crate::colour::{Rgb, ordinal_colour};
-use crate::decorations::{Decorations, PoolEnvelope};
+use crate::decorations::Decorations;
 use crate::line_labels::{End, Room};
-use crate::reserved::Curve;
+use crate::reserved::{Curve, Envelope};
 use crate::ruler::Ruler;
 use crate::scene::{Across, Area, Down, Ink, Point, Scene, Style};
 use crate::steps::steps;
@@ -79,13 +79,22 @@ struct Named {
     end: End,
 }
 
+/// An envelope with its name.
+struct Pool<'a> {
+    envelope: &'a Envelope,
+    name: String,
+    colour: Rgb,
+    /// Its upper and its lower edge, from left to right.
+    edges: [Vec<Point>; 2],
+}
+
 impl Canvas<'_> {
     fn draw(&self, scene: &mut Scene) {
         let named = self.named();
         let pools = self.pools();
         let lines = named.iter().map(|line| &line.points);
         let lines = lines
-            .chain(pools.iter().flat_map(|(_, edges)| edges))
+            .chain(pools.iter().flat_map(|pool| &pool.edges))
             .cloned();
         let ((left, top), (width, height)) = (self.area.origin(), self.area.size());
         let picture = ((left, top), (left + width, top + height));
@@ -122,8 +131,18 @@ impl Canvas<'_> {
         };
         if let Some(decorations) = self.lines.decorations {
             let Decorations {
-                replayed, reserved, ..
+                replayed,
+                reserved,
+                driver,
+                ..
             } = decorations;
+            curve(&driver.used, "pools, used", theme.muted_text, End::Left);
+            curve(
+                &driver.reserved,
+                "pools, reserved",
+                theme.muted_text,
+                End::Left,
+            );
             curve(replayed, "reserved, replayed", theme.accent, End::Left);
             curve(reserved, "reserved", theme.reserved, End::Right);
         }
@@ -177,39 +196,44 @@ impl Canvas<'_> {
         scene.text(at, line.words.as_str(), letters);
     }
 
-    /// The private pools, each with the upper and the lower edge of its envelope.
-    fn pools(&self) -> Vec<(&PoolEnvelope, [Vec<Point>; 2])> {
-        let of = |decorations: &'_ Decorations, pool: &PoolEnvelope| {
-            let envelope = &pool.envelope;
-            let edges = [&envelope.high_bytes, &envelope.low_bytes];
-            edges.map(|edge| self.steps(&decorations.reserved, edge))
+    /// The envelopes of private pools, and of what no segment shows.
+    fn pools(&self) -> Vec<Pool<'_>> {
+        let theme = self.style.theme;
+        let of = |all: &Decorations, envelope, name: String, colour| Pool {
+            envelope,
+            name,
+            colour,
+            edges: [&envelope.high_bytes, &envelope.low_bytes]
+                .map(|edge| self.steps(&all.reserved, edge)),
         };
         let decorations = self.lines.decorations.iter();
-        let pools = decorations.flat_map(|all| all.pools.iter().map(move |pool| (*all, pool)));
-        pools.map(|(all, pool)| (pool, of(all, pool))).collect()
+        let pools = decorations.flat_map(|all| {
+            let private = all.pools.iter().map(|pool| {
+                let colour = ordinal_colour(theme, pool.ordinal);
+                of(all, &pool.envelope, pool.text(), colour)
+            });
+            let unplaced = "pools, unplaced".to_owned();
+            private.chain([of(all, &all.driver.unplaced, unplaced, theme.unknown)])
+        });
+        pools.collect()
     }
 
-    fn draw_pool(
-        &self,
-        scene: &mut Scene,
-        room: &mut Room,
-        (pool, [high, low]): &(&PoolEnvelope, [Vec<Point>; 2]),
-    ) {
+    fn draw_pool(&self, scene: &mut Scene, room: &mut Room, pool: &Pool<'_>) {
+        let [high, low] = &pool.edges;
         let outline: Vec<Point> = high.iter().chain(low.iter().rev()).copied().collect();
         if outline.is_empty() {
             return;
         }
-        let colour = ordinal_colour(self.style.theme, pool.ordinal);
-        scene.polygon(outline.clone(), Ink::faint(colour, POOL_OPACITY));
-        scene.outline(outline, self.css(1.0), colour);
+        scene.polygon(outline.clone(), Ink::faint(pool.colour, POOL_OPACITY));
+        scene.outline(outline, self.css(1.0), pool.colour);
         self.name_pool(scene, room, pool);
     }
 
     /// Writes the pool's name at the right end of its envelope, if that is high enough.
-    fn name_pool(&self, scene: &mut Scene, room: &mut Room, pool: &PoolEnvelope) {
+    fn name_pool(&self, scene: &mut Scene, room: &mut Room, pool: &Pool<'_>) {
         let ((left, top), (width, _)) = (self.area.origin(), self.area.size());
-        let name = pool.text();
-        let name_px = self.style.width_px(&name, FONT_CSS, false) + self.css(12.0);
+        let name = pool.name.as_str();
+        let name_px = self.style.width_px(name, FONT_CSS, false) + self.css(12.0);
         let half_px = self.css(LABEL_CSS) / 2.0;
         let place = pool
             .envelope
@@ -297,8 +321,8 @@ impl Canvas<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decorations::{DriverPools, PoolEnvelope};
     use crate::marks::Mark;
-    use crate::reserved::Envelope;
     use crate::theme::Theme;
 
     const AREA: Area = Area {
@@ -382,6 +406,38 @@ mod tests {
     #[test]
     fn lines_over_a_plot_make_room_for_failures() {
         insta::assert_snapshot!(scene(true, 2.0));
+    }
+
+    #[test]
+    fn pools_of_a_driver_have_curves_and_what_is_not_placed() {
+        let curve = |bytes: [u64; 4]| Curve {
+            x_min: 0.0,
+            x_max: 4.0,
+            bytes: bytes.to_vec(),
+        };
+        let decorations = Decorations {
+            reserved: curve([300, 300, 600, 600]),
+            driver: DriverPools {
+                reserved: curve([200, 200, 500, 500]),
+                used: curve([100, 50, 50, 400]),
+                unplaced: Envelope {
+                    low_bytes: vec![300, 300, 600, 600],
+                    high_bytes: vec![300, 300, 900, 900],
+                },
+            },
+            ..Decorations::default()
+        };
+        let lines = Lines {
+            decorations: Some(&decorations),
+            capacity_bytes: None,
+            rulers: &[],
+            view: VIEW,
+            unit: XUnit::Events,
+            has_failures: false,
+        };
+        let mut scene = Scene::default();
+        lines.draw(&mut scene, &AREA, &Style::new(&Theme::light(), 1.0));
+        insta::assert_snapshot!(scene);
     }
 
     #[test]

@@ -85,6 +85,53 @@ pub fn build(are_built: bool) -> Result<[(&'static str, PathBuf); 3]> {
     ])
 }
 
+/// The target of the other processor.
+const AARCH64: &str = "aarch64-unknown-linux-gnu";
+
+/// Builds the recorder, the stand-in driver and the scenes for aarch64, into one folder. `None` where something is
+/// missing that this takes: qemu-user, a C compiler for it, and Rust's standard library.
+///
+/// # Errors
+///
+/// If a build fails; cargo has printed why.
+pub fn build_for_aarch64() -> Result<Option<PathBuf>> {
+    let answer = |program: &str, arguments: &[&str]| {
+        let output = Command::new(program).args(arguments).output().ok()?;
+        output.status.success().then_some(output.stdout)
+    };
+    let linker = "aarch64-linux-gnu-gcc";
+    let library = answer("rustc", &["--print", "target-libdir", "--target", AARCH64]);
+    let library = library.and_then(|path| String::from_utf8(path).ok());
+    let has_programs = ["qemu-aarch64", linker]
+        .iter()
+        .all(|program| answer(program, &["--version"]).is_some());
+    if !has_programs || !library.is_some_and(|path| Path::new(path.trim()).exists()) {
+        return Ok(None);
+    }
+    let target = target_dir().join("capture-tests/aarch64");
+    for (folder, packages) in [
+        (
+            "",
+            &["--package", "fakecuda", "--package", "vramscope-inject"][..],
+        ),
+        (
+            "tests/capture/clients",
+            &["--locked", "--package", "scenes"],
+        ),
+    ] {
+        let mut build = cargo(&["build", "--target", AARCH64]);
+        build
+            .args(packages)
+            .current_dir(root().join(folder))
+            .env("CARGO_TARGET_DIR", &target)
+            .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", linker);
+        run(&mut build)?;
+    }
+    let built = target.join(AARCH64).join("debug");
+    install(&built.join("libcuda.so"), &built.join("libcuda.so.1"))?;
+    Ok(Some(built))
+}
+
 /// Copies a file in one step, unless it is already there: a running program may have it mapped.
 fn install(from: &Path, to: &Path) -> Result<()> {
     let new = fs::read(from).with_context(|| format!("no {}", from.display()))?;

@@ -117,6 +117,13 @@ def pool_figures(pool):
     return figures
 
 
+def reserved_by_graphs():
+    """Bytes that graphs hold from device 0 (CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT)."""
+    value = ctypes.c_uint64()
+    call("cuDeviceGetGraphMemAttribute", 0, 2, ctypes.byref(value))
+    return value.value
+
+
 def attributes(address):
     """The library's own query. Returns the values, and the code as `result`."""
     values = {name: kind() for name, (_, kind) in ATTRIBUTES.items()}

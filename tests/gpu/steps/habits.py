@@ -119,7 +119,25 @@ def capture():
     return {"code_query_in_global_capture": code}
 
 
-GROUPS = {function.__name__: function for function in [plain, pools, trims, mapped, wrong, twice, reset, capture]}
+def graphs():
+    """Whether memory of a graph stays when the graph has ended, until it is trimmed."""
+    stream, graph, executable = cuda.stream(), ctypes.c_void_p(), ctypes.c_void_p()
+    cuda.call("cuStreamBeginCapture_v2", stream, 0)
+    cuda.free_async(cuda.alloc_async(64 * MIB, stream), stream)
+    cuda.call("cuStreamEndCapture", stream, ctypes.byref(graph))
+    cuda.call("cuGraphInstantiateWithFlags", ctypes.byref(executable), graph, ctypes.c_uint64(0))
+    cuda.call("cuGraphLaunch", executable, stream)
+    cuda.synchronise()
+    launched = cuda.reserved_by_graphs()
+    cuda.call("cuGraphExecDestroy", executable)
+    cuda.call("cuGraphDestroy", graph)
+    ended = cuda.reserved_by_graphs()
+    cuda.call("cuDeviceGraphMemTrim", 0)
+    assert launched >= 64 * MIB and cuda.reserved_by_graphs() < launched
+    return {"graph_memory_stays": int(ended >= 64 * MIB)}
+
+
+GROUPS = {function.__name__: function for function in [plain, pools, trims, mapped, wrong, twice, reset, capture, graphs]}
 
 
 def main():

@@ -89,11 +89,12 @@ driver! {
     }
 
     fn cuDeviceGetGraphMemAttribute(device: c_int, attribute: c_uint, value: *mut u64) |driver| {
-        let (index, _) = driver.device(device)?;
+        let (index, device) = driver.device(device)?;
+        let left: u64 = device.left_by_graphs.iter().map(|(_, bytes)| bytes).sum();
         let heaps = driver.graphs.values().filter(|graph| graph.device == index).map(|graph| &graph.heap);
         match attribute {
             0 | 1 => write_out(value, heaps.map(|heap| heap.used).sum()),
-            2 | 3 => write_out(value, heaps.map(|heap| heap.reserved).sum()),
+            2 | 3 => write_out(value, left + heaps.map(|heap| heap.reserved).sum::<u64>()),
             _ => Err(result::INVALID_VALUE),
         }
     }

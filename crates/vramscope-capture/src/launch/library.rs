@@ -1,8 +1,8 @@
 //! The injected library: part of this binary, written to a place where programs can load it.
 //!
 //! That place is the same for all runs of a user, and stays: what outlives a run has its path in `LD_PRELOAD`, and
-//! each program that it starts would print an error if the file were gone. Only where no such place can be trusted
-//! is it a folder of this run.
+//! each program that it starts would print an error if the file were gone. It is in the user's cache, or, where that
+//! cannot be trusted, in a folder of this user's among those for temporary files.
 
 use std::ffi::CString;
 use std::fs::{self, DirBuilder, Metadata, Permissions};
@@ -12,8 +12,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-
-use tempfile::TempDir;
 
 use super::{elf_file, program};
 use crate::failure::Failure;
@@ -34,8 +32,6 @@ pub(super) static NEEDED: LazyLock<Vec<(String, String)>> =
 /// The library as a file, in a folder that only this user may write to.
 pub(crate) struct UnpackedLibrary {
     folder: PathBuf,
-    /// Removed with this value.
-    _of_this_run: Option<TempDir>,
 }
 
 impl UnpackedLibrary {
@@ -50,21 +46,24 @@ impl UnpackedLibrary {
             )
             .with_advice("Recording works on Linux with glibc, on x86-64 and aarch64; `convert` works everywhere."));
         }
-        if let Some(folder) = cache_folder().and_then(|cache| unpack_into(&cache)) {
-            return Ok(Self {
-                folder,
-                _of_this_run: None,
-            });
+        if let Some(folder) = cache_folder().and_then(|cache| unpack_into_cache(&cache)) {
+            return Ok(Self { folder });
         }
-        let folder = create_loadable_folder()?;
-        write_library(folder.path()).map_err(Failure::io(format!(
-            "cannot write into {}",
-            folder.path().display()
-        )))?;
-        Ok(Self {
-            folder: folder.path().to_owned(),
-            _of_this_run: Some(folder),
-        })
+        let name = format!("vramscope-{}", program::effective_ids().0);
+        let places = temporary_places();
+        let mut unpacked = places.iter().map(|place| unpack_into(&place.join(&name)));
+        let folder = unpacked.find_map(|folder| folder).ok_or_else(|| {
+            let tried: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
+            Failure::input(format!(
+                "found no folder from which a library can be loaded and in which only you can replace it; tried the cache, {}",
+                tried.join(", ")
+            ))
+            .with_advice(
+                "Set XDG_CACHE_HOME to a folder to which only you may write, that is not mounted with noexec and has no \
+                 space or colon in its name.",
+            )
+        })?;
+        Ok(Self { folder })
     }
 
     /// The library's file.
@@ -102,16 +101,19 @@ fn cache_folder() -> Option<PathBuf> {
     folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))
 }
 
-/// Writes the library into a folder of this user's `cache`. `None` if programs cannot load it there, or if others
-/// could replace it.
-fn unpack_into(cache: &Path) -> Option<PathBuf> {
+/// As [`unpack_into`], in this user's `cache`.
+fn unpack_into_cache(cache: &Path) -> Option<PathBuf> {
+    // Another user's home, as after `su`: a folder of ours there would be in that user's way.
+    let existing = cache.ancestors().find(|it| it.exists())?;
+    is_safe(&fs::canonicalize(existing).ok()?).then(|| unpack_into(&cache.join("vramscope")))?
+}
+
+/// Writes the library into a folder of this user's. `None` if programs cannot load it there, or if others could
+/// replace it.
+fn unpack_into(folder: &Path) -> Option<PathBuf> {
     let mut hasher = DefaultHasher::new();
     hasher.write(LIBRARY);
-    let name = format!("{:016x}", hasher.finish());
-    let folder = cache.join("vramscope").join(name);
-    // Another user's home, as after `su`: a folder of ours there would be in that user's way.
-    let existing = folder.ancestors().find(|it| it.exists())?;
-    is_safe(&fs::canonicalize(existing).ok()?).then_some(())?;
+    let folder = folder.join(format!("{:016x}", hasher.finish()));
     create_private(&folder).ok()?;
     let folder = fs::canonicalize(folder).ok()?;
     (is_loadable(&folder) && is_safe(&folder)).then_some(())?;
@@ -163,28 +165,6 @@ fn is_loadable(folder: &Path) -> bool {
     let bytes = folder.as_os_str().as_bytes();
     let can_stand_in_a_list = !bytes.iter().any(|byte| b": \t\n;".contains(byte));
     can_stand_in_a_list && folder.is_absolute() && !is_noexec(folder)
-}
-
-/// Creates a folder of this run from which libraries can be loaded.
-fn create_loadable_folder() -> Result<TempDir, Failure> {
-    let mut places = temporary_places();
-    places.extend(std::env::current_dir());
-    let mut tempfile = tempfile::Builder::new();
-    tempfile
-        .prefix("vramscope-")
-        .permissions(Permissions::from_mode(0o700));
-    let mut created = places
-        .iter()
-        .filter(|place| is_loadable(place))
-        .map(|place| tempfile.tempdir_in(place));
-    created.find_map(Result::ok).ok_or_else(|| {
-        let tried: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
-        Failure::input(format!(
-            "found no folder from which a library can be loaded; tried {}",
-            tried.join(", ")
-        ))
-        .with_advice("Set TMPDIR to a folder that is not mounted with noexec and has no space or colon in its name.")
-    })
 }
 
 /// Folders for temporary files, the best first.
@@ -282,14 +262,14 @@ mod tests {
     #[test]
     fn the_library_is_written_once_and_again_if_it_is_damaged() {
         let cache = tempfile::tempdir().unwrap();
-        let folder = unpack_into(cache.path()).unwrap();
+        let folder = unpack_into_cache(cache.path()).unwrap();
         let file = folder.join(NAME);
         let inode = || fs::metadata(&file).unwrap().ino();
         let first = inode();
-        assert_eq!(unpack_into(cache.path()), Some(folder.clone()));
+        assert_eq!(unpack_into_cache(cache.path()), Some(folder.clone()));
         assert_eq!(inode(), first);
         fs::write(&file, "short").unwrap();
-        assert_eq!(unpack_into(cache.path()), Some(folder.clone()));
+        assert_eq!(unpack_into_cache(cache.path()), Some(folder.clone()));
         assert_eq!(fs::read(&file).unwrap(), LIBRARY);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
         // A link to somebody's file is replaced, not written through.
@@ -297,7 +277,7 @@ mod tests {
         fs::write(&other, "theirs").unwrap();
         fs::remove_file(&file).unwrap();
         symlink(&other, &file).unwrap();
-        assert_eq!(unpack_into(cache.path()), Some(folder));
+        assert_eq!(unpack_into_cache(cache.path()), Some(folder));
         assert_eq!(fs::read(&file).unwrap(), LIBRARY);
         assert_eq!(fs::read(&other).unwrap(), b"theirs");
     }
@@ -308,13 +288,13 @@ mod tests {
         let set = |folder: &Path, mode| {
             fs::set_permissions(folder, Permissions::from_mode(mode)).unwrap();
         };
-        let folder = unpack_into(cache.path()).unwrap();
+        let folder = unpack_into_cache(cache.path()).unwrap();
         let parent = folder.parent().unwrap();
         for changed in [cache.path(), parent, &folder] {
             for mode in [0o777, 0o770] {
                 set(changed, mode);
                 assert_eq!(
-                    unpack_into(cache.path()),
+                    unpack_into_cache(cache.path()),
                     None,
                     "{} {mode:o}",
                     changed.display()
@@ -323,24 +303,29 @@ mod tests {
             }
             // Only root can change the owner of a folder.
             if std::os::unix::fs::chown(changed, Some(12_345), None).is_ok() {
-                assert_eq!(unpack_into(cache.path()), None, "{}", changed.display());
+                assert_eq!(
+                    unpack_into_cache(cache.path()),
+                    None,
+                    "{}",
+                    changed.display()
+                );
                 std::os::unix::fs::chown(changed, Some(0), None).unwrap();
             }
         }
-        assert!(unpack_into(cache.path()).is_some());
+        assert!(unpack_into_cache(cache.path()).is_some());
         // Nothing is left where it is not wanted.
         let other = cache.path().join("other");
         create_private(&other).unwrap();
         set(&other, 0o777);
-        assert_eq!(unpack_into(&other), None);
+        assert_eq!(unpack_into_cache(&other), None);
         assert_eq!(fs::read_dir(&other).unwrap().count(), 0);
         set(&folder.join(NAME), 0o666);
-        assert!(unpack_into(cache.path()).is_some());
+        assert!(unpack_into_cache(cache.path()).is_some());
         assert_eq!(
             fs::metadata(folder.join(NAME)).unwrap().mode() & 0o777,
             0o600
         );
-        assert_eq!(unpack_into(&cache.path().join("a b")), None);
-        assert_eq!(unpack_into(Path::new("/proc/no/such")), None);
+        assert_eq!(unpack_into_cache(&cache.path().join("a b")), None);
+        assert_eq!(unpack_into_cache(Path::new("/proc/no/such")), None);
     }
 }

@@ -13,6 +13,9 @@ use super::{CUresult, events, pools};
 use crate::{driver, log};
 
 /// Defines hooked functions as C functions of the same names, and `all()`, which iterates over their hooks.
+///
+/// While nothing is recorded, a call is a jump to the driver's function: what it takes to record, such as registers to be
+/// saved, is in a function of its own.
 macro_rules! hooks {
     ($(
         fn $name:ident ($($arg:ident : $type:ty),* $(,)?) => $kind:ident ($($with:expr)?)
@@ -21,15 +24,23 @@ macro_rules! hooks {
         $(
             #[unsafe(no_mangle)]
             unsafe extern "C-unwind" fn $name($($arg: $type),*) -> CUresult {
-                let real = real(&$name::HOOK);
-                if real.is_null() {
-                    return NOT_INITIALIZED;
+                type Real = unsafe extern "C-unwind" fn($($type),*) -> CUresult;
+                #[inline(never)]
+                fn recorded($($arg: $type),*) -> CUresult {
+                    let real = real(&$name::HOOK);
+                    if real.is_null() {
+                        return NOT_INITIALIZED;
+                    }
+                    // SAFETY: `real` is the driver's function of this name and type; the arguments are the caller's.
+                    let run = || unsafe { std::mem::transmute::<*mut c_void, Real>(real)($($arg),*) };
+                    hooks!(@record $kind run [$($with)?] $($call)? $(|$it|)? $({ $($field $(: $value)?),* })?)
                 }
-                // SAFETY: `real` is the driver's function of this name and type; the arguments are the caller's.
-                let run = || unsafe {
-                    std::mem::transmute::<*mut c_void, unsafe extern "C-unwind" fn($($type),*) -> CUresult>(real)($($arg),*)
-                };
-                hooks!(@record $kind run [$($with)?] $($call)? $(|$it|)? $({ $($field $(: $value)?),* })?)
+                let real = $name::HOOK.real();
+                if hooks!(@always $kind) || real.is_null() || log::may_record() {
+                    return recorded($($arg),*);
+                }
+                // SAFETY: as above.
+                unsafe { std::mem::transmute::<*mut c_void, Real>(real)($($arg),*) }
             }
 
             mod $name {
@@ -49,6 +60,8 @@ macro_rules! hooks {
             [$( &$name::HOOK ),*].into_iter().chain(host_functions::HOOKS)
         }
     };
+    (@always observe) => { true };
+    (@always $kind:ident) => { false };
     (@record observe $run:ident [$after:expr]) => {
         entry::observe($run, || $after)
     };
@@ -194,7 +207,6 @@ fn run_outermost(
     }
     let here = 0_u8;
     let here = black_box(&raw const here).addr();
-    // In a library, thread-local variables take time, so a call that is not recorded looks at none.
     if !log::is_recording() || here < OUTERMOST.get() {
         return run();
     }

@@ -17,6 +17,7 @@ pub(super) fn write_alloc(mut event: Event) {
         event.flags |= flags::CAPTURING;
         event.pool = graph;
         event.device = current_device().unwrap_or(NO_DEVICE);
+        pools::register_graphs(event.device);
         write(event, true);
         return;
     }
@@ -41,6 +42,9 @@ pub(super) fn write_creation(mut event: Event) {
     }
     devices::describe_once(event.device);
     let time_ns = write(event, true);
+    if event.call == Call::cuGraphAddMemAllocNode as u8 {
+        pools::register_graphs(event.device);
+    }
     if event.call == Call::cuMemCreate as u8 {
         devices::sample(event.device, time_ns);
     }

@@ -3,9 +3,11 @@
 //! No call reports a release. By default, the driver trims a pool when a stream, event or context is synchronised
 //! and the pool has more free bytes than its threshold. So pools are sampled after the first synchronisations that
 //! follow a free. One sample is not enough, as the freed memory may still be in use at the first synchronisation.
+//!
+//! The memory that graphs hold is sampled too, as if it were one more pool of its device. It grows with launches.
 
 use std::ffi::{c_int, c_uint};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use vramscope_record::layout::{Call, Event, Kind, Loss, Pool, SUCCESS, pool_flags};
@@ -17,12 +19,18 @@ use crate::log;
 /// Number of synchronisations after a free that sample the pools.
 const SAMPLES_AFTER_FREE: u32 = 8;
 
+/// Stands for the memory of a device's graphs among the pools. It is the handle of none.
+const GRAPHS: u64 = 1;
+
 /// Number of synchronisations that still sample the pools.
 static SAMPLES_LEFT: AtomicU32 = AtomicU32::new(0);
 /// The last used pool, usually the only one; 0 if no pool is known.
 static LAST_POOL: AtomicU64 = AtomicU64::new(0);
 /// Pools with allocations. The lock is held during queries, so that no pool is queried after its destruction.
 static POOLS: RwLock<Vec<KnownPool>> = RwLock::new(Vec::new());
+
+/// Whether any device's graphs have memory.
+static HAS_GRAPHS: AtomicBool = AtomicBool::new(false);
 
 struct KnownPool {
     pool: u64,
@@ -47,30 +55,40 @@ fn add_if_new(pool: u64, device: i16) {
     let is_known = pools.iter().any(|known| known.pool == pool);
     drop(pools);
     if !is_known {
-        let (get_attribute, is_default) = (find_get_attribute(), default_of(device) == Some(pool));
+        let (driver, is_default) = (Questions::find(), default_of(device) == Some(pool));
         let mut pools = POOLS.write().unwrap_or_else(PoisonError::into_inner);
         if pools.iter().all(|known| known.pool != pool) {
-            let known = KnownPool {
-                pool,
-                device,
-                is_default,
-                reserved_bytes: AtomicU64::new(0),
-                used_bytes: AtomicU64::new(0),
-            };
-            if let Some(get_attribute) = get_attribute {
-                known.sample(get_attribute, true, 0);
-            }
+            let known = KnownPool::new(pool, device, is_default);
+            known.sample(&driver, true, 0);
             pools.push(known);
         }
     }
     LAST_POOL.store(pool, Ordering::Relaxed);
 }
 
+/// Registers the memory of a device's graphs. Writes no sample, as a graph may just be made of a stream.
+pub(super) fn register_graphs(device: i16) {
+    let is_graphs = |known: &KnownPool| known.pool == GRAPHS && known.device == device;
+    let pools = POOLS.read().unwrap_or_else(PoisonError::into_inner);
+    let is_known = pools.iter().any(is_graphs);
+    drop(pools);
+    if !is_known {
+        let mut pools = POOLS.write().unwrap_or_else(PoisonError::into_inner);
+        if !pools.iter().any(is_graphs) {
+            pools.push(KnownPool::new(GRAPHS, device, false));
+        }
+        if LAST_POOL.load(Ordering::Relaxed) == 0 {
+            LAST_POOL.store(GRAPHS, Ordering::Relaxed);
+        }
+        HAS_GRAPHS.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Forgets pools that are about to end, chosen by handle and device. Returns whether there were any.
 pub(super) fn forget(is_ending: impl Fn(u64, i16) -> bool) -> bool {
     let mut pools = POOLS.write().unwrap_or_else(PoisonError::into_inner);
     let before = pools.len();
-    pools.retain(|known| !is_ending(known.pool, known.device));
+    pools.retain(|known| known.pool == GRAPHS || !is_ending(known.pool, known.device));
     let left = pools.first().map_or(0, |known| known.pool);
     LAST_POOL.store(left, Ordering::Relaxed);
     pools.len() < before
@@ -109,18 +127,36 @@ pub(super) fn after_trim(pool: u64, keep: usize) -> impl FnOnce(CUresult) {
     }
 }
 
+/// Runs after the launch of a graph, whose memory may have grown by it: the next synchronisation samples it.
+pub(super) fn after_launch() -> impl FnOnce(CUresult) {
+    |_| {
+        if HAS_GRAPHS.load(Ordering::Relaxed) {
+            SAMPLES_LEFT.fetch_max(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Runs after `cuDeviceGraphMemTrim`.
+pub(super) fn after_graph_trim() -> impl FnOnce(CUresult) {
+    |_| {
+        if HAS_GRAPHS.load(Ordering::Relaxed) && log::is_recording() {
+            SAMPLES_LEFT.fetch_max(1, Ordering::Relaxed);
+            sample_all();
+        }
+    }
+}
+
 #[cold]
 fn sample_all() {
     let before = SAMPLES_LEFT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
         left.checked_sub(1)
     });
-    let (Ok(before), Some(get_attribute)) = (before, find_get_attribute()) else {
-        return;
-    };
+    let Ok(before) = before else { return };
+    let driver = Questions::find();
     capturing::run_relaxed(|| {
         let pools = POOLS.read().unwrap_or_else(PoisonError::into_inner);
         for known in pools.iter() {
-            known.sample(get_attribute, before > SAMPLES_AFTER_FREE, 0);
+            known.sample(&driver, before > SAMPLES_AFTER_FREE, 0);
         }
     });
 }
@@ -130,13 +166,11 @@ pub(super) fn sample_device(device: i16) {
     if LAST_POOL.load(Ordering::Relaxed) == 0 {
         return;
     }
-    let Some(get_attribute) = find_get_attribute() else {
-        return;
-    };
+    let driver = Questions::find();
     capturing::run_relaxed(|| {
         let pools = POOLS.read().unwrap_or_else(PoisonError::into_inner);
         for known in pools.iter().filter(|known| known.device == device) {
-            known.sample(get_attribute, false, 0);
+            known.sample(&driver, false, 0);
         }
     });
 }
@@ -144,17 +178,11 @@ pub(super) fn sample_device(device: i16) {
 /// Samples the default pool of a device whose primary context has just ended: nothing else says whether its memory
 /// ended, too. Other pools of the device may have ended, so that they must not be asked.
 pub(super) fn sample_after_context_end(device: i16) {
-    let (Some(get_attribute), Some(pool)) = (find_get_attribute(), default_of(device)) else {
+    let (driver, Some(pool)) = (Questions::find(), default_of(device)) else {
         return;
     };
-    let known = KnownPool {
-        pool,
-        device,
-        is_default: true,
-        reserved_bytes: AtomicU64::new(0),
-        used_bytes: AtomicU64::new(0),
-    };
-    capturing::run_relaxed(|| known.sample(get_attribute, true, pool_flags::CONTEXT_ENDED));
+    let known = KnownPool::new(pool, device, true);
+    capturing::run_relaxed(|| known.sample(&driver, true, pool_flags::CONTEXT_ENDED));
     // What survived may end with the next context.
     if known.used_bytes.load(Ordering::Relaxed) > 0 {
         let mut pools = POOLS.write().unwrap_or_else(PoisonError::into_inner);
@@ -164,53 +192,86 @@ pub(super) fn sample_after_context_end(device: i16) {
 }
 
 impl KnownPool {
+    fn new(pool: u64, device: i16, is_default: bool) -> Self {
+        Self {
+            pool,
+            device,
+            is_default,
+            reserved_bytes: AtomicU64::new(0),
+            used_bytes: AtomicU64::new(0),
+        }
+    }
+
     /// Queries the pool's usage and writes it if `must_write` or if it changed.
-    fn sample(&self, get_attribute: GetAttribute, must_write: bool, flags: u16) {
-        /// `CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT`
-        const RESERVED: c_uint = 5;
-        /// `CU_MEMPOOL_ATTR_USED_MEM_CURRENT`
-        const USED: c_uint = 7;
-        let (Some(reserved_bytes), Some(used_bytes)) = (
-            self.attribute(get_attribute, RESERVED),
-            self.attribute(get_attribute, USED),
-        ) else {
+    fn sample(&self, driver: &Questions, must_write: bool, flags: u16) {
+        let Some((reserved_bytes, used_bytes)) = driver.usage(self) else {
             return log::lost(Loss::PoolUsageUnknown);
         };
         let was_reserved = self.reserved_bytes.swap(reserved_bytes, Ordering::Relaxed);
         let was_used = self.used_bytes.swap(used_bytes, Ordering::Relaxed);
         if must_write || was_reserved != reserved_bytes || was_used != used_bytes {
+            let own = match self.pool {
+                GRAPHS => pool_flags::GRAPHS,
+                _ if self.is_default => pool_flags::DEFAULT,
+                _ => 0,
+            };
             let record = Pool {
                 time_ns: log::now_ns(),
                 pool: self.pool,
                 reserved_bytes,
                 used_bytes,
                 device: self.device,
-                flags: flags
-                    | if self.is_default {
-                        pool_flags::DEFAULT
-                    } else {
-                        0
-                    },
+                flags: flags | own,
                 thread: log::thread(),
             };
             log::put(Kind::Pool, &[&record.to_bytes()]);
         }
     }
-
-    fn attribute(&self, get_attribute: GetAttribute, attribute: c_uint) -> Option<u64> {
-        let mut value = 0;
-        // SAFETY: the pool was not destroyed, and `value` has the size of these attributes.
-        (unsafe { get_attribute(self.pool, attribute, &raw mut value) } == SUCCESS).then_some(value)
-    }
 }
 
-/// `cuMemPoolGetAttribute`
-type GetAttribute = unsafe extern "C" fn(u64, c_uint, *mut u64) -> CUresult;
-
-/// Must be called before [`POOLS`] is locked. The dynamic linker has a lock of its own: another thread may hold it
+/// The functions of the driver that tell how much memory pools and graphs hold and use.
+///
+/// Must be found before [`POOLS`] is locked. The dynamic linker has a lock of its own: another thread may hold it
 /// while a library's constructor waits for [`POOLS`].
-fn find_get_attribute() -> Option<GetAttribute> {
-    function!(cuMemPoolGetAttribute: fn(u64, c_uint, *mut u64) -> CUresult)
+struct Questions {
+    /// `cuMemPoolGetAttribute`
+    of_pool: Option<unsafe extern "C" fn(u64, c_uint, *mut u64) -> CUresult>,
+    /// `cuDeviceGetGraphMemAttribute`
+    of_graphs: Option<unsafe extern "C" fn(c_int, c_uint, *mut u64) -> CUresult>,
+}
+
+impl Questions {
+    fn find() -> Self {
+        Self {
+            of_pool: function!(cuMemPoolGetAttribute: fn(u64, c_uint, *mut u64) -> CUresult),
+            of_graphs: function!(cuDeviceGetGraphMemAttribute: fn(c_int, c_uint, *mut u64) -> CUresult),
+        }
+    }
+
+    /// Reserved and used bytes of a pool that was not destroyed.
+    fn usage(&self, known: &KnownPool) -> Option<(u64, u64)> {
+        /// `CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT`, `…_USED_MEM_CURRENT`
+        const OF_POOL: [c_uint; 2] = [5, 7];
+        /// `CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT`, `…_USED_MEM_CURRENT`
+        const OF_GRAPHS: [c_uint; 2] = [2, 0];
+        let [mut reserved, mut used] = [0, 0];
+        let places = [&raw mut reserved, &raw mut used].into_iter();
+        // SAFETY: the pool was not destroyed, and each place has the size of these attributes.
+        let is_told = unsafe {
+            if known.pool == GRAPHS {
+                let (ask, device) = (self.of_graphs?, known.device.into());
+                places
+                    .zip(OF_GRAPHS)
+                    .all(|(place, attribute)| ask(device, attribute, place) == SUCCESS)
+            } else {
+                let ask = self.of_pool?;
+                places
+                    .zip(OF_POOL)
+                    .all(|(place, attribute)| ask(known.pool, attribute, place) == SUCCESS)
+            }
+        };
+        is_told.then_some((reserved, used))
+    }
 }
 
 /// The default pool of `cuMemAllocAsync` on a device.

@@ -35,7 +35,7 @@ pub(crate) enum Shape {
 }
 
 /// All hooked functions.
-pub(crate) const HOOKED: [Hooked; 81] = [
+pub(crate) const HOOKED: [Hooked; 84] = [
     row("cuMemAlloc_v2", 3020, Shape::Alloc),
     row("cuMemAllocPitch_v2", 3020, Shape::Alloc),
     row("cuMemAllocManaged", 6000, Shape::Alloc),
@@ -96,6 +96,9 @@ pub(crate) const HOOKED: [Hooked; 81] = [
     row("cuGraphAddNode", 12020, Shape::Observe),
     row("cuGraphAddNode_v2", 12030, Shape::Observe),
     row("cuGraphAddNode_v3", 13020, Shape::Observe),
+    row("cuGraphLaunch", 10000, Shape::Observe),
+    row("cuGraphLaunch_ptsz", 10000, Shape::Observe),
+    row("cuDeviceGraphMemTrim", 11040, Shape::Observe),
     row("cuStreamBeginCapture", 10000, Shape::Observe),
     row("cuStreamBeginCapture_ptsz", 10000, Shape::Observe),
     row("cuStreamBeginCapture_v2", 10010, Shape::Observe),

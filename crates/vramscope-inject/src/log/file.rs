@@ -3,7 +3,8 @@
 //! **A full disk must not end the program.** Writing to a mapped page without disk space raises `SIGBUS`. So space
 //! is allocated [`STEP_BYTES`] at a time before anything is written there, in ways that return an error instead:
 //! `MADV_POPULATE_WRITE` (Linux 5.14), which also makes the pages writable at once, else `posix_fallocate`. If
-//! there is no space, a note in reserved space says so, and all later records are counted as dropped. Two cases
+//! there is no space, a note in reserved space says so, and all later records are counted as dropped. Readers map the
+//! file, too, and are told where space ends. Two cases
 //! remain: a copy-on-write file system that is full to the last block may not find space for a page that is written
 //! again, and somebody may truncate the file.
 //!
@@ -80,7 +81,8 @@ impl Log {
             backing: Mutex::new(()),
         };
         if !log.ensure_backed(HEADER_BYTES) {
-            remove(&log.path);
+            // An empty file says why there is no log.
+            file.set_len(0)?;
             return Err(ErrorKind::StorageFull.into());
         }
         log.word(header::VERSION).store(VERSION, Ordering::Relaxed);
@@ -208,6 +210,8 @@ impl Log {
         }
         let Err(error) = self.allocate_space(backed, wanted) else {
             self.backed.store(wanted, Ordering::Release);
+            self.long(header::BACKED_BYTES)
+                .store(wanted, Ordering::Relaxed);
             return true;
         };
         self.end.store(backed, Ordering::Relaxed);

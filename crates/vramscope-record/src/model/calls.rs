@@ -10,7 +10,8 @@ use super::samples::Sample;
 use super::space::{Allocation, Retention, Space};
 use super::{Array, FreedResource, Recording, Uncertain};
 use crate::layout::{
-    Call, Event, HOST_LOCATIONS, MANAGED_ALLOCATION, OUT_OF_MEMORY, SUCCESS, flags,
+    self, Call, Event, HOST_LOCATIONS, MANAGED_ALLOCATION, OUT_OF_MEMORY, SUCCESS, flags,
+    pool_flags,
 };
 
 impl Recording {
@@ -103,9 +104,13 @@ impl Recording {
 
     fn destroy_pool(&mut self, event: &Event, call: Call) {
         let pools = &mut self.device.pools;
+        let sampled = pools.sampled_device(event.pool);
         let row = pools.destroy(event.pool);
         let empty = row.map_or_else(Vec::new, |row| pools.empty_segments(row));
         self.release_segments(&empty, origin_of(event, call));
+        if let Some(device) = sampled {
+            self.push_pool_usage(device, self.device.pools.usage(device));
+        }
         self.uncertain
             .retain(|uncertain, _| Some(*uncertain) != row);
         self.keep_for_undo(event, FreedResource::Pool(row), false);
@@ -202,7 +207,8 @@ impl Recording {
         // Neither counts as held.
         allocation.is_owned &= !is_captured && call != Call::cuMemAllocManaged;
         if is_captured {
-            allocation.pool = self.device.pools.row_of(PoolKey::Graph(event.pool));
+            let device = u8::try_from(event.device).unwrap_or(0);
+            allocation.pool = self.device.pools.graph_row(event.pool, device);
         } else if is_pool && event.pool != 0 {
             allocation.pool = self.device.pools.row_of(PoolKey::Pool(event.pool));
             allocation.retention = Retention::ByPool;
@@ -454,7 +460,7 @@ impl Recording {
             free_bytes,
             total_bytes,
             tracked_bytes,
-            unplaced_bytes: self.device.pools.unplaced_bytes(device),
+            unplaced_bytes: self.device.pools.usage(device).unplaced_bytes,
         });
     }
 
@@ -466,7 +472,7 @@ impl Recording {
             .fold(0_u64, |sum, array| sum.saturating_add(array.bytes))
             .saturating_add(self.device.held_bytes(device))
             .saturating_add(self.device.physical.held_bytes(device))
-            .saturating_add(self.device.pools.unplaced_bytes(device))
+            .saturating_add(self.device.pools.usage(device).beside_bytes)
     }
 
     /// The device of a call; device 0 if unknown.
@@ -481,10 +487,14 @@ impl Recording {
     }
 
     /// The row of the pool in a pool sample.
-    pub(super) fn sampled_pool(&mut self, pool: u64, is_default: bool) -> PoolRow {
-        match is_default {
-            true => self.device.pools.row_of(PoolKey::Pool(pool)),
-            false => self.device.pools.non_default_row(pool),
+    pub(super) fn sampled_pool(&mut self, pool: &layout::Pool, device: u8) -> PoolRow {
+        let pools = &mut self.device.pools;
+        if pool.flags & pool_flags::GRAPHS != 0 {
+            pools.row_of(PoolKey::GraphMemory(device))
+        } else if pool.flags & pool_flags::DEFAULT != 0 {
+            pools.row_of(PoolKey::Pool(pool.pool))
+        } else {
+            pools.non_default_row(pool.pool)
         }
     }
 }

@@ -3,6 +3,9 @@
 //! Segments are the mappings that the driver names for each allocation. Where a pool holds more than they sum to, the
 //! rest is *unplaced*: chunks in which nothing was seen, or all that no mapping was named for. Where they sum to more
 //! than the pool holds, what the driver names are not the pool's chunks: then each allocation is its own segment.
+//!
+//! The memory of a device's graphs is a pool, too, of which each graph is a part. A graph has segments before it is
+//! launched and gets its memory, so that they may well sum to more.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,6 +26,8 @@ pub(crate) enum PoolKey {
     Pool(u64),
     /// A graph with memory allocation nodes.
     Graph(u64),
+    /// The memory of all graphs of a device.
+    GraphMemory(u8),
 }
 
 /// Where a pool's memory is.
@@ -40,6 +45,21 @@ pub(crate) enum PoolPlace {
 struct Figures {
     device: u8,
     reserved_bytes: u64,
+    used_bytes: u64,
+}
+
+/// What the pools of a device hold, according to the driver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Usage {
+    pub(crate) reserved_bytes: u64,
+    pub(crate) used_bytes: u64,
+    /// Those that no segment shows.
+    pub(crate) unplaced_bytes: u64,
+    /// Those of all graphs.
+    pub(crate) graph_reserved_bytes: u64,
+    pub(crate) graph_used_bytes: u64,
+    /// Those that are not in a segment that counts as held.
+    pub(crate) beside_bytes: u64,
 }
 
 /// Number of samples in a row that must contradict a pool's segments: one alone may have met another thread's
@@ -60,6 +80,10 @@ pub(crate) struct Pool {
     pub(crate) place: PoolPlace,
     figures: Option<Figures>,
     contradictions: u8,
+    /// Whether it is the memory of all graphs of a device.
+    is_graph_memory: bool,
+    /// The pool that it is a part of; [`NO_POOL`] if of none.
+    part_of: PoolRow,
 }
 
 impl Pool {
@@ -114,7 +138,7 @@ impl Pools {
         }
         let row = self.rows.len() as PoolRow;
         let id = match key {
-            PoolKey::Pool(_) => PoolId(0, 0),
+            PoolKey::Pool(_) | PoolKey::GraphMemory(_) => PoolId(0, 0),
             PoolKey::Graph(_) => {
                 self.graph_count += 1;
                 PoolId(self.graph_count, 0)
@@ -122,9 +146,19 @@ impl Pools {
         };
         self.rows.push(Pool {
             id,
+            is_graph_memory: matches!(key, PoolKey::GraphMemory(_)),
             ..Pool::default()
         });
         self.by_key.insert(key, row);
+        row
+    }
+
+    /// The row of a graph of a device.
+    pub(crate) fn graph_row(&mut self, graph: u64, device: u8) -> PoolRow {
+        let row = self.row_of(PoolKey::Graph(graph));
+        if self.rows[row as usize].part_of == NO_POOL {
+            self.rows[row as usize].part_of = self.row_of(PoolKey::GraphMemory(device));
+        }
         row
     }
 
@@ -137,6 +171,12 @@ impl Pools {
             pool.id = PoolId(0, self.other_count);
         }
         row
+    }
+
+    /// The device of a pool; `None` if the driver was never asked about it.
+    pub(crate) fn sampled_device(&self, handle: u64) -> Option<u8> {
+        let row = *self.by_key.get(&PoolKey::Pool(handle))?;
+        Some(self.get(row).figures?.device)
     }
 
     /// Forgets the handle of a destroyed pool. The driver may reuse the handle for another pool.
@@ -168,12 +208,21 @@ impl Pools {
     }
 
     /// Notes what the driver says of a pool, after the segments that it must have released were removed.
-    pub(crate) fn set_figures(&mut self, row: PoolRow, device: u8, reserved_bytes: u64) {
+    pub(crate) fn set_figures(
+        &mut self,
+        row: PoolRow,
+        device: u8,
+        (reserved_bytes, used_bytes): (u64, u64),
+    ) {
         let pool = &mut self.rows[row as usize];
         pool.figures = Some(Figures {
             device,
             reserved_bytes,
+            used_bytes,
         });
+        if pool.is_graph_memory {
+            return;
+        }
         if pool.held_bytes > reserved_bytes {
             pool.contradictions = pool.contradictions.saturating_add(1);
         } else if !pool.is_inexact() {
@@ -181,25 +230,42 @@ impl Pools {
         }
     }
 
-    /// Bytes that the pools of a device hold beyond their segments.
-    pub(crate) fn unplaced_bytes(&self, device: u8) -> u64 {
-        let pools = self.iter().filter(|pool| {
-            pool.place == PoolPlace::Device
-                && pool.figures.is_some_and(|figures| figures.device == device)
-        });
-        pools.fold(0, |sum: u64, pool| {
-            sum.saturating_add(pool.unplaced_bytes())
-        })
+    /// What the pools of a device hold.
+    pub(crate) fn usage(&self, device: u8) -> Usage {
+        let mut sum = Usage::default();
+        for pool in self.iter().filter(|pool| pool.place == PoolPlace::Device) {
+            let Some(figures) = pool.figures.filter(|figures| figures.device == device) else {
+                continue;
+            };
+            let add = |sum: &mut u64, bytes: u64| *sum = sum.saturating_add(bytes);
+            let (reserved, used) = (figures.reserved_bytes, figures.used_bytes);
+            let unplaced = pool.unplaced_bytes();
+            add(&mut sum.reserved_bytes, reserved);
+            add(&mut sum.used_bytes, used);
+            add(&mut sum.unplaced_bytes, unplaced);
+            if pool.is_graph_memory {
+                add(&mut sum.graph_reserved_bytes, reserved);
+                add(&mut sum.graph_used_bytes, used);
+                add(&mut sum.beside_bytes, reserved);
+            } else {
+                add(&mut sum.beside_bytes, unplaced);
+            }
+        }
+        sum
     }
 
     pub(crate) fn add_segment(&mut self, row: PoolRow, bytes: u64) {
-        let pool = &mut self.rows[row as usize];
-        pool.held_bytes = pool.held_bytes.saturating_add(bytes);
+        for row in [row, self.get(row).part_of] {
+            let pool = &mut self.rows[row as usize];
+            pool.held_bytes = pool.held_bytes.saturating_add(bytes);
+        }
     }
 
     pub(crate) fn remove_segment(&mut self, row: PoolRow, bytes: u64) {
-        let pool = &mut self.rows[row as usize];
-        pool.held_bytes = pool.held_bytes.saturating_sub(bytes);
+        for row in [row, self.get(row).part_of] {
+            let pool = &mut self.rows[row as usize];
+            pool.held_bytes = pool.held_bytes.saturating_sub(bytes);
+        }
     }
 
     /// Adds a segment that became empty.

@@ -1,6 +1,7 @@
-//! The driver's reports over time: free memory of each device, with the bytes tracked then, and usage of each pool.
+//! The driver's reports over time: free memory of each device, with the bytes tracked then, and usage of its
+//! pools.
 
-use vramscope_core::model::PoolId;
+use super::pools::Usage;
 
 /// Free memory of a device at one time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -9,23 +10,19 @@ pub(crate) struct Sample {
     pub(crate) time_us: i64,
     pub(crate) free_bytes: u64,
     pub(crate) total_bytes: u64,
-    /// Bytes that this process is known to hold: segments, the rest of its pools, arrays and physical memory. Excludes
-    /// managed memory and memory of graphs, which may or may not be on the device.
+    /// Bytes that this process is known to hold: segments, the rest of its pools, graphs, arrays and physical memory.
+    /// Excludes managed memory, which may or may not be on the device.
     pub(crate) tracked_bytes: u64,
     /// Those that pools hold beyond their segments.
     pub(crate) unplaced_bytes: u64,
 }
 
-/// Usage of a pool at one time.
+/// Usage of all pools of a device at one time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PoolSample {
     pub(crate) device: u8,
     pub(crate) time_us: i64,
-    pub(crate) pool: PoolId,
-    pub(crate) reserved_bytes: u64,
-    pub(crate) used_bytes: u64,
-    /// Bytes that it holds beyond its segments.
-    pub(crate) unplaced_bytes: u64,
+    pub(crate) usage: Usage,
 }
 
 /// Samples over time. Beyond `MOST`, every other one is dropped.
@@ -41,7 +38,7 @@ pub(crate) struct Samples<T, const MOST: usize> {
 
 /// Maximum number of samples of devices. The decoder reads at most 10,000 values under a key that it does not know.
 pub(crate) const MAX_SAMPLES: usize = 600;
-/// Maximum number of samples of pools.
+/// Maximum number of samples of devices' pools.
 pub(crate) const MAX_POOL_SAMPLES: usize = 400;
 
 impl<T, const MOST: usize> Default for Samples<T, MOST> {

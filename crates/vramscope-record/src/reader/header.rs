@@ -17,6 +17,8 @@ pub struct Header {
     pub file_bytes: u64,
     /// File offset of the next record. Can be beyond the last record when the log is full.
     pub write_offset: u64,
+    /// End of the part of the file that may be read.
+    pub backed_bytes: u64,
     /// Number of records lost because the log was full.
     pub dropped_records: u64,
     /// Records before this offset were consumed by a process outside and are not in the file any more.
@@ -76,6 +78,10 @@ impl Header {
             capacity_bytes: u64_at(bytes, header::CAPACITY_BYTES),
             file_bytes: u64_at(bytes, header::FILE_BYTES),
             write_offset: u64_at(bytes, header::WRITE_OFFSET),
+            backed_bytes: match u64_at(bytes, header::BACKED_BYTES) {
+                0 => u64::MAX,
+                bytes => bytes,
+            },
             dropped_records: u64_at(bytes, header::DROPPED_RECORDS),
             consumed_offset: u64_at(bytes, header::CONSUMED_OFFSET),
             out_of_memory_count: u32_at(bytes, header::OUT_OF_MEMORY_COUNT),

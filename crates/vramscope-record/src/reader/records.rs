@@ -227,7 +227,7 @@ impl<'a> Records<'a> {
         let mut records = Self {
             bytes,
             offset: offset.min(length),
-            end: header.write_offset.min(length),
+            end: header.write_offset.min(header.backed_bytes).min(length),
             is_running: false,
             is_full: header.dropped_records > 0,
             damage: Vec::new(),

@@ -93,14 +93,18 @@ fn memory(recording: &Recording) -> Vec<Value> {
         (sample.time_us, value)
     });
     let pools = recording.pool_samples.iter().map(|sample| {
-        let value = json!({
+        let usage = sample.usage;
+        let mut value = json!({
             "device": sample.device,
             "time_us": sample.time_us,
-            "pool": [sample.pool.0, sample.pool.1],
-            "pool_reserved_bytes": sample.reserved_bytes,
-            "pool_used_bytes": sample.used_bytes,
-            "pool_unplaced_bytes": sample.unplaced_bytes,
+            "pool_reserved_bytes": usage.reserved_bytes,
+            "pool_used_bytes": usage.used_bytes,
+            "pool_unplaced_bytes": usage.unplaced_bytes,
         });
+        if usage.graph_reserved_bytes > 0 {
+            value["graph_reserved_bytes"] = usage.graph_reserved_bytes.into();
+            value["graph_used_bytes"] = usage.graph_used_bytes.into();
+        }
         (sample.time_us, value)
     });
     let mut all: Vec<_> = devices.chain(pools).collect();
@@ -206,7 +210,7 @@ fn pool_notes(recording: &Recording) -> Vec<String> {
         if usize::from(device) >= recording.journal.devices.len() {
             break;
         }
-        match pools.unplaced_bytes(device) {
+        match pools.usage(device).unplaced_bytes {
             0 => {}
             bytes => notes.push(format!(
                 "Pool, unplaced: pools of device {device} hold {bytes} bytes more than their segments show. They count \

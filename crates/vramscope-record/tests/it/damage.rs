@@ -79,6 +79,22 @@ fn the_reserve_of_a_full_log_is_no_damage() {
 }
 
 #[test]
+fn nothing_is_read_where_the_file_has_no_space() {
+    let mut log = LogWriter::default();
+    log.note("one");
+    let end = log.offset();
+    // In a full file system in memory, to look at what follows would end the reader.
+    log.note("two");
+    log.set_u64(header::BACKED_BYTES, end);
+    log.set_u64(header::DROPPED_RECORDS, 1);
+    let (notes, damage, offset) = read(&log.bytes(), false);
+    assert_eq!(
+        (notes, damage, offset),
+        (vec!["one".to_owned()], vec![], end)
+    );
+}
+
+#[test]
 fn what_a_newer_version_writes_is_skipped() {
     let mut log = LogWriter::default();
     log.put(Kind::Event, &[&[1; 20]]);

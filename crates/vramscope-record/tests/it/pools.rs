@@ -214,6 +214,47 @@ fn the_sample_before_the_first_allocation_is_not_unplaced() {
 }
 
 #[test]
+fn memory_of_graphs_is_tracked_as_the_driver_says() {
+    let mut log = LogWriter::default();
+    let node = Event {
+        address: BASE,
+        size_bytes: 2 * MIB,
+        pool: 5,
+        ..event(&log, Call::cuGraphAddMemAllocNode)
+    };
+    log.event(node);
+    // Before the launch there is no memory, although there is a block.
+    assert_eq!(tracked_bytes(&log), 0);
+    let graphs = |log: &mut LogWriter, reserved_bytes, used_bytes| {
+        log.pool(Pool {
+            time_ns: log.offset() * 1000,
+            pool: 1,
+            reserved_bytes,
+            used_bytes,
+            flags: pool_flags::GRAPHS,
+            ..Pool::default()
+        });
+    };
+    graphs(&mut log, 8 * MIB, 2 * MIB);
+    assert_eq!(tracked_bytes(&log), 8 * MIB);
+    let (snapshot, report) = converted(&log);
+    let last = |snapshot: &vramscope_core::Snapshot| {
+        let memory = snapshot.extras["capture"]["memory"].as_array().unwrap();
+        memory.last().unwrap().clone()
+    };
+    let sample = last(&snapshot);
+    assert_eq!(sample["graph_reserved_bytes"], 8 * MIB);
+    assert_eq!(sample["graph_used_bytes"], 2 * MIB);
+    assert_eq!(sample["pool_unplaced_bytes"], 6 * MIB);
+    assert!(report.notes[0].starts_with("Pool, unplaced: pools of device 0 hold 6291456 bytes"));
+    graphs(&mut log, 0, 0);
+    assert_eq!(tracked_bytes(&log), 0);
+    let (snapshot, report) = converted(&log);
+    assert!(last(&snapshot)["graph_reserved_bytes"].is_null());
+    assert_eq!(report.notes, [""; 0]);
+}
+
+#[test]
 fn mappings_that_are_no_chunks_are_not_segments() {
     let mut log = LogWriter::default();
     // The whole range of addresses that the driver keeps for the pool, instead of what it holds.

@@ -97,9 +97,8 @@ impl OverTime<'_> {
             // A map needs no margin above, because lanes have their full height.
             Stack::Map { map, .. } => Bounds::new(self.bands.x_end(), map.lanes.y_end() as u64),
         };
-        let steps = self.around.iter().flat_map(|around| around.reserved_steps);
-        let lines = steps.map(|&(_, bytes)| bytes).chain(self.capacity_bytes);
-        if let Some(top) = lines.max() {
+        let held = self.around.map(|around| around.most_held_bytes());
+        if let Some(top) = held.into_iter().chain(self.capacity_bytes).max() {
             let grown = Bounds::new(bounds.x_end, top).y_end_bytes;
             bounds.y_end_bytes = bounds.y_end_bytes.max(grown);
         }

@@ -1,16 +1,7 @@
-//! The recorder on aarch64, under qemu-user. Needs Debian's `qemu-user` and `gcc-aarch64-linux-gnu`, and a compiler with
-//! the standard library for that target. The test runs where `VRAMSCOPE_AARCH64` names a folder with three files:
-//!
-//! ```sh
-//! export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
-//! cargo build --target aarch64-unknown-linux-gnu -p fakecuda                       # libcuda.so, as libcuda.so.1
-//! cargo build --target aarch64-unknown-linux-gnu -p vramscope-inject               # libvramscope_inject.so
-//! cd tests/capture/clients
-//! cargo build --target aarch64-unknown-linux-gnu -p scenes                         # scenes
-//! ```
+//! The recorder on aarch64, under qemu-user, where there are qemu and a compiler for it (CONTRIBUTING.md).
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use vramscope_capture_tests::ledger::Ledger;
@@ -76,8 +67,8 @@ fn captured(built: &Path, way: &str, scene: &str) -> (Snapshot, Ledger) {
 
 #[test]
 fn agrees_with_the_ledger_and_has_stacks() {
-    let Some(built) = std::env::var_os("VRAMSCOPE_AARCH64").map(PathBuf::from) else {
-        eprintln!("skipped: nothing is built for aarch64; see the head of this file");
+    let Some(built) = programs::build_for_aarch64().expect("the build") else {
+        eprintln!("skipped: what it takes is in CONTRIBUTING.md");
         return;
     };
     let lost = |snapshot: &Snapshot| {

@@ -1,7 +1,9 @@
 //! Snapshots agree with the driver's ledger byte for byte, in whichever way the program found the driver.
 
+use serde_json::Value;
 use vramscope_capture_tests::session::{Captured, Session};
 use vramscope_capture_tests::story::{assert_same, assert_same_blocks, assert_same_by_address};
+use vramscope_core::analysis::memory::capture::Capture;
 
 #[track_caller]
 fn captured(session: Session, client: &str, arguments: &[&str]) -> Captured {
@@ -48,6 +50,25 @@ scenes! {
 fn graphs() {
     let captured = captured(Session::new(), "scenes", &["dlsym", "graphs"]);
     assert_same_blocks(&captured.snapshot(), captured.ledger());
+}
+
+/// What graphs hold, also after they have ended, is not the memory of others.
+#[test]
+fn memory_of_graphs_is_told() {
+    let captured = captured(Session::new(), "scenes", &["dlsym", "graph-memory"]);
+    let snapshot = captured.snapshot();
+    let capture = Capture::of(&snapshot).expect("a capture");
+    let device = capture.device(0).expect("the device");
+    let graphs = device.graphs.expect("memory of graphs");
+    assert_eq!((graphs.last_bytes, graphs.highest_bytes), (0, 64 << 20));
+    let other = device.other.expect("samples");
+    assert_eq!(
+        (other.last_bytes, other.highest_bytes),
+        (256 << 20, 256 << 20)
+    );
+    let memory = snapshot.extras["capture"]["memory"].as_array().unwrap();
+    let unplaced = |it: &Value| it["pool_unplaced_bytes"].as_u64();
+    assert_eq!(memory.iter().filter_map(unplaced).max(), Some(64 << 20));
 }
 
 #[test]

@@ -53,6 +53,10 @@ fn device(device: &CapturedDevice) -> Html {
                     { size("Others, at the end", other.last_bytes, OTHERS) }
                     { size("Others, at the most", other.highest_bytes, OTHERS) }
                 }
+                if let Some(graphs) = device.graphs {
+                    { size("CUDA graphs, at the end", graphs.last_bytes, GRAPHS) }
+                    { size("CUDA graphs, at the most", graphs.highest_bytes, GRAPHS) }
+                }
                 if !device.uuid.is_empty() { <dt>{ "UUID" }</dt><dd class="mono">{ &device.uuid }</dd> }
             </dl>
         </>
@@ -60,5 +64,7 @@ fn device(device: &CapturedDevice) -> Html {
 }
 
 const INCOMPLETE: &str = "How often something could not be recorded, or only in part; the facts about this file say what";
+const GRAPHS: &str =
+    "Held by graphs that allocate memory, from their first launch until they are trimmed";
 const OTHERS: &str =
     "Neither free nor captured: other processes, CUDA contexts, modules, the driver itself";

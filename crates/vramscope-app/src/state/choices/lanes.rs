@@ -75,7 +75,8 @@ impl LanesChoices {
     pub fn bounds(&self, facts: &DeviceFacts, picture: Picture, axis: Axis) -> Bounds {
         let plain = facts.bounds(picture, axis);
         let lines = self.lines(facts, picture);
-        let reserved = (lines.reserved || lines.pools).then_some(facts.peak_reserved_bytes);
+        let held_bytes = facts.peak_reserved_bytes.max(facts.lines.held_bytes);
+        let reserved = (lines.reserved || lines.pools).then_some(held_bytes);
         let top = reserved.into_iter().chain(lines.capacity_bytes).max();
         let Some(top) = top else { return plain };
         let grown = Bounds::new(plain.x_end, top);

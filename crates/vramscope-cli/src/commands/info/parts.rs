@@ -109,7 +109,7 @@ fn file_part(info: &Info) -> Part {
 }
 
 fn capture_part(part: &mut Part, capture: &Capture) {
-    const COLUMNS: [Column; 8] = [
+    const COLUMNS: [Column; 10] = [
         column("device", ""),
         column("name", ""),
         column("uuid", ""),
@@ -118,6 +118,8 @@ fn capture_part(part: &mut Part, capture: &Capture) {
         column("other_highest_bytes", ""),
         column("other_highest_us", ""),
         column("other_samples", ""),
+        column("graphs_last_bytes", ""),
+        column("graphs_highest_bytes", ""),
     ];
     figure(part, "capture_tool", text(&capture.tool));
     figure(
@@ -155,6 +157,8 @@ fn capture_part(part: &mut Part, capture: &Capture) {
             Cell::or_none(other, |other| Cell::Bytes(other.highest_bytes)),
             Cell::or_none(other, |other| Cell::TimeUs(other.highest_us)),
             Cell::or_none(other, |other| Cell::Number(other.samples)),
+            Cell::or_none(device.graphs, |graphs| Cell::Bytes(graphs.last_bytes)),
+            Cell::or_none(device.graphs, |graphs| Cell::Bytes(graphs.highest_bytes)),
         ]
     });
     part.table("captured_devices", "", &COLUMNS, rows.collect());

@@ -177,6 +177,17 @@ pub struct CapturedDevice {
     pub total_bytes: Option<u64>,
     /// Memory in use that was not tracked; `None` without samples.
     pub other: Option<OtherMemory>,
+    /// Memory of CUDA graphs; `None` if no graph had any.
+    pub graphs: Option<GraphMemory>,
+}
+
+/// Bytes that CUDA graphs hold from a device, from their first launch until they are trimmed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct GraphMemory {
+    /// Bytes at the last sample.
+    pub last_bytes: u64,
+    /// The most bytes of any sample.
+    pub highest_bytes: u64,
 }
 
 /// Bytes of a device that were neither free nor tracked: used by other processes, contexts, modules and the
@@ -216,6 +227,14 @@ impl Capture {
                     devices[place].add(&sample);
                 }
                 Err(_) => {}
+            }
+        }
+        for sample in items("memory").filter_map(PoolSample::of) {
+            let device = devices
+                .iter_mut()
+                .find(|device| device.index == sample.device);
+            if let Some(device) = device {
+                device.add_graphs(sample.graph_reserved_bytes);
             }
         }
         Some(Self {
@@ -272,7 +291,22 @@ impl CapturedDevice {
             uuid: text(device, "uuid"),
             total_bytes: total.filter(|&bytes| bytes > 0),
             other: None,
+            graphs: None,
         })
+    }
+
+    fn add_graphs(&mut self, bytes: u64) {
+        if bytes == 0 && self.graphs.is_none() {
+            return;
+        }
+        let highest_bytes = self
+            .graphs
+            .map_or(0, |graphs| graphs.highest_bytes)
+            .max(bytes);
+        self.graphs = Some(GraphMemory {
+            last_bytes: bytes,
+            highest_bytes,
+        });
     }
 
     fn add(&mut self, sample: &Sample) {
@@ -312,6 +346,43 @@ impl Sample {
     }
 }
 
+/// One sample of all memory pools of a device.
+pub(super) struct PoolSample {
+    device: DeviceIndex,
+    pub(super) time_us: i64,
+    pub(super) reserved_bytes: u64,
+    pub(super) used_bytes: u64,
+    /// Bytes of those that no segment shows.
+    pub(super) unplaced_bytes: u64,
+    /// Bytes of those that CUDA graphs hold.
+    graph_reserved_bytes: u64,
+}
+
+impl PoolSample {
+    fn of(value: &Value) -> Option<Self> {
+        let sample = value.as_object()?;
+        let bytes = |key| number(sample, key);
+        Some(Self {
+            reserved_bytes: bytes("pool_reserved_bytes")?,
+            device: DeviceIndex::try_from(number(sample, "device")?).ok()?,
+            time_us: sample.get("time_us").and_then(Value::as_i64)?,
+            used_bytes: bytes("pool_used_bytes").unwrap_or(0),
+            unplaced_bytes: bytes("pool_unplaced_bytes").unwrap_or(0),
+            graph_reserved_bytes: bytes("graph_reserved_bytes").unwrap_or(0),
+        })
+    }
+}
+
+/// The samples of a device's memory pools, in the order of the file.
+pub(super) fn pool_samples(
+    snapshot: &Snapshot,
+    device: DeviceIndex,
+) -> impl Iterator<Item = PoolSample> {
+    let samples = capture_of(&snapshot.extras).map_or(&[][..], |capture| list(capture, "memory"));
+    let samples = samples.iter().filter_map(PoolSample::of);
+    samples.filter(move |sample| sample.device == device)
+}
+
 /// The metadata without free text: without program, threads, names and notes.
 pub(crate) fn without_words(extras: &Map<String, Value>) -> Option<Value> {
     let capture = capture_of(extras)?;
@@ -347,6 +418,7 @@ pub(crate) fn without_words(extras: &Map<String, Value>) -> Option<Value> {
         "memory": all("memory", &[
             "device", "time_us", "free_bytes", "total_bytes", "tracked_bytes",
             "pool_reserved_bytes", "pool_used_bytes", "pool_unplaced_bytes",
+            "graph_reserved_bytes", "graph_used_bytes",
         ]),
     }))
 }
@@ -401,6 +473,8 @@ mod tests {
             "devices": [{"index": 1, "name": "H100", "uuid": "GPU-1", "total_bytes": 1000}],
             "memory": [{"device": 1, "time_us": 6, "free_bytes": 500, "total_bytes": 1000, "tracked_bytes": 100},
                        {"device": 1, "time_us": 8, "free_bytes": 600, "total_bytes": 1000, "tracked_bytes": 150},
+                       {"device": 1, "time_us": 8, "pool_reserved_bytes": 9, "pool_used_bytes": 7, "graph_reserved_bytes": 4},
+                       {"device": 1, "time_us": 9, "pool_reserved_bytes": 5, "pool_used_bytes": 3},
                        {"device": 0, "time_us": 9, "free_bytes": 10, "total_bytes": 30, "tracked_bytes": 40}]}"#)
         .unwrap();
         assert_eq!(capture.command_line(), "./a -x");
@@ -424,6 +498,11 @@ mod tests {
             samples: 2,
         };
         assert_eq!(device.other, Some(other));
+        let graphs = GraphMemory {
+            last_bytes: 0,
+            highest_bytes: 4,
+        };
+        assert_eq!(device.graphs, Some(graphs));
         // More is tracked than there is: the rest is 0, and nothing overflows.
         assert_eq!(capture.device(0).unwrap().other.unwrap().last_bytes, 0);
     }

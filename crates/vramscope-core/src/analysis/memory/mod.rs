@@ -9,6 +9,7 @@ pub mod capacity;
 pub mod capture;
 pub mod final_state;
 pub mod gap;
+pub mod pool_usage;
 pub mod pools;
 pub mod private_pools;
 pub mod releases;

@@ -11,6 +11,7 @@ use crate::analysis::memory::allocator_state::{
     AllocatorIndex, AllocatorState, BlockSizes, FinalCheck, Replayed, Stepper, check_final,
 };
 use crate::analysis::memory::capacity::{Capacity, capacity, may_be_stated};
+use crate::analysis::memory::pool_usage::PoolUsage;
 use crate::analysis::memory::pools::PoolMember;
 use crate::analysis::memory::segment_history::SegmentHistory;
 use crate::analysis::memory::streams_and_pools::{self, FewValues};
@@ -403,6 +404,15 @@ impl<'a> Device<'a> {
     pub fn capacity(self) -> Option<Capacity> {
         let known = || capacity(self.snapshot(), self.history, self.failed_requests());
         *self.prepared.capacity.get_or_init(known)
+    }
+
+    /// What the driver said of all memory pools; empty where these are some pools alone.
+    #[must_use]
+    pub fn pool_usage(self) -> PoolUsage {
+        if self.recording.is_within_pools() {
+            return PoolUsage::default();
+        }
+        PoolUsage::of(self.snapshot(), self.history)
     }
 
     /// Whether the file may state the device's memory; cheaper than what it states.

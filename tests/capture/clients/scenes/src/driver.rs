@@ -33,6 +33,7 @@ macro_rules! with_functions {
             cuStreamEndCapture "cuStreamEndCapture" (Handle, *mut Handle);
             cuLaunchHostFunc "cuLaunchHostFunc" (Handle, HostFunction, *mut c_void);
             cuGraphCreate "cuGraphCreate" (*mut Handle, u32);
+            cuDeviceGraphMemTrim "cuDeviceGraphMemTrim" (i32);
             cuGraphDestroy "cuGraphDestroy" (Handle);
             cuGraphAddMemAllocNode "cuGraphAddMemAllocNode" (*mut Handle, Handle, *const Handle, usize, *mut [u64; 15]);
             cuGraphAddMemFreeNode "cuGraphAddMemFreeNode" (*mut Handle, Handle, *const Handle, usize, u64);

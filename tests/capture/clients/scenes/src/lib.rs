@@ -28,6 +28,7 @@ pub fn main(cuda: &Cuda) {
         "other-pools" => memory::other_pools(&gpu),
         "ranges" => memory::ranges(&gpu),
         "graphs" => memory::graphs(&gpu),
+        "graph-memory" => memory::graph_memory(&gpu),
         "unseen-capture" => memory::unseen_capture(&gpu),
         "new-graphs" => memory::new_graphs(&gpu),
         "host" => memory::host(&gpu),

@@ -185,6 +185,34 @@ pub(crate) fn graphs(gpu: &Gpu) {
     println!("graphs: done");
 }
 
+/// Memory of a graph that stays when it has ended, until it is trimmed. Between samples of free memory is time for others.
+pub(crate) fn graph_memory(gpu: &Gpu) {
+    let sampled = || {
+        std::thread::sleep(std::time::Duration::from_millis(150));
+        gpu.alloc(3 * MIB)
+    };
+    let stream = gpu.stream();
+    sampled();
+    call!(gpu, cuStreamBeginCapture_v2(stream, 0));
+    let address = gpu.alloc_async(64 * MIB, stream);
+    gpu.free_async(address, stream);
+    let (mut graph, mut executable) = (null_mut(), null_mut());
+    call!(gpu, cuStreamEndCapture(stream, &raw mut graph));
+    call!(
+        gpu,
+        cuGraphInstantiateWithFlags(&raw mut executable, graph, 0)
+    );
+    call!(gpu, cuGraphLaunch(executable, stream));
+    call!(gpu, cuStreamSynchronize(stream));
+    sampled();
+    call!(gpu, cuGraphExecDestroy(executable));
+    call!(gpu, cuGraphDestroy(graph));
+    sampled();
+    call!(gpu, cuDeviceGraphMemTrim(0));
+    sampled();
+    println!("graph-memory: done");
+}
+
 /// A capture whose beginning was not seen, while other streams use memory.
 pub(crate) fn unseen_capture(gpu: &Gpu) {
     type Begin = unsafe extern "C" fn(Handle, u32) -> u32;
