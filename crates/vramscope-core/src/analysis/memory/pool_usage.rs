@@ -24,13 +24,13 @@ impl PoolUsage {
     /// The usage on `history`'s device; empty if the snapshot has no samples of its pools, or no times.
     #[must_use]
     pub fn of(snapshot: &Snapshot, history: &History) -> Self {
-        let event_times = history.moment_start_us.get(1..).unwrap_or(&[]);
-        if event_times.is_empty() {
+        let times = &history.moment_start_us;
+        if times.is_empty() {
             return Self::default();
         }
         let mut samples: Vec<(u32, PoolSample)> = Vec::new();
         for sample in pool_samples(snapshot, history.device) {
-            let moment = event_times.partition_point(|&time| time <= sample.time_us) as u32;
+            let moment = times.events_before(|time| time <= sample.time_us);
             match samples.last_mut() {
                 // Of several samples at a moment the last one counts. In a damaged file they may be in any order.
                 Some(last) if last.0 >= moment => last.1 = sample,
