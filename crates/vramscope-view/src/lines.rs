@@ -199,23 +199,33 @@ impl Canvas<'_> {
     /// The envelopes of private pools, and of what no segment shows.
     fn pools(&self) -> Vec<Pool<'_>> {
         let theme = self.style.theme;
-        let of = |all: &Decorations, envelope, name: String, colour| Pool {
+        let Some(all) = self.lines.decorations else {
+            return Vec::new();
+        };
+        let mut pools = Vec::new();
+        for pool in &all.pools {
+            let colour = ordinal_colour(theme, pool.ordinal);
+            pools.push(self.pool(all, &pool.envelope, pool.text(), colour));
+        }
+        let unplaced = "pools, unplaced".to_owned();
+        pools.push(self.pool(all, &all.driver.unplaced, unplaced, theme.unknown));
+        pools
+    }
+
+    fn pool<'b>(
+        &self,
+        all: &Decorations,
+        envelope: &'b Envelope,
+        name: String,
+        colour: Rgb,
+    ) -> Pool<'b> {
+        let edges = [&envelope.high_bytes, &envelope.low_bytes];
+        Pool {
             envelope,
             name,
             colour,
-            edges: [&envelope.high_bytes, &envelope.low_bytes]
-                .map(|edge| self.steps(&all.reserved, edge)),
-        };
-        let decorations = self.lines.decorations.iter();
-        let pools = decorations.flat_map(|all| {
-            let private = all.pools.iter().map(|pool| {
-                let colour = ordinal_colour(theme, pool.ordinal);
-                of(all, &pool.envelope, pool.text(), colour)
-            });
-            let unplaced = "pools, unplaced".to_owned();
-            private.chain([of(all, &all.driver.unplaced, unplaced, theme.unknown)])
-        });
-        pools.collect()
+            edges: edges.map(|edge| self.steps(&all.reserved, edge)),
+        }
     }
 
     fn draw_pool(&self, scene: &mut Scene, room: &mut Room, pool: &Pool<'_>) {

@@ -40,7 +40,6 @@ impl Times {
     }
 
     /// The time of a row; `None` if it has none, or is not there.
-    #[inline]
     #[must_use]
     pub fn get(&self, row: usize) -> Option<i64> {
         match self.near.get(row) {
@@ -50,7 +49,6 @@ impl Times {
     }
 
     /// The time of a row that is there, or [`NO_TIME`].
-    #[inline]
     #[must_use]
     pub fn at(&self, row: usize) -> i64 {
         self.get(row).unwrap_or(NO_TIME)
@@ -220,10 +218,13 @@ impl<T: Clone> Rows<T> {
     /// The rows, to add some. Those that are shared are copied before.
     #[inline]
     fn growing(&mut self) -> &mut Vec<T> {
-        match self {
-            Self::Growing(rows) => rows,
-            Self::Shared(rows) => Arc::make_mut(rows),
+        if let Self::Shared(rows) = self {
+            *self = Self::Growing(rows.to_vec());
         }
+        let Self::Growing(rows) = self else {
+            unreachable!("made so above");
+        };
+        rows
     }
 
     fn share(&mut self) {

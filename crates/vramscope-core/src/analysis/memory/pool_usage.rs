@@ -3,9 +3,9 @@
 //! Segments are the memory of pools whose place is known. A pool may hold more, of which only the amount is known: it is
 //! *unplaced*. The driver was asked now and then, and what it said holds until it was asked again.
 
-use super::capture::{PoolSample, pool_samples};
+use super::capture::pool_samples;
 use crate::Snapshot;
-use crate::analysis::time::byte_steps::bytes_at;
+use crate::analysis::time::byte_steps::most_bytes;
 use crate::analysis::time::history::History;
 
 /// Usage of all memory pools of a device. Steps are (first moment, bytes from then on), ascending; before the first
@@ -28,41 +28,45 @@ impl PoolUsage {
         if times.is_empty() {
             return Self::default();
         }
-        let mut samples: Vec<(u32, PoolSample)> = Vec::new();
+        let mut usage = Self::default();
+        let mut unplaced = Vec::new();
         for sample in pool_samples(snapshot, history.device) {
             let moment = times.events_before(|time| time <= sample.time_us);
-            match samples.last_mut() {
-                // Of several samples at a moment the last one counts. In a damaged file they may be in any order.
-                Some(last) if last.0 >= moment => last.1 = sample,
-                _ => samples.push((moment, sample)),
+            for (steps, bytes) in [
+                (&mut usage.reserved_steps, sample.reserved_bytes),
+                (&mut usage.used_steps, sample.used_bytes),
+                (&mut unplaced, sample.unplaced_bytes),
+            ] {
+                match steps.last_mut() {
+                    // Of several samples at a moment the last one counts. In a damaged file they may be in any order.
+                    Some((last, at_last)) if *last >= moment => *at_last = bytes,
+                    _ => steps.push((moment, bytes)),
+                }
             }
         }
-        let steps = |bytes: fn(&PoolSample) -> u64| -> Vec<_> {
-            let steps = samples.iter();
-            steps
-                .map(|(moment, sample)| (*moment, bytes(sample)))
-                .collect()
+        if most_bytes(&unplaced) > 0 {
+            usage.held_steps = sum(&history.reserved_steps, &unplaced);
+        }
+        usage
+    }
+}
+
+/// The sum of two curves.
+fn sum(a: &[(u32, u64)], b: &[(u32, u64)]) -> Vec<(u32, u64)> {
+    let (mut next_a, mut next_b) = (a.iter().peekable(), b.iter().peekable());
+    let (mut sum, mut in_a, mut in_b) = (Vec::new(), 0_u64, 0_u64);
+    loop {
+        let nexts = [next_a.peek(), next_b.peek()];
+        let Some(moment) = nexts.into_iter().flatten().map(|step| step.0).min() else {
+            return sum;
         };
-        let unplaced = steps(|sample| sample.unplaced_bytes);
-        let mut held_steps = Vec::new();
-        if unplaced.iter().any(|&(_, bytes)| bytes > 0) {
-            let moments = history.reserved_steps.iter().chain(&unplaced);
-            let mut moments: Vec<u32> = moments.map(|&(moment, _)| moment).collect();
-            moments.sort_unstable();
-            moments.dedup();
-            held_steps = moments
-                .into_iter()
-                .map(|moment| {
-                    let placed = bytes_at(&history.reserved_steps, moment);
-                    (moment, placed.saturating_add(bytes_at(&unplaced, moment)))
-                })
-                .collect();
+        if let Some(&(_, bytes)) = next_a.next_if(|step| step.0 == moment) {
+            in_a = bytes;
         }
-        Self {
-            reserved_steps: steps(|sample| sample.reserved_bytes),
-            used_steps: steps(|sample| sample.used_bytes),
-            held_steps,
+        if let Some(&(_, bytes)) = next_b.next_if(|step| step.0 == moment) {
+            in_b = bytes;
         }
+        sum.push((moment, in_a.saturating_add(in_b)));
     }
 }
 

@@ -39,6 +39,7 @@ pub(super) struct Prepared {
     rule_of: OnceLock<Vec<RuleId>>,
     told: OnceLock<Told>,
     markers: OnceLock<Markers>,
+    pool_usage: OnceLock<PoolUsage>,
     capacity: OnceLock<Option<Capacity>>,
     sums: OnceLock<RangeSums>,
     steps: OnceLock<Option<Steps>>,
@@ -408,11 +409,13 @@ impl<'a> Device<'a> {
 
     /// What the driver said of all memory pools; empty where these are some pools alone.
     #[must_use]
-    pub fn pool_usage(self) -> PoolUsage {
-        if self.recording.is_within_pools() {
-            return PoolUsage::default();
-        }
-        PoolUsage::of(self.snapshot(), self.history)
+    pub fn pool_usage(self) -> &'a PoolUsage {
+        self.prepared
+            .pool_usage
+            .get_or_init(|| match self.recording.is_within_pools() {
+                true => PoolUsage::default(),
+                false => PoolUsage::of(self.snapshot(), self.history),
+            })
     }
 
     /// Whether the file may state the device's memory; cheaper than what it states.

@@ -63,8 +63,8 @@ impl Curves {
             };
             let is_last = column + 1 == columns;
             let begins_before = |moment| is_last || place(moment) < begin(column + 1);
-            let first = first_that_is_not(moments, ends_before);
-            let after = first_that_is_not(moments, begins_before);
+            let first = first_that_is_not(moments, &ends_before);
+            let after = first_that_is_not(moments, &begins_before);
             let active = history.active_bytes.get(first..after).unwrap_or(&[]);
             let Some(&most) = active.iter().max() else {
                 continue;

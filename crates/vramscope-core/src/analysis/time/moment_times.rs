@@ -57,7 +57,8 @@ impl MomentTimes {
     }
 
     /// The time of a moment; `None` after the last one.
-    #[inline]
+    // Many ask, and in each of them it would add to the page.
+    #[inline(never)]
     #[must_use]
     pub fn get(&self, moment: u32) -> Option<i64> {
         let row = moment as usize;
@@ -88,7 +89,7 @@ impl MomentTimes {
     #[must_use]
     pub fn partition_point(&self, is_before: impl Fn(i64) -> bool) -> usize {
         let holds = |moment: usize| self.get(moment as u32).is_some_and(&is_before);
-        first_that_is_not(self.len, holds)
+        first_that_is_not(self.len, &holds)
     }
 
     /// The number of events for whose time `is_before` holds, which must be the first ones.
@@ -114,7 +115,7 @@ impl FromIterator<i64> for MomentTimes {
 
 /// The first number below `count` for which this is not so, or `count`; it is so for all before that one, and for none
 /// after it.
-pub(super) fn first_that_is_not(count: usize, is_so: impl Fn(usize) -> bool) -> usize {
+pub(super) fn first_that_is_not(count: usize, is_so: &dyn Fn(usize) -> bool) -> usize {
     let (mut first, mut end) = (0, count);
     while first < end {
         let middle = first.midpoint(end);
