@@ -62,29 +62,34 @@ impl Times {
     /// Adds the time of row `row`. If it is the first one known, the rows before it have none.
     #[inline]
     pub(crate) fn push(&mut self, row: usize, time_us: i64) {
-        if !self.near.is_empty() && self.is_near(time_us) {
-            let after = self.after(time_us);
-            self.near.growing().push(after);
-        } else {
-            self.push_far(row, time_us);
+        let is_near = self.is_near(time_us);
+        let after = self.after(time_us);
+        match &mut self.near {
+            Rows::Growing(near) if is_near && !near.is_empty() => near.push(after),
+            _ => self.push_unlike(row, time_us),
         }
     }
 
-    /// Adds the first one, or one of a column that has or gets far ones.
+    /// Adds the first one, one of a column that has or gets far ones, or one to a column that was shared.
     #[cold]
-    fn push_far(&mut self, row: usize, time_us: i64) {
-        if !self.near.is_empty() {
+    fn push_unlike(&mut self, row: usize, time_us: i64) {
+        if !self.near.is_empty() && !self.is_near(time_us) {
             self.spread();
         }
         if !self.far.is_empty() {
             self.far.growing().push(time_us);
-        } else if time_us != NO_TIME {
-            self.base_us = time_us.wrapping_sub(NEAR_BEFORE_US);
-            let after = self.after(time_us);
-            let near = self.near.growing();
-            near.resize(row, NONE);
-            near.push(after);
+            return;
         }
+        if self.near.is_empty() {
+            if time_us == NO_TIME {
+                return;
+            }
+            self.base_us = time_us.wrapping_sub(NEAR_BEFORE_US);
+        }
+        let after = self.after(time_us);
+        let near = self.near.growing();
+        near.resize(row, NONE);
+        near.push(after);
     }
 
     /// Keeps 8 bytes a row from now on.
@@ -216,7 +221,6 @@ impl<T> Deref for Rows<T> {
 
 impl<T: Clone> Rows<T> {
     /// The rows, to add some. Those that are shared are copied before.
-    #[inline]
     fn growing(&mut self) -> &mut Vec<T> {
         if let Self::Shared(rows) = self {
             *self = Self::Growing(rows.to_vec());
