@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Bands, Frame, NONE};
 use crate::bitset::BitSet;
+use vramscope_core::sorting::SortFew;
 
 /// Lines of pixels that are looked at in the least height.
 const LINES: u32 = 4;
@@ -79,7 +80,7 @@ impl BandRoom {
             }
         }
         let mut rooms: Vec<(Worth, Self)> = search.best.into_values().collect();
-        rooms.sort_by_key(|(worth, room)| (std::cmp::Reverse(*worth), room.row));
+        rooms.sort_few_by_key(|(worth, room)| (std::cmp::Reverse(*worth), room.row));
         let largest = rooms.into_iter().take(most);
         largest
             .map(|(_, room)| room.grown(frame, frame.height_px))

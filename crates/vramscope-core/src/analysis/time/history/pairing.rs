@@ -17,6 +17,7 @@ use super::{AllocationTable, History, Mismatches, NEVER};
 use crate::Snapshot;
 use crate::ids::{AllocationId, BlockId};
 use crate::model::{Action, BlockState, DeviceIndex};
+use crate::sorting::SortFew;
 
 /// Stands for no allocation.
 const NONE: u32 = u32::MAX;
@@ -326,6 +327,7 @@ fn active_blocks(snapshot: &Snapshot, device: DeviceIndex) -> Vec<(u64, BlockId,
         })
         .filter(|&(_, _, state)| state.is_active())
         .collect();
-    blocks.sort_unstable_by_key(|&(address, id, _)| (address, id));
+    // Files list them in this order.
+    blocks.sort_few_by_key(|&(address, id, _)| (address, id));
     blocks
 }
