@@ -299,14 +299,12 @@ impl CapturedDevice {
         if bytes == 0 && self.graphs.is_none() {
             return;
         }
-        let highest_bytes = self
-            .graphs
-            .map_or(0, |graphs| graphs.highest_bytes)
-            .max(bytes);
-        self.graphs = Some(GraphMemory {
-            last_bytes: bytes,
-            highest_bytes,
+        let graphs = self.graphs.get_or_insert(GraphMemory {
+            last_bytes: 0,
+            highest_bytes: 0,
         });
+        graphs.last_bytes = bytes;
+        graphs.highest_bytes = graphs.highest_bytes.max(bytes);
     }
 
     fn add(&mut self, sample: &Sample) {
