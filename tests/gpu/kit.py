@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import threading
 import time
 
 from judge import Skip
@@ -26,6 +27,7 @@ class Kit:
         if fake:
             self.environment["LD_LIBRARY_PATH"] = str(pathlib.Path(fake).resolve())
         self.compiled = {}
+        self.modules, self.lock = {}, threading.Lock()
 
     @property
     def is_fake(self):
@@ -79,6 +81,13 @@ class Kit:
         snapshots = sorted(self.out.glob(f"{name}*.pickle"), key=lambda path: (path.name != f"{name}.pickle", path.name))
         return {"snapshots": snapshots, "logs": sorted((self.out / f"{name}.raw").glob("**/*.raw"))}
 
+    def begin(self, command, environment=None):
+        """Starts a program of a group of its own and goes on; its output is its caller's to read."""
+        return subprocess.Popen(
+            [str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=self.out,
+            env=self.environment | (environment or {}), start_new_session=True,
+        )
+
     def script(self, name, *arguments):
         return [sys.executable, HERE / "steps" / f"{name}.py", *arguments]
 
@@ -96,7 +105,11 @@ class Kit:
 
     def need_module(self, name):
         self.need_gpu(name)
-        if self.run([sys.executable, "-c", f"import {name}"])["code"] != 0:
+        # Imported once: that of torch takes seconds.
+        with self.lock:
+            if name not in self.modules:
+                self.modules[name] = self.run([sys.executable, "-c", f"import {name}"])["code"] == 0
+        if not self.modules[name]:
             raise Skip(f"no {name} here")
 
     def tool(self, name):

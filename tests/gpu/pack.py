@@ -1,4 +1,4 @@
-"""Packs the results of `run.py` for the way back: `pack.py OUT TO`. At most 8 files of 16 MiB: the verdicts as they are, and
+"""Packs the results of `run.py` for the way back: `pack.py OUT TO`. At most 6 files of 16 MiB, 64 MiB in all: the verdicts as they are, and
 `results.tar.xz` in parts, its most important contents first. Raw logs are sparse files: the tar leaves their holes out.
 """
 
@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import sys
 
-MOST_BYTES, MOST_PARTS = 16 << 20, 5
+MOST_BYTES, MOST_PARTS = 16 << 20, 3
 
 
 def rank(path):

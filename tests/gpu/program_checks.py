@@ -167,8 +167,7 @@ def out_of_memory(kit, judge):
 
 def killed(kit, judge):
     """SIGKILL in the middle: all but the last moment is in the log. Before it, a snapshot from outside."""
-    child = subprocess.Popen([str(word) for word in kit.captured_command(kit.script("driver_program", "loop", "dlsym", os.devnull), "killed")],
-                             cwd=kit.out, env=kit.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
+    child = kit.begin(kit.captured_command(kit.script("driver_program", "loop", "dlsym", os.devnull), "killed"))
     try:
         end = time.monotonic() + 20
         while not kit.found("killed")["logs"] and time.monotonic() < end:
@@ -190,6 +189,31 @@ def killed(kit, judge):
     judge.judge("B14", before_ms <= 100 and len(events) > 100, f"killed: {len(events)} events, the last {before_ms:.1f} ms before, {lost} bytes are no records",
                 "inject/src/log: records are lost when the program is killed")
     judge.judge("B14", kit.found("killed")["snapshots"], "killed: a snapshot was written", "capture/src/finish.rs")
+
+
+def live(kit, judge):
+    """A running program that is watched: new versions of the snapshot come until it ends."""
+    file = kit.out / "live.vram"
+    script = kit.script("driver_program", "loop", "dlsym", os.devnull)
+    command = [kit.capture_program, "run", "--live", "--every", "200ms", "--raw-dir", kit.out / "live.raw", "-o", file, "--", *script]
+    child, versions, log = kit.begin(command), set(), None
+    try:
+        end = time.monotonic() + 20
+        while len(versions) < 5 and time.monotonic() < end:
+            if file.exists():
+                versions.add(file.stat().st_mtime_ns)
+            time.sleep(0.02)
+        log = kit.found("live")["logs"][0]
+        os.kill(int(log.name.split("-")[0]), signal.SIGKILL)
+        child.wait(timeout=30)
+    finally:
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
+    times = sorted(versions)
+    gaps_ms = [round((after - before) / 1e6) for before, after in zip(times, times[1:])]
+    judge.judge("L1", len(times) >= 5 and max(gaps_ms) < 1000, f"a live file has a new version after {gaps_ms} ms", "capture/src/follow/live")
+    whole = file.stat().st_mtime_ns > times[-1] if times else False
+    judge.judge("L1", whole, f"the last version was written when the program had ended, exit {child.returncode}", "capture/src/follow/live")
 
 
 def bounded(kit, judge):
@@ -335,18 +359,15 @@ def torch_processes(kit, judge):
                 f"two ranks: exit {run['code']}, {len(used)} logs with events, {len(run['snapshots'])} snapshots", "capture/src/finish.rs: a snapshot of each process")
 
 
-def libraries(kit, judge):
-    kit.need_gpu("NCCL, CuPy, JAX and numba")
-    for name, module in {"nccl": "torch", "cupy": "cupy", "jax": "jax", "numba": "numba"}.items():
-        try:
-            kit.need_module(module)
-        except Skip as reason:
-            judge.say("SKIP", "B11", str(reason))
-            continue
+def library(name, module):
+    def judged(kit, judge):
+        kit.need_module(module)
         told = kit.out / f"{name}.json"
         run = kit.capture(kit.script("library_program", name, told), name)
         snapshot = clean(judge, "B11", run, name)
         beside_cupti(judge, "B11", name, written(told), snapshot)
+
+    return judged
 
 
 def compile_runtime(kit):
@@ -371,6 +392,8 @@ CHECKS = {
     "B1": runtime("B1", "static"), "B4": driver, "B6": torch_native, "B7": torch_expandable, "B8": torch_async, "B5": clients,
     "B2": runtime("B2", "shared"), "B3": runtime("B3", "per-thread"), "B9": torch_graphs, "B10": torch_processes, "B12": leak,
     "B13": out_of_memory, "B14": killed, "B14 ring": bounded, "B12 runtime": runtime("B12", "static", "leak"),
-    "G8 runtime": runtime("G8", "static", "reset"), "B13 torch": torch_oom, "B11": libraries, "B4 scenes": scenes,
+    "G8 runtime": runtime("G8", "static", "reset"), "B13 torch": torch_oom, "B11": library("nccl", "torch"),
+    "B11 cupy": library("cupy", "cupy"), "B11 jax": library("jax", "jax"), "B11 numba": library("numba", "numba"), "B4 scenes": scenes,
+    "L1": live,
 }
 ALONE = {"B15": sums}
