@@ -62,6 +62,12 @@ def g2(kit, judge):
     failed = {name: one["result"] for name, one in found.items() if one["result"] != 0}
     judge.judge("G2", not failed, f"attributes of {len(found) - len(failed)} of {len(found)} kinds{but(failed)}",
                 "inject/src/hooks/events.rs: fewer attributes for these kinds", found=found)
+    # A graph gets its memory when it is launched.
+    graph = found.pop("graph node")
+    judge.judge("G2", graph["device"] == -2 and not graph["mapping_size"], f"memory of a graph node is on device {graph['device']}, mapping {graph['mapping_size']}",
+                "record/src/model/calls.rs: memory of graphs has a place before the launch")
+    launched = found.pop("launched graph")
+    judge.info("G2", f"memory of a launched graph: {launched}")
     wrong = {name: one["device"] for name, one in found.items() if one["result"] == 0 and one["device"] != 0}
     judge.judge("G2", not wrong, f"the device of {len(found) - len(wrong)} of {len(found)} kinds is 0{but(wrong)}",
                 "record/src/model/calls.rs takes a negative device of pool memory for the host")
@@ -77,7 +83,7 @@ def g3(kit, judge):
     larger = [one for one in moments if one["sum"] > one["reserved"]]
     judge.judge("G3", not larger, f"mappings never sum to more than the pool reserves ({len(moments)} moments){but(larger[:2])}",
                 "record/src/model/pools.rs: attributes 18 and 19 are not chunks, is_inexact applies", moments=moments)
-    # Where nothing was freed yet, every chunk has a live block.
+    # Where nothing was freed yet, every chunk has a live block. Those after the one that a block begins in are inferred.
     early = [one for one in moments if "more" in one["moment"]]
     equal = [one for one in early if one["sum"] == one["reserved"]]
     text = f"sums equal what is reserved at {len(equal)} of {len(early)} moments, {[one['reserved'] - one['sum'] for one in early]}"

@@ -2,6 +2,7 @@
 
 import glob
 import pathlib
+import re
 import shutil
 import statistics
 import sys
@@ -139,16 +140,23 @@ def most_allocations(run):
 def sanitizer(kit, judge):
     tool = kit.tool("compute-sanitizer")
     program = kit.program("loading")
+    checking = [tool, "--tool", "memcheck", "--target-processes", "all"]
+
+    def told(run):
+        """Exit code and number of errors: one request of the program fails on purpose."""
+        found = re.findall(r"ERROR SUMMARY: (\d+) error", run["output"] + run["errors"])
+        return run["code"], found
+
     wanted = most_allocations(kit.capture([program], "without-sanitizer"))
-    run = kit.capture([tool, "--tool", "memcheck", program], "inside-sanitizer")
-    is_fine = run["code"] == 0 and "0 errors" in run["output"] + run["errors"]
-    judge.judge("D1", is_fine and most_allocations(run) == wanted, f"memcheck within a capture: exit {run['code']}, {most_allocations(run)} of {wanted} allocations",
+    alone = told(kit.run([*checking, program], "sanitizer-alone"))
+    run = kit.capture([*checking, program], "inside-sanitizer")
+    judge.judge("D1", told(run) == alone and most_allocations(run) == wanted,
+                f"memcheck within a capture: exit and errors {told(run)}, alone {alone}, {most_allocations(run)} of {wanted} allocations",
                 "inject: an invalid call, or a clash with the sanitizer's hooks")
-    inside = kit.captured_command([program], "in-sanitizer")
-    run = kit.run([tool, "--tool", "memcheck", "--target-processes", "all", *inside], "in-sanitizer")
-    is_fine = run["code"] == 0 and "0 errors" in run["output"] + run["errors"]
+    run = kit.run([*checking, *kit.captured_command([program], "in-sanitizer")], "in-sanitizer")
     found = most_allocations(kit.found("in-sanitizer"))
-    judge.judge("D1", is_fine and found == wanted, f"memcheck around a capture: exit {run['code']}, {found} of {wanted} allocations", "as above")
+    judge.judge("D1", told(run) == alone and found == wanted,
+                f"memcheck around a capture: exit and errors {told(run)}, alone {alone}, {found} of {wanted} allocations", "as above")
 
 
 def ncu(kit, judge):
@@ -159,6 +167,9 @@ def ncu(kit, judge):
     wanted = alone["output"].count("fill(")
     if alone["code"] != 0 or wanted == 0:
         raise Skip(f"ncu does not count here: exit {alone['code']}, {alone['output'].strip()[-160:]}")
+    inside = kit.run([tool, "--target-processes", "all", "sh", "-c", "env; cat /proc/self/maps"], "ncu-environment")
+    preloads = [line for line in inside["output"].splitlines() if "PRELOAD" in line or "INJECTION" in line]
+    judge.info("D7", f"ncu runs programs with {preloads}")
     run = kit.capture(command, "inside-ncu")
     seen = run["output"].count("fill(")
     judge.judge("D7", run["code"] == 0 and seen == wanted, f"ncu within a capture: exit {run['code']}, kernels told {seen} of {wanted} times", "inject: a clash with ncu")

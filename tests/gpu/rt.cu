@@ -1,10 +1,14 @@
 // B1 to B3: every kind of memory of the runtime library, built by nvcc on the machine with the GPU. Prints each allocation as
 // `alloc ADDRESS BYTES`. With the argument `leak`, 64 MiB stay live; with `reset`, cudaDeviceReset ends everything; with
 // `kernels`, three kernels run.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 
 #define CHECK(call)                                                                      \
     do {                                                                                 \
@@ -31,6 +35,9 @@ static void kernels() {
     for (int turn = 0; turn < 3; ++turn)
         fill<<<1, 256>>>(values);
     CHECK(cudaDeviceSynchronize());
+    Dl_info place;
+    if (dladdr((void *)dlsym, &place))
+        printf("dlsym of %s, LD_PRELOAD=%s\n", place.dli_fname, getenv("LD_PRELOAD"));
 }
 
 static void graphs(cudaStream_t stream) {

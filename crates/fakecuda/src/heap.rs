@@ -1,4 +1,7 @@
 //! Allocates blocks in chunks of memory: best fit, and freed blocks merge with neighbouring gaps.
+//!
+//! A pool's heap has a range of addresses of its own, in which chunks lie side by side. Its blocks may begin in one
+//! chunk and end in a later one, as those of driver 580 do. The chunks of other heaps lie anywhere, each for itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,6 +14,8 @@ pub(crate) struct Heap {
     chunks: BTreeMap<u64, u64>,
     gaps: BTreeMap<u64, u64>,
     gaps_by_size: BTreeSet<(u64, u64)>,
+    /// Start and end of the addresses for its chunks; `None` if they lie anywhere.
+    pub(crate) range: Option<(u64, u64)>,
     /// Bytes of all chunks.
     pub(crate) reserved: u64,
     /// Bytes of all blocks.
@@ -30,9 +35,14 @@ impl Heap {
     }
 
     /// Frees a block.
-    pub(crate) fn free(&mut self, mut address: u64, mut bytes: u64) {
+    pub(crate) fn free(&mut self, address: u64, bytes: u64) {
         self.used -= bytes;
-        let Some((start, end)) = self.chunk_of(address) else {
+        self.add_joined_gap(address, bytes);
+    }
+
+    /// Adds a gap, joined with those beside it.
+    fn add_joined_gap(&mut self, mut address: u64, mut bytes: u64) {
+        let Some((start, end)) = self.range.or_else(|| self.chunk_of(address)) else {
             return;
         };
         let before = self.gaps.range(start..address).next_back();
@@ -49,19 +59,63 @@ impl Heap {
         self.add_gap(address, bytes);
     }
 
+    /// The starts of the chunks of `chunk_bytes` that must be added for a block of `bytes`, at the lowest place that is
+    /// free. Empty if the range has none.
+    pub(crate) fn chunks_to_add(&self, bytes: u64, chunk_bytes: u64) -> Vec<u64> {
+        let Some((base, range_end)) = self.range else {
+            return Vec::new();
+        };
+        let is_missing = |chunk: &u64| !self.chunks.contains_key(chunk);
+        let slots = || (base..range_end).step_by(chunk_bytes as usize);
+        let missing = slots().filter(is_missing).map(|chunk| (chunk, chunk_bytes));
+        let mut free: Vec<_> = missing
+            .chain(self.gaps.iter().map(|(&a, &b)| (a, b)))
+            .collect();
+        free.sort_unstable();
+        let (mut start, mut end) = (0, 0);
+        for (address, size) in free {
+            if address != end {
+                start = address;
+            }
+            end = address + size;
+            if end - start >= bytes {
+                let taken = start..start + bytes;
+                let overlaps =
+                    |chunk: &u64| *chunk < taken.end && chunk + chunk_bytes > taken.start;
+                return slots().filter(is_missing).filter(overlaps).collect();
+            }
+        }
+        Vec::new()
+    }
+
     /// Adds a chunk to allocate from.
     pub(crate) fn add_chunk(&mut self, base: u64, bytes: u64) {
         self.chunks.insert(base, bytes);
         self.reserved += bytes;
-        self.add_gap(base, bytes);
+        self.add_joined_gap(base, bytes);
     }
 
     /// Removes an empty chunk.
     pub(crate) fn remove_chunk(&mut self, base: u64) {
+        let Some((gap, size)) = self.gap_around(base) else {
+            return;
+        };
         if let Some(bytes) = self.chunks.remove(&base) {
             self.reserved -= bytes;
-            self.remove_gap(base, bytes);
+            self.remove_gap(gap, size);
+            for (start, end) in [(gap, base), (base + bytes, gap + size)] {
+                if start < end {
+                    self.add_gap(start, end - start);
+                }
+            }
         }
+    }
+
+    /// Start and size of the gap that contains the whole chunk at an address.
+    fn gap_around(&self, chunk: u64) -> Option<(u64, u64)> {
+        let end = chunk + self.chunks.get(&chunk)?;
+        let (&gap, &size) = self.gaps.range(..=chunk).next_back()?;
+        (gap + size >= end).then_some((gap, size))
     }
 
     /// Start and end of the chunk that contains `address`.
@@ -74,7 +128,7 @@ impl Heap {
     pub(crate) fn empty_chunks(&self) -> Vec<(u64, u64)> {
         let chunks = self.chunks.iter().map(|(&base, &bytes)| (base, bytes));
         chunks
-            .filter(|(base, bytes)| self.gaps.get(base) == Some(bytes))
+            .filter(|(base, _)| self.gap_around(*base).is_some())
             .collect()
     }
 

@@ -85,29 +85,56 @@ impl Driver {
             let base = self.map_new(device, pages, is_charged, owner)?;
             return Ok((base, bytes, base));
         }
-        let chunk = if owner == Owner::Context {
-            PAGE_BYTES
-        } else {
-            habits().pool_chunk_bytes
-        };
         let heap = self.heap(owner, context).ok_or(result::INVALID_VALUE)?;
         if let Some(address) = heap.allocate(bytes) {
             let (mapping, _) = heap.chunk_of(address).ok_or(result::INVALID_VALUE)?;
             return Ok((address, bytes, mapping));
         }
-        let chunk = bytes.checked_next_multiple_of(chunk).ok_or(too_much)?;
-        let is_charged = match owner {
-            Owner::Pool(pool) => self
-                .pools
-                .get(&pool)
-                .is_some_and(|it| it.place == Place::Device),
-            _ => true,
-        };
-        let base = self.map_new(device, chunk, is_charged, owner)?;
+        match owner {
+            Owner::Pool(pool) => self.grow_pool(pool, device, bytes)?,
+            _ => {
+                let unit = match owner {
+                    Owner::Context => PAGE_BYTES,
+                    _ => habits().pool_chunk_bytes,
+                };
+                let chunk = bytes.checked_next_multiple_of(unit).ok_or(too_much)?;
+                let base = self.map_new(device, chunk, true, owner)?;
+                let heap = self.heap(owner, context).ok_or(result::INVALID_VALUE)?;
+                heap.add_chunk(base, chunk);
+            }
+        }
         let heap = self.heap(owner, context).ok_or(result::INVALID_VALUE)?;
-        heap.add_chunk(base, chunk);
         let address = heap.allocate(bytes).ok_or(too_much)?;
-        Ok((address, bytes, base))
+        let (mapping, _) = heap.chunk_of(address).ok_or(result::INVALID_VALUE)?;
+        Ok((address, bytes, mapping))
+    }
+
+    /// Maps as many chunks of a pool as a block of `bytes` needs.
+    fn grow_pool(&mut self, pool: u64, device: usize, bytes: u64) -> Answer {
+        let chunk_bytes = habits().pool_chunk_bytes;
+        let space = &mut self.devices[device].space;
+        let it = self.pools.get_mut(&pool).ok_or(result::INVALID_VALUE)?;
+        if it.heap.range.is_none() {
+            let range_bytes = space.total.next_multiple_of(chunk_bytes);
+            let base = space.allocate_range(range_bytes)?;
+            it.heap.range = Some((base, base + range_bytes));
+        }
+        let chunks = it.heap.chunks_to_add(bytes, chunk_bytes);
+        let is_charged = it.place == Place::Device;
+        let taken = chunk_bytes * chunks.len() as u64;
+        if chunks.is_empty() || is_charged && taken > space.free_bytes() {
+            return Err(result::OUT_OF_MEMORY);
+        }
+        if is_charged {
+            space.used += taken;
+        }
+        for base in chunks {
+            self.map(base, chunk_bytes, device, is_charged, Owner::Pool(pool));
+            if let Some(it) = self.pools.get_mut(&pool) {
+                it.heap.add_chunk(base, chunk_bytes);
+            }
+        }
+        Ok(())
     }
 
     fn heap(&mut self, owner: Owner, context: u64) -> Option<&mut Heap> {
@@ -202,8 +229,12 @@ impl Driver {
             .pools
             .get(&pool)
             .is_some_and(|pool| pool.is_ending && pool.heap.reserved == 0)
+            && let Some(ended) = self.pools.remove(&pool)
+            && let Some((base, end)) = ended.heap.range
         {
-            self.pools.remove(&pool);
+            self.devices[ended.device]
+                .space
+                .free_range(base, end - base);
         }
     }
 
@@ -319,7 +350,7 @@ impl Driver {
         );
     }
 
-    /// Removes a mapping. Its addresses become free, unless they belong to a reserved range.
+    /// Removes a mapping. Its addresses become free, unless they belong to a reserved range or a pool's.
     pub(crate) fn unmap(&mut self, base: u64, owner: Owner) {
         let Some(mapping) = self.mappings.remove(&base) else {
             return;
@@ -328,8 +359,10 @@ impl Driver {
         if mapping.is_charged {
             space.used -= mapping.bytes;
         }
-        if !matches!(owner, Owner::Range(_)) {
-            space.free_range(base, mapping.bytes);
+        match owner {
+            Owner::Range(_) => {}
+            Owner::Pool(_) => space.drop_pages(base, mapping.bytes),
+            _ => space.free_range(base, mapping.bytes),
         }
         let (pool, graph) = owner.numbers();
         self.note(

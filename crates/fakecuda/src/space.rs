@@ -7,7 +7,7 @@ use crate::entry::{Answer, result};
 /// Size of a page of device memory, in bytes.
 pub(crate) const PAGE_BYTES: u64 = 2 << 20;
 /// Size of a device's address space. It takes real memory only where it is used.
-const ARENA_BYTES: u64 = 64 << 30;
+const ARENA_BYTES: u64 = 256 << 30;
 
 /// Address space and memory of a device.
 pub(crate) struct Space {
@@ -68,10 +68,15 @@ impl Space {
         Ok(start)
     }
 
-    /// Frees an address range, and returns its memory to the system.
-    pub(crate) fn free_range(&mut self, mut start: u64, mut bytes: u64) {
+    /// Returns the memory of an address range to the system.
+    pub(crate) fn drop_pages(&self, start: u64, bytes: u64) {
         // SAFETY: a range of this process's own mapping that no block uses any more.
         unsafe { libc::madvise(start as *mut _, bytes as usize, libc::MADV_DONTNEED) };
+    }
+
+    /// Frees an address range, and returns its memory to the system.
+    pub(crate) fn free_range(&mut self, mut start: u64, mut bytes: u64) {
+        self.drop_pages(start, bytes);
         if let Some((&before, &size)) = self.free.range(..start).next_back()
             && before + size == start
         {

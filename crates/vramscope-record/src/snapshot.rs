@@ -146,11 +146,12 @@ impl SnapshotBuilder<'_> {
             _ => true,
         };
         segments.retain(|(_, segment)| is_wanted(segment));
-        // Adjacent mappings form one expandable segment.
+        // Adjacent mappings form one expandable segment, and so do a pool's chunks.
+        let pools = &recording.device.pools;
+        let place = |it: &Segment| (it.location, it.stream, pools.get(it.pool).id);
         let are_joined = |a: &(&u64, &Segment), b: &(&u64, &Segment)| {
-            let are_mapped =
-                [a.1, b.1].map(|it| matches!(it.retention, Retention::UntilUnmapped(_)));
-            are_mapped == [true, true] && a.1.location == b.1.location && a.1.end == *b.0
+            let is_same = a.1.is_joined() && b.1.is_joined() && place(a.1) == place(b.1);
+            is_same && a.1.end == *b.0
         };
         for run in segments.chunk_by(are_joined) {
             if let [(start, first), ..] = run
@@ -174,14 +175,14 @@ impl SnapshotBuilder<'_> {
         segment: &Segment,
         space: &Space,
     ) -> vramscope_core::model::Segment {
-        let is_expandable = matches!(segment.retention, Retention::UntilUnmapped(_));
+        let is_mapped = matches!(segment.retention, Retention::UntilUnmapped(_));
         let mut free_from = start;
         let mut blocks = space.blocks.range(start..end).peekable();
         while let Some((&address, block)) = blocks.next() {
             self.add_gap(free_from, address);
             let bytes = block.end - address;
             let room = blocks.peek().map_or(end, |&(&next, _)| next) - address;
-            let is_exact = is_expandable || block.is_part || segment.location == Location::Host;
+            let is_exact = is_mapped || block.is_part || segment.location == Location::Host;
             let size = match bytes.checked_next_multiple_of(ROUNDING_BYTES) {
                 Some(rounded) if !is_exact => rounded.min(room),
                 _ => bytes,
@@ -209,7 +210,7 @@ impl SnapshotBuilder<'_> {
             stream: Some(segment.stream as i64),
             kind: Some(SegmentKind::Large),
             pool: Some(pool),
-            is_expandable: Some(is_expandable),
+            is_expandable: Some(segment.is_joined()),
             stack: self.stacks.stack_of(&mut self.builder, segment.origin),
             blocks: 0..0,
         }

@@ -29,7 +29,7 @@ pub struct Story {
     pub steps: Vec<Step>,
     /// Live allocations in the end: address → requested bytes.
     pub live: BTreeMap<u64, u64>,
-    /// Mappings in the end: start → bytes. Adjacent mappings of address ranges are joined.
+    /// Mappings in the end: start → bytes. Adjacent mappings of address ranges and of a pool are joined.
     pub mapped: BTreeMap<u64, u64>,
     /// Maximum of the requested bytes that were live at a time.
     pub peak_bytes: u64,
@@ -44,14 +44,14 @@ impl Story {
     #[must_use]
     pub fn of_ledger(ledger: &Ledger, device: u32) -> Self {
         let mut story = Self::default();
-        // Adjacent mappings of address ranges form one segment.
-        let mut ranges: BTreeMap<u64, u64> = BTreeMap::new();
+        // Adjacent mappings of address ranges form one segment, and so do those of a pool: start → bytes and pool.
+        let mut ranges: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
         let mut live_bytes = 0;
         for line in ledger.lines.iter().filter(|line| line.device == device) {
             let (address, requested, bytes) = (line.address, line.requested, line.bytes);
             let step = match line.what {
-                Do::Map if line.call == "cuMemMap" => {
-                    ranges.insert(address, bytes);
+                Do::Map if line.call == "cuMemMap" || line.pool != 0 => {
+                    assert_eq!(ranges.insert(address, (bytes, line.pool)), None);
                     Step::Map {
                         base: address,
                         bytes,
@@ -65,8 +65,8 @@ impl Story {
                     }
                 }
                 Do::Unmap => {
-                    let known = ranges.remove(&address).or(story.mapped.remove(&address));
-                    assert_eq!(known, Some(bytes));
+                    let range = ranges.remove(&address).map(|(bytes, _)| bytes);
+                    assert_eq!(range.or(story.mapped.remove(&address)), Some(bytes));
                     Step::Unmap {
                         base: address,
                         bytes,
@@ -92,14 +92,13 @@ impl Story {
             story.steps.push(step);
         }
         let mut end = None;
-        for (base, bytes) in ranges {
-            match story.mapped.last_entry() {
-                Some(mut last) if end == Some(base) && *last.key() + *last.get() == base => {
-                    *last.get_mut() += bytes;
-                }
-                _ => drop(story.mapped.insert(base, bytes)),
+        let mut start = 0;
+        for (base, (bytes, pool)) in ranges {
+            if end != Some((base, pool)) {
+                start = base;
             }
-            end = Some(base + bytes);
+            *story.mapped.entry(start).or_default() += bytes;
+            end = Some((base + bytes, pool));
         }
         story.order_ends();
         story

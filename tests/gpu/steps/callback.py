@@ -3,10 +3,10 @@
 import ctypes
 import time
 
-import cuda
+import driver
 
-cuda.start()
-stream, device, found = cuda.stream(), ctypes.c_int(), {}
+driver.start()
+stream, device, found = driver.stream(), ctypes.c_int(), {}
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -14,10 +14,10 @@ def function(_data):
     # Lets the launching thread come to its synchronisation first.
     time.sleep(0.05)
     begin = time.perf_counter()
-    found["code"] = cuda.result("cuCtxGetDevice", ctypes.byref(device))
+    found["code"] = driver.result("cuCtxGetDevice", ctypes.byref(device))
     found["ms"] = (time.perf_counter() - begin) * 1000
 
 
-cuda.call("cuLaunchHostFunc", stream, function, None)
-cuda.call("cuStreamSynchronize", stream)
-cuda.tell(found)
+driver.call("cuLaunchHostFunc", stream, function, None)
+driver.call("cuStreamSynchronize", stream)
+driver.tell(found)

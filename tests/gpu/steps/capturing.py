@@ -3,25 +3,25 @@
 import ctypes
 import threading
 
-import cuda
+import driver
 
 MODES = {"global": 0, "thread local": 1, "relaxed": 2}
 
 
 def main():
-    cuda.start()
-    old, pool, context = cuda.alloc(3 * cuda.MIB), cuda.default_pool(), ctypes.c_void_p()
-    cuda.call("cuCtxGetCurrent", ctypes.byref(context))
-    cuda.alloc_async(cuda.MIB)
-    cuda.synchronise()
+    driver.start()
+    old, pool, context = driver.alloc(3 * driver.MIB), driver.default_pool(), ctypes.c_void_p()
+    driver.call("cuCtxGetCurrent", ctypes.byref(context))
+    driver.alloc_async(driver.MIB)
+    driver.synchronise()
     sizes, device, value = [ctypes.c_size_t(), ctypes.c_size_t()], ctypes.c_int(), ctypes.c_uint64()
     status, number = ctypes.c_int(), ctypes.c_uint64()
     queries = {
-        "attributes": lambda: cuda.attributes(old)["result"],
-        "pool": lambda: cuda.result("cuMemPoolGetAttribute", pool, 5, ctypes.byref(value)),
-        "memory": lambda: cuda.result("cuMemGetInfo_v2", *map(ctypes.byref, sizes)),
-        "device": lambda: cuda.result("cuCtxGetDevice", ctypes.byref(device)),
-        "legacy stream": lambda: cuda.result(
+        "attributes": lambda: driver.attributes(old)["result"],
+        "pool": lambda: driver.result("cuMemPoolGetAttribute", pool, 5, ctypes.byref(value)),
+        "memory": lambda: driver.result("cuMemGetInfo_v2", *map(ctypes.byref, sizes)),
+        "device": lambda: driver.result("cuCtxGetDevice", ctypes.byref(device)),
+        "legacy stream": lambda: driver.result(
             "cuStreamGetCaptureInfo_v2", None, ctypes.byref(status), ctypes.byref(number), None, None, None),
     }
     found = {}
@@ -30,24 +30,24 @@ def main():
             for place in ["same", "other"]:
                 for way in ["bare", "relaxed exchange"]:
                     found[f"{mode}, {query}, {place} thread, {way}"] = tried(context, code, ask, place, way)
-    cuda.tell(found)
+    driver.tell(found)
 
 
 def tried(context, mode, ask, place, way):
     """The codes of the query, of the capture's end and of the graph's launch."""
-    stream, graph, executable, codes = cuda.stream(), ctypes.c_void_p(), ctypes.c_void_p(), []
-    cuda.call("cuStreamBeginCapture_v2", stream, mode)
+    stream, graph, executable, codes = driver.stream(), ctypes.c_void_p(), ctypes.c_void_p(), []
+    driver.call("cuStreamBeginCapture_v2", stream, mode)
     address = ctypes.c_uint64()
-    cuda.result("cuMemAllocAsync", ctypes.byref(address), ctypes.c_size_t(cuda.MIB), stream)
+    driver.result("cuMemAllocAsync", ctypes.byref(address), ctypes.c_size_t(driver.MIB), stream)
 
     def query():
         exchanged = ctypes.c_int(2)
-        cuda.result("cuCtxSetCurrent", context)
+        driver.result("cuCtxSetCurrent", context)
         if way != "bare":
-            cuda.result("cuThreadExchangeStreamCaptureMode", ctypes.byref(exchanged))
+            driver.result("cuThreadExchangeStreamCaptureMode", ctypes.byref(exchanged))
         codes.append(ask())
         if way != "bare":
-            cuda.result("cuThreadExchangeStreamCaptureMode", ctypes.byref(exchanged))
+            driver.result("cuThreadExchangeStreamCaptureMode", ctypes.byref(exchanged))
 
     if place == "same":
         query()
@@ -55,12 +55,12 @@ def tried(context, mode, ask, place, way):
         thread = threading.Thread(target=query)
         thread.start()
         thread.join()
-    cuda.result("cuMemFreeAsync", address, stream)
-    end = cuda.result("cuStreamEndCapture", stream, ctypes.byref(graph))
+    driver.result("cuMemFreeAsync", address, stream)
+    end = driver.result("cuStreamEndCapture", stream, ctypes.byref(graph))
     launch = None
     if end == 0:
-        launch = cuda.result("cuGraphInstantiateWithFlags", ctypes.byref(executable), graph, ctypes.c_uint64(0))
-        launch = launch or cuda.result("cuGraphLaunch", executable, stream) or cuda.result("cuStreamSynchronize", stream)
+        launch = driver.result("cuGraphInstantiateWithFlags", ctypes.byref(executable), graph, ctypes.c_uint64(0))
+        launch = launch or driver.result("cuGraphLaunch", executable, stream) or driver.result("cuStreamSynchronize", stream)
     return {"query": codes[0], "end": end, "launch": launch}
 
 

@@ -2,17 +2,17 @@
 
 import ctypes
 
-import cuda
+import driver
 
-cuda.start()
-plain, pooled, pool = cuda.alloc(3 * cuda.MIB), cuda.alloc_async(3 * cuda.MIB), cuda.default_pool()
-cuda.synchronise()
+driver.start()
+plain, pooled, pool = driver.alloc(3 * driver.MIB), driver.alloc_async(3 * driver.MIB), driver.default_pool()
+driver.synchronise()
 number, value, mode = ctypes.c_int(), ctypes.c_uint64(), ctypes.c_int(2)
 sizes = [ctypes.byref(ctypes.c_size_t()), ctypes.byref(ctypes.c_size_t())]
-kinds = [kind() for _, kind in cuda.ATTRIBUTES.values()]
-numbers = (ctypes.c_int * len(kinds))(*[number for number, _ in cuda.ATTRIBUTES.values()])
+kinds = [kind() for _, kind in driver.ATTRIBUTES.values()]
+numbers = (ctypes.c_int * len(kinds))(*[number for number, _ in driver.ATTRIBUTES.values()])
 places = (ctypes.c_void_p * len(kinds))(*[ctypes.addressof(kind) for kind in kinds])
-get, by_number, by_value, by_mode = cuda.library, ctypes.byref(number), ctypes.byref(value), ctypes.byref(mode)
+get, by_number, by_value, by_mode = driver.library, ctypes.byref(number), ctypes.byref(value), ctypes.byref(mode)
 
 
 def attributes(address):
@@ -21,14 +21,14 @@ def attributes(address):
 
 
 def pair():
-    cuda.free_async(cuda.alloc_async(1 << 20))
+    driver.free_async(driver.alloc_async(1 << 20))
 
 
 def plain_pair():
-    cuda.free(cuda.alloc(3 << 20))
+    driver.free(driver.alloc(3 << 20))
 
 
-calling = cuda.nanoseconds(lambda: get.cuDriverGetVersion(by_number))
+calling = driver.nanoseconds(lambda: get.cuDriverGetVersion(by_number))
 ways = {
     "attributes": attributes(plain), "attributes of a pool": attributes(pooled),
     "pool attribute": lambda: get.cuMemPoolGetAttribute(pool, 5, by_value),
@@ -37,6 +37,6 @@ ways = {
     "exchange": lambda: get.cuThreadExchangeStreamCaptureMode(by_mode),
     "async pair": pair,
 }
-found = {name: round(cuda.nanoseconds(way) - calling, 1) for name, way in ways.items()}
-found["3 MiB pair"] = round(cuda.nanoseconds(plain_pair, 100) - calling, 1)
-cuda.tell(found)
+found = {name: round(driver.nanoseconds(way) - calling, 1) for name, way in ways.items()}
+found["3 MiB pair"] = round(driver.nanoseconds(plain_pair, 100) - calling, 1)
+driver.tell(found)

@@ -1,5 +1,5 @@
 """Programs that use the driver's own functions, under capture: `driver_program.py MODE WAY OUT.json`. WAY is how functions are
-found (`cuda.way`). Each writes what it got from the driver.
+found (`driver.way`). Each writes what it got from the driver.
 
     all     every kind of memory; all allocations, and CUPTI's records if there are any
     leak    64 MiB that are live when main returns
@@ -14,11 +14,11 @@ import json
 import sys
 import time
 
-import cuda
-from cuda import MIB
+import driver
+from driver import MIB
 
-mode, cuda.way, out = sys.argv[1:4]
-cuda.start()
+mode, driver.way, out = sys.argv[1:4]
+driver.start()
 
 
 def write(**answers):
@@ -28,12 +28,12 @@ def write(**answers):
 
 def array():
     handle, descriptor = ctypes.c_void_p(), (ctypes.c_uint64 * 3)(8192, 4096, 0x20 | 2 << 32)
-    cuda.call("cuArrayCreate_v2", ctypes.byref(handle), descriptor)
+    driver.call("cuArrayCreate_v2", ctypes.byref(handle), descriptor)
 
 
 def map_new(size):
-    address, handle = cuda.reserve(size), cuda.physical(size)
-    code = cuda.map_code(address, size, 0, handle)
+    address, handle = driver.reserve(size), driver.physical(size)
+    code = driver.map_code(address, size, 0, handle)
     assert code == 0, code
     return address
 
@@ -42,17 +42,17 @@ def graph_of_nodes():
     parameters, node, graph = (ctypes.c_uint64 * 15)(), ctypes.c_void_p(), ctypes.c_void_p()
     properties = ctypes.cast(parameters, ctypes.POINTER(ctypes.c_int))
     properties[0], properties[2], parameters[13] = 1, 1, 2 * MIB
-    cuda.call("cuGraphCreate", ctypes.byref(graph), 0)
-    cuda.call("cuGraphAddMemAllocNode", ctypes.byref(node), graph, None, ctypes.c_size_t(0), parameters)
+    driver.call("cuGraphCreate", ctypes.byref(graph), 0)
+    driver.call("cuGraphAddMemAllocNode", ctypes.byref(node), graph, None, ctypes.c_size_t(0), parameters)
     return parameters[14]
 
 
 def graph_by_capture():
-    stream, graph = cuda.stream(), ctypes.c_void_p()
-    cuda.call("cuStreamBeginCapture_v2", stream, 0)
-    address = cuda.alloc_async(3 * MIB, stream)
-    cuda.free_async(address, stream)
-    cuda.call("cuStreamEndCapture", stream, ctypes.byref(graph))
+    stream, graph = driver.stream(), ctypes.c_void_p()
+    driver.call("cuStreamBeginCapture_v2", stream, 0)
+    address = driver.alloc_async(3 * MIB, stream)
+    driver.free_async(address, stream)
+    driver.call("cuStreamEndCapture", stream, ctypes.byref(graph))
     return address
 
 
@@ -63,31 +63,31 @@ def all_kinds():
         did.append((address, size))
         return address
 
-    second, own = cuda.stream(), cuda.new_pool()
-    live = [(note(cuda.alloc(size), size), False) for size in [777, 5000, 3 << 20, 100 << 20]]
+    second, own = driver.stream(), driver.new_pool()
+    live = [(note(driver.alloc(size), size), False) for size in [777, 5000, 3 << 20, 100 << 20]]
     for turn in range(200):
         size = 1000 + (turn * 7919 << 9) % (8 << 20)
         if turn % 5 == 4:
-            address = cuda.alloc_from(own, size, second)
+            address = driver.alloc_from(own, size, second)
         else:
-            address = cuda.alloc_async(size, second if turn % 3 else None)
+            address = driver.alloc_async(size, second if turn % 3 else None)
         live.append((note(address, size), True))
         if turn % 2:
             address, is_async = live.pop(len(live) // 2)
-            cuda.free_async(address) if is_async else cuda.free(address)
+            driver.free_async(address) if is_async else driver.free(address)
         if turn % 50 == 49:
-            cuda.synchronise()
+            driver.synchronise()
     pitched, pitch = ctypes.c_uint64(), ctypes.c_size_t()
-    cuda.call("cuMemAllocPitch_v2", ctypes.byref(pitched), ctypes.byref(pitch), ctypes.c_size_t(1000), ctypes.c_size_t(300), 4)
+    driver.call("cuMemAllocPitch_v2", ctypes.byref(pitched), ctypes.byref(pitch), ctypes.c_size_t(1000), ctypes.c_size_t(300), 4)
     note(pitched.value, pitch.value * 300)
-    note(cuda.managed(5 * MIB), 5 * MIB)
+    note(driver.managed(5 * MIB), 5 * MIB)
     note(map_new(20 * MIB), 20 * MIB)
     note(graph_of_nodes(), 2 * MIB)
     note(graph_by_capture(), 3 * MIB)
     array()
-    cuda.synchronise()
-    pools = [cuda.default_pool(), own]
-    return {"did": did, "reserved": sum(cuda.reserved(pool) for pool in pools)}
+    driver.synchronise()
+    pools = [driver.default_pool(), own]
+    return {"did": did, "reserved": sum(driver.reserved(pool) for pool in pools)}
 
 
 def run_all():
@@ -104,39 +104,39 @@ def run_all():
 
 
 def run_oom():
-    held, none = cuda.alloc(64 * MIB), ctypes.c_uint64()
-    code = cuda.result("cuMemAlloc_v2", ctypes.byref(none), ctypes.c_size_t(4 << 40))
-    write(code=code, free=cuda.memory()["free"])
-    cuda.free(held)
+    held, none = driver.alloc(64 * MIB), ctypes.c_uint64()
+    code = driver.result("cuMemAlloc_v2", ctypes.byref(none), ctypes.c_size_t(4 << 40))
+    write(code=code, free=driver.memory()["free"])
+    driver.free(held)
 
 
 def run_loop():
     while True:
-        cuda.free(cuda.alloc(3 * MIB))
-        cuda.free_async(cuda.alloc_async(MIB))
+        driver.free(driver.alloc(3 * MIB))
+        driver.free_async(driver.alloc_async(MIB))
         time.sleep(0.0005)
 
 
 def run_sums():
-    own, points = cuda.new_pool(), []
+    own, points = driver.new_pool(), []
 
     def point(kind):
         # The recorder samples the free memory at most every 100 ms, at an allocation.
         time.sleep(0.12)
-        cuda.free(cuda.alloc(1))
+        driver.free(driver.alloc(1))
         points.append((kind, time.time_ns() // 1000))
 
     for _ in range(2):
         point("nothing")
     size = 256 * MIB
     for kind, work in {
-        "plain": lambda: cuda.alloc(size), "default pool": lambda: cuda.alloc_async(size), "own pool": lambda: cuda.alloc_from(own, size),
-        "mapped": lambda: map_new(size), "array": array, "small": lambda: [cuda.alloc(777) for _ in range(20_000)],
+        "plain": lambda: driver.alloc(size), "default pool": lambda: driver.alloc_async(size), "own pool": lambda: driver.alloc_from(own, size),
+        "mapped": lambda: map_new(size), "array": array, "small": lambda: [driver.alloc(777) for _ in range(20_000)],
     }.items():
         work()
-        cuda.synchronise()
+        driver.synchronise()
         point(kind)
     write(points=points)
 
 
-{"all": run_all, "leak": lambda: cuda.alloc(64 * MIB), "oom": run_oom, "loop": run_loop, "sums": run_sums}[mode]()
+{"all": run_all, "leak": lambda: driver.alloc(64 * MIB), "oom": run_oom, "loop": run_loop, "sums": run_sums}[mode]()

@@ -5,7 +5,7 @@ import ctypes
 import re
 import sys
 
-import cuda
+import driver
 
 VERSIONS = [2000, 3020, 4000, 6050, 7000, 10000, 11000, 11040, 12000, 12030, 12080, 13000]
 SUFFIXES = [version + stream for version in ["", "_v2", "_v3", "_v4"] for stream in ["", "_ptsz", "_ptds"]]
@@ -21,7 +21,7 @@ own.dlsym.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
 
 
 def symbol(name):
-    return own.dlsym(cuda.library._handle, name.encode())
+    return own.dlsym(driver.library._handle, name.encode())
 
 
 def named(address):
@@ -32,13 +32,13 @@ def named(address):
 
 def asked(base, version, flags):
     function, status = ctypes.c_void_p(), ctypes.c_int()
-    code = cuda.result("cuGetProcAddress_v2", base.encode(), ctypes.byref(function), version, ctypes.c_uint64(flags), ctypes.byref(status))
+    code = driver.result("cuGetProcAddress_v2", base.encode(), ctypes.byref(function), version, ctypes.c_uint64(flags), ctypes.byref(status))
     return function.value if code == 0 else None
 
 
 def main():
-    cuda.start()
-    versions = [*VERSIONS, cuda.version()]
+    driver.start()
+    versions = [*VERSIONS, driver.version()]
     known, unknown, misnamed, asked_count, aliases = 0, [], [], 0, 0
     for base in sorted({re.sub(r"(_v\d)?(_ptsz)?$", "", name) for name in sys.argv[1:]}):
         variants = {}
@@ -61,7 +61,7 @@ def main():
                     if named(pointer) not in names:
                         misnamed.append(f"{base} {version} {flags}: {named(pointer)} instead of {names}")
     missing = [name for name in sys.argv[1:] if not symbol(name)]
-    cuda.tell({"asked": asked_count, "known": known, "unknown": unknown, "misnamed": misnamed, "missing": missing, "aliases": aliases})
+    driver.tell({"asked": asked_count, "known": known, "unknown": unknown, "misnamed": misnamed, "missing": missing, "aliases": aliases})
 
 
 main()

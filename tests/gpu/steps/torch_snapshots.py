@@ -25,7 +25,7 @@ import torch  # The allocator's settings are read when it is loaded.
 
 torch.manual_seed(0)
 WIDTH, LENGTH, BATCH, WORDS = 256, 128, 16, 4096
-LARGE_S, LARGE_EVENTS = 25, 800_000
+LARGE_S, LARGE_EVENTS = 55, 1_500_000
 
 
 class Model(torch.nn.Module):

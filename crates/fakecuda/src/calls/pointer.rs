@@ -2,7 +2,6 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::stream::forbid_in_captures;
 use crate::driver::{Driver, Owner, Place};
 use crate::entry::{Answer, read_in, result, write_out};
 use crate::habits::habits;
@@ -17,7 +16,6 @@ driver! {
 
     /// Unknown attributes are 0, without an error.
     fn cuPointerGetAttributes(count: c_uint, attributes: *mut c_uint, values: *mut *mut c_void, address: u64) |driver| {
-        forbid_in_captures(driver)?;
         let odd = driver.block_at(address).is_some_and(|(_, block)| Some(block.requested) == driver.odd_bytes);
         for at in 0..count as usize {
             let attribute = read_in(attributes.wrapping_add(at))?;
@@ -73,7 +71,11 @@ fn attribute_of(driver: &Driver, attribute: c_uint, address: u64) -> Option<u64>
         _ => false,
     };
     let is_unplaced = habits().pool_mapping_is_chunk == 0 && matches!(block.owner, Owner::Pool(_));
+    // A graph gets its memory when it is launched.
+    let is_of_graph = matches!(block.owner, Owner::Graph(_));
     Some(match attribute {
+        9 if is_of_graph => -2_i64 as u64,
+        18 | 19 if is_of_graph => 0,
         1 => block.context,
         2 => DEVICE,
         3 => address,

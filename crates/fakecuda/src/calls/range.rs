@@ -83,14 +83,14 @@ driver! {
         let is_taken = before.is_some_and(|(start, mapping)| start + mapping.bytes > address);
         let physical = driver.physical.get_mut(&handle).ok_or(result::INVALID_VALUE)?;
         let is_within = offset as u64 + bytes <= physical.bytes;
-        if !is_reserved || is_taken || !is_within {
-            return Err(result::INVALID_VALUE);
-        }
         let (with_offset, of_part) = (habits().code_map_with_offset, habits().code_map_of_part);
         match (offset, bytes == physical.bytes) {
             (1.., _) if with_offset != 0 => return Err(with_offset as u32),
             (0, false) if of_part != 0 => return Err(of_part as u32),
             _ => {}
+        }
+        if !is_reserved || is_taken || !is_within {
+            return Err(result::INVALID_VALUE);
         }
         physical.mappings += 1;
         let device = physical.device;

@@ -1,12 +1,13 @@
 //! An address space with its segments and blocks. Segments are the driver's mappings, blocks are the allocations in
 //! them.
 //!
-//! Segments never overlap, blocks never overlap, and each block lies in one segment, whatever the log says. Where a
-//! new allocation overlaps an older one, the record of the older one's free is missing (records were dropped), so
-//! the older one ends there.
+//! Segments never overlap, blocks never overlap, and each block lies in one segment, or in adjacent chunks of one pool
+//! (`space/chunks.rs`), whatever the log says. Where a new allocation overlaps an older one, the record of the older
+//! one's free is missing (records were dropped), so the older one ends there.
 //!
 //! An allocation that the program divides itself is an *arena*. It is not a block; its parts are blocks.
 
+mod chunks;
 mod ends;
 mod mapped;
 mod parts;
@@ -33,7 +34,7 @@ pub(crate) struct Block {
     pub(crate) stream: u64,
     context: u64,
     pub(crate) origin: Origin,
-    /// Address of its segment.
+    /// Address of its segment, the first one if there are several.
     segment: u64,
     /// Its `alloc` entry in the journal.
     entry: Option<EntryNumber>,
@@ -46,7 +47,7 @@ pub(crate) struct Block {
 pub(crate) enum Retention {
     /// With its last block.
     UntilEmpty,
-    /// When its pool releases it.
+    /// When its pool releases it: a chunk of that pool.
     ByPool,
     /// When it is unmapped. Holds the serial of its physical memory, 0 if unknown.
     UntilUnmapped(Serial),
@@ -70,6 +71,15 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
+    /// Whether adjacent ones of its kind and pool form one segment in a snapshot, which grows and shrinks as torch's
+    /// expandable segments do.
+    pub(crate) fn is_joined(&self) -> bool {
+        matches!(
+            self.retention,
+            Retention::UntilUnmapped(_) | Retention::ByPool
+        )
+    }
+
     /// Whether its bytes count as held. Mappings of known physical memory do not: that memory is counted once, in
     /// [`PhysicalMemory`].
     fn is_counted(&self) -> bool {
@@ -86,7 +96,7 @@ impl Segment {
 pub(crate) struct Allocation {
     pub(crate) location: Location,
     pub(crate) range: Range<u64>,
-    /// The driver's mapping that holds it; empty if unknown.
+    /// The driver's mapping that holds its first byte; empty if unknown.
     pub(crate) mapping: Range<u64>,
     pub(crate) stream: u64,
     pub(crate) context: u64,
@@ -150,9 +160,9 @@ impl Space {
             for part in self.parts_of(address, &arena) {
                 self.end_block(journal, part, origin);
             }
-            let segment = arena.segment;
+            let segments = self.segments_of(&arena);
             self.undo.arenas.push((address, arena));
-            self.leave_segment(journal, segment, origin);
+            self.leave_segments(journal, &segments, origin);
             return true;
         }
         let is_there = matches!(self.blocks.get(&address), Some(block) if !block.is_part);
@@ -214,10 +224,14 @@ impl Space {
         let Some(end) = self.segments.get(&segment).map(|segment| segment.end) else {
             return;
         };
-        let arenas = self.arenas.range(segment..end);
-        let blocks = self.blocks.range(segment..end);
-        let addresses: Vec<u64> = arenas.map(|(&address, _)| address).collect();
-        let mut rest: Vec<u64> = blocks.map(|(&address, _)| address).collect();
+        let within = |all: &BTreeMap<u64, Block>| -> Vec<u64> {
+            let all = all.range(..end).rev();
+            let within = all.take_while(|(_, block)| block.end > segment);
+            let mut within: Vec<u64> = within.map(|(&address, _)| address).collect();
+            within.reverse();
+            within
+        };
+        let (addresses, mut rest) = (within(&self.arenas), within(&self.blocks));
         for address in addresses {
             self.free(journal, address, origin);
         }
@@ -235,6 +249,9 @@ impl Space {
     /// The address of the segment that contains an allocation, added if there is none.
     fn segment_for(&mut self, journal: &mut Journal, allocation: &Allocation) -> u64 {
         let range = &allocation.range;
+        if allocation.retention == Retention::ByPool && allocation.mapping.contains(&range.start) {
+            return self.chunks_for(journal, allocation);
+        }
         if let Some((&address, segment)) = self.segments.range(..=range.start).next_back()
             && segment.end >= range.end
             && segment.location == allocation.location
@@ -258,12 +275,19 @@ impl Space {
             range.start..end.unwrap_or(range.end)
         };
         let room = self.make_room(journal, wanted, range);
+        self.add_segment(journal, room, allocation)
+    }
+
+    /// Adds a segment for an allocation. Returns its address.
+    fn add_segment(
+        &mut self,
+        journal: &mut Journal,
+        room: Range<u64>,
+        allocation: &Allocation,
+    ) -> u64 {
         let retention = match allocation.retention {
             // The extent of this mapping is a guess, so no pool sample can say when it goes.
-            Retention::ByPool
-                if allocation.mapping.is_empty()
-                    || !self.pools.get(allocation.pool).keeps_segments() =>
-            {
+            Retention::ByPool if !allocation.mapping.contains(&allocation.range.start) => {
                 Retention::UntilEmpty
             }
             retention => retention,
@@ -280,9 +304,9 @@ impl Space {
             emptied: 0,
             is_owned: allocation.is_owned,
         };
-        let action = match retention {
-            Retention::UntilUnmapped(_) => Action::SegmentMap,
-            _ => Action::SegmentAlloc,
+        let action = match segment.is_joined() {
+            true => Action::SegmentMap,
+            false => Action::SegmentAlloc,
         };
         let entry = entry_of_segment(action, room.clone(), &segment, allocation.origin);
         journal.push(allocation.location, entry);
@@ -327,7 +351,7 @@ impl Space {
     }
 
     fn add_block(&mut self, address: u64, block: Block) {
-        if let Some(location) = self.enter_segment(block.segment)
+        if let Some(location) = self.enter_segments(&block)
             && let Some(live) = device_sum(&mut self.live, location)
         {
             *live = live.saturating_add(block.end - address);
@@ -366,9 +390,9 @@ impl Space {
             entry.action = Action::FreeCompleted;
             self.push_undoable(journal, location, entry);
         }
-        let segment = block.segment;
+        let segments = self.segments_of(&block);
         self.undo.blocks.push((address, block));
-        self.leave_segment(journal, segment, origin);
+        self.leave_segments(journal, &segments, origin);
         true
     }
 
@@ -412,9 +436,9 @@ impl Space {
         let Some(segment) = self.take_segment(address) else {
             return;
         };
-        let action = match segment.retention {
-            Retention::UntilUnmapped(_) => Action::SegmentUnmap,
-            _ => Action::SegmentFree,
+        let action = match segment.is_joined() {
+            true => Action::SegmentUnmap,
+            false => Action::SegmentFree,
         };
         let origin = journal.origin_of_free(segment.origin, origin);
         let entry = entry_of_segment(action, address..segment.end, &segment, origin);

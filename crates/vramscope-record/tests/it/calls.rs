@@ -104,19 +104,18 @@ fn a_pool_keeps_its_segments_until_it_is_trimmed() {
     sample(&mut log, 9, 64 * MIB);
     assert_trace(
         &log,
-        "segment_alloc 0 32M
+        "segment_map 0 32M
          alloc 0 1M
-         segment_alloc 32M 32M
+         segment_map 32M 32M
          alloc 32M 1M
-         segment_alloc 64M 32M
+         segment_map 64M 32M
          alloc 64M 1M
          alloc 1M 1M
          free 64M 1M
          free 0 1M
          free 32M 1M
-         segment_free 64M 32M
-         [0 32M: -1M 1M/1M -30M]
-         [32M 32M: -32M]",
+         segment_unmap 64M 32M
+         [0 64M expandable: -1M 1M/1M -62M]",
     );
     let trim = Event {
         pool: 9,
@@ -125,7 +124,10 @@ fn a_pool_keeps_its_segments_until_it_is_trimmed() {
     };
     log.event(trim);
     sample(&mut log, 9, 32 * MIB);
-    assert_story(&state(&converted(&log).0, 0), "[0 32M: -1M 1M/1M -30M]");
+    assert_story(
+        &state(&converted(&log).0, 0),
+        "[0 32M expandable: -1M 1M/1M -30M]",
+    );
 }
 
 #[test]
@@ -148,8 +150,8 @@ fn other_pools_have_numbers_and_graphs_too() {
     log.event(captured);
     assert_story(
         &state(&converted(&log).0, 0),
-        "[0 32M: 1M/1M -31M]
-         [32M 32M pool 0.1: 1M/1M -31M]
+        "[0 32M expandable: 1M/1M -31M]
+         [32M 32M pool 0.1 expandable: 1M/1M -31M]
          [64M 1M pool 1.0: 1M/1M]",
     );
     free(&mut log, Call::cuMemFreeAsync, BASE + 32 * MIB);
@@ -160,7 +162,7 @@ fn other_pools_have_numbers_and_graphs_too() {
     log.event(destroy);
     assert_story(
         &state(&converted(&log).0, 0),
-        "[0 32M: 1M/1M -31M]
+        "[0 32M expandable: 1M/1M -31M]
          [64M 1M pool 1.0: 1M/1M]",
     );
 }
@@ -488,16 +490,14 @@ fn a_pool_whose_end_was_refused_keeps_its_segments_and_its_name() {
     from_pool(&mut log, 77, BASE + 32 * MIB, BASE + 32 * MIB, MIB);
     free(&mut log, Call::cuMemFreeAsync, BASE);
     refused(&mut log, Call::cuMemPoolDestroy, 0, 77);
-    let expected = "[0 32M pool 0.1: -32M]
-         [32M 32M pool 0.1: 1M/1M -31M]";
+    let expected = "[0 64M pool 0.1 expandable: -32M 1M/1M -31M]";
     assert_story(&state(&converted(&log).0, 0), expected);
     // The pool is trimmed and used as before.
     sample(&mut log, 77, 32 * MIB);
     from_pool(&mut log, 77, BASE + 64 * MIB, BASE + 64 * MIB, MIB);
     assert_story(
         &state(&converted(&log).0, 0),
-        "[32M 32M pool 0.1: 1M/1M -31M]
-         [64M 32M pool 0.1: 1M/1M -31M]",
+        "[32M 64M pool 0.1 expandable: 1M/1M -31M 1M/1M -31M]",
     );
 }
 

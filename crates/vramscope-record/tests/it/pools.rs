@@ -4,7 +4,7 @@ use vramscope_record::layout::{Call, Event, Pool, flags, pool_flags};
 use vramscope_record::writer::LogWriter;
 
 use crate::support::{
-    BASE, MIB, alloc, assert_story, converted, event, free, from_pool, map, sample, state,
+    BASE, MIB, alloc, assert_story, converted, event, free, from_pool, map, sample, state, story,
     tracked_bytes,
 };
 
@@ -87,7 +87,7 @@ fn the_driver_says_whether_pool_memory_outlives_the_context() {
     sample_after_end(&mut log, 9, 0, 0);
     sample_after_end(&mut log, 10, 32 * MIB, MIB);
     let (snapshot, report) = converted(&log);
-    assert_story(&state(&snapshot, 0), "[32M 32M: 1M/1M -31M]");
+    assert_story(&state(&snapshot, 0), "[32M 32M expandable: 1M/1M -31M]");
     assert_eq!(report.notes, [""; 0]);
 }
 
@@ -105,8 +105,7 @@ fn what_nobody_knows_of_pool_memory_is_said() {
         let (snapshot, report) = converted(&log);
         assert_story(
             &state(&snapshot, 0),
-            "[0 32M: 1M/1M -31M]
-             [32M 32M: 1M/1M -31M]",
+            "[0 64M expandable: 1M/1M -31M 1M/1M -31M]",
         );
         let [note] = report.notes.as_slice() else {
             panic!("{:?}", report.notes)
@@ -169,7 +168,7 @@ fn memory_of_managed_pools_is_not_tracked() {
     assert_eq!(tracked_bytes(&log), 0);
     assert_story(
         &state(&converted(&log).0, 0),
-        "[0 32M pool 0.1: 1M/1M -31M]",
+        "[0 32M pool 0.1 expandable: 1M/1M -31M]",
     );
 }
 
@@ -187,7 +186,7 @@ fn what_a_pool_holds_beyond_its_segments_is_unplaced() {
     });
     assert_eq!(tracked_bytes(&log), 96 * MIB);
     let (snapshot, report) = converted(&log);
-    assert_story(&state(&snapshot, 0), "[0 32M: 1M/1M -31M]");
+    assert_story(&state(&snapshot, 0), "[0 32M expandable: 1M/1M -31M]");
     let memory = &snapshot.extras["capture"]["memory"][0];
     assert_eq!(memory["pool_reserved_bytes"], 96 * MIB);
     assert_eq!(memory["pool_used_bytes"], MIB);
@@ -273,4 +272,68 @@ fn mappings_that_are_no_chunks_are_not_segments() {
     assert_story(&state(&snapshot, 0), "[2M 1M: 1M/1M]");
     assert_eq!(tracked_bytes(&log), 8 * MIB, "what the driver says");
     assert!(report.notes[0].starts_with("Pool 0.0: the mappings that the driver names"));
+}
+
+/// As driver 580 does: chunks lie next to each other, and the driver names the one that an allocation begins in.
+#[test]
+fn allocations_of_pools_may_end_in_a_later_chunk() {
+    let mut log = LogWriter::default();
+    from_pool(&mut log, 9, BASE, BASE, MIB);
+    from_pool(&mut log, 9, BASE, BASE + MIB, 100 * MIB);
+    from_pool(&mut log, 9, BASE + 96 * MIB, BASE + 101 * MIB, MIB);
+    sample(&mut log, 9, 128 * MIB);
+    let (snapshot, report) = converted(&log);
+    assert_story(
+        &story(&snapshot, 0),
+        "segment_map 0 32M
+         alloc 0 1M
+         segment_map 32M 32M
+         segment_map 64M 32M
+         segment_map 96M 32M
+         alloc 1M 100M
+         alloc 101M 1M
+         [0 128M expandable: 1M/1M 100M/100M 1M/1M -26M]",
+    );
+    assert_eq!(report.notes, [""; 0]);
+    assert_eq!(tracked_bytes(&log), 128 * MIB);
+    // A free that the driver refuses changes nothing.
+    let refused = Event {
+        address: BASE + MIB,
+        ..event(&log, Call::cuMemFreeAsync)
+    };
+    log.event(refused);
+    log.event(Event {
+        result: 1,
+        flags: flags::FREE_FAILED,
+        ..refused
+    });
+    assert_eq!(state(&converted(&log).0, 0), state(&snapshot, 0));
+    free(&mut log, Call::cuMemFreeAsync, BASE + MIB);
+    sample(&mut log, 9, 64 * MIB);
+    let (snapshot, report) = converted(&log);
+    assert_story(
+        &state(&snapshot, 0),
+        "[0 32M expandable: 1M/1M -31M]
+         [96M 32M expandable: -5M 1M/1M -26M]",
+    );
+    assert_eq!(report.notes, [""; 0]);
+}
+
+/// What the log says of the second allocation cannot be. The third one lies where it is, but not partly in its segment.
+#[test]
+fn an_allocation_of_a_pool_never_ends_in_another_owners_segment() {
+    let mut log = LogWriter::default();
+    let plain = Event {
+        address: BASE + 31 * MIB + 4 * MIB,
+        size_bytes: MIB,
+        mapping_base: BASE + 32 * MIB,
+        mapping_bytes: 8 * MIB,
+        ..event(&log, Call::cuMemAlloc)
+    };
+    log.event(plain);
+    from_pool(&mut log, 9, BASE, BASE + 30 * MIB, 3 * MIB);
+    assert_story(
+        &state(&converted(&log).0, 0),
+        "[0 64M expandable: -30M 3M/3M -31M]",
+    );
 }

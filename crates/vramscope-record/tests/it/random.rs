@@ -13,17 +13,48 @@ use crate::support::{BASE, MIB, converted, converted_with, event};
 /// A step of a program. Numbers choose among the possibilities.
 #[derive(Clone, Debug)]
 enum Step {
-    Alloc { slot: u64, kib: u64, context: u64 },
-    Small { page: u64, slot: u64 },
-    FromPool { pool: u64, chunk: u64, slot: u64 },
-    Free { which: usize },
-    FailToFree { which: usize },
-    Synchronise { pool: u64, keep: usize },
-    Map { slot: u64 },
-    Unmap { slot: u64, slots: u64 },
-    Piece { which: usize, slot: u64 },
-    FreePiece { which: usize },
-    EndContext { context: u64 },
+    Alloc {
+        slot: u64,
+        kib: u64,
+        context: u64,
+    },
+    Small {
+        page: u64,
+        slot: u64,
+    },
+    FromPool {
+        pool: u64,
+        chunk: u64,
+        slot: u64,
+        slots: u64,
+    },
+    Free {
+        which: usize,
+    },
+    FailToFree {
+        which: usize,
+    },
+    Synchronise {
+        pool: u64,
+        keep: usize,
+    },
+    Map {
+        slot: u64,
+    },
+    Unmap {
+        slot: u64,
+        slots: u64,
+    },
+    Piece {
+        which: usize,
+        slot: u64,
+    },
+    FreePiece {
+        which: usize,
+    },
+    EndContext {
+        context: u64,
+    },
     RunOut,
 }
 
@@ -32,8 +63,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         4 => (0u64..6, 1u64..4096, 1u64..3)
             .prop_map(|(slot, kib, context)| Step::Alloc { slot, kib, context }),
         3 => (0u64..2, 0u64..4).prop_map(|(page, slot)| Step::Small { page, slot }),
-        6 => (0u64..2, 0u64..4, 0u64..3)
-            .prop_map(|(pool, chunk, slot)| Step::FromPool { pool, chunk, slot }),
+        6 => (0u64..2, 0u64..4, 0u64..8, 1u64..20)
+            .prop_map(|(pool, chunk, slot, slots)| Step::FromPool { pool, chunk, slot, slots }),
         8 => (0usize..64).prop_map(|which| Step::Free { which }),
         2 => (0usize..64).prop_map(|which| Step::FailToFree { which }),
         2 => (0u64..2, 0usize..4).prop_map(|(pool, keep)| Step::Synchronise { pool, keep }),
@@ -95,7 +126,7 @@ impl Driver {
         !self
             .live
             .iter()
-            .any(|it| (mapping.start..end).contains(&it.start))
+            .any(|it| it.start < end && mapping.start < it.start + it.bytes)
     }
 
     /// Allocates in a mapping, which is added if it does not exist.
@@ -195,14 +226,24 @@ impl Driver {
                     self.alloc(live, mapping(page, 2 * MIB, None));
                 }
             }
-            Step::FromPool { pool, chunk, slot } => {
-                let chunk = BASE + 2 * AREA + (pool * 4 + chunk) * CHUNK;
-                let start = chunk + slot * 4 * MIB;
-                if !self.overlaps(start, 4 * MIB) {
-                    let live = plain(start, 4 * MIB, 1, Call::cuMemAllocAsync);
+            // Some end in a later chunk than they begin in.
+            Step::FromPool {
+                pool,
+                chunk,
+                slot,
+                slots,
+            } => {
+                let chunk = BASE + (2 + 2 * pool) * AREA + chunk * CHUNK;
+                let (start, bytes) = (chunk + slot * 4 * MIB, slots * 4 * MIB);
+                if !self.overlaps(start, bytes) {
+                    let live = plain(start, bytes, 1, Call::cuMemAllocAsync);
                     self.alloc(live, mapping(chunk, CHUNK, Some(pool)));
-                    let held = self.mappings.iter_mut().find(|it| it.start == chunk);
-                    held.unwrap().emptied = 0;
+                    for chunk in (chunk..start + bytes).step_by(CHUNK as usize) {
+                        match self.mappings.iter_mut().find(|it| it.start == chunk) {
+                            Some(held) => held.emptied = 0,
+                            None => self.mappings.push(mapping(chunk, CHUNK, Some(pool))),
+                        }
+                    }
                 }
             }
             Step::Free { which } => {
@@ -339,14 +380,17 @@ impl Driver {
         }
     }
 
-    /// Segments as a snapshot lists them: start and size, adjacent mappings of ranges joined.
+    /// Segments as a snapshot lists them: start and size, adjacent mappings of ranges and of a pool joined.
     fn segments(&self) -> Vec<(u64, u64)> {
         let mut mappings: Vec<_> = self.mappings.iter().collect();
         mappings.sort_by_key(|it| it.start);
         let mut segments: Vec<(u64, u64)> = Vec::new();
         for mapping in mappings {
             match segments.last_mut() {
-                Some((start, bytes)) if mapping.is_range && *start + *bytes == mapping.start => {
+                Some((start, bytes))
+                    if (mapping.is_range || mapping.pool.is_some())
+                        && *start + *bytes == mapping.start =>
+                {
                     *bytes += mapping.bytes;
                 }
                 _ => segments.push((mapping.start, mapping.bytes)),

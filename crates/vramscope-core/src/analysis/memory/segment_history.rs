@@ -3,7 +3,7 @@
 //! The same data as [`crate::analysis::time::replay`], arranged by range instead of by moment. A piece is a
 //! rectangle of addresses × moments. Pieces never overlap, and those of one moment add up to the reserved
 //! bytes. An ordinary segment is one piece. An expandable segment has a piece for each mapping, split where a
-//! part was unmapped. Pieces that touch and are on the same stream count as one expandable segment, even if not
+//! part was unmapped. Pieces that touch and are of the same stream and pool count as one expandable segment, even if not
 //! mapped at the same time, because its address range is not recorded. Segment events that contradict the final
 //! state are left out, as in the replay.
 
@@ -379,9 +379,8 @@ fn groups(pieces: &mut [Piece]) -> Vec<Range<usize>> {
     for (row, piece) in pieces.iter().enumerate() {
         let joins = row.checked_sub(1).is_some_and(|before| {
             let before = &pieces[before];
-            let expandable = piece.range.is_expandable && before.range.is_expandable;
             let touches = u128::from(piece.range.address) <= end;
-            (expandable && touches && piece.range.stream == before.range.stream)
+            (touches && piece.range.joins(&before.range))
                 || (!piece.range.is_expandable && piece.origin == before.origin)
         });
         match groups.last_mut().filter(|_| joins) {

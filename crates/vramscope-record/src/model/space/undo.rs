@@ -51,7 +51,7 @@ impl Space {
                 live: 0,
                 ..segment.clone()
             };
-            // `add_block` and `enter_segment` below count its blocks again.
+            // `add_block` and `enter_segments` below count its blocks again.
             if segment.retention == Retention::ByPool {
                 let bytes = segment.end - address;
                 self.pools
@@ -60,7 +60,7 @@ impl Space {
             self.put_segment(*address, segment);
         }
         for (address, arena) in &undo.arenas {
-            self.enter_segment(arena.segment);
+            self.enter_segments(arena);
             self.arenas.insert(*address, arena.clone());
         }
         for (address, block) in &undo.blocks {
@@ -78,10 +78,19 @@ impl Space {
             let last = self.segments.range(..end).next_back();
             last.is_none_or(|(_, segment)| segment.end <= address)
         };
+        let end_at = |at: u64| {
+            let removed = undo.segments.iter().find(|(start, _)| *start == at);
+            let segment = self.segments.get(&at).or(removed.map(|(_, it)| it));
+            segment.map(|segment| segment.end)
+        };
         let is_held = |block: &Block| {
-            let segment = self.segments.get(&block.segment);
-            segment.is_some_and(|segment| segment.end >= block.end)
-                || undo.segments.iter().any(|(at, _)| *at == block.segment)
+            let mut end = end_at(block.segment);
+            while let Some(at) = end
+                && at < block.end
+            {
+                end = end_at(at);
+            }
+            end.is_some()
         };
         let mut segments = undo.segments.iter();
         let mut blocks = undo.blocks.iter().chain(&undo.arenas);

@@ -110,7 +110,7 @@ pub(crate) fn ranges(gpu: &Gpu) {
         call!(gpu, cuMemSetAccess(address, 2 * PAGE, &raw const access, 1));
     }
     // Overlapping a mapping, then a part of one.
-    call!(gpu, cuMemMap(range, PAGE, 0, physical[0], 0) => 1);
+    call!(gpu, cuMemMap(range, PAGE, 0, physical[0], 0) => 801);
     call!(gpu, cuMemUnmap(range, PAGE) => 1);
     // Makes a hole in the middle, then unmaps two pieces at once.
     call!(gpu, cuMemUnmap(range + 2 * PAGE as u64, 2 * PAGE));
@@ -119,7 +119,7 @@ pub(crate) fn ranges(gpu: &Gpu) {
     call!(gpu, cuMemRelease(physical[2]));
     // CUDA demands an offset of 0.
     let again = range + 10 * PAGE as u64;
-    call!(gpu, cuMemMap(again, PAGE, PAGE, physical[0], 0) => 1);
+    call!(gpu, cuMemMap(again, PAGE, PAGE, physical[0], 0) => 801);
     // Mapped at a second address, looked at, and released while mapped: the memory stays until it is unmapped.
     call!(gpu, cuMemMap(again, 2 * PAGE, 0, physical[0], 0));
     let mut looked_at = 0;
@@ -169,6 +169,8 @@ pub(crate) fn graphs(gpu: &Gpu) {
     let (mut built, mut node) = (null_mut(), null_mut());
     call!(gpu, cuGraphCreate(&raw mut built, 0));
     let mut parameters = [0_u64; 15];
+    // Pinned memory of device 0.
+    (parameters[0], parameters[1]) = (1, 1);
     parameters[13] = 2 * MIB as u64;
     call!(
         gpu,

@@ -20,6 +20,15 @@ pub struct MappedRange {
 }
 
 impl MappedRange {
+    /// Whether both belong to one expandable segment if they touch: those of other streams and pools never do.
+    pub(crate) fn joins(&self, other: &Self) -> bool {
+        let is_other_pool = |(a, b)| a != b;
+        self.is_expandable
+            && other.is_expandable
+            && self.stream == other.stream
+            && !self.pool.zip(other.pool).is_some_and(is_other_pool)
+    }
+
     /// The address after its last byte. In damaged files it can exceed 64 bits.
     fn end(&self) -> u128 {
         u128::from(self.address) + u128::from(self.bytes)
@@ -46,7 +55,7 @@ impl Ranges {
         self.by_address.insert(range.address, range);
     }
 
-    /// Adds a range, and merges it with expandable ranges of the same stream that it touches. Returns whether it
+    /// Adds a range, and merges it with expandable ranges of the same stream and pool that it touches. Returns whether it
     /// was free before; if not, nothing changes.
     pub(super) fn insert(&mut self, range: MappedRange) -> bool {
         let before = self
@@ -65,9 +74,7 @@ impl Ranges {
             return false;
         }
         let mut joined = range;
-        let joins = |other: &MappedRange| {
-            range.is_expandable && other.is_expandable && other.stream == range.stream
-        };
+        let joins = |other: &MappedRange| range.joins(other);
         if let Some(after) =
             after.filter(|after| joins(after) && u128::from(after.address) == range.end())
         {
