@@ -478,6 +478,8 @@ impl Machine {
                         Value::None => 0,
                         value => signed(value, Key::Line)?,
                     };
+                    // Python has -1 for code without a line, which PyTorch writes as 2^64 - 1.
+                    let line = if line == -1 { 0 } else { line };
                     frame.line = u32::try_from(line).unwrap_or_else(|_| {
                         self.warn_at(WarningKind::ValuesLeftOut, 1, Some(Key::Line.text()));
                         0

@@ -411,7 +411,9 @@ fn next(
                 Some(among) => format!("vramscope diff {} {file}", quoted(&among.median_file)),
                 None => format!("vramscope info {file}"),
             },
-            CauseClass::TooMuchLive => format!("vramscope at {moment} {file}{only}"),
+            CauseClass::TooMuchLive | CauseClass::RequestTooLarge => {
+                format!("vramscope at {moment} {file}{only}")
+            }
         });
     }
     let place = brief

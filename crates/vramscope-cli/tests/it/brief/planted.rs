@@ -21,7 +21,7 @@ pub(super) struct Planted {
 type Plant = fn(&mut Rng) -> (Vec<String>, &'static [&'static str], String);
 
 /// The causes, by what they are called in the judge's words.
-const CAUSES: [(&str, Plant); 10] = [
+const CAUSES: [(&str, Plant); 11] = [
     ("leak", leak),
     ("cache", cache),
     ("fragmentation", fragmentation),
@@ -32,6 +32,7 @@ const CAUSES: [(&str, Plant); 10] = [
     ("rank", rank),
     ("limit", limit),
     ("others", others),
+    ("size", size),
 ];
 
 /// One snapshot, or one job, of each cause.
@@ -365,6 +366,22 @@ fn others(rng: &mut Rng) -> (Vec<String>, &'static [&'static str], String) {
     (
         vec![run.text],
         &["other_processes"],
+        "app/net.py:44 forward".to_owned(),
+    )
+}
+
+/// A request whose size is not what was meant.
+fn size(rng: &mut Rng) -> (Vec<String>, &'static [&'static str], String) {
+    let mut run = Run::new(rng);
+    run.steps(24, rng);
+    let free = rng.between(20_000, 70_000);
+    run.line(&format!(
+        "oom {}MiB free={free}MiB app/main.py:30:run > app/net.py:44:forward",
+        free * rng.between(3, 900)
+    ));
+    (
+        vec![run.text],
+        &["request_too_large"],
         "app/net.py:44 forward".to_owned(),
     )
 }

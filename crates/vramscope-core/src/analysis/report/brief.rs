@@ -33,6 +33,8 @@ pub enum CauseClass {
     Limit,
     /// Others hold much of the device.
     OtherProcesses,
+    /// A request is larger than all that the program could have had.
+    RequestTooLarge,
     /// Freed memory waits for other streams, or lies free on them.
     PendingFree,
     /// Private pools hold memory that nothing else can use.
@@ -306,6 +308,7 @@ fn of_failure(device: Device<'_>, overview: &Overview, failure: &FailedRequest) 
     let class = match failure.verdict() {
         Verdict::Limit | Verdict::DeviceHadEnough => CauseClass::Limit,
         Verdict::Others => CauseClass::OtherProcesses,
+        Verdict::RequestTooLarge => CauseClass::RequestTooLarge,
         Verdict::Waited => CauseClass::PendingFree,
         Verdict::PoolNotEmptied => CauseClass::PrivatePool,
         Verdict::OtherBlockFits | Verdict::AllFreeSuffices => elsewhere(device, failure),
@@ -337,7 +340,8 @@ fn of_failure(device: Device<'_>, overview: &Overview, failure: &FailedRequest) 
     Some(Cause {
         advice: advice.unwrap_or_default(),
         ..match (class, same) {
-            (CauseClass::Limit | CauseClass::OtherProcesses, _) | (_, None) => own,
+            (CauseClass::Limit | CauseClass::OtherProcesses | CauseClass::RequestTooLarge, _)
+            | (_, None) => own,
             (_, Some(same)) => Cause {
                 seen: own.seen,
                 ..same
@@ -366,6 +370,7 @@ fn reason(verdict: Verdict) -> &'static str {
         Verdict::Limit => "the limit of the process",
         Verdict::DeviceHadEnough => "a limit: the device had enough",
         Verdict::Others => "what others hold of the device",
+        Verdict::RequestTooLarge => "its own size",
         Verdict::Waited => "a block that waited for another stream",
         Verdict::PoolNotEmptied => "empty segments that its pool kept",
         Verdict::OtherBlockFits | Verdict::AllFreeSuffices => {

@@ -58,6 +58,8 @@ pub enum Verdict {
     AllFreeSuffices,
     /// It was not, but without what others had taken of the device it would have been.
     Others,
+    /// All that the program held and the device had free together was not enough.
+    RequestTooLarge,
     /// All free memory together was not enough.
     Short,
 }
@@ -78,6 +80,7 @@ impl Verdict {
             Self::OtherBlockFits => "free in another pool or stream",
             Self::OwnPiecesSuffice | Self::PiecesAndDeviceSuffice => "fragmentation",
             Self::AllFreeSuffices => "free in several pools or streams",
+            Self::RequestTooLarge => "the request itself is too large",
             Self::Short => "too much in use",
         }
     }
@@ -259,9 +262,17 @@ impl FailedRequest {
             Verdict::AllFreeSuffices
         } else if self.others_suffice() {
             Verdict::Others
+        } else if self.reachable_bytes() < wanted {
+            Verdict::RequestTooLarge
         } else {
             Verdict::Short
         }
+    }
+
+    /// What the device would have free if the program held nothing.
+    pub(super) fn reachable_bytes(&self) -> u64 {
+        let reserved = self.gap.reserved_bytes;
+        reserved.saturating_add(self.device_free_bytes)
     }
 
     /// Whether empty segments of the request's private pool and the device together had enough. Those of the default pool

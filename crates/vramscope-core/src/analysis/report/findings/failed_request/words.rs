@@ -88,7 +88,7 @@ impl FailedRequest {
                 Bytes(self.other_largest_bytes)
             );
         }
-        if self.verdict() == Verdict::Short {
+        if matches!(self.verdict(), Verdict::Short | Verdict::RequestTooLarge) {
             let all = self.all_free_bytes();
             text += &format!(
                 " Everything free together, on the device and in {}, was {}: {} too little.",
@@ -141,6 +141,7 @@ impl FailedRequest {
         if self.kind == AllocatorKind::Driver {
             return match self.verdict() {
                 Verdict::Others => self.others_mean(),
+                Verdict::RequestTooLarge => self.too_large_means(),
                 verdict => driver_may_mean(verdict).to_owned(),
             };
         }
@@ -160,6 +161,7 @@ impl FailedRequest {
                 );
             }
             Verdict::Others => return self.others_mean(),
+            Verdict::RequestTooLarge => return self.too_large_means(),
             Verdict::SegmentTooLarge => {
                 return format!(
                     "The device had enough for the request, but PyTorch takes memory from CUDA in segments: for such \
@@ -195,6 +197,14 @@ impl FailedRequest {
             }
         };
         text.to_owned()
+    }
+
+    fn too_large_means(&self) -> String {
+        format!(
+            "Even if nothing had been live, the request would have failed: the device had {} for this program, with all \
+             that it held. Its size is not what was meant, or others hold the device.",
+            Bytes(self.reachable_bytes())
+        )
     }
 
     fn limit_means(&self) -> String {
@@ -270,6 +280,7 @@ impl FailedRequest {
                  or use it for sizes that recur.",
             ),
             Verdict::Others => list.push("See who else is on the device: nvidia-smi lists processes and what each holds."),
+            Verdict::RequestTooLarge => list.push(ASK_SIZE),
             _ => {}
         }
         let expandable = config.expandable_segments == Some(true);
@@ -285,7 +296,7 @@ impl FailedRequest {
         }
         if !matches!(
             verdict,
-            Verdict::Waited | Verdict::PoolNotEmptied | Verdict::Limit
+            Verdict::Waited | Verdict::PoolNotEmptied | Verdict::Limit | Verdict::RequestTooLarge
         ) {
             list.push("Look through what was live then: what the loop still holds from before, saved activations, optimizer state.");
         }
@@ -323,13 +334,19 @@ impl FailedRequest {
                 "See who else is on the device: nvidia-smi lists processes and what each holds.",
             );
         }
-        list.push("Look through what was live then: buffers kept from before, and who holds them.");
+        list.push(match verdict {
+            Verdict::RequestTooLarge => ASK_SIZE,
+            _ => "Look through what was live then: buffers kept from before, and who holds them.",
+        });
         if matches!(verdict, Verdict::Short | Verdict::SegmentTooLarge) {
             list.push("Work on less at a time: a smaller batch, shorter sequences, fewer buffers at once.");
         }
         list.into_iter().map(str::to_owned).collect()
     }
 }
+
+/// What to try if a request is larger than what is there.
+const ASK_SIZE: &str = "Look where the request comes from and what its size is made of: a dimension may be larger than meant.";
 
 /// Why the driver may have refused.
 fn driver_may_mean(verdict: Verdict) -> &'static str {
@@ -368,6 +385,7 @@ fn driver_may_mean(verdict: Verdict) -> &'static str {
         | Verdict::Limit
         | Verdict::Waited
         | Verdict::PoolNotEmptied
+        | Verdict::RequestTooLarge
         | Verdict::Short => {
             "No other arrangement of these blocks would have helped: less must be live at that moment, or others must hold less."
         }
