@@ -64,7 +64,10 @@ def c_ranges(kit, judge):
     judge.judge("N3", run["output"] == "0 1 0\n0 0 -1\n", f"depths in C: {run['output'].split()}", "inject/src/nvtx.rs: return values")
     names = [mark["name"] for mark in snapshot["external_annotations"] if mark["stage"] != "END"]
     judge.judge("N3", names == ["outer", "\u00e9", "registered", "mark", "started"], f"ranges and marks in C: {names}", "inject/src/nvtx.rs")
-    added = float(kit.capture([program, "time"], "nvtx-time")["output"]) - float(kit.run([program, "time"])["output"])
+    # The fastest of three rounds.
+    captured, alone = (min(float(run()["output"]) for _ in range(3)) for run in [
+        lambda: kit.capture([program, "time"], "nvtx-time"), lambda: kit.run([program, "time"])])
+    added = captured - alone
     limited(kit, judge, "N3", added, 300, "ns for a range")
 
 
