@@ -10,51 +10,94 @@ use crate::driver::{self, Function};
 pub(crate) struct Hook {
     /// Its name in the driver.
     pub(crate) name: &'static CStr,
-    /// The function that callers get instead.
-    pub(crate) wrapper: *const c_void,
-    /// The real function; null until it was looked up.
-    real: AtomicPtr<c_void>,
-    /// Start of the library of the real function; 0 if unknown.
-    library: AtomicUsize,
+    /// Two libraries may have the driver's functions: the driver, and one that is asked before it.
+    ways: [Way; 2],
     /// The driver's own function of this name.
     pub(crate) own: Function,
     /// Whether a note says that the driver gave an unknown function of this name.
     pub(crate) has_note: AtomicBool,
 }
 
+/// A function that callers get instead of a real one.
+struct Way {
+    /// Null if there is none.
+    wrapper: *const c_void,
+    /// The real function, which the wrapper calls; null until it was looked up.
+    real: AtomicPtr<c_void>,
+    /// Start of the library of the real function; 0 if unknown.
+    library: AtomicUsize,
+}
+
 // SAFETY: the pointers are to functions.
 unsafe impl Sync for Hook {}
 
-/// What a function found for a hook's name is to the hook.
+/// What a function found for a hook's name is to a wrapper.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Found {
-    /// The function that the wrapper calls from now on. The caller gets the wrapper.
+    /// The function that the wrapper calls from now on.
     Real,
-    /// A function of another library. The caller gets it as it is.
+    /// A function of another library.
     Others,
 }
 
-impl Hook {
-    pub(crate) const fn new(name: &'static CStr, wrapper: *const c_void) -> Self {
+impl Way {
+    const fn new(wrapper: *const c_void) -> Self {
         Self {
-            name,
             wrapper,
             real: AtomicPtr::new(std::ptr::null_mut()),
             library: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether the wrapper calls `found` from now on.
+    fn take(&self, found: *mut c_void, own: &Function) -> bool {
+        loop {
+            let known = self.real.load(Ordering::Acquire);
+            if known == found {
+                return true;
+            }
+            let then = self.library.load(Ordering::Relaxed);
+            if self.wrapper.is_null() || judge(known, then, found, object_of) == Found::Others {
+                return false;
+            }
+            let (set, read) = (Ordering::AcqRel, Ordering::Acquire);
+            if self.real.compare_exchange(known, found, set, read).is_ok() {
+                let library = driver::library_of(found, own);
+                self.library.store(library, Ordering::Relaxed);
+                return true;
+            }
+        }
+    }
+}
+
+impl Hook {
+    /// `second` is the wrapper for a second library; null if there is none.
+    pub(crate) const fn new(
+        name: &'static CStr,
+        wrapper: *const c_void,
+        second: *const c_void,
+    ) -> Self {
+        Self {
+            name,
+            ways: [Way::new(wrapper), Way::new(second)],
             own: Function::new(name),
             has_note: AtomicBool::new(false),
         }
     }
 
     /// As [`Self::new`], of a name with a zero byte at its end.
-    pub(crate) const fn of(name: &'static str, wrapper: *const c_void) -> Self {
+    pub(crate) const fn of(
+        name: &'static str,
+        wrapper: *const c_void,
+        second: *const c_void,
+    ) -> Self {
         let Ok(name) = CStr::from_bytes_with_nul(name.as_bytes()) else {
             panic!("a zero byte ends the name, and there is no other");
         };
-        Self::new(name, wrapper)
+        Self::new(name, wrapper, second)
     }
 
-    /// Interposes the wrapper before `found`, a function of the hook's name. Returns the function for the caller:
+    /// Interposes a wrapper before `found`, a function of the hook's name. Returns the function for the caller:
     ///
     /// | the wrapper calls | `found` is | the caller gets | and the wrapper calls |
     /// | --- | --- | --- | --- |
@@ -62,14 +105,15 @@ impl Hook {
     /// | `found` | | the wrapper | `found` |
     /// | a function of the same library | | the wrapper | `found` |
     /// | a function of a library that is gone | | the wrapper | `found` |
-    /// | a function of another library | | `found` | what it called |
-    /// | any | the wrapper itself, or null | the wrapper | what it called |
+    /// | a function of another library | | the second wrapper, by the same rules | |
+    /// | functions of two other libraries | | `found` | what it called |
+    /// | any | a wrapper itself, or null | it, or the first wrapper | what it called |
     ///
     /// The fifth case: of two libraries that offer the driver's functions, one calls the other. That call must not
-    /// return to the first. It is recorded by the first.
+    /// return to the first. Calls through both are recorded by the first wrapper, as only a thread's outermost call is.
     pub(crate) fn interpose(&self, found: *mut c_void) -> *mut c_void {
         let given = self.stand_before(found);
-        if given.cast_const() == self.wrapper {
+        if self.has_wrapper(given) {
             WAS_LOOKED_UP.store(true, Ordering::Relaxed);
         }
         given
@@ -77,39 +121,40 @@ impl Hook {
 
     /// As [`Self::interpose`], for functions that the program did not look up.
     fn stand_before(&self, found: *mut c_void) -> *mut c_void {
-        let wrapper = self.wrapper.cast_mut();
-        if found.is_null() || found == wrapper {
-            return wrapper;
+        if found.is_null() {
+            return self.ways[0].wrapper.cast_mut();
         }
-        loop {
-            let known = self.real.load(Ordering::Acquire);
-            if known != found {
-                let then = self.library.load(Ordering::Relaxed);
-                if judge(known, then, found, object_of) == Found::Others {
-                    return found;
-                }
-                let (set, read) = (Ordering::AcqRel, Ordering::Acquire);
-                if self.real.compare_exchange(known, found, set, read).is_err() {
-                    continue;
-                }
-                self.library
-                    .store(driver::library_of(found, &self.own), Ordering::Relaxed);
-            }
-            return wrapper;
+        if self.has_wrapper(found) {
+            return found;
         }
+        let way = self.ways.iter().find(|way| way.take(found, &self.own));
+        way.map_or(found, |way| way.wrapper.cast_mut())
+    }
+
+    /// Whether a function is one of the wrappers.
+    fn has_wrapper(&self, function: *mut c_void) -> bool {
+        self.ways
+            .iter()
+            .any(|way| way.wrapper == function.cast_const())
     }
 
     /// The real function; null until it was found.
     #[inline]
     pub(crate) fn real(&self) -> *mut c_void {
-        self.real.load(Ordering::Acquire)
+        self.ways[0].real.load(Ordering::Acquire)
     }
 
-    /// Whether a function is this one, whatever it is called: the wrapper, the function that the wrapper calls, or
-    /// the driver's function of this name.
+    /// That of the second library.
+    #[inline]
+    pub(crate) fn second(&self) -> *mut c_void {
+        self.ways[1].real.load(Ordering::Acquire)
+    }
+
+    /// Whether a function is this one, whatever it is called: a wrapper, a function that a wrapper calls, or the
+    /// driver's function of this name.
     pub(crate) fn is(&self, function: *mut c_void) -> bool {
-        function.cast_const() == self.wrapper
-            || function == self.real()
+        self.has_wrapper(function)
+            || [self.real(), self.second()].contains(&function)
             || self.own.find() == Some(function)
     }
 
@@ -141,9 +186,9 @@ impl Hook {
         next
     }
 
-    /// The function; null if it is the wrapper itself.
+    /// The function; null if it is a wrapper itself.
     fn without_wrapper(&self, found: *mut c_void) -> *mut c_void {
-        if found.cast_const() == self.wrapper {
+        if self.has_wrapper(found) {
             return std::ptr::null_mut();
         }
         found
@@ -203,22 +248,32 @@ mod tests {
     }
 
     #[test]
-    fn a_second_library_of_the_same_functions_is_given_its_own() {
+    fn a_second_library_of_the_same_functions_has_a_wrapper_of_its_own() {
         unsafe extern "C" fn wrapper() {}
-        let hook = Hook::new(c"malloc", wrapper as *const c_void);
-        let wrapper = hook.wrapper.cast_mut();
+        unsafe extern "C" fn second_wrapper() -> u8 {
+            2
+        }
+        let pointer = |function: *const ()| function.cast_mut().cast::<c_void>();
+        let wrappers = [wrapper as *const (), second_wrapper as *const ()].map(pointer);
+        let hook = Hook::new(c"malloc", wrappers[0], wrappers[1]);
         // Two functions of one library, and one of this program.
         let (first, same) = (
-            libc::getpid as *const () as *mut c_void,
-            libc::getppid as *const () as *mut c_void,
+            pointer(libc::getpid as *const ()),
+            pointer(libc::getppid as *const ()),
         );
-        let other = object_of as *const () as *mut c_void;
-        assert_eq!(hook.interpose(first), wrapper);
+        let other = pointer(object_of as *const ());
+        assert_eq!(hook.interpose(first), wrappers[0]);
+        assert_eq!(hook.interpose(other), wrappers[1]);
+        assert_eq!((hook.real(), hook.second()), (first, other));
+        assert_eq!(hook.interpose(same), wrappers[0]);
+        assert_eq!((hook.real(), hook.second()), (same, other));
+        for wrapper in wrappers {
+            assert_eq!(hook.interpose(wrapper), wrapper);
+        }
+        assert_eq!((hook.real(), hook.second()), (same, other));
+        // A hook without a second wrapper.
+        let hook = Hook::new(c"malloc", wrappers[0], std::ptr::null());
+        assert_eq!(hook.interpose(first), wrappers[0]);
         assert_eq!(hook.interpose(other), other);
-        assert_eq!(hook.real(), first);
-        assert_eq!(hook.interpose(same), wrapper);
-        assert_eq!(hook.real(), same);
-        assert_eq!(hook.interpose(wrapper), wrapper);
-        assert_eq!(hook.real(), same);
     }
 }

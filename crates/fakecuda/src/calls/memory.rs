@@ -2,7 +2,6 @@
 
 use std::ffi::{c_int, c_uint};
 
-use super::stream::forbid_in_captures;
 use crate::driver::{Array, Driver, Owner};
 use crate::entry::{Answer, Handle, handle, number, read_in, result, write_out};
 use crate::habits::habits;

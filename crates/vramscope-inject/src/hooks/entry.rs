@@ -22,12 +22,39 @@ macro_rules! hooks {
             $($call:ident)? $(|$it:ident|)? $({ $($field:ident $(: $value:expr)?),* $(,)? })?;
     )*) => {
         $(
-            #[unsafe(no_mangle)]
-            unsafe extern "C-unwind" fn $name($($arg: $type),*) -> CUresult {
+            mod $name {
+                use super::*;
+
                 type Real = unsafe extern "C-unwind" fn($($type),*) -> CUresult;
+
+                pub(super) static HOOK: $crate::hook::Hook = $crate::hook::Hook::of(
+                    concat!(stringify!($name), "\0"),
+                    $name as *const std::ffi::c_void,
+                    second as *const std::ffi::c_void,
+                );
+
+                #[unsafe(no_mangle)]
+                unsafe extern "C-unwind" fn $name($($arg: $type),*) -> CUresult {
+                    call::<false>(HOOK.real(), $($arg),*)
+                }
+
+                /// Calls the function of the second library.
+                unsafe extern "C-unwind" fn second($($arg: $type),*) -> CUresult {
+                    call::<true>(HOOK.second(), $($arg),*)
+                }
+
+                #[inline(always)]
+                fn call<const IS_SECOND: bool>(real: *mut c_void, $($arg: $type),*) -> CUresult {
+                    if hooks!(@always $kind) || real.is_null() || log::may_record() {
+                        return recorded::<IS_SECOND>($($arg),*);
+                    }
+                    // SAFETY: as below.
+                    unsafe { std::mem::transmute::<*mut c_void, Real>(real)($($arg),*) }
+                }
+
                 #[inline(never)]
-                fn recorded($($arg: $type),*) -> CUresult {
-                    let real = real(&$name::HOOK);
+                fn recorded<const IS_SECOND: bool>($($arg: $type),*) -> CUresult {
+                    let real = if IS_SECOND { HOOK.second() } else { super::real(&HOOK) };
                     if real.is_null() {
                         return NOT_INITIALIZED;
                     }
@@ -35,19 +62,6 @@ macro_rules! hooks {
                     let run = || unsafe { std::mem::transmute::<*mut c_void, Real>(real)($($arg),*) };
                     hooks!(@record $kind run [$($with)?] $($call)? $(|$it|)? $({ $($field $(: $value)?),* })?)
                 }
-                let real = $name::HOOK.real();
-                if hooks!(@always $kind) || real.is_null() || log::may_record() {
-                    return recorded($($arg),*);
-                }
-                // SAFETY: as above.
-                unsafe { std::mem::transmute::<*mut c_void, Real>(real)($($arg),*) }
-            }
-
-            mod $name {
-                pub(super) static HOOK: $crate::hook::Hook = $crate::hook::Hook::of(
-                    concat!(stringify!($name), "\0"),
-                    super::$name as *const std::ffi::c_void,
-                );
             }
         )*
 

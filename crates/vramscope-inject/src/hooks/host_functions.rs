@@ -51,6 +51,7 @@ macro_rules! host_functions {
                 pub(super) static HOOK: $crate::hook::Hook = $crate::hook::Hook::of(
                     concat!(stringify!($name), "\0"),
                     super::$name as *const std::ffi::c_void,
+                    std::ptr::null(),
                 );
             }
         )*

@@ -211,7 +211,10 @@ impl Recording {
             allocation.pool = self.device.pools.graph_row(event.pool, device);
         } else if is_pool && event.pool != 0 {
             allocation.pool = self.device.pools.row_of(PoolKey::Pool(event.pool));
-            allocation.retention = Retention::ByPool;
+            // No sample of a pool here tells when the exporting process's pool releases memory.
+            if call != Call::cuMemPoolImportPointer {
+                allocation.retention = Retention::ByPool;
+            }
             let pool = self.device.pools.get(allocation.pool);
             // The driver names no device for memory on the host, also of a pool whose making was not seen.
             if pool.place == PoolPlace::Host || event.device < 0 {

@@ -102,10 +102,48 @@ fn interposers_of_dlsym() {
     );
 }
 
-/// Of two libraries with the driver's functions, the hook stands before the first; before the second once the first
-/// is gone.
+/// A library that has the driver's functions and is asked before it, as Nsight Compute's.
+const IN_FRONT: &str = r#"
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <stdio.h>
+    static int calls;
+    int cuMemAlloc_v2(unsigned long long *place, size_t bytes) {
+        int (*next)(unsigned long long *, size_t) = dlsym(RTLD_NEXT, "cuMemAlloc_v2");
+        calls++;
+        return next(place, bytes);
+    }
+    __attribute__((destructor)) static void told(void) {
+        if (calls) printf("in front %d\n", calls);
+    }
+"#;
+
+/// The driver's functions are recorded, whether they are called by the library in front of them or past it.
 #[test]
-fn two_drivers() {
+fn functions_in_front_of_the_drivers() {
+    for (program, arguments, is_in_front) in [
+        ("linked", ["", "plain"], true),
+        ("scenes", ["dlsym", "plain"], false),
+        ("scenes", ["proc", "plain"], false),
+    ] {
+        let session = Session::new();
+        let library = session.folder().join("front.so");
+        compile(IN_FRONT, &["-shared", "-fPIC"], &library);
+        let driver = fakecuda().join("libcuda.so.1");
+        let preloaded = format!("{}:{}", library.display(), driver.display());
+        let session = session.env("LD_PRELOAD", &preloaded);
+        let captured = session.capture(program, &arguments);
+        assert!(captured.status.success(), "{}", captured.stderr);
+        let told = captured.stdout.contains("in front");
+        assert_eq!(told, is_in_front, "{arguments:?}: {}", captured.stdout);
+        assert_same(&captured.snapshot(), captured.ledger());
+    }
+}
+
+/// Of several libraries with the driver's functions, hooks stand before the first two; before a third once the first is
+/// gone.
+#[test]
+fn three_drivers() {
     const PROGRAM: &str = r#"
         #define _GNU_SOURCE
         #include <dlfcn.h>
@@ -117,28 +155,28 @@ fn two_drivers() {
             puts(strrchr(info.dli_fname, '/') + 1);
         }
         int main(int count, char **paths) {
-            void *first = dlopen(paths[1], RTLD_NOW), *second = dlopen(paths[2], RTLD_NOW);
-            tell(first);
-            tell(second);
-            tell(first);
-            dlclose(first);
+            void *loaded[3];
+            for (int at = 0; at < 3; at++)
+                tell(loaded[at] = dlopen(paths[at + 1], RTLD_NOW));
+            tell(loaded[0]);
+            dlclose(loaded[0]);
             if (dlopen(paths[1], RTLD_NOW | RTLD_NOLOAD)) puts("still there");
-            tell(second);
+            tell(loaded[2]);
             return 0;
         }
     "#;
     let session = Session::new();
-    let program = session.folder().join("two");
+    let program = session.folder().join("three");
     compile(PROGRAM, &[], &program);
-    let paths = ["first.so", "second.so"].map(|name| {
+    let paths = ["first.so", "second.so", "third.so"].map(|name| {
         let path = session.folder().join(name);
         std::fs::copy(fakecuda().join("libcuda.so.1"), &path).expect("room");
         path.display().to_string()
     });
-    let captured = session.capture_program(&program, &[&paths[0], &paths[1]]);
-    let (hook, second) = ("libvramscope_inject.so", "second.so");
+    let captured = session.capture_program(&program, &[&paths[0], &paths[1], &paths[2]]);
+    let (hook, third) = ("libvramscope_inject.so", "third.so");
     let told: Vec<_> = captured.stdout.lines().collect();
-    assert_eq!(told, [hook, second, hook, hook], "{}", captured.stderr);
+    assert_eq!(told, [hook, hook, third, hook, hook], "{}", captured.stderr);
 }
 
 /// Nobody calls the driver on its own threads: the recorder asked for the device when the function was launched.
