@@ -12,5 +12,6 @@ mod damage;
 mod options;
 mod pools;
 mod random;
+mod recorded;
 mod stacks;
 mod support;

@@ -126,9 +126,14 @@ pub(crate) fn converted(log: &LogWriter) -> (Snapshot, Report) {
 /// Converts a log and checks the rules for every snapshot.
 #[track_caller]
 pub(crate) fn converted_with(log: &LogWriter, options: &ConvertOptions) -> (Snapshot, Report) {
-    let bytes = log.bytes();
+    converted_bytes(&log.bytes(), options)
+}
+
+/// As [`converted_with`], of the log's bytes.
+#[track_caller]
+pub(crate) fn converted_bytes(bytes: &[u8], options: &ConvertOptions) -> (Snapshot, Report) {
     let (snapshot, report) =
-        convert(&bytes, options, &mut Numbers::default(), &mut |_, _| {}).unwrap();
+        convert(bytes, options, &mut Numbers::default(), &mut |_, _| {}).unwrap();
     let is_whole = options.recording.max_entries.is_none()
         && options.recording.skip_actions.is_empty()
         && options.recording.enabled != vramscope_record::model::Enabled::State;

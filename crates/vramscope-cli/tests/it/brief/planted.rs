@@ -174,7 +174,8 @@ fn leak(rng: &mut Rng) -> (Vec<String>, &'static [&'static str], String) {
     let (last, is_over) = (rng.between(900, 3000), rng.chance(50));
     if is_over {
         run.line(&format!(
-            "oom {last}MiB free=40MiB app/main.py:30:run > app/net.py:44:forward"
+            "oom {last}MiB free={}MiB app/main.py:30:run > app/net.py:44:forward",
+            last - rng.between(200, 300)
         ));
     }
     (vec![run.text], PILES_UP, place)
