@@ -63,8 +63,17 @@ impl Minimap {
             .max()
             .unwrap_or(0)
     }
+
+    /// The device's capacity, if its line leaves the curves a good part of the height.
+    #[must_use]
+    pub fn shown_capacity(&self, capacity_bytes: Option<u64>) -> Option<u64> {
+        let highest = self.highest_bytes() as f64;
+        capacity_bytes.filter(|&bytes| bytes as f64 * LEAST_BELOW_CAPACITY <= highest)
+    }
 }
 
+/// Least share of the height that the curves keep below the line of the capacity.
+const LEAST_BELOW_CAPACITY: f64 = 0.25;
 /// Space above the highest value, as a share of the strip's height; otherwise a line at the top
 /// would be cut off.
 const AIR: f64 = 0.08;
@@ -130,13 +139,14 @@ impl Strip<'_> {
 
     fn draw_lines(&self, scene: &mut Scene, area: &Area, style: &Style<'_>) {
         let highest = self.curves.highest_bytes();
-        let top_bytes = highest.max(self.capacity_bytes.unwrap_or(0)).max(1) as f64;
+        let capacity = self.curves.shown_capacity(self.capacity_bytes);
+        let top_bytes = highest.max(capacity.unwrap_or(0)).max(1) as f64;
         let values = (
             &self.curves.active_bytes[..],
             &self.curves.reserved_bytes[..],
         );
         draw_curves(scene, area, values, top_bytes, style);
-        if let Some(capacity) = self.capacity_bytes {
+        if let Some(capacity) = capacity {
             let y = y_of(area, top_bytes, capacity);
             let ends = vec![(area.x_px, y), (area.right_px(), y)];
             let line = style.stroke(style.theme.capacity, 1.0);
@@ -165,6 +175,17 @@ mod tests {
         };
         let scene = strip.scene((600, 100), &Style::new(&Theme::light(), 2.0));
         insta::assert_snapshot!(scene);
+    }
+
+    #[test]
+    fn a_capacity_far_above_the_curves_is_not_drawn() {
+        let curves = Minimap {
+            active_bytes: vec![1, 5, 2],
+            reserved_bytes: vec![8],
+        };
+        assert_eq!(curves.shown_capacity(Some(32)), Some(32));
+        assert_eq!(curves.shown_capacity(Some(33)), None);
+        assert_eq!(curves.shown_capacity(None), None);
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub(super) fn Strip(props: &StripProps) -> Html {
                 <span class="reserved">{ "reserved" }</span>
             }
             <span class="active">{ "active" }</span>
-            if props.capacity_bytes.is_some() {
+            if minimap.as_ref().is_some_and(|it| it.curves.shown_capacity(props.capacity_bytes).is_some()) {
                 <span class="capacity">{ "capacity" }</span>
             }
             if let Some(title) = steps.as_ref().and_then(lane_words::steps) {

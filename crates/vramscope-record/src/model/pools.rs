@@ -1,7 +1,8 @@
 //! The driver's memory pools: what each holds, and which of its segments are empty.
 //!
-//! Segments are the mappings that the driver names for each allocation. Where a pool holds more than they sum to, the
-//! rest is *unplaced*: chunks in which nothing was seen, or all that no mapping was named for. Where they sum to more
+//! Segments are the chunks that the driver names for each allocation, and those after them that it reaches into
+//! (`space/chunks.rs`). Where a pool holds more than they sum to, the rest is *unplaced*: chunks in which nothing was seen,
+//! or all that no mapping was named for. Where they sum to more
 //! than the pool holds, what the driver names are not the pool's chunks: then each allocation is its own segment.
 //!
 //! The memory of a device's graphs is a pool, too, of which each graph is a part. A graph has segments before it is

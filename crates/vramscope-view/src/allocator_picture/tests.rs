@@ -29,6 +29,7 @@ fn state(made: &[Made]) -> AllocatorState {
             pool: None,
             is_expandable: *is_expandable,
             size_class: None,
+            page_bytes: None,
             mapped_by: None,
             stack: StackId::ABSENT,
             group: *group,

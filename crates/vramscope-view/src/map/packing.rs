@@ -125,6 +125,7 @@ fn hold(segments: &mut SegmentHistory, group: &PackedGroup<'_>, base: u64) {
         stream: group.stream.unwrap_or(0),
         pool: group.pool,
         is_expandable: false,
+        page_bytes: None,
         kind: None,
         final_segment: None,
         first_piece: piece,

@@ -82,6 +82,7 @@ impl Story {
             stream: (address / 300) as i64,
             pool: (address > 500).then_some(PoolId(0, 0)),
             is_expandable: true,
+            page_bytes: None,
             kind: None,
             final_segment: None,
             first_piece,

@@ -3,6 +3,9 @@
 
 use serde_json::{Map, Value};
 
+use super::allocator_state::SizeClass;
+use super::capture::AllocatorKind;
+
 /// The smallest block. All sizes are multiples of it.
 pub const UNIT_BYTES: u64 = 512;
 /// The largest request that the small pool serves. Also the largest remainder that is not split off a large block.
@@ -11,6 +14,8 @@ pub const SMALL_BYTES: u64 = 1 << 20;
 pub const SMALL_SEGMENT_BYTES: u64 = 2 << 20;
 /// The same for large requests, by default.
 pub const LARGE_SEGMENT_BYTES: u64 = 20 << 20;
+/// Size of the chunks of the driver's memory pools, which each is given back by itself (observed with driver 580).
+pub const POOL_CHUNK_BYTES: u64 = 32 << 20;
 /// Requests of this size and above get a segment of their own size, rounded up to [`OWN_SEGMENT_UNIT_BYTES`].
 pub const OWN_SEGMENT_BYTES: u64 = 10 << 20;
 /// See [`OWN_SEGMENT_BYTES`].
@@ -30,6 +35,20 @@ pub fn divisions(settings: &Map<String, Value>) -> Option<Divisions> {
         let value = named.get(&(1_u64 << interval).to_string());
         value.and_then(Value::as_u64).unwrap_or(0)
     }))
+}
+
+/// The size of the pieces in which a segment is given back; `None` if only as a whole.
+pub fn page_bytes(
+    allocator: AllocatorKind,
+    is_expandable: bool,
+    class: Option<SizeClass>,
+) -> Option<u64> {
+    is_expandable.then_some(match (allocator, class) {
+        (AllocatorKind::Driver, _) => POOL_CHUNK_BYTES,
+        (AllocatorKind::Torch, Some(SizeClass::Small)) => SMALL_SEGMENT_BYTES,
+        // If the class is unknown, assume large pages, which rather underestimates what is returnable.
+        (AllocatorKind::Torch, Some(SizeClass::Large) | None) => LARGE_SEGMENT_BYTES,
+    })
 }
 
 /// `max_split_size` in `allocator_settings`. -1, or 2^64 - 1 in some builds, means unlimited.

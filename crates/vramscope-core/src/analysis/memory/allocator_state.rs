@@ -218,6 +218,8 @@ pub struct SegmentState {
     /// The size of the requests it serves: from the final state, else from the sizes of the segment and its
     /// blocks. `None` if unknown, and for segments of the driver.
     pub size_class: Option<SizeClass>,
+    /// The size of the pieces in which it is given back; `None` if only as a whole.
+    pub page_bytes: Option<u64>,
     /// The event that mapped its start address; `None` if it was mapped before the recording.
     pub mapped_by: Option<EventId>,
     /// The stack of the request for which it was mapped.

@@ -10,7 +10,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::allocator_rules::SMALL_SEGMENT_BYTES;
+use super::allocator_rules::{SMALL_SEGMENT_BYTES, page_bytes};
+use super::allocator_state::SizeClass;
+use super::capture::AllocatorKind;
 use super::streams_and_pools::segment_of_addresses;
 use crate::Snapshot;
 use crate::analysis::time::history::{AllocationTable, History, NEVER};
@@ -56,6 +58,8 @@ pub struct SegmentLife {
     pub pool: Option<PoolId>,
     /// Whether it can grow, shrink and be split.
     pub is_expandable: bool,
+    /// The size of the pieces in which it is given back; `None` if only as a whole.
+    pub page_bytes: Option<u64>,
     /// Whether it serves small or large requests: from the final state, else from its size, because segments
     /// for small requests have a fixed size. `None` if neither is known.
     pub kind: Option<SegmentKind>,
@@ -422,6 +426,7 @@ fn life_of(
             SegmentKind::Large
         }
     });
+    let kind = listed.and_then(|segment| segment.kind).or(by_size);
     SegmentLife {
         address: first.range.address,
         extent_bytes: (end - u128::from(first.range.address))
@@ -435,7 +440,12 @@ fn life_of(
             .find_map(|piece| piece.range.pool)
             .or_else(|| listed.and_then(|segment| segment.pool)),
         is_expandable: first.range.is_expandable,
-        kind: listed.and_then(|segment| segment.kind).or(by_size),
+        page_bytes: page_bytes(
+            AllocatorKind::of(snapshot),
+            first.range.is_expandable,
+            SizeClass::of_kind(kind),
+        ),
+        kind,
         final_segment,
         first_piece: 0,
         pieces: pieces.len() as u32,

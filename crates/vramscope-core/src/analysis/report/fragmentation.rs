@@ -16,7 +16,6 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::memory::allocator_rules::{LARGE_SEGMENT_BYTES, SMALL_SEGMENT_BYTES};
 use crate::analysis::memory::allocator_state::{
     AllocatorState, BlockUse, SegmentState, SizeClass, StateSums,
 };
@@ -79,7 +78,7 @@ impl FreeSums {
         let span = Span {
             start: segment.address,
             end: segment.address.saturating_add(segment.bytes),
-            page_bytes: page_bytes(segment.is_expandable, segment.size_class),
+            page_bytes: segment.page_bytes,
         };
         let free = segment.blocks.iter();
         let free = free.filter(|block| block.usage == BlockUse::Free);
@@ -103,21 +102,12 @@ fn share(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
-/// The page size of a segment in bytes; `None` if it is only released as a whole.
-fn page_bytes(is_expandable: bool, class: Option<SizeClass>) -> Option<u64> {
-    is_expandable.then_some(match class {
-        Some(SizeClass::Small) => SMALL_SEGMENT_BYTES,
-        // If the class is unknown, assume large pages, which rather underestimates what is returnable.
-        Some(SizeClass::Large) | None => LARGE_SEGMENT_BYTES,
-    })
-}
-
 /// A range of memory that was mapped as a whole.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     start: u64,
     end: u64,
-    /// See [`page_bytes`].
+    /// The size of the pieces in which it is given back; `None` if only as a whole.
     page_bytes: Option<u64>,
 }
 

@@ -5,7 +5,7 @@ use super::{
     SegmentState, SizeClass, StateSums,
 };
 use crate::Snapshot;
-use crate::analysis::memory::allocator_rules::{SMALL_BYTES, SMALL_SEGMENT_BYTES};
+use crate::analysis::memory::allocator_rules::{SMALL_BYTES, SMALL_SEGMENT_BYTES, page_bytes};
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::time::history::History;
 use crate::ids::{AllocationId, EventId, StackId};
@@ -111,15 +111,17 @@ impl AllocatorIndex {
         let (mapped_by, stack) = self.origin(replayed, moment, range, listed);
         let pool = range.pool.or(listed.and_then(|segment| segment.pool));
         let of_list = listed.and_then(|segment| segment.size_class);
+        let size_class = of_list
+            .or_else(|| size_class(range, &blocks))
+            .filter(|_| self.kind == AllocatorKind::Torch);
         SegmentState {
             address: range.address,
             bytes: range.bytes,
             stream: range.stream,
             pool: pool.or(self.assumed_pool),
             is_expandable: range.is_expandable,
-            size_class: of_list
-                .or_else(|| size_class(range, &blocks))
-                .filter(|_| self.kind == AllocatorKind::Torch),
+            size_class,
+            page_bytes: page_bytes(self.kind, range.is_expandable, size_class),
             mapped_by,
             stack,
             group: 0,

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{FreeSums, Span, page_bytes};
-use crate::analysis::memory::allocator_state::{BlockSizes, SizeClass};
+use super::{FreeSums, Span};
+use crate::analysis::memory::allocator_state::BlockSizes;
 use crate::analysis::memory::segment_history::{SegmentHistory, SegmentLife};
 use crate::analysis::time::history::{History, NEVER};
 use crate::ids::AllocationId;
@@ -178,12 +178,11 @@ impl Pieces {
     /// Maps a range. [`SegmentHistory`] guarantees that it does not overlap others.
     fn map(&mut self, address: u64, bytes: u64, life: u32, segment: &SegmentLife) {
         let end = address.saturating_add(bytes);
-        let class = SizeClass::of_kind(segment.kind);
         let mut region = Region {
             span: Span {
                 start: address,
                 end,
-                page_bytes: page_bytes(segment.is_expandable, class),
+                page_bytes: segment.page_bytes,
             },
             life,
         };
