@@ -1,8 +1,12 @@
-"""Makes fixtures of the results of `run.py`: `fixtures.py OUT TO [--hide FOLDER]`.
+"""Makes fixtures of the results of `run.py`: `fixtures.py OUT tests/fixtures [--hide FOLDER]`.
 
-Each is the raw log of a program, `NAME.raw.gz`, and in `NAME.json` what the program, PyTorch or CUPTI said that it got from the
-driver. `crates/vramscope-record/tests/it/recorded.rs` compares the two. Of a folder to be hidden, names in logs get other
-letters.
+`captured`: the raw log of each program, `NAME.raw.gz`, and in `NAME.json` what the program, PyTorch or CUPTI said that it got
+from the driver. `crates/vramscope-record/tests/it/recorded.rs` compares the two.
+
+`torch-2.11.0`: snapshots of PyTorch's own recorder, `NAME.pickle.gz`, and its counters at those moments in `torch-2.11.0.json`.
+`crates/vramscope-core/tests/it/recorded.rs` compares them.
+
+Of a folder to be hidden, names in both get other letters.
 """
 
 import argparse
@@ -18,6 +22,14 @@ PROGRAMS = [
     "rt-static", "rt-per-thread", "rt-static-reset", "driver-dlsym", "linking", "loading", "torch-native", "torch-expandable", "torch-async-cupti",
     "torch-graph-native", "torch-graph-async", "torch-oom", "oom", "killed", "ranks", "nvtx", "cupy", "nccl",
 ]
+
+SNAPSHOTS = ["compiled", "graphs", "oom", "expandable", "ranks-rank0", "ranks-rank1"]
+
+
+def hidden(data, folders):
+    for folder in folders:
+        data = data.replace(folder.encode(), re.sub(rb"[^/]", b"x", folder.encode()))
+    return data
 
 
 def truth(out, name):
@@ -48,22 +60,28 @@ def main():
     parser.add_argument("to", type=pathlib.Path)
     parser.add_argument("--hide", action="append", default=[])
     arguments = parser.parse_args()
-    arguments.to.mkdir(parents=True, exist_ok=True)
+    captured, recorded = arguments.to / "captured", arguments.to / "torch-2.11.0"
+    for folder in [captured, recorded]:
+        folder.mkdir(parents=True, exist_ok=True)
     for name in PROGRAMS:
         logs = sorted((arguments.out / f"{name}.raw").glob("**/*.raw"))
         for number, log in enumerate(logs):
             with open(log, "rb") as file:
                 end = struct.unpack_from("<Q", file.read(4096), 32)[0]
                 file.seek(0)
-                data = file.read(end)
-            for folder in arguments.hide:
-                old = folder.encode()
-                data = data.replace(old, re.sub(rb"[^/]", b"x", old))
-            to = arguments.to / (f"{name}-{number}" if len(logs) > 1 else name)
+                data = hidden(file.read(end), arguments.hide)
+            to = captured / (f"{name}-{number}" if len(logs) > 1 else name)
             to.with_suffix(".raw.gz").write_bytes(gzip.compress(data, 9, mtime=0))
             known = truth(arguments.out, name)
             if known:
                 to.with_suffix(".json").write_text(json.dumps(known, separators=(",", ":")) + "\n")
+    counters = {}
+    for name in SNAPSHOTS:
+        own = arguments.out / f"torch-own-{name}"
+        data = hidden(own.with_suffix(".pickle").read_bytes(), arguments.hide)
+        (recorded / f"{name}.pickle.gz").write_bytes(gzip.compress(data, 9, mtime=0))
+        counters[name] = json.loads(own.with_suffix(".json").read_text())["peak"]
+    recorded.with_name("torch-2.11.0.json").write_text(json.dumps(counters, indent=1) + "\n")
 
 
 main()

@@ -239,7 +239,7 @@ impl Canvas<'_> {
         self.name_pool(scene, room, pool);
     }
 
-    /// Writes the pool's name at the right end of its envelope, if that is high enough.
+    /// Writes the pool's name in its envelope, as far right as that is high enough.
     fn name_pool(&self, scene: &mut Scene, room: &mut Room, pool: &Pool<'_>) {
         let ((left, top), (width, _)) = (self.area.origin(), self.area.size());
         let name = pool.name.as_str();
@@ -247,15 +247,15 @@ impl Canvas<'_> {
         let half_px = self.css(LABEL_CSS) / 2.0;
         let place = pool
             .envelope
-            .label_y_px(&self.lines.view, name_px, self.css(15.0));
-        let Some(middle) = place.filter(|_| name_px < width) else {
+            .label_px(&self.lines.view, name_px, self.css(15.0));
+        let Some((end, middle)) = place.filter(|_| name_px < width) else {
             return;
         };
         let text = self.style.theme.text;
         let letters = self
             .style
             .letters(FONT_CSS, text, (Across::Right, Down::Middle));
-        let (right, y) = (left + width, top + middle);
+        let (right, y) = (left + end.min(width), top + middle);
         room.take(((right - name_px, y - half_px), (right, y + half_px)));
         scene.text((right - self.css(4.0), y), name, letters);
     }

@@ -38,19 +38,21 @@ pub struct Envelope {
 }
 
 impl Envelope {
-    /// The middle (device px from the top) of a label of width `label_px` at the right end; `None`
-    /// if the envelope is lower than `least_px` anywhere under the label, or the middle is not
-    /// visible.
+    /// The right end and the middle (device px from the left and the top) of a label of width `label_px`: as far right as the
+    /// envelope is nowhere lower than `least_px` under the label, with the middle visible. `None` if there is no such place.
     #[must_use]
-    pub fn label_y_px(&self, view: &Viewport, label_px: f64, least_px: f64) -> Option<f64> {
-        let columns = self.low_bytes.len();
-        let under = columns.saturating_sub(label_px as usize)..columns;
-        let low = self.low_bytes.get(under.clone())?.iter().max()?;
-        let high = self.high_bytes.get(under)?.iter().min()?;
-        let (top, bottom) = (view.y_px(*high as f64), view.y_px(*low as f64));
-        let middle = f64::midpoint(top, bottom);
-        let is_seen = (0.0..f64::from(view.height_px)).contains(&middle);
-        (bottom - top >= least_px && is_seen).then_some(middle)
+    pub fn label_px(&self, view: &Viewport, label_px: f64, least_px: f64) -> Option<(f64, f64)> {
+        let (columns, width) = (self.low_bytes.len(), (label_px as usize).max(1));
+        let mut ends = (width.min(columns)..=columns).rev().step_by(width.div_ceil(4));
+        ends.find_map(|end| {
+            let under = end.saturating_sub(width)..end;
+            let low = self.low_bytes.get(under.clone())?.iter().max()?;
+            let high = self.high_bytes.get(under)?.iter().min()?;
+            let (top, bottom) = (view.y_px(*high as f64), view.y_px(*low as f64));
+            let middle = f64::midpoint(top, bottom);
+            let is_seen = (0.0..f64::from(view.height_px)).contains(&middle);
+            (bottom - top >= least_px && is_seen).then_some((end as f64, middle))
+        })
     }
 }
 
@@ -160,6 +162,29 @@ mod tests {
             width_px,
             height_px: 1,
         }
+    }
+
+    #[test]
+    fn a_label_is_as_far_right_as_its_area_is_high_enough() {
+        let view = Viewport {
+            y_max_bytes: 100.0,
+            width_px: 100,
+            height_px: 100,
+            ..view(0.0, 100.0, 100)
+        };
+        let area = |from: usize, to: usize| Envelope {
+            low_bytes: vec![10; 100],
+            high_bytes: (0..100)
+                .map(|column| if (from..to).contains(&column) { 50 } else { 10 })
+                .collect(),
+        };
+        let whole = area(0, 100).label_px(&view, 20.0, 15.0);
+        assert_eq!(whole, Some((100.0, 70.0)));
+        let left = area(10, 40).label_px(&view, 20.0, 15.0);
+        assert_eq!(left, Some((40.0, 70.0)));
+        assert_eq!(area(10, 29).label_px(&view, 20.0, 15.0), None);
+        assert_eq!(area(0, 100).label_px(&view, 20.0, 50.0), None);
+        assert_eq!(Envelope::default().label_px(&view, 20.0, 15.0), None);
     }
 
     fn bands(totals: &[u64]) -> Bands<'_> {

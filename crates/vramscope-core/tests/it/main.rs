@@ -23,6 +23,7 @@ mod overview;
 mod pools;
 mod random;
 mod real;
+mod recorded;
 mod role_truth;
 mod roles;
 mod second_opinion;

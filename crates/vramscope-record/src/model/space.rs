@@ -21,6 +21,7 @@ use vramscope_core::model::Action;
 use super::journal::{Entry, EntryNumber, Journal, Location, Origin, PoolRow};
 use super::physical::{PhysicalMemory, Serial};
 use super::pools::{NO_POOL, Pools};
+use chunks::ChunkCounts;
 pub(crate) use undo::Undo;
 
 /// Sizes are rounded up to a multiple of this, as far as there is room.
@@ -122,6 +123,7 @@ pub(crate) struct Space {
     /// Bytes of blocks by device.
     live: Vec<u64>,
     emptied: u64,
+    chunk_counts: ChunkCounts,
     /// Number of blocks ended by another allocation in their place.
     pub(crate) superseded: u64,
 }

@@ -337,3 +337,24 @@ fn an_allocation_of_a_pool_never_ends_in_another_owners_segment() {
         "[0 64M expandable: -30M 3M/3M -31M]",
     );
 }
+
+/// The mapping is a byte long, the allocation a TiB.
+#[test]
+fn a_tiny_chunk_of_a_huge_allocation_is_not_repeated() {
+    let mut log = LogWriter::default();
+    let absurd = Event {
+        address: BASE,
+        size_bytes: 1 << 40,
+        pool: 9,
+        mapping_base: BASE,
+        mapping_bytes: 1,
+        ..event(&log, Call::cuMemAllocAsync)
+    };
+    log.event(absurd);
+    let (snapshot, _) = converted(&log);
+    assert_eq!(snapshot.trace(0).len(), 3, "two mappings, one allocation");
+    assert_story(
+        &state(&snapshot, 0),
+        "[0 1048576M expandable: 1048576M/1048576M]",
+    );
+}

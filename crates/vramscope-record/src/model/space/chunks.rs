@@ -4,8 +4,37 @@
 //! allocations from the range whatever chunks they lie in: some begin in one chunk and end in a later one. Of an
 //! allocation the driver names the chunk that holds its first byte. Those after it are taken to be of the same size.
 //! (Observed with driver 580 on an H100; not documented.)
+//!
+//! A damaged log may name a tiny chunk for a huge allocation. So the number of chunks that nothing named is bounded by that
+//! of allocations; beyond the bound, the rest of an allocation is one chunk.
 
 use super::{Allocation, Block, Journal, Location, Origin, Space};
+
+/// Number of chunks without a name that may always be added: 2 TiB of usual ones.
+const FREE_CHUNKS: u64 = 1 << 16;
+/// The same for each allocation of a pool.
+const CHUNKS_PER_ALLOCATION: u64 = 8;
+
+/// How many allocations of pools there were, and how many chunks were added for them without a name.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ChunkCounts {
+    allocations: u64,
+    unnamed: u64,
+}
+
+impl ChunkCounts {
+    /// Counts an allocation that reaches into so many unnamed chunks. Returns whether these may be added one by one.
+    fn afford(&mut self, unnamed: u64) -> bool {
+        self.allocations += 1;
+        let most =
+            FREE_CHUNKS.saturating_add(CHUNKS_PER_ALLOCATION.saturating_mul(self.allocations));
+        let sum = self.unnamed.saturating_add(unnamed);
+        if sum <= most {
+            self.unnamed = sum;
+        }
+        sum <= most
+    }
+}
 
 impl Space {
     /// The address of the first of the chunks that contain an allocation of a pool; adds those that do not exist.
@@ -16,10 +45,20 @@ impl Space {
             ..allocation.clone()
         };
         let (range, mapping) = (&allocation.range, &allocation.mapping);
-        let chunk_bytes = mapping.end - mapping.start;
+        let named_bytes = mapping.end - mapping.start;
+        let beyond = range.end.saturating_sub(mapping.end);
+        let unnamed_bytes = match self.chunk_counts.afford(beyond.div_ceil(named_bytes)) {
+            true => named_bytes,
+            false => beyond,
+        };
         let (mut first, mut at) = (None, mapping.start);
         while at < range.end {
-            let chunk = at..at.checked_add(chunk_bytes).unwrap_or(range.end.max(at + 1));
+            let bytes = if at < mapping.end {
+                mapping.end - at
+            } else {
+                unnamed_bytes
+            };
+            let chunk = at..at.checked_add(bytes).unwrap_or(range.end);
             let taken = range.start.max(chunk.start)..range.end.min(chunk.end);
             let start = match self.chunk_at(allocation, taken.start) {
                 Some(start) => start,
@@ -34,14 +73,21 @@ impl Space {
         first.unwrap_or(mapping.start)
     }
 
-    /// The segment at an address, if an allocation can lie in it.
+    /// The segment at an address, if an allocation may lie in it: a chunk of its pool, or one that contains it as a whole and
+    /// is in use, whatever the log said of that one.
     fn chunk_at(&self, allocation: &Allocation, at: u64) -> Option<u64> {
         let (&start, segment) = self.segments.range(..=at).next_back()?;
-        let is_whole = start <= allocation.range.start && segment.end >= allocation.range.end;
-        let is_same = segment.retention == allocation.retention && segment.pool == allocation.pool;
-        let is_chunk = is_same && (segment.live > 0 || start >= allocation.mapping.start);
-        let fits = is_chunk || segment.live > 0 && is_whole;
-        (segment.end > at && segment.location == allocation.location && fits).then_some(start)
+        if segment.end <= at || segment.location != allocation.location {
+            return None;
+        }
+        let is_used = segment.live > 0;
+        let is_of_pool =
+            segment.retention == allocation.retention && segment.pool == allocation.pool;
+        // An empty one that begins before the chunk that the driver names is no chunk.
+        let is_chunk = is_of_pool && (is_used || start >= allocation.mapping.start);
+        let range = &allocation.range;
+        let is_around = start <= range.start && segment.end >= range.end;
+        (is_chunk || is_used && is_around).then_some(start)
     }
 
     /// The addresses of the segments that contain a block.
