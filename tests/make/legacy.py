@@ -115,7 +115,7 @@ def tolerant():
     trace += [
         {"action": "workspace_snapshot", "addr": 1, "size": 2, "stream": 0, "frames": []},
         {"action": "user_defined", "addr": 3, "size": 4, "stream": 0, "unknown_key": {"deep": [1, [2, (3,)]]}},
-        {"action": "free_completed", "addr": 0x1000, "size": 8, "stream": 0, "time_us": 5, "user_metadata": {"a": 1}, "frames": [{"filename": "", "name": "\ud800 lone", "line": -1}]},
+        {"action": "free_completed", "addr": 0x1000, "size": 8, "stream": 0, "time_us": 5, "user_metadata": {"a": 1}, "frames": [{"filename": "", "name": "\ud800 lone", "line": -2}]},
     ]
     snapshot["segments"][0]["blocks"][1]["state"] = "active_awaiting_free"
     snapshot["segments"][0]["surprise"] = 1.5
