@@ -123,7 +123,7 @@ fn check(
     assert!(!expected || is_empty, "{path:?} {look:?}: nothing to draw");
     let mut seen = 0;
     for x_px in (0..SIZE_PX.0).step_by(40) {
-        for y_px in (0..SIZE_PX.1).step_by(8) {
+        for y_px in (0..SIZE_PX.1).step_by(4) {
             let question = HitOf {
                 draw: draw.clone(),
                 at_px: (f64::from(x_px), f64::from(y_px)),
