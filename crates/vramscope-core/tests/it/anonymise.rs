@@ -50,7 +50,7 @@ fn own_words(snapshot: &Snapshot) -> BTreeSet<String> {
 
 /// Words that are everybody's (the format's `snapshot`, Python's `lambda`, torch's `forward`), although somebody's own code
 /// uses them as well.
-const COMMON: [&str; 40] = [
+const COMMON: [&str; 42] = [
     "adamw",
     "anonymous",
     "attr",
