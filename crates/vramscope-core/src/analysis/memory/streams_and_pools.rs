@@ -1,29 +1,18 @@
 //! The stream and memory pool of allocations: from their events, else from the segment that contains them.
 //!
 //! Allocations from before the recording have no alloc event, and events have no pool before torch 2.12. Then
-//! the final state's segment at the same address is used. For freed allocations the answer is likely but not
-//! certain: in between, the segment may have been released and its addresses reused.
+//! the final state's segment at the same address is used, unless that was mapped after the allocation had ended.
+//! For allocations in expandable segments the answer is likely but not certain: in between, the segment may have
+//! been released and its addresses reused.
 
+use std::collections::HashMap;
 use std::ops::Index;
 
 use crate::Snapshot;
 use crate::analysis::time::history::History;
-use crate::ids::{AllocationId, ContextId, SegmentId};
-use crate::model::{Context, DeviceIndex, PoolId, Segment};
+use crate::ids::{AllocationId, ContextId, EventId, SegmentId};
+use crate::model::{Action, Context, DeviceIndex, PoolId, Segment};
 use crate::sorting::{SortFew, counts};
-
-/// Stream and pool of an allocation, given the results of [`context_of`] and [`segment_at`].
-pub(crate) fn place_of(
-    context: Option<&Context>,
-    segment: Option<&Segment>,
-) -> (Option<i64>, Option<PoolId>) {
-    let stream = context.map(|context| context.stream);
-    let pool = context.and_then(|context| context.pool);
-    (
-        stream.or_else(|| segment.and_then(|segment| segment.stream)),
-        pool.or_else(|| segment.and_then(|segment| segment.pool)),
-    )
-}
 
 /// The final state's segment that contains an address; `None` if there is none. Searches all segments of the
 /// device; use [`column`] for many allocations.
@@ -85,15 +74,41 @@ pub fn few_values<T>(
 fn places(snapshot: &Snapshot, history: &History, is_known: &[bool]) -> Vec<u32> {
     let contexts = snapshot.contexts.rows().len();
     let segment_at = segment_of_addresses(snapshot, history.device);
+    let mapped = is_known[..contexts]
+        .contains(&false)
+        .then(|| mapping_moments(snapshot, history, &segment_at));
+    let mapped_at = |id: SegmentId| mapped.as_ref().and_then(|of| of.get(&id)).copied();
     let place = |(row, &address): (usize, &u64)| {
         let context = context_id_of(snapshot, history, AllocationId::from_index(row));
         let context = context.map(|id| id.index());
         let known = context.filter(|&place| place < contexts && is_known[place]);
-        let place = known.or_else(|| Some(contexts + segment_at(address)?.index()));
-        place.unwrap_or(is_known.len() - 1) as u32
+        let segment = || {
+            let id = segment_at(address)?;
+            let was_there = history.allocations.died[row] > mapped_at(id).unwrap_or(0);
+            was_there.then_some(contexts + id.index())
+        };
+        known.or_else(segment).unwrap_or(is_known.len() - 1) as u32
     };
     let addresses = history.allocations.address.iter().enumerate();
     addresses.map(place).collect()
+}
+
+/// The moments at which the segments of the final state were mapped, those of expandable ones apart: these come and go in
+/// pieces.
+fn mapping_moments(
+    snapshot: &Snapshot,
+    history: &History,
+    segment_at: impl Fn(u64) -> Option<SegmentId>,
+) -> HashMap<SegmentId, u32> {
+    let rows = snapshot.trace(history.device).zip(1..);
+    let mapped =
+        rows.filter(|&(row, _)| snapshot.events.action[row as usize] == Action::SegmentAlloc);
+    let of_segments = mapped.filter_map(|(row, moment)| {
+        let address = snapshot.events.get(EventId(row)).addr;
+        let id = segment_at(address)?;
+        (snapshot.segments.get(id).address == address).then_some((id, moment))
+    });
+    of_segments.collect()
 }
 
 /// A column of few different values, which takes 4 bytes a row however large they are.
@@ -258,27 +273,38 @@ mod tests {
     fn the_segment_tells_what_no_event_does() {
         let snapshot = decode(FILE.as_bytes()).unwrap();
         let history = History::of(&snapshot, 0);
-        let places: Vec<_> = (0..history.allocations.len())
-            .map(|row| {
-                let context = context_of(&snapshot, &history, AllocationId::from_index(row));
-                let segment = segment_at(&snapshot, 0, history.allocations.address[row]);
-                place_of(context, segment.map(|(_, segment)| segment))
-            })
-            .collect();
         let (only_in_state, recorded, outside) = (
             (Some(7), Some(PoolId(0, 3))),
             (Some(5), Some(PoolId(0, 0))),
             (Some(5), None),
         );
-        assert_eq!(places, [only_in_state, recorded, outside]);
-
         let stream = |context: &Context| Some(context.stream);
         let streams = column(&snapshot, &history, stream, |segment| segment.stream);
         let pool = |context: &Context| context.pool;
         let pools = few_values(&snapshot, &history, pool, |segment| segment.pool);
         let columns: Vec<_> = streams.into_iter().zip(pools.iter().copied()).collect();
-        assert_eq!(columns, places, "all at once, as one by one");
+        assert_eq!(columns, [only_in_state, recorded, outside]);
         assert_eq!((pools.len(), pools.get(3)), (3, None));
-        assert!((0..3).all(|row| pools[row] == places[row].1));
+        assert!((0..3).all(|row| pools[row] == columns[row].1));
+    }
+
+    /// The addresses were those of another segment before.
+    #[test]
+    fn a_segment_that_was_mapped_later_tells_nothing() {
+        let file = r#"{"segments": [
+            {"device": 0, "address": 4096, "total_size": 2048, "stream": 7, "segment_pool_id": [0, 3], "blocks": [
+                {"address": 4096, "size": 2048, "requested_size": 2048, "state": "active_allocated"}]}],
+            "device_traces": [[
+            {"action": "segment_alloc", "addr": 4096, "size": 2048, "stream": 5},
+            {"action": "alloc", "addr": 4096, "size": 2048, "stream": 5},
+            {"action": "free_requested", "addr": 4096, "size": 2048, "stream": 5},
+            {"action": "free_completed", "addr": 4096, "size": 2048, "stream": 5},
+            {"action": "segment_free", "addr": 4096, "size": 2048, "stream": 5},
+            {"action": "segment_alloc", "addr": 4096, "size": 2048, "stream": 7},
+            {"action": "alloc", "addr": 4096, "size": 2048, "stream": 7}]]}"#;
+        let snapshot = decode(file.as_bytes()).unwrap();
+        let history = History::of(&snapshot, 0);
+        let pools = column(&snapshot, &history, |_| None, |segment| segment.pool);
+        assert_eq!(pools, [None, Some(PoolId(0, 3))]);
     }
 }

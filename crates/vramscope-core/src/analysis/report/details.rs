@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Snapshot;
 use crate::analysis::code::frames::{FrameClass, Location, clip};
 use crate::analysis::memory::allocator_rules::UNIT_BYTES;
-use crate::analysis::memory::streams_and_pools::{context_of, place_of, segment_at};
+use crate::analysis::memory::streams_and_pools::{context_of, segment_at};
 use crate::analysis::recording::{Device, Recording};
 use crate::analysis::roles::{Role, RoleFinding};
 use crate::analysis::time::history::StackSource;
@@ -200,8 +200,11 @@ pub fn allocation_brief(device: Device<'_>, id: AllocationId) -> Option<Allocati
     let requested_bytes = *table.bytes.get(row)?;
     let address = table.address[row];
     let context = context_of(snapshot, history, id);
-    let segment = segment_at(snapshot, history.device, address);
-    let (stream, pool) = place_of(context, segment.map(|(_, segment)| segment));
+    // The columns tell what the event does not.
+    let stream = context.map(|context| context.stream);
+    let stream = stream.or_else(|| device.stream_of().get(row).copied().flatten());
+    let pool = context.and_then(|context| context.pool);
+    let pool = pool.or_else(|| device.pool_of().get(row).copied().flatten());
     let mark = |event: Option<EventId>| event.map(|event| mark(device, event));
     Some(AllocationBrief {
         name: format!("b{address:x}_{}", table.version[row]),

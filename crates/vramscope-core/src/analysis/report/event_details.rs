@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::details::{FrameDetails, Life, allocation_brief, stack_details, text_of};
 use super::event_rows::{EventRow, event_rows};
-use crate::analysis::memory::streams_and_pools::{place_of, segment_at};
+use crate::analysis::memory::streams_and_pools::segment_at;
 use crate::analysis::recording::Device;
 use crate::ids::EventId;
 use crate::model::{Action, DeviceIndex, NO_TIME, PoolId};
@@ -53,7 +53,10 @@ pub fn event_details(device: Device<'_>, moment: u32) -> Option<EventDetails> {
     let segment = row
         .address
         .and_then(|address| segment_at(snapshot, history.device, address));
-    let (_, pool) = place_of(Some(context), segment.map(|(_, segment)| segment));
+    let pool = context.pool.or_else(|| match row.allocation {
+        Some(id) => device.pool_of().get(id.index()).copied().flatten(),
+        None => segment.and_then(|(_, segment)| segment.pool),
+    });
     let life = row.allocation.and_then(|id| allocation_brief(device, id));
     let sites = device.call_sites();
     let operators = sites.operators();
