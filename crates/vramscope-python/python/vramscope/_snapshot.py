@@ -396,9 +396,12 @@ def _write(path: str, page: bytes) -> None:
         with builtins.open(beside, "wb") as file:
             file.write(page)
         os.replace(beside, path)
-    except BaseException:
+    except BaseException as problem:
         try:
             os.unlink(beside)
         except OSError:
             pass
+        if isinstance(problem, OSError):
+            # Whoever called knows the file by its own name alone.
+            raise OSError(problem.errno, problem.strerror, path) from None
         raise
