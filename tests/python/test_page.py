@@ -53,6 +53,11 @@ def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["folder.html"]
 
 
+def test_a_height_that_is_no_number_is_refused_before_a_cell_shows_it() -> None:
+    with pytest.raises(TypeError, match="a number of CSS pixels, not '400px'"):
+        run().show(height="400px")  # type: ignore[arg-type]
+
+
 def test_a_view_is_a_frame_with_the_page_as_its_document() -> None:
     view = run().show(height=400, view="flame", widget=False)
     frame = view._repr_html_()
