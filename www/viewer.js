@@ -178,6 +178,10 @@ export class VramscopeViewer extends HTMLElement {
   /** Shows a file: a File, a Blob, its bytes, or an address. Fulfilled once it is shown. */
   load(what) {
     const isAddress = typeof what === "string" || what instanceof URL;
+    // A dialog for files that was cancelled gives nothing: what is shown stays.
+    if (!isAddress && Object(what) !== what) {
+      return Promise.reject(new TypeError(`load takes a File, a Blob, bytes or an address, not ${what}`));
+    }
     this.#shut();
     // So that the new address does not open it, too.
     this.#isClosed = true;
@@ -305,7 +309,7 @@ export class VramscopeViewer extends HTMLElement {
   /** Opens the viewer; `isAsked` by somebody, who finds room even if another in sight must close. */
   #show(isAsked = false) {
     if (this.#frame) return;
-    if (!(this.#file || this.src)) return this.#promised && this.#fail("There is no file to load.");
+    if (!(this.#file || this.src)) return this.#promised && this.#fail("There is no file to load.", "Name one in src.");
     this.#isAwaited = !this.isConnected;
     if (this.#isAwaited) return;
     this.#fault = "";
@@ -329,7 +333,7 @@ export class VramscopeViewer extends HTMLElement {
         const content = await file;
         if (content && !ending.signal.aborted) frame.send({ buffer: content, fileName: this.#name });
       },
-      fail: (message) => this.#fail(message),
+      fail: (message, advice) => this.#fail(message, advice),
     });
     this.#render();
   }
@@ -374,19 +378,19 @@ export class VramscopeViewer extends HTMLElement {
       return await new Response(response.body?.pipeThrough(new TransformStream({ transform }))).blob();
     } catch (error) {
       if (signal.aborted) return;
-      const advice = error instanceof TypeError ? " Another server must allow this page to read it (CORS)." : "";
-      this.#fail(`${url.href} cannot be loaded: ${error.message}.${advice}`);
+      const advice = error instanceof TypeError ? "Another server must allow this page to read it (CORS)." : "";
+      this.#fail(`${url.href} cannot be loaded: ${error.message}.`, advice);
     }
   }
 
-  #fail(message) {
+  #fail(message, advice = "") {
     const promised = this.#promised;
     this.#promised = null;
     this.#shut();
-    this.#fault = message;
+    this.#fault = [message, advice].filter(Boolean).join(" ");
     this.#render();
-    promised?.reject(new Error(message));
-    this.dispatchEvent(new CustomEvent("error", { detail: { message, advice: "" } }));
+    promised?.reject(new Error(this.#fault));
+    this.dispatchEvent(new CustomEvent("error", { detail: { message, advice } }));
   }
 
   /** What the page tells. */
@@ -498,8 +502,8 @@ class Frame {
     });
     const isRefused = () =>
       fail(
-        `The viewer does not answer: ${url.origin}${url.pathname} cannot be loaded, or this page may not show it. ` +
-          "It must lie beside viewer.js, and a Content-Security-Policy must allow it in frame-src.",
+        `The viewer does not answer: ${url.origin}${url.pathname} cannot be loaded, or this page may not show it.`,
+        "It must lie beside viewer.js, and a Content-Security-Policy must allow it in frame-src.",
       );
     this.#timer = setInterval(() => (performance.now() < until ? this.#post("PING") : isRefused()), 50);
     // What it cannot be is known at once on the same site: no page, or another one.

@@ -66,6 +66,15 @@ def test_sphinx_says_what_is_missing(tmp_path: Path) -> None:
     assert "there is no snapshot" in built("sphinx", "-q", "-b", "html", tmp_path, tmp_path / "out")
 
 
+def test_sphinx_says_at_once_that_the_viewer_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "conf.py").write_text('extensions = ["vramscope.sphinx"]\nvramscope_site = "nowhere"\n')
+    (tmp_path / "index.rst").write_text("Docs\n====\n")
+    command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", tmp_path, tmp_path / "out"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode != 0 and f"{tmp_path / 'nowhere'} has no viewer.js" in ran.stderr, ran.stderr
+    assert not (tmp_path / "out" / "index.html").exists()
+
+
 def test_mkdocs(site: Path, tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()

@@ -45,9 +45,17 @@ def test_the_file_is_that_of_the_command_line(tmp_path: Path) -> None:
 
 def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "folder.html").mkdir()
-    with pytest.raises(OSError):
-        run().to_html(tmp_path / "folder.html")
+    for path in [tmp_path / "folder.html", tmp_path / "none" / "page.html"]:
+        with pytest.raises(OSError) as refusal:
+            run().to_html(path)
+        # It names the file as the program does, not the one that was beside it meanwhile.
+        assert str(refusal.value).endswith(f": {str(path)!r}"), refusal.value
     assert [file.name for file in tmp_path.iterdir()] == ["folder.html"]
+
+
+def test_a_height_that_is_no_number_is_refused_before_a_cell_shows_it() -> None:
+    with pytest.raises(TypeError, match="a number of CSS pixels, not '400px'"):
+        run().show(height="400px")  # type: ignore[arg-type]
 
 
 def test_a_view_is_a_frame_with_the_page_as_its_document() -> None:

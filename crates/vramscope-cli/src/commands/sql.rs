@@ -84,8 +84,9 @@ use self::asked::run as ask;
 #[cfg(not(feature = "sql"))]
 fn ask(_: &Options) -> Result<(), Failure> {
     Err(Failure::Usage(
-        "this build is without the SQL engine: take a released program, or build one with it, in the source's folder by \
-         `cargo install --path crates/vramscope-cli --features sql`"
+        "this build is without the SQL engine: take a program that `cargo xtask dist` made, or install one with it, in the \
+         source's folder by `cargo xtask page` and \
+         `VRAMSCOPE_PAGE=$PWD/target/page cargo install --path crates/vramscope-cli --features sql`"
             .to_owned(),
     ))
 }

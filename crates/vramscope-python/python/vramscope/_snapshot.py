@@ -360,6 +360,9 @@ class Snapshot:
             view: As for ``to_html()``, and the same for ``device``, ``at`` and ``range``.
             widget: Whether to use anywidget; without, if it is installed.
         """
+        if isinstance(height, str):
+            # Else told only when the cell shows it.
+            raise TypeError(f"the height is a number of CSS pixels, not {height!r}")
         page = self.to_html(view=view, device=device, at=at, range=range)
         if widget is not False:
             try:
@@ -396,9 +399,12 @@ def _write(path: str, page: bytes) -> None:
         with builtins.open(beside, "wb") as file:
             file.write(page)
         os.replace(beside, path)
-    except BaseException:
+    except BaseException as problem:
         try:
             os.unlink(beside)
         except OSError:
             pass
+        if isinstance(problem, OSError):
+            # Whoever called knows the file by its own name alone.
+            raise OSError(problem.errno, problem.strerror, path) from None
         raise

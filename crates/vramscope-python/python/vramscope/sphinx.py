@@ -128,6 +128,10 @@ def _add_script(app: Sphinx) -> None:
     site = app.config.vramscope_site
     if not site:
         raise ExtensionError("vramscope: conf.py must name the viewer's folder or address: vramscope_site")
+    # Told before all pages are built.
+    if not _is_address(site) and not Path(app.confdir, site, "viewer.js").is_file():
+        folder = os.path.normpath(Path(app.confdir, site))
+        raise ExtensionError(f"vramscope: vramscope_site in conf.py is no folder of the viewer: {folder} has no viewer.js")
     address = site.rstrip("/") if _is_address(site) else "vramscope"
     app.add_js_file(f"{address}/viewer.js", type="module")
 
@@ -149,4 +153,4 @@ def setup(app: Sphinx) -> Dict[str, Any]:
     app.add_node(_Viewer, html=(_visit, None), **others)
     app.connect("builder-inited", _add_script)
     app.connect("build-finished", _copy_site)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": version("vramscope"), "parallel_read_safe": True, "parallel_write_safe": True}

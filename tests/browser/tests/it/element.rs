@@ -412,14 +412,14 @@ fn what_is_replaced_or_refused_is_told_at_once() {
         .eval("viewer.restore('%&view=%E0%A4%A'); viewer.view = 'map'; null")
         .unwrap();
     host.page
-        .eval("for (const what of ['', 'http://[']) viewer.load(what).catch(({message}) => ends.push(message)); null")
+        .eval("for (const what of [undefined, '', 'http://[']) viewer.load(what).catch(({message}) => ends.push(message)); null")
         .unwrap();
     host.page
         .wait_for(&format!("{ends}.includes('no file to load')"), PATIENCE)
         .unwrap();
     host.page
         .wait_for(
-            &format!("{ends}.includes('no address: http://[')"),
+            &format!("{ends}.includes('not undefined') && {ends}.includes('no address: http://[')"),
             PATIENCE,
         )
         .unwrap();

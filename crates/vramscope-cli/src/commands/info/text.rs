@@ -185,7 +185,8 @@ fn format_of(source: &Source) -> String {
     let names: Vec<_> = source.containers.iter().map(ToString::to_string).collect();
     let size = Bytes(source.file_bytes);
     let decoded = Bytes(source.decoded_bytes);
-    if names.len() > 1 && source.decoded_bytes != source.file_bytes {
+    // A file that no pickle was packed into, as a cut, has no such size.
+    if names.len() > 1 && ![0, source.file_bytes].contains(&source.decoded_bytes) {
         format!("{}, {size} ({decoded} unpacked)", names.join(" > "))
     } else {
         format!("{}, {size}", names.join(" > "))

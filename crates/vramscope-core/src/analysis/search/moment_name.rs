@@ -161,6 +161,7 @@ fn moment_as(text: &str, device: Device<'_>, edge: Edge) -> Result<u32, MomentEr
         return name.pick(moments).copied().ok_or_else(|| {
             MomentError::missing(match moments.len() {
                 0 => "no request failed in this recording".to_owned(),
+                1 => format!("one request failed, there is no {text}"),
                 number => format!("{number} requests failed, there is no {text}"),
             })
         });
