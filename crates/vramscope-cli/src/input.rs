@@ -18,10 +18,13 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
+/// The name of standard input for messages.
+pub(crate) const STANDARD_INPUT: &str = "standard input";
+
 /// The name of a file for messages.
 pub(crate) fn display_name(path: &Path) -> String {
     if is_stdin(path) {
-        "standard input".to_owned()
+        STANDARD_INPUT.to_owned()
     } else {
         path.display().to_string()
     }

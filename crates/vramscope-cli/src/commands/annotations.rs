@@ -95,8 +95,7 @@ impl Question for Options {
     const COMMAND: &'static str = "annotations";
 
     fn parts(&self, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
-        let devices = subject.devices();
-        Ok(devices.map(|device| self.about(&device)).collect())
+        subject.each_device(|device| Ok(self.about(device)))
     }
 }
 

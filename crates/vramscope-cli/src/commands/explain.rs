@@ -47,7 +47,7 @@ impl Question for Options {
     const COMMAND: &'static str = "explain";
 
     fn parts(&self, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
-        Ok(subject.devices().map(|device| about(&device)).collect())
+        subject.each_device(|device| Ok(about(device)))
     }
 }
 

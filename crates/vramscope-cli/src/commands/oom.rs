@@ -67,7 +67,11 @@ impl Question for Options {
 
     fn parts(&self, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
         let devices = subject.devices();
-        Ok(devices.flat_map(|device| self.about(&device)).collect())
+        let parts: Vec<_> = devices.flat_map(|device| self.about(&device)).collect();
+        if parts.is_empty() {
+            return subject.each_device(|device| Ok(Part::of(&subject.name, device.index())));
+        }
+        Ok(parts)
     }
 }
 

@@ -42,10 +42,7 @@ impl Question for Options {
     const COMMAND: &'static str = "peak";
 
     fn parts(&self, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
-        Ok(subject
-            .devices()
-            .map(|device| part(&device, self.grouping))
-            .collect())
+        subject.each_device(|device| Ok(part(device, self.grouping)))
     }
 }
 

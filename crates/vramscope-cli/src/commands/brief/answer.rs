@@ -4,6 +4,7 @@ use serde::Serialize;
 use vramscope_core::analysis::report::brief::{Brief, Cause, CauseClass, Change, Failed};
 use vramscope_core::analysis::report::facts::warning_line;
 use vramscope_core::analysis::report::overview::overview;
+use vramscope_core::analysis::search::filter::{Filter, Pointed, matches};
 use vramscope_core::fleet::Fleet;
 use vramscope_core::fleet::questions::{diff, ranks};
 use vramscope_core::units::Bytes;
@@ -12,6 +13,7 @@ use vramscope_plan::what_if::{Baseline, Verdict, WhatIf, conclusion, replays};
 use super::Rank;
 use crate::failure::Failure;
 use crate::harmless::HarmlessJson;
+use crate::input::STANDARD_INPUT;
 use crate::report::SCHEMA;
 use crate::subject::{Device, Subject};
 
@@ -376,7 +378,10 @@ fn next(
     what_ifs: &List<Replayed>,
     among: Option<&Among>,
 ) -> Vec<String> {
-    let file = quoted(&subject.name);
+    let file = match subject.name.as_str() {
+        STANDARD_INPUT => "-".to_owned(),
+        name => quoted(name),
+    };
     let only = match subject.recording.devices().count() {
         0 | 1 => String::new(),
         _ => format!(" --device {}", device.index()),
@@ -403,7 +408,11 @@ fn next(
             CauseClass::PrivatePool => {
                 format!("vramscope find 'pool:private live@{moment}' {file}{only} --limit 10")
             }
-            CauseClass::PendingFree => format!("vramscope find pending {file}{only} --limit 10"),
+            CauseClass::PendingFree if has_pending(device) => {
+                format!("vramscope find pending {file}{only} --limit 10")
+            }
+            // What lies free on other streams.
+            CauseClass::PendingFree => format!("vramscope fragmentation {file}{only}"),
             CauseClass::Limit | CauseClass::OtherProcesses => {
                 format!("vramscope info {file}{only}")
             }
@@ -430,6 +439,18 @@ fn next(
         add(format!("vramscope what-if {file}{only}"));
     }
     next
+}
+
+/// Whether any free waited for another stream: whether the filter `pending` finds something.
+fn has_pending(device: &Device<'_>) -> bool {
+    let filter = Filter::parse("pending");
+    filter.is_ok_and(|filter| {
+        matches(&filter, **device, Pointed::default())
+            .set
+            .iter()
+            .next()
+            .is_some()
+    })
 }
 
 /// A word as a shell takes it.

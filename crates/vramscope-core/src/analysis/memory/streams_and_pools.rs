@@ -11,7 +11,7 @@ use std::ops::Index;
 use crate::Snapshot;
 use crate::analysis::time::history::History;
 use crate::ids::{AllocationId, ContextId, EventId, SegmentId};
-use crate::model::{Action, Context, DeviceIndex, PoolId, Segment};
+use crate::model::{Action, Context, DeviceIndex, Segment};
 use crate::sorting::{SortFew, counts};
 
 /// The final state's segment that contains an address; `None` if there is none. Searches all segments of the
@@ -259,6 +259,7 @@ fn own_segments(
 mod tests {
     use super::*;
     use crate::decode;
+    use crate::model::PoolId;
 
     const FILE: &str = r#"{"segments": [
         {"device": 0, "address": 8192, "total_size": 512, "stream": 7, "segment_pool_id": [0, 3], "blocks": [
