@@ -251,6 +251,11 @@ impl Space {
     /// The address of the segment that contains an allocation, added if there is none.
     fn segment_for(&mut self, journal: &mut Journal, allocation: &Allocation) -> u64 {
         let range = &allocation.range;
+        if allocation.is_part
+            && let Some(segment) = self.segment_of_part(range)
+        {
+            return segment;
+        }
         if allocation.retention == Retention::ByPool && allocation.mapping.contains(&range.start) {
             return self.chunks_for(journal, allocation);
         }
@@ -265,6 +270,14 @@ impl Space {
                         || allocation.mapping == (address..segment.end)))
         {
             return address;
+        }
+        if self.reaches_out_of_chunk(allocation) {
+            let mapping = range.clone();
+            let allocation = Allocation {
+                mapping,
+                ..allocation.clone()
+            };
+            return self.chunks_for(journal, &allocation);
         }
         let wanted = if allocation.mapping.contains(&range.start) {
             allocation.mapping.start..allocation.mapping.end.max(range.end)

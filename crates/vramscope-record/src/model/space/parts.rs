@@ -51,4 +51,11 @@ impl Space {
         let segment = self.segments.get(&arena.segment)?;
         Some((segment.location, segment.pool))
     }
+
+    /// The address of the segment in which a part of an arena begins. The part may end in a later one, as the arena does.
+    pub(super) fn segment_of_part(&self, range: &Range<u64>) -> Option<u64> {
+        let (_, arena) = self.arenas.range(..=range.start).next_back()?;
+        let (&segment, _) = self.segments.range(..=range.start).next_back()?;
+        (arena.end >= range.end).then_some(segment)
+    }
 }
