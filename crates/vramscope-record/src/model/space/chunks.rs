@@ -72,7 +72,7 @@ impl Space {
             range.end
         };
         // One that is in use stays as it is.
-        let mut inside = self.segments.range(start..end);
+        let mut inside = self.segments.range(start..end.min(range.end));
         let used = inside.find(|(_, it)| is_of_pool(it, allocation) && it.live > 0);
         let end = used.map_or(end, |(&next, _)| next);
         let room = self.make_room(journal, at..end, &(start..range.end.min(end)));
