@@ -341,6 +341,36 @@ fn parts_of_an_allocation_may_end_in_a_later_chunk() {
     );
 }
 
+/// A heap that the program maps piece by piece.
+#[test]
+fn parts_may_lie_in_memory_that_was_mapped_piece_by_piece() {
+    let mut log = LogWriter::default();
+    for piece in 0..3 {
+        map(&mut log, Call::cuMemCreate, 0, 2 * MIB, 7 + piece);
+        let address = BASE + piece * 2 * MIB;
+        map(&mut log, Call::cuMemMap, address, 2 * MIB, 7 + piece);
+    }
+    for (address, bytes) in [(BASE, MIB), (BASE + MIB, 2 * MIB), (BASE + 3 * MIB, MIB)] {
+        alloc(&mut log, Call::suballoc, address, bytes);
+    }
+    let (snapshot, report) = converted(&log);
+    assert_story(
+        &state(&snapshot, 0),
+        "[0 6M expandable: 1M/1M 2M/2M 1M/1M 2M/2M]",
+    );
+    assert_eq!(report.notes, [""; 0]);
+    assert_eq!(tracked_bytes(&log), 6 * MIB);
+    free(&mut log, Call::subfree, BASE);
+    map(&mut log, Call::cuMemUnmap, BASE + 2 * MIB, 2 * MIB, 0);
+    let (snapshot, report) = converted(&log);
+    assert_story(
+        &state(&snapshot, 0),
+        "[0 2M expandable: -2M]
+         [4M 2M expandable: 2M/2M]",
+    );
+    assert_eq!(report.notes, [""; 0]);
+}
+
 /// What the log says of the second allocation cannot be. The third one lies where it is, but not partly in its segment.
 #[test]
 fn an_allocation_of_a_pool_never_ends_in_another_owners_segment() {
