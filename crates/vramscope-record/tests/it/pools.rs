@@ -371,6 +371,27 @@ fn parts_may_lie_in_memory_that_was_mapped_piece_by_piece() {
     assert_eq!(report.notes, [""; 0]);
 }
 
+/// Many small allocations side by side, which are told to be one part again and again.
+#[test]
+fn parts_of_too_many_allocations_are_soon_left_out() {
+    let mut log = LogWriter::default();
+    let count = 40_000;
+    for index in 0..count {
+        let small = Event {
+            address: BASE + index * 512,
+            size_bytes: 512,
+            mapping_base: BASE,
+            mapping_bytes: 32 * MIB,
+            ..event(&log, Call::cuMemAlloc)
+        };
+        log.event(small);
+    }
+    for _ in 0..count {
+        alloc(&mut log, Call::suballoc, BASE, count * 512);
+    }
+    assert_eq!(tracked_bytes(&log), count * 512);
+}
+
 /// What the log says of the second allocation cannot be. The third one lies where it is, but not partly in its segment.
 #[test]
 fn an_allocation_of_a_pool_never_ends_in_another_owners_segment() {

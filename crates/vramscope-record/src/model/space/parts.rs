@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use super::{Journal, Location, Origin, PoolRow, Segment, Space};
 
-/// Number of segments that a part may lie in: as many as a damaged log may have cheaply, and more than a device has chunks.
-const MOST_SEGMENTS: usize = 1 << 16;
+/// Maximum number of allocations and of segments that a part may lie in: 16 GiB of the smallest pieces that can be mapped.
+/// Bounds the work for a damaged log.
+const MOST_PIECES: usize = 1 << 13;
 
 impl Space {
     /// Frees a part of an arena. Returns whether it existed.
@@ -38,7 +39,10 @@ impl Space {
         let segment = self.segments.get(&self.segment_around(range)?)?;
         let place = (segment.location, segment.pool);
         let (mut blocks, mut at) = (Vec::new(), range.start);
-        while at < range.end {
+        for _ in 0..MOST_PIECES {
+            if at >= range.end {
+                break;
+            }
             let arena = self.arenas.range(..=at).next_back();
             if let Some((_, arena)) = arena.filter(|(_, arena)| arena.end > at) {
                 at = arena.end;
@@ -50,6 +54,9 @@ impl Space {
             }
             blocks.push(address);
             at = block.end;
+        }
+        if at < range.end {
+            return None;
         }
         for address in blocks {
             let block = self.remove_block(address)?;
@@ -68,7 +75,7 @@ impl Space {
         let mut end = first.end;
         let is_next =
             |it: &Segment| it.is_joined() && first.is_joined() && place(it) == place(first);
-        for _ in 0..MOST_SEGMENTS {
+        for _ in 0..MOST_PIECES {
             if end >= range.end {
                 break;
             }
