@@ -68,8 +68,8 @@ pub(crate) fn write_snapshots(run: &EndedRun<'_>, mut logs: RunLogs) -> RunResul
     let mut result = RunResult::default();
     report_unreadable(run, &logs.unreadable, &mut result);
     let (used, unused): (Vec<_>, Vec<_>) = logs.logs.iter().partition(|log| log.has_content());
-    if used.is_empty() && !(plan.is_quiet || result.is_incomplete) {
-        output::note(&why_nothing(run, &unused, !logs.unreadable.is_empty()));
+    if used.is_empty() && logs.unreadable.is_empty() && !plan.is_quiet {
+        output::note(&why_nothing(run, &unused));
     }
     // A live file has been announced already.
     let wanted = if plan.first_only && plan.live_every.is_none() {
@@ -145,28 +145,49 @@ fn write_one(
     }
 }
 
-/// Reports files that are not readable logs. Those that hold anything are kept.
+/// Reports files that are not readable logs. Those that hold anything are kept. An empty one stands for a log for which
+/// there was no room.
 fn report_unreadable(
     run: &EndedRun<'_>,
     unreadable: &[(PathBuf, Failure)],
     result: &mut RunResult,
 ) {
     for (log, failure) in unreadable {
-        output::report(failure);
         // A log begins with zeros until its header is written.
         let mut start = [0; 8];
         let read = File::open(log).and_then(|mut file| file.read_exact(&mut start));
-        let is_empty = read.map_or_else(
-            |error| error.kind() == ErrorKind::UnexpectedEof,
-            |()| start == [0; 8],
-        );
-        if is_empty {
-            run.folder.remove(log);
-        } else {
-            note_kept(log, &run.plan.destination);
-            result.is_incomplete = true;
+        match read {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                output::report(&no_room(run.folder.path(), log));
+                run.folder.remove(log);
+                result.is_incomplete = true;
+            }
+            Ok(()) if start == [0; 8] => {
+                output::report(failure);
+                run.folder.remove(log);
+            }
+            _ => {
+                output::report(failure);
+                note_kept(log, &run.plan.destination);
+                result.is_incomplete = true;
+            }
         }
     }
+}
+
+/// The failure of a process whose log could not be created in a folder.
+fn no_room(folder: &Path, log: &Path) -> Failure {
+    let free = library::free_bytes(folder)
+        .map_or("an unknown number of bytes".to_owned(), |free| {
+            Bytes(free).to_string()
+        });
+    let name = log.file_stem().unwrap_or_default().to_string_lossy();
+    let process = name.split('-').next().unwrap_or_default();
+    Failure::input(format!(
+        "process {process} was not recorded: its log could not be created in {}, which has {free} left",
+        folder.display()
+    ))
+    .with_advice("Free some space there, or name another folder with --raw-dir.")
 }
 
 /// Says which command converts a log that stays.
@@ -244,7 +265,7 @@ fn note_others(left_out: &[&FollowedLog], unused: &[&FollowedLog]) {
 }
 
 /// Explains why nothing was captured.
-fn why_nothing(run: &EndedRun<'_>, unused: &[&FollowedLog], has_unreadable: bool) -> String {
+fn why_nothing(run: &EndedRun<'_>, unused: &[&FollowedLog]) -> String {
     let program = run.program;
     let telling = unused.iter().find(|log| log.has_remarks());
     let reason = if let Some(log) = telling.or(unused.first()) {
@@ -258,15 +279,6 @@ fn why_nothing(run: &EndedRun<'_>, unused: &[&FollowedLog], has_unreadable: bool
                 log.remarks()
             ),
         }
-    } else if has_unreadable {
-        let free = library::free_bytes(run.folder.path())
-            .map_or("an unknown number of bytes".to_owned(), |free| {
-                Bytes(free).to_string()
-            });
-        format!(
-            "the log could not be created in {}, which has {free} left",
-            run.folder.path().display()
-        )
     } else if let Some(refusal) = run.refusal {
         refusal.to_string()
     } else if let Some(user) = run.driver_watch.driver_user() {

@@ -56,9 +56,10 @@ impl WrittenSnapshot {
 
     /// The message for the user: a line with figures, and further lines for everything that is missing.
     pub(crate) fn message(&self) -> String {
-        let events = count(self.report.events, "event");
+        // Not events, of which a call may make several in the snapshot, or none that is kept.
+        let calls = count(self.report.events, "call");
         let mut text = format!(
-            "{} ({}): {events}",
+            "{} ({}): {calls}",
             self.path().display(),
             Bytes(self.file_bytes)
         );

@@ -176,7 +176,7 @@ hooks! {
             mapping_base: devices::allocation_type(properties), mapping_bytes: devices::location_type(properties),
         };
     fn cuMemPoolDestroy(pool: Handle) => record_free() cuMemPoolDestroy { pool: pool as u64 };
-    fn cuMemPoolTrimTo(pool: Handle, keep: usize) => observe(pools::after_trim(pool as u64, keep));
+    fn cuMemPoolTrimTo(pool: Handle, keep: usize) => record_around(pools::after_trim(pool as u64, keep));
 
     fn cuArrayCreate_v2(place: *mut Handle, description: *const arrays::Array)
         => record_creation(place) cuArrayCreate |it| { address: it, size_bytes: arrays::bytes(description) };
@@ -210,13 +210,13 @@ hooks! {
     fn cuCtxPushCurrent_v2(context: Handle) => observe(contexts::after_switch());
 
     fn cuGraphAddNode(place: *mut Handle, graph: Handle, before: *const Handle, count: usize, node: *mut u64)
-        => observe(graphs::around_add_node(graph, node));
+        => record_around(graphs::around_add_node(graph, node));
     fn cuGraphAddNode_v2(
         place: *mut Handle, graph: Handle, before: *const Handle, edges: *const c_void, count: usize, node: *mut u64
-    ) => observe(graphs::around_add_node(graph, node));
+    ) => record_around(graphs::around_add_node(graph, node));
     fn cuGraphAddNode_v3(
         place: *mut Handle, graph: Handle, before: *const Handle, edges: *const c_void, count: usize, node: *mut u64
-    ) => observe(graphs::around_add_node(graph, node));
+    ) => record_around(graphs::around_add_node(graph, node));
     fn cuGraphLaunch(executable: Handle, stream: Handle) => observe(pools::after_launch());
     fn cuGraphLaunch_ptsz(executable: Handle, stream: Handle) => observe(pools::after_launch());
     fn cuDeviceGraphMemTrim(device: c_int) => observe(pools::after_graph_trim());
@@ -268,6 +268,7 @@ mod tests {
                 table::Shape::Free => "record_free",
                 table::Shape::Unpin => "record_unpin",
                 table::Shape::Synchronise => "record_synchronise",
+                table::Shape::Around => "record_around",
                 table::Shape::Observe => "observe",
                 table::Shape::HostFunction => "host_function",
             };

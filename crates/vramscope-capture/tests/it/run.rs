@@ -222,18 +222,36 @@ fn a_static_program() {
     assert_snapshot!(place.capture(&["run", "./static"]));
 }
 
+/// A full disk: the recorder leaves an empty file. Also `--quiet` says so.
+#[test]
+fn a_log_without_room() {
+    let place = Place::new();
+    let empty = ": > \"${VRAMSCOPE_CAPTURE##*folder=}/17-1.raw\"";
+    for (script, code) in [(empty.to_owned(), 1), (format!("{empty}; exit 9"), 9)] {
+        let transcript = place.run_script(&["--quiet"], &script);
+        let told = format!(
+            "exit code {code}\n--- stdout\n--- stderr\nvramscope-capture: error: process 17 was not recorded: its log could \
+             not be created in /HERE/tmp/"
+        );
+        assert!(transcript.starts_with(&told), "{transcript}");
+        assert!(transcript.contains("--raw-dir"), "{transcript}");
+    }
+    assert!(place.files().is_empty(), "{:?}", place.files());
+}
+
 #[test]
 fn a_log_that_was_never_begun() {
     let place = Place::new();
     let transcript = place.run_script(
         &[],
-        ": > \"${VRAMSCOPE_CAPTURE##*folder=}/1-1.raw\"; exit 9",
+        "head -c 8192 /dev/zero > \"${VRAMSCOPE_CAPTURE##*folder=}/1-1.raw\"",
     );
-    assert!(transcript.starts_with("exit code 9\n"), "{transcript}");
+    assert!(transcript.starts_with("exit code 0\n"), "{transcript}");
     assert!(
-        transcript.contains("error: ") && transcript.contains("the log could not be created in"),
+        transcript.contains("so nothing was recorded"),
         "{transcript}"
     );
+    assert!(!transcript.contains("nothing was captured"), "{transcript}");
 }
 
 #[test]

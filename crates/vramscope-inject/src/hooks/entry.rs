@@ -79,6 +79,9 @@ macro_rules! hooks {
     (@record observe $run:ident [$after:expr]) => {
         entry::observe($run, || $after)
     };
+    (@record record_around $run:ident [$after:expr]) => {
+        entry::record_around($run, || $after)
+    };
     (@record $kind:ident $run:ident []) => {
         $kind($run)
     };
@@ -181,7 +184,26 @@ pub(super) fn record_synchronise(run: impl FnOnce() -> CUresult) -> CUresult {
     run_outermost(run, || (), |_| pools::sample_after_synchronise())
 }
 
-/// Surrounds a call, whether recording is on or not: `prepare` runs before it, and the function that it returns
+/// Surrounds a thread's outermost call while recording is on: `prepare` runs before it, and the function that it returns
+/// runs after it.
+#[inline]
+pub(super) fn record_around<A: FnOnce(CUresult)>(
+    run: impl FnOnce() -> CUresult,
+    prepare: impl FnOnce() -> A,
+) -> CUresult {
+    let prepared = Cell::new(None);
+    run_outermost(
+        run,
+        || prepared.set(Some(prepare())),
+        |result| {
+            if let Some(after) = prepared.take() {
+                after(result);
+            }
+        },
+    )
+}
+
+/// Surrounds a call, whether recording is on or not, and whether it is the outermost one or not: `prepare` runs before it, and the function that it returns
 /// runs after it.
 #[inline]
 pub(super) fn observe<A: FnOnce(CUresult)>(

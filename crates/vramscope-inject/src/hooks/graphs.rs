@@ -6,7 +6,6 @@ use vramscope_record::layout::{Call, Event, OUT_OF_MEMORY, SUCCESS, flags};
 
 use super::entry::field_u64;
 use super::{CUresult, Handle, devices, entry, events};
-use crate::log;
 
 /// The address in a `CUDA_MEM_ALLOC_NODE_PARAMS`; 0 if the node was not created.
 pub(super) fn address(parameters: *const u64, node: u64) -> u64 {
@@ -41,37 +40,32 @@ pub(super) fn around_add_node(graph: Handle, node: *const u64) -> impl FnOnce(CU
         pool: graph as u64,
         ..entry::blank(call)
     };
-    if kind == MEM_FREE && log::is_recording() {
+    if kind == MEM_FREE {
         events::write_free(event(Call::cuGraphAddMemFreeNode, field_u64(parameters, 0)));
     }
-    move |result| {
-        if !log::is_recording() {
-            return;
-        }
-        match (kind, result) {
-            (MEM_ALLOC, SUCCESS | OUT_OF_MEMORY) => {
-                let event = Event {
-                    size_bytes: bytes(parameters),
-                    device: device(parameters),
-                    ..event(
-                        Call::cuGraphAddMemAllocNode,
-                        address(parameters, u64::from(result == SUCCESS)),
-                    )
-                };
-                match result {
-                    SUCCESS => events::write_creation(event),
-                    _ => events::write_out_of_memory(event),
-                }
+    move |result| match (kind, result) {
+        (MEM_ALLOC, SUCCESS | OUT_OF_MEMORY) => {
+            let event = Event {
+                size_bytes: bytes(parameters),
+                device: device(parameters),
+                ..event(
+                    Call::cuGraphAddMemAllocNode,
+                    address(parameters, u64::from(result == SUCCESS)),
+                )
+            };
+            match result {
+                SUCCESS => events::write_creation(event),
+                _ => events::write_out_of_memory(event),
             }
-            (MEM_FREE, 1..) => {
-                let event = Event {
-                    result,
-                    flags: flags::FREE_FAILED,
-                    ..event(Call::cuGraphAddMemFreeNode, field_u64(parameters, 0))
-                };
-                events::write(event, false);
-            }
-            _ => {}
         }
+        (MEM_FREE, 1..) => {
+            let event = Event {
+                result,
+                flags: flags::FREE_FAILED,
+                ..event(Call::cuGraphAddMemFreeNode, field_u64(parameters, 0))
+            };
+            events::write(event, false);
+        }
+        _ => {}
     }
 }

@@ -115,7 +115,7 @@ pub(super) fn sample_after_synchronise() {
 /// Runs after `cuMemPoolTrimTo`.
 pub(super) fn after_trim(pool: u64, keep: usize) -> impl FnOnce(CUresult) {
     move |result| {
-        if result == SUCCESS && log::is_recording() {
+        if result == SUCCESS {
             events::write_creation(Event {
                 pool,
                 size_bytes: keep as u64,

@@ -28,6 +28,8 @@ pub(crate) enum Shape {
     Unpin,
     /// Waits for the device, which may then trim its pools.
     Synchronise,
+    /// Has its effects told by its arguments.
+    Around,
     /// Is looked at, whether recording is on or not.
     Observe,
     /// Has a stream call a function of the program, which is told the stream.
@@ -70,7 +72,7 @@ pub(crate) const HOOKED: [Hooked; 84] = [
     row("cuMulticastCreate", 12010, Shape::Create),
     row("cuMemPoolCreate", 11020, Shape::Create),
     row("cuMemPoolDestroy", 11020, Shape::Free),
-    row("cuMemPoolTrimTo", 11020, Shape::Observe),
+    row("cuMemPoolTrimTo", 11020, Shape::Around),
     row("cuArrayCreate_v2", 3020, Shape::Create),
     row("cuArray3DCreate_v2", 3020, Shape::Create),
     row("cuMipmappedArrayCreate", 5000, Shape::Create),
@@ -93,9 +95,9 @@ pub(crate) const HOOKED: [Hooked; 84] = [
     row("cuCtxCreate_v4", 12050, Shape::Observe),
     row("cuCtxSetCurrent", 4000, Shape::Observe),
     row("cuCtxPushCurrent_v2", 4000, Shape::Observe),
-    row("cuGraphAddNode", 12020, Shape::Observe),
-    row("cuGraphAddNode_v2", 12030, Shape::Observe),
-    row("cuGraphAddNode_v3", 13020, Shape::Observe),
+    row("cuGraphAddNode", 12020, Shape::Around),
+    row("cuGraphAddNode_v2", 12030, Shape::Around),
+    row("cuGraphAddNode_v3", 13020, Shape::Around),
     row("cuGraphLaunch", 10000, Shape::Observe),
     row("cuGraphLaunch_ptsz", 10000, Shape::Observe),
     row("cuDeviceGraphMemTrim", 11040, Shape::Observe),

@@ -1,8 +1,8 @@
 //! An address space with its segments and blocks. Segments are the driver's mappings, blocks are the allocations in
 //! them.
 //!
-//! Segments never overlap, blocks never overlap, and each block lies in one segment, or in adjacent chunks of one pool
-//! (`space/chunks.rs`), whatever the log says. Where a new allocation overlaps an older one, the record of the older
+//! Segments never overlap, blocks never overlap, and each block lies in one segment, in adjacent chunks of one pool
+//! (`space/chunks.rs`), or as a part in memory that the program mapped side by side, whatever the log says. Where a new allocation overlaps an older one, the record of the older
 //! one's free is missing (records were dropped), so the older one ends there.
 //!
 //! An allocation that the program divides itself is an *arena*. It is not a block; its parts are blocks.
@@ -251,6 +251,13 @@ impl Space {
     /// The address of the segment that contains an allocation, added if there is none.
     fn segment_for(&mut self, journal: &mut Journal, allocation: &Allocation) -> u64 {
         let range = &allocation.range;
+        if allocation.is_part
+            && let Some(address) = self.segment_around(range)
+            && let Some(segment) = self.segments.get(&address)
+            && segment.location == allocation.location
+        {
+            return address;
+        }
         if allocation.retention == Retention::ByPool && allocation.mapping.contains(&range.start) {
             return self.chunks_for(journal, allocation);
         }
@@ -265,6 +272,14 @@ impl Space {
                         || allocation.mapping == (address..segment.end)))
         {
             return address;
+        }
+        if self.reaches_out_of_chunk(allocation) {
+            let mapping = range.clone();
+            let allocation = Allocation {
+                mapping,
+                ..allocation.clone()
+            };
+            return self.chunks_for(journal, &allocation);
         }
         let wanted = if allocation.mapping.contains(&range.start) {
             allocation.mapping.start..allocation.mapping.end.max(range.end)

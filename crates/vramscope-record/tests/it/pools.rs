@@ -319,6 +319,79 @@ fn allocations_of_pools_may_end_in_a_later_chunk() {
     assert_eq!(report.notes, [""; 0]);
 }
 
+/// A program that divides an allocation knows nothing of the driver's chunks.
+#[test]
+fn parts_of_an_allocation_may_end_in_a_later_chunk() {
+    let mut log = LogWriter::default();
+    from_pool(&mut log, 9, BASE, BASE, 60 * MIB);
+    from_pool(&mut log, 9, BASE + 32 * MIB, BASE + 60 * MIB, MIB);
+    for (address, bytes) in [(BASE, MIB), (BASE + 30 * MIB, 4 * MIB)] {
+        alloc(&mut log, Call::suballoc, address, bytes);
+    }
+    let (snapshot, report) = converted(&log);
+    assert_story(
+        &state(&snapshot, 0),
+        "[0 64M expandable: 1M/1M -29M 4M/4M -26M 1M/1M -3M]",
+    );
+    assert_eq!(report.notes, [""; 0]);
+    free(&mut log, Call::cuMemFreeAsync, BASE);
+    assert_story(
+        &state(&converted(&log).0, 0),
+        "[0 64M expandable: -60M 1M/1M -3M]",
+    );
+}
+
+/// A heap that the program maps piece by piece.
+#[test]
+fn parts_may_lie_in_memory_that_was_mapped_piece_by_piece() {
+    let mut log = LogWriter::default();
+    for piece in 0..3 {
+        map(&mut log, Call::cuMemCreate, 0, 2 * MIB, 7 + piece);
+        let address = BASE + piece * 2 * MIB;
+        map(&mut log, Call::cuMemMap, address, 2 * MIB, 7 + piece);
+    }
+    for (address, bytes) in [(BASE, MIB), (BASE + MIB, 2 * MIB), (BASE + 3 * MIB, MIB)] {
+        alloc(&mut log, Call::suballoc, address, bytes);
+    }
+    let (snapshot, report) = converted(&log);
+    assert_story(
+        &state(&snapshot, 0),
+        "[0 6M expandable: 1M/1M 2M/2M 1M/1M 2M/2M]",
+    );
+    assert_eq!(report.notes, [""; 0]);
+    assert_eq!(tracked_bytes(&log), 6 * MIB);
+    free(&mut log, Call::subfree, BASE);
+    map(&mut log, Call::cuMemUnmap, BASE + 2 * MIB, 2 * MIB, 0);
+    let (snapshot, report) = converted(&log);
+    assert_story(
+        &state(&snapshot, 0),
+        "[0 2M expandable: -2M]
+         [4M 2M expandable: 2M/2M]",
+    );
+    assert_eq!(report.notes, [""; 0]);
+}
+
+/// Many small allocations side by side, which are told to be one part again and again.
+#[test]
+fn parts_of_too_many_allocations_are_soon_left_out() {
+    let mut log = LogWriter::default();
+    let count = 40_000;
+    for index in 0..count {
+        let small = Event {
+            address: BASE + index * 512,
+            size_bytes: 512,
+            mapping_base: BASE,
+            mapping_bytes: 32 * MIB,
+            ..event(&log, Call::cuMemAlloc)
+        };
+        log.event(small);
+    }
+    for _ in 0..count {
+        alloc(&mut log, Call::suballoc, BASE, count * 512);
+    }
+    assert_eq!(tracked_bytes(&log), count * 512);
+}
+
 /// What the log says of the second allocation cannot be. The third one lies where it is, but not partly in its segment.
 #[test]
 fn an_allocation_of_a_pool_never_ends_in_another_owners_segment() {
@@ -356,5 +429,82 @@ fn a_tiny_chunk_of_a_huge_allocation_is_not_repeated() {
     assert_story(
         &state(&snapshot, 0),
         "[0 1048576M expandable: 1048576M/1048576M]",
+    );
+}
+
+/// A pool that was destroyed gives back each chunk with its last allocation, and the driver refuses that again and again.
+#[test]
+fn a_refused_free_of_many_chunks_is_soon_undone() {
+    let mut log = LogWriter::default();
+    let huge = Event {
+        address: BASE,
+        size_bytes: 60_000 * MIB,
+        pool: 9,
+        mapping_base: BASE,
+        mapping_bytes: MIB,
+        ..event(&log, Call::cuMemAllocAsync)
+    };
+    log.event(huge);
+    let destroy = Event {
+        pool: 9,
+        ..event(&log, Call::cuMemPoolDestroy)
+    };
+    log.event(destroy);
+    for _ in 0..10 {
+        let refused = Event {
+            address: BASE,
+            ..event(&log, Call::cuMemFreeAsync)
+        };
+        log.event(refused);
+        log.event(Event {
+            result: 1,
+            flags: flags::FREE_FAILED,
+            ..refused
+        });
+    }
+    let (snapshot, report) = converted(&log);
+    assert_story(&state(&snapshot, 0), "[0 60000M expandable: 60000M/60000M]");
+    assert_eq!(report.notes, [""; 0]);
+}
+
+/// Each large allocation lies in chunks that the pool has already.
+#[test]
+fn only_chunks_that_are_added_count_against_the_bound() {
+    let mut log = LogWriter::default();
+    for _ in 0..300 {
+        from_pool(&mut log, 9, BASE, BASE, 10_000 * MIB);
+        free(&mut log, Call::cuMemFreeAsync, BASE);
+    }
+    let other = BASE + 320_000 * MIB;
+    from_pool(&mut log, 9, other, other, 10_010 * MIB);
+    assert_story(
+        &state(&converted(&log).0, 0),
+        "[0 10016M expandable: -10016M]
+         [320000M 10016M expandable: 10010M/10010M -6M]",
+    );
+}
+
+/// The driver's names turned out not to be chunks, but what was placed by them is still there.
+#[test]
+fn what_is_no_chunk_after_all_keeps_its_allocations() {
+    let mut log = LogWriter::default();
+    for chunk in [BASE, BASE + 64 * MIB] {
+        from_pool(&mut log, 9, chunk, chunk + 16 * MIB, MIB);
+    }
+    for _ in 0..3 {
+        sample(&mut log, 9, 2 * MIB);
+    }
+    from_pool(&mut log, 9, BASE, BASE + 30 * MIB, 40 * MIB);
+    let (snapshot, report) = converted(&log);
+    assert_story(
+        &state(&snapshot, 0),
+        "[0 96M expandable: -16M 1M/1M -13M 40M/40M -10M 1M/1M -15M]",
+    );
+    assert_eq!(report.notes.len(), 1, "{:?}", report.notes);
+    free(&mut log, Call::cuMemFreeAsync, BASE + 30 * MIB);
+    assert_story(
+        &state(&converted(&log).0, 0),
+        "[0 32M expandable: -16M 1M/1M -15M]
+         [64M 32M expandable: -16M 1M/1M -15M]",
     );
 }

@@ -340,9 +340,11 @@ impl Driver {
             return;
         };
         arena.is_arena = true;
+        // Of large arenas in pools, some pieces end in a later chunk.
+        let quarter = arena.bytes / 4;
         let piece = Live {
-            start: arena.start + slot * 256 * 1024,
-            bytes: 256 * 1024 - 17,
+            start: arena.start + slot * quarter,
+            bytes: quarter - 17,
             is_arena: false,
             is_piece: true,
             ..arena.clone()

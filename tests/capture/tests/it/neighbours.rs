@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use vramscope_capture_tests::programs::{client, compile, fakecuda};
 use vramscope_capture_tests::session::Session;
-use vramscope_capture_tests::story::{assert_same, assert_same_by_address};
+use vramscope_capture_tests::story::{assert_same, assert_same_blocks, assert_same_by_address};
 use vramscope_core::analysis::memory::capture::Capture;
 
 /// A library that interposes `dlsym`, as those do that share a GPU between containers: it counts `cuMemAlloc`, and
@@ -138,6 +138,52 @@ fn functions_in_front_of_the_drivers() {
         assert_eq!(told, is_in_front, "{arguments:?}: {}", captured.stdout);
         assert_same(&captured.snapshot(), captured.ledger());
     }
+}
+
+/// What a call through a library in front and the driver did is recorded once.
+#[test]
+fn a_graphs_node_through_a_library_in_front() {
+    const FRONT: &str = r#"
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        int cuGraphAddNode(void **node, void *graph, void *before, unsigned long count, void *parameters) {
+            int (*next)(void **, void *, void *, unsigned long, void *) =
+                dlsym(dlopen("libcuda.so.1", RTLD_LAZY), "cuGraphAddNode");
+            return next(node, graph, before, count, parameters);
+        }
+    "#;
+    const PROGRAM: &str = r#"
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #define CALL(name, ...) if (((int (*)())dlsym(RTLD_DEFAULT, #name))(__VA_ARGS__)) return 1
+        int main(void) {
+            void *context, *graph, *node;
+            CALL(cuInit, 0);
+            CALL(cuDevicePrimaryCtxRetain, &context, 0);
+            CALL(cuCtxSetCurrent, context);
+            CALL(cuGraphCreate, &graph, 0);
+            unsigned long long alloc[32] = {10}, again[32] = {10}, free[32] = {11};
+            alloc[2 + 13] = again[2 + 13] = 2 << 20;
+            CALL(cuGraphAddNode, &node, graph, (void *)0, 0ul, alloc);
+            CALL(cuGraphAddNode, &node, graph, (void *)0, 0ul, again);
+            free[2] = alloc[2 + 14];
+            CALL(cuGraphAddNode, &node, graph, (void *)0, 0ul, free);
+            return 0;
+        }
+    "#;
+    let session = Session::new();
+    let [library, program] = ["front.so", "nodes"].map(|name| session.folder().join(name));
+    compile(FRONT, &["-shared", "-fPIC"], &library);
+    compile(PROGRAM, &["-g"], &program);
+    let driver = fakecuda().join("libcuda.so.1");
+    let preloaded = format!("{}:{}", library.display(), driver.display());
+    let session = session.env("LD_PRELOAD", &preloaded);
+    let captured = session.capture_program(&program, &[]);
+    assert!(captured.status.success(), "{}", captured.stderr);
+    let snapshot = captured.snapshot();
+    assert_same_blocks(&snapshot, captured.ledger());
+    let capture = Capture::of(&snapshot).expect("a captured snapshot");
+    assert_eq!(capture.notes, [""; 0]);
 }
 
 /// Of several libraries with the driver's functions, hooks stand before the first two; before a third once the first is

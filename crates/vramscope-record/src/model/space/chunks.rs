@@ -8,7 +8,7 @@
 //! A damaged log may name a tiny chunk for a huge allocation. So the number of chunks that nothing named is bounded by that
 //! of allocations; beyond the bound, the rest of an allocation is one chunk.
 
-use super::{Allocation, Block, Journal, Location, Origin, Space};
+use super::{Allocation, Block, Journal, Location, Origin, Retention, Segment, Space};
 
 /// Number of chunks without a name that may always be added: 2 TiB of usual ones.
 const FREE_CHUNKS: u64 = 1 << 16;
@@ -23,16 +23,13 @@ pub(super) struct ChunkCounts {
 }
 
 impl ChunkCounts {
-    /// Counts an allocation that reaches into so many unnamed chunks. Returns whether these may be added one by one.
-    fn afford(&mut self, unnamed: u64) -> bool {
-        self.allocations += 1;
-        let most =
-            FREE_CHUNKS.saturating_add(CHUNKS_PER_ALLOCATION.saturating_mul(self.allocations));
-        let sum = self.unnamed.saturating_add(unnamed);
-        if sum <= most {
-            self.unnamed = sum;
-        }
-        sum <= most
+    /// Whether so many more chunks may be added without a name. Counts the first of them.
+    fn afford(&mut self, wanted: u64) -> bool {
+        let most = CHUNKS_PER_ALLOCATION.saturating_mul(self.allocations);
+        let sum = self.unnamed.saturating_add(wanted);
+        let is_affordable = sum <= FREE_CHUNKS.saturating_add(most);
+        self.unnamed += u64::from(is_affordable);
+        is_affordable
     }
 }
 
@@ -44,33 +41,56 @@ impl Space {
             stream: 0,
             ..allocation.clone()
         };
-        let (range, mapping) = (&allocation.range, &allocation.mapping);
-        let named_bytes = mapping.end - mapping.start;
-        let beyond = range.end.saturating_sub(mapping.end);
-        let unnamed_bytes = match self.chunk_counts.afford(beyond.div_ceil(named_bytes)) {
-            true => named_bytes,
-            false => beyond,
-        };
-        let (mut first, mut at) = (None, mapping.start);
-        while at < range.end {
-            let bytes = if at < mapping.end {
-                mapping.end - at
-            } else {
-                unnamed_bytes
-            };
-            let chunk = at..at.checked_add(bytes).unwrap_or(range.end);
-            let taken = range.start.max(chunk.start)..range.end.min(chunk.end);
-            let start = match self.chunk_at(allocation, taken.start) {
-                Some(start) => start,
-                None => {
-                    let room = self.make_room(journal, chunk, &taken);
-                    self.add_segment(journal, room, allocation)
-                }
-            };
-            first = first.or(Some(start));
-            at = self.segments.get(&start).map_or(range.end, |it| it.end);
+        self.chunk_counts.allocations += 1;
+        let range = &allocation.range;
+        let first = self.chunk_for(journal, allocation, allocation.mapping.start);
+        let mut end = self.end_of(first);
+        while end < range.end {
+            let next = self.chunk_for(journal, allocation, end);
+            end = self.end_of(next);
         }
-        first.unwrap_or(mapping.start)
+        first
+    }
+
+    /// The address of the chunk at an address that is that of the named chunk or the end of another one, added if it does
+    /// not exist.
+    fn chunk_for(&mut self, journal: &mut Journal, allocation: &Allocation, at: u64) -> u64 {
+        let (range, named) = (&allocation.range, &allocation.mapping);
+        let start = at.max(range.start);
+        if let Some(chunk) = self.chunk_at(allocation, start) {
+            return chunk;
+        }
+        let chunk_bytes = named.end - named.start;
+        let end = if at < named.end {
+            named.end
+        } else if self
+            .chunk_counts
+            .afford((range.end - at).div_ceil(chunk_bytes))
+        {
+            at.checked_add(chunk_bytes).unwrap_or(range.end)
+        } else {
+            range.end
+        };
+        // One that is in use stays as it is.
+        let mut inside = self.segments.range(start..end.min(range.end));
+        let used = inside.find(|(_, it)| is_of_pool(it, allocation) && it.live > 0);
+        let end = used.map_or(end, |(&next, _)| next);
+        let room = self.make_room(journal, at..end, &(start..range.end.min(end)));
+        self.add_segment(journal, room, allocation)
+    }
+
+    /// Whether an allocation of a pool for which the driver named no chunk lies in one that is in use, but only partly. That
+    /// one was named before the names turned out to be wrong, and other allocations are in it.
+    pub(super) fn reaches_out_of_chunk(&self, allocation: &Allocation) -> bool {
+        let range = &allocation.range;
+        let before = self.segments.range(..range.end).rev();
+        let mut overlapped = before.take_while(|(_, segment)| segment.end > range.start);
+        allocation.retention == Retention::ByPool
+            && overlapped.any(|(_, segment)| is_of_pool(segment, allocation) && segment.live > 0)
+    }
+
+    fn end_of(&self, chunk: u64) -> u64 {
+        self.segments.get(&chunk).map_or(u64::MAX, |it| it.end)
     }
 
     /// The segment at an address, if an allocation may lie in it: a chunk of its pool, or one that contains it as a whole and
@@ -81,10 +101,9 @@ impl Space {
             return None;
         }
         let is_used = segment.live > 0;
-        let is_of_pool =
-            segment.retention == allocation.retention && segment.pool == allocation.pool;
         // An empty one that begins before the chunk that the driver names is no chunk.
-        let is_chunk = is_of_pool && (is_used || start >= allocation.mapping.start);
+        let is_chunk =
+            is_of_pool(segment, allocation) && (is_used || start >= allocation.mapping.start);
         let range = &allocation.range;
         let is_around = start <= range.start && segment.end >= range.end;
         (is_chunk || is_used && is_around).then_some(start)
@@ -116,4 +135,11 @@ impl Space {
             self.leave_segment(journal, segment, origin);
         }
     }
+}
+
+/// Whether a segment is a chunk of the pool of an allocation.
+fn is_of_pool(segment: &Segment, allocation: &Allocation) -> bool {
+    segment.retention == allocation.retention
+        && segment.pool == allocation.pool
+        && segment.location == allocation.location
 }

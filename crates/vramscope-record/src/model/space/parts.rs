@@ -2,7 +2,11 @@
 
 use std::ops::Range;
 
-use super::{Journal, Location, Origin, PoolRow, Space};
+use super::{Journal, Location, Origin, PoolRow, Segment, Space};
+
+/// Maximum number of allocations and of segments that a part may lie in: 16 GiB of the smallest pieces that can be mapped.
+/// Bounds the work for a damaged log.
+const MOST_PIECES: usize = 1 << 13;
 
 impl Space {
     /// Frees a part of an arena. Returns whether it existed.
@@ -25,30 +29,62 @@ impl Space {
         }
     }
 
-    /// Turns the allocation that contains this range into an arena and withdraws its `alloc` entry. Returns the
-    /// location and pool of the arena that contains the range, if any.
+    /// Turns the allocation that contains this range into an arena and withdraws its `alloc` entry; or several ones, which
+    /// the program mapped side by side. Returns the location and pool of the memory, if all of the range is known.
     pub(crate) fn make_arena(
         &mut self,
         journal: &mut Journal,
         range: &Range<u64>,
     ) -> Option<(Location, PoolRow)> {
-        let holder = self.blocks.range(..=range.start).next_back();
-        if let Some((&address, block)) = holder
-            && block.end >= range.end
-            && !block.is_part
-        {
+        let segment = self.segments.get(&self.segment_around(range)?)?;
+        let place = (segment.location, segment.pool);
+        let (mut blocks, mut at) = (Vec::new(), range.start);
+        for _ in 0..MOST_PIECES {
+            if at >= range.end {
+                break;
+            }
+            let arena = self.arenas.range(..=at).next_back();
+            if let Some((_, arena)) = arena.filter(|(_, arena)| arena.end > at) {
+                at = arena.end;
+                continue;
+            }
+            let (&address, block) = self.blocks.range(..=at).next_back()?;
+            if block.is_part || block.end <= at {
+                return None;
+            }
+            blocks.push(address);
+            at = block.end;
+        }
+        if at < range.end {
+            return None;
+        }
+        for address in blocks {
             let block = self.remove_block(address)?;
-            let location = self.segments.get(&block.segment)?.location;
             if let Some(entry) = block.entry {
-                journal.undo(location, entry);
+                journal.undo(place.0, entry);
             }
             self.arenas.insert(address, block);
         }
-        let (_, arena) = self.arenas.range(..=range.start).next_back()?;
-        if arena.end < range.end {
-            return None;
+        Some(place)
+    }
+
+    /// The address of the first of the segments in use that contain a range: one, or several of one kind side by side.
+    pub(super) fn segment_around(&self, range: &Range<u64>) -> Option<u64> {
+        let (&address, first) = self.segments.range(..=range.start).next_back()?;
+        let place = |it: &Segment| (it.location, it.pool, it.stream);
+        let mut end = first.end;
+        let is_next =
+            |it: &Segment| it.is_joined() && first.is_joined() && place(it) == place(first);
+        for _ in 0..MOST_PIECES {
+            if end >= range.end {
+                break;
+            }
+            let next = self.segments.get(&end)?;
+            if !is_next(next) || next.live == 0 {
+                return None;
+            }
+            end = next.end;
         }
-        let segment = self.segments.get(&arena.segment)?;
-        Some((segment.location, segment.pool))
+        (first.live > 0 && first.end > range.start && end >= range.end).then_some(address)
     }
 }

@@ -78,9 +78,10 @@ impl Space {
             let last = self.segments.range(..end).next_back();
             last.is_none_or(|(_, segment)| segment.end <= address)
         };
+        let removed = undo.segments.iter().map(|(at, it)| (*at, it));
+        let removed: HashMap<u64, &Segment> = removed.collect();
         let end_at = |at: u64| {
-            let removed = undo.segments.iter().find(|(start, _)| *start == at);
-            let segment = self.segments.get(&at).or(removed.map(|(_, it)| it));
+            let segment = self.segments.get(&at).or_else(|| removed.get(&at).copied());
             segment.map(|segment| segment.end)
         };
         let is_held = |block: &Block| {
