@@ -435,6 +435,7 @@ fn by_annotation(device: Device<'_>, depth: usize) -> GroupColumn {
     let before = labels.number("before the recording".to_owned());
     let outside = labels.number("outside all annotations".to_owned());
     let mut known: HashMap<Vec<RangeName>, u32> = HashMap::new();
+    let (mut path, mut key) = (Vec::new(), Vec::new());
     let of = history.allocations.born.iter().map(|&born| {
         if born == 0 {
             return before;
@@ -445,7 +446,8 @@ fn by_annotation(device: Device<'_>, depth: usize) -> GroupColumn {
             let range = row.get(after.checked_sub(1)?)?;
             (born <= range.to).then_some(*range)
         };
-        let mut path: Vec<_> = rows.iter().filter_map(around).collect();
+        path.clear();
+        path.extend(rows.iter().filter_map(around));
         if has_threads {
             path.sort_few_by_key(|range| std::cmp::Reverse(range.start_us));
         }
@@ -453,14 +455,18 @@ fn by_annotation(device: Device<'_>, depth: usize) -> GroupColumn {
         if path.is_empty() {
             return outside;
         }
-        let key = path.iter().map(|range| range.name).collect();
-        *known.entry(key).or_insert_with(|| {
-            let names: Vec<_> = path
-                .iter()
-                .map(|range| range.name.text(&snapshot.strings))
-                .collect();
-            labels.number(names.join(" < "))
-        })
+        key.clear();
+        key.extend(path.iter().map(|range| range.name));
+        if let Some(&number) = known.get(&key) {
+            return number;
+        }
+        let names: Vec<_> = key
+            .iter()
+            .map(|name| name.text(&snapshot.strings))
+            .collect();
+        let number = labels.number(names.join(" < "));
+        known.insert(key.clone(), number);
+        number
     });
     GroupColumn {
         of: of.collect(),
