@@ -135,12 +135,12 @@ impl<'a> Column<'a> {
 
     /// Fills the column with rows of a long table. It must be empty.
     pub(super) fn fill(&mut self, of: &tables::Cells<'_>, rows: Range<usize>, spare: &mut Packer) {
-        use tables::Cells as From;
+        use tables::Cells as Given;
         let known = &mut self.known;
         let mut all = |is_known: bool| known.push(is_known, rows.len());
         match (&mut self.cells, of) {
             (Cells::Same(_) | Cells::LeftOut, _) => {}
-            (Cells::Integers(cells), From::Integers(of)) => {
+            (Cells::Integers(cells), Given::Integers(of)) => {
                 mem::swap(cells, &mut spare.integers);
                 cells.reserve(rows.len());
                 let is_size = self.field.kind == Kind::Bytes;
@@ -157,11 +157,11 @@ impl<'a> Column<'a> {
                     }
                 });
             }
-            (Cells::Texts(_), From::Texts(of)) if of.all.iter().all(|text| text.is_empty()) => {
+            (Cells::Texts(_), Given::Texts(of)) if of.all.iter().all(|text| text.is_empty()) => {
                 all(false);
             }
-            (Cells::Texts(texts), From::Texts(of)) => fill_texts(texts, known, of, rows),
-            (Cells::Texts(texts), From::Made(of)) => {
+            (Cells::Texts(texts), Given::Texts(of)) => fill_texts(texts, known, of, rows),
+            (Cells::Texts(texts), Given::Made(of)) => {
                 all(true);
                 each_block(&**of, rows, |block| {
                     for text in block {
@@ -169,11 +169,11 @@ impl<'a> Column<'a> {
                     }
                 });
             }
-            (Cells::Flags(cells), From::Flags(of)) => {
+            (Cells::Flags(cells), Given::Flags(of)) => {
                 all(true);
                 of.append(rows, cells);
             }
-            (Cells::Stacks(stacks), From::Integers(of)) => {
+            (Cells::Stacks(stacks), Given::Integers(of)) => {
                 each_block(&**of, rows, |block| {
                     for stack in block {
                         known.push(stack.is_some_and(|stack| stacks.push(stack)), 1);

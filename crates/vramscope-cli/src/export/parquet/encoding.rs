@@ -33,7 +33,16 @@ struct Runs<'a> {
 }
 
 impl Runs<'_> {
+    #[inline]
     fn push(&mut self, value: u32, times: usize) {
+        match times {
+            // Most of what does not repeat.
+            1 => self.waiting.push(value),
+            _ => self.push_run(value, times),
+        }
+    }
+
+    fn push_run(&mut self, value: u32, times: usize) {
         // A run begins where a group of eight ends.
         let missing = self.waiting.len().wrapping_neg() & 7;
         let to_pack = if times >= 8 + missing { missing } else { times };

@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
 
 use super::operator_sums::OperatorSums;
@@ -349,7 +350,7 @@ fn by_code(device: Device<'_>, grouping: FrameGrouping, depth: usize) -> GroupCo
         depth,
     };
     let mut labels = Labels::default();
-    let mut known: HashMap<(CallSiteId, StackId), u32> = HashMap::new();
+    let mut known: HashMap<(CallSiteId, StackId), u32, RandomState> = HashMap::default();
     let of = (0..history.allocations.len())
         .map(AllocationId::from_index)
         .map(|id| {
@@ -434,7 +435,7 @@ fn by_annotation(device: Device<'_>, depth: usize) -> GroupColumn {
     let mut labels = Labels::default();
     let before = labels.number("before the recording".to_owned());
     let outside = labels.number("outside all annotations".to_owned());
-    let mut known: HashMap<Vec<RangeName>, u32> = HashMap::new();
+    let mut known: HashMap<Vec<RangeName>, u32, RandomState> = HashMap::default();
     let (mut path, mut key) = (Vec::new(), Vec::new());
     let of = history.allocations.born.iter().map(|&born| {
         if born == 0 {
