@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::{Budget, NoRoom};
 use crate::ids::{ContextId, EventId, StackId, StringId};
-use crate::model::Times;
+use crate::model::{StringTable, Times};
 
 /// What a trace entry reports, in the words of PyTorch's allocator (FORMAT.md 1.7.1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -52,6 +52,15 @@ impl Action {
     #[must_use]
     pub fn known() -> &'static [(Self, &'static str)] {
         &Self::KNOWN
+    }
+
+    /// Its place among the names of [`EventTable::action_names`].
+    pub(crate) fn number(self) -> usize {
+        let known = Self::KNOWN.iter().position(|&(action, _)| action == self);
+        known.unwrap_or_else(|| match self {
+            Self::Other(row) => Self::KNOWN.len() + usize::from(row),
+            _ => usize::MAX,
+        })
     }
 
     /// The name in the file, unless the action is unknown.
@@ -104,6 +113,15 @@ pub struct EventTable {
 }
 
 impl EventTable {
+    /// The names of all actions, by [`Action::number`].
+    pub(crate) fn action_names<'s>(
+        &self,
+        strings: &'s StringTable,
+    ) -> impl Iterator<Item = &'s str> {
+        let others = self.other_actions.iter().map(|&name| strings.get(name));
+        Action::KNOWN.iter().map(|&(_, name)| name).chain(others)
+    }
+
     /// Number of events.
     #[must_use]
     pub fn len(&self) -> usize {

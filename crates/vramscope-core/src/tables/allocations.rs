@@ -1,21 +1,20 @@
 //! The allocations of a device with all their properties.
 
 use std::borrow::Cow;
-use std::cell::LazyCell;
 
 use super::{
     Cells, Columns, Field, Kind, TakeColumns, compile_context, field, known_moment, known_stack,
-    pool_text, site, string,
+    pool_text, string,
 };
 use crate::analysis::code::call_sites::CallSite;
 use crate::analysis::code::frames::Location;
 use crate::analysis::groups::grouping::{GroupBy, GroupColumn};
-use crate::analysis::memory::streams_and_pools::FewValues;
 use crate::analysis::recording::Device;
-use crate::analysis::roles::Role;
+use crate::analysis::roles::{Confidence, Role};
 use crate::analysis::time::history::{NEVER, StackSource};
 use crate::analysis::time::lifetime::lifetime;
 use crate::ids::{AllocationId, EventId, StringId};
+use crate::model::Context;
 
 /// The columns about an allocation, which the page's table has as well.
 pub(crate) const FIELDS: [Field; 29] = [
@@ -155,26 +154,29 @@ pub(super) fn fields_of_table() -> Vec<Field> {
 /// Hands the columns to `take`.
 pub(super) fn columns<E>(device: Device<'_>, take: &mut TakeColumns<'_, E>) -> Result<(), E> {
     let snapshot = device.snapshot();
-    let numbers = device.recording.streams().numbers();
-    let number = |stream: i64| numbers.get(&stream).copied().map(i64::from);
-    let numbers = device.stream_of().map(|stream| stream.and_then(number));
-    let pools = device.pool_of().map(|pool| Some(pool_text(pool)));
+    let pools = device
+        .pool_of()
+        .values()
+        .iter()
+        .map(|pool| pool_text(*pool));
+    let pools: Vec<Cow<'_, str>> = pools.collect();
     let located = |site: &CallSite| {
         let frame = site.frame.map(|frame| snapshot.frames.get(frame));
         frame.map(|frame| Location::of(snapshot, frame))
     };
     let sites = device.call_sites().sites();
     let locations: Vec<Option<Location<'_>>> = sites.iter().map(located).collect();
-    // Only who asks for it needs it.
-    let annotations = LazyCell::new(|| GroupColumn::of(device, GroupBy::Annotation, 1));
+    let annotations = GroupColumn::of(device, GroupBy::Annotation, 1);
     let stacks = device.stack_of();
     let own: [Cells<'_>; BEFORE] = [Cells::integers(|_| device.index())];
     let references: [Cells<'_>; 2] = [
-        Cells::texts(|row| annotations.label(AllocationId::from_index(row))),
+        Cells::texts(annotations.labels.iter().map(String::as_str), |row| {
+            annotations.of[row] as usize
+        }),
         Cells::maybe(|row| known_stack(stacks[row])),
     ];
     let cells = own.into_iter().chain(sizes(device)).chain(times(device));
-    let cells = cells.chain(place(device, &numbers, &pools));
+    let cells = cells.chain(place(device, &pools));
     let cells = cells.chain(code(device, &locations));
     take(&Columns {
         rows: device.history.allocations.len(),
@@ -225,59 +227,67 @@ fn times<'c>(device: Device<'c>) -> [Cells<'c>; 9] {
 }
 
 /// Stream, pool, role and texts.
-fn place<'c>(
-    device: Device<'c>,
-    numbers: &'c FewValues<i64>,
-    pools: &'c FewValues<Cow<'static, str>>,
-) -> [Cells<'c>; 8] {
+fn place<'c>(device: Device<'c>, pools: &'c [Cow<'static, str>]) -> [Cells<'c>; 8] {
     let snapshot = device.snapshot();
-    let (streams, rules) = (device.stream_of(), device.rule_of());
+    let (streams, pool_of, rules) = (device.stream_of(), device.pool_of(), device.rule_of());
+    let numbers = device.recording.streams().numbers();
+    let number = |stream: &Option<i64>| numbers.get(&(*stream)?).copied().map(i64::from);
+    let numbers: Vec<Option<i64>> = streams.values().iter().map(number).collect();
     let rule = |row: usize| rules[row].rule();
-    let context = move |row| device.context(AllocationId::from_index(row));
-    let string = move |text: Option<StringId>| string(snapshot, text);
+    let (contexts, context_of) = (snapshot.contexts.rows(), device.context_of());
+    let context = |row: usize| context_of[row].index();
+    let by_context = |text: fn(&Context) -> Option<StringId>| {
+        let texts = contexts.iter().map(move |it| string(snapshot, text(it)));
+        Cells::texts(texts, context)
+    };
+    let compiled = contexts.iter();
+    let compiled = compiled.map(|it| compile_context(snapshot, it.compile_context));
     [
         Cells::maybe(|row| streams[row]),
-        Cells::maybe(|row| numbers[row]),
-        Cells::texts(|row| pools[row].as_deref().unwrap_or_default()),
-        Cells::texts(move |row| string(context(row).and_then(|it| it.category))),
-        Cells::texts(move |row| rule(row).role.word()),
-        Cells::texts(move |row| match rule(row).role {
-            Role::Unknown => "",
-            _ => rule(row).confidence.word(),
+        Cells::maybe(move |row| numbers[streams.place(row)]),
+        Cells::texts(pools.iter().map(|pool| &**pool), |row| pool_of.place(row)),
+        by_context(|it| it.category),
+        Cells::texts(Role::ALL.map(Role::word), move |row| {
+            rule(row).role.ordinal()
         }),
-        Cells::texts(move |row| string(context(row).and_then(|it| it.user_metadata))),
-        Cells::texts(move |row| {
-            let compiled = context(row).and_then(|it| it.compile_context);
-            compile_context(snapshot, compiled)
-        }),
+        Cells::texts(
+            Confidence::ALL.map(Confidence::word),
+            move |row| match rule(row).role {
+                Role::Unknown => usize::MAX,
+                _ => rule(row).confidence as usize,
+            },
+        ),
+        by_context(|it| it.user_metadata),
+        Cells::texts(compiled, context),
     ]
 }
 
 /// The call site, its frame, and the stack.
-fn code<'c>(device: Device<'c>, locations: &'c [Option<Location<'c>>]) -> [Cells<'c>; 6] {
+fn code<'c>(device: Device<'c>, locations: &[Option<Location<'c>>]) -> [Cells<'c>; 6] {
     let (snapshot, history) = (device.snapshot(), device.history);
     let (sites, site_of) = (device.call_sites(), device.site_of());
     let operators = device.operator_of();
-    let location = |row: usize| locations.get(site_of.get(row)?.index()).copied().flatten();
+    let site = |row: usize| site_of[row].index();
+    let by_site = |text: fn(Location<'c>) -> &'c str| {
+        let texts = locations.iter().map(|location| location.map_or("", text));
+        Cells::texts(texts, site)
+    };
+    let line = |location: &Option<Location<'_>>| location.map(|it| it.line).filter(|&it| it > 0);
+    let lines: Vec<Option<u32>> = locations.iter().map(line).collect();
+    let labels = sites.operators().labels().iter().map(String::as_str);
     [
-        Cells::texts(|row| site_of.get(row).map_or("", |&of| site(sites, of))),
-        Cells::texts(|row| {
-            let operator = operators.get(row);
-            operator.map_or("", |&operator| sites.operators().label(operator))
-        }),
-        Cells::texts(move |row| location(row).map_or("", |it| it.function)),
-        Cells::texts(move |row| location(row).map_or("", |it| it.file)),
-        Cells::maybe(move |row| {
-            let line = location(row).map(|it| it.line);
-            line.filter(|&line| line > 0).map(i64::from)
-        }),
-        Cells::texts(|row| {
+        Cells::texts(sites.labels(), site),
+        Cells::texts(labels, |row| operators[row].index()),
+        by_site(|it| it.function),
+        by_site(|it| it.file),
+        Cells::maybe(move |row| lines[site(row)].map(i64::from)),
+        Cells::texts(["alloc", "block", "free"], |row| {
             let (stack, source) = history.stack(snapshot, AllocationId::from_index(row));
             match source {
-                _ if !stack.has_frames() => "",
-                StackSource::Alloc => "alloc",
-                StackSource::Block => "block",
-                StackSource::Free => "free",
+                _ if !stack.has_frames() => usize::MAX,
+                StackSource::Alloc => 0,
+                StackSource::Block => 1,
+                StackSource::Free => 2,
             }
         }),
     ]

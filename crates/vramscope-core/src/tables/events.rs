@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::cell::Cell;
 
 use super::{
-    Cells, Columns, Field, Kind, TakeColumns, compile_context, field, known_stack, pool_text, site,
+    Cells, Columns, Field, Kind, TakeColumns, compile_context, field, known_stack, pool_text,
     string,
 };
 use crate::analysis::recording::Device;
-use crate::ids::{AllocationId, EventId};
+use crate::ids::{AllocationId, EventId, StringId};
 use crate::model::{Action, Context};
 
 pub(super) const FIELDS: [Field; 19] = [
@@ -112,12 +112,20 @@ pub(super) fn columns<E>(device: Device<'_>, take: &mut TakeColumns<'_, E>) -> R
     let pools = contexts.iter().map(|context| pool_text(context.pool));
     let pools: Vec<Cow<'_, str>> = pools.collect();
     let context_id = |row| events.context[id(row).index()].index();
-    let context = |row| &contexts[context_id(row)];
+    let by_context = |text: fn(&Context) -> Option<StringId>| {
+        let texts = contexts.iter().map(|it| string(snapshot, text(it)));
+        Cells::texts(texts, context_id)
+    };
+    let compiled = contexts
+        .iter()
+        .map(|it| compile_context(snapshot, it.compile_context));
     let cells: [Cells<'_>; FIELDS.len()] = [
         Cells::integers(|_| device.index()),
         Cells::integers(|row| row as u32 + 1),
         Cells::maybe(|row| events.time_us.get(id(row).index())),
-        Cells::texts(|row| snapshot.action_name(id(row))),
+        Cells::texts(events.action_names(&snapshot.strings), |row| {
+            action(row).number()
+        }),
         // An oom has the device's free bytes in place of an address, and a snapshot event has none.
         Cells::maybe(|row| match action(row) {
             Action::Oom | Action::Snapshot => None,
@@ -129,14 +137,14 @@ pub(super) fn columns<E>(device: Device<'_>, take: &mut TakeColumns<'_, E>) -> R
             _ => None,
         }),
         Cells::maybe(allocation),
-        Cells::integers(|row| context(row).stream),
+        Cells::integers(|row| contexts[context_id(row)].stream),
         Cells::maybe(|row| numbers[context_id(row)].map(i64::from)),
-        Cells::texts(|row| &pools[context_id(row)]),
-        Cells::texts(|row| string(snapshot, context(row).category)),
-        Cells::texts(|row| string(snapshot, context(row).user_metadata)),
-        Cells::texts(|row| compile_context(snapshot, context(row).compile_context)),
-        Cells::texts(|row| string(snapshot, context(row).internal_metadata)),
-        Cells::texts(|row| site(sites, sites.of_stack(stack(row)))),
+        Cells::texts(pools.iter().map(|pool| &**pool), context_id),
+        by_context(|it| it.category),
+        by_context(|it| it.user_metadata),
+        Cells::texts(compiled, context_id),
+        by_context(|it| it.internal_metadata),
+        Cells::texts(sites.labels(), |row| sites.of_stack(stack(row)).index()),
         Cells::maybe(|row| known_stack(stack(row))),
         Cells::maybe(|row| history.active_bytes.get(row + 1).map(|it| it.cast_signed())),
         Cells::sizes(|row| reserved(row as u32 + 1)),

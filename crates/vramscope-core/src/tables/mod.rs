@@ -20,6 +20,7 @@ mod segments;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 use crate::Snapshot;
 use crate::analysis::code::call_sites::{CallSiteId, CallSites};
@@ -138,7 +139,8 @@ impl<'a> Value<'a> {
     }
 
     fn site(sites: &'a CallSites, of: CallSiteId) -> Self {
-        Self::text(site(sites, of))
+        let known = sites.sites().get(of.index());
+        Self::text(known.map_or("", |site| site.label.as_str()))
     }
 
     fn segment_kind(snapshot: &'a Snapshot, kind: Option<SegmentKind>) -> Self {
@@ -177,11 +179,6 @@ fn compile_context(snapshot: &Snapshot, id: Option<StringId>) -> &str {
         "N/A" => "",
         region => region,
     }
-}
-
-fn site(sites: &CallSites, site: CallSiteId) -> &str {
-    let known = sites.sites().get(site.index());
-    known.map_or("", |site| site.label.as_str())
 }
 
 /// A pool as text; empty if it is not known.
@@ -295,16 +292,42 @@ type TakeColumns<'t, E> = dyn FnMut(&Columns<'_>) -> Result<(), E> + 't;
 pub enum Cells<'c> {
     /// Of any kind but text and flags: sizes and addresses as the bits that they are.
     Integers(Cell<'c, Option<i64>>),
-    /// Empty where there is none.
-    Texts(Cell<'c, &'c str>),
+    /// Texts that rows share.
+    Texts(Texts<'c>),
     /// A text of its own in every row.
     Made(Cell<'c, String>),
     /// See [`Kind::Flag`].
     Flags(Cell<'c, bool>),
 }
 
+/// Texts that rows share. A row has none where the text is empty, or where no text has its number.
+pub struct Texts<'c> {
+    /// The texts, by number.
+    pub all: Vec<&'c str>,
+    /// The number of each row's text.
+    pub of: Cell<'c, usize>,
+}
+
 /// A value by its row.
-pub type Cell<'c, T> = Box<dyn Fn(usize) -> T + 'c>;
+pub type Cell<'c, T> = Box<dyn Of<T> + 'c>;
+
+/// The values of a column.
+pub trait Of<T> {
+    /// That of a row.
+    fn at(&self, row: usize) -> T;
+    /// Appends those of some rows, which takes less time than one after the other.
+    fn append(&self, rows: Range<usize>, to: &mut Vec<T>);
+}
+
+impl<T, F: Fn(usize) -> T> Of<T> for F {
+    fn at(&self, row: usize) -> T {
+        self(row)
+    }
+
+    fn append(&self, rows: Range<usize>, to: &mut Vec<T>) {
+        to.extend(rows.map(self));
+    }
+}
 
 impl<'c> Cells<'c> {
     fn integers<T: Into<i64>>(of: impl Fn(usize) -> T + 'c) -> Self {
@@ -319,8 +342,12 @@ impl<'c> Cells<'c> {
         Self::Integers(Box::new(of))
     }
 
-    fn texts(of: impl Fn(usize) -> &'c str + 'c) -> Self {
-        Self::Texts(Box::new(move |row| clip(of(row), TEXT_LIMIT_BYTES)))
+    fn texts(all: impl IntoIterator<Item = &'c str>, of: impl Fn(usize) -> usize + 'c) -> Self {
+        let all = all.into_iter().map(|text| clip(text, TEXT_LIMIT_BYTES));
+        Self::Texts(Texts {
+            all: all.collect(),
+            of: Box::new(of),
+        })
     }
 
     fn made(of: impl Fn(usize) -> String + 'c) -> Self {
@@ -335,10 +362,10 @@ impl<'c> Cells<'c> {
     #[must_use]
     pub fn value(&self, row: usize, kind: Kind) -> Value<'c> {
         match self {
-            Self::Texts(of) => Value::text(of(row)),
-            Self::Made(of) => Value::Text(Cow::Owned(of(row))),
-            Self::Flags(of) => Value::Flag(of(row)),
-            Self::Integers(of) => of(row).map_or(Value::None, |value| match kind {
+            Self::Texts(texts) => Value::text(texts.all.get(texts.of.at(row)).unwrap_or(&"")),
+            Self::Made(of) => Value::Text(Cow::Owned(of.at(row))),
+            Self::Flags(of) => Value::Flag(of.at(row)),
+            Self::Integers(of) => of.at(row).map_or(Value::None, |value| match kind {
                 Kind::Bytes => Value::Bytes(value.cast_unsigned()),
                 Kind::Address => Value::Address(value.cast_unsigned()),
                 Kind::TimeUs => Value::TimeUs(value),

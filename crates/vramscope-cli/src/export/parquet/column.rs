@@ -10,9 +10,9 @@ use parquet::errors::ParquetError;
 use parquet::file::statistics::{Statistics, ValueStatistics};
 use parquet::schema::types::ColumnDescPtr;
 use vramscope_core::fleet::stack_keys::StackKeys;
-use vramscope_core::tables::{self, Field, Kind, Value};
+use vramscope_core::tables::{self, Field, Kind, Of, Value};
 
-use super::dictionary::{ByAddress, Dictionary, Stacks, Texts, places};
+use super::dictionary::{Dictionary, Stacks, Texts, places};
 use super::encoding::{differences, flags, runs_or_bits};
 use super::pages::{Encoded, Packer};
 
@@ -135,53 +135,50 @@ impl<'a> Column<'a> {
 
     /// Fills the column with rows of a long table. It must be empty.
     pub(super) fn fill(&mut self, of: &tables::Cells<'_>, rows: Range<usize>, spare: &mut Packer) {
-        use tables::Cells as Of;
+        use tables::Cells as Given;
         let known = &mut self.known;
         let mut all = |is_known: bool| known.push(is_known, rows.len());
         match (&mut self.cells, of) {
             (Cells::Same(_) | Cells::LeftOut, _) => {}
-            (Cells::Integers(cells), Of::Integers(of)) => {
+            (Cells::Integers(cells), Given::Integers(of)) => {
                 mem::swap(cells, &mut spare.integers);
                 cells.reserve(rows.len());
                 let is_size = self.field.kind == Kind::Bytes;
-                for row in rows {
-                    let value = of(row);
-                    known.push(value.is_some(), 1);
-                    if let Some(value) = value {
-                        cells.push(if is_size && value < 0 {
-                            i64::MAX
-                        } else {
-                            value
-                        });
+                let cut = |value| match is_size && value < 0 {
+                    true => i64::MAX,
+                    false => value,
+                };
+                each_block(&**of, rows, |block| {
+                    for run in block.chunk_by(|a, b| a.is_some() == b.is_some()) {
+                        known.push(run[0].is_some(), run.len());
+                        if run[0].is_some() {
+                            cells.extend(run.iter().map(|value| cut(value.unwrap_or(0))));
+                        }
                     }
-                }
+                });
             }
-            (Cells::Texts(texts), Of::Texts(of)) => {
-                texts.places.reserve(rows.len());
-                let mut places = ByAddress::default();
-                for row in rows {
-                    let text = of(row);
-                    known.push(!text.is_empty(), 1);
-                    if !text.is_empty() {
-                        let place = places.find_or_add(text, || texts.find_or_add(text).0);
-                        texts.places.push(place);
+            (Cells::Texts(_), Given::Texts(of)) if of.all.iter().all(|text| text.is_empty()) => {
+                all(false);
+            }
+            (Cells::Texts(texts), Given::Texts(of)) => fill_texts(texts, known, of, rows),
+            (Cells::Texts(texts), Given::Made(of)) => {
+                all(true);
+                each_block(&**of, rows, |block| {
+                    for text in block {
+                        texts.push(text);
                     }
-                }
+                });
             }
-            (Cells::Texts(texts), Of::Made(of)) => {
+            (Cells::Flags(cells), Given::Flags(of)) => {
                 all(true);
-                for row in rows {
-                    texts.push(&of(row));
-                }
+                of.append(rows, cells);
             }
-            (Cells::Flags(cells), Of::Flags(of)) => {
-                all(true);
-                cells.extend(rows.map(of));
-            }
-            (Cells::Stacks(stacks), Of::Integers(of)) => {
-                for row in rows {
-                    known.push(of(row).is_some_and(|stack| stacks.push(stack)), 1);
-                }
+            (Cells::Stacks(stacks), Given::Integers(of)) => {
+                each_block(&**of, rows, |block| {
+                    for stack in block {
+                        known.push(stack.is_some_and(|stack| stacks.push(stack)), 1);
+                    }
+                });
             }
             // Nothing else is in columns of their kinds.
             _ => all(false),
@@ -242,6 +239,34 @@ impl<'a> Column<'a> {
                 Encoded::without_dictionary(Encoding::PLAIN, Statistics::Boolean(known))
             }
         }
+    }
+}
+
+/// Adds texts that rows share: each is looked for once.
+fn fill_texts(texts: &mut Texts, known: &mut Known, of: &tables::Texts<'_>, rows: Range<usize>) {
+    texts.places.reserve(rows.len());
+    let mut places = vec![None; of.all.len()];
+    each_block(&*of.of, rows, |block| {
+        for &number in block {
+            let text = of.all.get(number).copied().unwrap_or("");
+            known.push(!text.is_empty(), 1);
+            if !text.is_empty() {
+                let place = &mut places[number];
+                let place = place.get_or_insert_with(|| texts.find_or_add(text).0);
+                texts.places.push(*place);
+            }
+        }
+    });
+}
+
+/// Hands out the values of rows, so many at once that they stay in the processor's cache.
+fn each_block<T>(of: &dyn Of<T>, rows: Range<usize>, mut take: impl FnMut(&[T])) {
+    const ROWS: usize = 1024;
+    let mut block = Vec::with_capacity(ROWS);
+    for from in rows.clone().step_by(ROWS) {
+        block.clear();
+        of.append(from..rows.end.min(from + ROWS), &mut block);
+        take(&block);
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::ptr;
 use std::sync::LazyLock;
 
 use parquet::basic::Encoding;
@@ -136,14 +135,12 @@ impl Texts {
         };
         let bounds = ValueStatistics::new(least, most, None, Some(nulls as u64), false);
         let statistics = Statistics::ByteArray(bounds);
-        let rows = self.places.iter();
-        let plain_bytes: usize = rows.map(|&place| self.with_length(place).len()).sum();
+        let rows = || self.places.iter().map(|&place| self.with_length(place));
         // Where few repeat; and not much longer than the dictionary, as a text that repeats may be long.
-        if self.starts.len() > self.places.len() / 2 && plain_bytes <= 2 * self.plain.len() {
-            data.reserve(plain_bytes);
-            for &place in &self.places {
-                data.extend_from_slice(self.with_length(place));
-            }
+        if self.starts.len() > self.places.len() / 2
+            && rows().map(<[u8]>::len).sum::<usize>() <= 2 * self.plain.len()
+        {
+            rows().for_each(|text| data.extend_from_slice(text));
             return Encoded::without_dictionary(Encoding::PLAIN, statistics);
         }
         places(&self.places, self.starts.len(), data);
@@ -152,27 +149,6 @@ impl Texts {
             encoding: Encoding::RLE_DICTIONARY,
             statistics,
         }
-    }
-}
-
-/// Places by where a text is, for texts that stay there: most come from the snapshot's tables again and again.
-#[derive(Default)]
-pub(super) struct ByAddress<'t> {
-    known: HashMap<(usize, usize), u32, Quick>,
-    last: Option<(&'t str, u32)>,
-}
-
-impl<'t> ByAddress<'t> {
-    pub(super) fn find_or_add(&mut self, text: &'t str, place: impl FnOnce() -> u32) -> u32 {
-        if let Some((last, place)) = self.last
-            && ptr::eq(last, text)
-        {
-            return place;
-        }
-        let address = (text.as_ptr() as usize, text.len());
-        let place = *self.known.entry(address).or_insert_with(place);
-        self.last = Some((text, place));
-        place
     }
 }
 
@@ -241,10 +217,6 @@ impl Hasher for QuickHasher {
     fn write_u64(&mut self, number: u64) {
         let product = u128::from(self.0 ^ number) * 0x9e37_79b9_7f4a_7c15;
         self.0 = product as u64 ^ (product >> 64) as u64;
-    }
-
-    fn write_usize(&mut self, number: usize) {
-        self.write_u64(number as u64);
     }
 
     fn write_i64(&mut self, number: i64) {

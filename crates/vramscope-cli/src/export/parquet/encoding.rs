@@ -33,7 +33,16 @@ struct Runs<'a> {
 }
 
 impl Runs<'_> {
+    #[inline]
     fn push(&mut self, value: u32, times: usize) {
+        match times {
+            // Most of what does not repeat.
+            1 => self.waiting.push(value),
+            _ => self.push_run(value, times),
+        }
+    }
+
+    fn push_run(&mut self, value: u32, times: usize) {
         // A run begins where a group of eight ends.
         let missing = self.waiting.len().wrapping_neg() & 7;
         let to_pack = if times >= 8 + missing { missing } else { times };
@@ -61,14 +70,18 @@ impl Runs<'_> {
 
 /// Packs numbers, the lowest bits first. Together they have whole bytes.
 fn pack(values: impl Iterator<Item = u64>, width: u32, out: &mut Vec<u8>) {
-    let (mut bits, mut count) = (0_u128, 0);
+    if width == 0 {
+        return;
+    }
+    let (mut bits, mut count) = (0_u64, 0);
     for value in values {
-        bits |= u128::from(value) << count;
+        bits |= value << count;
         count += width;
         if count >= 64 {
-            out.extend_from_slice(&(bits as u64).to_le_bytes());
-            bits >>= 64;
+            out.extend_from_slice(&bits.to_le_bytes());
             count -= 64;
+            // What did not fit: in two steps, as all 64 bits may have.
+            bits = value >> (width - count - 1) >> 1;
         }
     }
     let bytes = bits.to_le_bytes();
@@ -92,12 +105,16 @@ pub(super) fn differences(values: &[i64], out: &mut Vec<u8>) {
         for (difference, pair) in block.iter_mut().zip(pairs) {
             *difference = pair[1].wrapping_sub(pair[0]);
         }
-        append_block(&block[..count], out);
+        append_block(&mut block, count, out);
     }
 }
 
-fn append_block(differences: &[i64], out: &mut Vec<u8>) {
-    let least = differences.iter().copied().min().unwrap_or(0);
+/// Appends a block of `count` differences.
+fn append_block(block: &mut [i64; BLOCK], count: usize, out: &mut Vec<u8>) {
+    let least = block[..count].iter().copied().min().unwrap_or(0);
+    // The last part is filled up.
+    block[count..].fill(least);
+    let differences = &block[..count.next_multiple_of(PART)];
     varint(zigzag(least), out);
     let above = |&difference: &i64| difference.wrapping_sub(least).cast_unsigned();
     let mut widths = [0; BLOCK / PART];
@@ -107,8 +124,7 @@ fn append_block(differences: &[i64], out: &mut Vec<u8>) {
     }
     out.extend(widths.map(|width| width as u8));
     for (width, part) in widths.into_iter().zip(differences.chunks(PART)) {
-        let filled = part.iter().map(above).chain(std::iter::repeat(0));
-        pack(filled.take(PART), width, out);
+        pack(part.iter().map(above), width, out);
     }
 }
 

@@ -106,6 +106,11 @@ impl CallSites {
         &self.sites
     }
 
+    /// The labels of all sites; that of [`CallSiteId::NONE`] is empty.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = &str> {
+        self.sites.iter().map(|site| site.label.as_str())
+    }
+
     /// Whether stacks recorded with frees are those of the allocations; see
     /// [`frees_carry_alloc_stacks`].
     #[must_use]

@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
 
 use super::operator_sums::OperatorSums;
@@ -349,7 +350,7 @@ fn by_code(device: Device<'_>, grouping: FrameGrouping, depth: usize) -> GroupCo
         depth,
     };
     let mut labels = Labels::default();
-    let mut known: HashMap<(CallSiteId, StackId), u32> = HashMap::new();
+    let mut known: HashMap<(CallSiteId, StackId), u32, RandomState> = HashMap::default();
     let of = (0..history.allocations.len())
         .map(AllocationId::from_index)
         .map(|id| {
@@ -434,7 +435,8 @@ fn by_annotation(device: Device<'_>, depth: usize) -> GroupColumn {
     let mut labels = Labels::default();
     let before = labels.number("before the recording".to_owned());
     let outside = labels.number("outside all annotations".to_owned());
-    let mut known: HashMap<Vec<RangeName>, u32> = HashMap::new();
+    let mut known: HashMap<Vec<RangeName>, u32, RandomState> = HashMap::default();
+    let (mut path, mut key) = (Vec::new(), Vec::new());
     let of = history.allocations.born.iter().map(|&born| {
         if born == 0 {
             return before;
@@ -445,7 +447,8 @@ fn by_annotation(device: Device<'_>, depth: usize) -> GroupColumn {
             let range = row.get(after.checked_sub(1)?)?;
             (born <= range.to).then_some(*range)
         };
-        let mut path: Vec<_> = rows.iter().filter_map(around).collect();
+        path.clear();
+        path.extend(rows.iter().filter_map(around));
         if has_threads {
             path.sort_few_by_key(|range| std::cmp::Reverse(range.start_us));
         }
@@ -453,14 +456,18 @@ fn by_annotation(device: Device<'_>, depth: usize) -> GroupColumn {
         if path.is_empty() {
             return outside;
         }
-        let key = path.iter().map(|range| range.name).collect();
-        *known.entry(key).or_insert_with(|| {
-            let names: Vec<_> = path
-                .iter()
-                .map(|range| range.name.text(&snapshot.strings))
-                .collect();
-            labels.number(names.join(" < "))
-        })
+        key.clear();
+        key.extend(path.iter().map(|range| range.name));
+        if let Some(&number) = known.get(&key) {
+            return number;
+        }
+        let names: Vec<_> = key
+            .iter()
+            .map(|name| name.text(&snapshot.strings))
+            .collect();
+        let number = labels.number(names.join(" < "));
+        known.insert(key.clone(), number);
+        number
     });
     GroupColumn {
         of: of.collect(),

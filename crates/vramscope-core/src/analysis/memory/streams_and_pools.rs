@@ -133,15 +133,14 @@ impl<T> FewValues<T> {
         self.of.is_empty()
     }
 
-    /// What is made of each value, in the same rows.
-    pub(crate) fn map<U>(&self, make: impl Fn(Option<T>) -> Option<U>) -> FewValues<U>
-    where
-        T: Copy,
-    {
-        FewValues {
-            values: self.values.iter().map(|value| make(*value)).collect(),
-            of: self.of.clone(),
-        }
+    /// The different values; one may be there several times.
+    pub(crate) fn values(&self) -> &[Option<T>] {
+        &self.values
+    }
+
+    /// The place of a row's value among them.
+    pub(crate) fn place(&self, row: usize) -> usize {
+        self.of[row] as usize
     }
 
     /// The values with the number of rows that have each; a value may be there several times.

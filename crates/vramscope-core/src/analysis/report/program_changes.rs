@@ -304,7 +304,7 @@ fn no_foreach<'a>(
     let temporaries = device.rule_of().iter().enumerate();
     let temporaries = temporaries.filter(|(_, rule)| rule.role() == Role::Temporary);
     let temporaries = temporaries.filter(|(row, _)| of_foreach.contains(stacks[*row].index()));
-    let mut of_step: HashMap<usize, (u32, u32, u64)> = HashMap::new();
+    let mut of_step: HashMap<usize, (u32, u32, u64), RandomState> = HashMap::default();
     for (row, _) in temporaries {
         let (born, died, bytes) = (table.born[row], table.died[row], table.bytes[row]);
         curve.remove(bytes, born, died);

@@ -116,6 +116,9 @@ pub enum Confidence {
 }
 
 impl Confidence {
+    /// All of them, the least sure first.
+    pub const ALL: [Self; 3] = [Self::Guess, Self::Likely, Self::Certain];
+
     /// Its name in all outputs.
     #[must_use]
     pub fn word(self) -> &'static str {
