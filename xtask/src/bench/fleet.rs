@@ -42,7 +42,7 @@ import sys, time
 import duckdb
 for table in ('events', 'allocations'):
     duckdb.sql(f\"create view {table} as select * from read_parquet('{sys.argv[1]}/{table}/*/*.parquet', \"
-               \"hive_partitioning = true, hive_types = {{'rank': bigint}})\")
+               \"hive_partitioning = true, hive_types = {'rank': bigint})\")
 times = []
 for _ in range(3):
     start = time.perf_counter()
@@ -92,6 +92,8 @@ pub(super) fn measure(options: &Options) -> Result<()> {
         .map(|name| programs.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)));
     let bytes = fs::metadata(&program)?.len() as f64;
     println!("vramscope: {:.1} MB", bytes / 1e6);
+    // Before anything takes long.
+    let tools = consumers::prepare();
     let folder = target_dir().join("bench/fleet");
     drop(fs::remove_dir_all(&folder));
     fs::create_dir_all(&folder)?;
@@ -102,7 +104,7 @@ pub(super) fn measure(options: &Options) -> Result<()> {
         let ms = timed(&program, &["fleet", question], &[], &dataset)?;
         println!("vramscope fleet {question}: {ms:.0} ms");
     }
-    compare_sql(&program, &dataset)
+    compare_sql(&program, &tools, &dataset)
 }
 
 /// Builds the program with its engine, and the generator, as they are given to others. Returns their folder.
@@ -238,7 +240,7 @@ fn timed(program: &Path, words: &[&str], further: &[&str], dataset: &Path) -> Re
 }
 
 /// SQL over all events by this program, if it has an engine, and by DuckDB, if it is installed.
-fn compare_sql(program: &Path, dataset: &Path) -> Result<()> {
+fn compare_sql(program: &Path, tools: &Path, dataset: &Path) -> Result<()> {
     let mut has_engine = Command::new(program);
     has_engine.args(["sql", "select 1"]).arg(dataset);
     let has_engine = has_engine
@@ -247,10 +249,7 @@ fn compare_sql(program: &Path, dataset: &Path) -> Result<()> {
         .status()?
         .success();
     let programs = if cfg!(windows) { "Scripts" } else { "bin" };
-    let python = consumers::prepare()
-        .join("python")
-        .join(programs)
-        .join("python");
+    let python = tools.join("python").join(programs).join("python");
     for sql in SQL {
         let ours = match has_engine {
             true => format!(
@@ -261,12 +260,14 @@ fn compare_sql(program: &Path, dataset: &Path) -> Result<()> {
         };
         let mut duckdb = Command::new(&python);
         let theirs = duckdb.args(["-c", DUCKDB]).arg(dataset).arg(sql).output();
-        let theirs = theirs.ok().filter(|output| output.status.success());
-        let theirs = theirs.and_then(|output| String::from_utf8(output.stdout).ok());
-        let theirs = theirs.map_or_else(
-            || "not installed".to_owned(),
-            |ms| format!("{:.0} ms", ms.trim().parse::<f64>().unwrap_or(f64::NAN)),
-        );
+        let theirs = match theirs {
+            Err(_) => "not installed".to_owned(),
+            Ok(output) if output.status.success() => {
+                let ms = String::from_utf8_lossy(&output.stdout);
+                format!("{:.0} ms", ms.trim().parse::<f64>().unwrap_or(f64::NAN))
+            }
+            Ok(output) => format!("failed\n{}", String::from_utf8_lossy(&output.stderr)),
+        };
         println!("{sql}\n  vramscope sql: {ours}; DuckDB, without its start: {theirs}");
     }
     Ok(())

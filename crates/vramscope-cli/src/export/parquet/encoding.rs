@@ -150,3 +150,26 @@ pub(super) fn width(most: usize) -> u32 {
 pub(super) fn flags(values: &[bool], out: &mut Vec<u8>) {
     pack(values.iter().map(|&flag| flag.into()), 1, out);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A slow, obvious version looks at bit by bit.
+    #[test]
+    fn numbers_of_any_width_are_packed() {
+        for width in 0..=u64::BITS {
+            let odd = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let cut = |n: u64| n.checked_shr(u64::BITS - width).unwrap_or(0);
+            let numbers: Vec<u64> = (0..64).map(|n| cut(odd(n))).collect();
+            let mut packed = Vec::new();
+            pack(numbers.iter().copied(), width, &mut packed);
+            assert_eq!(packed.len(), 8 * width as usize);
+            let bit = |at: usize| u64::from(packed[at / 8] >> (at % 8) & 1);
+            for (place, &number) in numbers.iter().enumerate() {
+                let bits = (0..width as usize).map(|at| bit(place * width as usize + at) << at);
+                assert_eq!(bits.sum::<u64>(), number, "{width}");
+            }
+        }
+    }
+}
