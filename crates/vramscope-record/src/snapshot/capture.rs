@@ -139,12 +139,12 @@ fn clipped(text: &str) -> &str {
 pub(super) fn notes(recording: &Recording, header: &Header) -> Vec<String> {
     let noted = recording.names.notes.iter();
     let mut notes: Vec<_> = noted.map(|note| clipped(note).to_owned()).collect();
-    if header.consumed_bytes() > 0 && recording.counts.records == 0 {
-        notes.push(
-            "The records of this log were consumed by the vramscope-capture that ran the program: use the snapshot \
-             that it wrote."
-                .to_owned(),
-        );
+    if header.consumed_bytes() > 0 {
+        notes.push(format!(
+            "{} bytes of this log's records were consumed by the vramscope-capture that ran the program, and are missing: \
+             use the snapshot that it wrote. If it was killed before, they are lost.",
+            header.consumed_bytes()
+        ));
     }
     notes.extend(recording.damage.iter().map(damage_note));
     let counts = &recording.counts;

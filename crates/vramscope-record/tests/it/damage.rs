@@ -116,6 +116,13 @@ fn records_that_were_taken_over_are_not_looked_for() {
     assert_eq!(read(&log.bytes(), false).0, ["two"]);
     let header = Header::of(&log.bytes()).unwrap();
     assert_eq!(header.consumed_bytes(), consumed - HEADER_BYTES);
+    // The snapshot does not look complete.
+    let notes = converted(&log).1.notes;
+    let missing = format!("{} bytes of this log's records", consumed - HEADER_BYTES);
+    assert!(
+        notes.iter().any(|note| note.starts_with(&missing)),
+        "{notes:?}"
+    );
 }
 
 #[test]
