@@ -43,7 +43,9 @@ impl Envelope {
     #[must_use]
     pub fn label_px(&self, view: &Viewport, label_px: f64, least_px: f64) -> Option<(f64, f64)> {
         let (columns, width) = (self.low_bytes.len(), (label_px as usize).max(1));
-        let mut ends = (width.min(columns)..=columns).rev().step_by(width.div_ceil(4));
+        let mut ends = (width.min(columns)..=columns)
+            .rev()
+            .step_by(width.div_ceil(4));
         ends.find_map(|end| {
             let under = end.saturating_sub(width)..end;
             let low = self.low_bytes.get(under.clone())?.iter().max()?;
