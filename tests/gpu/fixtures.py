@@ -3,7 +3,7 @@
 `captured`: the raw log of each program, `NAME.raw.gz`, and in `NAME.json` what the program, PyTorch or CUPTI said that it got
 from the driver. `crates/vramscope-record/tests/it/recorded.rs` compares the two.
 
-`torch-2.11.0`: snapshots of PyTorch's own recorder, `NAME.pickle.gz`, and its counters at those moments in `torch-2.11.0.json`.
+`torch-2.11.0`: snapshots of PyTorch's own recorder, `NAME.pickle.gz`, and its counters at those moments in `captured/torch-2.11.0.json`.
 `crates/vramscope-core/tests/it/recorded.rs` compares them.
 
 Of a folder to be hidden, names in both get other letters.
@@ -81,7 +81,7 @@ def main():
         data = hidden(own.with_suffix(".pickle").read_bytes(), arguments.hide)
         (recorded / f"{name}.pickle.gz").write_bytes(gzip.compress(data, 9, mtime=0))
         counters[name] = json.loads(own.with_suffix(".json").read_text())["peak"]
-    recorded.with_name("torch-2.11.0.json").write_text(json.dumps(counters, indent=1) + "\n")
+    (captured / "torch-2.11.0.json").write_text(json.dumps(counters, indent=1) + "\n")
 
 
 main()

@@ -8,7 +8,8 @@ use crate::support::decoded;
 
 #[test]
 fn peaks_are_those_that_torch_counted() {
-    let counted = std::fs::read_to_string(fixtures_dir().join("torch-2.11.0.json")).unwrap();
+    let counted =
+        std::fs::read_to_string(fixtures_dir().join("captured/torch-2.11.0.json")).unwrap();
     let counted: Value = serde_json::from_str(&counted).unwrap();
     let files = fixtures_in("torch-2.11.0");
     assert_eq!(files.len(), 6);
