@@ -217,7 +217,8 @@ fn faults_are_told_in_the_element() {
     assert!(message.contains("cannot be loaded"), "{message}");
     let shown = "viewer.shadowRoot.querySelector('p').textContent";
     assert_eq!(host.page.eval(shown).unwrap(), message.as_str());
-    let errors = "told.filter(([type]) => type === 'error').map(([, {message}]) => message)";
+    // The event has the advice apart.
+    let errors = "told.filter(([type]) => type === 'error').map(([, it]) => [it.message, it.advice].join(' '))";
     let errors = host.page.eval(errors).unwrap();
     assert_eq!(errors.as_array().unwrap().len(), 2, "{errors}");
     assert_eq!(errors[1], message.as_str());
