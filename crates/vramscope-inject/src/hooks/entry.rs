@@ -203,8 +203,8 @@ pub(super) fn record_around<A: FnOnce(CUresult)>(
     )
 }
 
-/// Surrounds a call, whether recording is on or not, and whether it is the outermost one or not: `prepare` runs before it, and the function that it returns
-/// runs after it.
+/// Surrounds a call, whether recording is on or not, and whether it is the outermost one or not: `prepare` runs before
+/// it, and the function that it returns runs after it.
 #[inline]
 pub(super) fn observe<A: FnOnce(CUresult)>(
     run: impl FnOnce() -> CUresult,

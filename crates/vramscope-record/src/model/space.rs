@@ -2,8 +2,9 @@
 //! them.
 //!
 //! Segments never overlap, blocks never overlap, and each block lies in one segment, in adjacent chunks of one pool
-//! (`space/chunks.rs`), or as a part in memory that the program mapped side by side, whatever the log says. Where a new allocation overlaps an older one, the record of the older
-//! one's free is missing (records were dropped), so the older one ends there.
+//! (`space/chunks.rs`), or as a part in memory that the program mapped side by side, whatever the log says. Where a new
+//! allocation overlaps an older one, the record of the older one's free is missing (records were dropped), so the older
+//! one ends there.
 //!
 //! An allocation that the program divides itself is an *arena*. It is not a block; its parts are blocks.
 
@@ -162,9 +163,9 @@ impl Space {
             for part in self.parts_of(address, &arena) {
                 self.end_block(journal, part, origin);
             }
-            let segments = self.segments_of(&arena);
+            let segments = (arena.segment, arena.end);
             self.undo.arenas.push((address, arena));
-            self.leave_segments(journal, &segments, origin);
+            self.leave_segments(journal, segments, origin);
             return true;
         }
         let is_there = matches!(self.blocks.get(&address), Some(block) if !block.is_part);
@@ -407,9 +408,9 @@ impl Space {
             entry.action = Action::FreeCompleted;
             self.push_undoable(journal, location, entry);
         }
-        let segments = self.segments_of(&block);
+        let segments = (block.segment, block.end);
         self.undo.blocks.push((address, block));
-        self.leave_segments(journal, &segments, origin);
+        self.leave_segments(journal, segments, origin);
         true
     }
 

@@ -109,29 +109,34 @@ impl Space {
         (is_chunk || is_used && is_around).then_some(start)
     }
 
-    /// The addresses of the segments that contain a block.
-    pub(super) fn segments_of(&self, block: &Block) -> Vec<u64> {
-        let segments = self.segments.range(block.segment..block.end);
-        segments.map(|(&address, _)| address).collect()
+    /// The segment beside one of the segments of a block that ends at `end`; `None` after the last.
+    fn next_segment(&self, segment: u64, end: u64) -> Option<u64> {
+        let next = self.segments.get(&segment)?.end;
+        (next < end).then_some(next)
     }
 
     /// Counts one more block or arena in its segments. Returns their location.
     pub(super) fn enter_segments(&mut self, block: &Block) -> Option<Location> {
-        let mut location = None;
-        for segment in self.segments_of(block) {
-            location = self.enter_segment(segment).or(location);
+        let location = self.enter_segment(block.segment);
+        let mut at = self.next_segment(block.segment, block.end);
+        while let Some(segment) = at {
+            self.enter_segment(segment);
+            at = self.next_segment(segment, block.end);
         }
         location
     }
 
-    /// Counts one less block or arena in these segments.
+    /// Counts one less block or arena in the segments from `first` to `end`.
     pub(super) fn leave_segments(
         &mut self,
         journal: &mut Journal,
-        segments: &[u64],
+        (first, end): (u64, u64),
         origin: Origin,
     ) {
-        for &segment in segments {
+        let mut at = Some(first);
+        while let Some(segment) = at {
+            // Leaving may end it.
+            at = self.next_segment(segment, end);
             self.leave_segment(journal, segment, origin);
         }
     }
