@@ -4,8 +4,8 @@ use vramscope_record::layout::{Call, Event, Memory, flags};
 use vramscope_record::writer::LogWriter;
 
 use crate::support::{
-    BASE, MIB, alloc, assert_story, converted, event, free, from_pool, map, sample, state, story,
-    tracked_bytes,
+    BASE, MIB, alloc, assert_story, converted, event, free, from_pool, map, refused, sample, state,
+    story, tracked_bytes,
 };
 
 #[track_caller]
@@ -461,21 +461,6 @@ fn an_address_of_an_empty_allocation_may_be_given_again() {
     alloc(&mut log, Call::suballoc, BASE, 0);
     free(&mut log, Call::cuMemFree, BASE);
     assert_story(&state(&converted(&log).0, 0), "");
-}
-
-/// Writes a free and the driver's refusal.
-fn refused(log: &mut LogWriter, call: Call, address: u64, pool: u64) {
-    let free = Event {
-        address,
-        pool,
-        ..event(log, call)
-    };
-    log.event(free);
-    log.event(Event {
-        result: 1,
-        flags: flags::FREE_FAILED,
-        ..free
-    });
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Memory whose owner the driver does not name plainly: handles that are counted, pools, and windows of multicast objects.
 
-use vramscope_record::layout::{Call, Event, Pool, flags, pool_flags};
+use vramscope_record::layout::{Call, Event, Pool, pool_flags};
 use vramscope_record::writer::LogWriter;
 
 use crate::support::{
-    BASE, MIB, alloc, assert_story, converted, event, free, from_pool, map, sample, state, story,
-    tracked_bytes,
+    BASE, MIB, alloc, assert_story, converted, event, free, from_pool, map, refused, sample, state,
+    story, tracked_bytes,
 };
 
 #[test]
@@ -144,16 +144,7 @@ fn memory_of_pools_on_the_host_is_the_hosts() {
     assert_story(&state(&snapshot, 0), "");
     assert_story(&state(&snapshot, -1), "[0 1M: 1M/1M]\n[32M 1M: 1M/1M]");
     free(&mut log, Call::cuMemFreeAsync, BASE + 32 * MIB);
-    let refused = Event {
-        address: BASE,
-        ..event(&log, Call::cuMemFree)
-    };
-    log.event(refused);
-    log.event(Event {
-        result: 1,
-        flags: flags::FREE_FAILED,
-        ..refused
-    });
+    refused(&mut log, Call::cuMemFree, BASE, 0);
     let (snapshot, report) = converted(&log);
     assert_story(&state(&snapshot, -1), "[0 1M: 1M/1M]");
     assert_eq!(report.notes, [""; 0]);
@@ -297,16 +288,7 @@ fn allocations_of_pools_may_end_in_a_later_chunk() {
     assert_eq!(report.notes, [""; 0]);
     assert_eq!(tracked_bytes(&log), 128 * MIB);
     // A free that the driver refuses changes nothing.
-    let refused = Event {
-        address: BASE + MIB,
-        ..event(&log, Call::cuMemFreeAsync)
-    };
-    log.event(refused);
-    log.event(Event {
-        result: 1,
-        flags: flags::FREE_FAILED,
-        ..refused
-    });
+    refused(&mut log, Call::cuMemFreeAsync, BASE + MIB, 0);
     assert_eq!(state(&converted(&log).0, 0), state(&snapshot, 0));
     free(&mut log, Call::cuMemFreeAsync, BASE + MIB);
     sample(&mut log, 9, 64 * MIB);
@@ -451,16 +433,7 @@ fn a_refused_free_of_many_chunks_is_soon_undone() {
     };
     log.event(destroy);
     for _ in 0..10 {
-        let refused = Event {
-            address: BASE,
-            ..event(&log, Call::cuMemFreeAsync)
-        };
-        log.event(refused);
-        log.event(Event {
-            result: 1,
-            flags: flags::FREE_FAILED,
-            ..refused
-        });
+        refused(&mut log, Call::cuMemFreeAsync, BASE, 0);
     }
     let (snapshot, report) = converted(&log);
     assert_story(&state(&snapshot, 0), "[0 60000M expandable: 60000M/60000M]");

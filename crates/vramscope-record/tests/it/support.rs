@@ -8,7 +8,7 @@ use vramscope_core::analysis::time::replay::Replay;
 use vramscope_core::encode::{difference, encode};
 use vramscope_core::ids::EventId;
 use vramscope_core::model::{Action, BlockState, WarningKind};
-use vramscope_record::layout::{Call, Event, Memory, Pool, pool_flags};
+use vramscope_record::layout::{Call, Event, Memory, Pool, flags, pool_flags};
 use vramscope_record::snapshot::Report;
 use vramscope_record::symbols::{CodeAddress, SourceFrame, Symbols};
 use vramscope_record::writer::LogWriter;
@@ -68,6 +68,21 @@ pub(crate) fn free(log: &mut LogWriter, call: Call, address: u64) {
         ..event(log, call)
     };
     log.event(event);
+}
+
+/// Writes a free and the driver's refusal.
+pub(crate) fn refused(log: &mut LogWriter, call: Call, address: u64, pool: u64) {
+    let free = Event {
+        address,
+        pool,
+        ..event(log, call)
+    };
+    log.event(free);
+    log.event(Event {
+        result: 1,
+        flags: flags::FREE_FAILED,
+        ..free
+    });
 }
 
 /// An allocation in a mapping of a pool.
