@@ -4,6 +4,7 @@ use plotters::prelude::*;
 
 use crate::chart::{draw_curves, rgb, y_of};
 use crate::raster::{Bands, TimelineIndex};
+use crate::reserved::leaves_room;
 use crate::scene::{Area, Scene, Style};
 use serde::{Deserialize, Serialize};
 
@@ -67,8 +68,8 @@ impl Minimap {
     /// The device's capacity, if its line leaves the curves a good part of the height.
     #[must_use]
     pub fn shown_capacity(&self, capacity_bytes: Option<u64>) -> Option<u64> {
-        let highest = self.highest_bytes() as f64;
-        capacity_bytes.filter(|&bytes| bytes as f64 * LEAST_BELOW_CAPACITY <= highest)
+        let highest = self.highest_bytes();
+        capacity_bytes.filter(|&bytes| leaves_room(bytes, highest, LEAST_BELOW_CAPACITY))
     }
 }
 

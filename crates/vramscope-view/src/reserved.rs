@@ -67,13 +67,18 @@ const LEAST_BELOW_RESERVED: f64 = 0.25;
 /// share of the height.
 #[must_use]
 pub fn capacity_leaves_room(capacity_bytes: u64, picture_bytes: u64) -> bool {
-    capacity_bytes as f64 * LEAST_BELOW_CAPACITY <= picture_bytes as f64
+    leaves_room(capacity_bytes, picture_bytes, LEAST_BELOW_CAPACITY)
 }
 
 /// Whether reserved memory is drawn by default over a picture of height `picture_bytes`.
 #[must_use]
 pub fn reserved_leaves_room(reserved_bytes: u64, picture_bytes: u64) -> bool {
-    reserved_bytes as f64 * LEAST_BELOW_RESERVED <= picture_bytes as f64
+    leaves_room(reserved_bytes, picture_bytes, LEAST_BELOW_RESERVED)
+}
+
+/// Whether a picture of height `picture_bytes` keeps at least this share of the height below a line.
+pub(crate) fn leaves_room(line_bytes: u64, picture_bytes: u64, least_share: f64) -> bool {
+    line_bytes as f64 * least_share <= picture_bytes as f64
 }
 
 /// The highest value of `steps` per device px column of the viewport; empty without steps.
