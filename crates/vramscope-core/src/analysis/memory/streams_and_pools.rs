@@ -5,12 +5,11 @@
 //! For allocations in expandable segments the answer is likely but not certain: in between, the segment may have
 //! been released and its addresses reused.
 
-use std::collections::HashMap;
 use std::ops::Index;
 
 use crate::Snapshot;
 use crate::analysis::time::history::History;
-use crate::ids::{AllocationId, ContextId, EventId, SegmentId};
+use crate::ids::{AllocationId, ContextId, SegmentId};
 use crate::model::{Action, Context, DeviceIndex, Segment};
 use crate::sorting::{SortFew, counts};
 
@@ -74,17 +73,18 @@ pub fn few_values<T>(
 fn places(snapshot: &Snapshot, history: &History, is_known: &[bool]) -> Vec<u32> {
     let contexts = snapshot.contexts.rows().len();
     let segment_at = segment_of_addresses(snapshot, history.device);
-    let mapped = is_known[..contexts]
-        .contains(&false)
-        .then(|| mapping_moments(snapshot, history, &segment_at));
-    let mapped_at = |id: SegmentId| mapped.as_ref().and_then(|of| of.get(&id)).copied();
+    let mapped_at = match is_known[..contexts].contains(&false) {
+        true => mapping_moments(snapshot, history, &segment_at),
+        false => Vec::new(),
+    };
     let place = |(row, &address): (usize, &u64)| {
         let context = context_id_of(snapshot, history, AllocationId::from_index(row));
         let context = context.map(|id| id.index());
         let known = context.filter(|&place| place < contexts && is_known[place]);
         let segment = || {
             let id = segment_at(address)?;
-            let was_there = history.allocations.died[row] > mapped_at(id).unwrap_or(0);
+            let mapped = mapped_at.get(id.index()).copied().unwrap_or(0);
+            let was_there = history.allocations.died[row] > mapped;
             was_there.then_some(contexts + id.index())
         };
         known.or_else(segment).unwrap_or(is_known.len() - 1) as u32
@@ -93,22 +93,24 @@ fn places(snapshot: &Snapshot, history: &History, is_known: &[bool]) -> Vec<u32>
     addresses.map(place).collect()
 }
 
-/// The moments at which the segments of the final state were mapped, those of expandable ones apart: these come and go in
-/// pieces.
+/// By segment of the final state: the moment at which it was mapped; 0 for expandable ones, which come and go in pieces.
 fn mapping_moments(
     snapshot: &Snapshot,
     history: &History,
     segment_at: impl Fn(u64) -> Option<SegmentId>,
-) -> HashMap<SegmentId, u32> {
-    let rows = snapshot.trace(history.device).zip(1..);
-    let mapped =
-        rows.filter(|&(row, _)| snapshot.events.action[row as usize] == Action::SegmentAlloc);
-    let of_segments = mapped.filter_map(|(row, moment)| {
-        let address = snapshot.events.get(EventId(row)).addr;
-        let id = segment_at(address)?;
-        (snapshot.segments.get(id).address == address).then_some((id, moment))
-    });
-    of_segments.collect()
+) -> Vec<u32> {
+    let mut moments = vec![0; snapshot.segments.rows.len()];
+    for (row, moment) in snapshot.trace(history.device).zip(1..) {
+        if snapshot.events.action[row as usize] != Action::SegmentAlloc {
+            continue;
+        }
+        let address = snapshot.events.addr[row as usize];
+        let id = segment_at(address);
+        if let Some(id) = id.filter(|id| snapshot.segments.get(*id).address == address) {
+            moments[id.index()] = moment;
+        }
+    }
+    moments
 }
 
 /// A column of few different values, which takes 4 bytes a row however large they are.
