@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::memory::segment_history::SegmentHistory;
 use vramscope_core::analysis::search::filter::Filter;
-use vramscope_core::sorting::SortFew;
+use vramscope_core::sorting::{SortFew, rows_by_moment};
 
 use crate::bitset::BitSet;
 use crate::colour::ColourColumn;
@@ -67,15 +67,19 @@ impl Restacked {
         if !stacking.by_group && only.is_none() {
             return None;
         }
-        let all = 0..bands.rows() as u32;
-        let is_stacked = |&id: &u32| only.is_none_or(|only| only.contains(id as usize));
-        let mut order: Vec<u32> = all.filter(is_stacked).collect();
-        if stacking.by_group {
-            let ranks = ranks(bands, groups);
-            let rank = |id: &u32| ranks.get(groups.group_of[*id as usize] as usize);
-            // The sort is stable: within a group the order of birth stays.
-            order.sort_by_key(|id| rank(id).copied());
-        }
+        let ranks = match stacking.by_group {
+            true => ranks(bands, groups),
+            false => Vec::new(),
+        };
+        let rank = |id: usize| match only.is_none_or(|only| only.contains(id)) {
+            true => {
+                let rank = ranks.get(groups.group_of[id] as usize);
+                rank.copied().unwrap_or(ranks.len() as u32)
+            }
+            false => NONE,
+        };
+        // Within a group the order of birth stays.
+        let order = rows_by_moment(ranks.len() + 1, bands.rows(), rank);
         let column = |of: &[u32]| {
             order
                 .iter()

@@ -20,13 +20,7 @@ impl SegmentBands {
     /// The columns of a device's segments.
     #[must_use]
     pub fn of(segments: &SegmentHistory, history: &History) -> Self {
-        let moments = history.active_bytes.len();
-        let steps = segments.reserved_steps(|_| true);
-        let mut total_bytes = Vec::with_capacity(moments);
-        let ends = steps.iter().skip(1).map(|&(from, _)| from as usize);
-        for (&(_, bytes), end) in steps.iter().zip(ends.chain([moments])) {
-            total_bytes.resize(end.min(moments), bytes);
-        }
+        let total_bytes = segments.reserved_bytes(history.active_bytes.len());
         let never = vec![NEVER; segments.len()];
         let bands = Bands {
             born: &segments.born,

@@ -10,6 +10,7 @@ use crate::viewport::{Bounds, Viewport};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use vramscope_core::analysis::time::curves::{CurveAxis, Curves};
+use vramscope_core::sorting::SortFew;
 
 /// Width of the labels of bytes, css px.
 const LEFT_CSS: f64 = 64.0;
@@ -232,7 +233,7 @@ fn flags(marks: &[i32], place: &Area, style: &Style<'_>) -> Vec<Flag> {
 fn gap(title: &str, taken: &[(i32, i32)], place: &Area, style: &Style<'_>) -> (i32, i32) {
     let air = style.px(4.0);
     let mut taken = taken.to_vec();
-    taken.sort_unstable();
+    taken.sort_few_by(Ord::cmp);
     let (mut from, mut gaps) = (place.x_px + 2 * air, Vec::new());
     for (left, right) in taken {
         gaps.push((from, left - air));

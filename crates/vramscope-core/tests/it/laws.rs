@@ -271,8 +271,8 @@ fn check_segments(place: &str, snapshot: &Snapshot, history: &History) {
         "{place}: every piece has its segment"
     );
     check_segment_of(place, &pieces, history);
-    let steps = pieces.reserved_steps(|_| true);
     let count = history.event_count;
+    let reserved = pieces.reserved_bytes(count as usize + 1);
     for moment in (0..=count)
         .step_by((count as usize / 25).max(1))
         .chain([count])
@@ -299,8 +299,7 @@ fn check_segments(place: &str, snapshot: &Snapshot, history: &History) {
         let sum: u64 = mapped
             .iter()
             .fold(0, |sum, piece| sum.saturating_add(piece.1));
-        let step = steps.partition_point(|&(from, _)| from <= moment) - 1;
-        assert_eq!(sum, steps[step].1, "{place}: steps at {moment}");
+        assert_eq!(sum, reserved[moment as usize], "{place}: bytes at {moment}");
         if is_sound {
             assert_eq!(
                 sum,

@@ -1,6 +1,7 @@
 //! The boxes of a tree's part that a focus shows.
 
 use vramscope_core::analysis::code::call_tree::{CallTree, Sums};
+use vramscope_core::sorting::SortFew;
 
 /// Siblings narrower than this share one box, in px.
 const LEAST_PX: f64 = 0.5;
@@ -57,7 +58,7 @@ pub fn layout(tree: &CallTree, focus: u32, width_px: f64) -> FlameLayout {
         let mut boxes = boxes(tree, focus, width_px, least_px);
         // No box can be narrower, so doubling any further removes none.
         if boxes.len() <= MOST_BOXES || least_px > width_px {
-            boxes.sort_by(|a, b| {
+            boxes.sort_few_by(|a, b| {
                 (a.row, a.x_px)
                     .partial_cmp(&(b.row, b.x_px))
                     .unwrap_or(std::cmp::Ordering::Equal)

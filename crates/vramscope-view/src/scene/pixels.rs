@@ -4,6 +4,8 @@
 //! the left, this is each pixel's coverage by the shape. Plotters' own bitmap backend is not used,
 //! because it supports neither fractions of pixels nor our font.
 
+use vramscope_core::sorting::SortFew;
+
 use super::{Area, Command, Ink, Point, Scene, glyphs};
 
 /// Miters longer than this many times half the line's width are cut off, as in SVG.
@@ -96,7 +98,7 @@ impl<'a> Pixmap<'a> {
             return;
         }
         let mut edges: Vec<Edge> = polygons.iter().flat_map(|corners| edges(corners)).collect();
-        edges.sort_by(|a, b| a.top.1.total_cmp(&b.top.1));
+        edges.sort_few_by(|a, b| a.top.1.total_cmp(&b.top.1));
         let lowest = edges
             .iter()
             .map(|edge| edge.bottom.1)

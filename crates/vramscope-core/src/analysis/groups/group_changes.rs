@@ -106,7 +106,7 @@ pub fn group_changes(history: &History, column: &GroupColumn, ranges: &[Moments]
 /// Sorts the ranges and merges those that overlap. Ranges that only touch stay separate.
 fn apart(ranges: &[Moments]) -> Vec<Moments> {
     let mut ranges = ranges.to_vec();
-    ranges.sort_unstable();
+    ranges.sort_few_by(Ord::cmp);
     ranges.dedup_by(|next, last| {
         let overlaps = next.0 < last.1;
         if overlaps {

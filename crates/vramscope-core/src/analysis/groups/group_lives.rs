@@ -8,10 +8,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::grouping::GroupColumn;
-use crate::analysis::time::history::History;
+use crate::analysis::time::history::{History, NEVER};
 use crate::analysis::time::lifetime::lifetime;
 use crate::ids::AllocationId;
-use crate::sorting::SortFew;
+use crate::sorting::{SortFew, rows_by_moment};
 
 /// The unit of lifetimes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -144,10 +144,13 @@ fn count(group: &mut GroupLife, history: &History, id: AllocationId, unit: LifeU
 fn set_peaks(groups: &mut [GroupLife], history: &History, column: &GroupColumn) {
     let table = &history.allocations;
     let lived = |row: &usize| table.born[*row] < table.died[*row];
+    let died = |row: usize| match lived(&row) {
+        true => table.died[row],
+        false => NEVER,
+    };
     let group_of = |row: usize| column.of.get(row).map(|&group| group as usize);
-    let mut deaths: Vec<usize> = (0..table.len()).filter(lived).collect();
-    deaths.sort_unstable_by_key(|&row| table.died[row]);
-    let mut deaths = deaths.into_iter().peekable();
+    let deaths = rows_by_moment(history.event_count as usize + 1, table.len(), died);
+    let mut deaths = deaths.into_iter().map(|row| row as usize).peekable();
     // In a damaged file, sizes may add up to more than 64 bits.
     let mut live = vec![0_u128; groups.len()];
     for row in (0..table.len()).filter(lived) {
@@ -171,7 +174,7 @@ fn set_peaks(groups: &mut [GroupLife], history: &History, column: &GroupColumn) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::time::history::{AllocationTable, NEVER};
+    use crate::analysis::time::history::AllocationTable;
     use crate::analysis::time::moment_times::MomentTimes;
     use proptest::prelude::*;
 

@@ -9,6 +9,7 @@ use crate::analysis::time::history::StackSource;
 use crate::analysis::time::selection::Selection;
 use crate::ids::{AllocationId, StackId, StringId};
 use crate::model::PoolId;
+use crate::sorting::SortFew;
 
 /// The allocations with the same key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,7 +76,7 @@ pub fn stack_samples(device: Device<'_>, moment: u32) -> Vec<StackSample> {
             sample.live.add(one);
         }
     }
-    samples.sort_by_key(|sample| {
+    samples.sort_few_by_key(|sample| {
         let bytes = (sample.live.bytes, sample.all.bytes);
         (Reverse(bytes), sample.key)
     });

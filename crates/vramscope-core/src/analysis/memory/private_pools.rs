@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use super::segment_history::SegmentHistory;
 use super::streams_and_pools;
 use crate::Snapshot;
-use crate::analysis::time::byte_steps::{bytes_at, most_bytes};
-use crate::analysis::time::history::{History, NEVER};
+use crate::analysis::time::byte_steps::{ByteChanges, bytes_at, most_bytes};
+use crate::analysis::time::history::History;
 use crate::model::PoolId;
 use crate::sorting::SortFew;
 
@@ -47,39 +47,30 @@ impl PoolUse {
     }
 }
 
-/// Changes of a pool's bytes as (moment, difference), in any order.
+/// A pool's bytes as they change.
 #[derive(Default)]
 struct Changes {
-    reserved: Vec<(u32, i128)>,
-    active: Vec<(u32, i128)>,
+    reserved: ByteChanges,
+    active: ByteChanges,
 }
 
 impl Changes {
     fn highest_reserved_bytes(&self) -> u64 {
-        most_bytes(&running_sum(self.reserved.clone()))
+        most_bytes(&self.reserved.clone().steps())
     }
 
-    fn add(&mut self, mut other: Self) {
-        self.reserved.append(&mut other.reserved);
-        self.active.append(&mut other.active);
+    fn add(&mut self, other: Self) {
+        self.reserved.append(other.reserved);
+        self.active.append(other.active);
     }
 
     fn into_use(self, pool: Option<PoolId>, stream: i64) -> PoolUse {
         PoolUse {
             pool,
             stream,
-            reserved_steps: running_sum(self.reserved),
-            active_steps: running_sum(self.active),
+            reserved_steps: self.reserved.steps(),
+            active_steps: self.active.steps(),
         }
-    }
-}
-
-/// Adds the changes of something of `bytes` bytes that exists in `born .. died`.
-fn push(changes: &mut Vec<(u32, i128)>, bytes: u64, born: u32, died: u32) {
-    let bytes = i128::from(bytes);
-    changes.push((born, bytes));
-    if died != NEVER {
-        changes.push((died, -bytes));
     }
 }
 
@@ -101,7 +92,7 @@ pub fn private_pools(
         let own = changes.entry((pool, segment.stream)).or_default();
         for piece in segment.rows() {
             let (born, died) = (segments.born[piece], segments.died[piece]);
-            push(&mut own.reserved, segments.bytes[piece], born, died);
+            own.reserved.add((born, died, segments.bytes[piece]));
         }
     }
     let names_pools = snapshot
@@ -125,7 +116,7 @@ pub fn private_pools(
         let Some(pool) = private(pool) else { continue };
         let own = changes.entry((pool, stream.unwrap_or(0))).or_default();
         let (born, died) = (table.born[row], table.died[row]);
-        push(&mut own.active, table.bytes[row], born, died);
+        own.active.add((born, died, table.bytes[row]));
     }
     let mut places: Vec<_> = changes.into_iter().collect();
     let mut others = Vec::new();
@@ -146,22 +137,6 @@ pub fn private_pools(
         uses.push(sum.into_use(None, 0));
     }
     uses
-}
-
-/// The sum of all changes up to each moment at which there is one.
-fn running_sum(mut changes: Vec<(u32, i128)>) -> Vec<(u32, u64)> {
-    changes.sort_unstable_by_key(|&(moment, _)| moment);
-    let mut sum = 0_i128;
-    let mut steps: Vec<(u32, u64)> = Vec::new();
-    for (moment, change) in changes {
-        sum += change;
-        let bytes = u64::try_from(sum.max(0)).unwrap_or(u64::MAX);
-        match steps.last_mut().filter(|last| last.0 == moment) {
-            Some(last) => last.1 = bytes,
-            None => steps.push((moment, bytes)),
-        }
-    }
-    steps
 }
 
 #[cfg(test)]

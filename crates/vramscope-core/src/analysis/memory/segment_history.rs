@@ -15,11 +15,12 @@ use super::allocator_state::SizeClass;
 use super::capture::AllocatorKind;
 use super::streams_and_pools::segment_of_addresses;
 use crate::Snapshot;
+use crate::analysis::time::byte_steps::live_bytes;
 use crate::analysis::time::history::{AllocationTable, History, NEVER};
 use crate::analysis::time::replay::{self, MappedRange, SegmentStep};
 use crate::ids::{EventId, SegmentId, StackId};
 use crate::model::{PoolId, SegmentKind};
-use crate::sorting::SortFew;
+use crate::sorting::{SortFew, rows_by_moment};
 
 /// The pieces of one device, as columns in stacking order: sorted by the start of their segment in time, then
 /// by address.
@@ -163,9 +164,10 @@ impl SegmentHistory {
     /// address was not mapped. One pass over time.
     #[must_use]
     pub fn of_allocations(&self, allocations: &AllocationTable) -> Vec<Option<u32>> {
+        let births = self.born.iter().chain(&allocations.born);
+        let moments = births.max().map_or(0, |&last| last as usize + 1);
         let by = |moment: &[u32]| {
-            let mut order: Vec<u32> = (0..moment.len() as u32).collect();
-            order.sort_by_key(|&row| moment[row as usize]);
+            let order = rows_by_moment(moments, moment.len(), |row| moment[row]);
             order.into_iter().map(|row| row as usize).peekable()
         };
         let (mut births, mut deaths) = (by(&self.born), by(&self.died));
@@ -189,26 +191,11 @@ impl SegmentHistory {
         of
     }
 
-    /// Reserved bytes over time of the segments for which `keep` is true, as steps of (first moment, bytes from
-    /// then on), ascending; the first is at moment 0. Saturates.
+    /// Bytes of all segments at each of `moments` moments; saturating.
     #[must_use]
-    pub fn reserved_steps(&self, keep: impl Fn(&SegmentLife) -> bool) -> Vec<(u32, u64)> {
-        let mut changes: BTreeMap<u32, i128> = BTreeMap::from([(0, 0)]);
-        for segment in self.segments.iter().filter(|segment| keep(segment)) {
-            for piece in segment.rows() {
-                let bytes = i128::from(self.bytes[piece]);
-                *changes.entry(self.born[piece]).or_default() += bytes;
-                if self.died[piece] != NEVER {
-                    *changes.entry(self.died[piece]).or_default() -= bytes;
-                }
-            }
-        }
-        let mut sum = 0_i128;
-        let absolute = |(moment, change)| {
-            sum += change;
-            (moment, u64::try_from(sum.max(0)).unwrap_or(u64::MAX))
-        };
-        changes.into_iter().map(absolute).collect()
+    pub fn reserved_bytes(&self, moments: usize) -> Vec<u64> {
+        let life = |piece: usize| (self.born[piece], self.died[piece], self.bytes[piece]);
+        live_bytes((0..self.len()).map(life), moments)
     }
 }
 

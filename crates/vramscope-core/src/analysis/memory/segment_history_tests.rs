@@ -20,11 +20,11 @@ fn of(segments: &str, events: &[(&str, u64, u64)]) -> SegmentHistory {
     let history = History::of(&snapshot, 0);
     let segments = SegmentHistory::of(&snapshot, &history);
     if segments.mismatched == 0 {
-        let mut reserved = segments.reserved_steps(|_| true);
-        reserved.dedup_by_key(|step| step.1);
-        let mut expected = history.reserved_steps;
-        expected.dedup_by_key(|step| step.1);
-        assert_eq!(reserved, expected);
+        let moments = 0..=history.event_count;
+        let expected: Vec<u64> = moments
+            .map(|moment| history.reserved_bytes(moment))
+            .collect();
+        assert_eq!(segments.reserved_bytes(expected.len()), expected);
     }
     segments
 }

@@ -16,7 +16,7 @@ use crate::analysis::time::lifetime::{Lifetime, lifetime};
 use crate::bitset::BitSet;
 use crate::ids::{AllocationId, ContextId, StringId};
 use crate::model::{Context, PoolId};
-use crate::sorting::{rows_by_end, rows_by_value};
+use crate::sorting::{SortFew, rows_by_end, rows_by_value};
 
 /// A column by which the table can be sorted.
 #[derive(
@@ -210,7 +210,7 @@ impl Permutation {
 /// For each text its rank in alphabetical order.
 fn ranks<'a>(count: usize, text: impl Fn(usize) -> &'a str) -> Vec<u64> {
     let mut order: Vec<usize> = (0..count).collect();
-    order.sort_by(|&a, &b| text(a).cmp(text(b)));
+    order.sort_few_by(|&a, &b| text(a).cmp(text(b)));
     let mut ranks = vec![0; count];
     let mut rank = 0;
     for (place, &item) in order.iter().enumerate() {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::analysis::recording::Device;
 use crate::analysis::time::lanes::LaneKind;
 use crate::model::DeviceIndex;
+use crate::sorting::SortFew;
 
 /// The most moments of a list that somebody picks from by eye.
 const MOST: usize = 400;
@@ -57,7 +58,7 @@ pub fn named_moments(device: Device<'_>) -> NamedMoments {
         moment,
         name: "out of memory".to_owned(),
     }));
-    found.sort();
+    found.sort_few_by(Ord::cmp);
     found.dedup();
     let left_out = found.len().saturating_sub(MOST);
     // A run that ends badly is looked at from its end.

@@ -10,6 +10,7 @@ use std::fmt;
 use crate::Snapshot;
 use crate::analysis::memory::final_state::segment_sums;
 use crate::model::{BlockState, Segment};
+use crate::sorting::SortFew;
 
 /// Bytes of a page. Also the minimum size of a segment with a bar.
 pub const PAGE_BYTES: u64 = 20 << 20;
@@ -122,17 +123,16 @@ impl fmt::Display for NoSummary {
 /// # Errors
 /// If torch fails, too, or a segment is larger than any device.
 pub fn official_summary(snapshot: &Snapshot) -> Result<OfficialSummary, NoSummary> {
-    let mut segments: Vec<_> = snapshot.segments.rows.iter().collect();
-    segments.sort_by_cached_key(|segment| {
-        let in_use = segment_sums(snapshot, segment).allocated_bytes;
-        (segment.total_size, in_use)
-    });
+    let segments = snapshot.segments.rows.iter();
+    let with_sums = segments.map(|segment| (segment, segment_sums(snapshot, segment)));
+    let mut segments: Vec<_> = with_sums.collect();
+    segments.sort_few_by_key(|(segment, sums)| (segment.total_size, sums.allocated_bytes));
     let mut summary = OfficialSummary {
         segments: segments.len(),
         ..OfficialSummary::default()
     };
     let mut pages_left = MAX_PAGES;
-    for segment in segments {
+    for (segment, _) in segments {
         let ranges = ranges(snapshot, segment)?;
         let allocated_bytes = ranges.in_use.iter().map(|&(_, bytes)| bytes).sum();
         let free = ranges.free;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::analysis::groups::grouping::{GroupColumn, group_totals};
 use crate::analysis::recording::Device;
 use crate::analysis::roles::{Confidence, Role};
+use crate::analysis::time::byte_steps::{ByteChanges, first_most};
 use crate::analysis::time::selection::Selection;
 use crate::ids::AllocationId;
 use crate::sorting::SortFew;
@@ -100,23 +101,12 @@ impl PeakRoles {
 /// The most bytes of one role that are live at once, and the first moment at which they are.
 #[must_use]
 pub fn peak_of_role(device: Device<'_>, role: Role) -> (u64, u32) {
-    let history = device.history;
-    let table = &history.allocations;
-    let mut changes: Vec<(u32, i128)> = Vec::new();
-    for (row, _) in (device.rule_of().iter().enumerate()).filter(|(_, rule)| rule.role() == role) {
-        let bytes = i128::from(table.bytes[row]);
-        changes.extend([(table.born[row], bytes), (table.died[row], -bytes)]);
-    }
-    // Of one moment, what dies goes first: it is not live with what is born.
-    changes.sort_unstable();
-    let (mut live, mut peak) = (0_i128, (0_i128, 0));
-    for (moment, change) in changes {
-        live += change;
-        if live > peak.0 {
-            peak = (live, moment);
-        }
-    }
-    (u64::try_from(peak.0).unwrap_or(u64::MAX), peak.1)
+    let table = &device.history.allocations;
+    let rows = device.rule_of().iter().enumerate();
+    let of_role = rows.filter(|(_, rule)| rule.role() == role);
+    let lives = of_role.map(|(row, _)| (table.born[row], table.died[row], table.bytes[row]));
+    let most = first_most(&lives.collect::<ByteChanges>().steps());
+    most.map_or((0, 0), |(moment, bytes)| (bytes, moment))
 }
 
 /// What the allocations of a role are called.

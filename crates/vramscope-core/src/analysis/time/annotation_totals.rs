@@ -63,7 +63,7 @@ pub fn range_uses(
             }
         }
     }
-    uses.sort_by_key(|one| (one.range.start_us, one.range.from, one.depth));
+    uses.sort_few_by_key(|one| (one.range.start_us, one.range.from, one.depth));
     uses
 }
 

@@ -1,5 +1,7 @@
 //! Bytes over time: by moment, and as steps of (first moment, bytes from then on), ascending.
 
+use super::history::NEVER;
+
 /// An allocation's first moment, its first moment no longer live, and its bytes.
 pub(crate) type Life = (u32, u32, u64);
 
@@ -48,6 +50,57 @@ fn impossible_live_bytes(lives: impl Iterator<Item = Life>, moments: usize) -> V
         u64::try_from(live.max(0)).unwrap_or(u64::MAX)
     });
     running.collect()
+}
+
+/// Live bytes, as changes where lives begin and end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ByteChanges(Vec<(u32, i128)>);
+
+impl ByteChanges {
+    /// Counts one more life.
+    pub(crate) fn add(&mut self, (born, died, bytes): Life) {
+        let bytes = i128::from(bytes);
+        self.0.push((born, bytes));
+        if died != NEVER {
+            self.0.push((died, -bytes));
+        }
+    }
+
+    /// Counts the other's lives, too.
+    pub(crate) fn append(&mut self, mut other: Self) {
+        self.0.append(&mut other.0);
+    }
+
+    /// The live bytes at each moment at which they change; saturating.
+    pub(crate) fn steps(mut self) -> Vec<(u32, u64)> {
+        self.0.sort_unstable_by_key(|&(moment, _)| moment);
+        let mut sum = 0_i128;
+        let mut steps: Vec<(u32, u64)> = Vec::new();
+        for (moment, change) in self.0 {
+            sum += change;
+            let bytes = u64::try_from(sum.max(0)).unwrap_or(u64::MAX);
+            match steps.last_mut().filter(|last| last.0 == moment) {
+                Some(last) => last.1 = bytes,
+                None => steps.push((moment, bytes)),
+            }
+        }
+        steps
+    }
+}
+
+impl FromIterator<Life> for ByteChanges {
+    fn from_iter<I: IntoIterator<Item = Life>>(lives: I) -> Self {
+        let mut changes = Self::default();
+        lives.into_iter().for_each(|life| changes.add(life));
+        changes
+    }
+}
+
+/// The first step with the most bytes; `None` if there never are any.
+pub(crate) fn first_most(steps: &[(u32, u64)]) -> Option<(u32, u64)> {
+    let most = most_bytes(steps);
+    let mut steps = steps.iter().copied();
+    steps.find(|step| step.1 == most && most > 0)
 }
 
 /// The bytes at a moment; 0 before the first step.

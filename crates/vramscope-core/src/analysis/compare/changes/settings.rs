@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::compare::flat_settings::FlatSettings;
+use crate::sorting::SortFew;
 
 /// A setting that differs.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -19,7 +20,7 @@ pub struct SettingChange {
 #[must_use]
 pub fn compare_settings(before: &FlatSettings, after: &FlatSettings) -> Vec<SettingChange> {
     let mut names: Vec<&String> = before.keys().chain(after.keys()).collect();
-    names.sort_unstable();
+    names.sort_few_by(Ord::cmp);
     names.dedup();
     names
         .into_iter()

@@ -280,7 +280,7 @@ fn groups(segments: &mut [SegmentState]) -> (Vec<Group>, StateSums) {
         .iter()
         .map(|segment| key(segment.pool, segment.stream));
     let mut keys: Vec<_> = keys.collect();
-    keys.sort_unstable();
+    keys.sort_few_by(Ord::cmp);
     keys.dedup();
     let mut total = StateSums::default();
     let mut groups: Vec<_> = keys

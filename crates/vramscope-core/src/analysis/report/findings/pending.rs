@@ -5,6 +5,7 @@ use super::{
     Evidence, EvidenceOf, Finding, FindingKind, Material, ROWS, Severity, is_share, site_table,
 };
 use crate::analysis::groups::live_at::top_call_sites;
+use crate::analysis::time::byte_steps::{ByteChanges, first_most};
 use crate::analysis::time::history::{History, NEVER};
 use crate::ids::AllocationId;
 use crate::units::Bytes;
@@ -90,22 +91,7 @@ fn waits(history: &History, row: usize) -> bool {
 /// The first moment with the most bytes that wait, and these bytes; `None` if there never are any.
 fn most_pending(history: &History) -> Option<(u32, u64)> {
     let table = &history.allocations;
-    let mut changes: Vec<(u32, bool, u64)> = Vec::new();
-    for row in (0..table.len()).filter(|&row| waits(history, row)) {
-        changes.push((table.free_requested[row], true, table.bytes[row]));
-        changes.push((table.died[row], false, table.bytes[row]));
-    }
-    changes.sort_unstable_by_key(|&(moment, begins, _)| (moment, begins));
-    let (mut bytes, mut most) = (0_u64, None);
-    for (moment, begins, size) in changes {
-        if begins {
-            bytes = bytes.saturating_add(size);
-            if most.is_none_or(|(_, so_far)| bytes > so_far) {
-                most = Some((moment, bytes));
-            }
-        } else {
-            bytes = bytes.saturating_sub(size);
-        }
-    }
-    most
+    let waiting = (0..table.len()).filter(|&row| waits(history, row));
+    let lives = waiting.map(|row| (table.free_requested[row], table.died[row], table.bytes[row]));
+    first_most(&lives.collect::<ByteChanges>().steps())
 }

@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::{FreeSums, Span};
 use crate::analysis::memory::allocator_state::BlockSizes;
 use crate::analysis::memory::segment_history::{SegmentHistory, SegmentLife};
-use crate::analysis::time::history::{History, NEVER};
+use crate::analysis::time::history::History;
 use crate::ids::AllocationId;
+use crate::sorting::rows_by_moment;
 
 /// Fragmentation at one moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -52,11 +53,9 @@ pub(super) fn sweep(
     mut visit: impl FnMut(FragmentationAt),
 ) {
     let table = &history.allocations;
-    let mut dying = Dying::of(&table.died);
-    let mut unmapped = Dying::of(&segments.died);
-    let mut mapped: Vec<u32> = (0..segments.len() as u32).collect();
-    mapped.sort_by_key(|&piece| segments.born[piece as usize]);
-    let mut mapped = mapped.into_iter().peekable();
+    let at_its_moment = |column| ByMoment::of(column, history);
+    let mut dying = at_its_moment(&table.died);
+    let (mut mapped, mut unmapped) = (at_its_moment(&segments.born), at_its_moment(&segments.died));
     let mut newborn = (0..table.len()).peekable();
     let mut pieces = Pieces::default();
     for moment in 0..=history.event_count {
@@ -66,8 +65,7 @@ pub(super) fn sweep(
         while let Some(piece) = unmapped.next_at(moment) {
             pieces.unmap(segments.address[piece], segments.bytes[piece]);
         }
-        while let Some(piece) = mapped.next_if(|&piece| segments.born[piece as usize] <= moment) {
-            let piece = piece as usize;
+        while let Some(piece) = mapped.next_at(moment) {
             let (address, bytes) = (segments.address[piece], segments.bytes[piece]);
             let life = segments.segment[piece];
             pieces.map(address, bytes, life, &segments.segments[life as usize]);
@@ -84,26 +82,27 @@ pub(super) fn sweep(
     }
 }
 
-/// Rows sorted by their last moment.
-struct Dying<'a> {
+/// Rows sorted by a moment, those without one left out.
+struct ByMoment<'a> {
     rows: std::iter::Peekable<std::vec::IntoIter<u32>>,
-    died: &'a [u32],
+    moment_of: &'a [u32],
 }
 
-impl<'a> Dying<'a> {
-    fn of(died: &'a [u32]) -> Self {
-        let rows = (0..).zip(died).filter(|&(_, &died)| died != NEVER);
-        let mut rows: Vec<u32> = rows.map(|(row, _)| row).collect();
-        rows.sort_by_key(|&row| died[row as usize]);
+impl<'a> ByMoment<'a> {
+    fn of(moment_of: &'a [u32], history: &History) -> Self {
+        let moments = history.event_count as usize + 1;
+        let rows = rows_by_moment(moments, moment_of.len(), |row| moment_of[row]);
         Self {
             rows: rows.into_iter().peekable(),
-            died,
+            moment_of,
         }
     }
 
     fn next_at(&mut self, moment: u32) -> Option<usize> {
-        let died = self.died;
-        let row = self.rows.next_if(|&row| died[row as usize] <= moment)?;
+        let moment_of = self.moment_of;
+        let row = self
+            .rows
+            .next_if(|&row| moment_of[row as usize] <= moment)?;
         Some(row as usize)
     }
 }

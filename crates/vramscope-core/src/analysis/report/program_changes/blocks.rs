@@ -180,7 +180,7 @@ impl Kept {
         let tail = &self.rows[*places.last()?..];
         let is_last_whole = tail.starts_with(usual);
         let mut stacks: Vec<StackId> = usual.iter().map(|&(stack, _)| stack).collect();
-        stacks.sort_unstable();
+        stacks.sort_few_by(Ord::cmp);
         stacks.dedup();
         Some(RepeatedBlock {
             label: String::new(),
