@@ -13,7 +13,7 @@ use crate::analysis::time::history::{History, StackSource};
 use crate::analysis::time::replay::MappedRange;
 use crate::decode::Key;
 use crate::ids::{AllocationId, StackId};
-use crate::model::{Action, Block, BlockState, Segment, SegmentKind};
+use crate::model::{Block, BlockState, Segment, SegmentKind};
 use crate::transfer::{Role, Transfer};
 
 /// The largest request that the small pool serves, and the size of its segments.
@@ -195,10 +195,8 @@ impl RecordedSegments {
     fn of(snapshot: &Snapshot, history: &History, moment: u32) -> Self {
         let events = &snapshot.events;
         let rows = history.first_event..history.first_event + moment;
-        let mapped = rows.map(|row| row as usize).filter(|&row| {
-            let action = events.action[row];
-            matches!(action, Action::SegmentAlloc | Action::SegmentMap)
-        });
+        let rows = rows.map(|row| row as usize);
+        let mapped = rows.filter(|&row| events.action[row].maps() == Some(true));
         let segments = snapshot.segments.rows.iter().enumerate();
         let own =
             segments.filter(|(_, segment)| u32::try_from(segment.device) == Ok(history.device));

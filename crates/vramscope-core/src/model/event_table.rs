@@ -54,6 +54,16 @@ impl Action {
         &Self::KNOWN
     }
 
+    /// Whether memory came to a segment or went from it; `None` for what is no segment's event.
+    #[must_use]
+    pub fn maps(self) -> Option<bool> {
+        match self {
+            Self::SegmentAlloc | Self::SegmentMap => Some(true),
+            Self::SegmentFree | Self::SegmentUnmap => Some(false),
+            _ => None,
+        }
+    }
+
     /// Its place among the names of [`EventTable::action_names`].
     pub(crate) fn number(self) -> usize {
         let known = Self::KNOWN.iter().position(|&(action, _)| action == self);

@@ -193,7 +193,7 @@ fn releases(device: Device<'_>) -> Vec<(u32, Call)> {
 }
 
 fn is_release(action: Action) -> bool {
-    matches!(action, Action::SegmentFree | Action::SegmentUnmap)
+    action.maps() == Some(false)
 }
 
 /// Whether such an event may lie between a release and the request that it serves.
@@ -212,10 +212,8 @@ fn serves(device: Device<'_>, moment: u32, stack: StackId, has_own: bool) -> boo
     let next = (history.first_event + moment - 1) as usize;
     let after = events.stack[next];
     let is_known = has_own && stack.has_frames() && after.has_frames();
-    let is_served = matches!(
-        events.action[next],
-        Action::SegmentAlloc | Action::SegmentMap | Action::Oom
-    );
+    let action = events.action[next];
+    let is_served = action.maps() == Some(true) || action == Action::Oom;
     is_served && (!is_known || after == stack)
 }
 

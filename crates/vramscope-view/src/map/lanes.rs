@@ -20,6 +20,9 @@ const GROUP_GAPS: f64 = 4.0;
 /// Allocations outside all segments share a lane if at most this many bytes are between them.
 const NEAR_BYTES: u64 = 2 << 20;
 
+/// Addresses that are remembered, one for each remainder.
+const KNOWN: usize = 1 << 12;
+
 /// One row of the map.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lane {
@@ -210,9 +213,20 @@ fn of_segments(segments: &SegmentHistory) -> Vec<Lane> {
 /// Lanes for allocations that are in none of `lanes`, which are sorted by address.
 fn of_strays(allocations: &AllocationTable, lanes: &[Lane]) -> Vec<Lane> {
     let next_lane = |address: u64| lanes.partition_point(|lane| lane.address <= address);
-    let is_stray = |address: u64| {
+    // Allocators give the same addresses again and again: most are known from one of the last allocations. Those of large
+    // ones differ in their upper bits alone.
+    let mut in_lanes = vec![None; KNOWN];
+    let mut is_stray = |address: u64| {
+        let known = &mut in_lanes[((address >> 9) ^ (address >> 21)) as usize % KNOWN];
+        if *known == Some(address) {
+            return false;
+        }
         let before = next_lane(address).checked_sub(1);
-        before.is_none_or(|row| lanes[row].end() <= address)
+        let is_in = before.is_some_and(|row| lanes[row].end() > address);
+        if is_in {
+            *known = Some(address);
+        }
+        !is_in
     };
     let rows = allocations.address.iter().zip(&allocations.bytes);
     let mut strays: Vec<(u64, u64)> = rows

@@ -72,6 +72,11 @@ pub fn few_values<T>(
 /// counted after the contexts, else the number after both.
 fn places(snapshot: &Snapshot, history: &History, is_known: &[bool]) -> Vec<u32> {
     let contexts = snapshot.contexts.rows().len();
+    let unknown = is_known.len() - 1;
+    if !is_known.contains(&true) {
+        return vec![unknown as u32; history.allocations.len()];
+    }
+    let segments_tell = is_known[contexts..].contains(&true);
     let segment_at = segment_of_addresses(snapshot, history.device);
     let mapped_at = match is_known[..contexts].contains(&false) {
         true => mapping_moments(snapshot, history, &segment_at),
@@ -82,12 +87,12 @@ fn places(snapshot: &Snapshot, history: &History, is_known: &[bool]) -> Vec<u32>
         let context = context.map(|id| id.index());
         let known = context.filter(|&place| place < contexts && is_known[place]);
         let segment = || {
-            let id = segment_at(address)?;
+            let id = segment_at(address).filter(|_| segments_tell)?;
             let mapped = mapped_at.get(id.index()).copied().unwrap_or(0);
             let was_there = history.allocations.died[row] > mapped;
             was_there.then_some(contexts + id.index())
         };
-        known.or_else(segment).unwrap_or(is_known.len() - 1) as u32
+        known.or_else(segment).unwrap_or(unknown) as u32
     };
     let addresses = history.allocations.address.iter().enumerate();
     addresses.map(place).collect()

@@ -163,10 +163,7 @@ fn fits(device: Device<'_>, number: u32, wanted: Wanted<'_>) -> bool {
     match wanted {
         Wanted::Allocation(id) => allocation() == id.0,
         Wanted::Matches(set) => set.contains(allocation() as usize),
-        Wanted::Segments => matches!(
-            action(),
-            Action::SegmentAlloc | Action::SegmentFree | Action::SegmentMap | Action::SegmentUnmap
-        ),
+        Wanted::Segments => action().maps().is_some(),
         Wanted::Oom => action() == Action::Oom,
     }
 }

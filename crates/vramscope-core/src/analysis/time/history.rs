@@ -9,7 +9,7 @@ use super::moment_times::MomentTimes;
 use crate::Snapshot;
 use crate::ids::{AllocationId, BlockId, EventId, StackId};
 use crate::known_ranges::KnownRanges;
-use crate::model::{Action, DeviceIndex};
+use crate::model::DeviceIndex;
 
 /// The moment of a free that was not recorded.
 pub const NEVER: u32 = u32::MAX;
@@ -256,10 +256,8 @@ fn reserved_steps(snapshot: &Snapshot, device: DeviceIndex, rows: Range<u32>) ->
     let mut known = KnownRanges::default();
     let (mut net, mut lowest) = (0_i128, 0_i128);
     for (moment, row) in (1..).zip(rows) {
-        let is_held = match events.action[row as usize] {
-            Action::SegmentAlloc | Action::SegmentMap => true,
-            Action::SegmentFree | Action::SegmentUnmap => false,
-            _ => continue,
+        let Some(is_held) = events.action[row as usize].maps() else {
+            continue;
         };
         let (address, bytes) = (events.addr[row as usize], events.size[row as usize]);
         let changed = i128::from(bytes - known.set(address, bytes, is_held));

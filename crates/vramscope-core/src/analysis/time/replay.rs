@@ -12,7 +12,7 @@ pub(crate) use self::ranges::Ranges;
 use super::history::{AllocationTable, History};
 use crate::Snapshot;
 use crate::ids::AllocationId;
-use crate::model::{Action, DeviceIndex, EventTable};
+use crate::model::{Action, DeviceIndex};
 
 /// Least distance between keyframes of live allocations, in moments.
 const MIN_MOMENTS_BETWEEN: u32 = 4096;
@@ -158,10 +158,17 @@ pub(crate) fn undo(
 ) -> (Ranges, u64) {
     let mut ranges = final_ranges(snapshot, history.device);
     let mut mismatched = 0;
-    for moment in (1..=history.event_count).rev() {
-        let row = history.first_event + moment - 1;
-        let Some(step) = step_of(&snapshot.events, snapshot, row, moment) else {
+    let rows = history.first_event..history.first_event + history.event_count;
+    let actions = &snapshot.events.action[rows.start as usize..rows.end as usize];
+    for (place, action) in actions.iter().enumerate().rev() {
+        let Some(is_mapping) = action.maps() else {
             continue;
+        };
+        let row = rows.start as usize + place;
+        let step = SegmentStep {
+            moment: place as u32 + 1,
+            is_mapping,
+            range: range_of(snapshot, row),
         };
         let fits = if step.is_mapping {
             ranges.remove(&step.range)
@@ -193,26 +200,18 @@ fn final_ranges(snapshot: &Snapshot, device: DeviceIndex) -> Ranges {
     ranges
 }
 
-fn step_of(events: &EventTable, snapshot: &Snapshot, row: u32, moment: u32) -> Option<SegmentStep> {
-    let action = events.action[row as usize];
-    let is_mapping = match action {
-        Action::SegmentAlloc | Action::SegmentMap => true,
-        Action::SegmentFree | Action::SegmentUnmap => false,
-        _ => return None,
-    };
-    let context = snapshot.contexts.get(events.context[row as usize]);
-    let range = MappedRange {
-        address: events.addr[row as usize],
-        bytes: events.size[row as usize],
+/// What a segment's event mapped or unmapped.
+fn range_of(snapshot: &Snapshot, row: usize) -> MappedRange {
+    let events = &snapshot.events;
+    let context = snapshot.contexts.get(events.context[row]);
+    let action = events.action[row];
+    MappedRange {
+        address: events.addr[row],
+        bytes: events.size[row],
         stream: context.stream,
         pool: context.pool,
         is_expandable: matches!(action, Action::SegmentMap | Action::SegmentUnmap),
-    };
-    Some(SegmentStep {
-        moment,
-        is_mapping,
-        range,
-    })
+    }
 }
 
 fn range_keyframes(first: Ranges, steps: &[SegmentStep]) -> Vec<(usize, Ranges)> {
