@@ -103,24 +103,30 @@ impl<T: Sum> Coverage<T> {
     }
 
     /// Adds the part of a rectangle that lies in the stripe. It is in px of the picture, clipped to it; y grows
-    /// downwards. `light` is what a whole pixel of it adds to the sums.
+    /// downwards. It consists of parts side by side from `left` on, each with its right end and what a whole pixel of it
+    /// adds to the sums.
     #[inline]
-    pub(crate) fn add(&mut self, x: (f32, f32), y: (f32, f32), light: Sums<T>) {
+    pub(crate) fn add<const PARTS: usize>(
+        &mut self,
+        left: f32,
+        parts: [(f32, Sums<T>); PARTS],
+        y: (f32, f32),
+    ) {
         let top = (y.0 - self.first_px as f32).max(0.0);
         let bottom = (y.1 - self.first_px as f32).min(self.height_px as f32);
-        if x.0 >= x.1 || top >= bottom {
+        if top >= bottom {
             return;
         }
         let (first, last) = (whole(top), whole(bottom));
         if first == last {
-            self.once.add(first, x, bottom - top, light);
+            self.once.add(first, left, &parts, bottom - top);
             return;
         }
-        self.once.add(first, x, (first + 1) as f32 - top, light);
-        self.once.add(last, x, bottom - last as f32, light);
+        self.once.add(first, left, &parts, (first + 1) as f32 - top);
+        self.once.add(last, left, &parts, bottom - last as f32);
         if first + 1 < last {
-            self.on.add(first + 1, x, 1.0, light);
-            self.on.add(last, x, -1.0, light);
+            self.on.add(first + 1, left, &parts, 1.0);
+            self.on.add(last, left, &parts, -1.0);
         }
     }
 
@@ -173,28 +179,52 @@ impl<T: Sum> Changes<T> {
         &mut self.cells[row * self.width..(row + 1) * self.width]
     }
 
-    /// Adds what a rectangle covers between `x`, where it has this part of a row's height. A rectangle that reaches the
+    /// Adds what the parts of a rectangle cover, where it has this part of a row's height. A rectangle that reaches the
     /// last row has no end below it.
     #[inline]
-    fn add(&mut self, row: usize, x: (f32, f32), height: f32, light: Sums<T>) {
-        let Some(is_changed) = self.is_changed.get_mut(row) else {
+    fn add<const PARTS: usize>(
+        &mut self,
+        row: usize,
+        left: f32,
+        parts: &[(f32, Sums<T>); PARTS],
+        height: f32,
+    ) {
+        let right = parts.last().map_or(left, |part| part.0);
+        let Some(is_changed) = self.is_changed.get_mut(row).filter(|_| left < right) else {
             return;
         };
         *is_changed = true;
         let cells = self.row(row);
-        let (first, last) = (whole(x.0), whole(x.1));
-        let coverage = |part: f32| rounded(part * height * WHOLE);
+        let (first, last) = (whole(left), whole(right));
+        let coverage = |width: f32| rounded(width * height * WHOLE);
+        let mut from = left;
         if first == last {
-            let inside = coverage(x.1 - x.0);
-            add(cells, first, inside, light);
-            add(cells, first + 1, -inside, light);
+            let mut inside = [T::default(); 4];
+            for &(to, light) in parts {
+                inside = plus(inside, times(light, coverage(to - from)));
+                from = to;
+            }
+            change(cells, first, inside);
+            change(cells, first + 1, times(inside, -1));
             return;
         }
-        let [begin, middle, end] = [(first + 1) as f32 - x.0, 1.0, x.1 - last as f32].map(coverage);
-        add(cells, first, begin, light);
-        add(cells, first + 1, middle - begin, light);
-        add(cells, last, end - middle, light);
-        add(cells, last + 1, -end, light);
+        for &(to, light) in parts {
+            let mut add = |at, coverage| change(cells, at, times(light, coverage));
+            let (first, last) = (whole(from), whole(to));
+            if first == last {
+                let inside = coverage(to - from);
+                add(first, inside);
+                add(first + 1, -inside);
+            } else {
+                let widths = [(first + 1) as f32 - from, 1.0, to - last as f32];
+                let [begin, middle, end] = widths.map(coverage);
+                add(first, begin);
+                add(first + 1, middle - begin);
+                add(last, end - middle);
+                add(last + 1, -end);
+            }
+            from = to;
+        }
     }
 }
 
@@ -217,10 +247,13 @@ fn rounded(value: f32) -> i32 {
 }
 
 #[inline]
-fn add<T: Sum>(cells: &mut [Sums<T>], at: usize, coverage: i32, light: Sums<T>) {
+fn times<T: Sum>(light: Sums<T>, coverage: i32) -> Sums<T> {
+    light.map(|light| T::of(coverage).times(light))
+}
+
+#[inline]
+fn change<T: Sum>(cells: &mut [Sums<T>], at: usize, by: Sums<T>) {
     if let Some(sums) = cells.get_mut(at) {
-        for (sum, light) in sums.iter_mut().zip(light) {
-            *sum = sum.plus(T::of(coverage).times(light));
-        }
+        *sums = plus(*sums, by);
     }
 }

@@ -65,7 +65,7 @@ pub fn draw(bars: &[Bar], view: &Viewport, background: Rgb) -> Vec<u8> {
     for (rows, pixels) in stripes(&mut rgba, view.width_px) {
         coverage.begin(view.width_px, rows);
         for &(x, y, light) in &placed {
-            coverage.add(x, y, light);
+            coverage.add(x.0, [(x.1, light)], y);
         }
         coverage.pixels(pixels, |sums| blend(sums, background));
     }

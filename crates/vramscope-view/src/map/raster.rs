@@ -11,8 +11,6 @@ use crate::viewport::Viewport;
 
 /// Rounding thinner than this is left out, in px: a colour of 8 bits cannot show it.
 const LEAST_ROUNDING_PX: f64 = 1.0 / 256.0;
-/// The shade of reserved memory.
-const HELD: u32 = u32::MAX;
 /// The shades of rounding, normal and dimmed by the filter.
 const ROUNDING: u32 = u32::MAX - 2;
 const ROUNDING_DIMMED: u32 = u32::MAX - 1;
@@ -283,12 +281,14 @@ impl MapRaster {
     }
 
     fn hold(&mut self, scale: &Scale<'_>, piece: &Piece) {
-        let x = (scale.x_px(piece.born), scale.x_px(piece.died));
         let y = (scale.y_px(piece.high), scale.y_px(piece.low));
-        self.add(x, y, HELD);
+        let light = [0, 0, 0, HELD_UNIT];
+        let part = (scale.x_px(piece.died), light);
+        self.coverage.add(scale.x_px(piece.born), [part], y);
     }
 
     /// Adds the spans of an allocation: in use, pending free, and the rounding above both.
+    #[inline]
     fn place(&mut self, scale: &Scale<'_>, tile: &Tile, shade: usize) {
         let (born, died) = (scale.x_px(tile.born), scale.x_px(tile.died));
         let (top, bottom) = (scale.y_px(tile.requested), scale.y_px(tile.low));
@@ -297,24 +297,32 @@ impl MapRaster {
         } else {
             died
         };
-        self.add((born, pending), (top, bottom), shade as u32);
-        self.add((pending, died), (top, bottom), (shade + PENDING) as u32);
+        let (waits, y) = (shade + PENDING, (top, bottom));
+        let parts = [(pending, self.light(shade)), (died, self.light(waits))];
+        self.coverage.add(born, parts, y);
+        self.note_pattern((pending, died), y, waits as u32);
         if (tile.high - tile.requested) * scale.px_per_y >= LEAST_ROUNDING_PX {
-            let shade = if shade < DIMMED {
-                ROUNDING
-            } else {
-                ROUNDING_DIMMED
-            };
-            self.add((born, died), (scale.y_px(tile.high), top), shade);
+            let dimmed = usize::from(shade >= DIMMED);
+            let [r, g, b] = self.rounding.light[dimmed];
+            let y = (scale.y_px(tile.high), top);
+            self.coverage.add(born, [(died, [r, g, b, 1])], y);
+            self.note_pattern((born, died), y, ROUNDING + dimmed as u32);
         }
     }
 
+    /// What a whole pixel of an allocation's shade adds to the sums.
     #[inline]
-    fn add(&mut self, x: (f32, f32), y: (f32, f32), shade: u32) {
-        let light = light(&self.shades, &self.rounding, shade);
-        self.coverage.add(x, y, light);
-        let has_pattern = shade != HELD && (shade >= ROUNDING || shade as usize & PENDING != 0);
-        if has_pattern && x.1.floor() > x.0.ceil() && y.1.floor() > y.0.ceil() {
+    fn light(&self, shade: usize) -> Sums<i32> {
+        let [r, g, b] = self.shades.light(shade).map(i32::from);
+        [r, g, b, 1]
+    }
+
+    /// Notes a span with a pattern if it covers a whole pixel.
+    #[inline]
+    fn note_pattern(&mut self, x: (f32, f32), y: (f32, f32), shade: u32) {
+        // Most are narrower than a pixel, for which nothing needs to be rounded.
+        let is_wide = x.1 - x.0 >= 1.0;
+        if is_wide && x.1.floor() > x.0.ceil() && y.1.floor() > y.0.ceil() {
             self.patterned.push(Patterned { x, y, shade });
         }
     }
@@ -344,22 +352,6 @@ impl MapRaster {
                     pixel.copy_from_slice(&colour);
                 }
             }
-        }
-    }
-}
-
-/// What a whole pixel of a shade adds to the sums.
-#[inline]
-fn light(shades: &Shades, rounding: &Rounding, shade: u32) -> Sums<i32> {
-    match shade {
-        HELD => [0, 0, 0, HELD_UNIT],
-        ROUNDING | ROUNDING_DIMMED => {
-            let [r, g, b] = rounding.light[(shade - ROUNDING) as usize];
-            [r, g, b, 1]
-        }
-        shade => {
-            let [r, g, b] = shades.light(shade as usize).map(i32::from);
-            [r, g, b, 1]
         }
     }
 }
