@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import threading
 from pathlib import Path
@@ -39,6 +40,8 @@ def test_answers_are_those_of_the_command_line(ask: Any) -> None:
     assert [run.at(3, 0, frames=0)] == ask("at", 3, TWO_DEVICES, "--device", 0, "--frames", 0)
     assert [run.explain(0)] == ask("explain", TWO_DEVICES, "--device", 0)
     assert run.findings(0) == run.explain(0)["findings"]
+    assert run.brief() == json.loads(program("brief", TWO_DEVICES, "--json").stdout)
+    assert run.brief(1, budget=1024) == run.ask("brief", device=1, budget=1024)[0] != run.brief(1)
 
 
 def assert_typed(value: Any, kind: Any) -> None:

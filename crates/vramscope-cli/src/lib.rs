@@ -185,7 +185,6 @@ fn run_command(command: &Command) -> Result<(), Failure> {
         Command::Anonymise(options) => anonymise::run(options),
         Command::Completions(options) => completions::run(options),
         Command::Man(options) => man::run(options),
-        Command::Brief(options) => brief::run(options),
         Command::Skill(options) => skill::run(options),
         Command::Sql(options) => sql::run(options),
         Command::Mcp(options) => mcp::run(options),
@@ -196,6 +195,7 @@ fn run_command(command: &Command) -> Result<(), Failure> {
 /// The commands that can be put to files and to snapshots that are open; `None` for others.
 fn ask(command: &Command, source: &mut Source<'_>) -> Option<Result<(), Failure>> {
     Some(match command {
+        Command::Brief(options) => brief::run(options, source),
         Command::Info(options) => info::run(options, source),
         Command::Explain(options) => explain::run(options, source),
         Command::Peak(options) => peak::run(options, source),

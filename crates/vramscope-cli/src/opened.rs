@@ -24,7 +24,8 @@ use crate::subject::Subject;
 use crate::{Arguments, ask, help};
 
 /// The commands that open snapshots answer.
-const QUESTIONS: [&str; 15] = [
+const QUESTIONS: [&str; 16] = [
+    "brief",
     "info",
     "explain",
     "peak",

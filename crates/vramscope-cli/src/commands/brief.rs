@@ -6,6 +6,7 @@ mod text;
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use vramscope_core::fleet::Fleet;
@@ -14,7 +15,7 @@ use vramscope_core::model::DeviceIndex;
 use self::answer::Answer;
 use crate::arguments::{Inputs, Size, parse_size};
 use crate::failure::Failure;
-use crate::inputs::{each, files, ranks_of, report_all};
+use crate::inputs::{Source, each, files, ranks_of, report_all};
 use crate::output;
 use crate::subject::Subject;
 
@@ -52,8 +53,13 @@ Examples:
 Classes of causes: growth_per_step, never_freed, limit, other_processes, request_too_large, pending_free,
 private_pool, fragmentation, odd_rank, too_much_live";
 
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
     let Size(budget) = options.budget;
+    if let Source::Open { subjects, answer } = source {
+        let told = about_open(subjects, options.inputs.device, budget)?.json()?;
+        let written = answer.write_all(told.as_bytes());
+        return written.map_err(Failure::io("cannot hold the answer"));
+    }
     let (answer, failures) = about(
         &options.inputs.files,
         options.inputs.memory,
@@ -85,9 +91,7 @@ fn about(
     device: Option<DeviceIndex>,
     budget: u64,
 ) -> Result<(Answer, Vec<Failure>), Failure> {
-    if budget < LEAST_BYTES {
-        return Err(Failure::Usage("--budget must be at least 1KiB".to_owned()));
-    }
+    check(budget)?;
     let files = files(named)?;
     let work = |index, file: &Path| {
         Ok(Rank::of(
@@ -117,6 +121,32 @@ fn about(
     Ok((answer, failures))
 }
 
+/// The answer about the snapshot that failed or stands out of those that are open.
+fn about_open(
+    subjects: &[Arc<Subject>],
+    device: Option<DeviceIndex>,
+    budget: u64,
+) -> Result<Answer, Failure> {
+    check(budget)?;
+    let narrowed = subjects.iter().map(|subject| subject.narrowed(device));
+    let narrowed: Vec<Subject> = narrowed.collect::<Result<_, _>>()?;
+    let ranks = narrowed.into_iter().enumerate();
+    let mut ranks: Vec<Rank> = ranks
+        .map(|(index, subject)| Rank::of(subject, index, true))
+        .collect();
+    let chosen = chosen(&ranks).unwrap_or(0);
+    let subject = ranks.get_mut(chosen).and_then(|rank| rank.subject.take());
+    let subject = subject.ok_or_else(|| Failure::Usage("no snapshot".to_owned()))?;
+    Answer::of(&subject, (&ranks, chosen), 0, budget)
+}
+
+fn check(budget: u64) -> Result<(), Failure> {
+    if budget < LEAST_BYTES {
+        return Err(Failure::Usage("--budget must be at least 1KiB".to_owned()));
+    }
+    Ok(())
+}
+
 /// A file among others.
 struct Rank {
     name: String,
@@ -125,12 +155,12 @@ struct Rank {
     fleet: Fleet,
     /// Whether a request failed in it.
     failed: bool,
-    /// The file, if it is the only one.
+    /// The file, if it is kept.
     subject: Option<Subject>,
 }
 
 impl Rank {
-    fn of(subject: Subject, index: usize, is_only: bool) -> Self {
+    fn of(subject: Subject, index: usize, is_kept: bool) -> Self {
         let failed = subject
             .devices()
             .any(|device| !device.failed_requests().is_empty());
@@ -139,7 +169,7 @@ impl Rank {
             index,
             fleet: ranks_of(&subject, index),
             failed,
-            subject: is_only.then_some(subject),
+            subject: is_kept.then_some(subject),
         }
     }
 

@@ -31,6 +31,17 @@ fn no_failure_as_json() {
 }
 
 #[test]
+fn nothing_live_is_no_cause() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = r#"{"segments": [], "device_traces": [[], []]}"#;
+    fs::write(folder.path().join("empty.json"), file).unwrap();
+    let answer = asked(&folder, &["brief", "empty.json", "--json"]);
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!(answer["causes"]["total"], 0, "{answer}");
+    assert!(!asked(&folder, &["brief", "empty.json"]).contains("causes"));
+}
+
+#[test]
 fn help() {
     assert_snapshot!(brief(&["--help"]));
     assert_snapshot!(brief(&["torch-2.15.0/training.pickle", "--budget", "1000"]));

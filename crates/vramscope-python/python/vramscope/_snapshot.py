@@ -200,6 +200,18 @@ class Snapshot:
         """What memory was for, what stands out, and what would help. Roles and phases are inferred."""
         return cast("Explanation", self._one("explain", (), {"device": device}))
 
+    def brief(self, device: Optional[int] = None, *, budget: int = 4096) -> Dict[str, Any]:
+        """What failed or peaked, why, where, and what would help, in an answer of at most ``budget`` bytes as JSON.
+
+        For programs and agents that ask: ``causes`` names the class of each cause, ``next`` the commands that tell more,
+        and each list says how many entries it has in all. Equal snapshots give equal answers.
+
+        Args:
+            device: Only this device.
+            budget: The most bytes of the answer as JSON, at least 1024.
+        """
+        return self._parts("brief", (), {"device": device, "budget": budget}, [])[0]
+
     def findings(self, device: Optional[int] = None) -> List[Finding]:
         """What stands out, the worst first: each with its figures, what it may mean, and what to try."""
         return self.explain(device)["findings"]
@@ -245,7 +257,7 @@ class Snapshot:
     def ask(self, command: str, *arguments: Moment, **options: Any) -> List[Dict[str, Any]]:
         """Puts a question of the command line, and returns the parts of its answer: ``vramscope COMMAND --json``.
 
-        Commands are ``info``, ``explain``, ``peak``, ``at``, ``range``, ``leaks``, ``oom``, ``fragmentation``,
+        Commands are ``brief``, ``info``, ``explain``, ``peak``, ``at``, ``range``, ``leaks``, ``oom``, ``fragmentation``,
         ``plan``, ``what-if``, ``top``, ``annotations``, ``find``, ``diff`` and ``stats``.
 
             run.ask("find", "size>100MiB live@peak", limit=10)
@@ -275,7 +287,8 @@ class Snapshot:
     ) -> List[Dict[str, Any]]:
         words = [command, *_words(options), "--json", "--", *map(str, arguments)]
         answer = self._opened.ask(words, [other._opened for other in others])
-        return cast("List[Dict[str, Any]]", json.loads(answer)["parts"])
+        found = json.loads(answer)
+        return cast("List[Dict[str, Any]]", found.get("parts", [found]))
 
     def table(self, name: str, device: Optional[int] = None) -> Table:
         """A table by its name; ``vramscope man exports`` describes the columns of each.
@@ -369,9 +382,10 @@ class Snapshot:
                 from ._widget import Viewer
 
                 return Viewer(page, height)
-            except ImportError:
+            except ImportError as missing:
                 if widget:
-                    raise
+                    asked = "widget=True needs anywidget: pip install 'vramscope[notebook]'. Without it, show() uses a frame"
+                    raise ImportError(asked) from missing
         return View(page, self.name, height)
 
     def __repr__(self) -> str:

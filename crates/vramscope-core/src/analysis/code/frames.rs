@@ -127,10 +127,12 @@ const PLUMBING_PREFIXES: [&str; 34] = [
 ];
 
 /// Python functions of torch's that only call others, with the end of their file.
-const PYTHON_PLUMBING: [(&str, &str); 3] = [
+const PYTHON_PLUMBING: [(&str, &str); 4] = [
     ("_wrapped_call_impl", "torch/nn/modules/module.py"),
     ("_call_impl", "torch/nn/modules/module.py"),
     ("decorate_context", "torch/utils/_contextlib.py"),
+    // A default device is set: every new tensor comes through it.
+    ("__torch_function__", "torch/utils/_device.py"),
 ];
 
 /// Beginnings of C names in libraries for accelerators, in lower case. Other C functions without a file are the

@@ -242,10 +242,10 @@ fn causes(
     let (warned, notes): (Vec<_>, Vec<_>) =
         told.partition(|&(severity, _)| severity != Severity::Note);
     let [warned, notes] = [warned, notes].map(|told| told.into_iter().map(|(_, cause)| cause));
-    let live = too_much_live(device, overview, moment);
+    let live = Some(too_much_live(device, overview, moment)).filter(|live| live.bytes > 0);
     let mut causes: Vec<Cause> = match failure.map(|failure| of_failure(device, overview, failure))
     {
-        Some(Some(told)) => [told].into_iter().chain(warned).chain([live]).collect(),
+        Some(Some(told)) => [told].into_iter().chain(warned).chain(live).collect(),
         Some(None) => {
             let piles_up = |cause: &Cause| {
                 matches!(
@@ -254,9 +254,9 @@ fn causes(
                 )
             };
             let (piling, others): (Vec<_>, Vec<_>) = warned.partition(piles_up);
-            piling.into_iter().chain([live]).chain(others).collect()
+            piling.into_iter().chain(live).chain(others).collect()
         }
-        None => warned.chain([live]).collect(),
+        None => warned.chain(live).collect(),
     };
     causes.extend(notes);
     let mut told = Vec::new();

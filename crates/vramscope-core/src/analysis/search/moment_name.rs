@@ -271,7 +271,8 @@ impl<'a> Named<'a> {
         })
     }
 
-    /// All annotated ranges whose name matches, sorted by start, longer ones first; never empty.
+    /// All annotated ranges whose name matches, sorted by start, longer ones first; never empty. What decorates a name,
+    /// as in `## forward ##`, need not be written.
     fn ranges(&self, device: Device<'_>) -> Result<Vec<LaneRange>, MomentError> {
         let text = self.text;
         let pattern = Pattern {
@@ -279,7 +280,12 @@ impl<'a> Named<'a> {
             is_literal: self.is_literal,
             is_whole: true,
         };
-        let mut ranges = ranges_named(&pattern, device);
+        let mut ranges = ranges_named(&pattern, device, |name| name);
+        if ranges.is_empty() && !self.is_literal {
+            ranges = ranges_named(&pattern, device, |name| {
+                name.trim_matches(|c: char| !c.is_alphanumeric())
+            });
+        }
         ranges.sort_few_by_key(|range| (range.from, std::cmp::Reverse(range.to)));
         if ranges.is_empty() {
             return Err(MomentError::missing(match all(device).next() {
@@ -301,14 +307,14 @@ fn all<'a>(device: Device<'a>) -> impl Iterator<Item = &'a LaneRange> {
     kinds.flat_map(|lane| lane.rows.iter().flatten())
 }
 
-/// All annotated ranges whose name matches, in the order of the lanes.
-fn ranges_named(pattern: &Pattern, device: Device<'_>) -> Vec<LaneRange> {
+/// All annotated ranges of whose name this part matches, in the order of the lanes.
+fn ranges_named(pattern: &Pattern, device: Device<'_>, part: fn(&str) -> &str) -> Vec<LaneRange> {
     let mut matcher = super::filter::Matcher::new(pattern);
     let mut known = std::collections::HashMap::new();
     let is_it = |range: &&LaneRange| {
         *known
             .entry(range.name)
-            .or_insert_with(|| matcher.matches(range.name.text(&device.snapshot().strings)))
+            .or_insert_with(|| matcher.matches(part(range.name.text(&device.snapshot().strings))))
     };
     all(device).filter(is_it).copied().collect()
 }

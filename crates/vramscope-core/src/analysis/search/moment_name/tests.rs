@@ -45,6 +45,7 @@ fn annotations_by_name_place_and_edge() {
                 is_whole: true,
             },
             device,
+            |name| name,
         );
         let first = named.iter().map(|range| range.from).min().unwrap();
         let quoted = format!("\"{name}\"");
@@ -64,6 +65,16 @@ fn annotations_by_name_place_and_edge() {
         );
         assert!(moment(&format!("{quoted}[-1]"), device).is_ok());
     });
+}
+
+#[test]
+fn what_decorates_a_name_need_not_be_written() {
+    let file = include_bytes!("../../../../../../tests/fixtures/torch-2.11.0/compiled.pickle.gz");
+    let recording = Recording::of(decode(file).unwrap());
+    let device = recording.device(0).unwrap();
+    let whole = range("## forward ##[2]", device).unwrap();
+    assert_eq!(range("forward[2]", device), Ok(whole));
+    assert!(range("\"forward\"", device).is_err());
 }
 
 #[test]
