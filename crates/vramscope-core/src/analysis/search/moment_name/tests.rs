@@ -70,7 +70,7 @@ fn annotations_by_name_place_and_edge() {
 #[test]
 fn what_decorates_a_name_need_not_be_written() {
     let file = include_bytes!("../../../../../../tests/fixtures/torch-2.11.0/compiled.pickle.gz");
-    let recording = Recording::of(decode(file).unwrap());
+    let recording = Recording::of(decode(&file[..]).unwrap());
     let device = recording.device(0).unwrap();
     let whole = range("## forward ##[2]", device).unwrap();
     assert_eq!(range("forward[2]", device), Ok(whole));
