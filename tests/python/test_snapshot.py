@@ -165,7 +165,7 @@ def test_wrong_questions() -> None:
         run.table("people")
     with pytest.raises(vramscope.SnapshotError):
         run.at("no such moment")
-    with pytest.raises(vramscope.SnapshotError, match="convert is no question .* there are info, explain"):
+    with pytest.raises(vramscope.SnapshotError, match="convert is no question .* there are brief, info"):
         run.ask("convert", output="x.csv")
     with pytest.raises(vramscope.SnapshotError, match="html is no question"):
         run.ask("html")

@@ -65,11 +65,11 @@ fn wrong_questions_say_what_is_wrong() {
     let wrong: [(&[&str], &str); 8] = [
         (
             &["convert", "--"],
-            "convert is no question to a snapshot that is open; there are info",
+            "convert is no question to a snapshot that is open; there are brief",
         ),
         (
             &["html", "--json", "--"],
-            "html is no question to a snapshot that is open; there are info",
+            "html is no question to a snapshot that is open; there are brief",
         ),
         (
             &["peak", "--json", "--", "oom"],
