@@ -40,6 +40,7 @@ const SQL: [&str; 4] = [
 const DUCKDB: &str = "
 import sys, time
 import duckdb
+duckdb.sql('set enable_progress_bar = false')
 for table in ('events', 'allocations'):
     duckdb.sql(f\"create view {table} as select * from read_parquet('{sys.argv[1]}/{table}/*/*.parquet', \"
                \"hive_partitioning = true, hive_types = {'rank': bigint})\")

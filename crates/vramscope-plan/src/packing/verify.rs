@@ -69,24 +69,24 @@ pub fn verify(problem: &Problem, packing: &Packing) -> Result<(), Fault> {
 }
 
 fn overlap(problem: &Problem, packing: &Packing) -> Option<Fault> {
-    // Deaths sort before births: a buffer may take the bytes of one that dies at its birth.
-    let mut events = Vec::new();
-    for buffer in 0..problem.size.len() {
-        let (lower, upper) = (problem.lower[buffer], problem.upper[buffer]);
-        if lower < upper && problem.size[buffer] > 0 {
-            events.push((lower, true, buffer));
-            events.push((upper, false, buffer));
-        }
-    }
-    events.sort_unstable();
+    let (lower, upper) = (&problem.lower, &problem.upper);
+    let lives = (0..problem.size.len() as u32).filter(|&buffer| {
+        let buffer = buffer as usize;
+        lower[buffer] < upper[buffer] && problem.size[buffer] > 0
+    });
+    let mut births: Vec<u32> = lives.collect();
+    let mut deaths = births.clone();
+    births.sort_by_key(|&buffer| lower[buffer as usize]);
+    deaths.sort_by_key(|&buffer| upper[buffer as usize]);
+    let mut deaths = deaths.into_iter().map(|buffer| buffer as usize).peekable();
     let end = |buffer: usize| packing.offset[buffer].saturating_add(problem.size[buffer]);
     let mut live: BTreeMap<u64, usize> = BTreeMap::new();
-    for (_, begins, buffer) in events {
-        let offset = packing.offset[buffer];
-        if !begins {
-            live.remove(&offset);
-            continue;
+    for buffer in births.into_iter().map(|buffer| buffer as usize) {
+        // A buffer may take the bytes of one that dies at its birth.
+        while let Some(dead) = deaths.next_if(|&dead| upper[dead] <= lower[buffer]) {
+            live.remove(&packing.offset[dead]);
         }
+        let offset = packing.offset[buffer];
         // The live buffers do not overlap each other, so only the neighbours below and above can overlap this one.
         let below = live.range(..=offset).next_back();
         if let Some((_, &other)) = below.filter(|&(_, &other)| end(other) > offset) {
