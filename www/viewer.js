@@ -47,7 +47,8 @@ style.replaceSync(`
   .stage { position: absolute; inset: 0; overflow: hidden; border: 1px solid var(--vramscope-line, color-mix(in srgb, currentcolor 20%, transparent)); border-radius: 4px; }
   .poster, iframe { position: absolute; inset: 0; width: 100%; height: 100%; border: 0; }
   .poster { cursor: pointer; transition: opacity 0.2s; }
-  .poster img { width: 100%; height: 100%; object-fit: contain; display: block; }
+  .poster img { width: 100%; height: 100%; object-fit: contain; display: block; background: #fff; }
+  .poster img.dark { background: #16181c; }
   ::slotted([slot="poster"]) { width: 100%; height: 100%; object-fit: contain; }
   iframe { opacity: 0; }
   .shown iframe { opacity: 1; }
@@ -257,7 +258,10 @@ export class VramscopeViewer extends HTMLElement {
 
   /** Loads the picture. */
   #image() {
-    const poster = (this.#theme === "dark" && this.getAttribute("poster-dark")) || this.poster;
+    const dark = this.#theme === "dark" ? this.getAttribute("poster-dark") : null;
+    const poster = dark || this.poster;
+    // Around a picture of other proportions its own ground goes on.
+    this.#parts.image.className = dark ? "dark" : "";
     if (poster && this.#parts.image.getAttribute("src") !== poster) this.#parts.image.src = poster;
   }
 
