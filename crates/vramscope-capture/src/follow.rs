@@ -17,7 +17,6 @@ mod reclaim;
 pub(crate) mod request;
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -59,8 +58,6 @@ pub(crate) struct Plan {
 pub(crate) struct Follower<'a> {
     plan: &'a Plan,
     folder: &'a Path,
-    /// Lock that shows `dump` that this process follows the folder.
-    _lock: Option<File>,
     logs: BTreeMap<PathBuf, FollowedLog>,
     /// Number of snapshots written when memory ran out.
     out_of_memory: u32,
@@ -84,7 +81,6 @@ impl<'a> Follower<'a> {
         Self {
             plan,
             folder,
-            _lock: request::lock_folder(folder),
             logs: BTreeMap::new(),
             out_of_memory: 0,
             live_names: HashSet::new(),
