@@ -136,22 +136,21 @@ impl<'a> Follower<'a> {
                     Some(suffix) => plan.destination.with_suffix(&suffix),
                     None => plan.destination.clone(),
                 };
-                let path = destination.path().to_owned();
                 log.set_live(LiveFile::new(
                     destination,
                     every,
                     FileSymbols::new(&plan.debug_folders),
                 ));
-                log.write_live(is_last);
-                if !plan.is_quiet {
-                    let (process, program) = (log.process(), log.program());
-                    output::note(&format!(
-                        "process {process} ({program}) can be watched: vramscope view --live {}",
-                        quote(&path)
-                    ));
-                }
             }
-            log.write_live(is_last);
+            if let Err(failure) = log.write_live(is_last) {
+                output::report(&failure);
+            }
+            if let (Some(file), false) = (log.announce_live().map(quote), plan.is_quiet) {
+                let (process, program) = (log.process(), log.program());
+                output::note(&format!(
+                    "process {process} ({program}) can be watched: vramscope view --live {file}"
+                ));
+            }
         }
     }
 
