@@ -30,7 +30,7 @@ use journal::PoolRow;
 pub(crate) use journal::{Entry, Journal, Location, Origin, Trace};
 pub(crate) use names::Names;
 use physical::Released;
-use pools::{PoolPlace, Usage};
+use pools::{Figures, PoolPlace, Usage};
 use samples::{MAX_POOL_SAMPLES, MAX_SAMPLES, PoolSample, Sample, Samples};
 use space::Undo;
 pub(crate) use space::{ROUNDING_BYTES, Retention, Segment, Space};
@@ -98,9 +98,19 @@ enum FreedResource {
     EmptyAllocation,
     /// One of several openings of the same imported memory.
     ImportOpening,
-    Pool(Option<PoolRow>),
+    Pool(Option<DestroyedPool>),
     Physical(Option<Released>),
     Array(Option<Array>),
+}
+
+/// What the end of a pool took with it.
+#[derive(Clone, Debug)]
+struct DestroyedPool {
+    row: PoolRow,
+    figures: Option<Figures>,
+    uncertain: Option<Uncertain>,
+    /// What the device's pools held without it.
+    sample: Option<PoolSample>,
 }
 
 /// Counters for the report and its notes.
@@ -270,13 +280,15 @@ impl Recording {
         self.push_pool_usage(device, usage);
     }
 
-    /// Adds a sample of what the pools of a device hold.
-    fn push_pool_usage(&mut self, device: u8, usage: Usage) {
-        self.pool_samples.push(PoolSample {
+    /// Adds a sample of what the pools of a device hold, and returns it.
+    fn push_pool_usage(&mut self, device: u8, usage: Usage) -> PoolSample {
+        let sample = PoolSample {
             device,
             time_us: self.journal.time_us,
             usage,
-        });
+        };
+        self.pool_samples.push(sample);
+        sample
     }
 
     /// Adds the event of a snapshot taken here. As in torch, it appears in the *next* snapshot.

@@ -6,9 +6,9 @@ use vramscope_core::model::Action;
 
 use super::journal::{Entry, Location, Origin, PoolRow};
 use super::pools::{NO_POOL, PoolKey, PoolPlace};
-use super::samples::Sample;
+use super::samples::{PoolSample, Sample};
 use super::space::{Allocation, Retention, Space};
-use super::{Array, FreedResource, Recording, Uncertain};
+use super::{Array, DestroyedPool, FreedResource, Recording, Uncertain};
 use crate::layout::{
     self, Call, Event, HOST_LOCATIONS, MANAGED_ALLOCATION, OUT_OF_MEMORY, SUCCESS, flags,
     pool_flags,
@@ -103,17 +103,28 @@ impl Recording {
     }
 
     fn destroy_pool(&mut self, event: &Event, call: Call) {
-        let pools = &mut self.device.pools;
-        let sampled = pools.sampled_device(event.pool);
-        let row = pools.destroy(event.pool);
-        let empty = row.map_or_else(Vec::new, |row| pools.empty_segments(row));
-        self.release_segments(&empty, origin_of(event, call));
-        if let Some(device) = sampled {
-            self.push_pool_usage(device, self.device.pools.usage(device));
-        }
-        self.uncertain
-            .retain(|uncertain, _| Some(*uncertain) != row);
-        self.keep_for_undo(event, FreedResource::Pool(row), false);
+        let destroyed = self.device.pools.destroy(event.pool).map(|(row, figures)| {
+            let empty = self.device.pools.empty_segments(row);
+            self.release_segments(&empty, origin_of(event, call));
+            let sample = figures.map(|figures| {
+                let usage = self.device.pools.usage(figures.device);
+                self.push_pool_usage(figures.device, usage)
+            });
+            DestroyedPool {
+                row,
+                figures,
+                uncertain: self.uncertain.remove(&row),
+                sample,
+            }
+        });
+        self.keep_for_undo(event, FreedResource::Pool(destroyed), false);
+    }
+
+    /// Withdraws the sample of what a device's pools held without one that was not destroyed after all.
+    fn withdraw_pool_usage(&mut self, without: &PoolSample) {
+        self.pool_samples.withdraw(without);
+        let usage = self.device.pools.usage(without.device);
+        self.push_pool_usage(without.device, usage);
     }
 
     fn create_array(&mut self, event: &Event) {
@@ -389,12 +400,20 @@ impl Recording {
             true => &mut self.host,
             false => &mut self.device,
         };
+        let mut without_pool = None;
         match resource {
             // The free was counted as unknown, but the memory never was allocated.
             FreedResource::Blocks if undo.is_empty() => {
                 self.counts.unknown_frees = self.counts.unknown_frees.saturating_sub(1);
             }
-            FreedResource::Pool(Some(row)) => space.pools.undo_destroy(event.pool, row),
+            FreedResource::Pool(Some(pool)) => {
+                let DestroyedPool { row, figures, .. } = pool;
+                space.pools.undo_destroy(event.pool, row, figures);
+                if let Some(uncertain) = pool.uncertain {
+                    self.uncertain.insert(row, uncertain);
+                }
+                without_pool = pool.sample;
+            }
             FreedResource::Physical(Some(released)) => {
                 space.physical.undo_release(event.pool, released)
             }
@@ -409,6 +428,9 @@ impl Recording {
         }
         if !undo.is_empty() && !space.undo(&mut self.journal, &undo) {
             self.counts.impossible += 1;
+        }
+        if let Some(without) = without_pool {
+            self.withdraw_pool_usage(&without);
         }
         if call == Call::cuIpcCloseMemHandle {
             self.opened.entry(event.address).or_default();

@@ -8,6 +8,7 @@
 //! The memory of a device's graphs is a pool, too, of which each graph is a part. A graph has segments before it is
 //! launched and gets its memory, so that they may well sum to more.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use vramscope_core::model::PoolId;
@@ -43,8 +44,8 @@ pub(crate) enum PoolPlace {
 
 /// What the driver last said of a pool.
 #[derive(Clone, Copy, Debug)]
-struct Figures {
-    device: u8,
+pub(crate) struct Figures {
+    pub(crate) device: u8,
     reserved_bytes: u64,
     used_bytes: u64,
 }
@@ -174,25 +175,23 @@ impl Pools {
         row
     }
 
-    /// The device of a pool; `None` if the driver was never asked about it.
-    pub(crate) fn sampled_device(&self, handle: u64) -> Option<u8> {
-        let row = *self.by_key.get(&PoolKey::Pool(handle))?;
-        Some(self.get(row).figures?.device)
-    }
-
-    /// Forgets the handle of a destroyed pool. The driver may reuse the handle for another pool.
-    pub(crate) fn destroy(&mut self, handle: u64) -> Option<PoolRow> {
+    /// Forgets the handle of a destroyed pool, and what the driver said of it. The driver may reuse the handle for another
+    /// pool.
+    pub(crate) fn destroy(&mut self, handle: u64) -> Option<(PoolRow, Option<Figures>)> {
         let row = self.by_key.remove(&PoolKey::Pool(handle))?;
         let pool = &mut self.rows[row as usize];
         pool.is_destroyed = true;
-        pool.figures = None;
-        Some(row)
+        Some((row, pool.figures.take()))
     }
 
-    /// Restores a pool whose destruction the driver refused, unless another pool has its handle now.
-    pub(crate) fn undo_destroy(&mut self, handle: u64, row: PoolRow) {
-        self.by_key.entry(PoolKey::Pool(handle)).or_insert(row);
-        self.rows[row as usize].is_destroyed = false;
+    /// Restores a pool whose destruction the driver refused. If another pool has its handle now, that one has the figures.
+    pub(crate) fn undo_destroy(&mut self, handle: u64, row: PoolRow, figures: Option<Figures>) {
+        let pool = &mut self.rows[row as usize];
+        pool.is_destroyed = false;
+        if let Entry::Vacant(place) = self.by_key.entry(PoolKey::Pool(handle)) {
+            place.insert(row);
+            pool.figures = figures;
+        }
     }
 
     pub(crate) fn get(&self, row: PoolRow) -> &Pool {
@@ -356,8 +355,8 @@ mod tests {
         let first = pools.non_default_row(7);
         assert_eq!(pools.get(first).id, PoolId(0, 1));
         assert_eq!(pools.row_of(PoolKey::Pool(7)), first);
-        assert_eq!(pools.destroy(7), Some(first));
-        assert_eq!(pools.destroy(7), None);
+        assert!(matches!(pools.destroy(7), Some((row, None)) if row == first));
+        assert!(pools.destroy(7).is_none());
         let second = pools.non_default_row(7);
         assert_eq!(pools.get(second).id, PoolId(0, 2));
         let graph = pools.row_of(PoolKey::Graph(7));

@@ -191,6 +191,30 @@ fn what_a_pool_holds_beyond_its_segments_is_unplaced() {
 }
 
 #[test]
+fn a_pool_that_was_not_destroyed_holds_what_it_held() {
+    let mut log = LogWriter::default();
+    from_pool(&mut log, 9, BASE, BASE, MIB);
+    sample(&mut log, 9, 96 * MIB);
+    let before = converted(&log);
+    refused(&mut log, Call::cuMemPoolDestroy, 0, 9);
+    assert_eq!(tracked_bytes(&log), 96 * MIB);
+    let (snapshot, report) = converted(&log);
+    assert_eq!(report.notes, before.1.notes);
+    // Nor was there a time without it.
+    let samples = |snapshot: &vramscope_core::Snapshot| -> Vec<u64> {
+        let memory = snapshot.extras["capture"]["memory"].as_array().unwrap();
+        let reserved = |it: &serde_json::Value| it["pool_reserved_bytes"].as_u64().unwrap();
+        memory.iter().map(reserved).collect()
+    };
+    assert_eq!(samples(&before.0), [96 * MIB]);
+    assert_eq!(samples(&snapshot), [96 * MIB; 2]);
+    // What nobody knows of its memory is still said.
+    let mut log = pools_at_the_end_of_the_context();
+    refused(&mut log, Call::cuMemPoolDestroy, 0, 9);
+    assert_eq!(converted(&log).1.notes.len(), 2);
+}
+
+#[test]
 fn the_sample_before_the_first_allocation_is_not_unplaced() {
     let mut log = LogWriter::default();
     sample(&mut log, 9, 32 * MIB);
