@@ -11,6 +11,7 @@
 //! model is compared with.
 
 mod annotations;
+mod arrays;
 mod calls;
 mod journal;
 mod names;
@@ -26,6 +27,7 @@ use vramscope_core::model::Action;
 use crate::layout::{self, pool_flags};
 use crate::reader::{Damage, Record};
 pub(crate) use annotations::Annotations;
+use arrays::{Array, Arrays};
 use journal::PoolRow;
 pub(crate) use journal::{Entry, Journal, Location, Origin, Trace};
 pub(crate) use names::Names;
@@ -60,14 +62,6 @@ pub enum Enabled {
     All,
 }
 
-/// A CUDA array. It has no address.
-#[derive(Clone, Copy, Debug)]
-struct Array {
-    device: u8,
-    bytes: u64,
-    context: u64,
-}
-
 /// The last free of a thread. It is logged before the driver is called, and may be withdrawn by a later record.
 #[derive(Clone, Debug, Default)]
 struct LastFree {
@@ -84,8 +78,6 @@ struct LastFree {
 pub(crate) struct Uncertain {
     pub(crate) device: u8,
     pub(crate) bytes: u64,
-    /// The end of the context.
-    origin: Origin,
 }
 
 /// What a free released besides blocks and segments. Kept to restore it if the driver refuses the free.
@@ -144,7 +136,9 @@ pub struct Recording {
     pub(crate) pool_samples: Samples<PoolSample, MAX_POOL_SAMPLES>,
     /// Pools that held memory when their device's primary context ended. Nothing says whether it ended, too.
     pub(crate) uncertain: BTreeMap<PoolRow, Uncertain>,
-    arrays: HashMap<u64, Array>,
+    /// The last end of a device's primary context.
+    last_ends: HashMap<u8, Origin>,
+    pub(crate) arrays: Arrays,
     /// Addresses returned for allocations of 0 bytes.
     empty_allocations: HashSet<u64>,
     /// Number of additional openings of imported memory, by address.
@@ -227,17 +221,6 @@ impl Recording {
         self.counts.out_of_memory
     }
 
-    /// Bytes of arrays by device. Arrays have no address and therefore no block.
-    pub(crate) fn array_bytes(&self) -> std::collections::BTreeMap<u8, u64> {
-        let mut sums = std::collections::BTreeMap::new();
-        #[expect(clippy::iter_over_hash_type, reason = "sums have no order")]
-        for array in self.arrays.values() {
-            let sum: &mut u64 = sums.entry(array.device).or_default();
-            *sum = sum.saturating_add(array.bytes);
-        }
-        sums
-    }
-
     fn push_annotation(&mut self, annotation: &layout::Annotation, attributes: layout::Attributes) {
         // Streams reach their points while other threads write records: those times must not move the journal's.
         let time_us = if annotation.flags & layout::ON_STREAM == 0 {
@@ -255,11 +238,12 @@ impl Recording {
         let row = self.sampled_pool(pool, device);
         self.device.undo.clear();
         if pool.flags & pool_flags::CONTEXT_ENDED != 0
-            && let Some(uncertain) = self.uncertain.remove(&row)
+            && let Some(uncertain) = self.take_uncertain(row)
             && pool.used_bytes == 0
         {
+            let origin = self.last_ends.get(&uncertain.device).copied();
             self.device
-                .end_pool(&mut self.journal, row, uncertain.origin);
+                .end_pool(&mut self.journal, row, origin.unwrap_or_default());
         }
         let pools = &self.device.pools;
         let chosen = pools.released_segments(row, pool.reserved_bytes);
@@ -278,6 +262,13 @@ impl Recording {
             usage.unplaced_bytes -= now.unplaced_bytes();
         }
         self.push_pool_usage(device, usage);
+    }
+
+    /// What nobody said of a pool's memory. From now on that is known, until the next end of a context.
+    fn take_uncertain(&mut self, row: PoolRow) -> Option<Uncertain> {
+        let uncertain = self.uncertain.remove(&row)?;
+        self.device.name_again(uncertain.device, row);
+        Some(uncertain)
     }
 
     /// Adds a sample of what the pools of a device hold, and returns it.

@@ -7,8 +7,9 @@ use vramscope_core::model::Action;
 use super::journal::{Entry, Location, Origin, PoolRow};
 use super::pools::{NO_POOL, PoolKey, PoolPlace};
 use super::samples::{PoolSample, Sample};
-use super::space::{Allocation, Retention, Space};
-use super::{Array, DestroyedPool, FreedResource, Recording, Uncertain};
+use super::space::{Allocation, Owner, Retention, Space};
+use super::arrays::Array;
+use super::{DestroyedPool, FreedResource, Recording, Uncertain};
 use crate::layout::{
     self, Call, Event, HOST_LOCATIONS, MANAGED_ALLOCATION, OUT_OF_MEMORY, SUCCESS, flags,
     pool_flags,
@@ -76,7 +77,7 @@ impl Recording {
                 self.create_array(event);
             }
             Call::cuArrayDestroy | Call::cuMipmappedArrayDestroy => {
-                let array = self.arrays.remove(&event.address);
+                let array = self.arrays.remove(event.address);
                 self.keep_for_undo(event, FreedResource::Array(array), false);
             }
             Call::suballoc => self.suballoc(event, call),
@@ -113,7 +114,7 @@ impl Recording {
             DestroyedPool {
                 row,
                 figures,
-                uncertain: self.uncertain.remove(&row),
+                uncertain: self.take_uncertain(row),
                 sample,
             }
         });
@@ -354,28 +355,21 @@ impl Recording {
     fn end_context(&mut self, event: &Event, call: Call) {
         let origin = origin_of(event, call);
         let device = self.device_of(event);
-        let (context, journal) = (event.context, &mut self.journal);
-        if context == 0 && event.device < 0 {
+        if event.context == 0 && event.device < 0 {
             return;
         }
-        self.device.end_context(journal, context, device, origin);
+        let (owner, journal) = (Owner::of_context(event.context, device), &mut self.journal);
+        self.device.end_context(journal, owner, origin);
         if call != Call::cuCtxDestroy {
-            for (pool, bytes) in self.device.pool_bytes(device) {
-                let uncertain = Uncertain {
-                    device,
-                    bytes,
-                    origin,
-                };
-                self.uncertain.insert(pool, uncertain);
-            }
+            self.last_ends.insert(device, origin);
+            let changed = self.device.take_changed_pools(device).into_iter();
+            self.uncertain
+                .extend(changed.map(|(pool, bytes)| (pool, Uncertain { device, bytes })));
         }
-        if context != 0 {
-            self.host.end_context(journal, context, device, origin);
+        if event.context != 0 {
+            self.host.end_context(journal, owner, origin);
         }
-        self.arrays.retain(|_, array| match context {
-            0 => array.device != device,
-            context => array.context != context,
-        });
+        self.arrays.end(owner);
     }
 
     pub(super) fn release_segments(&mut self, segments: &[u64], origin: Origin) {
@@ -418,7 +412,7 @@ impl Recording {
                 space.physical.undo_release(event.pool, released)
             }
             FreedResource::Array(Some(array)) => {
-                self.arrays.entry(event.address).or_insert(array);
+                self.arrays.undo_remove(event.address, array);
             }
             FreedResource::EmptyAllocation => {
                 self.empty_allocations.insert(event.address);
@@ -491,10 +485,8 @@ impl Recording {
 
     /// Bytes of a device that this process is known to hold.
     pub(super) fn tracked_bytes(&self, device: u8) -> u64 {
-        let arrays = self.arrays.values();
-        let arrays = arrays.filter(|array| array.device == device);
-        arrays
-            .fold(0_u64, |sum, array| sum.saturating_add(array.bytes))
+        self.arrays
+            .bytes(device)
             .saturating_add(self.device.held_bytes(device))
             .saturating_add(self.device.physical.held_bytes(device))
             .saturating_add(self.device.pools.usage(device).beside_bytes)

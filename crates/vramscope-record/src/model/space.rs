@@ -11,6 +11,7 @@
 mod chunks;
 mod ends;
 mod mapped;
+mod owned;
 mod parts;
 mod undo;
 
@@ -23,6 +24,8 @@ use super::journal::{Entry, EntryNumber, Journal, Location, Origin, PoolRow};
 use super::physical::{PhysicalMemory, Serial};
 use super::pools::{NO_POOL, Pools};
 use chunks::ChunkCounts;
+use owned::{Kind, Owned};
+pub(crate) use owned::Owner;
 pub(crate) use undo::Undo;
 
 /// Sizes are rounded up to a multiple of this, as far as there is room.
@@ -125,6 +128,8 @@ pub(crate) struct Space {
     live: Vec<u64>,
     emptied: u64,
     chunk_counts: ChunkCounts,
+    /// All memory by what ends it, since the first end of a context.
+    owned: Option<Owned>,
     /// Number of blocks ended by another allocation in their place.
     pub(crate) superseded: u64,
 }
@@ -159,7 +164,7 @@ impl Space {
 
     /// Frees the driver's allocation at an address. Returns whether there was one.
     pub(crate) fn free(&mut self, journal: &mut Journal, address: u64, origin: Origin) -> bool {
-        if let Some(arena) = self.arenas.remove(&address) {
+        if let Some(arena) = self.remove_arena(address) {
             for part in self.parts_of(address, &arena) {
                 self.end_block(journal, part, origin);
             }
@@ -374,6 +379,7 @@ impl Space {
         {
             *live = live.saturating_add(block.end - address);
         }
+        self.set_owned(Kind::Block, address, &block, true);
         self.blocks.insert(address, block);
     }
 
@@ -381,6 +387,7 @@ impl Space {
     /// again.
     fn remove_block(&mut self, address: u64) -> Option<Block> {
         let block = self.blocks.remove(&address)?;
+        self.set_owned(Kind::Block, address, &block, false);
         let location = self.segments.get(&block.segment)?.location;
         if let Some(live) = device_sum(&mut self.live, location) {
             *live = live.saturating_sub(block.end - address);
@@ -417,12 +424,13 @@ impl Space {
     /// Counts one more block or arena in a segment. Returns the segment's location.
     fn enter_segment(&mut self, address: u64) -> Option<Location> {
         let segment = self.segments.get_mut(&address)?;
-        if segment.live == 0 && segment.retention == Retention::ByPool {
-            self.pools
-                .remove_empty(segment.pool, segment.emptied, address);
-        }
+        let location = segment.location;
         segment.live += 1;
-        Some(segment.location)
+        if segment.live == 1 && segment.retention == Retention::ByPool {
+            let chunk = segment.clone();
+            self.set_empty(address, &chunk, false);
+        }
+        Some(location)
     }
 
     /// Counts one less block or arena in a segment. An empty segment ends, unless it is retained.
@@ -439,9 +447,8 @@ impl Space {
             Retention::ByPool if self.pools.get(segment.pool).keeps_segments() => {
                 self.emptied += 1;
                 segment.emptied = self.emptied;
-                let bytes = segment.end - address;
-                self.pools
-                    .add_empty(segment.pool, self.emptied, address, bytes);
+                let chunk = segment.clone();
+                self.set_empty(address, &chunk, true);
             }
             Retention::ByPool | Retention::UntilEmpty => {
                 self.remove_segment(journal, address, origin)
@@ -489,12 +496,11 @@ impl Space {
         }
         match segment.retention {
             Retention::UntilUnmapped(serial) => self.physical.unmap(serial, bytes),
-            _ if segment.pool != NO_POOL => {
-                self.pools.remove_segment(segment.pool, bytes);
-                self.pools
-                    .remove_empty(segment.pool, segment.emptied, address);
-            }
+            _ if segment.pool != NO_POOL => self.pools.remove_segment(segment.pool, bytes),
             _ => {}
+        }
+        if segment.live == 0 && segment.retention == Retention::ByPool {
+            self.set_empty(address, &segment, false);
         }
         Some(segment)
     }
