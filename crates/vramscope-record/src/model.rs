@@ -247,14 +247,14 @@ impl Recording {
         }
         let pools = &self.device.pools;
         let chosen = pools.released_segments(row, pool.reserved_bytes);
-        self.release_segments(&chosen, Origin::default());
+        self.release_segments(chosen, Origin::default());
         let pools = &mut self.device.pools;
         // The first sample is taken before the record of the allocation that made the pool grow.
         let is_first = pool.flags & pool_flags::GRAPHS == 0 && pools.get(row).is_new();
         pools.set_figures(row, device, (pool.reserved_bytes, pool.used_bytes));
         if pools.get(row).is_inexact() {
             let empty = pools.empty_segments(row);
-            self.release_segments(&empty, Origin::default());
+            self.release_segments(empty, Origin::default());
         }
         let mut usage = self.device.pools.usage(device);
         let now = self.device.pools.get(row);

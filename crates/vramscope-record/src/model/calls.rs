@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use vramscope_core::model::Action;
 
+use super::arrays::Array;
 use super::journal::{Entry, Location, Origin, PoolRow};
 use super::pools::{NO_POOL, PoolKey, PoolPlace};
 use super::samples::{PoolSample, Sample};
 use super::space::{Allocation, Owner, Retention, Space};
-use super::arrays::Array;
 use super::{DestroyedPool, FreedResource, Recording, Uncertain};
 use crate::layout::{
     self, Call, Event, HOST_LOCATIONS, MANAGED_ALLOCATION, OUT_OF_MEMORY, SUCCESS, flags,
@@ -106,7 +106,7 @@ impl Recording {
     fn destroy_pool(&mut self, event: &Event, call: Call) {
         let destroyed = self.device.pools.destroy(event.pool).map(|(row, figures)| {
             let empty = self.device.pools.empty_segments(row);
-            self.release_segments(&empty, origin_of(event, call));
+            self.release_segments(empty, origin_of(event, call));
             let sample = figures.map(|figures| {
                 let usage = self.device.pools.usage(figures.device);
                 self.push_pool_usage(figures.device, usage)
@@ -372,7 +372,7 @@ impl Recording {
         self.arrays.end(owner);
     }
 
-    pub(super) fn release_segments(&mut self, segments: &[u64], origin: Origin) {
+    pub(super) fn release_segments(&mut self, segments: Vec<u64>, origin: Origin) {
         self.device
             .release_segments(&mut self.journal, segments, origin);
     }

@@ -24,8 +24,8 @@ use super::journal::{Entry, EntryNumber, Journal, Location, Origin, PoolRow};
 use super::physical::{PhysicalMemory, Serial};
 use super::pools::{NO_POOL, Pools};
 use chunks::ChunkCounts;
-use owned::{Kind, Owned};
 pub(crate) use owned::Owner;
+use owned::{Kind, Owned};
 pub(crate) use undo::Undo;
 
 /// Sizes are rounded up to a multiple of this, as far as there is room.
@@ -194,14 +194,15 @@ impl Space {
         journal.push(segment.location, entry);
     }
 
-    /// Releases those of these segments that are empty.
+    /// Releases those of these segments that are empty, in the order of their addresses.
     pub(crate) fn release_segments(
         &mut self,
         journal: &mut Journal,
-        addresses: &[u64],
+        mut addresses: Vec<u64>,
         origin: Origin,
     ) {
-        for &address in addresses {
+        addresses.sort_unstable();
+        for address in addresses {
             if matches!(self.segments.get(&address), Some(segment) if segment.live == 0) {
                 self.remove_segment(journal, address, origin);
             }
@@ -332,7 +333,11 @@ impl Space {
             false => Action::SegmentAlloc,
         };
         let entry = entry_of_segment(action, room.clone(), &segment, allocation.origin);
-        journal.push(allocation.location, entry);
+        // A large allocation takes hundreds of chunks.
+        let is_chunk = retention == Retention::ByPool;
+        if !(is_chunk && journal.extend(allocation.location, &entry)) {
+            journal.push(allocation.location, entry);
+        }
         self.put_segment(room.start, segment);
         room.start
     }
@@ -467,7 +472,10 @@ impl Space {
         };
         let origin = journal.origin_of_free(segment.origin, origin);
         let entry = entry_of_segment(action, address..segment.end, &segment, origin);
-        self.push_undoable(journal, segment.location, entry);
+        let is_chunk = segment.retention == Retention::ByPool;
+        if !(is_chunk && self.extend_undoable(journal, segment.location, &entry)) {
+            self.push_undoable(journal, segment.location, entry);
+        }
         self.undo.segments.push((address, segment));
     }
 
@@ -503,6 +511,15 @@ impl Space {
             self.set_empty(address, &segment, false);
         }
         Some(segment)
+    }
+
+    /// Makes the last entry of this operation longer, as [`Journal::extend`] does: what undoes it must undo no other.
+    fn extend_undoable(&self, journal: &mut Journal, location: Location, entry: &Entry) -> bool {
+        let last = self.undo.entries.last();
+        let is_newest = last.is_some_and(|&(at, number)| {
+            at == location && journal.newest(location) == Some(number)
+        });
+        is_newest && journal.extend(location, entry)
     }
 
     fn push_undoable(

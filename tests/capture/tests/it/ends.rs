@@ -43,8 +43,8 @@ fn by_sigkill() {
     let captured = Session::new().capture("scenes", &["dlsym", "killed"]);
     assert_eq!(captured.status.code(), Some(128 + libc::SIGKILL));
     let snapshot = captured.snapshot();
-    let reported = Story::of_snapshot(&snapshot, 0).by_address();
-    let truth = Story::of_ledger(captured.ledger(), 0).by_address();
+    let (reported, truth) = Story::both(&snapshot, captured.ledger(), 0);
+    let (reported, truth) = (reported.by_address(), truth.by_address());
     let mut differences = 0;
     for (place, truth) in truth.iter().filter(|((is_mapping, _), _)| !is_mapping) {
         let reported = reported.get(place).map_or(&[][..], Vec::as_slice);

@@ -15,7 +15,7 @@ impl Space {
         let empty = self
             .owned()
             .addresses(owner, Kind::EmptyChunk, Kind::EmptyChunk);
-        self.release_segments(journal, &empty, origin);
+        self.release_segments(journal, empty, origin);
     }
 
     /// Ends all memory of a pool.
