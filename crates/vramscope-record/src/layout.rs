@@ -221,6 +221,9 @@ numbered! {
         /// A remembered stack was not the one that unwinding found. Only some are checked, and only if the
         /// environment says so.
         WrongStack = 16,
+        /// The program got a function of the driver's name that no hook stands before: of a third library that has the
+        /// driver's functions, or of a second one where there is one hook.
+        OtherLibrary = 17,
     }
 }
 
@@ -268,6 +271,9 @@ impl Loss {
             Self::TooManyNames => "a name is missing, as there are too many",
             Self::NoStreamRange => "a named range on a stream was refused, and is missing",
             Self::WrongStack => "a remembered stack was not the one that unwinding found",
+            Self::OtherLibrary => {
+                "the program got a driver function of one more library that has them, and its calls are not recorded"
+            }
         }
     }
 }
