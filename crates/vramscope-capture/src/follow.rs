@@ -17,7 +17,6 @@ mod reclaim;
 pub(crate) mod request;
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -59,8 +58,6 @@ pub(crate) struct Plan {
 pub(crate) struct Follower<'a> {
     plan: &'a Plan,
     folder: &'a Path,
-    /// Lock that shows `dump` that this process follows the folder.
-    _lock: Option<File>,
     logs: BTreeMap<PathBuf, FollowedLog>,
     /// Number of snapshots written when memory ran out.
     out_of_memory: u32,
@@ -84,7 +81,6 @@ impl<'a> Follower<'a> {
         Self {
             plan,
             folder,
-            _lock: request::lock_folder(folder),
             logs: BTreeMap::new(),
             out_of_memory: 0,
             live_names: HashSet::new(),
@@ -140,22 +136,21 @@ impl<'a> Follower<'a> {
                     Some(suffix) => plan.destination.with_suffix(&suffix),
                     None => plan.destination.clone(),
                 };
-                let path = destination.path().to_owned();
                 log.set_live(LiveFile::new(
                     destination,
                     every,
                     FileSymbols::new(&plan.debug_folders),
                 ));
-                log.write_live(is_last);
-                if !plan.is_quiet {
-                    let (process, program) = (log.process(), log.program());
-                    output::note(&format!(
-                        "process {process} ({program}) can be watched: vramscope view --live {}",
-                        quote(&path)
-                    ));
-                }
             }
-            log.write_live(is_last);
+            if let Err(failure) = log.write_live(is_last) {
+                output::report(&failure);
+            }
+            if let (Some(file), false) = (log.announce_live().map(quote), plan.is_quiet) {
+                let (process, program) = (log.process(), log.program());
+                output::note(&format!(
+                    "process {process} ({program}) can be watched: vramscope view --live {file}"
+                ));
+            }
         }
     }
 

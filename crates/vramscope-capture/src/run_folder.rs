@@ -1,6 +1,6 @@
 //! The folder for the raw logs of one run. A log stays there until its snapshot is written.
 
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs::{self, DirBuilder, File, Permissions, TryLockError};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -22,6 +22,8 @@ const RECORDINGS: [&str; 2] = ["raw", "pickle"];
 /// recording.
 pub(crate) struct RunFolder {
     path: PathBuf,
+    /// Shows `dump` that this process lives. Taken before the program starts, and held until its snapshots are written.
+    _lock: Option<File>,
     /// Whether it was chosen here, and is in memory for want of a better place.
     is_in_memory: bool,
     /// Whether logs stay when their snapshots are written.
@@ -68,6 +70,7 @@ impl RunFolder {
         let path = path.keep();
         Ok(Self {
             is_in_memory: raw_folder.is_none() && is_in_memory(&path),
+            _lock: lock_folder(&path),
             path,
             keeps_logs: raw_folder.is_some(),
         })
@@ -117,6 +120,32 @@ impl Drop for RunFolder {
             true => fs::remove_dir(&self.path),
             false => fs::remove_dir_all(&self.path),
         });
+    }
+}
+
+/// Locks a folder until the returned file is dropped, which shows that its `run` lives. `None` if the file system has no
+/// locks.
+pub(crate) fn lock_folder(folder: &Path) -> Option<File> {
+    let folder = File::open(folder).ok()?;
+    folder.try_lock_shared().ok()?;
+    Some(folder)
+}
+
+/// What the lock on a folder says of its `run`.
+pub(crate) enum RunState {
+    Lives,
+    IsGone,
+    /// The file system has no locks.
+    Unknown,
+}
+
+/// Whether the `run` lives in whose folder a log is.
+pub(crate) fn state_of_run(log: &Path) -> RunState {
+    let folder = log.parent().unwrap_or(Path::new("."));
+    match File::open(folder).map(|folder| folder.try_lock()) {
+        Ok(Ok(())) => RunState::IsGone,
+        Ok(Err(TryLockError::WouldBlock)) => RunState::Lives,
+        Ok(Err(TryLockError::Error(_))) | Err(_) => RunState::Unknown,
     }
 }
 

@@ -106,7 +106,7 @@ impl Hook {
     /// | a function of the same library | | the wrapper | `found` |
     /// | a function of a library that is gone | | the wrapper | `found` |
     /// | a function of another library | | the second wrapper, by the same rules | |
-    /// | functions of two other libraries | | `found` | what it called |
+    /// | functions of two other libraries | | `found`, whose calls are not recorded | what it called |
     /// | any | a wrapper itself, or null | it, or the first wrapper | what it called |
     ///
     /// The fifth case: of two libraries that offer the driver's functions, one calls the other. That call must not
@@ -132,7 +132,7 @@ impl Hook {
     }
 
     /// Whether a function is one of the wrappers.
-    fn has_wrapper(&self, function: *mut c_void) -> bool {
+    pub(crate) fn has_wrapper(&self, function: *mut c_void) -> bool {
         self.ways
             .iter()
             .any(|way| way.wrapper == function.cast_const())

@@ -21,8 +21,8 @@ mod table;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use vramscope_record::layout::Event;
 use vramscope_record::layout::flags::{NOT_OWNED, PER_THREAD_STREAM};
+use vramscope_record::layout::{Event, Loss};
 
 use crate::hook::Hook;
 use crate::{driver, log};
@@ -42,6 +42,16 @@ const NOT_INITIALIZED: CUresult = 3;
 /// The hook of the driver function with this name.
 pub(crate) fn find(name: &CStr) -> Option<&'static Hook> {
     all().find(|hook| hook.name == name)
+}
+
+/// Interposes a hook before a function that the program looked up, as [`Hook::interpose`] does. Counts those that no hook
+/// stands before.
+pub(crate) fn interpose(hook: &Hook, found: *mut c_void) -> *mut c_void {
+    let given = hook.interpose(found);
+    if !hook.has_wrapper(given) {
+        log::lost(Loss::OtherLibrary);
+    }
+    given
 }
 
 /// Looks up what the hooks need of the driver, as [`driver::look_up`] says.

@@ -37,7 +37,7 @@ unsafe extern "C" fn find_wrapper(library: *mut c_void, name: *const c_char) -> 
     if real.is_null() {
         return nothing;
     }
-    hook.interpose(real)
+    hooks::interpose(hook, real)
 }
 
 /// `dlsym`: returns the hook, or jumps to the next one with the caller's return address.

@@ -148,6 +148,10 @@ macro_rules! numbered {
     };
 }
 
+mod loss;
+
+pub use loss::Loss;
+
 numbered! {
     /// The kind of a record. Determines the payload.
     pub enum Kind {
@@ -178,97 +182,6 @@ numbered! {
         Note = 12,
         /// [`Name`], then the name that the program gave.
         Name = 13,
-    }
-}
-
-numbered! {
-    /// What the recorder could not record, or only in part. Counted in the header ([`header::LOSSES`]) and told to
-    /// the reader of the snapshot, so that an incomplete recording never looks complete. [`Loss::text`] says what
-    /// each means. Records that did not fit have a counter of their own ([`header::DROPPED_RECORDS`]).
-    pub enum Loss {
-        /// `cuGetProcAddress` gave a function that is not hooked. A note says which and where it is.
-        UnknownFunction = 0,
-        /// `cuPointerGetAttributes` gave no mapping, though the driver is new enough.
-        MappingUnknown = 1,
-        /// It gave no pool either.
-        PoolUnknown = 2,
-        /// It gave no context either.
-        ContextUnknown = 3,
-        /// It gave nothing.
-        DeviceUnknown = 4,
-        /// It did not give the size of imported memory.
-        SizeUnknown = 5,
-        /// A call succeeded, but its result is null.
-        NoAddress = 6,
-        /// The list of loaded code was in use for too long, or all state for unwinding, or unwinding found nothing.
-        NoStack = 7,
-        /// The driver did not say whether the stream was being captured into a graph.
-        CaptureUnknown = 8,
-        /// A query would have invalidated a capture.
-        NotAsked = 9,
-        /// `cuMemPoolGetAttribute` failed.
-        PoolUsageUnknown = 10,
-        /// `cuMemGetInfo` failed.
-        FreeMemoryUnknown = 11,
-        /// More ranges were open before recording began than there is room for.
-        TooManyRanges = 12,
-        /// A thread had ranges open in more domains than there is room for.
-        TooManyDomains = 13,
-        /// There is no room for more names of domains, strings and threads.
-        TooManyNames = 14,
-        /// The driver did not take the host function of a range on a stream, or the stream was being captured.
-        NoStreamRange = 15,
-        /// A remembered stack was not the one that unwinding found. Only some are checked, and only if the
-        /// environment says so.
-        WrongStack = 16,
-    }
-}
-
-impl Loss {
-    /// What happened and what it means for the recording, as a clause.
-    #[must_use]
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::UnknownFunction => {
-                "the driver gave a function that this version does not know, and its calls are not recorded"
-            }
-            Self::MappingUnknown => {
-                "the driver did not tell the mapping of an allocation, which therefore is a segment of its own"
-            }
-            Self::PoolUnknown => {
-                "the driver did not tell the pool of an allocation, which therefore stands alone"
-            }
-            Self::ContextUnknown => {
-                "the driver told only the device of an allocation, which therefore stands alone and outlives its context"
-            }
-            Self::DeviceUnknown => {
-                "the driver told nothing about an allocation, which therefore counts for the device then in use"
-            }
-            Self::SizeUnknown => {
-                "the driver did not tell the size of imported memory, which therefore counts 0 bytes"
-            }
-            Self::NoAddress => "an allocation succeeded without an address, and is missing",
-            Self::NoStack => "a stack could not be unwound, and is missing",
-            Self::CaptureUnknown => {
-                "the driver did not tell whether a stream was being captured, and the event counts as the graph's"
-            }
-            Self::NotAsked => {
-                "the driver was not asked about memory, as that would have invalidated a stream's capture"
-            }
-            Self::PoolUsageUnknown => {
-                "the driver did not tell a pool's size, so that memory may look reserved for too long"
-            }
-            Self::FreeMemoryUnknown => "the driver did not tell the free memory of a device",
-            Self::TooManyRanges => {
-                "a named range was open before recording began, with too many others, and is missing"
-            }
-            Self::TooManyDomains => {
-                "a named range is missing, as its thread had ranges open in too many domains"
-            }
-            Self::TooManyNames => "a name is missing, as there are too many",
-            Self::NoStreamRange => "a named range on a stream was refused, and is missing",
-            Self::WrongStack => "a remembered stack was not the one that unwinding found",
-        }
     }
 }
 

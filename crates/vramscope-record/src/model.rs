@@ -11,6 +11,7 @@
 //! model is compared with.
 
 mod annotations;
+mod arrays;
 mod calls;
 mod journal;
 mod names;
@@ -26,11 +27,12 @@ use vramscope_core::model::Action;
 use crate::layout::{self, pool_flags};
 use crate::reader::{Damage, Record};
 pub(crate) use annotations::Annotations;
+use arrays::{Array, Arrays};
 use journal::PoolRow;
 pub(crate) use journal::{Entry, Journal, Location, Origin, Trace};
 pub(crate) use names::Names;
 use physical::Released;
-use pools::{PoolPlace, Usage};
+use pools::{Figures, PoolPlace, Usage};
 use samples::{MAX_POOL_SAMPLES, MAX_SAMPLES, PoolSample, Sample, Samples};
 use space::Undo;
 pub(crate) use space::{ROUNDING_BYTES, Retention, Segment, Space};
@@ -60,14 +62,6 @@ pub enum Enabled {
     All,
 }
 
-/// A CUDA array. It has no address.
-#[derive(Clone, Copy, Debug)]
-struct Array {
-    device: u8,
-    bytes: u64,
-    context: u64,
-}
-
 /// The last free of a thread. It is logged before the driver is called, and may be withdrawn by a later record.
 #[derive(Clone, Debug, Default)]
 struct LastFree {
@@ -84,8 +78,6 @@ struct LastFree {
 pub(crate) struct Uncertain {
     pub(crate) device: u8,
     pub(crate) bytes: u64,
-    /// The end of the context.
-    origin: Origin,
 }
 
 /// What a free released besides blocks and segments. Kept to restore it if the driver refuses the free.
@@ -98,9 +90,19 @@ enum FreedResource {
     EmptyAllocation,
     /// One of several openings of the same imported memory.
     ImportOpening,
-    Pool(Option<PoolRow>),
+    Pool(Option<DestroyedPool>),
     Physical(Option<Released>),
     Array(Option<Array>),
+}
+
+/// What the end of a pool took with it.
+#[derive(Clone, Debug)]
+struct DestroyedPool {
+    row: PoolRow,
+    figures: Option<Figures>,
+    uncertain: Option<Uncertain>,
+    /// What the device's pools held without it.
+    sample: Option<PoolSample>,
 }
 
 /// Counters for the report and its notes.
@@ -134,7 +136,9 @@ pub struct Recording {
     pub(crate) pool_samples: Samples<PoolSample, MAX_POOL_SAMPLES>,
     /// Pools that held memory when their device's primary context ended. Nothing says whether it ended, too.
     pub(crate) uncertain: BTreeMap<PoolRow, Uncertain>,
-    arrays: HashMap<u64, Array>,
+    /// The last end of a device's primary context.
+    last_ends: HashMap<u8, Origin>,
+    pub(crate) arrays: Arrays,
     /// Addresses returned for allocations of 0 bytes.
     empty_allocations: HashSet<u64>,
     /// Number of additional openings of imported memory, by address.
@@ -217,17 +221,6 @@ impl Recording {
         self.counts.out_of_memory
     }
 
-    /// Bytes of arrays by device. Arrays have no address and therefore no block.
-    pub(crate) fn array_bytes(&self) -> std::collections::BTreeMap<u8, u64> {
-        let mut sums = std::collections::BTreeMap::new();
-        #[expect(clippy::iter_over_hash_type, reason = "sums have no order")]
-        for array in self.arrays.values() {
-            let sum: &mut u64 = sums.entry(array.device).or_default();
-            *sum = sum.saturating_add(array.bytes);
-        }
-        sums
-    }
-
     fn push_annotation(&mut self, annotation: &layout::Annotation, attributes: layout::Attributes) {
         // Streams reach their points while other threads write records: those times must not move the journal's.
         let time_us = if annotation.flags & layout::ON_STREAM == 0 {
@@ -245,22 +238,23 @@ impl Recording {
         let row = self.sampled_pool(pool, device);
         self.device.undo.clear();
         if pool.flags & pool_flags::CONTEXT_ENDED != 0
-            && let Some(uncertain) = self.uncertain.remove(&row)
+            && let Some(uncertain) = self.take_uncertain(row)
             && pool.used_bytes == 0
         {
+            let origin = self.last_ends.get(&uncertain.device).copied();
             self.device
-                .end_pool(&mut self.journal, row, uncertain.origin);
+                .end_pool(&mut self.journal, row, origin.unwrap_or_default());
         }
         let pools = &self.device.pools;
         let chosen = pools.released_segments(row, pool.reserved_bytes);
-        self.release_segments(&chosen, Origin::default());
+        self.release_segments(chosen, Origin::default());
         let pools = &mut self.device.pools;
         // The first sample is taken before the record of the allocation that made the pool grow.
         let is_first = pool.flags & pool_flags::GRAPHS == 0 && pools.get(row).is_new();
         pools.set_figures(row, device, (pool.reserved_bytes, pool.used_bytes));
         if pools.get(row).is_inexact() {
             let empty = pools.empty_segments(row);
-            self.release_segments(&empty, Origin::default());
+            self.release_segments(empty, Origin::default());
         }
         let mut usage = self.device.pools.usage(device);
         let now = self.device.pools.get(row);
@@ -270,13 +264,22 @@ impl Recording {
         self.push_pool_usage(device, usage);
     }
 
-    /// Adds a sample of what the pools of a device hold.
-    fn push_pool_usage(&mut self, device: u8, usage: Usage) {
-        self.pool_samples.push(PoolSample {
+    /// What nobody said of a pool's memory. From now on that is known, until the next end of a context.
+    fn take_uncertain(&mut self, row: PoolRow) -> Option<Uncertain> {
+        let uncertain = self.uncertain.remove(&row)?;
+        self.device.name_again(uncertain.device, row);
+        Some(uncertain)
+    }
+
+    /// Adds a sample of what the pools of a device hold, and returns it.
+    fn push_pool_usage(&mut self, device: u8, usage: Usage) -> PoolSample {
+        let sample = PoolSample {
             device,
             time_us: self.journal.time_us,
             usage,
-        });
+        };
+        self.pool_samples.push(sample);
+        sample
     }
 
     /// Adds the event of a snapshot taken here. As in torch, it appears in the *next* snapshot.

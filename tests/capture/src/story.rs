@@ -1,6 +1,6 @@
 //! The history of a device's memory, in one form from the ledger and from a snapshot.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::time::history::{History, Mismatches};
@@ -168,6 +168,27 @@ impl Story {
         story
     }
 
+    /// Both stories of a device, comparable: chunks of a pool that come or go together are one entry of a snapshot, and a line
+    /// each of the ledger.
+    #[must_use]
+    pub fn both(snapshot: &Snapshot, ledger: &Ledger, device: u32) -> (Self, Self) {
+        let (mut reported, mut truth) = (
+            Self::of_snapshot(snapshot, device),
+            Self::of_ledger(ledger, device),
+        );
+        let starts = |step: &Step| match *step {
+            Step::Map { base, .. } => Some(base),
+            _ => None,
+        };
+        let starts: BTreeSet<u64> = truth.steps.iter().filter_map(starts).collect();
+        for story in [&mut reported, &mut truth] {
+            let steps = story.steps.drain(..);
+            story.steps = steps.flat_map(|step| pieces(step, &starts)).collect();
+            story.order_ends();
+        }
+        (reported, truth)
+    }
+
     /// Sorts consecutive frees and consecutive unmappings.
     fn order_ends(&mut self) {
         let is_end = |step: &Step| matches!(step, Step::Free { .. } | Step::Unmap { .. });
@@ -192,6 +213,25 @@ impl Story {
     }
 }
 
+/// A step, cut where one of these mappings starts within it.
+fn pieces(step: Step, starts: &BTreeSet<u64>) -> Vec<Step> {
+    let (Step::Map { base, bytes } | Step::Unmap { base, bytes }) = step else {
+        return vec![step];
+    };
+    let end = base + bytes;
+    let within = starts.range(base + 1..end).copied();
+    let ends = within.clone().chain([end]);
+    let pieces = [base].into_iter().chain(within).zip(ends);
+    let piece = |(base, end): (u64, u64)| {
+        let bytes = end - base;
+        match step {
+            Step::Map { .. } => Step::Map { base, bytes },
+            _ => Step::Unmap { base, bytes },
+        }
+    };
+    pieces.map(piece).collect()
+}
+
 /// Compares a snapshot with the ledger of its process, for each device and in every respect.
 ///
 /// # Panics
@@ -199,8 +239,7 @@ impl Story {
 /// If they differ.
 pub fn assert_same(snapshot: &Snapshot, ledger: &Ledger) {
     for device in devices(snapshot, ledger) {
-        let reported = Story::of_snapshot(snapshot, device);
-        let truth = Story::of_ledger(ledger, device);
+        let (reported, truth) = Story::both(snapshot, ledger, device);
         let both = reported.steps.iter().zip(&truth.steps);
         if let Some(at) = both.clone().position(|(reported, truth)| reported != truth) {
             panic!(
@@ -230,8 +269,7 @@ pub fn assert_same(snapshot: &Snapshot, ledger: &Ledger) {
 /// If they differ.
 pub fn assert_same_by_address(snapshot: &Snapshot, ledger: &Ledger) {
     for device in devices(snapshot, ledger) {
-        let reported = Story::of_snapshot(snapshot, device);
-        let truth = Story::of_ledger(ledger, device);
+        let (reported, truth) = Story::both(snapshot, ledger, device);
         let (reported_steps, truth_steps) = (reported.by_address(), truth.by_address());
         for (key @ (is_mapping, _), truth) in &truth_steps {
             let reported = reported_steps.get(key).expect("the place is known");
@@ -264,8 +302,7 @@ pub fn assert_same_by_address(snapshot: &Snapshot, ledger: &Ledger) {
 /// If they differ.
 pub fn assert_same_blocks(snapshot: &Snapshot, ledger: &Ledger) {
     for device in devices(snapshot, ledger) {
-        let reported = Story::of_snapshot(snapshot, device);
-        let truth = Story::of_ledger(ledger, device);
+        let (reported, truth) = Story::both(snapshot, ledger, device);
         let is_block = |step: &Step| matches!(step, Step::Alloc { .. } | Step::Free { .. });
         let blocks = |story: &Story| -> Vec<_> {
             let steps = story.steps.iter().copied();

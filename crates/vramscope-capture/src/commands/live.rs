@@ -57,7 +57,7 @@ Exit codes: 0 success, 1 there is no such recording or the first version cannot 
 /// Runs the command until the program ends.
 ///
 /// # Errors
-/// If the process is not being recorded, or another process consumes its log.
+/// If the process is not being recorded, another process consumes its log, or the first version cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let path = match (&options.log, options.process) {
         (Some(log), _) => log.clone(),
@@ -83,7 +83,11 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     loop {
         let has_ended = log.is_complete() || !is_running(&log);
         log.catch_up(!has_ended);
-        log.write_live(has_ended);
+        match log.write_live(has_ended) {
+            Err(failure) if is_first => return Err(failure),
+            Err(failure) => output::report(&failure),
+            Ok(()) => {}
+        }
         if std::mem::take(&mut is_first) && !options.quiet {
             let (process, program) = (log.process(), log.program());
             let file = quote(&options.output);

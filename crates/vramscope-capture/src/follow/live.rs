@@ -15,7 +15,6 @@ use vramscope_record::reader::Header;
 
 use crate::destination::Destination;
 use crate::failure::Failure;
-use crate::output;
 
 /// Number of trace entries of each device in a live snapshot, unless the user says another.
 pub(crate) const LIVE_ENTRIES: usize = 200_000;
@@ -37,8 +36,10 @@ pub(crate) struct LiveFile {
     not_before: Option<Instant>,
     /// The last version. It is locked while it is open, by which viewers see that more may follow.
     version: Option<File>,
-    /// Whether the last version could not be written, which was printed.
+    /// Whether the last version could not be written, which was told.
     has_failed: bool,
+    /// Whether it was told that there is something to watch.
+    is_announced: bool,
 }
 
 /// The part of a log that a version is made of.
@@ -63,6 +64,7 @@ impl LiveFile {
             not_before: None,
             version: None,
             has_failed: false,
+            is_announced: false,
         }
     }
 
@@ -71,12 +73,26 @@ impl LiveFile {
         &self.destination
     }
 
-    /// Writes a version if one is due. A failure is printed once, and tried again later.
-    pub(super) fn write(&mut self, recording: &Recording, version: &Version<'_>) {
+    /// The file, once after its first version was written.
+    pub(super) fn announce(&mut self) -> Option<&Path> {
+        let is_due = self.shown.is_some() && !self.is_announced;
+        self.is_announced |= is_due;
+        is_due.then(|| self.destination.path())
+    }
+
+    /// Writes a version if one is due. What could not be written is tried again later.
+    ///
+    /// # Errors
+    /// The first of several failures in a row.
+    pub(super) fn write(
+        &mut self,
+        recording: &Recording,
+        version: &Version<'_>,
+    ) -> Result<(), Failure> {
         let now = Instant::now();
         let is_early = self.not_before.is_some_and(|earliest| now < earliest);
         if self.shown == Some((version.offset, version.ended)) || (is_early && !version.is_last) {
-            return;
+            return Ok(());
         }
         let written = self.try_write(recording, version);
         let took = now.elapsed();
@@ -87,11 +103,13 @@ impl LiveFile {
                 self.version = Some(file);
                 self.shown = Some((version.offset, version.ended));
                 self.has_failed = false;
+                Ok(())
             }
             Err(failure) => {
                 self.not_before = Some(now + AFTER_FAILURE);
-                if !std::mem::replace(&mut self.has_failed, true) {
-                    output::report(&failure);
+                match std::mem::replace(&mut self.has_failed, true) {
+                    true => Ok(()),
+                    false => Err(failure),
                 }
             }
         }
@@ -163,7 +181,8 @@ mod tests {
         let recording = Recording::new(RecordingOptions::default());
         let mut is_written = |offset, ended, is_last| {
             let _ = std::fs::remove_file(&path);
-            file.write(&recording, &version(offset, ended, is_last));
+            file.write(&recording, &version(offset, ended, is_last))
+                .unwrap();
             let is_written = path.exists();
             if is_written {
                 // Nobody else gets the lock that says that more may follow.
@@ -182,14 +201,21 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_tried_again_later() {
+    fn a_failure_is_told_once_and_tried_again_later() {
         let folder = tempfile::tempdir().unwrap();
-        let destination = Destination::of(&folder.path().join("live.vram")).unwrap();
+        let path = folder.path().join("live.vram");
+        let destination = Destination::of(&path).unwrap();
         let mut file = LiveFile::new(destination, Duration::ZERO, FileSymbols::new(&[]));
-        folder.close().unwrap();
         let recording = Recording::new(RecordingOptions::default());
-        file.write(&recording, &version(10, Ended::Running, false));
-        assert!(file.has_failed && file.shown.is_none());
+        std::fs::remove_dir(folder.path()).unwrap();
+        let last = version(10, Ended::Running, true);
+        assert!(file.write(&recording, &last).is_err());
         assert!(file.not_before.unwrap() > Instant::now() + AFTER_FAILURE / 2);
+        assert!(file.write(&recording, &last).is_ok() && file.has_failed);
+        assert_eq!(file.announce(), None);
+        std::fs::create_dir(folder.path()).unwrap();
+        assert!(file.write(&recording, &last).is_ok());
+        assert_eq!(file.announce(), Some(&*path));
+        assert_eq!(file.announce(), None);
     }
 }

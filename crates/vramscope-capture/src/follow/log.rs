@@ -224,8 +224,16 @@ impl FollowedLog {
         self.live = Some(live);
     }
 
+    /// The file of the live snapshot, once after its first version was written.
+    pub(crate) fn announce_live(&mut self) -> Option<&Path> {
+        self.live.as_mut()?.announce()
+    }
+
     /// Writes a version of the live snapshot if one is due. `is_last` if the program has ended.
-    pub(crate) fn write_live(&mut self, is_last: bool) {
+    ///
+    /// # Errors
+    /// If it cannot be written. Returned once, until it can.
+    pub(crate) fn write_live(&mut self, is_last: bool) -> Result<(), Failure> {
         let is_last = is_last || self.is_finished;
         let header = self.header();
         let version = Version {
@@ -240,8 +248,9 @@ impl FollowedLog {
             ended: header.ended(!is_last || self.is_running()),
             is_last,
         };
-        if let (Some(live), Some((recording, _))) = (&mut self.live, &self.consumed) {
-            live.write(recording, &version);
+        match (&mut self.live, &self.consumed) {
+            (Some(live), Some((recording, _))) => live.write(recording, &version),
+            _ => Ok(()),
         }
     }
 

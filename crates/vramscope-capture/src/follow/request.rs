@@ -3,9 +3,10 @@
 //! `<log>.<pid of the requester>.request` contains the path of the snapshot. `run` removes it when it begins. When
 //! it is done, it writes `<log>.<pid of the requester>.answer`: a line with `ok` or `error`, then the message.
 //!
-//! `run` holds a lock on the folder while it lives, so that nobody waits for a `run` that was killed.
+//! `run` holds a lock on the folder while it lives ([`RunFolder`](crate::run_folder::RunFolder)), so that nobody waits for
+//! a `run` that was killed.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{self, Path, PathBuf};
@@ -14,6 +15,7 @@ use std::{process, thread};
 
 use crate::failure::Failure;
 use crate::output::quote;
+use crate::run_folder::{RunState, state_of_run};
 
 /// File name extension of requests.
 pub(super) const EXTENSION: &str = "request";
@@ -24,21 +26,14 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How long to wait for an answer.
 struct Timeouts {
     while_running: Duration,
-    without_run: Duration,
+    /// Where the file system has no locks, so that nothing tells whether `run` lives.
+    without_locks: Duration,
 }
 
 const TIMEOUTS: Timeouts = Timeouts {
     while_running: Duration::from_secs(600),
-    without_run: Duration::from_secs(10),
+    without_locks: Duration::from_secs(10),
 };
-
-/// Locks a folder until the returned file is dropped, which shows that its logs are followed. `None` if the file
-/// system has no locks; then requesters wait less long.
-pub(super) fn lock_folder(folder: &Path) -> Option<File> {
-    let folder = File::open(folder).ok()?;
-    folder.try_lock_shared().ok()?;
-    Some(folder)
-}
 
 /// Requests a snapshot of the consumed records of a log and waits for it. Returns the message for the user.
 ///
@@ -65,8 +60,8 @@ fn wait_for_answer(
         .map_err(Failure::io(format!("cannot write {}", request.display())))?;
     let since = Instant::now();
     loop {
-        // Checked before the answer, which may be written just before the log is removed.
-        let is_log_there = log.exists();
+        // Looked at before the answer, which may be written just before `run` removes the log and ends.
+        let (is_log_there, run) = (log.exists(), state_of_run(log));
         if let Ok(text) = fs::read_to_string(&answer) {
             drop(fs::remove_file(&answer));
             return match text.split_once('\n') {
@@ -78,7 +73,11 @@ fn wait_for_answer(
                 ))),
             };
         }
-        if let Some(failure) = timeout_failure(log, is_log_there, since.elapsed(), timeouts) {
+        let failure = match is_log_there {
+            true => no_answer(log, text, &run, since.elapsed(), timeouts),
+            false => Some(log_is_gone(log)),
+        };
+        if let Some(failure) = failure {
             drop(fs::remove_file(request));
             return Err(failure);
         }
@@ -86,48 +85,52 @@ fn wait_for_answer(
     }
 }
 
-fn timeout_failure(
+fn log_is_gone(log: &Path) -> Failure {
+    let log = log.display();
+    Failure::input(format!("{log} is gone: its program has ended meanwhile"))
+        .with_advice("The snapshot is where `vramscope-capture run` writes it.")
+}
+
+/// Why there will be no answer, if nobody is left to give one or it took too long.
+fn no_answer(
     log: &Path,
-    is_log_there: bool,
+    snapshot: &str,
+    run: &RunState,
     waited: Duration,
     timeouts: &Timeouts,
 ) -> Option<Failure> {
-    let display = log.display();
-    if !is_log_there {
-        return Some(
-            Failure::input(format!(
-                "{display} is gone: its program has ended meanwhile"
-            ))
-            .with_advice("The snapshot is where `vramscope-capture run` writes it."),
-        );
-    }
-    if waited < timeouts.without_run {
-        return None;
-    }
-    if is_folder_locked(log) {
-        return (waited >= timeouts.while_running).then(|| {
-            let minutes = timeouts.while_running.as_secs() / 60;
-            Failure::input(format!(
-                "`vramscope-capture run` has not answered for {minutes} minutes"
-            ))
-            .with_advice("It may be stopped, or its disk may be slow. Try again later.")
-        });
-    }
+    let (what, advice) = match run {
+        RunState::Lives if waited >= timeouts.while_running => (
+            format!(
+                "has not answered for {} minutes",
+                timeouts.while_running.as_secs() / 60
+            ),
+            "It may be stopped, or its disk may be slow. Try again later.".to_owned(),
+        ),
+        RunState::IsGone => (
+            "was ended, and what it held of the recording is lost".to_owned(),
+            convert_rest(log, snapshot),
+        ),
+        RunState::Unknown if waited >= timeouts.without_locks => (
+            format!(
+                "has not answered for {} seconds, and may have been ended",
+                timeouts.without_locks.as_secs()
+            ),
+            convert_rest(log, snapshot),
+        ),
+        _ => return None,
+    };
     Some(
-        Failure::input(format!(
-            "no `vramscope-capture run` follows {display} any more"
-        ))
-        .with_advice(format!(
-            "The newest records can still be converted: vramscope-capture convert {} -o FILE",
-            quote(log)
-        )),
+        Failure::input(format!("the program's `vramscope-capture run` {what}")).with_advice(advice),
     )
 }
 
-/// Whether a `run` holds the lock on this log's folder.
-fn is_folder_locked(log: &Path) -> bool {
-    let folder = log.parent().unwrap_or(Path::new("."));
-    File::open(folder).is_ok_and(|folder| folder.try_lock().is_err())
+fn convert_rest(log: &Path, snapshot: &str) -> String {
+    format!(
+        "What it had not read is still in the log: vramscope-capture convert {} -o {}",
+        quote(log),
+        quote(Path::new(snapshot))
+    )
 }
 
 /// Accepts a request and returns the path of the snapshot. The request must belong to the log's owner or to root,
@@ -174,10 +177,11 @@ fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run_folder::lock_folder;
 
     const SHORT: Timeouts = Timeouts {
         while_running: Duration::from_millis(400),
-        without_run: Duration::from_millis(200),
+        without_locks: Duration::from_secs(3600),
     };
 
     /// A folder with a log in it.
@@ -200,6 +204,7 @@ mod tests {
     #[test]
     fn everybody_who_asks_is_answered() {
         let (folder, log) = folder_with_log();
+        let _lock = lock_folder(folder.path()).unwrap();
         let pending = [1, 2].map(|requester| request_as(requester, &log));
         for requester in [2, 1] {
             let request = log.with_extension(format!("{requester}.{EXTENSION}"));
@@ -227,18 +232,23 @@ mod tests {
     #[test]
     fn nobody_waits_for_ever() {
         let (folder, log) = folder_with_log();
+        // A `run` that is gone is not waited for at all.
         let message = request_as(1, &log).join().unwrap().unwrap_err();
-        assert!(message.contains("follows"), "{message}");
+        assert!(message.contains("was ended"), "{message}");
+        let command = format!("convert {} -o /1.pickle", quote(&log));
+        assert!(message.contains(&command), "{message}");
         let lock = lock_folder(folder.path()).unwrap();
         let message = request_as(1, &log).join().unwrap().unwrap_err();
         assert!(message.contains("has not answered"), "{message}");
-        drop(lock);
         // A `run` that is killed after it accepted the request.
         let pending = request_as(1, &log);
         while accept(&log.with_extension(format!("1.{EXTENSION}")), &log).is_none() {
             thread::yield_now();
         }
-        assert!(pending.join().unwrap().unwrap_err().contains("follows"));
+        drop(lock);
+        let message = pending.join().unwrap().unwrap_err();
+        assert!(message.contains("was ended"), "{message}");
+        let _lock = lock_folder(folder.path()).unwrap();
         let pending = request_as(1, &log);
         fs::remove_file(&log).unwrap();
         assert!(pending.join().unwrap().unwrap_err().contains("is gone"));

@@ -43,6 +43,21 @@ fn a_log_whose_program_is_gone_is_written_once() {
     assert_ne!(Capture::of(&snapshot).unwrap().ended, Ended::Running);
 }
 
+/// Nothing can be created in /proc.
+#[test]
+fn a_file_that_cannot_be_written_is_not_offered() {
+    let place = Place::new();
+    place.log("a.raw", 3);
+    let script = leave_log("a.raw", "1-1.raw");
+    let said = place.run_script(&["--live", "-o", "/proc/x.vram"], &script);
+    assert!(said.contains("error: cannot write /proc/x.vram"), "{said}");
+    assert!(!said.contains("can be watched"), "{said}");
+    let said = place.capture(&["live", "--log", "a.raw", "-o", "/proc/x.vram"]);
+    assert!(said.starts_with("exit code 1\n"), "{said}");
+    assert!(said.contains("error: cannot write /proc/x.vram"), "{said}");
+    assert!(!said.contains("final"), "{said}");
+}
+
 #[test]
 fn what_cannot_be_followed_is_refused() {
     let place = Place::new();

@@ -7,7 +7,7 @@
 use std::cell::Cell;
 use std::hint::black_box;
 
-use vramscope_record::layout::{Call, Event, Loss, NO_DEVICE, OUT_OF_MEMORY, SUCCESS, flags};
+use vramscope_record::layout::{Call, Event, Loss, NO_DEVICE, OUT_OF_MEMORY, SUCCESS};
 
 use super::{CUresult, events, pools};
 use crate::{driver, log};
@@ -154,15 +154,7 @@ pub(super) fn record_free(run: impl FnOnce() -> CUresult, event: impl Fn() -> Ev
         || events::write_free(event()),
         |result| {
             if result != SUCCESS {
-                let flags = flags::FREE_FAILED;
-                events::write(
-                    Event {
-                        result,
-                        flags,
-                        ..event()
-                    },
-                    false,
-                );
+                events::write_refusal(event(), result);
             }
         },
     )

@@ -56,7 +56,7 @@ pub(super) fn write_free(mut event: Event) {
         return;
     }
     if event.call == Call::cuMemPoolDestroy as u8 {
-        pools::forget(|pool, _| pool == event.pool);
+        pools::forget_destroyed(event.pool);
     }
     if capturing::graph_of(&event).is_some() {
         event.flags |= flags::CAPTURING;
@@ -66,6 +66,17 @@ pub(super) fn write_free(mut event: Event) {
         event,
         log::settings().is_some_and(|settings| settings.free_stacks),
     );
+}
+
+/// Writes that the driver refused a free.
+#[cold]
+pub(super) fn write_refusal(mut event: Event, result: CUresult) {
+    event.result = result;
+    event.flags = flags::FREE_FAILED;
+    write(event, false);
+    if event.call == Call::cuMemPoolDestroy as u8 {
+        pools::undo_forget(event.pool);
+    }
 }
 
 /// Writes an allocation that failed for lack of memory.

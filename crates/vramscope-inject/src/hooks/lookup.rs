@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use vramscope_record::layout::{Loss, SUCCESS};
 
 use super::table::HOOKED;
-use super::{CUresult, Handle, all};
+use super::{CUresult, Handle, all, interpose};
 use crate::dlsym::{Place, symbol_at};
 use crate::hook::Hook;
 use crate::log;
@@ -58,7 +58,7 @@ pub(super) fn after_lookup(
         let hook = question.hook(|hook| hook.is(function), || symbol_at(function));
         match hook {
             // SAFETY: as above.
-            Some(hook) => unsafe { place.write_unaligned(hook.interpose(function)) },
+            Some(hook) => unsafe { place.write_unaligned(interpose(hook, function)) },
             None => report(first, question, function),
         }
     }

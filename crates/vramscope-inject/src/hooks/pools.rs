@@ -6,6 +6,7 @@
 //!
 //! The memory that graphs hold is sampled too, as if it were one more pool of its device. It grows with launches.
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_uint};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
@@ -31,6 +32,11 @@ static POOLS: RwLock<Vec<KnownPool>> = RwLock::new(Vec::new());
 
 /// Whether any device's graphs have memory.
 static HAS_GRAPHS: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// The pool that this thread's call destroys and its device, in case the driver refuses.
+    static DESTROYED: Cell<Option<(u64, i16)>> = const { Cell::new(None) };
+}
 
 struct KnownPool {
     pool: u64,
@@ -85,13 +91,34 @@ pub(super) fn register_graphs(device: i16) {
 }
 
 /// Forgets pools that are about to end, chosen by handle and device. Returns whether there were any.
-pub(super) fn forget(is_ending: impl Fn(u64, i16) -> bool) -> bool {
+pub(super) fn forget(mut is_ending: impl FnMut(u64, i16) -> bool) -> bool {
     let mut pools = POOLS.write().unwrap_or_else(PoisonError::into_inner);
     let before = pools.len();
     pools.retain(|known| known.pool == GRAPHS || !is_ending(known.pool, known.device));
     let left = pools.first().map_or(0, |known| known.pool);
     LAST_POOL.store(left, Ordering::Relaxed);
     pools.len() < before
+}
+
+/// Forgets a pool that is about to be destroyed.
+pub(super) fn forget_destroyed(pool: u64) {
+    let mut destroyed = None;
+    forget(|known, device| {
+        let is_ending = known == pool;
+        if is_ending {
+            destroyed = Some((pool, device));
+        }
+        is_ending
+    });
+    DESTROYED.set(destroyed);
+}
+
+/// Registers a pool again that the driver refused to destroy.
+pub(super) fn undo_forget(pool: u64) {
+    let destroyed = DESTROYED.take();
+    if let Some((pool, device)) = destroyed.filter(|&(destroyed, _)| destroyed == pool) {
+        capturing::run_relaxed(|| register(pool, device));
+    }
 }
 
 /// Schedules samples, as memory is about to be freed.

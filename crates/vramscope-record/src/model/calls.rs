@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use vramscope_core::model::Action;
 
+use super::arrays::Array;
 use super::journal::{Entry, Location, Origin, PoolRow};
 use super::pools::{NO_POOL, PoolKey, PoolPlace};
-use super::samples::Sample;
-use super::space::{Allocation, Retention, Space};
-use super::{Array, FreedResource, Recording, Uncertain};
+use super::samples::{PoolSample, Sample};
+use super::space::{Allocation, Owner, Retention, Space};
+use super::{DestroyedPool, FreedResource, Recording, Uncertain};
 use crate::layout::{
     self, Call, Event, HOST_LOCATIONS, MANAGED_ALLOCATION, OUT_OF_MEMORY, SUCCESS, flags,
     pool_flags,
@@ -76,7 +77,7 @@ impl Recording {
                 self.create_array(event);
             }
             Call::cuArrayDestroy | Call::cuMipmappedArrayDestroy => {
-                let array = self.arrays.remove(&event.address);
+                let array = self.arrays.remove(event.address);
                 self.keep_for_undo(event, FreedResource::Array(array), false);
             }
             Call::suballoc => self.suballoc(event, call),
@@ -103,17 +104,28 @@ impl Recording {
     }
 
     fn destroy_pool(&mut self, event: &Event, call: Call) {
-        let pools = &mut self.device.pools;
-        let sampled = pools.sampled_device(event.pool);
-        let row = pools.destroy(event.pool);
-        let empty = row.map_or_else(Vec::new, |row| pools.empty_segments(row));
-        self.release_segments(&empty, origin_of(event, call));
-        if let Some(device) = sampled {
-            self.push_pool_usage(device, self.device.pools.usage(device));
-        }
-        self.uncertain
-            .retain(|uncertain, _| Some(*uncertain) != row);
-        self.keep_for_undo(event, FreedResource::Pool(row), false);
+        let destroyed = self.device.pools.destroy(event.pool).map(|(row, figures)| {
+            let empty = self.device.pools.empty_segments(row);
+            self.release_segments(empty, origin_of(event, call));
+            let sample = figures.map(|figures| {
+                let usage = self.device.pools.usage(figures.device);
+                self.push_pool_usage(figures.device, usage)
+            });
+            DestroyedPool {
+                row,
+                figures,
+                uncertain: self.take_uncertain(row),
+                sample,
+            }
+        });
+        self.keep_for_undo(event, FreedResource::Pool(destroyed), false);
+    }
+
+    /// Withdraws the sample of what a device's pools held without one that was not destroyed after all.
+    fn withdraw_pool_usage(&mut self, without: &PoolSample) {
+        self.pool_samples.withdraw(without);
+        let usage = self.device.pools.usage(without.device);
+        self.push_pool_usage(without.device, usage);
     }
 
     fn create_array(&mut self, event: &Event) {
@@ -343,31 +355,24 @@ impl Recording {
     fn end_context(&mut self, event: &Event, call: Call) {
         let origin = origin_of(event, call);
         let device = self.device_of(event);
-        let (context, journal) = (event.context, &mut self.journal);
-        if context == 0 && event.device < 0 {
+        if event.context == 0 && event.device < 0 {
             return;
         }
-        self.device.end_context(journal, context, device, origin);
+        let (owner, journal) = (Owner::of_context(event.context, device), &mut self.journal);
+        self.device.end_context(journal, owner, origin);
         if call != Call::cuCtxDestroy {
-            for (pool, bytes) in self.device.pool_bytes(device) {
-                let uncertain = Uncertain {
-                    device,
-                    bytes,
-                    origin,
-                };
-                self.uncertain.insert(pool, uncertain);
-            }
+            self.last_ends.insert(device, origin);
+            let changed = self.device.take_changed_pools(device).into_iter();
+            self.uncertain
+                .extend(changed.map(|(pool, bytes)| (pool, Uncertain { device, bytes })));
         }
-        if context != 0 {
-            self.host.end_context(journal, context, device, origin);
+        if event.context != 0 {
+            self.host.end_context(journal, owner, origin);
         }
-        self.arrays.retain(|_, array| match context {
-            0 => array.device != device,
-            context => array.context != context,
-        });
+        self.arrays.end(owner);
     }
 
-    pub(super) fn release_segments(&mut self, segments: &[u64], origin: Origin) {
+    pub(super) fn release_segments(&mut self, segments: Vec<u64>, origin: Origin) {
         self.device
             .release_segments(&mut self.journal, segments, origin);
     }
@@ -389,17 +394,25 @@ impl Recording {
             true => &mut self.host,
             false => &mut self.device,
         };
+        let mut without_pool = None;
         match resource {
             // The free was counted as unknown, but the memory never was allocated.
             FreedResource::Blocks if undo.is_empty() => {
                 self.counts.unknown_frees = self.counts.unknown_frees.saturating_sub(1);
             }
-            FreedResource::Pool(Some(row)) => space.pools.undo_destroy(event.pool, row),
+            FreedResource::Pool(Some(pool)) => {
+                let DestroyedPool { row, figures, .. } = pool;
+                space.pools.undo_destroy(event.pool, row, figures);
+                if let Some(uncertain) = pool.uncertain {
+                    self.uncertain.insert(row, uncertain);
+                }
+                without_pool = pool.sample;
+            }
             FreedResource::Physical(Some(released)) => {
                 space.physical.undo_release(event.pool, released)
             }
             FreedResource::Array(Some(array)) => {
-                self.arrays.entry(event.address).or_insert(array);
+                self.arrays.undo_remove(event.address, array);
             }
             FreedResource::EmptyAllocation => {
                 self.empty_allocations.insert(event.address);
@@ -409,6 +422,9 @@ impl Recording {
         }
         if !undo.is_empty() && !space.undo(&mut self.journal, &undo) {
             self.counts.impossible += 1;
+        }
+        if let Some(without) = without_pool {
+            self.withdraw_pool_usage(&without);
         }
         if call == Call::cuIpcCloseMemHandle {
             self.opened.entry(event.address).or_default();
@@ -469,10 +485,8 @@ impl Recording {
 
     /// Bytes of a device that this process is known to hold.
     pub(super) fn tracked_bytes(&self, device: u8) -> u64 {
-        let arrays = self.arrays.values();
-        let arrays = arrays.filter(|array| array.device == device);
-        arrays
-            .fold(0_u64, |sum, array| sum.saturating_add(array.bytes))
+        self.arrays
+            .bytes(device)
             .saturating_add(self.device.held_bytes(device))
             .saturating_add(self.device.physical.held_bytes(device))
             .saturating_add(self.device.pools.usage(device).beside_bytes)

@@ -131,6 +131,29 @@ impl Journal {
         Some(trace.dropped + trace.entries.len() as u64 - 1)
     }
 
+    /// Number of the newest entry of a location.
+    pub(crate) fn newest(&self, location: Location) -> Option<EntryNumber> {
+        let trace = self.trace(location)?;
+        (trace.dropped + trace.entries.len() as u64).checked_sub(1)
+    }
+
+    /// Makes the newest entry of a location longer by one that has all in common with it and begins where it ends, at the
+    /// same time. Returns whether they belong together.
+    pub(crate) fn extend(&mut self, location: Location, entry: &Entry) -> bool {
+        let time_us = self.time_us;
+        let Some(newest) = self.trace_mut(location).entries.back_mut() else {
+            return false;
+        };
+        let key = |it: &Entry| (it.action, it.origin, it.pool, it.stream, it.is_undone);
+        let is_next = key(newest) == key(entry)
+            && newest.time_us == time_us
+            && newest.address.checked_add(newest.bytes) == Some(entry.address);
+        if is_next {
+            newest.bytes += entry.bytes;
+        }
+        is_next
+    }
+
     /// Number of entries that newer ones have replaced.
     pub(crate) fn dropped_entries(&self) -> u64 {
         let traces = self.devices.iter().chain([&self.host]);
@@ -155,11 +178,9 @@ impl Journal {
         number: EntryNumber,
         range: &Range<u64>,
     ) -> bool {
-        let trace = match location {
-            Location::Host => Some(&self.host),
-            Location::Device(device) => self.devices.get(usize::from(device)),
+        let Some(trace) = self.trace(location) else {
+            return false;
         };
-        let Some(trace) = trace else { return false };
         let newer = (trace.dropped + trace.entries.len() as u64).saturating_sub(number + 1);
         let entries = trace.entries.iter().rev();
         // Bounds the work for hostile logs with very many refused frees.
@@ -181,6 +202,13 @@ impl Journal {
         match self.options.enabled {
             Enabled::Alloc => allocated,
             _ => freed,
+        }
+    }
+
+    fn trace(&self, location: Location) -> Option<&Trace> {
+        match location {
+            Location::Host => Some(&self.host),
+            Location::Device(device) => self.devices.get(usize::from(device)),
         }
     }
 

@@ -8,6 +8,7 @@
 //! The memory of a device's graphs is a pool, too, of which each graph is a part. A graph has segments before it is
 //! launched and gets its memory, so that they may well sum to more.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use vramscope_core::model::PoolId;
@@ -43,8 +44,8 @@ pub(crate) enum PoolPlace {
 
 /// What the driver last said of a pool.
 #[derive(Clone, Copy, Debug)]
-struct Figures {
-    device: u8,
+pub(crate) struct Figures {
+    pub(crate) device: u8,
     reserved_bytes: u64,
     used_bytes: u64,
 }
@@ -110,10 +111,29 @@ impl Pool {
     }
 }
 
+/// Sums over the pools of a device, in the order of the fields of [`Usage`].
+type Sums = [u128; 6];
+
+impl Pool {
+    /// What it adds to the sums of its device.
+    fn share(&self) -> Option<(u8, Sums)> {
+        let figures = self.figures.filter(|_| self.place == PoolPlace::Device)?;
+        let (reserved, used) = (figures.reserved_bytes, figures.used_bytes);
+        let unplaced = self.unplaced_bytes();
+        let share = match self.is_graph_memory {
+            true => [reserved, used, unplaced, reserved, used, reserved],
+            false => [reserved, used, unplaced, 0, 0, unplaced],
+        };
+        Some((figures.device, share.map(u128::from)))
+    }
+}
+
 /// Known pools. Row 0 stands for no pool.
 #[derive(Clone, Debug)]
 pub(crate) struct Pools {
     rows: Vec<Pool>,
+    /// By device: there may be many pools, and many questions for their sums.
+    sums: HashMap<u8, Sums>,
     by_key: HashMap<PoolKey, PoolRow>,
     other_count: u64,
     graph_count: u64,
@@ -123,6 +143,7 @@ impl Default for Pools {
     fn default() -> Self {
         Self {
             rows: vec![Pool::default()],
+            sums: HashMap::new(),
             by_key: HashMap::new(),
             other_count: 0,
             graph_count: 0,
@@ -174,25 +195,25 @@ impl Pools {
         row
     }
 
-    /// The device of a pool; `None` if the driver was never asked about it.
-    pub(crate) fn sampled_device(&self, handle: u64) -> Option<u8> {
-        let row = *self.by_key.get(&PoolKey::Pool(handle))?;
-        Some(self.get(row).figures?.device)
-    }
-
-    /// Forgets the handle of a destroyed pool. The driver may reuse the handle for another pool.
-    pub(crate) fn destroy(&mut self, handle: u64) -> Option<PoolRow> {
+    /// Forgets the handle of a destroyed pool, and what the driver said of it. The driver may reuse the handle for another
+    /// pool.
+    pub(crate) fn destroy(&mut self, handle: u64) -> Option<(PoolRow, Option<Figures>)> {
         let row = self.by_key.remove(&PoolKey::Pool(handle))?;
-        let pool = &mut self.rows[row as usize];
-        pool.is_destroyed = true;
-        pool.figures = None;
-        Some(row)
+        let figures = self.change(row, |pool| {
+            pool.is_destroyed = true;
+            pool.figures.take()
+        });
+        Some((row, figures))
     }
 
-    /// Restores a pool whose destruction the driver refused, unless another pool has its handle now.
-    pub(crate) fn undo_destroy(&mut self, handle: u64, row: PoolRow) {
-        self.by_key.entry(PoolKey::Pool(handle)).or_insert(row);
-        self.rows[row as usize].is_destroyed = false;
+    /// Restores a pool whose destruction the driver refused. If another pool has its handle now, that one has the figures.
+    pub(crate) fn undo_destroy(&mut self, handle: u64, row: PoolRow, figures: Option<Figures>) {
+        let pool = &mut self.rows[row as usize];
+        pool.is_destroyed = false;
+        if let Entry::Vacant(place) = self.by_key.entry(PoolKey::Pool(handle)) {
+            place.insert(row);
+            self.change(row, |pool| pool.figures = figures);
+        }
     }
 
     pub(crate) fn get(&self, row: PoolRow) -> &Pool {
@@ -205,7 +226,7 @@ impl Pools {
     }
 
     pub(crate) fn set_place(&mut self, row: PoolRow, place: PoolPlace) {
-        self.rows[row as usize].place = place;
+        self.change(row, |pool| pool.place = place);
     }
 
     /// Notes what the driver says of a pool, after the segments that it must have released were removed.
@@ -215,12 +236,14 @@ impl Pools {
         device: u8,
         (reserved_bytes, used_bytes): (u64, u64),
     ) {
-        let pool = &mut self.rows[row as usize];
-        pool.figures = Some(Figures {
-            device,
-            reserved_bytes,
-            used_bytes,
+        self.change(row, |pool| {
+            pool.figures = Some(Figures {
+                device,
+                reserved_bytes,
+                used_bytes,
+            });
         });
+        let pool = &mut self.rows[row as usize];
         if pool.is_graph_memory {
             return;
         }
@@ -233,39 +256,69 @@ impl Pools {
 
     /// What the pools of a device hold.
     pub(crate) fn usage(&self, device: u8) -> Usage {
-        let mut sum = Usage::default();
-        for pool in self.iter().filter(|pool| pool.place == PoolPlace::Device) {
-            let Some(figures) = pool.figures.filter(|figures| figures.device == device) else {
+        let sums = self.sums.get(&device).copied().unwrap_or_default();
+        // Figures in a damaged log may be anything.
+        let sums = sums.map(|sum| sum.try_into().unwrap_or(u64::MAX));
+        let [
+            reserved_bytes,
+            used_bytes,
+            unplaced_bytes,
+            graph_reserved_bytes,
+            graph_used_bytes,
+            beside_bytes,
+        ] = sums;
+        Usage {
+            reserved_bytes,
+            used_bytes,
+            unplaced_bytes,
+            graph_reserved_bytes,
+            graph_used_bytes,
+            beside_bytes,
+        }
+    }
+
+    /// Changes a pool, and the sums of its device with it.
+    fn change<T>(&mut self, row: PoolRow, change: impl FnOnce(&mut Pool) -> T) -> T {
+        let pool = &mut self.rows[row as usize];
+        let before = pool.share();
+        let changed = change(pool);
+        let after = pool.share();
+        for (share, is_new) in [(before, false), (after, true)] {
+            let Some((device, share)) = share else {
                 continue;
             };
-            let add = |sum: &mut u64, bytes: u64| *sum = sum.saturating_add(bytes);
-            let (reserved, used) = (figures.reserved_bytes, figures.used_bytes);
-            let unplaced = pool.unplaced_bytes();
-            add(&mut sum.reserved_bytes, reserved);
-            add(&mut sum.used_bytes, used);
-            add(&mut sum.unplaced_bytes, unplaced);
-            if pool.is_graph_memory {
-                add(&mut sum.graph_reserved_bytes, reserved);
-                add(&mut sum.graph_used_bytes, used);
-                add(&mut sum.beside_bytes, reserved);
-            } else {
-                add(&mut sum.beside_bytes, unplaced);
+            for (sum, bytes) in self.sums.entry(device).or_default().iter_mut().zip(share) {
+                *sum = if is_new { *sum + bytes } else { *sum - bytes };
             }
         }
-        sum
+        changed
+    }
+
+    /// Checks the sums against a look at all pools.
+    #[cfg(test)]
+    pub(crate) fn check_sums(&self) {
+        let mut sums: HashMap<u8, Sums> =
+            self.sums.keys().map(|&device| (device, [0; 6])).collect();
+        for (device, share) in self.iter().filter_map(Pool::share) {
+            let sums = sums.entry(device).or_default();
+            sums.iter_mut()
+                .zip(share)
+                .for_each(|(sum, bytes)| *sum += bytes);
+        }
+        assert_eq!(self.sums, sums);
     }
 
     pub(crate) fn add_segment(&mut self, row: PoolRow, bytes: u64) {
-        for row in [row, self.get(row).part_of] {
-            let pool = &mut self.rows[row as usize];
-            pool.held_bytes = pool.held_bytes.saturating_add(bytes);
-        }
+        self.change_held(row, |held| held.saturating_add(bytes));
     }
 
     pub(crate) fn remove_segment(&mut self, row: PoolRow, bytes: u64) {
+        self.change_held(row, |held| held.saturating_sub(bytes));
+    }
+
+    fn change_held(&mut self, row: PoolRow, change: impl Fn(u64) -> u64) {
         for row in [row, self.get(row).part_of] {
-            let pool = &mut self.rows[row as usize];
-            pool.held_bytes = pool.held_bytes.saturating_sub(bytes);
+            self.change(row, |pool| pool.held_bytes = change(pool.held_bytes));
         }
     }
 
@@ -356,8 +409,8 @@ mod tests {
         let first = pools.non_default_row(7);
         assert_eq!(pools.get(first).id, PoolId(0, 1));
         assert_eq!(pools.row_of(PoolKey::Pool(7)), first);
-        assert_eq!(pools.destroy(7), Some(first));
-        assert_eq!(pools.destroy(7), None);
+        assert!(matches!(pools.destroy(7), Some((row, None)) if row == first));
+        assert!(pools.destroy(7).is_none());
         let second = pools.non_default_row(7);
         assert_eq!(pools.get(second).id, PoolId(0, 2));
         let graph = pools.row_of(PoolKey::Graph(7));

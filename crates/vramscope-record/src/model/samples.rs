@@ -72,6 +72,15 @@ impl<T, const MOST: usize> Samples<T, MOST> {
         self.pushed += 1;
     }
 
+    /// Removes a sample, if it was kept.
+    pub(crate) fn withdraw(&mut self, sample: &T)
+    where
+        T: PartialEq,
+    {
+        self.kept.retain(|kept| kept != sample);
+        self.last.take_if(|last| last == sample);
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.kept.iter().chain(&self.last)
     }

@@ -11,6 +11,7 @@
 mod chunks;
 mod ends;
 mod mapped;
+mod owned;
 mod parts;
 mod undo;
 
@@ -23,6 +24,8 @@ use super::journal::{Entry, EntryNumber, Journal, Location, Origin, PoolRow};
 use super::physical::{PhysicalMemory, Serial};
 use super::pools::{NO_POOL, Pools};
 use chunks::ChunkCounts;
+pub(crate) use owned::Owner;
+use owned::{Kind, Owned};
 pub(crate) use undo::Undo;
 
 /// Sizes are rounded up to a multiple of this, as far as there is room.
@@ -125,6 +128,8 @@ pub(crate) struct Space {
     live: Vec<u64>,
     emptied: u64,
     chunk_counts: ChunkCounts,
+    /// All memory by what ends it, since the first end of a context.
+    owned: Option<Owned>,
     /// Number of blocks ended by another allocation in their place.
     pub(crate) superseded: u64,
 }
@@ -159,7 +164,7 @@ impl Space {
 
     /// Frees the driver's allocation at an address. Returns whether there was one.
     pub(crate) fn free(&mut self, journal: &mut Journal, address: u64, origin: Origin) -> bool {
-        if let Some(arena) = self.arenas.remove(&address) {
+        if let Some(arena) = self.remove_arena(address) {
             for part in self.parts_of(address, &arena) {
                 self.end_block(journal, part, origin);
             }
@@ -189,14 +194,15 @@ impl Space {
         journal.push(segment.location, entry);
     }
 
-    /// Releases those of these segments that are empty.
+    /// Releases those of these segments that are empty, in the order of their addresses.
     pub(crate) fn release_segments(
         &mut self,
         journal: &mut Journal,
-        addresses: &[u64],
+        mut addresses: Vec<u64>,
         origin: Origin,
     ) {
-        for &address in addresses {
+        addresses.sort_unstable();
+        for address in addresses {
             if matches!(self.segments.get(&address), Some(segment) if segment.live == 0) {
                 self.remove_segment(journal, address, origin);
             }
@@ -327,7 +333,11 @@ impl Space {
             false => Action::SegmentAlloc,
         };
         let entry = entry_of_segment(action, room.clone(), &segment, allocation.origin);
-        journal.push(allocation.location, entry);
+        // A large allocation takes hundreds of chunks.
+        let is_chunk = retention == Retention::ByPool;
+        if !(is_chunk && journal.extend(allocation.location, &entry)) {
+            journal.push(allocation.location, entry);
+        }
         self.put_segment(room.start, segment);
         room.start
     }
@@ -374,6 +384,7 @@ impl Space {
         {
             *live = live.saturating_add(block.end - address);
         }
+        self.set_owned(Kind::Block, address, &block, true);
         self.blocks.insert(address, block);
     }
 
@@ -381,6 +392,7 @@ impl Space {
     /// again.
     fn remove_block(&mut self, address: u64) -> Option<Block> {
         let block = self.blocks.remove(&address)?;
+        self.set_owned(Kind::Block, address, &block, false);
         let location = self.segments.get(&block.segment)?.location;
         if let Some(live) = device_sum(&mut self.live, location) {
             *live = live.saturating_sub(block.end - address);
@@ -417,12 +429,13 @@ impl Space {
     /// Counts one more block or arena in a segment. Returns the segment's location.
     fn enter_segment(&mut self, address: u64) -> Option<Location> {
         let segment = self.segments.get_mut(&address)?;
-        if segment.live == 0 && segment.retention == Retention::ByPool {
-            self.pools
-                .remove_empty(segment.pool, segment.emptied, address);
-        }
+        let location = segment.location;
         segment.live += 1;
-        Some(segment.location)
+        if segment.live == 1 && segment.retention == Retention::ByPool {
+            let chunk = segment.clone();
+            self.set_empty(address, &chunk, false);
+        }
+        Some(location)
     }
 
     /// Counts one less block or arena in a segment. An empty segment ends, unless it is retained.
@@ -439,9 +452,8 @@ impl Space {
             Retention::ByPool if self.pools.get(segment.pool).keeps_segments() => {
                 self.emptied += 1;
                 segment.emptied = self.emptied;
-                let bytes = segment.end - address;
-                self.pools
-                    .add_empty(segment.pool, self.emptied, address, bytes);
+                let chunk = segment.clone();
+                self.set_empty(address, &chunk, true);
             }
             Retention::ByPool | Retention::UntilEmpty => {
                 self.remove_segment(journal, address, origin)
@@ -460,7 +472,10 @@ impl Space {
         };
         let origin = journal.origin_of_free(segment.origin, origin);
         let entry = entry_of_segment(action, address..segment.end, &segment, origin);
-        self.push_undoable(journal, segment.location, entry);
+        let is_chunk = segment.retention == Retention::ByPool;
+        if !(is_chunk && self.extend_undoable(journal, segment.location, &entry)) {
+            self.push_undoable(journal, segment.location, entry);
+        }
         self.undo.segments.push((address, segment));
     }
 
@@ -489,14 +504,22 @@ impl Space {
         }
         match segment.retention {
             Retention::UntilUnmapped(serial) => self.physical.unmap(serial, bytes),
-            _ if segment.pool != NO_POOL => {
-                self.pools.remove_segment(segment.pool, bytes);
-                self.pools
-                    .remove_empty(segment.pool, segment.emptied, address);
-            }
+            _ if segment.pool != NO_POOL => self.pools.remove_segment(segment.pool, bytes),
             _ => {}
         }
+        if segment.live == 0 && segment.retention == Retention::ByPool {
+            self.set_empty(address, &segment, false);
+        }
         Some(segment)
+    }
+
+    /// Makes the last entry of this operation longer, as [`Journal::extend`] does: what undoes it must undo no other.
+    fn extend_undoable(&self, journal: &mut Journal, location: Location, entry: &Entry) -> bool {
+        let last = self.undo.entries.last();
+        let is_newest = last.is_some_and(|&(at, number)| {
+            at == location && journal.newest(location) == Some(number)
+        });
+        is_newest && journal.extend(location, entry)
     }
 
     fn push_undoable(

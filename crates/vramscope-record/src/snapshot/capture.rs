@@ -178,7 +178,7 @@ pub(super) fn notes(recording: &Recording, header: &Header) -> Vec<String> {
             _ => notes.push(format!("{count} records: each {what}.")),
         }
     }
-    for (device, bytes) in recording.array_bytes() {
+    for (device, bytes) in recording.arrays.bytes_by_device() {
         notes.push(format!(
             "Arrays and textures hold {bytes} bytes on device {device}. They have no address, so no block represents \
              them; they count as tracked memory."

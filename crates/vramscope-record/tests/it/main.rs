@@ -9,6 +9,7 @@
 mod annotations;
 mod calls;
 mod damage;
+mod many;
 mod options;
 mod pools;
 mod random;

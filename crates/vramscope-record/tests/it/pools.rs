@@ -1,11 +1,14 @@
 //! Memory whose owner the driver does not name plainly: handles that are counted, pools, and windows of multicast objects.
 
-use vramscope_record::layout::{Call, Event, Pool, pool_flags};
+use vramscope_core::model::Action;
+use vramscope_record::layout::{Call, Event, Pool, flags, pool_flags};
+use vramscope_record::model::RecordingOptions;
 use vramscope_record::writer::LogWriter;
+use vramscope_record::{ConvertOptions, convert};
 
 use crate::support::{
-    BASE, MIB, alloc, assert_story, converted, event, free, from_pool, map, refused, sample, state,
-    story, tracked_bytes,
+    BASE, MIB, Numbers, alloc, assert_story, converted, event, free, from_pool, map, refused,
+    sample, state, story, tracked_bytes,
 };
 
 #[test]
@@ -191,6 +194,30 @@ fn what_a_pool_holds_beyond_its_segments_is_unplaced() {
 }
 
 #[test]
+fn a_pool_that_was_not_destroyed_holds_what_it_held() {
+    let mut log = LogWriter::default();
+    from_pool(&mut log, 9, BASE, BASE, MIB);
+    sample(&mut log, 9, 96 * MIB);
+    let before = converted(&log);
+    refused(&mut log, Call::cuMemPoolDestroy, 0, 9);
+    assert_eq!(tracked_bytes(&log), 96 * MIB);
+    let (snapshot, report) = converted(&log);
+    assert_eq!(report.notes, before.1.notes);
+    // Nor was there a time without it.
+    let samples = |snapshot: &vramscope_core::Snapshot| -> Vec<u64> {
+        let memory = snapshot.extras["capture"]["memory"].as_array().unwrap();
+        let reserved = |it: &serde_json::Value| it["pool_reserved_bytes"].as_u64().unwrap();
+        memory.iter().map(reserved).collect()
+    };
+    assert_eq!(samples(&before.0), [96 * MIB]);
+    assert_eq!(samples(&snapshot), [96 * MIB; 2]);
+    // What nobody knows of its memory is still said.
+    let mut log = pools_at_the_end_of_the_context();
+    refused(&mut log, Call::cuMemPoolDestroy, 0, 9);
+    assert_eq!(converted(&log).1.notes.len(), 2);
+}
+
+#[test]
 fn the_sample_before_the_first_allocation_is_not_unplaced() {
     let mut log = LogWriter::default();
     sample(&mut log, 9, 32 * MIB);
@@ -278,9 +305,7 @@ fn allocations_of_pools_may_end_in_a_later_chunk() {
         &story(&snapshot, 0),
         "segment_map 0 32M
          alloc 0 1M
-         segment_map 32M 32M
-         segment_map 64M 32M
-         segment_map 96M 32M
+         segment_map 32M 96M
          alloc 1M 100M
          alloc 101M 1M
          [0 128M expandable: 1M/1M 100M/100M 1M/1M -26M]",
@@ -299,6 +324,86 @@ fn allocations_of_pools_may_end_in_a_later_chunk() {
          [96M 32M expandable: -5M 1M/1M -26M]",
     );
     assert_eq!(report.notes, [""; 0]);
+}
+
+/// An entry for each chunk would leave a ring no room for anything else.
+#[test]
+fn chunks_that_come_or_go_together_are_one_entry() {
+    let mut log = LogWriter::default();
+    from_pool(&mut log, 9, BASE, BASE, 10_240 * MIB);
+    // Chunks of another pool are others, however near.
+    from_pool(&mut log, 8, BASE + 10_240 * MIB, BASE + 10_240 * MIB, MIB);
+    free(&mut log, Call::cuMemFreeAsync, BASE);
+    // Some of them are in use again.
+    from_pool(&mut log, 9, BASE + 64 * MIB, BASE + 64 * MIB, MIB);
+    sample(&mut log, 9, 32 * MIB);
+    free(&mut log, Call::cuMemFreeAsync, BASE + 64 * MIB);
+    sample(&mut log, 9, 0);
+    let (snapshot, report) = converted(&log);
+    assert_story(
+        &story(&snapshot, 0),
+        "segment_map 0 10240M
+         alloc 0 10240M
+         segment_map 10240M 32M
+         alloc 10240M 1M
+         free 0 10240M
+         alloc 64M 1M
+         segment_unmap 0 64M
+         segment_unmap 96M 10144M
+         free 64M 1M
+         segment_unmap 64M 32M
+         [10240M 32M expandable: 1M/1M -31M]",
+    );
+    assert_eq!(report.notes, [""; 0]);
+}
+
+/// Chunks that one free takes with it are an entry of its own: the driver may refuse that free alone.
+#[test]
+fn chunks_that_go_with_two_frees_are_two_entries() {
+    let mut log = LogWriter::default();
+    for address in [BASE, BASE + 32 * MIB] {
+        from_pool(&mut log, 9, address, address, MIB);
+    }
+    log.event(Event {
+        pool: 9,
+        ..event(&log, Call::cuMemPoolDestroy)
+    });
+    let recording = RecordingOptions {
+        skip_actions: vec![Action::FreeRequested, Action::FreeCompleted],
+        ..RecordingOptions::default()
+    };
+    let options = ConvertOptions {
+        recording,
+        ..ConvertOptions::default()
+    };
+    let time_ns = log.offset() * 1000;
+    for (address, thread) in [(BASE, 1), (BASE + 32 * MIB, 2)] {
+        log.event(Event {
+            address,
+            thread,
+            time_ns,
+            ..event(&log, Call::cuMemFreeAsync)
+        });
+    }
+    log.event(Event {
+        address: BASE,
+        time_ns,
+        result: 1,
+        flags: flags::FREE_FAILED,
+        ..event(&log, Call::cuMemFreeAsync)
+    });
+    // The frees left out are missing from what the events lead to.
+    let symbols = &mut Numbers::default();
+    let (snapshot, _) = convert(&log.bytes(), &options, symbols, &mut |_, _| {}).unwrap();
+    assert_story(
+        &story(&snapshot, 0),
+        "segment_map 0 32M
+         alloc 0 1M
+         segment_map 32M 32M
+         alloc 32M 1M
+         segment_unmap 32M 32M
+         [0 32M expandable: 1M/1M -31M]",
+    );
 }
 
 /// A program that divides an allocation knows nothing of the driver's chunks.
@@ -407,7 +512,7 @@ fn a_tiny_chunk_of_a_huge_allocation_is_not_repeated() {
     };
     log.event(absurd);
     let (snapshot, _) = converted(&log);
-    assert_eq!(snapshot.trace(0).len(), 3, "two mappings, one allocation");
+    assert_eq!(snapshot.trace(0).len(), 2, "a mapping and an allocation");
     assert_story(
         &state(&snapshot, 0),
         "[0 1048576M expandable: 1048576M/1048576M]",

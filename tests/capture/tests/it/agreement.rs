@@ -38,6 +38,7 @@ macro_rules! scenes {
 scenes! {
     plain_memory: "plain";
     pools: "pools";
+    a_pool_that_is_not_destroyed: "default-pool";
     address_ranges: "ranges";
     arrays: "arrays";
     out_of_memory: "out-of-memory";

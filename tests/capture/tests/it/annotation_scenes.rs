@@ -158,8 +158,7 @@ fn ranges_by_the_api() {
 fn parts_of_an_arena() {
     let captured = Session::new().capture("scenes", &["dlsym", "suballoc"]);
     let snapshot = captured.snapshot();
-    let story = Story::of_snapshot(&snapshot, 0);
-    let truth = Story::of_ledger(captured.ledger(), 0);
+    let (story, truth) = Story::both(&snapshot, captured.ledger(), 0);
     assert_eq!(story.mapped, truth.mapped);
     let (&arena, _) = truth.live.first_key_value().expect("the arena");
     let parts: Vec<_> = story

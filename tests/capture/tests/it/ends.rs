@@ -43,8 +43,8 @@ fn by_sigkill() {
     let captured = Session::new().capture("scenes", &["dlsym", "killed"]);
     assert_eq!(captured.status.code(), Some(128 + libc::SIGKILL));
     let snapshot = captured.snapshot();
-    let reported = Story::of_snapshot(&snapshot, 0).by_address();
-    let truth = Story::of_ledger(captured.ledger(), 0).by_address();
+    let (reported, truth) = Story::both(&snapshot, captured.ledger(), 0);
+    let (reported, truth) = (reported.by_address(), truth.by_address());
     let mut differences = 0;
     for (place, truth) in truth.iter().filter(|((is_mapping, _), _)| !is_mapping) {
         let reported = reported.get(place).map_or(&[][..], Vec::as_slice);
@@ -195,6 +195,40 @@ fn a_ring_dumped_by_two() {
     drop(child.stdin.take());
     let captured = session.finish(child.wait_with_output().expect("an end"));
     assert_same(&captured.snapshot(), captured.ledger());
+}
+
+/// What only `run` held is lost with it. Who asks for a dump is told so at once, and what can be done.
+#[test]
+fn a_ring_whose_run_was_killed() {
+    let session = Session::new();
+    let raw = session.folder().join("raw").display().to_string();
+    let session = session.with(&["--max-entries", "100", "--raw-dir", &raw]);
+    let mut child = paused(&session);
+    // The program goes on, as its input stays open.
+    let _stdin = child.stdin.take();
+    child.kill().expect("it runs");
+    child.wait().expect("an end");
+    let ledgers = vramscope_capture_tests::ledger::Ledger::all(&session.folder().join("ledgers"));
+    let mut dump = Command::new(capture());
+    dump.args(["dump", &ledgers[0].process.to_string(), "-o"]);
+    let dump = dump.arg(session.snapshot()).output().expect("it starts");
+    let messages = String::from_utf8_lossy(&dump.stderr).into_owned();
+    assert_eq!(dump.status.code(), Some(1), "{messages}");
+    assert!(messages.contains("run` was ended"), "{messages}");
+    let advice = messages.split("vramscope-capture convert ").nth(1);
+    let words: Vec<_> = advice.expect("a command").split_whitespace().collect();
+    let mut convert = Command::new(capture());
+    let convert = convert
+        .arg("convert")
+        .args(words)
+        .output()
+        .expect("it starts");
+    assert!(
+        convert.status.success(),
+        "{}",
+        String::from_utf8_lossy(&convert.stderr)
+    );
+    assert!(session.snapshot().is_file());
 }
 
 /// Starts the scene `paused` and waits until it pauses.

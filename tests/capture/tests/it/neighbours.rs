@@ -186,8 +186,8 @@ fn a_graphs_node_through_a_library_in_front() {
     assert_eq!(capture.notes, [""; 0]);
 }
 
-/// Of several libraries with the driver's functions, hooks stand before the first two; before a third once the first is
-/// gone.
+/// Of several libraries with the driver's functions, hooks stand before the first two, of few functions before the first;
+/// before a third once the first is gone. What they do not stand before is counted.
 #[test]
 fn three_drivers() {
     const PROGRAM: &str = r#"
@@ -208,6 +208,10 @@ fn three_drivers() {
             dlclose(loaded[0]);
             if (dlopen(paths[1], RTLD_NOW | RTLD_NOLOAD)) puts("still there");
             tell(loaded[2]);
+            dlsym(loaded[1], "cuLaunchHostFunc");
+            dlsym(loaded[2], "cuLaunchHostFunc");
+            // A call that is recorded, so that there is a log.
+            ((int (*)(unsigned long long))dlsym(loaded[1], "cuMemFree_v2"))(0);
             return 0;
         }
     "#;
@@ -223,6 +227,8 @@ fn three_drivers() {
     let (hook, third) = ("libvramscope_inject.so", "third.so");
     let told: Vec<_> = captured.stdout.lines().collect();
     assert_eq!(told, [hook, hook, third, hook, hook], "{}", captured.stderr);
+    let lost = "of one more library that has them, and its calls are not recorded (2 times)";
+    assert!(captured.stderr.contains(lost), "{}", captured.stderr);
 }
 
 /// Nobody calls the driver on its own threads: the recorder asked for the device when the function was launched.

@@ -157,8 +157,7 @@ fn memory_extension() {
     let captured = captured(session, &program);
     assert_eq!(captured.stdout, "0 1\n", "only the memory extension");
     let snapshot = captured.snapshot();
-    let story = Story::of_snapshot(&snapshot, 0);
-    let truth = Story::of_ledger(captured.ledger(), 0);
+    let (story, truth) = Story::both(&snapshot, captured.ledger(), 0);
     assert_eq!(story.mapped, truth.mapped);
     let at = |bytes| {
         let mut live = truth.live.iter();

@@ -33,8 +33,7 @@ fn actions(snapshot: &Snapshot) -> Vec<Action> {
 fn max_entries() {
     let captured = captured(&["--max-entries", "1000"], "long");
     let snapshot = captured.snapshot();
-    let reported = Story::of_snapshot(&snapshot, 0);
-    let truth = Story::of_ledger(captured.ledger(), 0);
+    let (reported, truth) = Story::both(&snapshot, captured.ledger(), 0);
     assert_eq!(snapshot.trace(0).len(), 1000);
     let last = reported.steps.len();
     assert_eq!(reported.steps, truth.steps[truth.steps.len() - last..]);
@@ -84,8 +83,7 @@ fn a_full_log() {
 fn only_the_state() {
     let captured = captured(&["--enabled", "state"], "plain");
     let snapshot = captured.snapshot();
-    let reported = Story::of_snapshot(&snapshot, 0);
-    let truth = Story::of_ledger(captured.ledger(), 0);
+    let (reported, truth) = Story::both(&snapshot, captured.ledger(), 0);
     assert_eq!(reported.steps, Vec::<Step>::new());
     assert_eq!((reported.live, reported.mapped), (truth.live, truth.mapped));
 }
@@ -106,8 +104,8 @@ fn one_device() {
     let captured = session.capture("scenes", &["dlsym", "devices"]);
     let snapshot = captured.snapshot();
     assert!(snapshot.trace(0).is_empty());
-    let truth = Story::of_ledger(captured.ledger(), 1);
-    assert_eq!(Story::of_snapshot(&snapshot, 1), truth);
+    let (reported, truth) = Story::both(&snapshot, captured.ledger(), 1);
+    assert_eq!(reported, truth);
 }
 
 /// Stacks begin with the driver's function and continue in the program.

@@ -3,7 +3,8 @@
 //! A pool of the driver has one range of addresses, in which it maps chunks of 32 MiB one after the other, and takes
 //! allocations from the range whatever chunks they lie in: some begin in one chunk and end in a later one. Of an
 //! allocation the driver names the chunk that holds its first byte. Those after it are taken to be of the same size.
-//! (Observed with driver 580 on an H100; not documented.)
+//! (Observed with driver 580 on an H100; not documented.) Those that come or go at once are one entry of the journal: an
+//! allocation of 10 GiB takes 320.
 //!
 //! A damaged log may name a tiny chunk for a huge allocation. So the number of chunks that nothing named is bounded by that
 //! of allocations; beyond the bound, the rest of an allocation is one chunk.

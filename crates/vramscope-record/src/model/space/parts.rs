@@ -63,7 +63,7 @@ impl Space {
             if let Some(entry) = block.entry {
                 journal.undo(place.0, entry);
             }
-            self.arenas.insert(address, block);
+            self.add_arena(address, block);
         }
         Some(place)
     }

@@ -53,15 +53,13 @@ impl Space {
             };
             // `add_block` and `enter_segments` below count its blocks again.
             if segment.retention == Retention::ByPool {
-                let bytes = segment.end - address;
-                self.pools
-                    .add_empty(segment.pool, segment.emptied, *address, bytes);
+                self.set_empty(*address, &segment, true);
             }
             self.put_segment(*address, segment);
         }
         for (address, arena) in &undo.arenas {
             self.enter_segments(arena);
-            self.arenas.insert(*address, arena.clone());
+            self.add_arena(*address, arena.clone());
         }
         for (address, block) in &undo.blocks {
             self.add_block(*address, block.clone());

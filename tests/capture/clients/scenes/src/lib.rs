@@ -25,6 +25,7 @@ pub fn main(cuda: &Cuda) {
     match scene.as_str() {
         "plain" => memory::plain(&gpu),
         "pools" => memory::pools(&gpu),
+        "default-pool" => memory::default_pool(&gpu),
         "other-pools" => memory::other_pools(&gpu),
         "ranges" => memory::ranges(&gpu),
         "graphs" => memory::graphs(&gpu),

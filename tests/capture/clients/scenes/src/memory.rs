@@ -86,6 +86,15 @@ pub(crate) fn pools(gpu: &Gpu) {
     println!("pools: done");
 }
 
+/// The default pool cannot be destroyed, and is trimmed as before.
+pub(crate) fn default_pool(gpu: &Gpu) {
+    let freed = gpu.alloc_async(10 * MIB, null_mut());
+    call!(gpu, cuMemPoolDestroy(gpu.pool) => 1);
+    gpu.free_async(freed, null_mut());
+    gpu.synchronise();
+    println!("default-pool: done");
+}
+
 /// Pools on the host and of managed memory.
 pub(crate) fn other_pools(gpu: &Gpu) {
     let (pinned, managed, device, host) = (1, 2, 1, 2);
