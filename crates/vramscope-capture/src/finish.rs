@@ -71,7 +71,7 @@ pub(crate) fn write_snapshots(run: &EndedRun<'_>, mut logs: RunLogs) -> RunResul
     if used.is_empty() && logs.unreadable.is_empty() && !plan.is_quiet {
         output::note(&why_nothing(run, &unused));
     }
-    // A live file has been announced already.
+    // Each process has a live file of its own.
     let wanted = if plan.first_only && plan.live_every.is_none() {
         used.len().min(1)
     } else {

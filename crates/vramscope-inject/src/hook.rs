@@ -106,7 +106,7 @@ impl Hook {
     /// | a function of the same library | | the wrapper | `found` |
     /// | a function of a library that is gone | | the wrapper | `found` |
     /// | a function of another library | | the second wrapper, by the same rules | |
-    /// | functions of two other libraries | | `found`, whose calls are not recorded | what it called |
+    /// | functions of two other libraries | | `found`, of which direct calls are not recorded | what it called |
     /// | any | a wrapper itself, or null | it, or the first wrapper | what it called |
     ///
     /// The fifth case: of two libraries that offer the driver's functions, one calls the other. That call must not
@@ -136,6 +136,11 @@ impl Hook {
         self.ways
             .iter()
             .any(|way| way.wrapper == function.cast_const())
+    }
+
+    /// Whether it can stand before the functions of two libraries.
+    pub(crate) fn has_second_wrapper(&self) -> bool {
+        !self.ways[1].wrapper.is_null()
     }
 
     /// The real function; null until it was found.

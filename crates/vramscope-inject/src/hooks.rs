@@ -38,17 +38,19 @@ type Handle = *mut c_void;
 
 /// Result of a hooked function without a driver: `CUDA_ERROR_NOT_INITIALIZED`.
 const NOT_INITIALIZED: CUresult = 3;
+/// Results by which the driver says that it did not do what was asked: `CUDA_ERROR_INVALID_VALUE` and `_NOT_PERMITTED`.
+const REFUSED: [CUresult; 2] = [1, 800];
 
 /// The hook of the driver function with this name.
 pub(crate) fn find(name: &CStr) -> Option<&'static Hook> {
     all().find(|hook| hook.name == name)
 }
 
-/// Interposes a hook before a function that the program looked up, as [`Hook::interpose`] does. Counts those that no hook
-/// stands before.
+/// Interposes a hook before a function that the program looked up, as [`Hook::interpose`] does. Counts those that no wrapper
+/// stands before. Host functions have one wrapper each: a second library's are mostly called through the first's.
 pub(crate) fn interpose(hook: &Hook, found: *mut c_void) -> *mut c_void {
     let given = hook.interpose(found);
-    if !hook.has_wrapper(given) {
+    if hook.has_second_wrapper() && !hook.has_wrapper(given) {
         log::lost(Loss::OtherLibrary);
     }
     given

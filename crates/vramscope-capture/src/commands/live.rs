@@ -84,7 +84,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         let has_ended = log.is_complete() || !is_running(&log);
         log.catch_up(!has_ended);
         match log.write_live(has_ended) {
-            Err(failure) if is_first => return Err(failure),
+            Err(failure) if is_first || has_ended => return Err(failure),
             Err(failure) => output::report(&failure),
             Ok(()) => {}
         }

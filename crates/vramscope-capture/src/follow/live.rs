@@ -83,7 +83,7 @@ impl LiveFile {
     /// Writes a version if one is due. What could not be written is tried again later.
     ///
     /// # Errors
-    /// The first of several failures in a row.
+    /// The first of several failures in a row, and that of the last version.
     pub(super) fn write(
         &mut self,
         recording: &Recording,
@@ -107,7 +107,7 @@ impl LiveFile {
             }
             Err(failure) => {
                 self.not_before = Some(now + AFTER_FAILURE);
-                match std::mem::replace(&mut self.has_failed, true) {
+                match std::mem::replace(&mut self.has_failed, true) && !version.is_last {
                     true => Ok(()),
                     false => Err(failure),
                 }
@@ -209,9 +209,17 @@ mod tests {
         let recording = Recording::new(RecordingOptions::default());
         std::fs::remove_dir(folder.path()).unwrap();
         let last = version(10, Ended::Running, true);
-        assert!(file.write(&recording, &last).is_err());
+        assert!(
+            file.write(&recording, &version(10, Ended::Running, false))
+                .is_err()
+        );
         assert!(file.not_before.unwrap() > Instant::now() + AFTER_FAILURE / 2);
-        assert!(file.write(&recording, &last).is_ok() && file.has_failed);
+        file.not_before = None;
+        assert!(
+            file.write(&recording, &version(10, Ended::Running, false))
+                .is_ok()
+        );
+        assert!(file.write(&recording, &last).is_err() && file.has_failed);
         assert_eq!(file.announce(), None);
         std::fs::create_dir(folder.path()).unwrap();
         assert!(file.write(&recording, &last).is_ok());

@@ -26,12 +26,15 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How long to wait for an answer.
 struct Timeouts {
     while_running: Duration,
+    /// It may be there, but without its lock.
+    without_run: Duration,
     /// Where the file system has no locks, so that nothing tells whether `run` lives.
     without_locks: Duration,
 }
 
 const TIMEOUTS: Timeouts = Timeouts {
     while_running: Duration::from_secs(600),
+    without_run: Duration::from_millis(500),
     without_locks: Duration::from_secs(10),
 };
 
@@ -60,8 +63,9 @@ fn wait_for_answer(
         .map_err(Failure::io(format!("cannot write {}", request.display())))?;
     let since = Instant::now();
     loop {
-        // Looked at before the answer, which may be written just before `run` removes the log and ends.
-        let (is_log_there, run) = (log.exists(), state_of_run(log));
+        // In the order in which `run` ends: it writes the answer, removes the log, and is gone.
+        let run = state_of_run(log);
+        let is_log_there = log.exists();
         if let Ok(text) = fs::read_to_string(&answer) {
             drop(fs::remove_file(&answer));
             return match text.split_once('\n') {
@@ -107,8 +111,9 @@ fn no_answer(
             ),
             "It may be stopped, or its disk may be slow. Try again later.".to_owned(),
         ),
-        RunState::IsGone => (
-            "was ended, and what it held of the recording is lost".to_owned(),
+        RunState::IsGone if waited >= timeouts.without_run => (
+            "has ended. If it was killed, what it held of the recording is lost; else that is in the snapshot that it wrote"
+                .to_owned(),
             convert_rest(log, snapshot),
         ),
         RunState::Unknown if waited >= timeouts.without_locks => (
@@ -181,6 +186,7 @@ mod tests {
 
     const SHORT: Timeouts = Timeouts {
         while_running: Duration::from_millis(400),
+        without_run: Duration::ZERO,
         without_locks: Duration::from_secs(3600),
     };
 
@@ -234,7 +240,7 @@ mod tests {
         let (folder, log) = folder_with_log();
         // A `run` that is gone is not waited for at all.
         let message = request_as(1, &log).join().unwrap().unwrap_err();
-        assert!(message.contains("was ended"), "{message}");
+        assert!(message.contains("has ended"), "{message}");
         let command = format!("convert {} -o /1.pickle", quote(&log));
         assert!(message.contains(&command), "{message}");
         let lock = lock_folder(folder.path()).unwrap();
@@ -247,7 +253,7 @@ mod tests {
         }
         drop(lock);
         let message = pending.join().unwrap().unwrap_err();
-        assert!(message.contains("was ended"), "{message}");
+        assert!(message.contains("has ended"), "{message}");
         let _lock = lock_folder(folder.path()).unwrap();
         let pending = request_as(1, &log);
         fs::remove_file(&log).unwrap();

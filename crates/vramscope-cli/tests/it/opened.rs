@@ -24,7 +24,8 @@ fn ask(words: &[&str]) -> Result<String, String> {
 
 #[test]
 fn answers_are_what_the_program_prints() {
-    let questions: [&[&str]; 15] = [
+    let questions: [&[&str]; 16] = [
+        &["brief", "--json", "--budget=2KiB", "--"],
         &["info", "--json", "--"],
         &["explain", "--json", "--"],
         &["peak", "--json", "--group-by=module", "--limit=2", "--"],

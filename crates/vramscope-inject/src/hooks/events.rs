@@ -7,7 +7,7 @@ use vramscope_record::layout::{
     Call, Event, Kind, Loss, NO_DEVICE, OUT_OF_MEMORY, SUCCESS, flags, header,
 };
 
-use super::{CUresult, capturing, devices, pools};
+use super::{CUresult, REFUSED, capturing, devices, pools};
 use crate::driver::{current_device, function};
 use crate::{log, stack};
 
@@ -74,7 +74,8 @@ pub(super) fn write_refusal(mut event: Event, result: CUresult) {
     event.result = result;
     event.flags = flags::FREE_FAILED;
     write(event, false);
-    if event.call == Call::cuMemPoolDestroy as u8 {
+    // Other errors may be of earlier work, and the pool gone.
+    if event.call == Call::cuMemPoolDestroy as u8 && REFUSED.contains(&result) {
         pools::undo_forget(event.pool);
     }
 }

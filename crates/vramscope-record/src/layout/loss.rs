@@ -41,8 +41,8 @@ numbered! {
         /// A remembered stack was not the one that unwinding found. Only some are checked, and only if the
         /// environment says so.
         WrongStack = 16,
-        /// The program got a function of the driver's name that no hook stands before: of a third library that has the
-        /// driver's functions, or of a second one where there is one hook.
+        /// The program got a function of the driver's name that no hook stands before, of a third library that has the
+        /// driver's functions. Calls that come to it through another library are recorded.
         OtherLibrary = 17,
     }
 }
@@ -92,7 +92,7 @@ impl Loss {
             Self::NoStreamRange => "a named range on a stream was refused, and is missing",
             Self::WrongStack => "a remembered stack was not the one that unwinding found",
             Self::OtherLibrary => {
-                "the program got a driver function of one more library that has them, and its calls are not recorded"
+                "the program got a driver function of one more library that has them; direct calls of it are not recorded"
             }
         }
     }

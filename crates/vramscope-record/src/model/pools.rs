@@ -206,13 +206,15 @@ impl Pools {
         Some((row, figures))
     }
 
-    /// Restores a pool whose destruction the driver refused. If another pool has its handle now, that one has the figures.
+    /// Restores a pool whose destruction the driver refused. If another pool has its handle now, that one has the figures,
+    /// and this one's segments go as they empty.
     pub(crate) fn undo_destroy(&mut self, handle: u64, row: PoolRow, figures: Option<Figures>) {
-        let pool = &mut self.rows[row as usize];
-        pool.is_destroyed = false;
         if let Entry::Vacant(place) = self.by_key.entry(PoolKey::Pool(handle)) {
             place.insert(row);
-            self.change(row, |pool| pool.figures = figures);
+            self.change(row, |pool| {
+                pool.is_destroyed = false;
+                pool.figures = figures;
+            });
         }
     }
 

@@ -214,7 +214,10 @@ fn a_ring_whose_run_was_killed() {
     let dump = dump.arg(session.snapshot()).output().expect("it starts");
     let messages = String::from_utf8_lossy(&dump.stderr).into_owned();
     assert_eq!(dump.status.code(), Some(1), "{messages}");
-    assert!(messages.contains("run` was ended"), "{messages}");
+    assert!(
+        messages.contains("run` has ended. If it was killed"),
+        "{messages}"
+    );
     let advice = messages.split("vramscope-capture convert ").nth(1);
     let words: Vec<_> = advice.expect("a command").split_whitespace().collect();
     let mut convert = Command::new(capture());

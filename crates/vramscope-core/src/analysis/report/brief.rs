@@ -115,7 +115,7 @@ pub struct Brief {
     pub peak_moment: u32,
     /// What the peak is made of, in a sentence; `None` if roles are unknown.
     pub made_of: Option<String>,
-    /// The causes, the one that matters first. Never empty.
+    /// The causes, the one that matters first. Empty if nothing was live.
     pub causes: Vec<Cause>,
     /// The call sites with the most live memory when the request failed, or else at the peak.
     pub sites: FindingTable,

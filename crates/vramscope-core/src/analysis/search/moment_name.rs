@@ -12,8 +12,8 @@
 //!         | NAME | NAME[3]                             an annotated range
 //!         | all
 //! ```
-//! At the left end of a range, `NAME` means its start. `*` in a name matches any text. A name in quotes is
-//! taken literally. Case is ignored.
+//! At the left end of a range, `NAME` means its start. `*` in a name matches any text. What is around a name's letters,
+//! as in `## forward ##`, may be left out if no name is as written. A name in quotes is taken literally. Case is ignored.
 
 use std::fmt;
 
@@ -281,7 +281,7 @@ impl<'a> Named<'a> {
             is_whole: true,
         };
         let mut ranges = ranges_named(&pattern, device, |name| name);
-        if ranges.is_empty() && !self.is_literal {
+        if ranges.is_empty() && !self.is_literal && !text.is_empty() {
             ranges = ranges_named(&pattern, device, |name| {
                 name.trim_matches(|c: char| !c.is_alphanumeric())
             });

@@ -41,7 +41,7 @@ pub(super) struct Owned {
     members: BTreeSet<(Owner, Kind, u64)>,
     /// Bytes of the blocks of each pool on a device that belong to no context; not 0.
     pool_bytes: BTreeMap<(u8, PoolRow), u64>,
-    /// Pools in `pool_bytes` that changed since [`Self::take_changed_pools`].
+    /// Pools whose `pool_bytes` changed, or that are to be named again, since [`Self::take_changed_pools`].
     changed_pools: BTreeSet<(u8, PoolRow)>,
 }
 
