@@ -1,6 +1,6 @@
 -- The ranks that are far from the median rank, and in what: by the modified z-score of Iglewicz and Hoaglin, above 3.5, and by
 -- more than 5 % of the median (of the median peak for what may be nearly nothing). The median of an even number is the
--- lower one of the two in the middle.
+-- lower one of the two in the middle, that of distances the upper one.
 with figures as (
     select rank, device, 'peak' as measure, peak_bytes as value from ranks
     union all select rank, device, 'reserved' as measure, peak_reserved_bytes as value from ranks
@@ -24,7 +24,7 @@ distances as (
            row_number() over (partition by p.measure order by abs(p.value - m.median)) as place
     from placed p join medians m on m.measure = p.measure),
 spreads as (
-    select measure, distance as spread from distances where 2 * place - ranks between 0 and 1),
+    select measure, distance as spread from distances where 2 * place - ranks between 1 and 2),
 notable as (
     select m.measure,
            case when m.measure in ('peak', 'reserved', 'at end') then 0.05 * m.median

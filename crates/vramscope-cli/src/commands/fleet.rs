@@ -136,7 +136,11 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             diff::diff(chosen, options.rank, options.against)
         }),
         Task::Leaks(asked) => answer("fleet leaks", asked, |chosen| Ok(sites::leaks(chosen))),
-        Task::Oom(asked) => answer("fleet oom", asked, |chosen| Ok(oom::oom(chosen))),
+        Task::Oom(asked) => {
+            let (fleet, failures) = fleet(&asked.ranks)?;
+            let chosen = Chosen::failed(fleet, &asked.narrowed)?;
+            print("fleet oom", asked, &chosen, Ok(oom::oom(&chosen)), failures)
+        }
         Task::Sites(options) => answer("fleet sites", &options.asked, |chosen| {
             Ok(sites::part(chosen, options.of.figure()))
         }),
@@ -150,7 +154,17 @@ fn answer(
 ) -> Result<(), Failure> {
     let (fleet, failures) = fleet(&asked.ranks)?;
     let chosen = Chosen::of(fleet, &asked.narrowed)?;
-    let printed = part(&chosen).and_then(|mut part| {
+    print(command, asked, &chosen, part(&chosen), failures)
+}
+
+fn print(
+    command: &str,
+    asked: &Asked,
+    chosen: &Chosen,
+    part: Result<Part, Failure>,
+    failures: Vec<Failure>,
+) -> Result<(), Failure> {
+    let printed = part.and_then(|mut part| {
         part.notes.extend(chosen.notes());
         report::print(command, [part], asked.show)
     });
@@ -166,7 +180,24 @@ struct Chosen {
 }
 
 impl Chosen {
+    /// Those of the step and job with the most.
     fn of(fleet: Fleet, narrowed: &Narrowed) -> Result<Self, Failure> {
+        Self::by(fleet, narrowed, main_cohort)
+    }
+
+    /// Those of the last step and job with a failed request, if there is any.
+    fn failed(fleet: Fleet, narrowed: &Narrowed) -> Result<Self, Failure> {
+        Self::by(fleet, narrowed, |cohorts| {
+            let failed = cohorts.iter().rfind(|cohort| cohort.failed > 0);
+            failed.or_else(|| main_cohort(cohorts))
+        })
+    }
+
+    fn by(
+        fleet: Fleet,
+        narrowed: &Narrowed,
+        choose: impl Fn(&[Cohort]) -> Option<&Cohort>,
+    ) -> Result<Self, Failure> {
         let cohorts = fleet.cohorts();
         let fits = |cohort: &&Cohort| {
             let job = narrowed.job.as_ref();
@@ -174,7 +205,7 @@ impl Chosen {
                 && job.is_none_or(|job| *job == cohort.job)
         };
         let fitting: Vec<Cohort> = cohorts.iter().filter(fits).cloned().collect();
-        let Some(cohort) = main_cohort(&fitting).cloned() else {
+        let Some(cohort) = choose(&fitting).cloned() else {
             return Err(none_fits(&cohorts));
         };
         let fleet = match cohorts.len() {

@@ -60,6 +60,8 @@ pub struct Cohort {
     pub step: Option<u64>,
     /// Number of ranks.
     pub ranks: u64,
+    /// Number of those on which a request failed.
+    pub failed: u64,
 }
 
 impl Fleet {
@@ -70,12 +72,17 @@ impl Fleet {
         for rank in &self.ranks {
             let (job, step) = (&rank.place.job, rank.place.step);
             // Ranks are ordered by job and step.
+            let failed = u64::from(!rank.failures.is_empty());
             match cohorts.last_mut() {
-                Some(last) if last.job == *job && last.step == step => last.ranks += 1,
+                Some(last) if last.job == *job && last.step == step => {
+                    last.ranks += 1;
+                    last.failed += failed;
+                }
                 _ => cohorts.push(Cohort {
                     job: job.clone(),
                     step,
                     ranks: 1,
+                    failed,
                 }),
             }
         }

@@ -120,7 +120,8 @@ pub struct Usual {
     pub values: u64,
     /// The median. For an even number of values it is the lower one of the two in the middle.
     pub median: u64,
-    /// The spread: the median of the distances from the median, found alike.
+    /// The spread: the median of the distances from the median. For an even number of them it is the upper one of the two
+    /// in the middle, so that it is 0 only if more than half of the values are alike.
     pub spread: u64,
     /// The least value.
     pub lowest: u64,
@@ -141,13 +142,13 @@ impl Usual {
         let all = values.len() + zeros;
         let middle = all.checked_sub(1)? / 2;
         values.sort_few_by(Ord::cmp);
-        // The place of the middle among the values, where zeros, or their distances, stand behind so many of them.
-        let beyond = |sorted: &[u64], before: usize, of_zeros: u64| match middle {
-            middle if middle < before => sorted.get(middle).copied(),
-            middle if middle < before + zeros => Some(of_zeros),
-            middle => sorted.get(middle - zeros).copied(),
+        // What is in a place among the values, where zeros, or their distances, stand behind so many of them.
+        let beyond = |sorted: &[u64], place: usize, before: usize, of_zeros: u64| match place {
+            place if place < before => sorted.get(place).copied(),
+            place if place < before + zeros => Some(of_zeros),
+            place => sorted.get(place - zeros).copied(),
         };
-        let median = beyond(&values, 0, 0)?;
+        let median = beyond(&values, middle, 0, 0)?;
         let distances = values.iter().map(|value| value.abs_diff(median));
         let mut distances: Vec<u64> = distances.collect();
         distances.sort_few_by(Ord::cmp);
@@ -155,7 +156,7 @@ impl Usual {
         Some(Self {
             values: all as u64,
             median,
-            spread: beyond(&distances, nearer, median)?,
+            spread: beyond(&distances, all / 2, nearer, median)?,
             lowest: if zeros > 0 { 0 } else { *values.first()? },
             highest: values.last().copied().unwrap_or(0),
         })
@@ -230,6 +231,16 @@ mod tests {
     }
 
     #[test]
+    fn of_two_halves_none_is_odd() {
+        assert_eq!(
+            outlier_of(&[100 << 30, 100 << 30, 140 << 30, 140 << 30], Measure::Peak),
+            None
+        );
+        let odd = outlier_of(&[100 << 30, 100 << 30, 100 << 30, 140 << 30], Measure::Peak);
+        assert_eq!(odd.map(|odd| odd.rank), Some(3));
+    }
+
+    #[test]
     fn the_one_that_is_far_off_stands_out() {
         assert_eq!(odd(&[100, 101, 99, 100, 140]), Some(4));
         assert_eq!(odd(&[100, 101, 40, 100, 100]), Some(2));
@@ -253,21 +264,22 @@ mod tests {
     }
 
     proptest! {
-        /// A slow, obvious version: the median is the value that as many are below as above.
+        /// A slow, obvious version: a place's value is the one with so many below.
         #[test]
         fn the_median_and_the_spread_are_as_counted(values in prop::collection::vec(0_u64..50, 1..30)) {
-            let middle = |values: &[u64]| -> u64 {
+            let at = |values: &[u64], place: usize| -> u64 {
                 let fits = |value: &&u64| {
                     let below = values.iter().filter(|other| other < value).count();
                     let upto = values.iter().filter(|other| other <= value).count();
-                    (below..upto).contains(&((values.len() - 1) / 2))
+                    (below..upto).contains(&place)
                 };
                 *values.iter().find(fits).unwrap()
             };
             let usual = Usual::of(&values).unwrap();
-            let median = middle(&values);
+            let median = at(&values, (values.len() - 1) / 2);
             let distances: Vec<u64> = values.iter().map(|value| value.abs_diff(median)).collect();
-            prop_assert_eq!((usual.median, usual.spread), (median, middle(&distances)));
+            let spread = at(&distances, values.len() / 2);
+            prop_assert_eq!((usual.median, usual.spread), (median, spread));
             for &value in &values {
                 prop_assert!(usual.lowest <= value && value <= usual.highest);
                 let is_far = match usual.score(value) {

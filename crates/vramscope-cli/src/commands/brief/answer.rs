@@ -314,7 +314,7 @@ fn replayed(baseline: &Baseline, mut tried: Vec<WhatIf>) -> List<Replayed> {
     List::of(rows.collect(), total)
 }
 
-/// How the file compares with the others. If it is the odd one, that is its first cause.
+/// How the file compares with the others. If it is the odd one, that is its first cause, or the next after that of a failure.
 fn among(brief: &mut Brief, all: &[Rank], chosen: usize) -> Option<Among> {
     let fleet = Fleet::of_all(all.iter().map(|rank| rank.fleet.clone()));
     let found = (all.len() > 1).then(|| ranks(&fleet)).flatten()?;
@@ -325,7 +325,8 @@ fn among(brief: &mut Brief, all: &[Rank], chosen: usize) -> Option<Among> {
         let rank = &fleet.ranks[rank];
         rank.source.path == *name && rank.device == brief.device
     };
-    if found.outliers.iter().any(|outlier| is_odd(outlier.rank)) {
+    let mut outliers = found.outliers.iter();
+    if let Some(outlier) = outliers.find(|outlier| is_odd(outlier.rank)) {
         let most = found
             .compared
             .filter(|&rank| is_odd(rank))
@@ -338,16 +339,18 @@ fn among(brief: &mut Brief, all: &[Rank], chosen: usize) -> Option<Among> {
         brief
             .causes
             .retain(|cause| cause.class != CauseClass::OddRank);
+        let place = usize::from(brief.failed.is_some()).min(brief.causes.len());
         brief.causes.insert(
-            0,
+            place,
             Cause {
                 class: CauseClass::OddRank,
-                bytes: brief.peak_bytes.abs_diff(median_peak_bytes),
+                bytes: outlier.bytes.abs_diff(outlier.median_bytes),
                 title: format!(
-                    "{name} is the odd one of {} ranks: it peaks at {}, the median at {}",
+                    "{name} is the odd one of {} ranks by its {}: {}, the median {}",
                     fleet.ranks.len(),
-                    Bytes(brief.peak_bytes),
-                    Bytes(median_peak_bytes)
+                    outlier.measure.name(),
+                    Bytes(outlier.bytes),
+                    Bytes(outlier.median_bytes)
                 ),
                 seen: most.as_ref().map_or_else(String::new, |site| {
                     format!(
@@ -456,8 +459,11 @@ fn has_pending(device: &Device<'_>) -> bool {
 /// A word as a shell takes it.
 fn quoted(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(&byte);
-    if !text.is_empty() && text.bytes().all(is_plain) && !text.starts_with('-') {
-        return text.to_owned();
+    // A name that begins like an option.
+    let here = if text.starts_with('-') { "./" } else { "" };
+    let text = format!("{here}{text}");
+    if !text.is_empty() && text.bytes().all(is_plain) {
+        return text;
     }
     format!("'{}'", text.replace('\'', r"'\''"))
 }

@@ -274,6 +274,11 @@ impl<'a> Work<'a> {
             let text = "other processes are packing into this dataset: prune it when they are done";
             return Err(Failure::Usage(text.to_owned()));
         }
+        if self.items.is_empty() {
+            let text = "no snapshot is among the sources, so that --prune would remove the whole dataset: name the folder of \
+                        the snapshots, which is not the dataset's";
+            return Err(Failure::Usage(text.to_owned()));
+        }
         let gone = self.gone();
         gone.iter()
             .try_for_each(|piece| self.dataset.remove(&piece.spot))?;

@@ -42,7 +42,8 @@ pub fn leaks(fleet: &Fleet) -> Leaks {
     let known: Vec<u64> = all.clone().filter_map(growth).collect();
     let fastest = all.filter(|&rank| growth(rank) > Some(0));
     let fastest = fastest.max_by_key(|&rank| (growth(rank), Reverse(rank)));
-    let with_steps = fleet.ranks.iter().filter(|rank| rank.growth.is_some());
+    // Of fewer steps than growth takes, nothing tells what each leaves.
+    let with_steps = known.iter();
     let per_step = sites(fleet, SiteFigure::LeftPerStep);
     let mut at_end: Vec<Option<SiteSpread>> = vec![None; fleet.labels.len()];
     for spread in sites(fleet, SiteFigure::End) {
