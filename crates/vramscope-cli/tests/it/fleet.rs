@@ -216,6 +216,17 @@ fn steps_and_ranks_are_chosen() {
     assert_eq!(peaks["parts"][0]["ranks_left_out"], 8);
     let missing = asked(folder.path(), &["peaks", "job-7", "--step", "11"]);
     assert!(missing.contains("step 10") && missing.contains("exit code 1"));
+    let last = folder.path().join("job-7/iteration_30_exit");
+    fs::create_dir(&last).unwrap();
+    let failed = rank(0, "100MiB", "2MiB", true);
+    fs::write(last.join("rank0_memory_snapshot.pickle"), failed).unwrap();
+    let oom = json(folder.path(), &["oom", "job-7"]);
+    let found = &oom["parts"][0];
+    assert_eq!(
+        (&found["step"], &found["failed_ranks"]),
+        (&30.into(), &1.into())
+    );
+    fs::remove_dir_all(last).unwrap();
     let diff = json(
         folder.path(),
         &["diff", "job-7", "--rank", "5", "--against", "3"],

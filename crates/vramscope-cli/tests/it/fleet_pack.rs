@@ -288,6 +288,11 @@ fn packing_goes_on_where_it_stopped() {
         (&Value::from(2), &Value::from(1))
     );
     assert_eq!(job.rows("events", 2).len(), 0);
+    // A dataset is no source of itself.
+    let mut own = command(&["fleet", "pack", "--prune"]);
+    own.arg(job.dataset()).arg("-o").arg(job.dataset());
+    assert_eq!(own.output().unwrap().status.code(), Some(2));
+    assert_eq!(job.pack(&[]).1["ranks"], 2);
 }
 
 /// Steps of a rank stand beside each other, and so do snapshots that nothing tells apart but their folders.
