@@ -129,7 +129,7 @@ fn tools() -> Vec<Tool> {
         "type": "object",
         "properties": {
             "files": files,
-            "budget_bytes": {"type": "integer", "minimum": 1024, "default": 4096, "description": "Longest answer"}
+            "budget_bytes": {"type": "integer", "minimum": brief::LEAST_BYTES, "default": brief::USUAL_BYTES, "description": "Longest answer"}
         },
         "required": ["files"]
     });
@@ -181,9 +181,15 @@ fn called(name: &str, mut arguments: Map<String, Value>) -> Result<String, Failu
     }
     match name {
         "brief" => {
-            let budget = taken(arguments, "budget_bytes")?;
+            let budget = taken(arguments, "budget_bytes")?.unwrap_or(brief::USUAL_BYTES);
             no_further(arguments)?;
-            brief::json(&files, budget.unwrap_or(brief::USUAL_BYTES))
+            if budget < brief::LEAST_BYTES {
+                return Err(Failure::Usage(format!(
+                    "`budget_bytes` must be at least {}",
+                    brief::LEAST_BYTES
+                )));
+            }
+            brief::json(&files, budget)
         }
         "question" => {
             let command: String = taken(arguments, "command")?.unwrap_or_default();

@@ -20,7 +20,7 @@ use crate::output;
 use crate::subject::Subject;
 
 /// The least budget that an answer may have, in bytes.
-const LEAST_BYTES: u64 = 1 << 10;
+pub(crate) const LEAST_BYTES: u64 = 1 << 10;
 /// The budget without an option.
 pub(crate) const USUAL_BYTES: u64 = 4 << 10;
 /// Memory for files that are read at once, without an option.

@@ -192,6 +192,10 @@ fn wrong_arguments_are_named() {
                 "`budget_bytes`",
             ),
             (
+                ("brief", json!({"files": [FILE], "budget_bytes": 10})),
+                "`budget_bytes`",
+            ),
+            (
                 ("brief", json!({"files": [FILE], "rows": 3})),
                 "no argument `rows`",
             ),
