@@ -189,7 +189,9 @@ impl Answer {
         let count = format!("{} of the files could not be read.", failures.len());
         let why = failures.iter().take(UNREAD).map(|failure| {
             let words = failure.to_string();
-            words.lines().flat_map(str::chars).take(WHY).collect()
+            // Advice follows on other lines.
+            let first = words.lines().next().unwrap_or_default();
+            first.chars().take(WHY).collect()
         });
         // The first entry names standard error.
         let others = self.cannot_tell.items.drain(..).skip(1);
