@@ -37,6 +37,17 @@ impl Destination {
         }
     }
 
+    /// Whether it is in a folder or below it.
+    #[cfg(feature = "sql")]
+    pub(crate) fn is_in(&self, folder: &Path) -> bool {
+        let Self::Path(path) = self else {
+            return false;
+        };
+        let place = fs::canonicalize(path).or_else(|_| fs::canonicalize(folder_of(path)));
+        let folder = fs::canonicalize(folder);
+        matches!((place, folder), (Ok(place), Ok(folder)) if place.starts_with(&folder))
+    }
+
     /// Writes a file.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 //!
 //! The tools are this program's own commands with `--json`. Answers are bounded, since agents pay for each line.
 
+use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,10 +14,13 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _, transport};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::commands::brief;
 use crate::failure::Failure;
+use crate::help;
+use crate::input::is_stdin;
 use crate::opened::Opened;
 
 /// The longest answer, in bytes.
@@ -24,6 +28,12 @@ const MOST_BYTES: usize = 16 << 10;
 
 /// Rows per table in the first try; fewer where the answer is too long.
 const ROWS: u64 = 10;
+
+/// Rows per table that may be asked for: so many fit into no answer.
+const MOST_ROWS: u64 = 1000;
+
+/// Files that `question` opens at once: it has all of them in memory.
+const MOST_FILES: usize = 16;
 
 /// The commands that `question` puts.
 const QUESTIONS: [&str; 9] = [
@@ -99,7 +109,7 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        let answer = tokio::task::spawn_blocking(move || called(&request.name, &arguments)).await;
+        let answer = tokio::task::spawn_blocking(move || called(&request.name, arguments)).await;
         let result = match answer
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?
         {
@@ -119,7 +129,7 @@ fn tools() -> Vec<Tool> {
         "type": "object",
         "properties": {
             "files": files,
-            "budget_bytes": {"type": "integer", "minimum": 1024, "default": 4096, "description": "Longest answer"}
+            "budget_bytes": {"type": "integer", "minimum": brief::LEAST_BYTES, "default": brief::USUAL_BYTES, "description": "Longest answer"}
         },
         "required": ["files"]
     });
@@ -132,7 +142,7 @@ fn tools() -> Vec<Tool> {
                 "description": "As on the command line, without the files: options, and of `at` a moment such as `peak` or `1234`, of `find` a filter such as `site=\"train.py:10 step\" live@peak`"
             },
             "files": files,
-            "rows": {"type": "integer", "minimum": 1, "default": ROWS, "description": "Rows per table; fewer if the answer would be longer than 16 KiB"}
+            "rows": {"type": "integer", "minimum": 1, "maximum": MOST_ROWS, "default": ROWS, "description": "Rows per table; fewer if the answer would be longer than 16 KiB"}
         },
         "required": ["command", "files"]
     });
@@ -158,37 +168,56 @@ fn tool(name: &'static str, description: &'static str, schema: Value) -> Tool {
     Tool::new(name, description, Arc::new(schema))
 }
 
-fn called(name: &str, arguments: &Map<String, Value>) -> Result<String, Failure> {
-    let words = |key: &str| -> Vec<String> {
-        let words = arguments
-            .get(key)
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
-        words.filter_map(Value::as_str).map(str::to_owned).collect()
-    };
-    let number = |key: &str| arguments.get(key).and_then(Value::as_u64);
-    let files: Vec<PathBuf> = words("files").into_iter().map(PathBuf::from).collect();
+fn called(name: &str, mut arguments: Map<String, Value>) -> Result<String, Failure> {
+    let arguments = &mut arguments;
+    let files: Vec<PathBuf> = taken(arguments, "files")?.unwrap_or_default();
     if files.is_empty() {
         return Err(Failure::Usage("`files` names no file".to_owned()));
     }
+    if files.iter().any(|file| is_stdin(file)) {
+        return Err(Failure::Usage(
+            "`files` has -, but over standard input come these questions: name a file".to_owned(),
+        ));
+    }
     match name {
-        "brief" => brief::json(&files, number("budget_bytes").unwrap_or(brief::USUAL_BYTES)),
+        "brief" => {
+            let budget = taken(arguments, "budget_bytes")?.unwrap_or(brief::USUAL_BYTES);
+            no_further(arguments)?;
+            if budget < brief::LEAST_BYTES {
+                return Err(Failure::Usage(format!(
+                    "`budget_bytes` must be at least {}",
+                    brief::LEAST_BYTES
+                )));
+            }
+            brief::json(&files, budget)
+        }
         "question" => {
-            let command = arguments
-                .get("command")
-                .and_then(Value::as_str)
-                .unwrap_or_default();
-            question(
-                command,
-                &words("arguments"),
-                &files,
-                number("rows").unwrap_or(ROWS),
-            )
+            let command: String = taken(arguments, "command")?.unwrap_or_default();
+            let words: Vec<String> = taken(arguments, "arguments")?.unwrap_or_default();
+            let rows = taken(arguments, "rows")?.map_or(ROWS, NonZeroU64::get);
+            no_further(arguments)?;
+            question(&command, &words, &files, rows.min(MOST_ROWS))
         }
         other => Err(Failure::Usage(format!(
             "there is no tool {other}: there are brief and question"
         ))),
+    }
+}
+
+/// Takes an argument out of a call's; `None` where it is left out.
+fn taken<T: DeserializeOwned>(
+    arguments: &mut Map<String, Value>,
+    name: &str,
+) -> Result<Option<T>, Failure> {
+    let value = arguments.remove(name).unwrap_or_default();
+    serde_json::from_value(value).map_err(|error| Failure::Usage(format!("`{name}`: {error}")))
+}
+
+/// Fails for an argument that the tool does not take.
+fn no_further(arguments: &Map<String, Value>) -> Result<(), Failure> {
+    match arguments.keys().next() {
+        None => Ok(()),
+        Some(name) => Err(Failure::Usage(format!("there is no argument `{name}`"))),
     }
 }
 
@@ -206,17 +235,22 @@ fn question(
         )));
     }
     let files = crate::inputs::files(files)?;
+    if files.len() > MOST_FILES {
+        return Err(Failure::Usage(format!(
+            "`files` stands for {} snapshots, and `question` takes at most {MOST_FILES}: name some of them, or put `brief` to \
+             all",
+            files.len()
+        )));
+    }
     let open = |file: &PathBuf| Opened::file(Path::new(file), &mut |_| ControlFlow::Continue(()));
     let opened = files.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let (first, others) = opened
         .split_first()
         .ok_or_else(|| Failure::Usage("`files` names no file".to_owned()))?;
-    let mut rows = rows.max(1);
+    let is_bounded = has_limit(command) && !words.iter().any(|word| word.starts_with("--limit"));
+    let mut rows = rows;
     loop {
-        let limit = ["--limit".to_owned(), rows.to_string()];
-        let limit = limit
-            .into_iter()
-            .filter(|_| !words.iter().any(|word| word.starts_with("--limit")));
+        let limit = is_bounded.then(|| format!("--limit={rows}"));
         let asked = [command.to_owned()]
             .into_iter()
             .chain(words.iter().cloned())
@@ -230,12 +264,45 @@ fn question(
         if text.len() <= MOST_BYTES {
             return Ok(text);
         }
-        if rows == 1 || words.iter().any(|word| word.starts_with("--limit")) {
+        if rows == 1 || !is_bounded {
             return Err(Failure::Usage(format!(
                 "the answer has {} bytes, more than {MOST_BYTES}: ask about fewer files, or with a narrower filter",
                 text.len()
             )));
         }
-        rows /= 2;
+        rows = fewer(rows, text.len());
+    }
+}
+
+/// Rows for another try, where an answer with so many, at least two, had too many bytes.
+fn fewer(rows: u64, bytes: usize) -> u64 {
+    let fitting = rows.saturating_mul(MOST_BYTES as u64) / bytes as u64;
+    fitting.clamp(1, rows - 1)
+}
+
+/// Whether a command has tables that `--limit` bounds.
+fn has_limit(command: &str) -> bool {
+    let program = help::program();
+    let mut options = program
+        .find_subcommand(command)
+        .into_iter()
+        .flat_map(clap::Command::get_arguments);
+    options.any(|option| option.get_long() == Some("limit"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_fit_are_soon_found() {
+        let bytes = |rows: u64| 2000 + 500 * usize::try_from(rows).unwrap_or(usize::MAX);
+        let tries = std::iter::successors(Some(MOST_ROWS), |&rows| {
+            (bytes(rows) > MOST_BYTES).then(|| fewer(rows, bytes(rows)))
+        });
+        assert_eq!(tries.collect::<Vec<_>>(), [1000, 32, 29, 28]);
+        // Also where rows are not what makes it long.
+        assert_eq!(fewer(2, MOST_BYTES + 1), 1);
+        assert_eq!(fewer(1000, usize::MAX), 1);
     }
 }

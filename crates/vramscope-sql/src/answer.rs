@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::SendableRecordBatchStream;
@@ -178,11 +178,19 @@ impl<'e> Answer<'e> {
         let next = self.batches.blocking_recv();
         let named = next.transpose().and_then(|batch| {
             batch
-                .map(|batch| Ok(batch.with_schema(Arc::clone(&self.schema))?))
+                .map(|batch| renamed(&batch, Arc::clone(&self.schema)))
                 .transpose()
         });
         named.map_err(|error| self.failed(error))
     }
+}
+
+/// The same rows under the names of a schema.
+fn renamed(batch: &RecordBatch, schema: SchemaRef) -> Result<RecordBatch> {
+    // A batch without columns has rows, too.
+    let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    let columns = batch.columns().to_vec();
+    Ok(RecordBatch::try_new_with_options(schema, columns, &rows)?)
 }
 
 /// The same columns under names that differ: `select a.rank, b.rank` has two of one name.

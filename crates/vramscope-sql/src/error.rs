@@ -157,6 +157,12 @@ impl Found {
 
     /// Reads what is wrong with a query that cannot be planned.
     fn plan(&mut self, text: &str) {
+        if text.starts_with("No SQL statements") {
+            let advice =
+                "Write one, as `select * from ranks`; `vramscope sql --tables` says what there is.";
+            self.advice.push(advice.to_owned());
+            return self.sql("there is no query".to_owned());
+        }
         if let Some(name) = unknown_table(text) {
             return self.sql(format!("there is no table {name}"));
         }

@@ -20,7 +20,7 @@ use crate::output;
 use crate::subject::Subject;
 
 /// The least budget that an answer may have, in bytes.
-const LEAST_BYTES: u64 = 1 << 10;
+pub(crate) const LEAST_BYTES: u64 = 1 << 10;
 /// The budget without an option.
 pub(crate) const USUAL_BYTES: u64 = 4 << 10;
 /// Memory for files that are read at once, without an option.
@@ -74,13 +74,13 @@ pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Fail
     report_all(failures.into_iter().chain(printed.err()))
 }
 
-/// What `--json` prints about files.
+/// What `--json` prints about files, with why some could not be read: who asks sees no standard error.
 ///
 /// # Errors
-/// If a file cannot be read, or the budget is too small.
+/// If no file can be read, or the budget is too small.
 pub(crate) fn json(files: &[PathBuf], budget: u64) -> Result<String, Failure> {
-    let (answer, failures) = about(files, USUAL_MEMORY, None, budget)?;
-    report_all(failures)?;
+    let (mut answer, failures) = about(files, USUAL_MEMORY, None, budget)?;
+    answer.tell_why(&failures);
     answer.json()
 }
 

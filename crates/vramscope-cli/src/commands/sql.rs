@@ -60,7 +60,7 @@ Examples:
   vramscope sql 'select call_site, sum(requested_bytes) bytes from allocations group by 1 order by 2 desc' rank*.pickle
   vramscope sql - runs/ --json < question.sql
   vramscope sql 'select * from events where rank = 17' runs/ --parquet rank17.parquet
-  vramscope sql 'select count(*) from events where rank = 17' runs/ --explain";
+  vramscope sql 'select sum(bytes) from events where rank = 17' runs/ --explain";
 
 /// A query may begin with a comment, `-- why`. What has no space in it is an option that there is not.
 fn query(text: &str) -> Result<String, String> {

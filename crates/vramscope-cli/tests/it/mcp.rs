@@ -1,11 +1,12 @@
 //! `mcp`: a client's conversation.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::program::command;
+use crate::program::{command, fixtures};
 
 /// The two ends of a conversation.
 struct Client {
@@ -88,8 +89,7 @@ fn answers_are_those_of_the_commands_and_bounded() {
             ("find", json!(["size>10MiB", "--stack"])),
             ("leaks", json!([])),
         ] {
-            let question =
-                json!({"command": command, "arguments": arguments, "files": [FILE], "rows": 1000});
+            let question = json!({"command": command, "arguments": arguments, "files": [FILE], "rows": 1_000_000_000_000_000_000_u64});
             let (text, failed) = client.call("question", question);
             assert!(!failed && text.len() <= 16 << 10, "{command}: {text}");
             let answer: Value = serde_json::from_str(&text).unwrap();
@@ -128,5 +128,90 @@ fn what_is_wrong_is_said() {
             let (text, failed) = client.call(name, arguments);
             assert!(failed && text.contains(word), "{text}");
         }
+    });
+}
+
+#[test]
+fn every_question_is_answered() {
+    with_client(|client| {
+        let tools = client.ask("tools/list", json!({}));
+        let words = &tools["tools"][1]["inputSchema"]["properties"]["command"]["enum"];
+        for word in words.as_array().unwrap() {
+            let arguments = match word.as_str() {
+                Some("at") => json!(["peak"]),
+                Some("find") => json!(["live@peak"]),
+                _ => json!([]),
+            };
+            let files = match word.as_str() {
+                Some("diff") => json!([FILE, "torch-2.15.0/training.pickle"]),
+                _ => json!([FILE]),
+            };
+            let question = json!({"command": word, "arguments": arguments, "files": files});
+            let (text, failed) = client.call("question", question);
+            assert!(!failed, "{word}: {text}");
+        }
+    });
+}
+
+#[test]
+fn a_damaged_file_leaves_an_answer_about_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(
+        fixtures().join("torch-2.15.0/training.pickle"),
+        folder.path().join("good.pickle"),
+    )
+    .unwrap();
+    fs::write(folder.path().join("damaged.pickle"), "no snapshot").unwrap();
+    with_client(|client| {
+        let (text, failed) = client.call("brief", json!({"files": [folder.path()]}));
+        assert!(!failed, "{text}");
+        let answer: Value = serde_json::from_str(&text).unwrap();
+        assert!(answer["file"].as_str().unwrap().ends_with("good.pickle"));
+        let unknown = &answer["cannot_tell"]["items"];
+        assert_eq!(unknown[0], "1 of the files could not be read.");
+        let why = unknown[1].as_str().unwrap();
+        assert!(why.contains("damaged.pickle") && why.len() <= 160, "{why}");
+        assert!(!why.contains("It begins with"), "{why}");
+    });
+}
+
+#[test]
+fn wrong_arguments_are_named() {
+    let question = |more: Value| {
+        let mut question = json!({"command": "oom", "files": [FILE]});
+        let more = more.as_object().unwrap().clone();
+        question.as_object_mut().unwrap().extend(more);
+        ("question", question)
+    };
+    with_client(|client| {
+        for ((name, arguments), words) in [
+            (("brief", json!({"files": ["-"]})), "standard input"),
+            (question(json!({"files": [FILE, "-"]})), "standard input"),
+            (("brief", json!({"files": FILE})), "`files`"),
+            (
+                ("brief", json!({"files": [FILE], "budget_bytes": "2048"})),
+                "`budget_bytes`",
+            ),
+            (
+                ("brief", json!({"files": [FILE], "budget_bytes": 10})),
+                "`budget_bytes`",
+            ),
+            (
+                ("brief", json!({"files": [FILE], "rows": 3})),
+                "no argument `rows`",
+            ),
+            (question(json!({"rows": -1})), "`rows`"),
+            (question(json!({"rows": 0})), "`rows`"),
+            (question(json!({"arguments": "--last 1"})), "`arguments`"),
+            (question(json!({"command": 1})), "`command`"),
+            (question(json!({"limit": 1})), "no argument `limit`"),
+            (question(json!({"files": vec![FILE; 17]})), "17"),
+        ] {
+            let (text, failed) = client.call(name, arguments);
+            assert!(failed && text.contains(words), "{words}: {text}");
+        }
+        // Clients may send what they leave out as nothing.
+        let (text, failed) = client.call("brief", json!({"files": [FILE], "budget_bytes": null}));
+        assert!(!failed, "{text}");
     });
 }

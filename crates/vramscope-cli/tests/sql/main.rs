@@ -132,6 +132,7 @@ fn errors_say_where_and_what_to_do() {
         "select event / 0 from events",
         "select 'a",
         "",
+        "-- only why",
     ] {
         text += &format!("$ {query}\n{}", transcript(&sql(&[query, FILES[0]])));
     }
@@ -183,6 +184,63 @@ fn a_parquet_file_can_be_written_and_asked() {
     let asked = on_dataset(folder.path(), &["--csv", query]);
     let direct = sql(&["--csv", &query.replace("answer", "events"), FILES[0]]);
     assert_eq!(transcript(&asked), transcript(&direct));
+}
+
+#[test]
+fn what_is_asked_is_not_written_over() {
+    let folder = packed();
+    let dataset = folder.path().join("runs.vset");
+    let snapshots = folder.path().join("snapshots");
+    fs::create_dir(&snapshots).unwrap();
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
+    fs::copy(from.join(FILES[0]), snapshots.join("worker0.pickle")).unwrap();
+    let events = fs::read_dir(dataset.join("events")).unwrap().next();
+    let events = events.unwrap().unwrap().path();
+    for (asked, place) in [
+        (&snapshots, snapshots.join("worker0.pickle")),
+        (&dataset, dataset.join("overview.vset")),
+        (&dataset, events.join("part.parquet")),
+        (&dataset, events.join("new.parquet")),
+    ] {
+        let before = fs::read(&place).ok();
+        let [asked, out] = [asked, &place].map(|path| path.to_str().unwrap());
+        let refused = sql(&["select 1 a", asked, "--parquet", out]);
+        let said = transcript(&refused);
+        assert_eq!(refused.status.code(), Some(2), "{out}: {said}");
+        assert!(said.contains("name another"), "{said}");
+        assert_eq!(fs::read(&place).ok(), before, "{out}");
+    }
+    // Beside them it may be.
+    for asked in [&snapshots, &dataset] {
+        let out = folder.path().join("answer.parquet");
+        let [asked, out] = [asked, &out].map(|path| path.to_str().unwrap());
+        let written = sql(&["select 1 a", asked, "--parquet", out]);
+        assert!(written.status.success(), "{}", transcript(&written));
+    }
+}
+
+#[test]
+fn columns_without_a_value_are_shown() {
+    let output = sql(&["select job, rank, null nothing from ranks", FILES[0]]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
+    let lines: Vec<Vec<String>> = text.lines().skip(1).map(words).collect();
+    let lines = lines.iter().filter(|line| !line.is_empty());
+    let lines: Vec<_> = lines.collect();
+    assert_eq!(lines, [&["job", "rank", "nothing"][..], &["0"]], "{text}");
+}
+
+/// The query of the example in `--help` is one that reads files.
+#[test]
+fn the_example_of_a_plan_names_files() {
+    let help = String::from_utf8(vramscope(&["sql", "--help"]).stdout).unwrap();
+    let mut examples = help.lines().filter(|line| line.contains("vramscope sql '"));
+    let example = examples.find(|line| line.ends_with(" --explain"));
+    let query = example.unwrap().split('\'').nth(1).unwrap();
+    let folder = packed();
+    let query = query.replace("17", "1");
+    let plan = transcript(&on_dataset(folder.path(), &["--explain", &query]));
+    assert!(plan.contains("rank=1/part.parquet"), "{plan}");
 }
 
 #[test]

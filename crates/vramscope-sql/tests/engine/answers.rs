@@ -168,3 +168,18 @@ fn tables_can_be_listed() {
     let sql = "select table_name from information_schema.tables where table_schema = 'public'";
     assert_eq!(rows(&engine, sql), [[text("events")]]);
 }
+
+#[test]
+fn columns_of_one_name_are_told_apart() {
+    let folder = written(2);
+    let engine = engine(folder.path(), GIB);
+    let sql = "select a.event, b.event, a.rank, b.rank from events a \
+               join events b on a.event = b.event and a.rank = b.rank + 1 where a.rank = 1 order by 1";
+    let columns = engine.ask(sql).unwrap().columns().into_iter();
+    let names: Vec<_> = columns.map(|column| column.name).collect();
+    assert_eq!(names, ["event", "event_2", "rank", "rank_2"]);
+    let row = |event| [event, event, 1, 0].map(Value::Integer).to_vec();
+    assert_eq!(rows(&engine, sql), [row(1), row(2)]);
+    let all = "select * from events a join events b on a.rank = b.rank limit 2";
+    assert_eq!(rows(&engine, all).len(), 2);
+}

@@ -20,6 +20,10 @@ use crate::subject::{Device, Subject};
 /// Most replays that are listed.
 const WHAT_IFS: usize = 3;
 
+/// Most files of which an answer says why they could not be read, and how many characters each has for it.
+const UNREAD: usize = 3;
+const WHY: usize = 160;
+
 /// A list of which a part may be left out.
 #[derive(Serialize)]
 pub(super) struct List<T> {
@@ -175,6 +179,24 @@ impl Answer {
             truncated: false,
             budget_bytes,
         })
+    }
+
+    /// Says why files could not be read, in place of standard error.
+    pub(super) fn tell_why(&mut self, failures: &[Failure]) {
+        if failures.is_empty() {
+            return;
+        }
+        let count = format!("{} of the files could not be read.", failures.len());
+        let why = failures.iter().take(UNREAD).map(|failure| {
+            let words = failure.to_string();
+            // Advice follows on other lines.
+            let first = words.lines().next().unwrap_or_default();
+            first.chars().take(WHY).collect()
+        });
+        // The first entry names standard error.
+        let others = self.cannot_tell.items.drain(..).skip(1);
+        let told = [count].into_iter().chain(why).chain(others).collect();
+        self.cannot_tell = whole(told);
     }
 
     /// The answer as one line of JSON.

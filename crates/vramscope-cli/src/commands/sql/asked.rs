@@ -3,6 +3,7 @@
 use std::io::{self, Read as _};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::thread;
 
 use vramscope_sql::{Cause, Dataset, Engine, Error, Settings};
@@ -23,12 +24,33 @@ const LONGEST_LINE: usize = 200;
 pub(super) fn run(options: &Options) -> Result<(), Failure> {
     let sql = text(options.sql.as_deref().unwrap_or_default(), &options.files)?;
     let destination = options.parquet.as_deref().map(Destination::of);
-    destination::check(&destination, &options.files)?;
+    if let Some(destination) = &destination {
+        check(destination, &options.files)?;
+    }
     let folder = PassingFolder::create_in(&std::env::temp_dir(), "vramscope-")
         .map_err(Failure::io("cannot make a temporary folder"))?;
     let (dataset, failures) = dataset(options, folder.as_ref())?;
     let asked = ask(options, &sql, dataset, &folder, destination.as_ref());
     inputs::report_all(failures.into_iter().chain(asked.err()))
+}
+
+/// Fails if the answer would be written over what is asked: over a snapshot, also in a folder that is named, or into a
+/// dataset.
+fn check(destination: &Destination, asked: &[PathBuf]) -> Result<(), Failure> {
+    // What cannot be found is told when it is read.
+    let found = |path| inputs::files(slice::from_ref(path)).unwrap_or_default();
+    let files: Vec<_> = asked.iter().flat_map(found).collect();
+    destination::check([destination], &files)?;
+    let folders = asked.iter().filter(|path| path.is_dir());
+    for folder in folders.filter(|&folder| destination.is_in(folder)) {
+        if Dataset::find(folder).is_ok_and(|dataset| !dataset.tables().is_empty()) {
+            return Err(Failure::Usage(format!(
+                "{} is in the dataset that is asked; name another place to write",
+                destination.name()
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The query's text.

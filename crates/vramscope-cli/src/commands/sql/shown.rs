@@ -74,6 +74,7 @@ fn part(answer: Answer<'_>, files: &[String], show: Show) -> Result<Part, Error>
         ControlFlow::Continue(())
     })?;
     rows.truncate(rows_shown(total, show));
+    keep_columns(&mut rows, columns.len());
     // The report's columns have names of the program. It prints one answer, so these may stay.
     let named = |Column { name, .. }: &Column| -> &'static str { name.clone().leak() };
     let shown: Vec<_> = columns
@@ -99,6 +100,17 @@ fn part(answer: Answer<'_>, files: &[String], show: Show) -> Result<Part, Error>
         part.notes.push("No row answers the query.".to_owned());
     }
     Ok(part)
+}
+
+/// Has empty columns shown: the report omits those without a value, and each of these was asked for.
+fn keep_columns(rows: &mut [Vec<Cell>], columns: usize) {
+    for place in 0..columns {
+        if rows.iter().all(|row| matches!(row[place], Cell::None))
+            && let Some(first) = rows.first_mut()
+        {
+            first[place] = Cell::Text(String::new());
+        }
+    }
 }
 
 /// The names of files for a heading.
