@@ -145,9 +145,6 @@ impl<'a> Follower<'a> {
             if let Err(failure) = log.write_live(is_last) {
                 output::report(&failure);
             }
-            if is_last {
-                continue;
-            }
             if let (Some(file), false) = (log.announce_live().map(quote), plan.is_quiet) {
                 let (process, program) = (log.process(), log.program());
                 output::note(&format!(

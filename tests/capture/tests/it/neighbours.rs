@@ -227,10 +227,8 @@ fn three_drivers() {
     let (hook, third) = ("libvramscope_inject.so", "third.so");
     let told: Vec<_> = captured.stdout.lines().collect();
     assert_eq!(told, [hook, hook, third, hook, hook], "{}", captured.stderr);
-    let lost = "of one more library that has them; direct calls of it are not recorded";
+    let lost = "of one more library that has them; direct calls of it are not recorded (once)";
     assert!(captured.stderr.contains(lost), "{}", captured.stderr);
-    let again = format!("{lost} (");
-    assert!(!captured.stderr.contains(&again), "{}", captured.stderr);
 }
 
 /// Nobody calls the driver on its own threads: the recorder asked for the device when the function was launched.

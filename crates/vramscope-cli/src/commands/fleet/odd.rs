@@ -69,7 +69,7 @@ fn highest(chosen: &Chosen, found: &Odd) -> Option<String> {
     let usual = found
         .peaks
         .usual(Measure::Peak)
-        .filter(|usual| usual.median > 0)?;
+        .filter(|usual| usual.median > 0 && usual.values > 2)?;
     let peak = chosen.fleet.ranks[highest].peak_bytes;
     let score = usual.score(peak)?;
     let above = (peak - usual.median) as f64 / usual.median as f64;
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(told(&[100, 101, 102, 103]), None);
         // It is in the table of odd ranks.
         assert_eq!(told(&[100, 101, 102, 103, 900]), None);
-        // Most are alike, so that no number tells how far it is, and of two ranks none is odd.
+        // Of two ranks none is odd, and of none that hold nothing.
         assert_eq!(told(&[100, 900]), None);
         assert_eq!(told(&[0, 0, 0]), None);
     }

@@ -122,7 +122,7 @@ mod tests {
         );
         assert_eq!(
             told(&[8, 9, 11, 16]),
-            "from 8 B to 16 B; at least half of the ranks are within 1 B of it"
+            "from 8 B to 16 B; at least half of the ranks are within 2 B of it"
         );
     }
 }
