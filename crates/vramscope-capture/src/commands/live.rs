@@ -57,7 +57,8 @@ Exit codes: 0 success, 1 there is no such recording or the first version cannot 
 /// Runs the command until the program ends.
 ///
 /// # Errors
-/// If the process is not being recorded, another process consumes its log, or the first version cannot be written.
+/// If the process is not being recorded, another process consumes its log, or the first or last version cannot be
+/// written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let path = match (&options.log, options.process) {
         (Some(log), _) => log.clone(),

@@ -232,7 +232,7 @@ impl FollowedLog {
     /// Writes a version of the live snapshot if one is due. `is_last` if the program has ended.
     ///
     /// # Errors
-    /// If it cannot be written. Returned once, until it can.
+    /// If it cannot be written: the first of several failures in a row, and that of the last version.
     pub(crate) fn write_live(&mut self, is_last: bool) -> Result<(), Failure> {
         let is_last = is_last || self.is_finished;
         let header = self.header();
