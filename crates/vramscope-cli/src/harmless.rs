@@ -76,6 +76,27 @@ pub(crate) fn printable(text: &str) -> String {
     without_commands(harmless(text, &['\n']).replace('\n', " "))
 }
 
+/// A word as a shell takes it. Control characters, which would break a line or drive a terminal, are escapes, which Bash
+/// and Zsh read back.
+pub(crate) fn quoted(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(&byte);
+    // A name that begins like an option.
+    let here = if text.starts_with('-') { "./" } else { "" };
+    let text = format!("{here}{text}");
+    if !text.is_empty() && text.bytes().all(is_plain) {
+        return text;
+    }
+    if !text.contains(char::is_control) {
+        return format!("'{}'", text.replace('\'', r"'\''"));
+    }
+    let escaped = text.chars().map(|character| match character {
+        '\'' | '\\' => format!("\\{character}"),
+        control if control.is_control() => format!("\\u{:04x}", u32::from(control)),
+        other => other.to_string(),
+    });
+    format!("$'{}'", escaped.collect::<String>())
+}
+
 /// Spoils the commands that CI systems look for in what is printed: `::error::TEXT` at the beginning of a line (GitHub),
 /// `##[error]TEXT`, `##vso[…]`, `##teamcity[…]` and their like anywhere (GitHub, Azure, TeamCity).
 fn without_commands(mut text: String) -> String {

@@ -176,3 +176,27 @@ pub(crate) fn report_all(failures: impl IntoIterator<Item = Failure>) -> Result<
     failures.iter().for_each(output::report);
     result.map_or(Ok(()), Err)
 }
+
+/// Most files of which an answer says why they could not be read, and how many characters each has for it.
+const REASONS: usize = 3;
+const REASON: usize = 160;
+
+/// Why the first of some files could not be read, in a line each, for answers in place of standard error.
+pub(crate) fn reasons(failures: &[Failure]) -> impl Iterator<Item = String> {
+    failures.iter().take(REASONS).map(|failure| {
+        let words = failure.to_string();
+        // Advice follows on other lines.
+        let first = words.lines().next().unwrap_or_default();
+        first.chars().take(REASON).collect()
+    })
+}
+
+/// The failure where no file could be read, with its reasons.
+pub(crate) fn none_read(mut failures: Vec<Failure>) -> Failure {
+    match failures.len() {
+        0 => Failure::Usage("no file is named".to_owned()),
+        1 => failures.remove(0),
+        count => Failure::Input(format!("none of {count} files could be read"))
+            .followed_by(reasons(&failures)),
+    }
+}

@@ -2,6 +2,7 @@
 //!
 //! The tools are this program's own commands with `--json`. Answers are bounded, since agents pay for each line.
 
+use std::fs;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use crate::commands::brief;
 use crate::failure::Failure;
 use crate::help;
 use crate::input::is_stdin;
+use crate::inputs;
 use crate::opened::Opened;
 
 /// The longest answer, in bytes.
@@ -179,6 +181,15 @@ fn called(name: &str, mut arguments: Map<String, Value>) -> Result<String, Failu
             "`files` has -, but over standard input come these questions: name a file".to_owned(),
         ));
     }
+    for file in &files {
+        let is_other = |is: fs::Metadata| !is.is_file() && !is.is_dir();
+        if fs::metadata(file).is_ok_and(is_other) {
+            return Err(Failure::Usage(format!(
+                "`files` has {}, which is neither a file nor a folder",
+                file.display()
+            )));
+        }
+    }
     match name {
         "brief" => {
             let budget = taken(arguments, "budget_bytes")?.unwrap_or(brief::USUAL_BYTES);
@@ -234,7 +245,7 @@ fn question(
             QUESTIONS.join(", ")
         )));
     }
-    let files = crate::inputs::files(files)?;
+    let files = inputs::files(files)?;
     if files.len() > MOST_FILES {
         return Err(Failure::Usage(format!(
             "`files` stands for {} snapshots, and `question` takes at most {MOST_FILES}: name some of them, or put `brief` to \
@@ -243,10 +254,16 @@ fn question(
         )));
     }
     let open = |file: &PathBuf| Opened::file(Path::new(file), &mut |_| ControlFlow::Continue(()));
-    let opened = files.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    let (first, others) = opened
-        .split_first()
-        .ok_or_else(|| Failure::Usage("`files` names no file".to_owned()))?;
+    let (mut opened, mut unread) = (Vec::new(), Vec::new());
+    for result in files.iter().map(open) {
+        match result {
+            Ok(open) => opened.push(open),
+            Err(failure) => unread.push(failure),
+        }
+    }
+    let Some((first, others)) = opened.split_first() else {
+        return Err(inputs::none_read(unread));
+    };
     let is_bounded = has_limit(command) && !words.iter().any(|word| word.starts_with("--limit"));
     let mut rows = rows;
     loop {
@@ -258,8 +275,12 @@ fn question(
         let asked: Vec<String> = asked.chain(["--".to_owned()]).collect();
         let answer = first.ask(others, &asked)?;
         // What is written for people is indented.
-        let answer: Value =
+        let mut answer: Value =
             serde_json::from_slice(&answer).map_err(|error| Failure::Input(error.to_string()))?;
+        if !unread.is_empty() {
+            answer["unread_files"] = unread.len().into();
+            answer["unread"] = inputs::reasons(&unread).collect();
+        }
         let text = answer.to_string();
         if text.len() <= MOST_BYTES {
             return Ok(text);

@@ -1,21 +1,23 @@
 //! `vramscope brief`: one answer of a bounded length, for those who pay for each line: programs that ask, and people in a
 //! hurry.
 
+mod among;
 mod answer;
 mod text;
 
-use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use vramscope_core::fleet::Fleet;
+use vramscope_core::fleet::names::places_of;
 use vramscope_core::model::DeviceIndex;
 
-use self::answer::Answer;
+use self::among::{Chosen, Read};
+use self::answer::{About, Answer};
 use crate::arguments::{Inputs, Size, parse_size};
 use crate::failure::Failure;
-use crate::inputs::{Source, each, files, ranks_of, report_all};
+use crate::input::{display_name, is_stdin};
+use crate::inputs::{Source, each, files, none_read, report_all};
 use crate::output;
 use crate::subject::Subject;
 
@@ -30,8 +32,9 @@ const USUAL_MEMORY: Size = Size(4 << 30);
 ///
 /// The answer has at most --budget bytes: it names the cause and its class with figures, the code that it comes from,
 /// settings that were replayed with how wrong the result may be, what the file cannot tell, and the commands that tell
-/// more. Each list says how many entries it has in all. Of several files it is about the one that failed, or else stands
-/// out. The same files always give the same bytes.
+/// more. Each list says how many entries it has in all. Of several files it is about the one that failed first, or else
+/// stands out, among those of the same job and step: the last with a failure, or else the one with the most files. The
+/// same files always give the same bytes.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -60,12 +63,11 @@ pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Fail
         let written = answer.write_all(told.as_bytes());
         return written.map_err(Failure::io("cannot hold the answer"));
     }
-    let (answer, failures) = about(
-        &options.inputs.files,
-        options.inputs.memory,
-        options.inputs.device,
-        budget,
-    )?;
+    let inputs = &options.inputs;
+    let (answer, failures) = match about(&inputs.files, inputs.memory, inputs.device, budget) {
+        Ok(answer) => answer,
+        Err(failures) => return report_all(failures),
+    };
     let text = match options.json {
         true => answer.json()?,
         false => answer.text()?,
@@ -79,46 +81,51 @@ pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Fail
 /// # Errors
 /// If no file can be read, or the budget is too small.
 pub(crate) fn json(files: &[PathBuf], budget: u64) -> Result<String, Failure> {
-    let (mut answer, failures) = about(files, USUAL_MEMORY, None, budget)?;
-    answer.tell_why(&failures);
-    answer.json()
+    match about(files, USUAL_MEMORY, None, budget) {
+        Ok((mut answer, failures)) => {
+            answer.tell_why(&failures);
+            answer.json()
+        }
+        Err(failures) => Err(none_read(failures)),
+    }
 }
 
-/// The answer about the file that failed or stands out, and why others could not be read.
+/// The answer about the file that failed or stands out, and why others could not be read. Fails with why none could be.
 fn about(
     named: &[PathBuf],
     memory: Size,
     device: Option<DeviceIndex>,
     budget: u64,
-) -> Result<(Answer, Vec<Failure>), Failure> {
-    check(budget)?;
-    let files = files(named)?;
-    let work = |index, file: &Path| {
-        Ok(Rank::of(
-            Subject::load(file, device)?,
-            index,
-            files.len() == 1,
-        ))
+) -> Result<(Answer, Vec<Failure>), Vec<Failure>> {
+    let one = |failure| vec![failure];
+    check(budget).map_err(one)?;
+    let files = files(named).map_err(one)?;
+    let names: Vec<String> = files.iter().map(|file| display_name(file)).collect();
+    let places = places_of(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let work = |index: usize, file: &Path| {
+        // Standard input can be read only once.
+        let is_kept = files.len() == 1 || is_stdin(file);
+        let subject = Subject::load(file, device)?;
+        Ok(Read::of(subject, index, &places[index], is_kept))
     };
-    let read: Vec<Result<Rank, Failure>> = each(&files, memory, work, |ranks| ranks.collect());
-    let (mut ranks, mut failures) = (Vec::new(), Vec::new());
-    for rank in read {
-        match rank {
-            Ok(rank) => ranks.push(rank),
+    let read: Vec<Result<Read, Failure>> = each(&files, memory, work, |reads| reads.collect());
+    let (mut reads, mut failures) = (Vec::new(), Vec::new());
+    for result in read {
+        match result {
+            Ok(read) => reads.push(read),
             Err(failure) => failures.push(failure),
         }
     }
-    let Some(chosen) = chosen(&ranks) else {
-        return Err(failures
-            .pop()
-            .unwrap_or_else(|| Failure::Usage("no file".to_owned())));
+    if reads.is_empty() {
+        return Err(failures);
+    }
+    let load = |index: usize| Subject::load(&files[index], device);
+    let folder = match named {
+        [one] if one.is_dir() => Some(one.as_path()),
+        _ => None,
     };
-    let subject = match ranks[chosen].subject.take() {
-        Some(subject) => subject,
-        None => Subject::load(&files[ranks[chosen].index], device)?,
-    };
-    let answer = Answer::of(&subject, (&ranks, chosen), failures.len(), budget)?;
-    Ok((answer, failures))
+    let answer = answer(&mut reads, load, (failures.len(), folder), budget);
+    Ok((answer.map_err(one)?, failures))
 }
 
 /// The answer about the snapshot that failed or stands out of those that are open.
@@ -128,16 +135,43 @@ fn about_open(
     budget: u64,
 ) -> Result<Answer, Failure> {
     check(budget)?;
-    let narrowed = subjects.iter().map(|subject| subject.narrowed(device));
-    let narrowed: Vec<Subject> = narrowed.collect::<Result<_, _>>()?;
-    let ranks = narrowed.into_iter().enumerate();
-    let mut ranks: Vec<Rank> = ranks
-        .map(|(index, subject)| Rank::of(subject, index, true))
-        .collect();
-    let chosen = chosen(&ranks).unwrap_or(0);
-    let subject = ranks.get_mut(chosen).and_then(|rank| rank.subject.take());
-    let subject = subject.ok_or_else(|| Failure::Usage("no snapshot".to_owned()))?;
-    Answer::of(&subject, (&ranks, chosen), 0, budget)
+    let names: Vec<&str> = subjects.iter().map(|subject| &*subject.name).collect();
+    let places = places_of(&names);
+    let rows = subjects.iter().zip(&places).enumerate();
+    let mut reads: Vec<Read> = rows
+        .map(|(index, (subject, place))| {
+            Ok(Read::of(subject.narrowed(device)?, index, place, true))
+        })
+        .collect::<Result<_, _>>()?;
+    let none = |_| Err(Failure::Usage("no snapshot".to_owned()));
+    answer(&mut reads, none, (0, None), budget)
+}
+
+/// The answer about the device that failed or stands out. A file that is not kept is read again by `load`.
+fn answer(
+    reads: &mut [Read],
+    load: impl Fn(usize) -> Result<Subject, Failure>,
+    (unread, folder): (usize, Option<&Path>),
+    budget: u64,
+) -> Result<Answer, Failure> {
+    let chosen = Chosen::of(reads);
+    // Where nothing happened in any file, the first is as good as the others.
+    let name = chosen.as_ref().map(Chosen::file);
+    let mut fitting = reads.iter_mut();
+    let read = fitting.find(|read| name.is_none_or(|name| read.name == name));
+    let read = read.ok_or_else(|| Failure::Usage("no file".to_owned()))?;
+    let subject = match read.subject.take() {
+        Some(subject) => subject,
+        None => load(read.index)?,
+    };
+    let device = chosen.as_ref().map(Chosen::device);
+    let about = About {
+        subject: &subject.narrowed(device)?,
+        chosen: chosen.as_ref(),
+        unread,
+        folder,
+    };
+    Answer::of(&about, budget)
 }
 
 fn check(budget: u64) -> Result<(), Failure> {
@@ -145,44 +179,4 @@ fn check(budget: u64) -> Result<(), Failure> {
         return Err(Failure::Usage("--budget must be at least 1KiB".to_owned()));
     }
     Ok(())
-}
-
-/// A file among others.
-struct Rank {
-    name: String,
-    /// Its place among the files.
-    index: usize,
-    fleet: Fleet,
-    /// Whether a request failed in it.
-    failed: bool,
-    /// The file, if it is kept.
-    subject: Option<Subject>,
-}
-
-impl Rank {
-    fn of(subject: Subject, index: usize, is_kept: bool) -> Self {
-        let failed = subject
-            .devices()
-            .any(|device| !device.failed_requests().is_empty());
-        Self {
-            name: subject.name.clone(),
-            index,
-            fleet: ranks_of(&subject, index),
-            failed,
-            subject: is_kept.then_some(subject),
-        }
-    }
-
-    fn peak_bytes(&self) -> u64 {
-        let peaks = self.fleet.ranks.iter().map(|rank| rank.peak_bytes);
-        peaks.max().unwrap_or(0)
-    }
-}
-
-/// The file that the answer is about: the highest of those that failed, or of all. `None` if there is none.
-fn chosen(ranks: &[Rank]) -> Option<usize> {
-    (0..ranks.len()).max_by_key(|&place| {
-        let rank = &ranks[place];
-        (rank.failed, rank.peak_bytes(), Reverse(place))
-    })
 }

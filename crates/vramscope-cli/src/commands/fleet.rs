@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use clap::{Args, Subcommand, ValueEnum};
 use vramscope_core::analysis::report::findings::counted;
-use vramscope_core::fleet::questions::{Cohort, SiteFigure, main_cohort};
+use vramscope_core::fleet::questions::{Cohort, SiteFigure, failed_cohort, main_cohort};
 use vramscope_core::fleet::{Fleet, Rank, RankFrom};
 use vramscope_core::units::Count;
 
@@ -187,10 +187,7 @@ impl Chosen {
 
     /// Those of the last step and job with a failed request, if there is any.
     fn failed(fleet: Fleet, narrowed: &Narrowed) -> Result<Self, Failure> {
-        Self::by(fleet, narrowed, |cohorts| {
-            let failed = cohorts.iter().rfind(|cohort| cohort.failed > 0);
-            failed.or_else(|| main_cohort(cohorts))
-        })
+        Self::by(fleet, narrowed, failed_cohort)
     }
 
     fn by(

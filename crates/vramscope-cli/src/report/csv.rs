@@ -1,11 +1,12 @@
-//! The main table of an answer as CSV (RFC 4180): file and device first, sizes in bytes, no units.
+//! The main table of an answer as CSV (RFC 4180): file and device first, unless they are columns of the table itself; sizes
+//! in bytes, no units.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
 
 use vramscope_core::tables::csv_text;
 
-use super::{Cell, Lines, Part, rows_shown};
+use super::{Cell, Lines, Part, Table, rows_shown};
 use crate::arguments::Show;
 
 /// The main table of every part, below each other under one header. The first part that has tables tells which is
@@ -21,25 +22,26 @@ pub(super) fn write(
             continue;
         };
         if main.is_none() {
-            out.write_all(b"file,device")?;
-            for column in &first.columns {
-                write!(out, ",{}", column.key)?;
-            }
-            out.write_all(b"\n")?;
+            let own = first.columns.iter().map(|column| column.key);
+            let keys: Vec<&str> = leading(first).chain(own).collect();
+            writeln!(out, "{}", keys.join(","))?;
         }
         let main = *main.get_or_insert(first.key);
-        let device = part
-            .device
-            .map_or(String::new(), |device| device.to_string());
         for table in part.tables.iter().filter(|table| table.key == main) {
+            let before: Vec<Cell> = leading(table)
+                .map(|key| match key {
+                    "file" => Cell::Text(part.file.clone()),
+                    _ => Cell::or_none(part.device, |device| Cell::Number(device.into())),
+                })
+                .collect();
             let rows = table.rows.all();
             let rows = rows.chain(table.csv_rows.iter().map(Cow::from));
             let shown = rows_shown(table.rows.count() + table.csv_rows.len(), show);
             for row in rows.take(shown) {
-                write_text(out, &csv_text(&part.file))?;
-                write!(out, ",{device}")?;
-                for cell in &*row {
-                    out.write_all(b",")?;
+                for (place, cell) in before.iter().chain(&*row).enumerate() {
+                    if place > 0 {
+                        out.write_all(b",")?;
+                    }
                     write_cell(out, cell)?;
                 }
                 out.write_all(b"\n")?;
@@ -47,6 +49,12 @@ pub(super) fn write(
         }
     }
     Ok(())
+}
+
+/// What is said of each row although the table has no column for it.
+fn leading(table: &Table) -> impl Iterator<Item = &'static str> {
+    let has = |key| table.columns.iter().any(|column| column.key == key);
+    ["file", "device"].into_iter().filter(move |key| !has(*key))
 }
 
 /// Writes the field of a cell.

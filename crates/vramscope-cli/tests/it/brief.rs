@@ -41,6 +41,178 @@ fn nothing_live_is_no_cause() {
     assert!(!asked(&folder, &["brief", "empty.json"]).contains("causes"));
 }
 
+/// A snapshot in which so many bytes are allocated, and a request perhaps fails, at a time.
+struct Simple {
+    bytes: u64,
+    failed_at: Option<u64>,
+    settings: &'static str,
+}
+
+const SIMPLE: Simple = Simple {
+    bytes: 1000 << 20,
+    failed_at: None,
+    settings: "{}",
+};
+
+/// Writes snapshots into a new folder.
+fn folder_of<'a>(files: impl IntoIterator<Item = (&'a str, Simple)>) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, file) in files {
+        let alloc = format!(
+            r#"{{"action": "alloc", "addr": 1000, "size": {}, "stream": 0, "time_us": 100, "frames": []}}"#,
+            file.bytes
+        );
+        let oom = file.failed_at.map(|time| {
+            format!(
+                r#", {{"action": "oom", "addr": 0, "size": 5000000, "device_free": 100, "stream": 0, "time_us": {time}, "frames": []}}"#
+            )
+        });
+        let (oom, settings) = (oom.unwrap_or_default(), file.settings);
+        let text = format!(
+            r#"{{"segments": [], "device_traces": [[{alloc}{oom}]], "allocator_settings": {settings}}}"#
+        );
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+fn answer(folder: &TempDir, arguments: &[&str]) -> Value {
+    let text = asked(folder, &[&["brief", "--json"], arguments].concat());
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn of_several_files_it_is_about_the_first_failure_of_the_last_step_with_one() {
+    let failed = |failed_at, mebibytes: u64| Simple {
+        bytes: mebibytes << 20,
+        failed_at: Some(failed_at),
+        ..SIMPLE
+    };
+    let folder = folder_of([
+        ("step_10/rank0.json", failed(10, 5000)),
+        ("step_10/rank1.json", SIMPLE),
+        ("step_20/rank0.json", failed(2000, 3000)),
+        ("step_20/rank1.json", failed(1000, 2000)),
+        ("step_20/rank2.json", SIMPLE),
+        ("step_30/rank0.json", SIMPLE),
+    ]);
+    let answer = answer(&folder, &["."]);
+    assert_eq!(answer["file"], "./step_20/rank1.json");
+    let ranks = &answer["ranks"];
+    assert_eq!(
+        (
+            &ranks["step"],
+            &ranks["files"],
+            &ranks["failed"],
+            &ranks["left_out"]
+        ),
+        (&20.into(), &3.into(), &2.into(), &3.into())
+    );
+    let next = answer["next"]["items"].as_array().unwrap();
+    assert_eq!(next.last().unwrap(), "vramscope fleet oom .");
+    let text = asked(&folder, &["brief", "."]);
+    assert!(
+        text.contains("3 files of step 20, 2 with a failed request"),
+        "{text}"
+    );
+    assert!(text.contains("out: 3 other files"), "{text}");
+}
+
+#[test]
+fn a_low_rank_and_odd_settings_stand_out() {
+    let low = Simple {
+        bytes: 300 << 20,
+        ..SIMPLE
+    };
+    let folder = folder_of([
+        ("rank0.json", SIMPLE),
+        ("rank1.json", SIMPLE),
+        ("rank2.json", low),
+        ("rank3.json", SIMPLE),
+    ]);
+    let about = answer(&folder, &["."]);
+    assert_eq!(about["file"], "./rank2.json");
+    assert_eq!(about["causes"]["items"][0]["class"], "odd_rank");
+    let expandable = || Simple {
+        settings: r#"{"expandable_segments": true}"#,
+        ..SIMPLE
+    };
+    let folder = folder_of([
+        ("rank0.json", expandable()),
+        ("rank1.json", SIMPLE),
+        ("rank2.json", expandable()),
+        ("rank3.json", expandable()),
+    ]);
+    let about = answer(&folder, &["."]);
+    assert_eq!(about["file"], "./rank1.json");
+    let cause = &about["causes"]["items"][0];
+    let title = cause["title"].as_str().unwrap();
+    assert!(
+        title.ends_with("by its settings: expandable_segments is not set, of most true"),
+        "{title}"
+    );
+}
+
+#[test]
+fn long_names_fit_and_names_with_control_characters_are_escaped() {
+    let long = format!("{}/rank0.json", vec!["d".repeat(100); 8].join("/"));
+    let folder = folder_of([
+        (long.as_str(), SIMPLE),
+        ("a\nb/it's\u{1b}[31m.json", SIMPLE),
+    ]);
+    for form in [&["--json"] as &[_], &[]] {
+        let asking = [&["brief", &long, "--budget", "1KiB"], form].concat();
+        let answer = asked(&folder, &asking);
+        assert!(
+            answer.len() <= 1024 && answer.contains("/rank0.json"),
+            "{answer}"
+        );
+    }
+    let answer = answer(&folder, &["a\nb"]);
+    let next = answer["next"]["items"][0].as_str().unwrap();
+    assert!(
+        next.ends_with(r"$'a\u000ab/it\'s\u001b[31m.json'"),
+        "{next}"
+    );
+}
+
+#[test]
+fn standard_input_is_read_once() {
+    let folder = folder_of([("rank0.json", SIMPLE)]);
+    let high = folder_of([(
+        "high.json",
+        Simple {
+            bytes: 9000 << 20,
+            ..SIMPLE
+        },
+    )]);
+    let mut program = command(&["brief", "-", "rank0.json", "--json"]);
+    let input = fs::File::open(high.path().join("high.json")).unwrap();
+    let output = program
+        .current_dir(folder.path())
+        .stdin(input)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", transcript(&output));
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["file"], "standard input");
+}
+
+#[test]
+fn where_no_file_can_be_read_each_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a.json", "b.json"] {
+        fs::write(folder.path().join(name), "{").unwrap();
+    }
+    let mut program = command(&["brief", "."]);
+    let output = program.current_dir(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let told = transcript(&output);
+    assert!(told.contains("a.json") && told.contains("b.json"), "{told}");
+}
+
 #[test]
 fn help() {
     assert_snapshot!(brief(&["--help"]));

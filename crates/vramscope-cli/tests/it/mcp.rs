@@ -172,6 +172,52 @@ fn a_damaged_file_leaves_an_answer_about_the_others() {
         let why = unknown[1].as_str().unwrap();
         assert!(why.contains("damaged.pickle") && why.len() <= 160, "{why}");
         assert!(!why.contains("It begins with"), "{why}");
+        let question = json!({"command": "peak", "files": [folder.path()]});
+        let (text, failed) = client.call("question", question);
+        assert!(!failed, "{text}");
+        let answer: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(answer["parts"].as_array().unwrap().len(), 1);
+        assert_eq!(answer["unread_files"], 1);
+        assert_eq!(answer["unread"][0], why);
+    });
+}
+
+#[test]
+fn where_no_file_can_be_read_each_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["one.pickle", "other.pickle"] {
+        fs::write(folder.path().join(name), "no snapshot").unwrap();
+    }
+    with_client(|client| {
+        for (tool, arguments) in [
+            ("brief", json!({"files": [folder.path()]})),
+            (
+                "question",
+                json!({"command": "oom", "files": [folder.path()]}),
+            ),
+        ] {
+            let (text, failed) = client.call(tool, arguments);
+            assert!(failed && text.contains("none of 2"), "{text}");
+            assert!(text.contains("one.pickle") && text.contains("other.pickle"));
+        }
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn the_conversation_itself_is_no_file() {
+    with_client(|client| {
+        for tool in ["brief", "question"] {
+            let arguments = match tool {
+                "brief" => json!({"files": ["/dev/stdin"]}),
+                _ => json!({"command": "oom", "files": ["/dev/stdin"]}),
+            };
+            let (text, failed) = client.call(tool, arguments);
+            assert!(
+                failed && text.contains("neither a file nor a folder"),
+                "{text}"
+            );
+        }
     });
 }
 

@@ -285,6 +285,12 @@ impl Rank {
         (&self.place, &self.source.path, self.device)
     }
 
+    /// Whether a request failed on it.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.ooms > 0 || !self.failures.is_empty()
+    }
+
     /// Reserved minus live requested bytes at the peak.
     #[must_use]
     pub fn gap_bytes(&self) -> u64 {

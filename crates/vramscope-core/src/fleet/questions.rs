@@ -72,7 +72,7 @@ impl Fleet {
         for rank in &self.ranks {
             let (job, step) = (&rank.place.job, rank.place.step);
             // Ranks are ordered by job and step.
-            let failed = u64::from(!rank.failures.is_empty());
+            let failed = u64::from(rank.has_failed());
             match cohorts.last_mut() {
                 Some(last) if last.job == *job && last.step == step => {
                     last.ranks += 1;
@@ -100,4 +100,11 @@ impl Fleet {
 #[must_use]
 pub fn main_cohort(cohorts: &[Cohort]) -> Option<&Cohort> {
     cohorts.iter().max_by_key(|cohort| cohort.ranks)
+}
+
+/// The one that a question about failures is about: the last with a failed request, or else the [main](main_cohort) one.
+#[must_use]
+pub fn failed_cohort(cohorts: &[Cohort]) -> Option<&Cohort> {
+    let failed = cohorts.iter().rfind(|cohort| cohort.failed > 0);
+    failed.or_else(|| main_cohort(cohorts))
 }

@@ -1,28 +1,24 @@
 //! The answer of `vramscope brief` as data, and how it is shortened to its budget.
 
+use std::path::Path;
+
 use serde::Serialize;
 use vramscope_core::analysis::report::brief::{Brief, Cause, CauseClass, Change, Failed};
 use vramscope_core::analysis::report::facts::warning_line;
 use vramscope_core::analysis::report::overview::overview;
 use vramscope_core::analysis::search::filter::{Filter, Pointed, matches};
-use vramscope_core::fleet::Fleet;
-use vramscope_core::fleet::questions::{diff, ranks};
-use vramscope_core::units::Bytes;
 use vramscope_plan::what_if::{Baseline, Verdict, WhatIf, conclusion, replays};
 
-use super::Rank;
+use super::among::{Among, Chosen};
 use crate::failure::Failure;
-use crate::harmless::HarmlessJson;
+use crate::harmless::{HarmlessJson, quoted};
 use crate::input::STANDARD_INPUT;
+use crate::inputs;
 use crate::report::SCHEMA;
 use crate::subject::{Device, Subject};
 
 /// Most replays that are listed.
 const WHAT_IFS: usize = 3;
-
-/// Most files of which an answer says why they could not be read, and how many characters each has for it.
-const UNREAD: usize = 3;
-const WHY: usize = 160;
 
 /// A list of which a part may be left out.
 #[derive(Serialize)]
@@ -75,15 +71,6 @@ pub(super) struct Replayed {
     pub(super) error_bytes: u64,
 }
 
-/// The file among others.
-#[derive(Serialize)]
-pub(super) struct Among {
-    pub(super) files: usize,
-    pub(super) failed: usize,
-    pub(super) median_file: String,
-    pub(super) median_peak_bytes: u64,
-}
-
 /// The answer.
 #[derive(Serialize)]
 pub(super) struct Answer {
@@ -111,14 +98,22 @@ pub(super) struct Answer {
     budget_bytes: u64,
 }
 
+/// What an answer is about.
+pub(super) struct About<'a> {
+    /// A file, narrowed to the device that was chosen.
+    pub(super) subject: &'a Subject,
+    /// That device among others; `None` if nothing happened on any.
+    pub(super) chosen: Option<&'a Chosen>,
+    /// Number of files that could not be read.
+    pub(super) unread: usize,
+    /// The folder that was named, if it stands for all files.
+    pub(super) folder: Option<&'a Path>,
+}
+
 impl Answer {
-    /// About the main device of one file among others, of which so many more were `unread`, in at most `budget_bytes`.
-    pub(super) fn of(
-        subject: &Subject,
-        (all, chosen): (&[Rank], usize),
-        unread: usize,
-        budget_bytes: u64,
-    ) -> Result<Self, Failure> {
+    /// In at most `budget_bytes`.
+    pub(super) fn of(about: &About<'_>, budget_bytes: u64) -> Result<Self, Failure> {
+        let subject = about.subject;
         let device = subject.main_device().ok_or_else(|| {
             Failure::Input(format!(
                 "{}: the file holds no segment and no event",
@@ -126,37 +121,17 @@ impl Answer {
             ))
         })?;
         let mut brief = Brief::of(*device, &overview(*device, 0));
-        let among = among(&mut brief, all, chosen);
-        let tried = replays(*device);
-        let told = tried
-            .as_ref()
-            .and_then(|(baseline, tried)| conclusion(*device, baseline, tried));
-        let what_ifs = tried.map_or_else(
-            || List::of(Vec::new(), 0),
-            |(baseline, tried)| replayed(&baseline, tried),
-        );
-        let damage = subject.damage().into_iter();
-        let damage =
-            damage.map(|damage| format!("The file is damaged: {}", warning_line(&damage.warning)));
-        let unread = (unread > 0)
-            .then(|| format!("{unread} of the files could not be read; standard error says why."));
-        let unknown = unread.into_iter().chain(damage);
-        let unknown = unknown.chain(std::mem::take(&mut brief.unknown)).collect();
+        let among = about.chosen.and_then(Chosen::among);
+        if let Some(chosen) = about.chosen {
+            chosen.tell_odd(&mut brief);
+        }
+        let (told, what_ifs) = replays_of(&device);
         if let (Some(told), 1.., Some(cause)) = (&told, what_ifs.total, brief.causes.first_mut())
             && cause.class == CauseClass::Fragmentation
         {
-            cause.advice = format!("{}.", told.title);
+            cause.advice = format!("{told}.");
         }
-        let next = next(subject, &device, &brief, &what_ifs, among.as_ref());
-        let sites = brief.sites.rows.iter().filter(|row| row.site.is_some());
-        let sites = sites.map(|row| Site {
-            bytes: row.bytes,
-            count: row.count,
-            label: row.label.clone(),
-            filter: row
-                .filter()
-                .map_or_else(String::new, |filter| filter.to_string()),
-        });
+        let next = next(about, &device, &brief, &what_ifs, among.as_ref());
         Ok(Self {
             schema: SCHEMA,
             vramscope: env!("CARGO_PKG_VERSION"),
@@ -166,12 +141,12 @@ impl Answer {
             answer: brief.answer(),
             peak_bytes: brief.peak_bytes,
             peak_moment: brief.peak_moment,
+            sites: sites(&brief),
             made_of: brief.made_of.take(),
             ranks: among,
-            sites: List::of(sites.collect(), brief.site_count),
-            replays: told.map(|finding| finding.title),
+            replays: told,
             what_ifs,
-            cannot_tell: whole(unknown),
+            cannot_tell: cannot_tell(about, &mut brief),
             next: whole(next),
             failed: brief.failed.take(),
             causes: whole(brief.causes),
@@ -187,15 +162,13 @@ impl Answer {
             return;
         }
         let count = format!("{} of the files could not be read.", failures.len());
-        let why = failures.iter().take(UNREAD).map(|failure| {
-            let words = failure.to_string();
-            // Advice follows on other lines.
-            let first = words.lines().next().unwrap_or_default();
-            first.chars().take(WHY).collect()
-        });
         // The first entry names standard error.
         let others = self.cannot_tell.items.drain(..).skip(1);
-        let told = [count].into_iter().chain(why).chain(others).collect();
+        let told = [count].into_iter();
+        let told = told
+            .chain(inputs::reasons(failures))
+            .chain(others)
+            .collect();
         self.cannot_tell = whole(told);
     }
 
@@ -253,6 +226,20 @@ impl Answer {
             || self.next.shorten(0)
             || self.made_of.take().is_some()
             || self.causes.shorten(0)
+            || self.clip_names(100)
+    }
+
+    /// Cuts names of files to their last `most` characters. Returns whether any was longer.
+    fn clip_names(&mut self, most: usize) -> bool {
+        let median = self.ranks.as_mut().map(|ranks| &mut ranks.median_file);
+        let mut is_cut = false;
+        for name in std::iter::once(&mut self.file).chain(median) {
+            if let Some((at, _)) = name.char_indices().rev().nth(most) {
+                is_cut = true;
+                *name = format!("…{}", &name[at..].chars().skip(2).collect::<String>());
+            }
+        }
+        is_cut
     }
 
     /// Cuts all sentences and labels to `most` characters; filters and commands, which are of no use when cut, are
@@ -304,6 +291,43 @@ impl Answer {
     }
 }
 
+/// The call sites that hold what is live.
+fn sites(brief: &Brief) -> List<Site> {
+    let sites = brief.sites.rows.iter().filter(|row| row.site.is_some());
+    let sites = sites.map(|row| Site {
+        bytes: row.bytes,
+        count: row.count,
+        label: row.label.clone(),
+        filter: row
+            .filter()
+            .map_or_else(String::new, |filter| filter.to_string()),
+    });
+    List::of(sites.collect(), brief.site_count)
+}
+
+fn cannot_tell(about: &About<'_>, brief: &mut Brief) -> List<String> {
+    let unread = (about.unread > 0).then(|| {
+        format!(
+            "{} of the files could not be read; standard error says why.",
+            about.unread
+        )
+    });
+    let damage = about.subject.damage().into_iter();
+    let damage =
+        damage.map(|damage| format!("The file is damaged: {}", warning_line(&damage.warning)));
+    let unknown = unread.into_iter().chain(damage);
+    whole(unknown.chain(std::mem::take(&mut brief.unknown)).collect())
+}
+
+/// What replays with other settings amount to, if any is worth it, and those that help.
+fn replays_of(device: &Device<'_>) -> (Option<String>, List<Replayed>) {
+    let Some((baseline, tried)) = replays(**device) else {
+        return (None, List::of(Vec::new(), 0));
+    };
+    let told = conclusion(**device, &baseline, &tried).map(|finding| finding.title);
+    (told, replayed(&baseline, tried))
+}
+
 fn whole<T>(items: Vec<T>) -> List<T> {
     let total = items.len() as u64;
     List::of(items, total)
@@ -336,73 +360,15 @@ fn replayed(baseline: &Baseline, mut tried: Vec<WhatIf>) -> List<Replayed> {
     List::of(rows.collect(), total)
 }
 
-/// How the file compares with the others. If it is the odd one, that is its first cause, or the next after that of a failure.
-fn among(brief: &mut Brief, all: &[Rank], chosen: usize) -> Option<Among> {
-    let fleet = Fleet::of_all(all.iter().map(|rank| rank.fleet.clone()));
-    let found = (all.len() > 1).then(|| ranks(&fleet)).flatten()?;
-    let median = &fleet.ranks[found.peaks.median];
-    let median_peak_bytes = median.peak_bytes;
-    let name = &all[chosen].name;
-    let is_odd = |rank: usize| {
-        let rank = &fleet.ranks[rank];
-        rank.source.path == *name && rank.device == brief.device
-    };
-    let mut outliers = found.outliers.iter();
-    if let Some(outlier) = outliers.find(|outlier| is_odd(outlier.rank)) {
-        let most = found
-            .compared
-            .filter(|&rank| is_odd(rank))
-            .and_then(|rank| {
-                diff(&fleet, found.peaks.median, rank)
-                    .sites
-                    .into_iter()
-                    .next()
-            });
-        brief
-            .causes
-            .retain(|cause| cause.class != CauseClass::OddRank);
-        let place = usize::from(brief.failed.is_some()).min(brief.causes.len());
-        brief.causes.insert(
-            place,
-            Cause {
-                class: CauseClass::OddRank,
-                bytes: outlier.bytes.abs_diff(outlier.median_bytes),
-                title: format!(
-                    "{name} is the odd one of {} ranks by its {}: {}, the median {}",
-                    fleet.ranks.len(),
-                    outlier.measure.name(),
-                    Bytes(outlier.bytes),
-                    Bytes(outlier.median_bytes)
-                ),
-                seen: most.as_ref().map_or_else(String::new, |site| {
-                    format!(
-                        "The largest difference: {} here, {} there.",
-                        Bytes(site.change.after.bytes),
-                        Bytes(site.change.before.bytes)
-                    )
-                }),
-                place: most.map_or_else(String::new, |site| site.label),
-                filter: String::new(),
-                advice: String::new(),
-            },
-        );
-    }
-    Some(Among {
-        files: all.len(),
-        failed: all.iter().filter(|rank| rank.failed).count(),
-        median_file: median.source.path.clone(),
-        median_peak_bytes,
-    })
-}
-
 /// The commands that tell more, the most useful first.
 fn next(
-    subject: &Subject,
+    about: &About<'_>,
     device: &Device<'_>,
     brief: &Brief,
     what_ifs: &List<Replayed>,
     among: Option<&Among>,
 ) -> Vec<String> {
+    let subject = about.subject;
     let file = match subject.name.as_str() {
         STANDARD_INPUT => "-".to_owned(),
         name => quoted(name),
@@ -463,6 +429,11 @@ fn next(
     if what_ifs.total > 0 {
         add(format!("vramscope what-if {file}{only}"));
     }
+    if let (Some(folder), Some(among)) = (about.folder, among) {
+        let question = if among.failed > 0 { "oom" } else { "odd" };
+        let folder = quoted(&folder.to_string_lossy());
+        add(format!("vramscope fleet {question} {folder}"));
+    }
     next
 }
 
@@ -476,16 +447,4 @@ fn has_pending(device: &Device<'_>) -> bool {
             .next()
             .is_some()
     })
-}
-
-/// A word as a shell takes it.
-fn quoted(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(&byte);
-    // A name that begins like an option.
-    let here = if text.starts_with('-') { "./" } else { "" };
-    let text = format!("{here}{text}");
-    if !text.is_empty() && text.bytes().all(is_plain) {
-        return text;
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }

@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
+use vramscope_core::analysis::code::call_sites::NO_STACK;
 use vramscope_core::analysis::report::brief::{Cause, Failed};
 use vramscope_core::units::{Bytes, Count};
 
+use super::among::Among;
 use super::answer::{Answer, List, Replayed, Site};
 use crate::failure::Failure;
 use crate::harmless::printable;
@@ -75,17 +77,27 @@ impl Answer {
         );
         lines.extend(wrap::paragraph("peak    ", &peak, WIDTH));
         if let Some(among) = &self.ranks {
-            let text = format!(
-                "{} files, {} with a failed request; the median peaks at {}: {}",
-                among.files,
-                among.failed,
-                Bytes(among.median_peak_bytes),
-                among.median_file
-            );
-            lines.extend(wrap::paragraph("ranks   ", &text, WIDTH));
+            lines.extend(wrap::paragraph("ranks   ", &among_words(among), WIDTH));
         }
         lines
     }
+}
+
+fn among_words(among: &Among) -> String {
+    let job = among.job.iter().map(|job| format!(" of job {job}"));
+    let step = among.step.iter().map(|step| format!(" of step {step}"));
+    let of: String = job.chain(step).collect();
+    let mut text = format!(
+        "{} files{of}, {} with a failed request; the median peaks at {}: {}",
+        among.files,
+        among.failed,
+        Bytes(among.median_peak_bytes),
+        among.median_file
+    );
+    if among.left_out > 0 {
+        let _ = write!(text, ". Left out: {} other files", among.left_out);
+    }
+    text
 }
 
 fn site_line(site: &Site) -> String {
@@ -125,11 +137,14 @@ fn section<T>(
 }
 
 fn failed_words(failed: &Failed) -> String {
+    let by = match failed.call_site.as_str() {
+        NO_STACK => String::new(),
+        site => format!(" by {site}"),
+    };
     let mut text = format!(
-        "{} requested after event {} by {}, {}; the device had {} free",
+        "{} requested after event {}{by}, {}; the device had {} free",
         Bytes(failed.requested_bytes),
         Count(failed.moment.into()),
-        failed.call_site,
         failed.place,
         Bytes(failed.device_free_bytes)
     );

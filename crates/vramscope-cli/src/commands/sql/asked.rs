@@ -56,7 +56,12 @@ fn check(destination: &Destination, asked: &[PathBuf]) -> Result<(), Failure> {
 /// The query's text.
 fn text(sql: &str, files: &[PathBuf]) -> Result<String, Failure> {
     if sql != "-" {
-        return Ok(sql.to_owned());
+        return match Path::new(sql).exists() {
+            true => Err(Failure::Usage(format!(
+                "{sql} is no query but a file: the query comes first, then what it is about"
+            ))),
+            false => Ok(sql.to_owned()),
+        };
     }
     if files.iter().any(|file| is_stdin(file)) {
         let text = "standard input (-) can be given only once";

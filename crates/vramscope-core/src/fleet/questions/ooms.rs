@@ -21,11 +21,8 @@ pub struct Ooms {
 /// Finds the ranks that ran out of memory.
 #[must_use]
 pub fn ooms(fleet: &Fleet) -> Ooms {
-    let is_failed = |rank: &usize| {
-        let rank = &fleet.ranks[*rank];
-        rank.ooms > 0 || !rank.failures.is_empty()
-    };
-    let mut ranks: Vec<usize> = (0..fleet.ranks.len()).filter(is_failed).collect();
+    let rows = 0..fleet.ranks.len();
+    let mut ranks: Vec<usize> = rows.filter(|&row| fleet.ranks[row].has_failed()).collect();
     let first = |rank: usize| fleet.ranks[rank].failures.first();
     ranks.sort_few_by_key(|&rank| {
         let time = first(rank).and_then(|failure| failure.time_us);
