@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use vramscope_core::fleet::Fleet;
 use vramscope_core::fleet::names::places_of;
 use vramscope_core::model::DeviceIndex;
 
@@ -17,7 +18,7 @@ use self::answer::{About, Answer};
 use crate::arguments::{Inputs, Size, parse_size};
 use crate::failure::Failure;
 use crate::input::{display_name, is_stdin};
-use crate::inputs::{Source, each, files, none_read, report_all};
+use crate::inputs::{OVERVIEW, Source, each, files, none_read, overview, report_all};
 use crate::output;
 use crate::subject::Subject;
 
@@ -100,6 +101,12 @@ fn about(
     let one = |failure| vec![failure];
     check(budget).map_err(one)?;
     let files = files(named).map_err(one)?;
+    if let [file] = files.as_slice()
+        && let Some(fleet) = overview(file).map_err(one)?
+    {
+        let answer = about_dataset(&named[0], file, fleet, device, budget);
+        return Ok((answer.map_err(one)?, Vec::new()));
+    }
     let names: Vec<String> = files.iter().map(|file| display_name(file)).collect();
     let places = places_of(&names.iter().map(String::as_str).collect::<Vec<_>>());
     let work = |index: usize, file: &Path| {
@@ -124,8 +131,55 @@ fn about(
         [one] if one.is_dir() => Some(one.as_path()),
         _ => None,
     };
-    let answer = answer(&mut reads, load, (failures.len(), folder), budget);
+    let unread = (!failures.is_empty()).then(|| {
+        let unread = failures.len();
+        format!("{unread} of the files could not be read; standard error says why.")
+    });
+    let answer = answer(&mut reads, load, (unread, folder), budget);
     Ok((answer.map_err(one)?, failures))
+}
+
+/// The answer about the snapshot of the rank that failed or stands out in a dataset.
+fn about_dataset(
+    named: &Path,
+    overview: &Path,
+    mut fleet: Fleet,
+    device: Option<DeviceIndex>,
+    budget: u64,
+) -> Result<Answer, Failure> {
+    // Paths begin where the dataset lies.
+    let parent = |path: &Path| path.parent().map(Path::to_owned).unwrap_or_default();
+    let base = match overview.file_name() == Some(OVERVIEW.as_ref()) {
+        true => parent(&parent(overview)),
+        false => parent(overview),
+    };
+    for rank in &mut fleet.ranks {
+        rank.source.path = display_name(&base.join(&rank.source.path));
+    }
+    let fleet = fleet.only(|rank| device.is_none_or(|device| device == rank.device));
+    let chosen = Chosen::in_dataset(&fleet)
+        .ok_or_else(|| Failure::Input(format!("{}: there is no rank", named.display())))?;
+    let file = Path::new(chosen.file());
+    if !file.exists() {
+        let what = format!(
+            "{}: the rank to look at is that of {}, and this file is not there",
+            named.display(),
+            file.display()
+        );
+        let advice = "Put it there, or ask the dataset itself: `vramscope fleet odd`, `vramscope fleet oom`.";
+        return Err(Failure::Input(what).followed_by([advice]));
+    }
+    let unread = (!fleet.unreadable.is_empty()).then(|| {
+        let unread = fleet.unreadable.len();
+        format!("{unread} of the files could not be read when they were packed.")
+    });
+    let about = About {
+        subject: &Subject::load(file, Some(chosen.device()))?,
+        chosen: Some(&chosen),
+        unread,
+        folder: Some(named),
+    };
+    Answer::of(&about, budget)
 }
 
 /// The answer about the snapshot that failed or stands out of those that are open.
@@ -144,14 +198,14 @@ fn about_open(
         })
         .collect::<Result<_, _>>()?;
     let none = |_| Err(Failure::Usage("no snapshot".to_owned()));
-    answer(&mut reads, none, (0, None), budget)
+    answer(&mut reads, none, (None, None), budget)
 }
 
 /// The answer about the device that failed or stands out. A file that is not kept is read again by `load`.
 fn answer(
     reads: &mut [Read],
     load: impl Fn(usize) -> Result<Subject, Failure>,
-    (unread, folder): (usize, Option<&Path>),
+    (unread, folder): (Option<String>, Option<&Path>),
     budget: u64,
 ) -> Result<Answer, Failure> {
     let chosen = Chosen::of(reads);

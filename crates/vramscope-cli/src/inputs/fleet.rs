@@ -119,7 +119,7 @@ pub(crate) fn fleet(ranks: &Ranks) -> Result<(Fleet, Vec<Failure>), Failure> {
 }
 
 /// The overview that a path names; `None` if it is something else.
-fn overview(path: &Path) -> Result<Option<Fleet>, Failure> {
+pub(crate) fn overview(path: &Path) -> Result<Option<Fleet>, Failure> {
     if is_stdin(path) {
         return Ok(None);
     }

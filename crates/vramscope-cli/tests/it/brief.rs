@@ -156,6 +156,45 @@ fn a_low_rank_and_odd_settings_stand_out() {
 }
 
 #[test]
+fn a_dataset_leads_to_the_snapshot_of_the_rank() {
+    let failed = |failed_at| Simple {
+        failed_at: Some(failed_at),
+        ..SIMPLE
+    };
+    let folder = folder_of([
+        ("runs/rank0.json", failed(2000)),
+        ("runs/rank1.json", failed(1000)),
+        ("runs/rank2.json", SIMPLE),
+    ]);
+    asked(
+        &folder,
+        &["fleet", "pack", "runs", "-o", "packed/runs.vset"],
+    );
+    let of_files = answer(&folder, &["runs"]);
+    let path = |of: &Value| fs::canonicalize(folder.path().join(of["file"].as_str().unwrap()));
+    for dataset in ["packed/runs.vset", "packed/runs.vset/overview.vset"] {
+        let answer = answer(&folder, &[dataset]);
+        assert_eq!(path(&answer).unwrap(), path(&of_files).unwrap());
+        assert_eq!(answer["causes"], of_files["causes"]);
+        let ranks = &answer["ranks"];
+        assert_eq!((&ranks["files"], &ranks["failed"]), (&3.into(), &2.into()));
+        let next = answer["next"]["items"].as_array().unwrap();
+        assert_eq!(
+            *next.last().unwrap(),
+            format!("vramscope fleet oom {dataset}")
+        );
+    }
+    fs::remove_file(folder.path().join("runs/rank1.json")).unwrap();
+    let mut program = command(&["brief", "packed/runs.vset"]);
+    let output = program.current_dir(folder.path()).output().unwrap();
+    let told = transcript(&output);
+    assert!(
+        told.contains("rank1.json, and this file is not there"),
+        "{told}"
+    );
+}
+
+#[test]
 fn long_names_fit_and_names_with_control_characters_are_escaped() {
     let long = format!("{}/rank0.json", vec!["d".repeat(100); 8].join("/"));
     let folder = folder_of([

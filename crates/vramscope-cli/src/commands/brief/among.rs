@@ -3,7 +3,7 @@
 use serde::Serialize;
 use vramscope_core::analysis::compare::changes::SettingChange;
 use vramscope_core::analysis::report::brief::{Brief, Cause, CauseClass};
-use vramscope_core::fleet::questions::{diff, failed_cohort, median_rank, odd, ranks};
+use vramscope_core::fleet::questions::{diff, failed_cohort, median_rank, odd, ooms, ranks};
 use vramscope_core::fleet::{Detail, Fleet, Place, Rank, Source};
 use vramscope_core::model::DeviceIndex;
 use vramscope_core::units::Bytes;
@@ -65,27 +65,36 @@ impl Chosen {
     /// peak. `None` if nothing happened on any device.
     pub(super) fn of(reads: &[Read]) -> Option<Self> {
         let all = Fleet::of_all(reads.iter().map(|read| read.fleet.clone()));
-        let fleet = all.cohort(failed_cohort(&all.cohorts())?);
-        let first = (0..fleet.ranks.len())
-            .filter_map(|row| {
-                let Rank { source, device, .. } = &fleet.ranks[row];
+        let first = |fleet: &Fleet| {
+            let failed = fleet.ranks.iter().enumerate().filter_map(|(row, rank)| {
                 let mut reads = reads.iter();
-                let read = reads.find(|read| read.name == source.path)?;
-                Some((read.failed_at(*device)?, row))
-            })
-            .min();
-        let row = first.map(|(_, row)| row);
-        let row = row
-            .or_else(|| (reads.len() > 1).then(|| odd_one(&fleet)).flatten())
-            .or_else(|| {
-                let rows = 0..fleet.ranks.len();
-                rows.rev().max_by_key(|&row| fleet.ranks[row].peak_bytes)
-            })?;
-        Some(Self {
-            row,
-            fleet,
-            files: reads.len(),
-        })
+                let read = reads.find(|read| read.name == rank.source.path)?;
+                Some((read.failed_at(rank.device)?, row))
+            });
+            failed.min().map(|(_, row)| row)
+        };
+        Self::by(&all, first, reads.len())
+    }
+
+    /// The same of the ranks of a dataset.
+    pub(super) fn in_dataset(all: &Fleet) -> Option<Self> {
+        let first = |fleet: &Fleet| ooms(fleet).ranks.first().copied();
+        Self::by(all, first, files(&all.ranks).count())
+    }
+
+    fn by(
+        all: &Fleet,
+        first_failed: impl FnOnce(&Fleet) -> Option<usize>,
+        files: usize,
+    ) -> Option<Self> {
+        let fleet = all.cohort(failed_cohort(&all.cohorts())?);
+        let odd = || (files > 1).then(|| odd_one(&fleet)).flatten();
+        let highest = || {
+            let rows = 0..fleet.ranks.len();
+            rows.rev().max_by_key(|&row| fleet.ranks[row].peak_bytes)
+        };
+        let row = first_failed(&fleet).or_else(odd).or_else(highest)?;
+        Some(Self { fleet, row, files })
     }
 
     fn rank(&self) -> &Rank {
@@ -106,22 +115,13 @@ impl Chosen {
         let ranks = &self.fleet.ranks;
         let all: Vec<usize> = (0..ranks.len()).collect();
         let median = &ranks[median_rank(&self.fleet, &all)?];
-        let files = |keep: &dyn Fn(&Rank) -> bool| {
-            let mut names: Vec<&str> = ranks
-                .iter()
-                .filter(|rank| keep(rank))
-                .map(|rank| rank.source.path.as_str())
-                .collect();
-            names.dedup();
-            names.len()
-        };
-        let count = files(&|_| true);
+        let count = files(ranks).count();
         let Place { job, step, .. } = &self.rank().place;
         (self.files > 1).then(|| Among {
             job: Some(job.clone()).filter(|job| !job.is_empty()),
             step: *step,
             files: count,
-            failed: files(&Rank::has_failed),
+            failed: files(ranks.iter().filter(|rank| rank.has_failed())).count(),
             left_out: self.files.saturating_sub(count),
             median_file: median.source.path.clone(),
             median_peak_bytes: median.peak_bytes,
@@ -177,6 +177,15 @@ impl Chosen {
             advice: String::new(),
         }
     }
+}
+
+/// The files of ranks, which are in order.
+fn files<'a>(ranks: impl IntoIterator<Item = &'a Rank>) -> impl Iterator<Item = &'a str> {
+    let mut before = None;
+    ranks.into_iter().filter_map(move |rank| {
+        let file = (&rank.place, rank.source.path.as_str());
+        (before.replace(file) != Some(file)).then_some(file.1)
+    })
 }
 
 /// The rank that stands out by its memory, or else by its settings.

@@ -104,9 +104,9 @@ pub(super) struct About<'a> {
     pub(super) subject: &'a Subject,
     /// That device among others; `None` if nothing happened on any.
     pub(super) chosen: Option<&'a Chosen>,
-    /// Number of files that could not be read.
-    pub(super) unread: usize,
-    /// The folder that was named, if it stands for all files.
+    /// That other files could not be read, if so.
+    pub(super) unread: Option<String>,
+    /// The folder or dataset that was named, if it stands for all files.
     pub(super) folder: Option<&'a Path>,
 }
 
@@ -306,16 +306,10 @@ fn sites(brief: &Brief) -> List<Site> {
 }
 
 fn cannot_tell(about: &About<'_>, brief: &mut Brief) -> List<String> {
-    let unread = (about.unread > 0).then(|| {
-        format!(
-            "{} of the files could not be read; standard error says why.",
-            about.unread
-        )
-    });
     let damage = about.subject.damage().into_iter();
     let damage =
         damage.map(|damage| format!("The file is damaged: {}", warning_line(&damage.warning)));
-    let unknown = unread.into_iter().chain(damage);
+    let unknown = about.unread.iter().cloned().chain(damage);
     whole(unknown.chain(std::mem::take(&mut brief.unknown)).collect())
 }
 
