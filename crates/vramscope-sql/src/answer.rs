@@ -12,7 +12,7 @@ use datafusion::execution::SendableRecordBatchStream;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::basic::Compression;
 use datafusion::parquet::file::properties::WriterProperties;
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, stream};
 use tokio::sync::mpsc::{self, Receiver};
 
 use crate::engine::Engine;
@@ -86,9 +86,14 @@ pub struct Answer<'e> {
 const AHEAD: usize = 2;
 
 impl<'e> Answer<'e> {
-    /// Has batches computed by a thread of the engine, until the answer is dropped.
-    pub(crate) fn of(engine: &'e Engine, mut stream: SendableRecordBatchStream) -> Self {
-        let schema = distinct(&stream.schema());
+    /// Has the batches after the first computed by a thread of the engine, until the answer is dropped.
+    pub(crate) fn of(
+        engine: &'e Engine,
+        first: Option<RecordBatch>,
+        others: SendableRecordBatchStream,
+    ) -> Self {
+        let schema = distinct(&others.schema());
+        let mut stream = stream::iter(first.map(Ok)).chain(others);
         let (sender, batches) = mpsc::channel(AHEAD);
         engine.runtime().spawn(async move {
             while let Some(batch) = stream.next().await {

@@ -4,11 +4,14 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use datafusion::arrow::array::RecordBatch;
 use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::prelude::{DataFrame, SQLOptions, SessionConfig, SessionContext};
+use futures_util::StreamExt as _;
 use tokio::runtime::Runtime;
 
 use crate::answer::Answer;
@@ -27,7 +30,11 @@ const NAMED: NonZeroUsize = NonZeroUsize::new(3).expect("three is not zero");
 /// What a thread sets aside for merging what it spilled, unless that is more than its share: DataFusion's default.
 const MERGE_BYTES: usize = 10 << 20;
 
+/// How many rows are taken at once where memory is short. Rows of all spilled files are merged side by side, so many of each.
+const FEW_ROWS: usize = 1 << 10;
+
 /// What the engine may use.
+#[derive(Clone)]
 pub struct Settings {
     /// The most memory that queries may hold, in bytes. What they need beyond that is spilled.
     pub memory_bytes: u64,
@@ -42,6 +49,7 @@ pub struct Engine {
     runtime: Runtime,
     context: SessionContext,
     dataset: Dataset,
+    settings: Settings,
 }
 
 impl Engine {
@@ -55,24 +63,41 @@ impl Engine {
             .thread_stack_size(STACK_BYTES)
             .build()
             .map_err(|error| Error::of(DataFusionError::IoError(error), ""))?;
-        let context = context(settings).map_err(|error| Error::of(error, ""))?;
+        let context =
+            context(settings, SessionConfig::new()).map_err(|error| Error::of(error, ""))?;
         Ok(Self {
             runtime,
             context,
             dataset,
+            settings: settings.clone(),
         })
     }
 
-    /// Answers a query. Rows are computed while they are taken from the answer.
+    /// Answers a query. Rows are computed while they are taken from the answer. One that needs too much memory before its
+    /// first row is tried again in less, which takes longer.
     ///
     /// # Errors
-    /// When the SQL is wrong, would write something, or its tables cannot be read.
+    /// When the SQL is wrong, would write something, needs too much memory, or its tables cannot be read.
     pub fn ask(&self, sql: &str) -> Result<Answer<'_>, Error> {
-        let (asked, sql_text) = (self.planner(), sql.to_owned());
-        let batches =
-            self.in_task(async move { asked.plan(&sql_text).await?.execute_stream().await });
-        let batches = batches.map_err(|error| self.explained(error, sql))?;
-        Ok(Answer::of(self, batches))
+        let mut begun = self.begin(self.context.clone(), sql);
+        if begun
+            .as_ref()
+            .is_err_and(|error| Cause::of(error) == Cause::Memory)
+        {
+            begun = frugal(&self.settings).and_then(|context| self.begin(context, sql));
+        }
+        let (first, others) = begun.map_err(|error| self.explained(error, sql))?;
+        Ok(Answer::of(self, first, others))
+    }
+
+    /// The first rows of an answer, if it has any, and the others.
+    fn begin(&self, context: SessionContext, sql: &str) -> Result<Begun> {
+        let (asked, sql) = (self.planner(context), sql.to_owned());
+        self.in_task(async move {
+            let mut batches = asked.plan(&sql).await?.execute_stream().await?;
+            let first = batches.next().await.transpose()?;
+            Ok((first, batches))
+        })
     }
 
     /// How a query would be answered, as lines: which files are read, what is pruned, and in which steps.
@@ -80,7 +105,7 @@ impl Engine {
     /// # Errors
     /// As [`Self::ask`].
     pub fn explain(&self, sql: &str) -> Result<Vec<String>, Error> {
-        let (asked, sql_text) = (self.planner(), sql.to_owned());
+        let (asked, sql_text) = (self.planner(self.context.clone()), sql.to_owned());
         let lines = self.in_task(async move {
             let plan = asked.plan(&sql_text).await?.create_physical_plan().await?;
             let shown = datafusion::physical_plan::displayable(plan.as_ref());
@@ -117,13 +142,16 @@ impl Engine {
         done.unwrap_or_else(|error| Err(DataFusionError::ExecutionJoin(Box::new(error))))
     }
 
-    fn planner(&self) -> Planner {
+    fn planner(&self, context: SessionContext) -> Planner {
         Planner {
-            context: self.context.clone(),
+            context,
             dataset: self.dataset.clone(),
         }
     }
 }
+
+/// The first rows of an answer and the others.
+type Begun = (Option<RecordBatch>, SendableRecordBatchStream);
 
 /// What is needed to plan a query.
 struct Planner {
@@ -165,10 +193,27 @@ fn only_reads(plan: &LogicalPlan) -> Result<()> {
         .verify_plan(plan)
 }
 
-fn context(settings: &Settings) -> Result<SessionContext> {
+/// A context whose queries need as little memory as they can: parts of a query that work side by side do not share it well.
+fn frugal(settings: &Settings) -> Result<SessionContext> {
+    let alone = Settings {
+        threads: NonZeroUsize::MIN,
+        ..settings.clone()
+    };
+    context(&alone, SessionConfig::new().with_batch_size(FEW_ROWS))
+}
+
+fn context(settings: &Settings, config: SessionConfig) -> Result<SessionContext> {
     let bytes = usize::try_from(settings.memory_bytes).unwrap_or(usize::MAX);
-    let threads = settings.threads.get();
-    let mut config = SessionConfig::new()
+    let threads: usize = std::env::var("T")
+        .ok()
+        .and_then(|t| t.parse().ok())
+        .unwrap_or(settings.threads.get());
+    let batch: usize = std::env::var("B")
+        .ok()
+        .and_then(|t| t.parse().ok())
+        .unwrap_or(8192);
+    let mut config = config
+        .with_batch_size(batch)
         .with_target_partitions(threads)
         // Each thread sets this much aside; the default alone would be more than a small limit.
         .with_sort_spill_reservation_bytes((bytes / threads / 16).min(MERGE_BYTES))

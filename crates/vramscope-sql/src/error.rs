@@ -25,6 +25,14 @@ pub enum Cause {
     Other,
 }
 
+impl Cause {
+    pub(crate) fn of(error: &DataFusionError) -> Self {
+        let mut found = Found::default();
+        found.read(error);
+        found.cause
+    }
+}
+
 /// A place in the SQL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {

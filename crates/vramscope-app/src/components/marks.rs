@@ -57,16 +57,24 @@ pub(super) fn Marks(props: &MarksProps) -> Html {
     });
     let ooms = props.minimap.iter().flat_map(|minimap| &minimap.ooms);
     let ooms = ooms.filter(|mark| is_visible(&mark.x));
+    let mut free_from = f64::NEG_INFINITY;
     let ooms = ooms.take(MOST_OOMS).map(|mark| {
         let x = x_css(mark.x);
         // Moved to the left at the end of a recording, where there is no room on the right.
-        let class = classes!("oom", (x + LABEL_CSS > right).then_some("last"));
+        let is_last = x + LABEL_CSS > right;
+        let first_css = x - LABEL_CSS * if is_last { 2.0 } else { 1.0 };
+        // A word on the one before could not be read: the arrow tells alone.
+        let has_word = first_css >= free_from;
+        if has_word {
+            free_from = first_css + 2.0 * LABEL_CSS;
+        }
+        let class = classes!("oom", (has_word && is_last).then_some("last"));
         let onclick = commands.on(Action::ChooseEvent(mark.moment));
         // Else the picture below would take the press for its own.
         let onpointerdown = Callback::from(|event: PointerEvent| event.stop_propagation());
         html! {
             <button type="button" {class} style={format!("left:{x}px;top:{}px", top - FAILURE_CSS)} title={sentences::oom(mark)}
-                {onpointerdown} {onclick}>{ "OOM" }</button>
+                aria-label="OOM" {onpointerdown} {onclick}>{ if has_word { "OOM" } else { "" } }</button>
         }
     });
     html! { <>{ range }{ cursor }{ for ooms }</> }

@@ -161,6 +161,19 @@ fn what_does_not_fit_into_memory_is_spilled() {
     }));
 }
 
+/// Where threads that share the memory have too little, one alone has enough.
+#[test]
+fn what_two_threads_cannot_sort_one_can() {
+    let folder = written(150_000);
+    let engine = engine(folder.path(), 24 << 20);
+    let sql = "select *, row_number() over (partition by rank order by address) place from events order by place desc, rank";
+    let sorted = rows(&engine, sql);
+    assert_eq!(sorted.len(), 450_000);
+    let places = sorted.iter().map(|row| row.last().unwrap());
+    let expected = (1..=150_000).rev().flat_map(|place| [place; 3]);
+    assert!(places.cloned().eq(expected.map(Value::Integer)));
+}
+
 #[test]
 fn tables_can_be_listed() {
     let folder = written(1);
