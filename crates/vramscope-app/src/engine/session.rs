@@ -435,10 +435,12 @@ impl Inner {
         let inner = self.clone();
         let complete = move || {
             wasm_bindgen_futures::spawn_local(async move {
-                // Whoever needs it tells if it cannot be loaded.
-                let loaded = inner.parts.load(Part::Views).await;
-                if let (Ok(()), Some(port)) = (loaded, &*inner.port.borrow()) {
-                    let _ = port.give(&inner.parts);
+                for part in [Part::Views, Part::Search] {
+                    // Whoever needs it tells if it cannot be loaded.
+                    let loaded = inner.parts.load(part).await;
+                    if let (Ok(()), Some(port)) = (loaded, &*inner.port.borrow()) {
+                        let _ = port.give(&inner.parts);
+                    }
                 }
             });
         };

@@ -12,7 +12,7 @@ const MOST_EVENTS: u32 = 12_000_000;
 /// The steps in order: those that take longest and are most likely needed come first.
 type Step = fn(Device<'_>, &mut Caches);
 
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     |device, caches| views::prepare(Ahead::Sizes, device, caches),
     |device, _| {
         let _lines = (device.steps(), device.lanes());
@@ -26,6 +26,7 @@ const STEPS: [Step; 6] = [
         let _columns = (device.site_of(), device.stack_of(), device.context_of());
         let _notes = device.notes();
     },
+    |device, caches| views::prepare(Ahead::Words, device, caches),
 ];
 
 /// The steps that are left.

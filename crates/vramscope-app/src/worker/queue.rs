@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::protocol::views::filter;
 use crate::protocol::{Question, Request, Slot};
 
 /// Waiting requests, each with its attachment.
@@ -28,11 +29,16 @@ impl<A> Queue<A> {
         self.waiting.push_back((request, attachment));
     }
 
-    /// Removes the next request: the first one for a picture, as the user waits for it; else the oldest.
+    /// Removes the next request: the first one for how much a search finds, which takes less than the picture of it; then
+    /// one for a picture, as the user waits for it; else the oldest.
     pub(super) fn pop(&mut self) -> Option<(Request, A)> {
         let rank = |(request, _): &(Request, A)| match request {
-            Request::Ask { question, .. } if matches!(**question, Question::Draw(_)) => 0,
-            _ => 1,
+            Request::Ask { question, .. } => match &**question {
+                Question::Filter(filter::Question::Matches { .. }) => 0,
+                Question::Draw(_) => 1,
+                _ => 2,
+            },
+            _ => 2,
         };
         let (next, _) = self
             .waiting
@@ -113,13 +119,19 @@ mod tests {
     }
 
     #[test]
-    fn pictures_come_first_and_two_may_wait() {
+    fn what_a_search_finds_comes_first_then_pictures_of_which_two_may_wait() {
+        let found = filter::Question::Matches {
+            device: 0,
+            filter: filter::FilterText::of("size>1MiB", None, None).unwrap(),
+            moment: None,
+        };
         let mut queue = Queue::default();
         queue.push(Request::WarmUp, 1);
         queue.push(ask(1, details(0)), 2);
         queue.push(ask(2, draw()), 3);
         queue.push(ask(3, draw()), 4);
         queue.push(ask(2, draw()), 5);
-        assert_eq!(rows(queue), [4, 5, 1, 2]);
+        queue.push(ask(4, found), 6);
+        assert_eq!(rows(queue), [6, 4, 5, 1, 2]);
     }
 }

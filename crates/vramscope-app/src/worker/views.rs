@@ -32,18 +32,22 @@ pub(super) struct Caches {
     what_if: what_if::Cache,
 }
 
-/// What questions of [`Part::Views`] will need, in steps of its computing.
+/// What questions of [`Part::Views`] and, last, of [`Part::Search`] will need, in steps of its computing.
 #[derive(Clone, Copy)]
 pub(super) enum Ahead {
     Sizes,
     Overview,
     Map,
+    Words,
 }
 
-/// Computes a step ahead of the questions about a device, if the part is here.
+/// Computes a step ahead of the questions about a device, if its part is here.
 pub(super) fn prepare(ahead: Ahead, device: Device<'_>, caches: &mut Caches) {
-    if parts::is_here(Part::Views) {
-        prepare_step(ahead, device, caches);
+    match ahead {
+        Ahead::Words if parts::is_here(Part::Search) => prepare_words(device, caches),
+        Ahead::Words => {}
+        _ if parts::is_here(Part::Views) => prepare_step(ahead, device, caches),
+        _ => {}
     }
 }
 
@@ -162,7 +166,14 @@ apart! { "views", "11",
             Ahead::Map => {
                 let _map = device.map();
             }
+            Ahead::Words => {}
         }
+    }
+}
+
+apart! { "search", "73",
+    fn prepare_words(device: Device<'_>, caches: &mut Caches) -> () {
+        caches.filter.vocabulary(device);
     }
 }
 

@@ -85,11 +85,14 @@ impl Cache {
     }
 
     fn completions(&mut self, device: Device<'_>, text: &str, caret: usize) -> Completions {
+        completions(text, caret, self.vocabulary(device))
+    }
+
+    /// The words that a search on a device may use.
+    pub(super) fn vocabulary(&mut self, device: Device<'_>) -> &Vocabulary {
         let number = device.history.device;
         let known = self.vocabulary.take().filter(|(known, _)| *known == number);
-        let (_, vocabulary) = self
-            .vocabulary
-            .insert(known.unwrap_or_else(|| (number, Vocabulary::of(*device))));
-        completions(text, caret, vocabulary)
+        let known = known.unwrap_or_else(|| (number, Vocabulary::of(*device)));
+        &self.vocabulary.insert(known).1
     }
 }
