@@ -13,7 +13,9 @@ use std::sync::Arc;
 
 use vramscope_core::fleet::Fleet;
 
-pub(crate) use self::files::{OVERVIEW, files};
+pub(crate) use self::files::{FORMAT_FILE, OVERVIEW, files};
+#[cfg(feature = "sql")]
+pub(crate) use self::fleet::bounded;
 pub(crate) use self::fleet::{RankNames, Ranks, fleet, source};
 pub(crate) use self::ranks::{part as ranks_part, summary as ranks_of};
 pub(crate) use self::schedule::each;

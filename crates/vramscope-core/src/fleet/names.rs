@@ -7,7 +7,7 @@
 mod pattern;
 mod words;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::model::{Place, RankFrom};
 use crate::sorting::{SortFew, natural};
@@ -333,7 +333,7 @@ fn number_hosts_apart(told: &mut [(Named, RankFrom)]) {
 /// Ranks by local ones, in jobs that tell no other. Those without a snapshot count too, so that the others keep their
 /// numbers.
 fn count_hosts(told: &mut [(Named, RankFrom)]) {
-    let mut jobs: HashMap<String, (Vec<String>, u32)> = HashMap::new();
+    let mut jobs: BTreeMap<String, (Vec<String>, u32)> = BTreeMap::new();
     for (said, _) in &*told {
         let (hosts, locals) = jobs.entry(said.job.clone()).or_default();
         hosts.push(said.host.clone());

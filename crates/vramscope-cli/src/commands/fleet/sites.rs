@@ -35,16 +35,7 @@ pub(super) fn part(chosen: &Chosen, figure: SiteFigure) -> Part {
     };
     part.fact_with("of", "bytes", Cell::Text(key.to_owned()), what);
     part.fact("call_sites", "call sites", Cell::Number(found.len() as u64));
-    let others = chosen.fleet.ranks.iter().map(|rank| rank.other_sites.bytes);
-    let others = others
-        .max()
-        .filter(|&bytes| bytes > 0 && figure == SiteFigure::Peak);
-    if let Some(bytes) = others {
-        part.notes.push(format!(
-            "Smaller call sites are summed up in the overview: up to {} of a rank.",
-            Bytes(bytes)
-        ));
-    }
+    part.notes.extend(chosen.other_sites());
     let rows = found.iter().map(|spread| {
         let mut row = spread_cells(chosen, spread);
         row.push(Cell::Text(chosen.fleet.label(spread.site).to_owned()));
