@@ -276,8 +276,9 @@ mod tests {
         }
         let name = "a\nb\u{1b}[2J' \\ \u{202e}é";
         let script = format!("printf %s {}", quoted(name));
-        let read = std::process::Command::new("bash").args(["-c", &script]);
-        if let Ok(read) = read.env("LC_ALL", "C.UTF-8").output() {
+        let mut bash = std::process::Command::new("bash");
+        let read = bash.args(["-c", &script]).env("LC_ALL", "C.UTF-8").output();
+        if let Ok(read) = read {
             assert_eq!(String::from_utf8(read.stdout).unwrap(), name);
         }
     }

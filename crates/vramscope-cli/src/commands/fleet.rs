@@ -145,9 +145,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         }),
         Task::Leaks(asked) => answer("fleet leaks", asked, |chosen| Ok(sites::leaks(chosen))),
         Task::Oom(asked) => {
-            let (fleet, failures) = fleet(&asked.ranks)?;
-            let chosen = Chosen::failed(fleet, &asked.narrowed)?;
-            print("fleet oom", asked, &chosen, Ok(oom::oom(&chosen)), failures)
+            let read = fleet(&asked.ranks)?;
+            let chosen = Chosen::failed(read.fleet, &asked.narrowed)?;
+            let part = Ok(oom::oom(&chosen));
+            print("fleet oom", asked, &chosen, part, read.failures)
         }
         Task::Sites(options) => answer("fleet sites", &options.asked, |chosen| {
             Ok(sites::part(chosen, options.of.figure()))
@@ -160,9 +161,10 @@ fn answer(
     asked: &Asked,
     part: impl FnOnce(&Chosen) -> Result<Part, Failure>,
 ) -> Result<(), Failure> {
-    let (fleet, failures) = fleet(&asked.ranks)?;
-    let chosen = Chosen::of(fleet, &asked.narrowed)?;
-    print(command, asked, &chosen, part(&chosen), failures)
+    let read = fleet(&asked.ranks)?;
+    let mut chosen = Chosen::of(read.fleet, &asked.narrowed)?;
+    chosen.is_mixed = read.is_mixed;
+    print(command, asked, &chosen, part(&chosen), read.failures)
 }
 
 fn print(
@@ -185,6 +187,8 @@ struct Chosen {
     cohort: Cohort,
     /// The other steps and jobs.
     others: Vec<Cohort>,
+    /// Whether they are of several sources that do not list the same call sites.
+    is_mixed: bool,
 }
 
 impl Chosen {
@@ -225,6 +229,7 @@ impl Chosen {
             others: others.collect(),
             fleet,
             cohort,
+            is_mixed: false,
         })
     }
 
@@ -309,10 +314,17 @@ impl Chosen {
 
     /// The call sites that are in no list.
     fn other_sites(&self) -> Option<String> {
-        let others = self.fleet.ranks.iter().map(|rank| rank.other_sites.bytes);
-        let most = others.max().filter(|&bytes| bytes > 0)?;
+        let ranks = self.fleet.ranks.iter().map(|rank| &rank.other_sites);
+        let most = ranks.filter(|others| others.count > 0);
+        let most = most.map(|others| others.bytes).max()?;
+        let known = match self.is_mixed {
+            false => "with what every rank holds there",
+            true => {
+                "which are others in each dataset: a rank may hold something where none is told"
+            }
+        };
         Some(format!(
-            "The largest call sites are known, of every rank. Those that are smaller on all ranks are summed up, and hold up to \
+            "Only the largest call sites are listed, {known}. Those that hold less on all ranks are summed up: they hold up to \
              {} at the peak of a rank.",
             Bytes(most)
         ))

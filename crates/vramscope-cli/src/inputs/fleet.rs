@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Read as _;
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -122,11 +123,20 @@ impl RankNames {
     }
 }
 
+/// Ranks that were read.
+pub(crate) struct Read {
+    pub(crate) fleet: Fleet,
+    /// Why others could not be read.
+    pub(crate) failures: Vec<Failure>,
+    /// Whether an overview is among several sources that leaves out call sites which others may list.
+    pub(crate) is_mixed: bool,
+}
+
 /// Reads ranks. What cannot be read among several is left out, noted in the fleet, and told as a failure.
 ///
 /// # Errors
 /// When nothing can be read.
-pub(crate) fn fleet(ranks: &Ranks) -> Result<(Fleet, Vec<Failure>), Failure> {
+pub(crate) fn fleet(ranks: &Ranks) -> Result<Read, Failure> {
     let mut fleets = Vec::new();
     let mut others = Vec::new();
     for path in files(&ranks.files)? {
@@ -145,6 +155,8 @@ pub(crate) fn fleet(ranks: &Ranks) -> Result<(Fleet, Vec<Failure>), Failure> {
     });
     let work = |index: usize, file: &Path| summary(file, &places[index]);
     let mut failures = Vec::new();
+    let is_short = |fleet: &Fleet| fleet.ranks.iter().any(|rank| rank.other_sites.count > 0);
+    let is_mixed = fleets.len() + others.len() > 1 && fleets.iter().any(is_short);
     each(&others, ranks.memory, work, |read| {
         for (fleet, failure) in read {
             fleets.push(fleet);
@@ -152,11 +164,15 @@ pub(crate) fn fleet(ranks: &Ranks) -> Result<(Fleet, Vec<Failure>), Failure> {
         }
     });
     let fleet = Fleet::of_all(fleets);
-    let failures = bounded(failures);
-    match fleet.ranks.is_empty() {
-        true => report_all(failures).map(|()| (fleet, Vec::new())),
-        false => Ok((fleet, failures)),
+    let mut failures = bounded(failures);
+    if fleet.ranks.is_empty() {
+        report_all(mem::take(&mut failures))?;
     }
+    Ok(Read {
+        fleet,
+        failures,
+        is_mixed,
+    })
 }
 
 /// The first failures, and how many others there are: of thousands, nobody reads each.

@@ -247,7 +247,7 @@ fn call_sites_of_an_overview_are_those_of_the_snapshots() {
             .unwrap(),
     );
     assert!(
-        text.contains("smaller on all ranks are summed up"),
+        text.contains("hold less on all ranks are summed up"),
         "{text}"
     );
 }

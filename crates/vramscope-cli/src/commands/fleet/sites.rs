@@ -135,5 +135,6 @@ pub(super) fn leaks(chosen: &Chosen) -> Part {
     if !rows.is_empty() {
         part.table("sites", "", &LEAKS, rows);
     }
+    part.notes.extend(chosen.other_sites());
     part
 }
