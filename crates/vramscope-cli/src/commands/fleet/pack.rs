@@ -29,8 +29,9 @@ use crate::report;
 /// Write snapshots of many ranks as a dataset: Parquet for SQL, and an overview
 ///
 /// Reads all snapshots, several at once, and writes a folder with tables for every rank and an overview of all. Snapshots
-/// that are in it already and did not change are left out; what was interrupted goes on. Several processes, also of
-/// several machines with a shared file system, can pack into the same folder at once: each takes other snapshots.
+/// that are in it already and did not change are left out; what was interrupted goes on, and what is damaged is written
+/// again. A job may be packed bit by bit: those whose rank or job changes by others are packed again. Several processes,
+/// also of several machines with a shared file system, can pack into the same folder at once: each takes other snapshots.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
