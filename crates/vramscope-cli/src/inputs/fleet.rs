@@ -14,9 +14,10 @@ use vramscope_core::container::FileKind;
 use vramscope_core::fleet::names::{Named, named, places};
 use vramscope_core::fleet::{Detail, Fleet, Place, RankFrom, Source, Unreadable, decode};
 
-use super::{each, files, report_all};
+use super::{OVERVIEW, each, files, report_all};
 use crate::arguments::{Size, parse_size};
 use crate::failure::Failure;
+use crate::harmless::quoted;
 use crate::input::{display_name, is_stdin};
 use crate::subject::Subject;
 
@@ -137,12 +138,12 @@ pub(crate) struct Read {
 /// # Errors
 /// When nothing can be read.
 pub(crate) fn fleet(ranks: &Ranks) -> Result<Read, Failure> {
-    let mut fleets = Vec::new();
-    let mut others = Vec::new();
+    let (mut fleets, mut others, mut failures) = (Vec::new(), Vec::new(), Vec::new());
     for path in files(&ranks.files)? {
-        match overview(&path)? {
-            Some(fleet) => fleets.push(fleet),
-            None => others.push(path),
+        match overview(&path) {
+            Ok(Some(fleet)) => fleets.push(fleet),
+            Ok(None) => others.push(path),
+            Err(failure) => failures.push(failure),
         }
     }
     let names: Vec<String> = others.iter().map(|file| display_name(file)).collect();
@@ -154,7 +155,6 @@ pub(crate) fn fleet(ranks: &Ranks) -> Result<Read, Failure> {
         RankNames::tell(ranks.rank_from.as_ref(), name)
     });
     let work = |index: usize, file: &Path| summary(file, &places[index]);
-    let mut failures = Vec::new();
     let is_short = |fleet: &Fleet| fleet.ranks.iter().any(|rank| rank.other_sites.count > 0);
     let is_mixed = fleets.len() + others.len() > 1 && fleets.iter().any(is_short);
     each(&others, ranks.memory, work, |read| {
@@ -199,9 +199,16 @@ fn overview(path: &Path) -> Result<Option<Fleet>, Failure> {
         return Ok(None);
     }
     let bytes = fs::read(path).map_err(|error| Failure::unread(path, error))?;
-    let fleet = decode(&bytes, &Limits::default()).map_err(|error| Failure::Decode {
-        file: display_name(path),
-        error: Box::new(error),
+    let fleet = decode(&bytes, &Limits::default()).map_err(|error| {
+        let name = display_name(path);
+        let again = match path.parent().filter(|_| path.ends_with(OVERVIEW)) {
+            Some(folder) => quoted(&folder.display().to_string()),
+            None => "DATASET".to_owned(),
+        };
+        Failure::Input(format!("{name}: {error}")).followed_by([format!(
+            "If it was copied, copy it again. In its dataset it is made anew, of what is packed there, by `vramscope fleet pack \
+             SNAPSHOTS -o {again}`."
+        )])
     })?;
     Ok(Some(fleet))
 }

@@ -205,6 +205,15 @@ fn an_overview_answers_as_the_snapshots_do() {
     fs::write(dataset.join("overview.vset"), cut).unwrap();
     let text = asked(folder.path(), &["peaks", "runs.vset"]);
     assert!(text.starts_with("exit code 1"), "{text}");
+    let advice =
+        "made anew, of what is packed there, by `vramscope fleet pack SNAPSHOTS -o runs.vset`";
+    assert!(text.contains(advice), "{text}");
+    // Others are asked nevertheless.
+    let text = asked(folder.path(), &["peaks", "runs.vset", "job-7"]);
+    assert!(
+        text.starts_with("exit code 1") && text.contains("8 ranks"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -330,6 +339,14 @@ fn what_is_compared_is_one_device_of_one_snapshot() {
     assert!(text.contains("cache.py:5 reserve"), "{text}");
     let text = diff("--rank 0 --device 1 --against 0 --against-device 1");
     assert!(text.contains("with itself"), "{text}");
+    let found = &json(folder.path(), &["sites", "."])["parts"][0]["sites"];
+    let site = (found.as_array().unwrap().iter())
+        .find(|site| site["call_site"] == "cache.py:5 reserve")
+        .unwrap();
+    assert_eq!(
+        (&site["highest_rank"], &site["highest_device"]),
+        (&1.into(), &1.into())
+    );
     // Several snapshots of a rank, which nothing tells apart but their names.
     for name in ["rank0.pickle", "rank1.pickle"] {
         fs::remove_file(folder.path().join(name)).unwrap();
