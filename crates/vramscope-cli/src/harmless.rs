@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::str;
 
-use vramscope_core::invisible;
+use vramscope_core::invisible::{self, escaped_line};
 
 /// Replaces control characters other than line breaks and tabs, and invalid UTF-8, by U+FFFD: old terminals
 /// take single bytes as control characters. Invisible characters become escapes, which JSON reads back.
@@ -76,27 +76,6 @@ pub(crate) fn printable(text: &str) -> String {
     without_commands(harmless(text, &['\n']).replace('\n', " "))
 }
 
-/// A word as a shell takes it. Control characters, which would break a line or drive a terminal, are escapes, which Bash
-/// and Zsh read back.
-pub(crate) fn quoted(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(&byte);
-    // A name that begins like an option.
-    let here = if text.starts_with('-') { "./" } else { "" };
-    let text = format!("{here}{text}");
-    if !text.is_empty() && text.bytes().all(is_plain) {
-        return text;
-    }
-    if !text.contains(char::is_control) {
-        return format!("'{}'", text.replace('\'', r"'\''"));
-    }
-    let escaped = text.chars().map(|character| match character {
-        '\'' | '\\' => format!("\\{character}"),
-        control if control.is_control() => format!("\\u{:04x}", u32::from(control)),
-        other => other.to_string(),
-    });
-    format!("$'{}'", escaped.collect::<String>())
-}
-
 /// Spoils the commands that CI systems look for in what is printed: `::error::TEXT` at the beginning of a line (GitHub),
 /// `##[error]TEXT`, `##vso[…]`, `##teamcity[…]` and their like anywhere (GitHub, Azure, TeamCity).
 fn without_commands(mut text: String) -> String {
@@ -157,6 +136,29 @@ pub(crate) fn printable_cell(text: &str) -> String {
         return printable(text);
     };
     printable(&text[..end]) + "…"
+}
+
+/// A name as a shell takes it, which is no option, and shown the same wherever it is: what moves a cursor, cannot be seen, or
+/// is a command to CI systems becomes an escape, as bash, zsh and ksh read it in `$'…'`.
+pub(crate) fn quoted(name: &str) -> String {
+    let here = if name.starts_with('-') { "./" } else { "" };
+    let name = format!("{here}{name}");
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(&byte);
+    if printable(&name) != name {
+        let escaped = |character: char| match character {
+            '\\' | '\'' => format!("\\{character}"),
+            '\0'..' ' | '#' | ':' | '\x7f' => format!("\\{:03o}", u32::from(character)),
+            _ if escaped_line(character.encode_utf8(&mut [0; 4])) == character.to_string() => {
+                character.to_string()
+            }
+            _ => format!("\\U{:08x}", u32::from(character)),
+        };
+        return format!("$'{}'", name.chars().map(escaped).collect::<String>());
+    }
+    match !name.is_empty() && name.bytes().all(is_plain) {
+        true => name,
+        false => format!("'{}'", name.replace('\'', r"'\''")),
+    }
 }
 
 #[cfg(test)]
@@ -253,6 +255,31 @@ mod tests {
                 "{written}"
             );
             assert_eq!(serde_json::from_str::<String>(&written).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn names_can_be_pasted() {
+        for (name, word) in [
+            ("runs/rank-0.vset", "runs/rank-0.vset"),
+            ("", "''"),
+            ("-o x", "'./-o x'"),
+            ("it's $(x)", r"'it'\''s $(x)'"),
+            ("größe", "'größe'"),
+            ("a\nb\u{1b}[2J\u{7f}", r"$'a\012b\033[2J\177'"),
+            ("\u{202e}\\'é\u{9b}", r"$'\U0000202e\\\'é\U0000009b'"),
+            ("##[error]x", r"$'\043\043[error]x'"),
+            ("::error::x", r"$'\072\072error\072\072x'"),
+        ] {
+            assert_eq!(quoted(name), word);
+            assert_eq!(printable(&quoted(name)), word);
+        }
+        let name = "a\nb\u{1b}[2J' \\ \u{202e}é";
+        let script = format!("printf %s {}", quoted(name));
+        let mut bash = std::process::Command::new("bash");
+        let read = bash.args(["-c", &script]).env("LC_ALL", "C.UTF-8").output();
+        if let Ok(read) = read {
+            assert_eq!(String::from_utf8(read.stdout).unwrap(), name);
         }
     }
 

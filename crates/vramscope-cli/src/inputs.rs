@@ -13,8 +13,10 @@ use std::sync::Arc;
 
 use vramscope_core::fleet::Fleet;
 
-pub(crate) use self::files::{OVERVIEW, files};
-pub(crate) use self::fleet::{RankNames, Ranks, fleet, overview, source};
+#[cfg(feature = "sql")]
+pub(crate) use self::files::check_finished;
+pub(crate) use self::files::{FORMAT_FILE, OVERVIEW, files};
+pub(crate) use self::fleet::{RankNames, Ranks, bounded, fleet, overview, source};
 pub(crate) use self::ranks::{part as ranks_part, summary as ranks_of};
 pub(crate) use self::schedule::each;
 

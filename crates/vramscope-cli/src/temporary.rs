@@ -112,11 +112,14 @@ impl PassingFolder {
     ) -> io::Result<()> {
         let _no_signal = lock();
         first()?;
-        for (from, to) in files {
-            to.parent().map_or(Ok(()), fs::create_dir_all)?;
-            fs::rename(self.path.join(from), to)?;
-        }
-        Ok(())
+        files.iter().try_for_each(|(from, to)| {
+            let hand_out = || {
+                to.parent().map_or(Ok(()), fs::create_dir_all)?;
+                fs::rename(self.path.join(from), to)
+            };
+            // In between, another process may remove the folder as an empty one.
+            hand_out().or_else(|_| hand_out())
+        })
     }
 }
 

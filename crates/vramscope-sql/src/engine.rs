@@ -122,6 +122,10 @@ impl Engine {
             && let Some((path, why)) = self.dataset.damaged()
         {
             error.message = format!("{} is damaged: {why}", path.display());
+            error.advice = vec![
+                "`vramscope fleet pack` with the same snapshots and dataset writes it again."
+                    .to_owned(),
+            ];
         }
         if error.is_unknown_table() {
             error.suggest("tables", self.dataset.tables());

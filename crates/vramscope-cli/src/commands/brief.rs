@@ -18,7 +18,7 @@ use self::answer::{About, Answer};
 use crate::arguments::{Inputs, Size, parse_size};
 use crate::failure::Failure;
 use crate::input::{display_name, is_stdin};
-use crate::inputs::{OVERVIEW, Source, each, files, none_read, overview, report_all};
+use crate::inputs::{OVERVIEW, Source, bounded, each, files, none_read, overview, report_all};
 use crate::output;
 use crate::subject::Subject;
 
@@ -67,14 +67,14 @@ pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Fail
     let inputs = &options.inputs;
     let (answer, failures) = match about(&inputs.files, inputs.memory, inputs.device, budget) {
         Ok(answer) => answer,
-        Err(failures) => return report_all(failures),
+        Err(failures) => return report_all(bounded(failures)),
     };
     let text = match options.json {
         true => answer.json()?,
         false => answer.text()?,
     };
     let printed = output::print(&text);
-    report_all(failures.into_iter().chain(printed.err()))
+    report_all(bounded(failures).into_iter().chain(printed.err()))
 }
 
 /// What `--json` prints about files, with why some could not be read: who asks sees no standard error.

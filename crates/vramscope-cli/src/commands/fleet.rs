@@ -16,7 +16,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use vramscope_core::analysis::report::findings::counted;
 use vramscope_core::fleet::questions::{Cohort, SiteFigure, failed_cohort, main_cohort};
 use vramscope_core::fleet::{Fleet, Rank, RankFrom};
-use vramscope_core::units::Count;
+use vramscope_core::model::DeviceIndex;
+use vramscope_core::units::{Bytes, Count};
 
 use crate::arguments::Show;
 use crate::failure::Failure;
@@ -41,6 +42,7 @@ Examples:
   vramscope fleet peaks memory_snapshot/
   vramscope fleet odd memory_snapshot/ --step 100
   vramscope fleet diff memory_snapshot/ --rank 17
+  vramscope fleet diff node.pickle --rank 0 --device 3 --against 0 --against-device 0
   vramscope fleet leaks runs.vset
   vramscope fleet oom runs.vset --json | jq '.parts[0].ranks[0]'
   vramscope fleet sites runs.vset --of end --csv";
@@ -91,9 +93,15 @@ struct DiffOptions {
     /// The rank in question; the odd one by peak if not given, or else the highest
     #[arg(long, value_name = "N")]
     rank: Option<u32>,
+    /// The device of --rank, where its snapshot has several
+    #[arg(long, value_name = "N", requires = "rank")]
+    device: Option<u32>,
     /// The rank that it is compared with; the median if not given
     #[arg(long, value_name = "N")]
     against: Option<u32>,
+    /// The device of --against, where its snapshot has several
+    #[arg(long, value_name = "N", requires = "against")]
+    against_device: Option<u32>,
 }
 
 #[derive(Args)]
@@ -133,13 +141,14 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         Task::Peaks(asked) => answer("fleet peaks", asked, |chosen| Ok(peaks::peaks(chosen))),
         Task::Odd(asked) => answer("fleet odd", asked, |chosen| Ok(odd::part(chosen))),
         Task::Diff(options) => answer("fleet diff", &options.asked, |chosen| {
-            diff::diff(chosen, options.rank, options.against)
+            diff::diff(chosen, options)
         }),
         Task::Leaks(asked) => answer("fleet leaks", asked, |chosen| Ok(sites::leaks(chosen))),
         Task::Oom(asked) => {
-            let (fleet, failures) = fleet(&asked.ranks)?;
-            let chosen = Chosen::failed(fleet, &asked.narrowed)?;
-            print("fleet oom", asked, &chosen, Ok(oom::oom(&chosen)), failures)
+            let read = fleet(&asked.ranks)?;
+            let chosen = Chosen::failed(read.fleet, &asked.narrowed)?;
+            let part = Ok(oom::oom(&chosen));
+            print("fleet oom", asked, &chosen, part, read.failures)
         }
         Task::Sites(options) => answer("fleet sites", &options.asked, |chosen| {
             Ok(sites::part(chosen, options.of.figure()))
@@ -152,9 +161,10 @@ fn answer(
     asked: &Asked,
     part: impl FnOnce(&Chosen) -> Result<Part, Failure>,
 ) -> Result<(), Failure> {
-    let (fleet, failures) = fleet(&asked.ranks)?;
-    let chosen = Chosen::of(fleet, &asked.narrowed)?;
-    print(command, asked, &chosen, part(&chosen), failures)
+    let read = fleet(&asked.ranks)?;
+    let mut chosen = Chosen::of(read.fleet, &asked.narrowed)?;
+    chosen.is_mixed = read.is_mixed;
+    print(command, asked, &chosen, part(&chosen), read.failures)
 }
 
 fn print(
@@ -177,6 +187,8 @@ struct Chosen {
     cohort: Cohort,
     /// The other steps and jobs.
     others: Vec<Cohort>,
+    /// Whether they are of several sources that do not list the same call sites.
+    is_mixed: bool,
 }
 
 impl Chosen {
@@ -214,6 +226,7 @@ impl Chosen {
             others: others.collect(),
             fleet,
             cohort,
+            is_mixed: false,
         })
     }
 
@@ -248,11 +261,12 @@ impl Chosen {
             ));
         }
         notes.extend(self.missing());
+        notes.extend(self.repeated());
         let ranks = &self.fleet.ranks;
         let is_unnamed = |rank: &Rank| rank.place.rank_from == RankFrom::Order && ranks.len() > 1;
         notes.extend(ranks_are(
             ranks.iter().filter(|rank| is_unnamed(rank)).count(),
-            "counted in the order of names, as these tell no rank: see --rank-from.",
+            "counted in the order of names, as these tell no rank of the whole job: see --rank-from.",
         ));
         notes.extend(ranks_are(
             ranks.iter().filter(|rank| rank.damage > 0).count(),
@@ -278,6 +292,41 @@ impl Chosen {
         })
     }
 
+    /// The ranks of which there are several snapshots.
+    fn repeated(&self) -> Option<String> {
+        let ranks = self.fleet.ranks.iter();
+        let mut places: Vec<_> = ranks.map(|rank| (rank.place.rank, rank.device)).collect();
+        places.sort_unstable();
+        let pairs = places.windows(2).filter(|pair| pair[0] == pair[1]);
+        let mut repeated: Vec<u32> = pairs.map(|pair| pair[0].0).collect();
+        repeated.dedup();
+        (!repeated.is_empty()).then(|| {
+            format!(
+                "There are several snapshots of rank {}, and each counts as a rank: to compare ranks, name one snapshot of \
+                 each.",
+                ranges(&repeated)
+            )
+        })
+    }
+
+    /// The call sites that are in no list.
+    fn other_sites(&self) -> Option<String> {
+        let ranks = self.fleet.ranks.iter().map(|rank| &rank.other_sites);
+        let most = ranks.filter(|others| others.count > 0);
+        let most = most.map(|others| others.bytes).max()?;
+        let known = match self.is_mixed {
+            false => "with what every rank holds there",
+            true => {
+                "which are others in each dataset: a rank may hold something where none is told"
+            }
+        };
+        Some(format!(
+            "Only the largest call sites are listed, {known}. Those that hold less on all ranks are summed up: they hold up to \
+             {} at the peak of a rank.",
+            Bytes(most)
+        ))
+    }
+
     /// The snapshots that could not be read.
     fn unread(&self) -> Option<String> {
         const NAMED: usize = 3;
@@ -297,22 +346,37 @@ impl Chosen {
         })
     }
 
-    /// The name of a rank in sentences: its number, with the device where a snapshot has several, or its file where the rank
-    /// has several.
+    /// The name of a rank in sentences: its number, with the device where its snapshot has several, and its file where the
+    /// rank has several.
     fn name(&self, row: usize) -> String {
-        let ranks = &self.fleet.ranks;
-        let rank = &ranks[row];
-        let before = row.checked_sub(1).and_then(|row| ranks.get(row));
-        let beside = before.into_iter().chain(ranks.get(row + 1));
-        let same: Vec<_> = beside.filter(|it| it.place == rank.place).collect();
+        let rank = &self.fleet.ranks[row];
         let number = rank.place.rank;
-        if same.iter().any(|it| it.source != rank.source) {
-            format!("rank {number} of {}", rank.source.path)
-        } else if !same.is_empty() {
-            format!("rank {number}, device {}", rank.device)
-        } else {
-            format!("rank {number}")
-        }
+        let (device, file) = self.apart(row);
+        let device = device.map_or(String::new(), |device| format!(", device {device}"));
+        let file = file.map_or(String::new(), |file| format!(" of {file}"));
+        format!("rank {number}{device}{file}")
+    }
+
+    /// What tells a rank apart from others of its number: the device where its snapshot has several, and the file where there
+    /// are several.
+    fn apart(&self, row: usize) -> (Option<DeviceIndex>, Option<&str>) {
+        let rank = &self.fleet.ranks[row];
+        let path = &rank.source.path;
+        let ranks = self.fleet.ranks.iter();
+        let same = ranks.filter(|it| it.place.rank == rank.place.rank);
+        let (of_file, others): (Vec<&Rank>, Vec<&Rank>) =
+            same.partition(|it| it.source.path == *path);
+        let device = (of_file.len() > 1).then_some(rank.device);
+        (device, (!others.is_empty()).then_some(path))
+    }
+
+    /// The columns for [`Self::apart`].
+    fn apart_cells(&self, row: usize) -> [Cell; 2] {
+        let (device, file) = self.apart(row);
+        [
+            Cell::or_none(device, |device| Cell::Number(device.into())),
+            Cell::or_none(file, |file| Cell::Text(file.to_owned())),
+        ]
     }
 }
 

@@ -12,10 +12,14 @@ use regex::Regex;
 use vramscope_core::sorting::natural;
 
 use crate::failure::Failure;
+use crate::harmless::quoted;
 use crate::input::is_stdin;
 
-/// The file of a dataset that holds the summaries of all ranks.
+/// The file of a dataset that holds the summaries of all ranks, as soon as these are packed.
 pub(crate) const OVERVIEW: &str = "overview.vset";
+
+/// The file of a dataset that is written first: it tells that the folder is one.
+pub(crate) const FORMAT_FILE: &str = "format";
 
 /// The endings of each kind, the kind that counts first in front.
 const KINDS: [&[&str]; 3] = [&[".pickle", ".pkl"], &[".vram"], &[".json", ".html"]];
@@ -41,6 +45,7 @@ pub(crate) fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         } else if overview.is_file() {
             files.push(overview);
         } else {
+            check_finished(&path)?;
             files.extend(in_or_below(&path)?);
         }
     }
@@ -141,6 +146,24 @@ fn in_folder(folder: &Path) -> Result<Vec<(usize, PathBuf)>, Failure> {
     Ok(found)
 }
 
+/// # Errors
+/// When a folder is a dataset without an overview.
+pub(crate) fn check_finished(folder: &Path) -> Result<(), Failure> {
+    let format = fs::read(folder.join(FORMAT_FILE)).unwrap_or_default();
+    let is_dataset = format.starts_with(b"vramscope dataset ");
+    if !is_dataset || folder.join(OVERVIEW).is_file() {
+        return Ok(());
+    }
+    let told = folder.display();
+    let failure =
+        format!("{told}: packing into this dataset has not finished, so it answers nothing yet");
+    let again = quoted(&told.to_string());
+    Err(Failure::Input(failure).followed_by([format!(
+        "If no process is at it any more, go on by the command that began it: `vramscope fleet pack SNAPSHOTS -o {again}`. What \
+         is packed stays."
+    )]))
+}
+
 /// The failure for a folder without snapshots.
 fn none_in(folder: &Path) -> Failure {
     let told = folder.display();
@@ -222,6 +245,20 @@ mod tests {
         assert_eq!(found("x+*"), ["x+.pickle"]);
         assert_eq!(found("*"), ["a", "b", "x+.pickle"]);
         assert_eq!(found("c*/x"), ["c*/x"]);
+    }
+
+    #[test]
+    fn a_dataset_stands_for_its_overview_once_it_has_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let named = [folder.path().to_owned()];
+        fs::write(folder.path().join(FORMAT_FILE), "vramscope dataset 1\n").unwrap();
+        fs::create_dir_all(folder.path().join("pieces/rank=0")).unwrap();
+        let text = files(&named).unwrap_err().to_string();
+        assert!(text.contains("has not finished"), "{text}");
+        assert!(text.contains("fleet pack SNAPSHOTS -o"), "{text}");
+        let overview = folder.path().join(OVERVIEW);
+        fs::write(&overview, "").unwrap();
+        assert_eq!(files(&named).unwrap(), [overview]);
     }
 
     #[test]

@@ -2,19 +2,22 @@
 
 use std::fs::{self, File};
 use std::io::Read as _;
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use clap::Args;
 use regex::Regex;
 use vramscope_core::Limits;
+use vramscope_core::analysis::report::findings::counted;
 use vramscope_core::container::FileKind;
 use vramscope_core::fleet::names::{Named, named, places};
 use vramscope_core::fleet::{Detail, Fleet, Place, RankFrom, Source, Unreadable, decode};
 
-use super::{each, files};
+use super::{OVERVIEW, each, files, report_all};
 use crate::arguments::{Size, parse_size};
 use crate::failure::Failure;
+use crate::harmless::quoted;
 use crate::input::{display_name, is_stdin};
 use crate::subject::Subject;
 
@@ -38,71 +41,122 @@ pub(crate) struct Ranks {
 pub(crate) struct RankNames(Regex);
 
 impl RankNames {
+    /// The names that groups may have.
+    const GROUPS: [&str; 5] = ["rank", "local_rank", "step", "host", "job"];
+
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let regex = Regex::new(text).map_err(|error| error.to_string())?;
+        let mut names = regex.capture_names().flatten();
+        if let Some(other) = names.find(|name| !Self::GROUPS.contains(name)) {
+            let known = Self::GROUPS.join(", ");
+            return Err(format!("no group can be named {other}, only {known}"));
+        }
         match regex.captures_len() {
             1 => Err("it has no group, such as in 'worker([0-9]+)'".to_owned()),
             _ => Ok(Self(regex)),
         }
     }
 
+    /// Whether it says anything of a path.
+    pub(crate) fn fits(&self, path: &str) -> bool {
+        self.0.is_match(path)
+    }
+
+    /// # Errors
+    /// When it fits none of these paths, or takes something else for a number.
+    pub(crate) fn check(&self, paths: &[&str]) -> Result<(), Failure> {
+        if !paths.iter().any(|path| self.fits(path)) {
+            return Err(Failure::Usage(match paths.first() {
+                Some(path) => format!("--rank-from fits no snapshot's name, such as {path}"),
+                None => {
+                    "--rank-from is about names of snapshots, and a dataset has its ranks already"
+                        .to_owned()
+                }
+            }));
+        }
+        let groups = ["rank", "local_rank", "step"];
+        let mut all = paths
+            .iter()
+            .flat_map(|path| groups.map(|group| (path, group)));
+        let wrong = all.find_map(|(path, group)| {
+            let text = self.group(path, group)?;
+            let is_number = match group {
+                "step" => text.parse::<u64>().is_ok(),
+                _ => text.parse::<u32>().is_ok(),
+            };
+            (!is_number).then_some((path, group, text))
+        });
+        wrong.map_or(Ok(()), |(path, group, text)| {
+            Err(Failure::Usage(format!(
+                "--rank-from takes '{text}' of {path} for its {group}, which is no number"
+            )))
+        })
+    }
+
+    /// What a group has of a path. The first one is the rank, if none has a name.
+    fn group<'p>(&self, path: &'p str, name: &str) -> Option<&'p str> {
+        let found = self.0.captures(path)?;
+        let has_names = self.0.capture_names().flatten().next().is_some();
+        let group = match has_names {
+            true => found.name(name),
+            false => found.get(1).filter(|_| name == "rank"),
+        };
+        group.map(|group| group.as_str())
+    }
+
     /// What the name of a snapshot says, and how its rank is known.
     pub(crate) fn tell(names: Option<&Self>, path: &str) -> (Named, RankFrom) {
         let usual = named(path);
-        let Some(found) = names.and_then(|names| names.0.captures(path)) else {
-            return (usual, RankFrom::Name);
-        };
-        let text = |name: &str| found.name(name).map(|group| group.as_str());
-        let rank = text("rank").or_else(|| match found.iter().skip(1).flatten().count() {
-            // Groups with names say what they are.
-            _ if ["local_rank", "step", "host", "job"]
-                .iter()
-                .any(|name| text(name).is_some()) =>
-            {
-                None
-            }
-            _ => found.get(1).map(|group| group.as_str()),
-        });
+        let group = |name: &str| names.and_then(|names| names.group(path, name));
+        let number = |name: &str| group(name).and_then(|text| text.parse().ok());
+        let rank = number("rank");
         let said = Named {
-            rank: rank.and_then(|text| text.parse().ok()).or(usual.rank),
-            local_rank: text("local_rank")
-                .and_then(|text| text.parse().ok())
-                .or(usual.local_rank),
-            step: text("step")
+            rank: rank.or(usual.rank),
+            local_rank: number("local_rank").or(usual.local_rank),
+            step: group("step")
                 .and_then(|text| text.parse().ok())
                 .or(usual.step),
-            host: text("host").map_or(usual.host, str::to_owned),
-            job: text("job").map_or(usual.job, str::to_owned),
+            host: group("host").map_or(usual.host, str::to_owned),
+            job: group("job").map_or(usual.job, str::to_owned),
             producer: usual.producer,
         };
-        let from = match rank {
-            Some(_) => RankFrom::Given,
-            None => RankFrom::Name,
-        };
-        (said, from)
+        (said, rank.map_or(RankFrom::Name, |_| RankFrom::Given))
     }
+}
+
+/// Ranks that were read.
+pub(crate) struct Read {
+    pub(crate) fleet: Fleet,
+    /// Why others could not be read.
+    pub(crate) failures: Vec<Failure>,
+    /// Whether an overview is among several sources that leaves out call sites which others may list.
+    pub(crate) is_mixed: bool,
 }
 
 /// Reads ranks. What cannot be read among several is left out, noted in the fleet, and told as a failure.
 ///
 /// # Errors
 /// When nothing can be read.
-pub(crate) fn fleet(ranks: &Ranks) -> Result<(Fleet, Vec<Failure>), Failure> {
-    let mut fleets = Vec::new();
-    let mut others = Vec::new();
+pub(crate) fn fleet(ranks: &Ranks) -> Result<Read, Failure> {
+    let (mut fleets, mut others, mut failures) = (Vec::new(), Vec::new(), Vec::new());
     for path in files(&ranks.files)? {
-        match overview(&path)? {
-            Some(fleet) => fleets.push(fleet),
-            None => others.push(path),
+        match overview(&path) {
+            Ok(Some(fleet)) => fleets.push(fleet),
+            Ok(None) => others.push(path),
+            Err(failure) => failures.push(failure),
         }
     }
     let names: Vec<String> = others.iter().map(|file| display_name(file)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    if let Some(from) = &ranks.rank_from {
+        from.check(&names)?;
+    }
     let places = places(&names, |name| {
         RankNames::tell(ranks.rank_from.as_ref(), name)
     });
     let work = |index: usize, file: &Path| summary(file, &places[index]);
-    let mut failures = Vec::new();
+    let is_short = |fleet: &Fleet| fleet.ranks.iter().any(|rank| rank.other_sites.count > 0);
+    let is_mixed = fleets.len() + others.len() > 1 && fleets.iter().any(is_short);
     each(&others, ranks.memory, work, |read| {
         for (fleet, failure) in read {
             fleets.push(fleet);
@@ -110,12 +164,27 @@ pub(crate) fn fleet(ranks: &Ranks) -> Result<(Fleet, Vec<Failure>), Failure> {
         }
     });
     let fleet = Fleet::of_all(fleets);
-    if fleet.ranks.is_empty()
-        && let Some(failure) = failures.pop()
-    {
-        return Err(failure);
+    let mut failures = bounded(failures);
+    if fleet.ranks.is_empty() {
+        report_all(mem::take(&mut failures))?;
     }
-    Ok((fleet, failures))
+    Ok(Read {
+        fleet,
+        failures,
+        is_mixed,
+    })
+}
+
+/// The first failures, and how many others there are: of thousands, nobody reads each.
+pub(crate) fn bounded(mut failures: Vec<Failure>) -> Vec<Failure> {
+    const TOLD: usize = 10;
+    let others = failures.len().saturating_sub(TOLD);
+    if others > 0 {
+        failures.truncate(TOLD);
+        let others = counted(others as u64, "further snapshot");
+        failures.push(Failure::Input(format!("{others} could not be read")));
+    }
+    failures
 }
 
 /// The overview that a path names; `None` if it is something else.
@@ -130,9 +199,16 @@ pub(crate) fn overview(path: &Path) -> Result<Option<Fleet>, Failure> {
         return Ok(None);
     }
     let bytes = fs::read(path).map_err(|error| Failure::unread(path, error))?;
-    let fleet = decode(&bytes, &Limits::default()).map_err(|error| Failure::Decode {
-        file: display_name(path),
-        error: Box::new(error),
+    let fleet = decode(&bytes, &Limits::default()).map_err(|error| {
+        let name = display_name(path);
+        let again = match path.parent().filter(|_| path.ends_with(OVERVIEW)) {
+            Some(folder) => quoted(&folder.display().to_string()),
+            None => "DATASET".to_owned(),
+        };
+        Failure::Input(format!("{name}: {error}")).followed_by([format!(
+            "If it was copied, copy it again. In its dataset it is made anew, of what is packed there, by `vramscope fleet pack \
+             SNAPSHOTS -o {again}`."
+        )])
     })?;
     Ok(Some(fleet))
 }
@@ -213,5 +289,36 @@ mod tests {
         );
         assert!(RankNames::parse("rank").is_err());
         assert!(RankNames::parse("(").is_err());
+    }
+
+    #[test]
+    fn an_expression_that_is_of_no_use_is_refused() {
+        let misspelt = RankNames::parse("(?<rnak>[0-9]+)").unwrap_err();
+        assert!(misspelt.contains("rnak") && misspelt.contains("local_rank"));
+        let why = |regex: &str, paths: &[&str]| {
+            let checked = RankNames::parse(regex).unwrap().check(paths);
+            checked.map_err(|failure| (failure.is_usage(), failure.to_string()))
+        };
+        let (is_usage, text) = why("w([0-9]+)", &["a.pickle", "b.pickle"]).unwrap_err();
+        assert!(is_usage && text.contains("such as a.pickle"), "{text}");
+        let (is_usage, text) = why("(w[0-9]+)", &["w1.pickle"]).unwrap_err();
+        assert!(is_usage && text.contains("'w1' of w1.pickle"), "{text}");
+        assert!(why("w([0-9]+)", &[]).is_err());
+        // One that it does not fit is known by its usual name.
+        assert_eq!(why("w([0-9]+)", &["w1.pickle", "rank2.pickle"]), Ok(()));
+        assert_eq!(why("(?<host>h.)", &["h1/rank2.pickle"]), Ok(()));
+    }
+
+    #[test]
+    fn of_many_failures_the_first_are_told() {
+        let failures = |count: usize| {
+            let each = (0..count).map(|number| Failure::Input(number.to_string()));
+            bounded(each.collect())
+        };
+        assert_eq!(failures(10).len(), 10);
+        let told = failures(1000);
+        assert_eq!(told.len(), 11);
+        let last = told.last().unwrap().to_string();
+        assert_eq!(last, "990 further snapshots could not be read");
     }
 }

@@ -205,6 +205,15 @@ fn an_overview_answers_as_the_snapshots_do() {
     fs::write(dataset.join("overview.vset"), cut).unwrap();
     let text = asked(folder.path(), &["peaks", "runs.vset"]);
     assert!(text.starts_with("exit code 1"), "{text}");
+    let advice =
+        "made anew, of what is packed there, by `vramscope fleet pack SNAPSHOTS -o runs.vset`";
+    assert!(text.contains(advice), "{text}");
+    // Others are asked nevertheless.
+    let text = asked(folder.path(), &["peaks", "runs.vset", "job-7"]);
+    assert!(
+        text.starts_with("exit code 1") && text.contains("8 ranks"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -287,5 +296,123 @@ fn help_has_every_question() {
     let text = transcript(&vramscope(&["fleet", "--help"]));
     for question in ["peaks", "odd", "diff", "leaks", "oom", "sites"] {
         assert!(text.contains(&format!("\n  {question}")), "{text}");
+    }
+}
+
+/// A snapshot of two devices, the second of which holds `more`.
+fn two_devices(more: &str) -> Vec<u8> {
+    let story = format!(
+        "device 0\nalloc a 100MiB train.py:10:main\n\
+         device 1\nalloc b 100MiB train.py:10:main\nalloc c {more} cache.py:5:reserve\n"
+    );
+    text::pickle(&story, Producer::Python(2, 12)).unwrap()
+}
+
+#[test]
+fn what_is_compared_is_one_device_of_one_snapshot() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, more) in [("rank0.pickle", "50MiB"), ("rank1.pickle", "70MiB")] {
+        fs::write(folder.path().join(name), two_devices(more)).unwrap();
+    }
+    let diff = |arguments: &str| {
+        let arguments = arguments.split_whitespace();
+        asked(
+            folder.path(),
+            &[&["diff", "."][..], &arguments.collect::<Vec<_>>()].concat(),
+        )
+    };
+    let text = diff("--rank 0 --against 1");
+    assert!(text.starts_with("exit code 2"), "{text}");
+    assert!(
+        text.contains("rank 0 has several devices: --device says which of 0 to 1"),
+        "{text}"
+    );
+    let text = diff("--rank 0 --device 1 --against 1");
+    assert!(text.contains("--against-device says which"), "{text}");
+    let text = diff("--rank 0 --device 2");
+    assert!(text.contains("no such device"), "{text}");
+    let text = diff("--rank 0 --device 1 --against 0 --against-device 0");
+    assert!(
+        text.contains("rank 0, device 1") && text.contains("rank 0, device 0"),
+        "{text}"
+    );
+    assert!(text.contains("cache.py:5 reserve"), "{text}");
+    let text = diff("--rank 0 --device 1 --against 0 --against-device 1");
+    assert!(text.contains("with itself"), "{text}");
+    let found = &json(folder.path(), &["sites", "."])["parts"][0]["sites"];
+    let site = (found.as_array().unwrap().iter())
+        .find(|site| site["call_site"] == "cache.py:5 reserve")
+        .unwrap();
+    assert_eq!(
+        (&site["highest_rank"], &site["highest_device"]),
+        (&1.into(), &1.into())
+    );
+    // Several snapshots of a rank, which nothing tells apart but their names.
+    for name in ["rank0.pickle", "rank1.pickle"] {
+        fs::remove_file(folder.path().join(name)).unwrap();
+    }
+    for (name, cache) in [
+        ("a_rank0", "100MiB"),
+        ("b_rank0", "300MiB"),
+        ("a_rank1", "100MiB"),
+    ] {
+        let path = folder.path().join(format!("{name}.pickle"));
+        fs::write(path, rank(0, cache, "2MiB", false)).unwrap();
+    }
+    let text = diff("--rank 0 --against 1");
+    assert!(text.starts_with("exit code 2"), "{text}");
+    assert!(
+        text.contains("a_rank0.pickle and ./b_rank0.pickle"),
+        "{text}"
+    );
+    let text = asked(folder.path(), &["peaks", "."]);
+    assert!(text.contains("several snapshots of rank 0"), "{text}");
+    let text = diff("");
+    assert!(text.contains("rank 0 of ./b_rank0.pickle"), "{text}");
+}
+
+#[test]
+fn all_are_told_where_none_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..14 {
+        fs::write(
+            folder.path().join(format!("rank{number}.pickle")),
+            "nothing",
+        )
+        .unwrap();
+    }
+    let text = asked(folder.path(), &["peaks", "."]);
+    assert!(text.starts_with("exit code 1"), "{text}");
+    assert_eq!(text.matches("It begins with").count(), 10, "{text}");
+    assert!(
+        text.contains("rank0.pickle") && text.contains("rank9.pickle"),
+        "{text}"
+    );
+    assert!(
+        text.contains("4 further snapshots could not be read"),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_expression_for_ranks_that_is_of_no_use_is_refused() {
+    let folder = folder();
+    for (regex, told) in [
+        ("worker([0-9]+)", "fits no snapshot's name"),
+        ("rank(?<rnak>[0-9]+)", "no group can be named rnak"),
+        ("(rank[0-9]+)", "which is no number"),
+    ] {
+        let text = asked(folder.path(), &["peaks", "job-7", "--rank-from", regex]);
+        assert!(
+            text.starts_with("exit code 2") && text.contains(told),
+            "{text}"
+        );
+        let output = ["pack", "job-7", "-o", "x.vset", "--rank-from", regex];
+        let text = asked(folder.path(), &output);
+        assert!(
+            text.starts_with("exit code 2") && text.contains(told),
+            "{text}"
+        );
+        assert!(!folder.path().join("x.vset").exists());
     }
 }

@@ -16,13 +16,13 @@ use vramscope_synth::training::Scale;
 use crate::program::{command, transcript};
 
 /// Ranks in a folder of their own, and a dataset beside it.
-struct Job {
-    folder: tempfile::TempDir,
-    fleet: Fleet,
+pub(crate) struct Job {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) fleet: Fleet,
 }
 
 impl Job {
-    fn new(ranks: u32, events: usize) -> Self {
+    pub(crate) fn new(ranks: u32, events: usize) -> Self {
         let job = Self {
             folder: tempfile::tempdir().unwrap(),
             fleet: Fleet::new(ranks, events, Scale::SMALL, 7),
@@ -39,11 +39,11 @@ impl Job {
         drop(fleet.write(rank, File::create(path).unwrap()).unwrap());
     }
 
-    fn runs(&self) -> PathBuf {
+    pub(crate) fn runs(&self) -> PathBuf {
         self.folder.path().join("runs")
     }
 
-    fn dataset(&self) -> PathBuf {
+    pub(crate) fn dataset(&self) -> PathBuf {
         self.folder.path().join("runs.vset")
     }
 
@@ -60,12 +60,12 @@ impl Job {
     }
 
     /// Packs, and returns the exit code and the figures.
-    fn pack(&self, further: &[&str]) -> (i32, Value) {
+    pub(crate) fn pack(&self, further: &[&str]) -> (i32, Value) {
         figures(&self.command(further).output().unwrap())
     }
 
     /// The files of a table, by rank.
-    fn files(&self, table: &str) -> Vec<PathBuf> {
+    pub(crate) fn files(&self, table: &str) -> Vec<PathBuf> {
         let entries = |folder: &Path| {
             let entries = fs::read_dir(folder).into_iter().flatten();
             let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -85,7 +85,7 @@ impl Job {
     }
 
     /// Whether every rank has all tables, and nothing else is in the dataset.
-    fn must_be_whole(&self) {
+    pub(crate) fn must_be_whole(&self) {
         let spots = |table: &str| -> BTreeSet<PathBuf> {
             let files = self.files(table);
             let bare = files.iter().map(|file| file.with_extension(""));
@@ -122,13 +122,13 @@ const TABLES: [&str; 11] = [
     "failures",
 ];
 
-fn figures(output: &Output) -> (i32, Value) {
+pub(crate) fn figures(output: &Output) -> (i32, Value) {
     let answer: Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", transcript(output)));
     (output.status.code().unwrap(), answer["parts"][0].clone())
 }
 
-fn rows(file: &Path) -> Vec<BTreeMap<String, Field>> {
+pub(crate) fn rows(file: &Path) -> Vec<BTreeMap<String, Field>> {
     let reader = SerializedFileReader::new(File::open(file).unwrap()).unwrap();
     let rows = reader.get_row_iter(None).unwrap().map(Result::unwrap);
     rows.map(|row| {
@@ -148,7 +148,7 @@ fn number(row: &BTreeMap<String, Field>, column: &str) -> u64 {
     }
 }
 
-fn text(row: &BTreeMap<String, Field>, column: &str) -> Option<String> {
+pub(crate) fn text(row: &BTreeMap<String, Field>, column: &str) -> Option<String> {
     match &row[column] {
         Field::Str(text) => Some(text.clone()),
         _ => None,
@@ -288,6 +288,12 @@ fn packing_goes_on_where_it_stopped() {
         (&Value::from(2), &Value::from(1))
     );
     assert_eq!(job.rows("events", 2).len(), 0);
+    for table in TABLES.into_iter().chain(["pieces"]) {
+        assert!(
+            !job.dataset().join(table).join("rank=2").exists(),
+            "{table}"
+        );
+    }
     // A dataset is no source of itself.
     let mut own = command(&["fleet", "pack", "--prune"]);
     own.arg(job.dataset()).arg("-o").arg(job.dataset());

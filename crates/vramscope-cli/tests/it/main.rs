@@ -18,6 +18,7 @@ mod exports;
 mod find;
 mod flame_graph;
 mod fleet;
+mod fleet_again;
 mod fleet_pack;
 mod fragmentation;
 mod golden;

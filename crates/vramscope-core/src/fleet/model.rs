@@ -158,7 +158,7 @@ pub struct Site {
     pub peak: Amount,
     /// Bytes live at the end.
     pub end_bytes: u64,
-    /// The median of the bytes that each step leaves behind; 0 if half of the steps leave nothing.
+    /// The median of the bytes that each step leaves behind; 0 if half of the steps leave nothing, or too few are known.
     pub left_per_step_bytes: u64,
 }
 
@@ -363,11 +363,33 @@ impl Fleet {
         self.settings.get(rank.settings as usize).unwrap_or(NONE)
     }
 
-    /// Leaves each rank its `most` call sites with the most bytes, be it at the peak, at the end or left by the steps.
-    /// The others are summed up.
+    /// Leaves the call sites that hold most on any rank, be it at the peak, at the end or left by the steps: so many that a
+    /// rank has up to `most` on average. The others are summed up on every rank, so that one that is left is known of all:
+    /// a rank that does not list it holds nothing there.
     pub fn keep_sites(&mut self, most: usize) {
+        let mut sites: Vec<(u64, usize)> = vec![(0, 0); self.labels.len()];
+        for row in self.ranks.iter().flat_map(|rank| &rank.sites) {
+            if let Some((size, rows)) = sites.get_mut(row.site as usize) {
+                *size = row.size().max(*size);
+                *rows += 1;
+            }
+        }
+        let mut order: Vec<usize> = (0..sites.len()).collect();
+        order.sort_few_by_key(|&site| Reverse(sites[site].0));
+        let mut is_kept = vec![false; sites.len()];
+        let mut room = most.saturating_mul(self.ranks.len());
+        for site in order {
+            let Some(rest) = room.checked_sub(sites[site].1) else {
+                break;
+            };
+            (room, is_kept[site]) = (rest, true);
+        }
         for rank in &mut self.ranks {
-            rank.keep_sites(most);
+            let sites = mem::take(&mut rank.sites).into_iter();
+            let is_kept = |row: &Site| is_kept.get(row.site as usize) == Some(&true);
+            let (kept, others): (Vec<Site>, Vec<Site>) = sites.partition(is_kept);
+            rank.sites = kept;
+            rank.sum_up(&others);
         }
         self.in_order();
     }
@@ -431,21 +453,30 @@ impl Rank {
         self.sites.sort_few_by_key(|row| row.site);
     }
 
+    /// Leaves the `most` largest call sites.
     pub(super) fn keep_sites(&mut self, most: usize) {
         if self.sites.len() <= most {
             return;
         }
-        let size = |row: &Site| {
-            row.peak
-                .bytes
-                .max(row.end_bytes)
-                .max(row.left_per_step_bytes)
-        };
-        self.sites.sort_few_by_key(|row| Reverse(size(row)));
-        for row in self.sites.drain(most..) {
+        self.sites.sort_few_by_key(|row| Reverse(row.size()));
+        let others = self.sites.split_off(most);
+        self.sum_up(&others);
+        self.sites.sort_few_by_key(|row| row.site);
+    }
+
+    /// Adds call sites that are left out.
+    fn sum_up(&mut self, others: &[Site]) {
+        for row in others {
             self.other_sites.add(row.peak);
         }
-        self.sites.sort_few_by_key(|row| row.site);
+    }
+}
+
+impl Site {
+    /// The most that it holds, at the peak, at the end or left by a step.
+    fn size(&self) -> u64 {
+        let others = self.end_bytes.max(self.left_per_step_bytes);
+        self.peak.bytes.max(others)
     }
 }
 

@@ -7,7 +7,7 @@
 mod pattern;
 mod words;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::model::{Place, RankFrom};
 use crate::sorting::{SortFew, natural};
@@ -198,8 +198,13 @@ pub fn named(path: &str) -> Named {
             })
         })
         .unwrap_or_default();
-    for (depth, part) in path.rsplit('/').enumerate() {
-        words::tell(part, depth == 0, &mut said);
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    words::tell(name, false, &mut said);
+    if said.rank.is_some() || said.local_rank.is_some() {
+        words::tell(name, true, &mut said);
+    }
+    for folder in folders.rsplit('/') {
+        words::tell(folder, true, &mut said);
     }
     said
 }
@@ -223,12 +228,14 @@ fn by_pattern(pattern: &str, path: &str) -> Option<Named> {
 /// numbers that no other of their job and step has, in the order of the paths.
 ///
 /// Where snapshots of the same rank and step lie in different folders, these are jobs, named by the folders that differ.
-/// Those with a local rank alone are counted host by host. So are those whose numbers come back on another host.
+/// In a job without ranks, local ones are the ranks of its only host, or counted host by host, each with as many. So are
+/// ranks that come back on another host.
 #[must_use]
 pub fn places(paths: &[&str], tell: impl Fn(&str) -> (Named, RankFrom)) -> Vec<Place> {
     let mut told: Vec<(Named, RankFrom)> = paths.iter().map(|path| tell(path)).collect();
     tell_jobs_apart(paths, &mut told);
     number_hosts_apart(&mut told);
+    count_hosts(&mut told);
     let known = told.iter().filter_map(|(said, _)| {
         let rank = said.rank?;
         Some((said.job.clone(), said.step, rank))
@@ -287,7 +294,7 @@ fn tell_jobs_apart(paths: &[&str], told: &mut [(Named, RankFrom)]) {
         };
         let is_step = |folder: &str| {
             let mut said = Named::default();
-            words::tell(folder, false, &mut said);
+            words::tell(folder, true, &mut said);
             said.step.is_some()
         };
         let known = Some(said.job.clone()).filter(|job| !job.is_empty());
@@ -319,6 +326,37 @@ fn number_hosts_apart(told: &mut [(Named, RankFrom)]) {
     for (said, _) in told {
         if local_only.contains(&said.job) {
             said.local_rank = said.rank.take().or(said.local_rank);
+        }
+    }
+}
+
+/// Ranks by local ones, in jobs that tell no other. Those without a snapshot count too, so that the others keep their
+/// numbers.
+fn count_hosts(told: &mut [(Named, RankFrom)]) {
+    let mut jobs: BTreeMap<String, (Vec<String>, u32)> = BTreeMap::new();
+    for (said, _) in &*told {
+        let (hosts, locals) = jobs.entry(said.job.clone()).or_default();
+        hosts.push(said.host.clone());
+        let here = said.local_rank.map_or(0, |rank| rank.saturating_add(1));
+        *locals = here.max(*locals);
+    }
+    for (said, _) in told.iter().filter(|(said, _)| said.rank.is_some()) {
+        jobs.remove(&said.job);
+    }
+    let by_name = |a: &String, b: &String| natural(a, b).then_with(|| a.cmp(b));
+    for (hosts, _) in jobs.values_mut() {
+        hosts.sort_few_by(by_name);
+        hosts.dedup();
+    }
+    for (said, from) in told {
+        let (Some((hosts, locals)), Some(local)) = (jobs.get(&said.job), said.local_rank) else {
+            continue;
+        };
+        let host = hosts.binary_search_by(|host| by_name(host, &said.host));
+        let before = locals.checked_mul(host.unwrap_or(0) as u32);
+        said.rank = before.and_then(|before| before.checked_add(local));
+        if hosts.len() > 1 {
+            *from = RankFrom::Order;
         }
     }
 }

@@ -189,12 +189,12 @@ const RANKS: [Field; 33] = [
     field(
         "growth_per_step_bytes",
         Kind::Number,
-        "by which the live bytes change from step to step",
+        "by which the live bytes change from step to step; missing for too few",
     ),
     field(
         "other_sites_bytes",
         Kind::Bytes,
-        "live at the peak at call sites that are not listed",
+        "live at the peak at call sites beyond the 4096 that are listed",
     ),
     field(
         "other_sites_allocations",
@@ -345,7 +345,7 @@ const SITES: [Field; 6] = [
     field(
         "left_per_step_bytes",
         Kind::Bytes,
-        "the median of what each step leaves behind",
+        "the median of what each step leaves behind, where growth per step is known",
     ),
 ];
 

@@ -127,6 +127,7 @@ fn a_damaged_file_is_named() {
         found.message.contains("rank=00001/part.parquet is damaged"),
         "{found:?}"
     );
+    assert!(found.advice[0].contains("fleet pack"), "{found:?}");
 }
 
 #[test]

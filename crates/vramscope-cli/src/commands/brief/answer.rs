@@ -385,30 +385,13 @@ fn next(
         .as_ref()
         .map_or(brief.peak_moment, |failed| failed.moment);
     for cause in brief.causes.iter().take(3) {
-        add(match cause.class {
-            CauseClass::GrowthPerStep | CauseClass::NeverFreed => {
-                format!("vramscope leaks {file}{only}")
-            }
-            CauseClass::Fragmentation => format!("vramscope fragmentation {file}{only}"),
-            CauseClass::PrivatePool => {
-                format!("vramscope find 'pool:private live@{moment}' {file}{only} --limit 10")
-            }
-            CauseClass::PendingFree if has_pending(device) => {
-                format!("vramscope find pending {file}{only} --limit 10")
-            }
-            // What lies free on other streams.
-            CauseClass::PendingFree => format!("vramscope fragmentation {file}{only}"),
-            CauseClass::Limit | CauseClass::OtherProcesses => {
-                format!("vramscope info {file}{only}")
-            }
-            CauseClass::OddRank => match among {
-                Some(among) => format!("vramscope diff {} {file}", quoted(&among.median_file)),
-                None => format!("vramscope info {file}"),
-            },
-            CauseClass::TooMuchLive | CauseClass::RequestTooLarge => {
-                format!("vramscope at {moment} {file}{only}")
-            }
-        });
+        add(about_cause(
+            cause.class,
+            device,
+            moment,
+            among,
+            (&file, &only),
+        ));
     }
     let place = brief
         .causes
@@ -429,6 +412,39 @@ fn next(
         add(format!("vramscope fleet {question} {folder}"));
     }
     next
+}
+
+/// The command that tells more about a class of causes; `only` chooses the device of the file.
+fn about_cause(
+    class: CauseClass,
+    device: &Device<'_>,
+    moment: u32,
+    among: Option<&Among>,
+    (file, only): (&str, &str),
+) -> String {
+    match class {
+        CauseClass::GrowthPerStep | CauseClass::NeverFreed => {
+            format!("vramscope leaks {file}{only}")
+        }
+        CauseClass::PrivatePool => {
+            format!("vramscope find 'pool:private live@{moment}' {file}{only} --limit 10")
+        }
+        CauseClass::PendingFree if has_pending(device) => {
+            format!("vramscope find pending {file}{only} --limit 10")
+        }
+        // Of pending frees: what lies free on other streams.
+        CauseClass::Fragmentation | CauseClass::PendingFree => {
+            format!("vramscope fragmentation {file}{only}")
+        }
+        CauseClass::Limit | CauseClass::OtherProcesses => format!("vramscope info {file}{only}"),
+        CauseClass::OddRank => match among {
+            Some(among) => format!("vramscope diff {} {file}", quoted(&among.median_file)),
+            None => format!("vramscope info {file}"),
+        },
+        CauseClass::TooMuchLive | CauseClass::RequestTooLarge => {
+            format!("vramscope at {moment} {file}{only}")
+        }
+    }
 }
 
 /// Whether any free waited for another stream: whether the filter `pending` finds something.

@@ -1,34 +1,41 @@
 //! How a rank differs from another.
 
+use std::collections::BTreeSet;
+
 use vramscope_core::analysis::compare::changes::{SettingChange, SiteChange, delta};
-use vramscope_core::fleet::Fleet;
 use vramscope_core::fleet::questions::{self, ranks};
+use vramscope_core::model::DeviceIndex;
 use vramscope_core::units::Bytes;
 
-use super::{Chosen, ranges};
+use super::{Chosen, DiffOptions, ranges};
 use crate::failure::Failure;
 use crate::report::{Cell, Column, Part, column, sum};
 
-/// How `rank` differs from `against`: without these, how the odd one or the highest differs from the median.
-pub(super) fn diff(
-    chosen: &Chosen,
-    rank: Option<u32>,
-    against: Option<u32>,
-) -> Result<Part, Failure> {
+/// How a rank differs from another: if none is named, how the odd one or the highest differs from the median.
+pub(super) fn diff(chosen: &Chosen, options: &DiffOptions) -> Result<Part, Failure> {
     let fleet = &chosen.fleet;
     let Some(all) = ranks(fleet) else {
         return Err(Failure::Input(
             "there is only one rank to compare".to_owned(),
         ));
     };
-    let after = match rank {
-        Some(number) => numbered(fleet, number)?,
+    let after = match options.rank {
+        Some(number) => numbered(chosen, number, ("--device", options.device))?,
         None => all.compared.unwrap_or(all.peaks.highest()),
     };
-    let (before, which) = match against {
-        Some(number) => (numbered(fleet, number)?, ""),
+    let (before, which) = match options.against {
+        Some(number) => {
+            let device = ("--against-device", options.against_device);
+            (numbered(chosen, number, device)?, "")
+        }
         None => (all.peaks.median, ", the median"),
     };
+    if before == after {
+        return Err(Failure::Usage(format!(
+            "{} would be compared with itself{which}: name another by --rank or --against",
+            chosen.name(after)
+        )));
+    }
     let found = questions::diff(fleet, before, after);
     let mut part = chosen.part();
     let [one, other] = [before, after].map(|row| &fleet.ranks[row]);
@@ -43,6 +50,7 @@ pub(super) fn diff(
     );
     let change = Cell::BytesChange(delta(one.peak_bytes, other.peak_bytes));
     part.fact("peak_change_bytes", "peak", change);
+    part.notes.extend(chosen.other_sites());
     let rows = found.sites.iter().map(change_row).collect();
     part.table(
         "differences",
@@ -57,16 +65,54 @@ pub(super) fn diff(
     Ok(part)
 }
 
-/// The row of a rank's number.
-fn numbered(fleet: &Fleet, number: u32) -> Result<usize, Failure> {
-    let mut numbers = fleet.ranks.iter().map(|rank| rank.place.rank);
-    let mut known: Vec<u32> = numbers.clone().collect();
-    numbers.position(|rank| rank == number).ok_or_else(|| {
-        known.sort_unstable();
-        known.dedup();
-        let known = ranges(&known);
-        Failure::Input(format!("there is no rank {number}; they are {known}"))
-    })
+/// The row of a rank's number, and of a device of it, which an option says.
+fn numbered(
+    chosen: &Chosen,
+    number: u32,
+    (option, device): (&str, Option<DeviceIndex>),
+) -> Result<usize, Failure> {
+    let ranks = &chosen.fleet.ranks;
+    let of_number: Vec<usize> = (0..ranks.len())
+        .filter(|&row| ranks[row].place.rank == number)
+        .collect();
+    if of_number.is_empty() {
+        let known = distinct(ranks.iter().map(|rank| rank.place.rank));
+        let text = format!("there is no rank {number}; they are {known}");
+        return Err(Failure::Input(text));
+    }
+    let devices = || distinct(of_number.iter().map(|&row| ranks[row].device));
+    let is_it = |&&row: &&usize| device.is_none_or(|device| ranks[row].device == device);
+    let rows: Vec<usize> = of_number.iter().filter(is_it).copied().collect();
+    match rows[..] {
+        [row] => Ok(row),
+        [] => Err(Failure::Usage(format!(
+            "rank {number} has no such device; they are {}: see {option}",
+            devices()
+        ))),
+        [first, ..]
+            if rows
+                .iter()
+                .any(|&row| ranks[row].device != ranks[first].device) =>
+        {
+            Err(Failure::Usage(format!(
+                "rank {number} has several devices: {option} says which of {}",
+                devices()
+            )))
+        }
+        [first, second, ..] => {
+            let [first, second] = [first, second].map(|row| &ranks[row].source.path);
+            let failure = format!("rank {number} has several snapshots, as {first} and {second}");
+            Err(Failure::Usage(failure).followed_by([
+                "Name one snapshot of each rank; or compare two by `vramscope diff`.",
+            ]))
+        }
+    }
+}
+
+/// Numbers in order, each once.
+fn distinct(numbers: impl Iterator<Item = u32>) -> String {
+    let numbers: BTreeSet<u32> = numbers.collect();
+    ranges(&Vec::from_iter(numbers))
 }
 
 const CHANGES: [Column; 4] = [

@@ -136,8 +136,10 @@ fn odd_row(chosen: &Chosen, odd: &OddRank, value: &OddValue) -> Vec<Cell> {
 }
 
 fn site_table(part: &mut Part, chosen: &Chosen, found: &Odd) {
-    const COLUMNS: [Column; 5] = [
+    const COLUMNS: [Column; 7] = [
         column("rank", "rank"),
+        column("device", "device"),
+        column("file", "file"),
         sum("change_bytes", "change"),
         sum("median_bytes", "median"),
         sum("bytes", "this one"),
@@ -148,7 +150,8 @@ fn site_table(part: &mut Part, chosen: &Chosen, found: &Odd) {
     for odd in found.ranks.iter().filter(is_of_bytes).take(WITH_SITES) {
         let differing = diff(&chosen.fleet, found.peaks.median, odd.rank).sites;
         let cells = differing.iter().take(SITES).map(change_row);
-        rows.extend(cells.map(|cells| numbered(chosen, odd, cells)));
+        let head = head(chosen, odd);
+        rows.extend(cells.map(|cells| [head.clone(), cells].concat()));
     }
     if !rows.is_empty() {
         let title = format!(
@@ -156,19 +159,23 @@ fn site_table(part: &mut Part, chosen: &Chosen, found: &Odd) {
             chosen.name(found.peaks.median)
         );
         part.table("differences", title, &COLUMNS, rows);
+        part.notes.extend(chosen.other_sites());
     }
 }
 
-/// A row that begins with the rank's number.
-fn numbered(chosen: &Chosen, odd: &OddRank, mut cells: Vec<Cell>) -> Vec<Cell> {
+/// The rank's number, and what else tells it apart.
+fn head(chosen: &Chosen, odd: &OddRank) -> Vec<Cell> {
     let number = chosen.fleet.ranks[odd.rank].place.rank;
-    cells.insert(0, Cell::Number(number.into()));
-    cells
+    let mut head = vec![Cell::Number(number.into())];
+    head.extend(chosen.apart_cells(odd.rank));
+    head
 }
 
 fn setting_table(part: &mut Part, chosen: &Chosen, found: &Odd) {
-    const COLUMNS: [Column; 4] = [
+    const COLUMNS: [Column; 6] = [
         column("rank", "rank"),
+        column("device", "device"),
+        column("file", "file"),
         column("setting", "setting"),
         column("most", "most ranks"),
         column("value", "this one"),
@@ -176,7 +183,8 @@ fn setting_table(part: &mut Part, chosen: &Chosen, found: &Odd) {
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     for odd in &found.ranks {
         let cells = odd.settings.iter().map(setting_row);
-        rows.extend(cells.map(|cells| numbered(chosen, odd, cells)));
+        let head = head(chosen, odd);
+        rows.extend(cells.map(|cells| [head.clone(), cells].concat()));
     }
     if rows.is_empty() {
         return;

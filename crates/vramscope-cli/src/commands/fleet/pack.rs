@@ -19,7 +19,7 @@ use clap::Args;
 
 use self::claims::{Claim, Claims};
 use self::dataset::{Dataset, Piece, Spot};
-use self::plan::Item;
+use self::plan::{Item, Plan};
 use self::snapshot::Packed;
 use crate::arguments::{Show, Size, parse_size};
 use crate::failure::Failure;
@@ -29,8 +29,9 @@ use crate::report;
 /// Write snapshots of many ranks as a dataset: Parquet for SQL, and an overview
 ///
 /// Reads all snapshots, several at once, and writes a folder with tables for every rank and an overview of all. Snapshots
-/// that are in it already and did not change are left out; what was interrupted goes on. Several processes, also of
-/// several machines with a shared file system, can pack into the same folder at once: each takes other snapshots.
+/// that are in it already and did not change are left out; what was interrupted goes on, and what is damaged is written
+/// again. A job may be packed bit by bit: those whose rank or job changes by others are packed again. Several processes,
+/// also of several machines with a shared file system, can pack into the same folder at once: each takes other snapshots.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -69,14 +70,31 @@ const PATIENCE: Duration = Duration::from_millis(200);
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let started = Instant::now();
     // Before a folder is made for them.
-    let files = plan::files(&options.sources)?
-        .into_iter()
-        .collect::<Result<_, _>>()?;
+    let files = plan::files(&options.sources)?.into_iter();
+    let files: Vec<PathBuf> = files.collect::<Result<_, _>>()?;
     let dataset = Dataset::open(&options.output)?;
-    let items = plan::items(files, &dataset, options.rank_from.as_ref());
+    let plan = |known: &HashMap<String, Piece>| {
+        // What is to go changes no place.
+        let beside = known.values().filter(|_| !options.prune);
+        plan::plan(&files, &dataset, beside, options.rank_from.as_ref())
+    };
+    let known = dataset.known();
+    let first = plan(&known)?;
+    dataset.begin()?;
     let mut claims = Claims::join(&dataset)?;
-    let work = Work::new(&dataset, &claims, items, options.memory);
+    let mut work = Work {
+        dataset: &dataset,
+        claims: &claims,
+        plan: first,
+        memory: options.memory,
+        known,
+    };
     let mut done = work.all()?;
+    // What others packed meanwhile may change places.
+    while let Some(known) = work.news().filter(|_| !options.prune) {
+        (work.plan, work.known) = (plan(&known)?, known);
+        done.add(work.all()?);
+    }
     let mut fleet = dataset.write_overview()?;
     if options.prune {
         done.pruned = work.prune()?;
@@ -110,10 +128,18 @@ pub(crate) fn for_a_question(
         }
     }
     let dataset = Dataset::open_passing(folder)?;
-    let items = plan::items(files, &dataset, rank_from);
+    let plan = plan::plan(&files, &dataset, [], rank_from)?;
     let claims = Claims::join(&dataset)?;
-    let done = Work::new(&dataset, &claims, items, memory).all()?;
+    let work = Work {
+        dataset: &dataset,
+        claims: &claims,
+        plan,
+        memory,
+        known: HashMap::new(),
+    };
+    let done = work.all()?;
     failures.extend(done.failures);
+    let failures = inputs::bounded(failures);
     match done.packed.is_empty() {
         false => Ok(failures),
         true => inputs::report_all(failures).map(|()| Vec::new()),
@@ -124,7 +150,7 @@ pub(crate) fn for_a_question(
 struct Work<'a> {
     dataset: &'a Dataset,
     claims: &'a Claims,
-    items: Vec<Item>,
+    plan: Plan,
     memory: Size,
     /// What was in the dataset before, by the snapshots' paths.
     known: HashMap<String, Piece>,
@@ -142,6 +168,16 @@ struct Done {
     failures: Vec<Failure>,
 }
 
+impl Done {
+    /// Adds what became of the same snapshots, and of others, when they were looked at again.
+    fn add(&mut self, more: Self) {
+        self.packed.extend(more.packed);
+        self.by_others += more.by_others;
+        // What could not be read was tried again.
+        self.failures = more.failures;
+    }
+}
+
 /// What became of a snapshot.
 enum Outcome {
     Packed(Packed),
@@ -151,25 +187,13 @@ enum Outcome {
     ByOthers,
 }
 
-impl<'a> Work<'a> {
-    fn new(dataset: &'a Dataset, claims: &'a Claims, items: Vec<Item>, memory: Size) -> Self {
-        let known = dataset.pieces().into_iter();
-        let known = known.map(|piece| (piece.source().path.clone(), piece));
-        Self {
-            dataset,
-            claims,
-            items,
-            memory,
-            known: known.collect(),
-        }
-    }
-
+impl Work<'_> {
     /// Packs what is not packed yet, as far as no other process does. Then waits for those, and takes over from those
     /// that are gone.
     fn all(&self) -> Result<Done, Failure> {
         let mut done = Done::default();
-        let (unchanged, mut open): (Vec<usize>, Vec<usize>) =
-            (0..self.items.len()).partition(|&index| self.is_unchanged(&self.items[index]));
+        let (unchanged, mut open): (Vec<usize>, Vec<usize>) = (0..self.plan.items.len())
+            .partition(|&index| self.is_unchanged(&self.plan.items[index]));
         done.unchanged = unchanged.len();
         while !open.is_empty() {
             open = self.pass(&open, &mut done)?;
@@ -183,7 +207,19 @@ impl<'a> Work<'a> {
     fn is_unchanged(&self, item: &Item) -> bool {
         let known = self.known.get(&item.source.path);
         // What could not be read may be readable now, without another date: permissions.
-        known.is_some_and(|piece| piece.is_of(item) && !piece.is_unreadable())
+        known.is_some_and(|piece| {
+            let is_whole = || self.dataset.has_tables(&piece.spot);
+            piece.is_of(item) && !piece.is_unreadable() && is_whole()
+        })
+    }
+
+    /// The pieces as they are now, if there are any of snapshots that the plan does not know.
+    fn news(&self) -> Option<HashMap<String, Piece>> {
+        let items = self.plan.items.iter();
+        let planned: HashSet<_> = items.map(|item| &item.source.path).collect();
+        let now = self.dataset.known();
+        let is_new = |path: &String| !planned.contains(path) && !self.known.contains_key(path);
+        now.keys().any(is_new).then_some(now)
     }
 
     /// Goes through snapshots once. Returns those that other processes work on.
@@ -192,9 +228,9 @@ impl<'a> Work<'a> {
             open.iter().partition(|&&index| self.is_taken(index));
         let files: Vec<_> = free
             .iter()
-            .map(|&index| self.items[index].path.clone())
+            .map(|&index| self.plan.items[index].path.clone())
             .collect();
-        let one = |place: usize, _: &Path| self.one(&self.items[free[place]]);
+        let one = |place: usize, _: &Path| self.one(&self.plan.items[free[place]]);
         inputs::each(&files, self.memory, one, |outcomes| {
             // A dataset that cannot be written ends it all.
             free.iter().zip(outcomes).try_for_each(|(&index, outcome)| {
@@ -213,7 +249,7 @@ impl<'a> Work<'a> {
 
     /// Whether another process works on it.
     fn is_taken(&self, index: usize) -> bool {
-        let item = &self.items[index];
+        let item = &self.plan.items[index];
         let spots = item.spots();
         spots
             .iter()
@@ -225,7 +261,7 @@ impl<'a> Work<'a> {
             return Ok(Outcome::Claimed);
         };
         // Another process may have finished it before the claim.
-        let is_of_it = |piece: Piece| piece.is_of(item);
+        let is_of_it = |piece: Piece| piece.is_of(item) && self.dataset.has_tables(&spot);
         if self.dataset.piece(&spot).is_some_and(is_of_it) || self.has_failed_elsewhere(item) {
             return Ok(Outcome::ByOthers);
         }
@@ -274,7 +310,7 @@ impl<'a> Work<'a> {
             let text = "other processes are packing into this dataset: prune it when they are done";
             return Err(Failure::Usage(text.to_owned()));
         }
-        if self.items.is_empty() {
+        if self.plan.items.is_empty() {
             let text = "no snapshot is among the sources, so that --prune would remove the whole dataset: name the folder of \
                         the snapshots, which is not the dataset's";
             return Err(Failure::Usage(text.to_owned()));
@@ -287,7 +323,8 @@ impl<'a> Work<'a> {
 
     /// What was in the dataset before of snapshots that are not among the sources.
     fn gone(&self) -> Vec<&Piece> {
-        let paths: HashSet<_> = self.items.iter().map(|item| &item.source.path).collect();
+        let items = self.plan.items.iter().filter(|item| item.is_named);
+        let paths: HashSet<_> = items.map(|item| &item.source.path).collect();
         let pieces = self.known.iter();
         let gone = pieces.filter(|(path, _)| !paths.contains(path));
         gone.map(|(_, piece)| piece).collect()

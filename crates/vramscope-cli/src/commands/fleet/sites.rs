@@ -14,12 +14,13 @@ const NAMED: usize = 4;
 
 /// What each call site holds.
 pub(super) fn part(chosen: &Chosen, figure: SiteFigure) -> Part {
-    const COLUMNS: [Column; 10] = [
+    const COLUMNS: [Column; 11] = [
         column("median_bytes", "median"),
         column("spread_bytes", "spread"),
         column("lowest_bytes", "least"),
         column("highest_bytes", "most"),
         column("highest_rank", "on rank"),
+        column("highest_device", "device"),
         column("ranks", "ranks"),
         column("odd_ranks", "odd"),
         column("odd", "odd ranks"),
@@ -35,16 +36,7 @@ pub(super) fn part(chosen: &Chosen, figure: SiteFigure) -> Part {
     };
     part.fact_with("of", "bytes", Cell::Text(key.to_owned()), what);
     part.fact("call_sites", "call sites", Cell::Number(found.len() as u64));
-    let others = chosen.fleet.ranks.iter().map(|rank| rank.other_sites.bytes);
-    let others = others
-        .max()
-        .filter(|&bytes| bytes > 0 && figure == SiteFigure::Peak);
-    if let Some(bytes) = others {
-        part.notes.push(format!(
-            "Smaller call sites are summed up in the overview: up to {} of a rank.",
-            Bytes(bytes)
-        ));
-    }
+    part.notes.extend(chosen.other_sites());
     let rows = found.iter().map(|spread| {
         let mut row = spread_cells(chosen, spread);
         row.push(Cell::Text(chosen.fleet.label(spread.site).to_owned()));
@@ -58,9 +50,11 @@ pub(super) fn part(chosen: &Chosen, figure: SiteFigure) -> Part {
 fn spread_cells(chosen: &Chosen, spread: &SiteSpread) -> Vec<Cell> {
     let number = |row: usize| u64::from(chosen.fleet.ranks[row].place.rank);
     let usual = &spread.usual;
-    let mut named: Vec<String> = (spread.odd.iter().take(NAMED))
-        .map(|&row| number(row).to_string())
-        .collect();
+    let short = |&row: &usize| match chosen.apart(row).0 {
+        Some(device) => format!("{}:{device}", number(row)),
+        None => number(row).to_string(),
+    };
+    let mut named: Vec<String> = spread.odd.iter().take(NAMED).map(short).collect();
     if spread.odd.len() > NAMED {
         named.push("…".to_owned());
     }
@@ -70,6 +64,7 @@ fn spread_cells(chosen: &Chosen, spread: &SiteSpread) -> Vec<Cell> {
         Cell::Bytes(usual.lowest),
         Cell::Bytes(usual.highest),
         Cell::Number(number(spread.highest)),
+        device(chosen, spread.highest),
         Cell::Number(spread.ranks),
         Cell::Number(spread.odd.len() as u64),
         Cell::Text(named.join(" ")),
@@ -77,12 +72,19 @@ fn spread_cells(chosen: &Chosen, spread: &SiteSpread) -> Vec<Cell> {
     ]
 }
 
+/// The device of a rank, where its snapshot has several.
+fn device(chosen: &Chosen, row: usize) -> Cell {
+    let (device, _) = chosen.apart(row);
+    Cell::or_none(device, |device| Cell::Number(device.into()))
+}
+
 /// The columns of [`leak_row`].
-const LEAKS: [Column; 8] = [
+const LEAKS: [Column; 9] = [
     column("median_left_bytes_per_step", "left per step"),
     column("spread_bytes", "spread"),
     column("highest_left_bytes_per_step", "most"),
     column("highest_rank", "on rank"),
+    column("highest_device", "device"),
     column("ranks", "ranks"),
     column("odd_ranks", "odd"),
     column("median_end_bytes", "at end"),
@@ -98,6 +100,7 @@ fn leak_row(chosen: &Chosen, site: &LeakedSite) -> Option<Vec<Cell>> {
         Cell::Bytes(main.usual.spread),
         Cell::or_none(per_step, |usual| Cell::Bytes(usual.highest)),
         Cell::Number(fleet.ranks[main.highest].place.rank.into()),
+        device(chosen, main.highest),
         Cell::Number(main.ranks),
         Cell::Number(main.odd.len() as u64),
         Cell::or_none(site.end.as_ref(), |end| Cell::Bytes(end.usual.median)),
@@ -144,5 +147,6 @@ pub(super) fn leaks(chosen: &Chosen) -> Part {
     if !rows.is_empty() {
         part.table("sites", "", &LEAKS, rows);
     }
+    part.notes.extend(chosen.other_sites());
     part
 }

@@ -119,6 +119,10 @@ fn dataset(options: &Options, folder: &Path) -> Result<(Dataset, Vec<Failure>), 
         if dataset.tables().is_empty() {
             continue;
         }
+        inputs::check_finished(path)?;
+        if let Some(from) = &options.rank_from {
+            from.check(&[])?;
+        }
         if options.files.len() > 1 {
             return Err(Failure::Usage(format!(
                 "{} is a dataset: name it alone; `vramscope fleet pack` makes one of several sources",

@@ -60,6 +60,15 @@ fn words_that_many_use() {
             "run_9/step-000100/gpu1.pickle",
             (None, Some(1), Some(100), none(), "run_9".to_owned()),
         ),
+        (
+            "job-77_rank3.pickle",
+            (Some(3), None, None, none(), "job-77".to_owned()),
+        ),
+        (
+            "slurm-8/run_9-gpu1.pickle",
+            (None, Some(1), None, none(), "run_9".to_owned()),
+        ),
+        ("run-4711.pickle", (None, None, None, none(), none())),
         // A part of another word is none.
         ("crank3.pickle", (None, None, None, none(), none())),
         ("zürich_rank3.pickle", (Some(3), None, None, none(), none())),
@@ -104,6 +113,30 @@ fn local_ranks_are_counted_host_by_host_and_steps_apart() {
     ];
     let ranks: Vec<_> = places_of(&paths).iter().map(|place| place.rank).collect();
     assert_eq!(ranks, [0, 1, 0, 1]);
+}
+
+/// Also where one has no snapshot.
+#[test]
+fn local_ranks_keep_their_numbers() {
+    let ranks = |paths: &[&str]| -> Vec<_> {
+        let places = places_of(paths).into_iter();
+        places.map(|place| (place.rank, place.rank_from)).collect()
+    };
+    let paths = ["gpu0.pickle", "gpu2.pickle", "gpu3.pickle"];
+    let named = [0, 2, 3].map(|rank| (rank, RankFrom::Name));
+    assert_eq!(ranks(&paths), named);
+    // Hosts have as many each; that they follow each other by their names is taken for granted.
+    let paths = ["node-2/gpu1.pkl", "node-1/gpu0.pkl", "node-2/gpu0.pkl"];
+    let counted = [3, 0, 2].map(|rank| (rank, RankFrom::Order));
+    assert_eq!(ranks(&paths), counted);
+    // Where the job tells ranks, these count.
+    let paths = ["rank0.pkl", "gpu0.pkl"];
+    let mixed = [(0, RankFrom::Name), (1, RankFrom::Order)];
+    assert_eq!(ranks(&paths), mixed);
+    assert_eq!(
+        places_of(&["node-1/gpu4294967295.pkl", "node-2/gpu1.pkl"]).len(),
+        2
+    );
 }
 
 #[test]

@@ -60,9 +60,9 @@ fn without_ending<'p>(path: &'p str, ending: &str) -> Option<&'p str> {
     (has_name && end.eq_ignore_ascii_case(ending)).then_some(begin)
 }
 
-/// Adds what a part of a path says, unless it is said already. The name of a file says no job: `run-4711.pickle` is one
-/// of many processes.
-pub(super) fn tell(part: &str, is_file: bool, said: &mut Named) {
+/// Adds what a part of a path says, unless it is said already. `tells_job`: the name of a file says a job only beside a rank,
+/// as `run-4711.pickle` is one of many processes.
+pub(super) fn tell(part: &str, tells_job: bool, said: &mut Named) {
     let lower = part.to_ascii_lowercase();
     let mut at = 0;
     while at < lower.len() {
@@ -73,7 +73,7 @@ pub(super) fn tell(part: &str, is_file: bool, said: &mut Named) {
             .find_map(|(word, means)| Some((after(&lower[at..], word)?, *means, word.len())));
         if let Some((value, means, word)) = found {
             let whole = &part[at..at + word + value.begin + value.length];
-            if !(is_file && matches!(means, Means::Job)) {
+            if tells_job || !matches!(means, Means::Job) {
                 value.tell(means, &lower[at + word..], whole, said);
             }
             at += word + value.begin + value.length;

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fleet::model::{Fleet, Site, SiteId};
-use crate::fleet::statistic::{NOTABLE_BYTES, NOTABLE_SHARE, Usual};
+use crate::fleet::model::{Fleet, Rank, Site, SiteId};
+use crate::fleet::statistic::{Measure, NOTABLE_BYTES, NOTABLE_SHARE, Usual};
 use crate::sorting::SortFew;
 
 /// A figure of a call site.
@@ -22,6 +22,11 @@ pub enum SiteFigure {
 }
 
 impl SiteFigure {
+    /// Whether it is known of a rank: of too few steps, nothing tells what each leaves.
+    fn is_known(self, rank: &Rank) -> bool {
+        self != Self::LeftPerStep || Measure::Growth.of(rank).is_some()
+    }
+
     fn of(self, site: &Site) -> u64 {
         match self {
             Self::Peak => site.peak.bytes,
@@ -31,7 +36,7 @@ impl SiteFigure {
     }
 }
 
-/// A call site over all ranks. A rank that does not list it holds nothing there.
+/// A call site over all ranks of which the figure is known. One that does not list it holds nothing there.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SiteSpread {
     /// The call site.
@@ -61,7 +66,10 @@ pub fn sites(fleet: &Fleet, figure: SiteFigure) -> Vec<SiteSpread> {
 #[must_use]
 pub fn sites_among(fleet: &Fleet, among: &[usize], figure: SiteFigure) -> Vec<SiteSpread> {
     let mut by_site: Vec<Vec<(usize, u64)>> = vec![Vec::new(); fleet.labels.len()];
-    for &rank in among {
+    let known = among.iter().copied();
+    let known = known.filter(|&rank| figure.is_known(&fleet.ranks[rank]));
+    let among: Vec<usize> = known.collect();
+    for &rank in &among {
         for site in &fleet.ranks[rank].sites {
             let bytes = figure.of(site);
             let Some(values) = by_site.get_mut(site.site as usize).filter(|_| bytes > 0) else {
@@ -75,7 +83,7 @@ pub fn sites_among(fleet: &Fleet, among: &[usize], figure: SiteFigure) -> Vec<Si
     }
     let found = (0..).zip(by_site).filter(|(_, values)| !values.is_empty());
     let mut spreads: Vec<SiteSpread> = found
-        .map(|(site, values)| spread(site, &values, among))
+        .map(|(site, values)| spread(site, &values, &among))
         .collect();
     spreads.sort_few_by_key(|spread| (Reverse(spread.usual.highest), spread.site));
     spreads

@@ -160,6 +160,62 @@ fn leaks_are_told_by_step_or_else_by_what_is_left() {
     assert_eq!(site.end.as_ref().map(|end| end.usual.highest), Some(3));
 }
 
+/// Nothing tells what the steps of a rank leave that has none, or too few.
+#[test]
+fn ranks_without_steps_are_in_no_median_of_them() {
+    let mut all = of_peaks(&[100; 5]);
+    for rank in &mut all.ranks[3..] {
+        rank.sites = vec![Site {
+            left_per_step_bytes: 2 * MIB,
+            ..Site::default()
+        }];
+        rank.growth = Some(Growth {
+            steps: 9,
+            per_step_bytes: Some(1),
+        });
+    }
+    let found = leaks(&all);
+    let spread = found.sites[0].per_step.as_ref().unwrap();
+    let usual = spread.usual;
+    assert_eq!((usual.values, usual.median), (2, 2 * MIB));
+    assert_eq!((usual.lowest, &spread.odd[..]), (2 * MIB, &[][..]));
+}
+
+/// One that is small on some ranks is known there, too, if it is large on another.
+#[test]
+fn call_sites_that_are_left_are_known_of_all_ranks() {
+    let mut all = fleet([
+        rank(0, 99, &[50, 40, 9]),
+        rank(1, 99, &[50, 40, 9]),
+        rank(2, 160, &[50, 10, 100]),
+    ]);
+    let whole = all.clone();
+    all.keep_sites(2);
+    assert_eq!(all.labels, ["a.py:1 f", "c.py:3 h"]);
+    let others = all.ranks.iter().map(|rank| rank.other_sites.bytes);
+    assert_eq!(others.collect::<Vec<_>>(), [40, 40, 10]);
+    let spreads = |fleet: &Fleet| -> Vec<_> {
+        let all = sites(fleet, SiteFigure::Peak).into_iter();
+        all.map(|it| (fleet.label(it.site).to_owned(), it.usual))
+            .collect()
+    };
+    let left = spreads(&all);
+    assert_eq!(left.len(), 2);
+    assert!(left.iter().all(|spread| spreads(&whole).contains(spread)));
+    let changes = diff(&all, 0, 2).sites.into_iter();
+    let changes: Vec<_> = changes
+        .map(|site| (site.label, site.change.bytes_delta()))
+        .collect();
+    let expected = [("c.py:3 h", 91), ("(other call sites)", -30)];
+    assert_eq!(
+        changes,
+        expected.map(|(site, bytes)| (site.to_owned(), bytes))
+    );
+    // There is no more room than for those of one rank on average.
+    all.keep_sites(1);
+    assert_eq!(all.labels, ["c.py:3 h"]);
+}
+
 #[test]
 fn the_first_to_fail_comes_first() {
     let mut all = of_peaks(&[100; 4]);
@@ -190,6 +246,26 @@ fn a_question_is_about_one_step() {
 }
 
 proptest! {
+    /// What is left is as it was, and with the others it is as much as before.
+    #[test]
+    fn nothing_is_lost_of_call_sites_that_are_left_out(fleet in fleets(7), most in 0_usize..5) {
+        let mut kept = fleet.clone();
+        kept.keep_sites(most);
+        let rows = |fleet: &Fleet| fleet.ranks.iter().map(|rank| rank.sites.len()).sum::<usize>();
+        prop_assert!(rows(&kept) <= rows(&fleet).min(most * fleet.ranks.len()));
+        for spread in sites(&kept, SiteFigure::Peak) {
+            let label = kept.label(spread.site);
+            let mut before = sites(&fleet, SiteFigure::Peak).into_iter();
+            let before = before.find(|it| fleet.label(it.site) == label);
+            prop_assert_eq!(before.map(|it| it.usual), Some(spread.usual));
+        }
+        let sum = |rank: &Rank| {
+            let listed = rank.sites.iter().map(|row| row.peak.bytes);
+            listed.fold(rank.other_sites.bytes, u64::saturating_add)
+        };
+        prop_assert!(kept.ranks.iter().map(sum).eq(fleet.ranks.iter().map(sum)));
+    }
+
     /// Whatever ranks there are: no answer panics, and all refer to ranks that exist.
     #[test]
     fn answers_hold_for_all_fleets(fleet in fleets(7)) {

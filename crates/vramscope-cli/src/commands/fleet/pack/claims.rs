@@ -15,6 +15,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
+use tempfile::Builder;
+
 use super::dataset::{Dataset, Spot};
 use crate::failure::Failure;
 use crate::temporary::PassingFile;
@@ -172,11 +174,14 @@ impl Claims {
         !has_ended(&of, &self.identity) && !self.is_silent(&path)
     }
 
-    /// Whether a file was not touched for so long that its process must be dead.
+    /// Whether a file was not touched for so long that its process must be dead. Also a process that has left can tell.
     fn is_silent(&self, path: &Path) -> bool {
-        let own = self.folder.join(&self.name);
-        let now = touch(&own, &self.identity).and_then(|()| modified(&own));
-        match (now, modified(path)) {
+        let now = || {
+            let mut now = Builder::new().prefix(".now-").tempfile_in(&self.folder)?;
+            now.write_all(b"now")?;
+            now.as_file().metadata()?.modified()
+        };
+        match (now(), modified(path)) {
             (Ok(now), Ok(then)) => now.duration_since(then).unwrap_or_default() > SILENCE,
             _ => false,
         }
@@ -295,11 +300,20 @@ mod tests {
         // One whose number another process has now: this one.
         fs::write(&again, format!("{}0", identity())).unwrap();
         assert!(!all[0].is_alive(&format!("{PROCESS}again")));
-        fs::remove_file(again).unwrap();
+        fs::remove_file(&again).unwrap();
         assert!(!all[0].are_alone());
         let mut all = all;
         all.truncate(1);
         assert!(all[0].are_alone());
+        // One of another machine that was killed, also for the last one to leave.
+        fs::write(&again, "another-machine 1 1").unwrap();
+        all[0].leave();
+        assert!(!all[0].are_alone());
+        let file = File::options().write(true).open(&again).unwrap();
+        file.set_modified(long_ago).unwrap();
+        assert!(all[0].are_alone());
+        fs::remove_file(again).unwrap();
+        assert_eq!(fs::read_dir(dataset.claims()).unwrap().count(), 0);
     }
 
     /// Its parent may never ask for its exit code.

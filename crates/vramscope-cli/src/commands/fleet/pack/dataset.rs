@@ -1,22 +1,24 @@
 //! The folder of a dataset: what is where in it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::{
+    fs::{self, File},
+    io,
+};
 
+use parquet::file::reader::SerializedFileReader;
 use vramscope_core::Limits;
 use vramscope_core::fleet::{Fleet, Place, Source, decode, encode};
+use vramscope_core::tables::dataset::DatasetTable;
 
 use super::plan::Item;
 use crate::failure::Failure;
-use crate::inputs::OVERVIEW;
+use crate::inputs::{FORMAT_FILE, OVERVIEW};
 use crate::temporary::{self, PassingFolder};
 
 /// The version of the layout. Another one is not written into.
 const FORMAT: &str = "vramscope dataset 1\n";
-
-/// The file that has it.
-const FORMAT_FILE: &str = "format";
 
 const PIECES: &str = "pieces";
 const CLAIMS: &str = ".claims";
@@ -27,7 +29,7 @@ const PACKING: &str = ".packing-";
 /// The folder of pieces that say why a snapshot could not be read.
 const UNREADABLE: &str = "unreadable";
 
-/// Most call sites of a rank in the overview: a thousand ranks take less than 2 MB.
+/// Call sites of a rank in the overview, on average: a thousand ranks take less than 2 MB.
 const OVERVIEW_SITES: usize = 200;
 
 /// A dataset.
@@ -107,6 +109,11 @@ impl Piece {
         ranks.chain(unreadable).next().unwrap_or(NONE)
     }
 
+    /// Its snapshot's place; `None` if that could not be read.
+    pub(super) fn place(&self) -> Option<&Place> {
+        self.fleet.ranks.first().map(|rank| &rank.place)
+    }
+
     pub(super) fn is_unreadable(&self) -> bool {
         self.fleet.ranks.is_empty()
     }
@@ -114,13 +121,12 @@ impl Piece {
     /// Whether it is of this snapshot as it is now.
     pub(super) fn is_of(&self, item: &Item) -> bool {
         let is_there = |place: &Place| *place == item.place;
-        let place = self.fleet.ranks.first().map(|rank| &rank.place);
-        *self.source() == item.source && place.is_none_or(is_there)
+        *self.source() == item.source && self.place().is_none_or(is_there)
     }
 }
 
 impl Dataset {
-    /// Opens the folder, or makes it.
+    /// Opens the folder, or makes it. Nothing is written into it before [`Self::begin`].
     ///
     /// # Errors
     /// When it cannot be made, or holds something else.
@@ -153,7 +159,6 @@ impl Dataset {
     }
 
     fn must_be_ours(&self) -> Result<(), Failure> {
-        let failed = || Failure::io(format!("cannot write into {}", self.shown));
         let path = self.folder.join(FORMAT_FILE);
         match fs::read_to_string(&path) {
             // Another process may be about to write it.
@@ -169,13 +174,28 @@ impl Dataset {
         let has_others = names(&self.folder)
             .iter()
             .any(|name| !name.starts_with('.'));
-        if has_others && !path.exists() {
-            return Err(Failure::Usage(format!(
+        match has_others && !path.exists() {
+            true => Err(Failure::Usage(format!(
                 "{} has other files: name a new folder, or one that `vramscope fleet pack` made",
                 self.shown
-            )));
+            ))),
+            false => Ok(()),
         }
-        fs::write(&path, FORMAT).map_err(failed())
+    }
+
+    /// Makes the folder a dataset, if it is none.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn begin(&self) -> Result<(), Failure> {
+        let path = self.folder.join(FORMAT_FILE);
+        match fs::read_to_string(&path) {
+            Ok(text) if text == FORMAT => Ok(()),
+            _ => {
+                let written = fs::write(&path, FORMAT);
+                written.map_err(Failure::io(format!("cannot write into {}", self.shown)))
+            }
+        }
     }
 
     /// As the user named it.
@@ -208,6 +228,14 @@ impl Dataset {
         self.folder.join(table).join(&spot.folder).join(name)
     }
 
+    /// Whether all tables have a snapshot, in files that end as they must: none is missing or cut.
+    pub(super) fn has_tables(&self, spot: &Spot) -> bool {
+        DatasetTable::ALL.iter().all(|table| {
+            let file = File::open(self.table(table.name(), spot));
+            file.is_ok_and(|file| SerializedFileReader::new(file).is_ok())
+        })
+    }
+
     /// The file of a piece.
     pub(super) fn piece_path(&self, spot: &Spot) -> PathBuf {
         let name = format!("{}.vset", spot.stem);
@@ -223,10 +251,16 @@ impl Dataset {
     }
 
     /// All pieces that can be read: others are as none.
-    pub(super) fn pieces(&self) -> Vec<Piece> {
-        self.spots()
-            .iter()
-            .filter_map(|spot| self.piece(spot))
+    fn pieces(&self) -> impl Iterator<Item = Piece> {
+        let spots = self.spots().into_iter();
+        spots.filter_map(|spot| self.piece(&spot))
+    }
+
+    /// The pieces by the paths of their snapshots.
+    pub(super) fn known(&self) -> HashMap<String, Piece> {
+        let pieces = self.pieces();
+        pieces
+            .map(|piece| (piece.source().path.clone(), piece))
             .collect()
     }
 
@@ -279,7 +313,7 @@ impl Dataset {
         let failed = || Failure::io(format!("cannot write {}/{OVERVIEW}", self.shown));
         loop {
             let seen = self.state();
-            let fleets = self.pieces().into_iter().map(|piece| piece.fleet);
+            let fleets = self.pieces().map(|piece| piece.fleet);
             let mut fleet = Fleet::of_all(fleets);
             fleet.keep_sites(OVERVIEW_SITES);
             let folder = self.packing()?;
@@ -305,14 +339,12 @@ impl Dataset {
         state
     }
 
-    /// Removes what processes left that were killed: unfinished folders, their claims, tables without a piece. Nothing is
-    /// removed if another process packs.
+    /// Removes what processes left that were killed: unfinished folders, their claims, tables without a piece. And folders of
+    /// ranks in which nothing is left. Nothing is removed if another process packs.
     pub(super) fn sweep(&self, are_alone: impl Fn() -> bool) {
         // What is listed before belongs to nobody who lives, if nobody does then. What was finished meanwhile has a piece.
-        let tables = self
-            .tables()
-            .into_iter()
-            .map(|table| self.folder.join(table));
+        let tables = self.tables().into_iter();
+        let tables = tables.map(|table| self.folder.join(table));
         let tables: Vec<_> = tables.map(|folder| (files(&folder), folder)).collect();
         let is_packing = |name: &String| name.starts_with(PACKING);
         let unfinished: Vec<_> = names(&self.folder).into_iter().filter(is_packing).collect();
@@ -326,17 +358,25 @@ impl Dataset {
             .collect();
         for (files, folder) in tables {
             for (rank, name) in files.into_iter().filter(|file| !whole.contains(file)) {
-                drop(fs::remove_file(folder.join(&rank).join(name)));
-                // It fails where something is inside.
-                drop(fs::remove_dir(folder.join(rank)));
+                drop(fs::remove_file(folder.join(rank).join(name)));
             }
+            remove_empty(&folder);
         }
+        remove_empty(&self.folder.join(PIECES));
         for name in unfinished {
             drop(fs::remove_dir_all(self.folder.join(name)));
         }
         for name in claims {
             drop(fs::remove_file(self.claims().join(name)));
         }
+    }
+}
+
+/// Removes the folders in a folder that are empty.
+fn remove_empty(folder: &Path) {
+    for name in names(folder) {
+        // It fails where something is inside.
+        drop(fs::remove_dir(folder.join(name)));
     }
 }
 

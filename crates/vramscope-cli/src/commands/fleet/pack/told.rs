@@ -8,6 +8,7 @@ use vramscope_core::units::Count;
 
 use super::{Done, Work};
 use crate::failure::Failure;
+use crate::harmless::quoted;
 use crate::report::{Cell, Part, column};
 
 /// The answer of the command.
@@ -28,7 +29,8 @@ pub(super) fn part(work: &Work<'_>, done: &Done, fleet: &Fleet, time: Duration) 
             if gone == 1 { "it" } else { "them" },
         ));
     }
-    let name = work.dataset.shown();
+    part.notes.extend(stuck(work.plan.stuck));
+    let name = quoted(work.dataset.shown());
     if !fleet.ranks.is_empty() {
         part.notes.push(format!(
             "Next: `vramscope fleet odd {name}`, `vramscope fleet peaks {name}`, `vramscope view {name}`, \
@@ -36,6 +38,19 @@ pub(super) fn part(work: &Work<'_>, done: &Done, fleet: &Fleet, time: Duration) 
         ));
     }
     part
+}
+
+/// The snapshots whose ranks are not what they would be if all were packed at once.
+fn stuck(count: usize) -> Option<String> {
+    let (has, it) = match count {
+        0 => return None,
+        1 => ("keeps", "it is"),
+        _ => ("keep", "they are"),
+    };
+    Some(format!(
+        "{} of the dataset {has} an earlier job or rank, as {it} gone and cannot be packed again beside these.",
+        counted(count as u64, "snapshot"),
+    ))
 }
 
 /// The failure of the command: the answer tells why, of each snapshot.
