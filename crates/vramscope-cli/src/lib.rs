@@ -172,7 +172,6 @@ fn run_command(command: &Command) -> Result<(), Failure> {
         Command::Pack(options) => pack::run(options),
         Command::Inductor(options) => inductor::run(options),
         Command::Check(options) => check::run(options),
-        Command::Fleet(options) => fleet::run(options),
         Command::Trace(options) => trace::run(options),
         Command::Segments(options) => flame_graph::run_segments(options),
         Command::Memory(options) => flame_graph::run_memory(options),
@@ -212,6 +211,7 @@ fn ask(command: &Command, source: &mut Source<'_>) -> Option<Result<(), Failure>
         Command::Diff(options) => diff::run(options, source),
         Command::Stats(options) => stats::run(options, source),
         Command::Html(options) => html::run(options, source),
+        Command::Fleet(options) => fleet::run(options, source),
         _ => return None,
     })
 }

@@ -23,7 +23,7 @@ use crate::failure::Failure;
 use crate::help;
 use crate::input::is_stdin;
 use crate::inputs;
-use crate::opened::Opened;
+use crate::opened::{self, Opened};
 
 /// The longest answer, in bytes.
 const MOST_BYTES: usize = 16 << 10;
@@ -37,8 +37,8 @@ const MOST_ROWS: u64 = 1000;
 /// Files that `question` opens at once: it has all of them in memory.
 const MOST_FILES: usize = 16;
 
-/// The commands that `question` puts.
-const QUESTIONS: [&str; 9] = [
+/// The commands that `question` puts. `fleet` has its question as the first argument.
+const QUESTIONS: [&str; 10] = [
     "oom",
     "leaks",
     "fragmentation",
@@ -48,6 +48,7 @@ const QUESTIONS: [&str; 9] = [
     "find",
     "diff",
     "info",
+    "fleet",
 ];
 
 /// Answer an agent's questions over the Model Context Protocol, on standard input and output
@@ -141,7 +142,7 @@ fn tools() -> Vec<Tool> {
             "command": {"type": "string", "enum": QUESTIONS},
             "arguments": {
                 "type": "array", "items": {"type": "string"},
-                "description": "As on the command line, without the files: options, and of `at` a moment such as `peak` or `1234`, of `find` a filter such as `site=\"train.py:10 step\" live@peak`"
+                "description": "As on the command line, without the files: options, and of `at` a moment such as `peak` or `1234`, of `find` a filter such as `site=\"train.py:10 step\" live@peak`, of `fleet` `odd`, `oom`, `leaks`, `peaks`, `sites` or `diff`"
             },
             "files": files,
             "rows": {"type": "integer", "minimum": 1, "maximum": MOST_ROWS, "default": ROWS, "description": "Rows per table; fewer if the answer would be longer than 16 KiB"}
@@ -245,11 +246,22 @@ fn question(
             QUESTIONS.join(", ")
         )));
     }
+    let mut words = words.to_vec();
+    let rows = taken_limit(&mut words).unwrap_or(rows).min(MOST_ROWS);
+    if command == "fleet" {
+        let files = files.iter().map(|file| file.to_string_lossy());
+        let files: Vec<String> = files.map(|file| file.into_owned()).collect();
+        return bounded(rows, true, |limit| {
+            let all = words.iter().chain(&limit).map(String::as_str);
+            let all = all.chain(["--"]).chain(files.iter().map(String::as_str));
+            opened::fleet(&all.collect::<Vec<_>>())
+        });
+    }
     let files = inputs::files(files)?;
     if files.len() > MOST_FILES {
         return Err(Failure::Usage(format!(
-            "`files` stands for {} snapshots, and `question` takes at most {MOST_FILES}: name some of them, or put `brief` to \
-             all",
+            "`files` stands for {} snapshots, and `question` takes at most {MOST_FILES}: name some of them, or put `brief` or \
+             `fleet` to all",
             files.len()
         )));
     }
@@ -264,28 +276,38 @@ fn question(
     let Some((first, others)) = opened.split_first() else {
         return Err(inputs::none_read(unread));
     };
-    let is_bounded = has_limit(command) && !words.iter().any(|word| word.starts_with("--limit"));
-    let mut rows = rows;
-    loop {
-        let limit = is_bounded.then(|| format!("--limit={rows}"));
-        let asked = [command.to_owned()]
-            .into_iter()
-            .chain(words.iter().cloned())
-            .chain(limit);
-        let asked: Vec<String> = asked.chain(["--".to_owned()]).collect();
-        let answer = first.ask(others, &asked)?;
-        // What is written for people is indented.
-        let mut answer: Value =
-            serde_json::from_slice(&answer).map_err(|error| Failure::Input(error.to_string()))?;
-        if !unread.is_empty() {
-            answer["unread_files"] = unread.len().into();
-            answer["unread"] = inputs::reasons(&unread).collect();
+    bounded(rows, has_limit(command), |limit| {
+        let all = [command.to_owned()].into_iter().chain(words.clone());
+        let all = all.chain(limit).chain(["--".to_owned()]);
+        let answer = first.ask(others, &all.collect::<Vec<_>>())?;
+        if unread.is_empty() {
+            return Ok(answer);
         }
-        let text = answer.to_string();
+        let mut answer = parsed(&answer)?;
+        answer["unread_files"] = unread.len().into();
+        answer["unread"] = inputs::reasons(&unread).collect();
+        Ok(answer.to_string().into_bytes())
+    })
+}
+
+/// What is written for people is indented.
+fn parsed(answer: &[u8]) -> Result<Value, Failure> {
+    serde_json::from_slice(answer).map_err(|error| Failure::Input(error.to_string()))
+}
+
+/// The answer with as many rows per table as its length allows, if their number can be limited.
+fn bounded(
+    mut rows: u64,
+    has_limit: bool,
+    ask: impl Fn(Option<String>) -> Result<Vec<u8>, Failure>,
+) -> Result<String, Failure> {
+    loop {
+        let answer = ask(has_limit.then(|| format!("--limit={rows}")))?;
+        let text = parsed(&answer)?.to_string();
         if text.len() <= MOST_BYTES {
             return Ok(text);
         }
-        if rows == 1 || !is_bounded {
+        if rows == 1 || !has_limit {
             return Err(Failure::Usage(format!(
                 "the answer has {} bytes, more than {MOST_BYTES}: ask about fewer files, or with a narrower filter",
                 text.len()
@@ -293,6 +315,20 @@ fn question(
         }
         rows = fewer(rows, text.len());
     }
+}
+
+/// Takes `--limit N` out of the words of a command; `None` where it is not there, or is no number.
+fn taken_limit(words: &mut Vec<String>) -> Option<u64> {
+    let place = words
+        .iter()
+        .position(|word| word == "--limit" || word.starts_with("--limit="))?;
+    let (number, count) = match words[place].strip_prefix("--limit=") {
+        Some(number) => (number, 1),
+        None => (words.get(place + 1)?.as_str(), 2),
+    };
+    let number = number.parse().ok().filter(|&number| number > 0)?;
+    words.drain(place..place + count);
+    Some(number)
 }
 
 /// Rows for another try, where an answer with so many, at least two, had too many bytes.

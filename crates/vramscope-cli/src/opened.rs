@@ -163,31 +163,47 @@ impl Opened {
             .map(|opened| Arc::clone(&opened.0))
             .collect();
         let names = subjects.iter().map(|subject| subject.name.as_str());
-        let program = ["vramscope"];
-        let arguments = program
-            .into_iter()
-            .chain(arguments.iter().map(String::as_str))
-            .chain(names);
-        let matches = help::program().try_get_matches_from(arguments);
-        let matches = matches.map_err(|error| wrong(&error))?;
-        only_files(&matches, subjects.len())?;
-        let parsed = Arguments::from_arg_matches(&matches);
-        let command = parsed.map_err(|error| wrong(&error))?.command;
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(names).collect();
         let decoded = subjects
             .iter()
             .map(|subject| subject.snapshot.source.decoded_bytes);
         let decoded_bytes = usize::try_from(decoded.sum::<u64>()).unwrap_or(usize::MAX);
-        let mut answer = Answer {
-            bytes: Vec::new(),
-            most_bytes: decoded_bytes.saturating_mul(PER_BYTE).max(FREE_BYTES),
-        };
-        let source = &mut Source::Open {
-            subjects: &subjects,
-            answer: &mut answer,
-        };
-        ask(&command, source).unwrap_or(Ok(()))?;
-        Ok(answer.bytes)
+        let most_bytes = decoded_bytes.saturating_mul(PER_BYTE).max(FREE_BYTES);
+        answered(&arguments, &subjects, most_bytes)
     }
+}
+
+/// Puts `vramscope fleet` to files. `arguments` are its own, those of the command line. Returns what `--json` prints.
+///
+/// # Errors
+/// As on the command line.
+pub(crate) fn fleet(arguments: &[&str]) -> Result<Vec<u8>, Failure> {
+    answered(&[&["fleet"], arguments].concat(), &[], FREE_BYTES)
+}
+
+/// The answer to a command line, of which the snapshots may be open.
+fn answered(
+    arguments: &[&str],
+    subjects: &[Arc<Subject>],
+    most_bytes: usize,
+) -> Result<Vec<u8>, Failure> {
+    let matches = help::program().try_get_matches_from([&["vramscope"], arguments].concat());
+    let matches = matches.map_err(|error| wrong(&error))?;
+    if !subjects.is_empty() {
+        only_files(&matches, subjects.len())?;
+    }
+    let parsed = Arguments::from_arg_matches(&matches);
+    let command = parsed.map_err(|error| wrong(&error))?.command;
+    let mut answer = Answer {
+        bytes: Vec::new(),
+        most_bytes,
+    };
+    let source = &mut Source::Open {
+        subjects,
+        answer: &mut answer,
+    };
+    ask(&command, source).unwrap_or(Ok(()))?;
+    Ok(answer.bytes)
 }
 
 /// The viewer as one file without a snapshot inside: another page hands it some by messages.

@@ -5,6 +5,7 @@ mod among;
 mod answer;
 mod text;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,7 +19,9 @@ use self::answer::{About, Answer};
 use crate::arguments::{Inputs, Size, parse_size};
 use crate::failure::Failure;
 use crate::input::{display_name, is_stdin};
-use crate::inputs::{OVERVIEW, Source, bounded, each, files, none_read, overview, report_all};
+use crate::inputs::{
+    OVERVIEW, Source, bounded, each, files, none_read, overview, report_all, source,
+};
 use crate::output;
 use crate::subject::Subject;
 
@@ -100,7 +103,9 @@ fn about(
 ) -> Result<(Answer, Vec<Failure>), Vec<Failure>> {
     let one = |failure| vec![failure];
     check(budget).map_err(one)?;
-    let files = files(named).map_err(one)?;
+    let mut files = files(named).map_err(one)?;
+    let mut seen = HashSet::new();
+    files.retain(|file| seen.insert(file.clone()));
     if let [file] = files.as_slice()
         && let Some(fleet) = overview(file).map_err(one)?
     {
@@ -135,7 +140,11 @@ fn about(
         let unread = failures.len();
         format!("{unread} of the files could not be read; standard error says why.")
     });
-    let answer = answer(&mut reads, load, (unread, folder), budget);
+    let idle = reads.iter().filter(|read| read.is_idle()).count();
+    let idle = (idle > 0 && reads.len() > 1)
+        .then(|| format!("In {idle} of the files nothing happened; they are in no figure."));
+    let others = unread.into_iter().chain(idle).collect();
+    let answer = answer(&mut reads, load, (others, folder), budget);
     Ok((answer.map_err(one)?, failures))
 }
 
@@ -157,7 +166,7 @@ fn about_dataset(
         rank.source.path = display_name(&base.join(&rank.source.path));
     }
     let fleet = fleet.only(|rank| device.is_none_or(|device| device == rank.device));
-    let chosen = Chosen::in_dataset(&fleet)
+    let chosen = Chosen::of(&fleet)
         .ok_or_else(|| Failure::Input(format!("{}: there is no rank", named.display())))?;
     let file = Path::new(chosen.file());
     if !file.exists() {
@@ -169,6 +178,12 @@ fn about_dataset(
         let advice = "Put it there, or ask the dataset itself: `vramscope fleet odd`, `vramscope fleet oom`.";
         return Err(Failure::Input(what).followed_by([advice]));
     }
+    let now = source(file);
+    let changed = ((now.bytes, now.modified_us) != chosen.packed()).then(|| {
+        "This file has changed since it was packed: what is said of ranks is older. `vramscope fleet pack` brings the dataset up \
+         to date."
+            .to_owned()
+    });
     let unread = (!fleet.unreadable.is_empty()).then(|| {
         let unread = fleet.unreadable.len();
         format!("{unread} of the files could not be read when they were packed.")
@@ -176,7 +191,7 @@ fn about_dataset(
     let about = About {
         subject: &Subject::load(file, Some(chosen.device()))?,
         chosen: Some(&chosen),
-        unread,
+        others: changed.into_iter().chain(unread).collect(),
         folder: Some(named),
     };
     Answer::of(&about, budget)
@@ -198,17 +213,17 @@ fn about_open(
         })
         .collect::<Result<_, _>>()?;
     let none = |_| Err(Failure::Usage("no snapshot".to_owned()));
-    answer(&mut reads, none, (None, None), budget)
+    answer(&mut reads, none, (Vec::new(), None), budget)
 }
 
 /// The answer about the device that failed or stands out. A file that is not kept is read again by `load`.
 fn answer(
     reads: &mut [Read],
     load: impl Fn(usize) -> Result<Subject, Failure>,
-    (unread, folder): (Option<String>, Option<&Path>),
+    (others, folder): (Vec<String>, Option<&Path>),
     budget: u64,
 ) -> Result<Answer, Failure> {
-    let chosen = Chosen::of(reads);
+    let chosen = Chosen::of_files(reads);
     // Where nothing happened in any file, the first is as good as the others.
     let name = chosen.as_ref().map(Chosen::file);
     let mut fitting = reads.iter_mut();
@@ -222,7 +237,7 @@ fn answer(
     let about = About {
         subject: &subject.narrowed(device)?,
         chosen: chosen.as_ref(),
-        unread,
+        others,
         folder,
     };
     Answer::of(&about, budget)

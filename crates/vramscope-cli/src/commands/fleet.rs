@@ -21,7 +21,7 @@ use vramscope_core::units::{Bytes, Count};
 
 use crate::arguments::Show;
 use crate::failure::Failure;
-use crate::inputs::{Ranks, fleet, report_all};
+use crate::inputs::{Ranks, Source, fleet, report_all};
 use crate::report::{self, Cell, Part};
 
 /// Ask all ranks of a job at once
@@ -135,22 +135,29 @@ impl FigureWord {
     }
 }
 
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
     match &options.task {
-        Task::Pack(options) => pack::run(options),
-        Task::Peaks(asked) => answer("fleet peaks", asked, |chosen| Ok(peaks::peaks(chosen))),
-        Task::Odd(asked) => answer("fleet odd", asked, |chosen| Ok(odd::part(chosen))),
-        Task::Diff(options) => answer("fleet diff", &options.asked, |chosen| {
+        Task::Pack(options) => {
+            source.must_be_files("fleet pack")?;
+            pack::run(options)
+        }
+        Task::Peaks(asked) => answer("fleet peaks", asked, source, |chosen| {
+            Ok(peaks::peaks(chosen))
+        }),
+        Task::Odd(asked) => answer("fleet odd", asked, source, |chosen| Ok(odd::part(chosen))),
+        Task::Diff(options) => answer("fleet diff", &options.asked, source, |chosen| {
             diff::diff(chosen, options)
         }),
-        Task::Leaks(asked) => answer("fleet leaks", asked, |chosen| Ok(sites::leaks(chosen))),
+        Task::Leaks(asked) => answer("fleet leaks", asked, source, |chosen| {
+            Ok(sites::leaks(chosen))
+        }),
         Task::Oom(asked) => {
             let read = fleet(&asked.ranks)?;
             let chosen = Chosen::failed(read.fleet, &asked.narrowed)?;
             let part = Ok(oom::oom(&chosen));
-            print("fleet oom", asked, &chosen, part, read.failures)
+            print("fleet oom", asked, source, (&chosen, part), read.failures)
         }
-        Task::Sites(options) => answer("fleet sites", &options.asked, |chosen| {
+        Task::Sites(options) => answer("fleet sites", &options.asked, source, |chosen| {
             Ok(sites::part(chosen, options.of.figure()))
         }),
     }
@@ -159,26 +166,35 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 fn answer(
     command: &str,
     asked: &Asked,
+    source: &mut Source<'_>,
     part: impl FnOnce(&Chosen) -> Result<Part, Failure>,
 ) -> Result<(), Failure> {
     let read = fleet(&asked.ranks)?;
     let mut chosen = Chosen::of(read.fleet, &asked.narrowed)?;
     chosen.is_mixed = read.is_mixed;
-    print(command, asked, &chosen, part(&chosen), read.failures)
+    let part = part(&chosen);
+    print(command, asked, source, (&chosen, part), read.failures)
 }
 
 fn print(
     command: &str,
     asked: &Asked,
-    chosen: &Chosen,
-    part: Result<Part, Failure>,
+    source: &mut Source<'_>,
+    (chosen, part): (&Chosen, Result<Part, Failure>),
     failures: Vec<Failure>,
 ) -> Result<(), Failure> {
-    let printed = part.and_then(|mut part| {
+    let part = part.map(|mut part| {
         part.notes.extend(chosen.notes());
-        report::print(command, [part], asked.show)
+        part
     });
-    report_all(failures.into_iter().chain(printed.err()))
+    match source {
+        // Its notes tell of what could not be read.
+        Source::Open { answer, .. } => report::write_json(answer, command, vec![part?], asked.show),
+        Source::Files => {
+            let printed = part.and_then(|part| report::print(command, [part], asked.show));
+            report_all(failures.into_iter().chain(printed.err()))
+        }
+    }
 }
 
 /// The ranks that a question is about.

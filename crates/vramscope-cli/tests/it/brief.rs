@@ -150,7 +150,9 @@ fn a_low_rank_and_odd_settings_stand_out() {
     let cause = &about["causes"]["items"][0];
     let title = cause["title"].as_str().unwrap();
     assert!(
-        title.ends_with("by its settings: expandable_segments is not set, of most true"),
+        title.ends_with(
+            "odd among 4 ranks by its settings: expandable_segments is not set, of most true"
+        ),
         "{title}"
     );
 }

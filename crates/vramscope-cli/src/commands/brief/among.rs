@@ -3,10 +3,13 @@
 use serde::Serialize;
 use vramscope_core::analysis::compare::changes::SettingChange;
 use vramscope_core::analysis::report::brief::{Brief, Cause, CauseClass};
-use vramscope_core::fleet::questions::{diff, failed_cohort, median_rank, odd, ooms, ranks};
+use vramscope_core::fleet::questions::{
+    self, Odd, OddRank, OddValue, diff, failed_cohort, odd, ooms,
+};
+use vramscope_core::fleet::statistic::Measure;
 use vramscope_core::fleet::{Detail, Fleet, Place, Rank, Source};
 use vramscope_core::model::DeviceIndex;
-use vramscope_core::units::Bytes;
+use vramscope_core::units::{Bytes, Count};
 
 use crate::subject::Subject;
 
@@ -17,18 +20,12 @@ pub(super) struct Read {
     pub(super) index: usize,
     /// Its devices.
     fleet: Fleet,
-    /// The devices on which a request failed, with the time of the first failure if that is known.
-    failed: Vec<(DeviceIndex, Option<i64>)>,
     /// The file, if it is kept.
     pub(super) subject: Option<Subject>,
 }
 
 impl Read {
     pub(super) fn of(subject: Subject, index: usize, place: &Place, is_kept: bool) -> Self {
-        let failed = subject.devices().filter_map(|device| {
-            let first = *device.failed_requests().first()?;
-            Some((device.index(), device.history.moment_start_us.get(first)))
-        });
         let source = Source {
             path: subject.name.clone(),
             ..Source::default()
@@ -37,17 +34,14 @@ impl Read {
         Self {
             name: subject.name.clone(),
             index,
-            fleet: Fleet::of(place, &source, devices, Detail::Peak),
-            failed: failed.collect(),
+            fleet: Fleet::of(place, &source, devices, Detail::All),
             subject: is_kept.then_some(subject),
         }
     }
 
-    /// When a request failed first on a device; without a time it comes last. `None` if none failed.
-    fn failed_at(&self, device: DeviceIndex) -> Option<(bool, Option<i64>)> {
-        let mut failed = self.failed.iter();
-        let &(_, time) = failed.find(|(of, _)| *of == device)?;
-        Some((time.is_none(), time))
+    /// Whether nothing happened on any device.
+    pub(super) fn is_idle(&self) -> bool {
+        self.fleet.ranks.is_empty()
     }
 }
 
@@ -56,45 +50,44 @@ pub(super) struct Chosen {
     fleet: Fleet,
     /// Its row in `fleet`.
     row: usize,
+    /// In what it is odd, if it is.
+    odd: Option<OddRank>,
+    /// The rank with the median peak.
+    median: usize,
     /// Number of files, of all jobs and steps.
     files: usize,
 }
 
 impl Chosen {
+    pub(super) fn of_files(reads: &[Read]) -> Option<Self> {
+        Self::of(&Fleet::of_all(reads.iter().map(|read| read.fleet.clone())))
+    }
+
     /// The device on which a request failed first, or else the one that stands out, or else the one with the highest
     /// peak. `None` if nothing happened on any device.
-    pub(super) fn of(reads: &[Read]) -> Option<Self> {
-        let all = Fleet::of_all(reads.iter().map(|read| read.fleet.clone()));
-        let first = |fleet: &Fleet| {
-            let failed = fleet.ranks.iter().enumerate().filter_map(|(row, rank)| {
-                let mut reads = reads.iter();
-                let read = reads.find(|read| read.name == rank.source.path)?;
-                Some((read.failed_at(rank.device)?, row))
-            });
-            failed.min().map(|(_, row)| row)
-        };
-        Self::by(&all, first, reads.len())
-    }
-
-    /// The same of the ranks of a dataset.
-    pub(super) fn in_dataset(all: &Fleet) -> Option<Self> {
-        let first = |fleet: &Fleet| ooms(fleet).ranks.first().copied();
-        Self::by(all, first, files(&all.ranks).count())
-    }
-
-    fn by(
-        all: &Fleet,
-        first_failed: impl FnOnce(&Fleet) -> Option<usize>,
-        files: usize,
-    ) -> Option<Self> {
+    pub(super) fn of(all: &Fleet) -> Option<Self> {
         let fleet = all.cohort(failed_cohort(&all.cohorts())?);
-        let odd = || (files > 1).then(|| odd_one(&fleet)).flatten();
-        let highest = || {
-            let rows = 0..fleet.ranks.len();
-            rows.rev().max_by_key(|&row| fleet.ranks[row].peak_bytes)
+        let files = files(&all.ranks).count();
+        // Devices of one file are no ranks.
+        let Odd { peaks, ranks } = odd(&fleet)?;
+        let odd = ranks.into_iter().filter(|_| files > 1);
+        let outlier = || {
+            let found = questions::ranks(&fleet).filter(|_| files > 1)?;
+            found.outliers.first().map(|outlier| outlier.rank)
         };
-        let row = first_failed(&fleet).or_else(odd).or_else(highest)?;
-        Some(Self { fleet, row, files })
+        let failed = ooms(&fleet).ranks.first().copied();
+        let odd: Vec<OddRank> = odd.collect();
+        let row = failed
+            .or_else(outlier)
+            .or_else(|| odd.first().map(|odd| odd.rank))
+            .unwrap_or_else(|| peaks.highest());
+        Some(Self {
+            odd: odd.into_iter().find(|odd| odd.rank == row),
+            row,
+            median: peaks.median,
+            fleet,
+            files,
+        })
     }
 
     fn rank(&self) -> &Rank {
@@ -106,6 +99,12 @@ impl Chosen {
         &self.rank().source.path
     }
 
+    /// Size and date of the file when it was read for a dataset.
+    pub(super) fn packed(&self) -> (u64, Option<i64>) {
+        let source = &self.rank().source;
+        (source.bytes, source.modified_us)
+    }
+
     pub(super) fn device(&self) -> DeviceIndex {
         self.rank().device
     }
@@ -113,8 +112,7 @@ impl Chosen {
     /// How it compares with the others; `None` if there is only one file.
     pub(super) fn among(&self) -> Option<Among> {
         let ranks = &self.fleet.ranks;
-        let all: Vec<usize> = (0..ranks.len()).collect();
-        let median = &ranks[median_rank(&self.fleet, &all)?];
+        let median = &ranks[self.median];
         let count = files(ranks).count();
         let Place { job, step, .. } = &self.rank().place;
         (self.files > 1).then(|| Among {
@@ -128,9 +126,9 @@ impl Chosen {
         })
     }
 
-    /// If it is the odd one, makes that its first cause, or the next after that of a failure.
+    /// If it is odd, makes that its first cause, or the next after that of a failure.
     pub(super) fn tell_odd(&self, brief: &mut Brief) {
-        let Some(cause) = self.odd_cause().filter(|_| self.files > 1) else {
+        let Some(cause) = self.odd.as_ref().map(|odd| self.odd_cause(odd)) else {
             return;
         };
         brief
@@ -140,37 +138,26 @@ impl Chosen {
         brief.causes.insert(place, cause);
     }
 
-    fn odd_cause(&self) -> Option<Cause> {
-        let found = ranks(&self.fleet)?;
-        let mut outliers = found.outliers.iter();
-        let Some(outlier) = outliers.find(|outlier| outlier.rank == self.row) else {
-            let settings = odd_settings(&self.fleet, self.row)?;
-            return Some(self.cause(0, &settings, String::new(), String::new()));
-        };
-        let most = diff(&self.fleet, found.peaks.median, self.row).sites;
-        let most = most.into_iter().next();
+    fn odd_cause(&self, odd: &OddRank) -> Cause {
+        // The most important measure, as most follow from it.
+        let value = odd.values.iter().min_by_key(|value| value.measure);
+        let by = value.map_or_else(|| settings(odd), in_words);
+        let is_bytes = value.is_some_and(|value| value.measure.is_bytes());
+        let most = diff(&self.fleet, self.median, self.row).sites;
+        let most = most.into_iter().next().filter(|_| is_bytes);
         let (seen, place) = most.map_or_else(Default::default, |site| {
             let change = &site.change;
             let (here, there) = (Bytes(change.after.bytes), Bytes(change.before.bytes));
             let seen = format!("The largest difference: {here} here, {there} there.");
             (seen, site.label)
         });
-        let by = format!(
-            "{}: {}, the median {}",
-            outlier.measure.name(),
-            Bytes(outlier.bytes),
-            Bytes(outlier.median_bytes)
-        );
-        let bytes = outlier.bytes.abs_diff(outlier.median_bytes);
-        Some(self.cause(bytes, &by, seen, place))
-    }
-
-    fn cause(&self, bytes: u64, by: &str, seen: String, place: String) -> Cause {
         let (name, count) = (self.file(), self.fleet.ranks.len());
         Cause {
             class: CauseClass::OddRank,
-            bytes,
-            title: format!("{name} is the odd one of {count} ranks by its {by}"),
+            bytes: value
+                .filter(|_| is_bytes)
+                .map_or(0, |value| value.value.abs_diff(value.usual.median)),
+            title: format!("{name} is odd among {count} ranks by its {by}"),
             seen,
             place,
             filter: String::new(),
@@ -188,20 +175,24 @@ fn files<'a>(ranks: impl IntoIterator<Item = &'a Rank>) -> impl Iterator<Item = 
     })
 }
 
-/// The rank that stands out by its memory, or else by its settings.
-fn odd_one(fleet: &Fleet) -> Option<usize> {
-    let outlier = ranks(fleet).and_then(|found| found.outliers.first().map(|odd| odd.rank));
-    outlier.or_else(|| {
-        let odd = odd(fleet)?.ranks.into_iter();
-        let mut of_settings = odd.filter(|odd| !odd.settings.is_empty());
-        of_settings.next().map(|odd| odd.rank)
-    })
+/// A value that stands out: what it is, and what is usual.
+fn in_words(odd: &OddValue) -> String {
+    let told = |value: u64| match odd.measure {
+        Measure::PeakTime => format!("after {:.0} % of its recording", value as f64 / 10.0),
+        measure if measure.is_bytes() => Bytes(value).to_string(),
+        _ => Count(value).to_string(),
+    };
+    format!(
+        "{}: {}, the median {}",
+        odd.measure.name(),
+        told(odd.value),
+        told(odd.usual.median)
+    )
 }
 
-/// The settings of a rank that differ from those of most, in words.
-fn odd_settings(fleet: &Fleet, row: usize) -> Option<String> {
+/// The settings of a rank that differ from those of most.
+fn settings(odd: &OddRank) -> String {
     const NAMED: usize = 3;
-    let odd = odd(fleet)?.ranks.into_iter().find(|odd| odd.rank == row)?;
     let named = odd.settings.iter().take(NAMED).map(|setting| {
         let SettingChange {
             name,
@@ -216,7 +207,7 @@ fn odd_settings(fleet: &Fleet, row: usize) -> Option<String> {
     if more > 0 {
         named.push(format!("{more} more"));
     }
-    (!named.is_empty()).then(|| format!("settings: {}", named.join("; ")))
+    format!("settings: {}", named.join("; "))
 }
 
 /// The file among others of its job and step.
@@ -226,7 +217,7 @@ pub(super) struct Among {
     pub(super) step: Option<u64>,
     pub(super) files: usize,
     pub(super) failed: usize,
-    /// Number of files of other jobs and steps, and of those in which nothing happened.
+    /// Number of files of other jobs and steps.
     pub(super) left_out: usize,
     pub(super) median_file: String,
     pub(super) median_peak_bytes: u64,

@@ -104,8 +104,8 @@ pub(super) struct About<'a> {
     pub(super) subject: &'a Subject,
     /// That device among others; `None` if nothing happened on any.
     pub(super) chosen: Option<&'a Chosen>,
-    /// That other files could not be read, if so.
-    pub(super) unread: Option<String>,
+    /// What cannot be told of other files.
+    pub(super) others: Vec<String>,
     /// The folder or dataset that was named, if it stands for all files.
     pub(super) folder: Option<&'a Path>,
 }
@@ -225,8 +225,25 @@ impl Answer {
             || self.sites.shorten(0)
             || self.next.shorten(0)
             || self.made_of.take().is_some()
-            || self.causes.shorten(0)
             || self.clip_names(100)
+            || self.bare_causes()
+            || self.causes.shorten(0)
+    }
+
+    /// Leaves each cause its class and title. Returns whether any had more.
+    fn bare_causes(&mut self) -> bool {
+        let texts = self.causes.items.iter_mut().flat_map(|cause| {
+            [
+                &mut cause.seen,
+                &mut cause.advice,
+                &mut cause.filter,
+                &mut cause.place,
+            ]
+        });
+        let texts: Vec<_> = texts.filter(|text| !text.is_empty()).collect();
+        let had_more = !texts.is_empty();
+        texts.into_iter().for_each(String::clear);
+        had_more
     }
 
     /// Cuts names of files to their last `most` characters. Returns whether any was longer.
@@ -309,7 +326,7 @@ fn cannot_tell(about: &About<'_>, brief: &mut Brief) -> List<String> {
     let damage = about.subject.damage().into_iter();
     let damage =
         damage.map(|damage| format!("The file is damaged: {}", warning_line(&damage.warning)));
-    let unknown = about.unread.iter().cloned().chain(damage);
+    let unknown = about.others.iter().cloned().chain(damage);
     whole(unknown.chain(std::mem::take(&mut brief.unknown)).collect())
 }
 
@@ -437,9 +454,9 @@ fn about_cause(
             format!("vramscope fragmentation {file}{only}")
         }
         CauseClass::Limit | CauseClass::OtherProcesses => format!("vramscope info {file}{only}"),
-        CauseClass::OddRank => match among {
-            Some(among) => format!("vramscope diff {} {file}", quoted(&among.median_file)),
-            None => format!("vramscope info {file}"),
+        CauseClass::OddRank => match among.map(|among| quoted(&among.median_file)) {
+            Some(median) if median != file => format!("vramscope diff {median} {file}"),
+            _ => format!("vramscope info {file}"),
         },
         CauseClass::TooMuchLive | CauseClass::RequestTooLarge => {
             format!("vramscope at {moment} {file}{only}")

@@ -19,7 +19,7 @@ enum Means {
 }
 
 /// The words. Longer ones come before those in them.
-const WORDS: [(&str, Means); 19] = [
+const WORDS: [(&str, Means); 18] = [
     ("local_rank", Means::LocalRank),
     ("localrank", Means::LocalRank),
     ("local-rank", Means::LocalRank),
@@ -31,7 +31,6 @@ const WORDS: [(&str, Means); 19] = [
     ("iteration", Means::Step),
     ("iter", Means::Step),
     ("step", Means::Step),
-    ("batch", Means::Step),
     ("hostname", Means::Host),
     ("host", Means::Host),
     ("node", Means::Host),

@@ -291,6 +291,8 @@ impl FailedRequest {
                 bytes.saturating_sub(self.device_bytes.unwrap_or(0) / CONTEXT_PART)
             }
             Some(_) => 0,
+            // The program's own libraries take some when they are first used.
+            None if self.taken_bytes() < self.earlier_bytes / CONTEXT_PART => 0,
             None => self.taken_bytes(),
         };
         others > 0 && self.all_free_bytes().saturating_add(others) >= self.requested_bytes

@@ -42,9 +42,14 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         (!changes.is_empty()).then(|| program_changes::table(saved, &changes, false));
     let less = changes.iter().map(program_changes::sentence);
     let own = failure.to_try(material.config);
-    // A request that only came too early needs no smaller program.
+    // Where a smaller program is not what the request needed most.
     let to_try = match failure.verdict() {
-        Verdict::Waited | Verdict::PoolNotEmptied => own.into_iter().chain(less).collect(),
+        Verdict::Waited
+        | Verdict::PoolNotEmptied
+        | Verdict::Limit
+        | Verdict::DeviceHadEnough
+        | Verdict::Others
+        | Verdict::RequestTooLarge => own.into_iter().chain(less).collect(),
         _ => less.chain(own).collect::<Vec<String>>(),
     };
     let seen = failure.seen(
