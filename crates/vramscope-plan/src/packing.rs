@@ -14,6 +14,7 @@
 
 mod bound;
 pub mod csv;
+mod free;
 mod greedy;
 mod occupied;
 mod orders;
@@ -59,20 +60,27 @@ impl Problem {
             .map_or(1, |&alignment| alignment.max(1))
     }
 
-    /// The sizes, rounded up to the greatest common divisor of all alignments. All offsets are multiples of it, so no
-    /// other buffer can use the bytes in between.
-    fn padded_sizes(&self) -> Cow<'_, [u64]> {
-        let common =
-            (self.alignment.iter()).fold(0, |common, &alignment| gcd(common, alignment.max(1)));
-        if common <= 1 {
-            return Cow::Borrowed(&self.size);
-        }
-        let padded = self
-            .size
-            .iter()
-            .map(|size| size.checked_next_multiple_of(common).unwrap_or(u64::MAX));
-        Cow::Owned(padded.collect())
+    /// The greatest common divisor of all alignments. All offsets are multiples of it, so of what lies between a buffer's
+    /// end and the next multiple no other can use anything.
+    fn padding(&self) -> u64 {
+        (self.alignment.iter()).fold(0, |common, &alignment| gcd(common, alignment.max(1)))
     }
+
+    /// The sizes, rounded up to [`padding`](Self::padding).
+    fn padded_sizes(&self) -> Cow<'_, [u64]> {
+        match self.padding() {
+            0 | 1 => Cow::Borrowed(&self.size),
+            padding => Cow::Owned(self.size.iter().map(|&size| padded(size, padding)).collect()),
+        }
+    }
+}
+
+/// A size rounded up to the padding.
+fn padded(size: u64, padding: u64) -> u64 {
+    if padding <= 1 {
+        return size;
+    }
+    size.checked_next_multiple_of(padding).unwrap_or(u64::MAX)
 }
 
 fn gcd(mut a: u64, mut b: u64) -> u64 {

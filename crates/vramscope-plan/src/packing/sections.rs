@@ -69,8 +69,9 @@ impl Sections {
             changes[begin] += i128::from(size);
             changes[end] -= i128::from(size);
         }
+        changes.truncate(self.count);
         let mut live = 0_i128;
-        let sums = changes[..self.count].iter().map(|change| {
+        let sums = changes.into_iter().map(|change| {
             live += change;
             live.unsigned_abs()
         });

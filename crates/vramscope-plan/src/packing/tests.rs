@@ -150,11 +150,11 @@ proptest! {
     fn orders_are_those_of_the_specification(problem in problems(25)) {
         let sections = Sections::of(&problem);
         for order in Order::ALL {
-            let only_those_that_matter = |buffers: Vec<usize>| -> Vec<usize> {
-                buffers.into_iter().filter(|&i| matters(&problem, i)).collect()
-            };
-            let ours = only_those_that_matter(ordered(&problem, &sections, order));
-            let theirs = only_those_that_matter(obvious_order(&problem, order));
+            let matters = |&i: &usize| matters(&problem, i);
+            let ours = ordered(&problem, &sections, order).into_iter();
+            let ours: Vec<usize> = ours.map(|i| i as usize).filter(matters).collect();
+            let theirs = obvious_order(&problem, order).into_iter();
+            let theirs: Vec<usize> = theirs.filter(matters).collect();
             prop_assert_eq!(ours, theirs, "{}", order);
         }
     }
