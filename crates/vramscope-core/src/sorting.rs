@@ -6,6 +6,7 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use foldhash::fast::RandomState;
 
@@ -159,16 +160,25 @@ pub fn rows_by_value(rows: usize, value: impl Fn(usize) -> Option<u64>) -> Vec<u
 }
 
 /// Different values, numbered in order of appearance.
-#[derive(Clone, Debug, Default)]
-pub struct Numbers {
+#[derive(Clone, Debug)]
+pub struct Numbers<T = u64> {
     /// The values by number.
-    pub values: Vec<u64>,
-    known: HashMap<u64, u32, RandomState>,
+    pub values: Vec<T>,
+    known: HashMap<T, u32, RandomState>,
 }
 
-impl Numbers {
+impl<T> Default for Numbers<T> {
+    fn default() -> Self {
+        Self {
+            values: Vec::new(),
+            known: HashMap::default(),
+        }
+    }
+}
+
+impl<T: Copy + Eq + Hash> Numbers<T> {
     /// The number of a value, which is new or known.
-    pub fn of(&mut self, value: u64) -> u32 {
+    pub fn of(&mut self, value: T) -> u32 {
         *self.known.entry(value).or_insert_with(|| {
             self.values.push(value);
             self.values.len() as u32 - 1

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{MemoryMap, Piece, Tile};
+use super::tiles::Tile;
+use super::{MemoryMap, Piece};
 use crate::colour::{Rgb, linear12};
 use crate::coverage::{Coverage, Sums, WHOLE, stripes};
 use crate::raster::{Bands, DIMMED, Frame, NONE, PENDING, Paint, Shades};
@@ -261,12 +262,12 @@ impl MapRaster {
         self.held = held;
         let mut used = std::mem::take(&mut self.used);
         let place = |at: u32| {
-            let tile = &map.tiles[at as usize];
+            let tile = map.tiles.get(at as usize);
             (tile.low, tile.high, tile.born, tile.died)
         };
         let mut shades = [0; GROUP];
         used.visit(stripe, map.tiles.len(), place, |tiles| {
-            let tile = |at: u32| &map.tiles[at as usize];
+            let tile = |at: u32| map.tiles.get(at as usize);
             for (shade, &at) in shades.iter_mut().zip(tiles) {
                 let row = tile(at).row as usize;
                 let lit = paint.matches.is_none_or(|matches| matches.contains(row));
@@ -289,7 +290,7 @@ impl MapRaster {
 
     /// Adds the spans of an allocation: in use, pending free, and the rounding above both.
     #[inline]
-    fn place(&mut self, scale: &Scale<'_>, tile: &Tile, shade: usize) {
+    fn place(&mut self, scale: &Scale<'_>, tile: Tile, shade: usize) {
         let (born, died) = (scale.x_px(tile.born), scale.x_px(tile.died));
         let (top, bottom) = (scale.y_px(tile.requested), scale.y_px(tile.low));
         let pending = if tile.free_requested < tile.died {
