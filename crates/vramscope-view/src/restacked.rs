@@ -10,7 +10,7 @@ use vramscope_core::sorting::{SortFew, rows_by_moment};
 use crate::bitset::BitSet;
 use crate::colour::ColourColumn;
 use crate::groups::Groups;
-use crate::raster::{Bands, Composition, Hit, NEVER, NONE, TimelineIndex};
+use crate::raster::{Bands, Composition, Hit, NEVER, NONE, TimelineIndex, Totals};
 
 /// Which allocations the timeline stacks, and in what order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,7 +120,7 @@ impl Restacked {
             died: &self.died,
             free_requested: &self.free_requested,
             bytes: &self.bytes,
-            total_bytes: self.total_bytes.as_deref().unwrap_or(axis.total_bytes),
+            total_bytes: self.total_bytes.as_ref().map_or(axis.total_bytes, Totals::from),
             ..axis
         }
     }

@@ -130,6 +130,7 @@ fn hold(segments: &mut SegmentHistory, group: &PackedGroup<'_>, base: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::raster::Totals;
     use crate::viewport::Bounds;
     use proptest::prelude::*;
 
@@ -154,7 +155,7 @@ mod tests {
             died: &table.died,
             free_requested: &table.free_requested,
             bytes: &table.bytes,
-            total_bytes: &TOTALS,
+            total_bytes: Totals::Each(&TOTALS),
             moment_start_us: None,
         }
     }

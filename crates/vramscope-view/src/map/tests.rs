@@ -104,7 +104,7 @@ impl Story {
             died: &self.allocations.died,
             free_requested: &self.allocations.free_requested,
             bytes: &self.allocations.bytes,
-            total_bytes: &self.totals,
+            total_bytes: (&self.totals).into(),
             moment_start_us: self.starts.as_ref(),
         }
     }
