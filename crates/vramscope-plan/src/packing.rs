@@ -70,7 +70,12 @@ impl Problem {
     fn padded_sizes(&self) -> Cow<'_, [u64]> {
         match self.padding() {
             0 | 1 => Cow::Borrowed(&self.size),
-            padding => Cow::Owned(self.size.iter().map(|&size| padded(size, padding)).collect()),
+            padding => Cow::Owned(
+                self.size
+                    .iter()
+                    .map(|&size| padded(size, padding))
+                    .collect(),
+            ),
         }
     }
 }

@@ -120,7 +120,10 @@ impl Restacked {
             died: &self.died,
             free_requested: &self.free_requested,
             bytes: &self.bytes,
-            total_bytes: self.total_bytes.as_ref().map_or(axis.total_bytes, Totals::from),
+            total_bytes: self
+                .total_bytes
+                .as_ref()
+                .map_or(axis.total_bytes, Totals::from),
             ..axis
         }
     }
@@ -241,7 +244,8 @@ mod tests {
             rows.map(|row| of.bytes[row]).sum()
         };
         let added: Vec<u64> = (0..of.moments() as u32).map(live).collect();
-        assert_eq!(added, of.total_bytes);
+        let totals = (0..of.moments() as u32).map(|moment| of.total_bytes.at(moment));
+        assert_eq!(added, totals.collect::<Vec<_>>());
         Some((stacked, added))
     }
 

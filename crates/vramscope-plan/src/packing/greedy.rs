@@ -6,7 +6,7 @@ use std::fmt;
 
 use super::free::Free;
 use super::occupied::{Occupied, Placed};
-use super::orders::{Order, ordered};
+use super::orders::{Order, Ordered};
 use super::{Packing, Problem, Sections, padded};
 use crate::ranges::{Range, Ranges, leading};
 
@@ -44,7 +44,7 @@ pub fn greedy(problem: &Problem, order: Order, fit: Fit) -> Packing {
 
 /// One greedy packer at work.
 pub(super) struct Greedy {
-    order: Vec<u32>,
+    order: Ordered,
     /// Number of buffers placed so far: the beginning of `order`.
     placed: usize,
     fit: Fit,
@@ -71,7 +71,7 @@ impl Greedy {
                 Order::Program => Taken::Now(Free::new(), BinaryHeap::new()),
                 _ => Taken::Ever(Occupied::new(sections), Ranges::new()),
             },
-            order: ordered(problem, sections, order),
+            order: Ordered::new(problem, sections, order),
             placed: 0,
             fit,
             padding: problem.padding(),
@@ -100,10 +100,10 @@ impl Greedy {
     /// Places the next few buffers.
     pub(super) fn advance(&mut self, problem: &Problem, sections: &Sections) {
         for _ in 0..BUFFERS_PER_LOOK {
-            let Some(&buffer) = self.order.get(self.placed) else {
+            let Some(buffer) = self.order.get(problem, sections, self.placed) else {
                 return;
             };
-            self.place(buffer as usize, problem, sections);
+            self.place(buffer, problem, sections);
             self.placed += 1;
         }
     }

@@ -8,8 +8,9 @@
 use super::Sections;
 use crate::ranges::{Range, Ranges, insert};
 
-/// The most births and deaths in a leaf of several sections.
-const MOST_IN_LEAF: u32 = 64;
+/// The most births and deaths in a leaf of several sections. With fewer a packing of millions takes more memory, with more
+/// it takes longer; in tests there are leaves of few sections, too.
+const MOST_IN_LEAF: u32 = if cfg!(test) { 5 } else { 256 };
 
 /// The occupied offsets of each section.
 pub(super) struct Occupied {

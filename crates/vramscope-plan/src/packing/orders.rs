@@ -7,6 +7,7 @@ use vramscope_core::sorting::rows_by_value;
 
 use super::sections::Company;
 use super::{Problem, Sections};
+use crate::ranges::leading;
 
 /// The order in which buffers are placed. Ties go to the one that comes first in the problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,50 +60,123 @@ impl fmt::Display for Order {
     }
 }
 
-/// Sorts the buffers of a problem in O(n log n).
-pub(super) fn ordered(problem: &Problem, sections: &Sections, order: Order) -> Vec<u32> {
-    let size = |i: usize| Reverse(problem.size[i]);
-    let duration = |i: usize| Reverse(problem.upper[i].saturating_sub(problem.lower[i]));
-    let area = |i: usize| Reverse(u128::from(size(i).0) * u128::from(duration(i).0));
-    let all = problem.size.len();
-    match order {
-        Order::Program => sorted(all, |i| problem.lower[i], |_| ()),
-        Order::Size => sorted(all, |i| !problem.size[i], duration),
-        Order::Area => sorted(all, |i| !((area(i).0 >> 64) as u64), area),
-        Order::Duration => sorted(all, |i| !duration(i).0, size),
-        Order::Conflicts => {
-            let company = Company::of(sections, 0..all, &problem.size);
-            sorted(all, |i| !(company.with(sections, i).0 as u64), size)
+/// Buffers in the order in which they are placed. Those that are equal by the first key are sorted by the others when
+/// their turn comes: to sort a million at once would block for long, and a copy of all keys take much memory.
+pub(super) struct Ordered {
+    rows: Vec<u32>,
+    /// Number of rows, from the first on, that are sorted.
+    sorted: usize,
+    keys: Keys,
+}
+
+/// What an order sorts by, with what has to be known for it.
+enum Keys {
+    Program,
+    Size,
+    Area,
+    Duration,
+    Conflicts(Company),
+    ContentionArea(Busiest),
+    ContentionDuration(Busiest),
+    Breadth(Busiest),
+}
+
+impl Ordered {
+    /// Sorts by the first key in O(n log n).
+    pub(super) fn new(problem: &Problem, sections: &Sections, order: Order) -> Self {
+        let all = problem.size.len();
+        let busiest = || Busiest::of(problem, sections);
+        let keys = match order {
+            Order::Program => Keys::Program,
+            Order::Size => Keys::Size,
+            Order::Area => Keys::Area,
+            Order::Duration => Keys::Duration,
+            Order::Conflicts => Keys::Conflicts(Company::of(sections, 0..all, &problem.size)),
+            Order::ContentionArea => Keys::ContentionArea(busiest()),
+            Order::ContentionDuration => Keys::ContentionDuration(busiest()),
+            Order::Breadth => Keys::Breadth(busiest()),
+        };
+        let first = |buffer| keys.first(problem, sections, buffer);
+        let rows = match (0..all).is_sorted_by_key(first) {
+            true => (0..all as u32).collect(),
+            false => rows_by_value(all, |buffer| Some(first(buffer))),
+        };
+        Self {
+            rows,
+            sorted: 0,
+            keys,
         }
-        Order::ContentionArea => {
-            let busiest = Busiest::of(problem, sections);
-            sorted(all, |i| busiest.place(i), area)
+    }
+
+    /// Number of buffers.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The buffer at a place, which is not beyond the first that was never asked for.
+    pub(super) fn get(
+        &mut self,
+        problem: &Problem,
+        sections: &Sections,
+        place: usize,
+    ) -> Option<usize> {
+        let rows = self
+            .rows
+            .get_mut(self.sorted..)
+            .filter(|_| place >= self.sorted);
+        if let Some(rows) = rows.filter(|rows| !rows.is_empty()) {
+            let first = |&buffer: &u32| self.keys.first(problem, sections, buffer as usize);
+            let least = first(&rows[0]);
+            let equal = leading(rows, |buffer| first(buffer) == least);
+            self.keys.sort(problem, &mut rows[..equal]);
+            self.sorted += equal;
         }
-        Order::ContentionDuration => {
-            let busiest = Busiest::of(problem, sections);
-            sorted(all, |i| busiest.place(i), |i| (duration(i), size(i)))
+        self.rows.get(place).map(|&buffer| buffer as usize)
+    }
+}
+
+impl Keys {
+    /// The key of a buffer that counts most.
+    fn first(&self, problem: &Problem, sections: &Sections, buffer: usize) -> u64 {
+        match self {
+            Self::Program => problem.lower[buffer],
+            Self::Size => !problem.size[buffer],
+            Self::Area => !((area(problem, buffer) >> 64) as u64),
+            Self::Duration => !duration(problem, buffer),
+            Self::Conflicts(company) => !(company.with(sections, buffer).0 as u64),
+            Self::ContentionArea(busiest) | Self::ContentionDuration(busiest) => {
+                busiest.place(buffer)
+            }
+            Self::Breadth(busiest) => busiest.rank[buffer].into(),
         }
-        Order::Breadth => {
-            let busiest = Busiest::of(problem, sections);
-            sorted(all, |i| busiest.rank[i].into(), size)
+    }
+
+    /// Sorts buffers that are equal by that.
+    fn sort(&self, problem: &Problem, rows: &mut [u32]) {
+        let size = |buffer: u32| Reverse(problem.size[buffer as usize]);
+        let duration = |buffer: u32| Reverse(duration(problem, buffer as usize));
+        match self {
+            Self::Program => rows.sort_unstable(),
+            Self::Size => rows.sort_unstable_by_key(|&row| (duration(row), row)),
+            Self::Area | Self::ContentionArea(_) => {
+                rows.sort_unstable_by_key(|&row| (Reverse(area(problem, row as usize)), row));
+            }
+            Self::ContentionDuration(_) => {
+                rows.sort_unstable_by_key(|&row| (duration(row), size(row), row));
+            }
+            Self::Duration | Self::Conflicts(_) | Self::Breadth(_) => {
+                rows.sort_unstable_by_key(|&row| (size(row), row));
+            }
         }
     }
 }
 
-/// Sorts by a first key, and what is equal there by the others: there is no copy of all keys.
-fn sorted<K: Ord>(
-    all: usize,
-    first: impl Fn(usize) -> u64,
-    others: impl Fn(usize) -> K,
-) -> Vec<u32> {
-    if (0..all).is_sorted_by_key(|i| (first(i), others(i))) {
-        return (0..all as u32).collect();
-    }
-    let mut rows = rows_by_value(all, |i| Some(first(i)));
-    for equal in rows.chunk_by_mut(|&a, &b| first(a as usize) == first(b as usize)) {
-        equal.sort_unstable_by_key(|&i| (others(i as usize), i));
-    }
-    rows
+fn duration(problem: &Problem, buffer: usize) -> u64 {
+    problem.upper[buffer].saturating_sub(problem.lower[buffer])
+}
+
+fn area(problem: &Problem, buffer: usize) -> u128 {
+    u128::from(problem.size[buffer]) * u128::from(duration(problem, buffer))
 }
 
 /// For each buffer, the section of its life with the most live bytes.

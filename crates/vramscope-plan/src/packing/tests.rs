@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::orders::ordered;
+use super::orders::Ordered;
 use super::*;
 
 /// Up to `most` buffers in a short time, some never live, some of size 0, half of them aligned.
@@ -151,8 +151,9 @@ proptest! {
         let sections = Sections::of(&problem);
         for order in Order::ALL {
             let matters = |&i: &usize| matters(&problem, i);
-            let ours = ordered(&problem, &sections, order).into_iter();
-            let ours: Vec<usize> = ours.map(|i| i as usize).filter(matters).collect();
+            let mut ours = Ordered::new(&problem, &sections, order);
+            let ours = (0..ours.len()).filter_map(|place| ours.get(&problem, &sections, place));
+            let ours: Vec<usize> = ours.filter(matters).collect();
             let theirs = obvious_order(&problem, order).into_iter();
             let theirs: Vec<usize> = theirs.filter(matters).collect();
             prop_assert_eq!(ours, theirs, "{}", order);

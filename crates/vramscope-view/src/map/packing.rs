@@ -96,7 +96,10 @@ impl PackedMap {
     /// group.
     #[must_use]
     pub fn place_of(&self, bands: &Bands<'_>, row: usize) -> Option<((f64, f64), (f64, f64))> {
-        let number = self.tile_of.get(row).filter(|&&number| number != u32::MAX)?;
+        let number = self
+            .tile_of
+            .get(row)
+            .filter(|&&number| number != u32::MAX)?;
         let tile = self.map.tiles.get(*number as usize);
         let x = |moment: u32| bands.moment_x(moment as usize);
         Some(((x(tile.born), x(tile.died)), (tile.low, tile.requested)))

@@ -380,8 +380,7 @@ impl<'a> Plan<'a> {
         }
         let (start, size) = self.rows[index];
         let low = self.y(start as usize, from);
-        let requested_end =
-            self.starts[start as usize].saturating_add(self.sizes[size as usize].0);
+        let requested_end = self.starts[start as usize].saturating_add(self.sizes[size as usize].0);
         let requested = requested_end.saturating_sub(from).min(to - from);
         Some(Tile {
             low,

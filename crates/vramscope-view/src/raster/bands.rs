@@ -85,9 +85,11 @@ impl Totals<'_> {
                 let begin = steps.partition_point(|&(moment, _)| moment as usize <= from);
                 let within = steps[begin..].iter();
                 let within = within.take_while(|&&(moment, _)| (moment as usize) < to);
-                within.fold((from, first), |best, &(moment, bytes)| match bytes > best.1 {
-                    true => (moment as usize, bytes),
-                    false => best,
+                within.fold((from, first), |best, &(moment, bytes)| {
+                    match bytes > best.1 {
+                        true => (moment as usize, bytes),
+                        false => best,
+                    }
                 })
             }
         }

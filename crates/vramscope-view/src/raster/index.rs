@@ -60,9 +60,7 @@ impl TimelineIndex {
         let mut block_max_bytes = Vec::with_capacity(moments.div_ceil(BLOCK));
         let mut block_moment = Vec::with_capacity(moments.div_ceil(BLOCK));
         for first in (0..moments).step_by(BLOCK) {
-            let (at, max) = bands
-                .total_bytes
-                .highest(first, moments.min(first + BLOCK));
+            let (at, max) = bands.total_bytes.highest(first, moments.min(first + BLOCK));
             block_max_bytes.push(max);
             block_moment.push(at as u32);
         }

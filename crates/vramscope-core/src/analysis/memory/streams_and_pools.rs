@@ -74,7 +74,10 @@ fn places(snapshot: &Snapshot, history: &History, is_known: &[bool]) -> Places {
     let contexts = snapshot.contexts.rows().len();
     let unknown = is_known.len() - 1;
     if !is_known.contains(&true) {
-        return Places::of(is_known.len(), history.allocations.bytes.iter().map(|_| unknown));
+        return Places::of(
+            is_known.len(),
+            history.allocations.bytes.iter().map(|_| unknown),
+        );
     }
     let segments_tell = is_known[contexts..].contains(&true);
     let segment_at = segment_of_addresses(snapshot, history.device);
