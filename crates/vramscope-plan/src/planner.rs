@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::bars::Bars;
 use super::plan::{ArenaPlan, DevicePlan, PackedBytes, Step};
-use super::problems::{ArenaProblem, Gathered, Missing, Needs, gather};
+use super::problems::{self, ArenaProblem, Gathered, Missing, Needs};
 use super::what_if::{Baseline, Modelling};
 use super::words::Words;
 use crate::packing::{Packed, Packer};
@@ -41,6 +41,8 @@ pub struct Planner {
 /// How far the problems are known.
 enum Gathering {
     Nothing,
+    /// The sums of what they need are added up.
+    Sums(Box<problems::Gathering>),
     /// All but their buffers.
     Places(Missing),
     Done,
@@ -106,14 +108,14 @@ impl Planner {
         planner
     }
 
-    /// Finds the packing problems, and what they need at least.
-    fn gather(&mut self, device: Device<'_>) {
+    /// Takes the packing problems, and what they need at least.
+    fn take(&mut self, device: Device<'_>, gathered: Gathered) {
         let Gathered {
             problems,
             buffers,
             needs,
             missing,
-        } = gather(device);
+        } = gathered;
         let is_reserved_known = self.plan.reserved_bytes.is_some();
         let plans = problems.iter().zip(buffers);
         let plans = plans.map(|(problem, buffers)| ArenaPlan {
@@ -188,7 +190,14 @@ impl Planner {
     fn step(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
         match std::mem::replace(&mut self.gathering, Gathering::Done) {
             Gathering::Nothing => {
-                self.gather(device);
+                self.gathering = Gathering::Sums(Box::new(problems::Gathering::new(device)));
+                return true;
+            }
+            Gathering::Sums(mut gathering) => {
+                match gathering.run(device, is_over) {
+                    true => self.take(device, gathering.finish(device)),
+                    false => self.gathering = Gathering::Sums(gathering),
+                }
                 return true;
             }
             Gathering::Places(missing) => {
