@@ -267,15 +267,14 @@ impl MapRaster {
         };
         let mut shades = [0; GROUP];
         used.visit(stripe, map.tiles.len(), place, |tiles| {
-            let tile = |at: u32| map.tiles.get(at as usize);
             for (shade, &at) in shades.iter_mut().zip(tiles) {
-                let row = tile(at).row as usize;
+                let row = map.tiles.row(at as usize);
                 let lit = paint.matches.is_none_or(|matches| matches.contains(row));
                 let entry = paint.colours.index.get(row).copied().unwrap_or(0);
                 *shade = usize::from(entry) + usize::from(!lit) * DIMMED;
             }
             for (&at, &shade) in tiles.iter().zip(&shades) {
-                self.place(stripe, tile(at), shade);
+                self.place(stripe, map.tiles.get(at as usize), shade);
             }
         });
         self.used = used;

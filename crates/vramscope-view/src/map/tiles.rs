@@ -64,6 +64,12 @@ impl Tiles {
         self.tile(&self.tiles[at])
     }
 
+    /// The allocation of a rectangle.
+    #[inline]
+    pub(super) fn row(&self, at: usize) -> usize {
+        self.tiles[at].row as usize
+    }
+
     /// All rectangles.
     pub(super) fn iter(&self) -> impl Iterator<Item = Tile> {
         self.tiles.iter().map(|tile| self.tile(tile))

@@ -325,6 +325,23 @@ mod tests {
         assert!((0..3).all(|row| pools[row] == columns[row].1));
     }
 
+    #[test]
+    fn places_are_the_same_among_few_and_many_values() {
+        let rows = [3, 0, 0xffff, 0];
+        for values in [0x1_0000, 0x1_0001] {
+            let places = Places::of(values, rows.into_iter());
+            assert_eq!(places.len(), 4);
+            assert!(
+                (0..)
+                    .zip(rows)
+                    .all(|(row, place)| places.get(row) == Some(place))
+            );
+            assert_eq!(places.get(4), None);
+        }
+        let last = Places::of(0x1_0001, [0x1_0000].into_iter());
+        assert_eq!(last.get(0), Some(0x1_0000));
+    }
+
     /// The addresses were those of another segment before.
     #[test]
     fn a_segment_that_was_mapped_later_tells_nothing() {
