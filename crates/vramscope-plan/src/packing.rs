@@ -180,6 +180,11 @@ impl Packer {
     #[must_use]
     pub fn new(problem: Arc<Problem>) -> Self {
         let sections = Sections::of(&problem);
+        Self::with_sections(problem, sections)
+    }
+
+    /// [`new`](Self::new) with the problem's sections.
+    pub(crate) fn with_sections(problem: Arc<Problem>, sections: Sections) -> Self {
         let bound = bound::bound(&problem, &sections);
         Self {
             portfolio: Portfolio::new(bound, problem.size.len()),

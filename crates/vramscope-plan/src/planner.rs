@@ -7,7 +7,7 @@ use super::plan::{ArenaPlan, DevicePlan, PackedBytes, Step};
 use super::problems::{self, ArenaProblem, Gathered, Missing, Needs};
 use super::what_if::{Baseline, Modelling};
 use super::words::Words;
-use crate::packing::{Packed, Packer};
+use crate::packing::{Packed, Packer, Sections};
 use crate::pool_planner;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::recording::Device;
@@ -24,6 +24,8 @@ pub struct Planner {
     gathering: Gathering,
     /// By problem, as far as they have begun.
     packers: Vec<Packer>,
+    /// The sections of the next problem, once they are known.
+    sections: Option<Sections>,
     /// By problem: whether its packer has nothing left to try.
     is_packed: Vec<bool>,
     needs: Needs,
@@ -87,6 +89,7 @@ impl Planner {
             problems: Vec::new(),
             gathering: Gathering::Nothing,
             packers: Vec::new(),
+            sections: None,
             is_packed: Vec::new(),
             bars: Bars {
                 requested: needs.requested_bytes,
@@ -208,8 +211,14 @@ impl Planner {
             Gathering::Done => {}
         }
         if self.begun == self.packers.len() && self.begun < self.problems.len() {
-            let problem = self.problems[self.begun].problem.clone();
-            self.packers.push(Packer::new(problem));
+            let problem = &self.problems[self.begun].problem;
+            match self.sections.take() {
+                None => self.sections = Some(Sections::of(problem)),
+                Some(sections) => {
+                    let packer = Packer::with_sections(problem.clone(), sections);
+                    self.packers.push(packer);
+                }
+            }
         } else if self.begun < self.packers.len() {
             let mut asked = 0;
             self.pack(self.begun, &mut || {
