@@ -180,7 +180,10 @@ impl<T> FewValues<T> {
 
     /// The place of a row's value among them.
     pub(crate) fn place(&self, row: usize) -> usize {
-        self.of.get(row).unwrap_or(self.values.len() - 1)
+        match &self.of {
+            Places::Few(of) => of[row].into(),
+            Places::Many(of) => of[row] as usize,
+        }
     }
 
     /// The values with the number of rows that have each; a value may be there several times.
@@ -188,8 +191,11 @@ impl<T> FewValues<T> {
     where
         T: Copy,
     {
-        let places = (0..self.len()).map(|row| self.place(row));
-        let counts = counts(self.values.len(), places);
+        let values = self.values.len();
+        let counts = match &self.of {
+            Places::Few(of) => counts(values, of.iter().map(|&place| place.into())),
+            Places::Many(of) => counts(values, of.iter().map(|&place| place as usize)),
+        };
         let known = self.values.iter().zip(counts);
         known.filter_map(|(value, count)| Some(((*value)?, count)))
     }
@@ -203,7 +209,13 @@ impl<T> FewValues<T> {
     /// The values of all rows.
     #[must_use]
     pub fn iter(&self) -> Rows<'_, T> {
-        Rows { of: self, next: 0 }
+        Rows {
+            values: &self.values,
+            of: match &self.of {
+                Places::Few(of) => RowPlaces::Few(of.iter()),
+                Places::Many(of) => RowPlaces::Many(of.iter()),
+            },
+        }
     }
 }
 
@@ -227,17 +239,27 @@ impl<'a, T> IntoIterator for &'a FewValues<T> {
 /// The values of a column, row by row.
 #[derive(Clone, Debug)]
 pub struct Rows<'a, T> {
-    of: &'a FewValues<T>,
-    next: usize,
+    values: &'a [Option<T>],
+    of: RowPlaces<'a>,
+}
+
+/// The places of the rows that are left.
+#[derive(Clone, Debug)]
+enum RowPlaces<'a> {
+    Few(std::slice::Iter<'a, u16>),
+    Many(std::slice::Iter<'a, u32>),
 }
 
 impl<'a, T> Iterator for Rows<'a, T> {
     type Item = &'a Option<T>;
 
+    #[inline]
     fn next(&mut self) -> Option<&'a Option<T>> {
-        let value = self.of.get(self.next)?;
-        self.next += 1;
-        Some(value)
+        let place = match &mut self.of {
+            RowPlaces::Few(of) => usize::from(*of.next()?),
+            RowPlaces::Many(of) => *of.next()? as usize,
+        };
+        self.values.get(place)
     }
 }
 
