@@ -6,11 +6,16 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use foldhash::fast::RandomState;
 
 /// With one different value in fewer rows than this, rows are sorted by comparing them.
 const ROWS_PER_VALUE: usize = 8;
+/// Fewer rows than this, each with more moments than that, are sorted by comparing them, too: counts of all moments would
+/// take more memory and time.
+const FEW_ROWS: usize = 1 << 14;
+const MOMENTS_PER_ROW: usize = 32;
 /// A row without a value, or without an end.
 const NONE: u32 = u32::MAX;
 
@@ -98,6 +103,12 @@ pub fn natural(a: &str, b: &str) -> Ordering {
 /// moment is not below `moments` are left out.
 #[must_use]
 pub fn rows_by_moment(moments: usize, rows: usize, moment: impl Fn(usize) -> u32) -> Vec<u32> {
+    if rows < FEW_ROWS && rows * MOMENTS_PER_ROW < moments {
+        let sorted = (0..rows as u32).filter(|&row| (moment(row as usize) as usize) < moments);
+        let mut sorted: Vec<u32> = sorted.collect();
+        sorted.sort_few_by_key(|&row| moment(row as usize));
+        return sorted;
+    }
     let mut place = vec![0_u32; moments + 1];
     for row in 0..rows {
         if let Some(count) = place[1..].get_mut(moment(row) as usize) {
@@ -159,16 +170,25 @@ pub fn rows_by_value(rows: usize, value: impl Fn(usize) -> Option<u64>) -> Vec<u
 }
 
 /// Different values, numbered in order of appearance.
-#[derive(Clone, Debug, Default)]
-pub struct Numbers {
+#[derive(Clone, Debug)]
+pub struct Numbers<T = u64> {
     /// The values by number.
-    pub values: Vec<u64>,
-    known: HashMap<u64, u32, RandomState>,
+    pub values: Vec<T>,
+    known: HashMap<T, u32, RandomState>,
 }
 
-impl Numbers {
+impl<T> Default for Numbers<T> {
+    fn default() -> Self {
+        Self {
+            values: Vec::new(),
+            known: HashMap::default(),
+        }
+    }
+}
+
+impl<T: Copy + Eq + Hash> Numbers<T> {
     /// The number of a value, which is new or known.
-    pub fn of(&mut self, value: u64) -> u32 {
+    pub fn of(&mut self, value: T) -> u32 {
         *self.known.entry(value).or_insert_with(|| {
             self.values.push(value);
             self.values.len() as u32 - 1
@@ -187,6 +207,8 @@ mod tests {
         let moments = [3, u32::MAX, 1, 3, 1];
         assert_eq!(rows_by_moment(4, 5, |row| moments[row]), [2, 4, 0, 3]);
         assert_eq!(rows_by_moment(3, 5, |row| moments[row]), [2, 4]);
+        let many = 5 * MOMENTS_PER_ROW + 1;
+        assert_eq!(rows_by_moment(many, 5, |row| moments[row]), [2, 4, 0, 3]);
     }
 
     #[test]

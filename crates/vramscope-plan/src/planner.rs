@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use super::bars::Bars;
 use super::plan::{ArenaPlan, DevicePlan, PackedBytes, Step};
-use super::problems::{ArenaProblem, Gathered, Missing, Needs, gather};
+use super::problems::{self, ArenaProblem, Gathered, Missing, Needs};
 use super::what_if::{Baseline, Modelling};
 use super::words::Words;
-use crate::packing::{Packed, Packer};
+use crate::packing::{Packed, Packer, Sections};
 use crate::pool_planner;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::recording::Device;
@@ -24,6 +24,8 @@ pub struct Planner {
     gathering: Gathering,
     /// By problem, as far as they have begun.
     packers: Vec<Packer>,
+    /// The sections of the next problem, once they are known.
+    sections: Option<Sections>,
     /// By problem: whether its packer has nothing left to try.
     is_packed: Vec<bool>,
     needs: Needs,
@@ -41,6 +43,8 @@ pub struct Planner {
 /// How far the problems are known.
 enum Gathering {
     Nothing,
+    /// The sums of what they need are added up.
+    Sums(Box<problems::Gathering>),
     /// All but their buffers.
     Places(Missing),
     Done,
@@ -85,6 +89,7 @@ impl Planner {
             problems: Vec::new(),
             gathering: Gathering::Nothing,
             packers: Vec::new(),
+            sections: None,
             is_packed: Vec::new(),
             bars: Bars {
                 requested: needs.requested_bytes,
@@ -106,14 +111,14 @@ impl Planner {
         planner
     }
 
-    /// Finds the packing problems, and what they need at least.
-    fn gather(&mut self, device: Device<'_>) {
+    /// Takes the packing problems, and what they need at least.
+    fn take(&mut self, device: Device<'_>, gathered: Gathered) {
         let Gathered {
             problems,
             buffers,
             needs,
             missing,
-        } = gather(device);
+        } = gathered;
         let is_reserved_known = self.plan.reserved_bytes.is_some();
         let plans = problems.iter().zip(buffers);
         let plans = plans.map(|(problem, buffers)| ArenaPlan {
@@ -188,7 +193,14 @@ impl Planner {
     fn step(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
         match std::mem::replace(&mut self.gathering, Gathering::Done) {
             Gathering::Nothing => {
-                self.gather(device);
+                self.gathering = Gathering::Sums(Box::new(problems::Gathering::new(device)));
+                return true;
+            }
+            Gathering::Sums(mut gathering) => {
+                match gathering.run(device, is_over) {
+                    true => self.take(device, gathering.finish(device)),
+                    false => self.gathering = Gathering::Sums(gathering),
+                }
                 return true;
             }
             Gathering::Places(missing) => {
@@ -199,8 +211,14 @@ impl Planner {
             Gathering::Done => {}
         }
         if self.begun == self.packers.len() && self.begun < self.problems.len() {
-            let problem = self.problems[self.begun].problem.clone();
-            self.packers.push(Packer::new(problem));
+            let problem = &self.problems[self.begun].problem;
+            match self.sections.take() {
+                None => self.sections = Some(Sections::of(problem)),
+                Some(sections) => {
+                    let packer = Packer::with_sections(problem.clone(), sections);
+                    self.packers.push(packer);
+                }
+            }
         } else if self.begun < self.packers.len() {
             let mut asked = 0;
             self.pack(self.begun, &mut || {

@@ -129,58 +129,122 @@ pub(super) struct Missing {
     problem_of: Vec<u32>,
 }
 
-/// Finds a device's packing problems, and the least memory that they need.
-pub(super) fn gather(device: Device<'_>) -> Gathered {
-    let kind = AllocatorKind::of(device.snapshot());
-    let mut rows = Rows::default();
-    let mut problem_of = arena_of_allocations(device, kind, &mut rows);
-    let (peaks, needs) = sweep(device, &problem_of, rows.keys.len());
-    let reserved = reserved_peaks(device, kind, &mut rows);
-    // A pool and stream whose only request failed may be served under other settings.
-    let snapshot = device.snapshot();
-    for &moment in device.failed_requests() {
-        let event = device.history.first_event + moment - 1;
-        let context = snapshot
-            .contexts
-            .get(snapshot.events.context[event as usize]);
-        rows.number(ArenaKey::of(kind, context.pool, Some(context.stream)));
+/// The search for a device's packing problems, and for the least memory that they need, in slices of work.
+pub(super) struct Gathering {
+    kind: AllocatorKind,
+    rows: Rows,
+    /// By allocation: the row of its pool and stream.
+    arena_of: Vec<u32>,
+    sums: Sums,
+    /// Number of lists of `sums` that are there.
+    lists: u32,
+}
+
+impl Gathering {
+    /// Numbers the pools and streams.
+    pub(super) fn new(device: Device<'_>) -> Self {
+        let kind = AllocatorKind::of(device.snapshot());
+        let mut rows = Rows::default();
+        let arena_of = arena_of_allocations(device, kind, &mut rows);
+        Self {
+            kind,
+            sums: Sums {
+                by_arena: vec![Peaks::default(); rows.keys.len()],
+                ..Sums::default()
+            },
+            rows,
+            arena_of,
+            lists: 0,
+        }
     }
-    let problem = |(row, &key): (usize, &ArenaKey)| {
-        let peak = peaks.get(row).copied().unwrap_or_default();
-        let problem = ArenaProblem {
-            key,
-            allocations: Vec::new(),
-            problem: Arc::default(),
-            requested_bytes: peak.requested.most(),
-            aligned_bytes: peak.aligned.most(),
-            reserved_bytes: reserved.get(row).copied().unwrap_or(0),
+
+    /// Works until `is_over`, and at least for one piece of work. Returns whether all is known. `device` must be the one
+    /// given to [`new`](Self::new).
+    pub(super) fn run(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
+        let table = &device.history.allocations;
+        let last_first = |ends: &[u32]| {
+            let mut rows = rows_by_end(ends);
+            rows.reverse();
+            rows
         };
-        (row, problem)
-    };
-    let mut problems: Vec<_> = rows.keys.iter().enumerate().map(problem).collect();
-    problems.sort_few_by_key(|(_, of)| {
-        (
-            std::cmp::Reverse((of.aligned_bytes, of.reserved_bytes)),
-            of.key,
-        )
-    });
-    let mut number_of = vec![0; problems.len()];
-    for (number, &(row, _)) in (0..).zip(&problems) {
-        number_of[row] = number;
+        self.lists += 1;
+        match self.lists {
+            1 => self.sums.deaths = last_first(&table.died),
+            2 => {
+                let lives = table.free_requested.iter().zip(&table.died);
+                let waits = lives.map(|(&freed, &died)| if freed < died { freed } else { NEVER });
+                self.sums.releases = last_first(&waits.collect::<Vec<u32>>());
+            }
+            _ => {
+                let mut sweep = Sweep {
+                    table,
+                    sizes: device.block_sizes(),
+                    arena_of: &self.arena_of,
+                    sums: &mut self.sums,
+                };
+                return sweep.run(is_over);
+            }
+        }
+        false
     }
-    let mut buffers = vec![0; problems.len()];
-    for problem in &mut problem_of {
-        *problem = number_of[*problem as usize];
-        buffers[*problem as usize] += 1;
-    }
-    Gathered {
-        problems: problems.into_iter().map(|(_, problem)| problem).collect(),
-        buffers,
-        needs: Needs {
-            empty_at_start_bytes: gap(&device.state_at(0), None).empty_bytes,
-            ..needs
-        },
-        missing: Missing { problem_of },
+
+    /// What was found, once all is known.
+    pub(super) fn finish(self, device: Device<'_>) -> Gathered {
+        let Self {
+            kind,
+            mut rows,
+            arena_of: mut problem_of,
+            sums,
+            ..
+        } = self;
+        let (peaks, needs) = sums.finish();
+        let reserved = reserved_peaks(device, kind, &mut rows);
+        // A pool and stream whose only request failed may be served under other settings.
+        let snapshot = device.snapshot();
+        for &moment in device.failed_requests() {
+            let event = device.history.first_event + moment - 1;
+            let context = snapshot
+                .contexts
+                .get(snapshot.events.context[event as usize]);
+            rows.number(ArenaKey::of(kind, context.pool, Some(context.stream)));
+        }
+        let problem = |(row, &key): (usize, &ArenaKey)| {
+            let peak = peaks.get(row).copied().unwrap_or_default();
+            let problem = ArenaProblem {
+                key,
+                allocations: Vec::new(),
+                problem: Arc::default(),
+                requested_bytes: peak.requested.most(),
+                aligned_bytes: peak.aligned.most(),
+                reserved_bytes: reserved.get(row).copied().unwrap_or(0),
+            };
+            (row, problem)
+        };
+        let mut problems: Vec<_> = rows.keys.iter().enumerate().map(problem).collect();
+        problems.sort_few_by_key(|(_, of)| {
+            (
+                std::cmp::Reverse((of.aligned_bytes, of.reserved_bytes)),
+                of.key,
+            )
+        });
+        let mut number_of = vec![0; problems.len()];
+        for (number, &(row, _)) in (0..).zip(&problems) {
+            number_of[row] = number;
+        }
+        let mut buffers = vec![0; problems.len()];
+        for problem in &mut problem_of {
+            *problem = number_of[*problem as usize];
+            buffers[*problem as usize] += 1;
+        }
+        Gathered {
+            problems: problems.into_iter().map(|(_, problem)| problem).collect(),
+            buffers,
+            needs: Needs {
+                empty_at_start_bytes: gap(&device.state_at(0), None).empty_bytes,
+                ..needs
+            },
+            missing: Missing { problem_of },
+        }
     }
 }
 
@@ -285,14 +349,17 @@ struct Peaks {
     aligned: Running,
 }
 
-/// One pass over births, free requests and deaths that finds the peaks of each pool and stream and of the device.
-struct Sweep<'a> {
-    table: &'a AllocationTable,
-    sizes: &'a BlockSizes,
-    arena_of: &'a [u32],
+/// Allocations between two looks at the clock.
+const ROWS_PER_LOOK: usize = 1 << 16;
+
+/// The sums of a pass over births, free requests and deaths, and how far it has come.
+#[derive(Default)]
+struct Sums {
     /// Allocations by death, and those that waited by their free requests; the last first.
     deaths: Vec<u32>,
     releases: Vec<u32>,
+    /// The next allocation to be born.
+    next: usize,
     by_arena: Vec<Peaks>,
     device: Peaks,
     in_use: Running,
@@ -301,62 +368,61 @@ struct Sweep<'a> {
     needs: Needs,
 }
 
-fn sweep(device: Device<'_>, arena_of: &[u32], arenas: usize) -> (Vec<Peaks>, Needs) {
-    let table = &device.history.allocations;
-    let lives = table.free_requested.iter().zip(&table.died);
-    let waits = lives.map(|(&freed, &died)| if freed < died { freed } else { NEVER });
-    let waits: Vec<u32> = waits.collect();
-    let last_first = |ends: &[u32]| {
-        let mut rows = rows_by_end(ends);
-        rows.reverse();
-        rows
-    };
-    let mut sweep = Sweep {
-        table,
-        sizes: device.block_sizes(),
-        arena_of,
-        deaths: last_first(&table.died),
-        releases: last_first(&waits),
-        by_arena: vec![Peaks::default(); arenas],
-        device: Peaks::default(),
-        in_use: Running::default(),
-        waiting: Running::default(),
-        live: 0,
-        needs: Needs::default(),
-    };
-    // Allocations are numbered by birth.
-    for (row, &moment) in table.born.iter().enumerate() {
-        sweep.end_until(moment, row);
-        sweep.be_born(row, moment);
+impl Sums {
+    /// The peaks of each pool and stream, and what all need together.
+    fn finish(self) -> (Vec<Peaks>, Needs) {
+        let mut needs = self.needs;
+        needs.requested_bytes = self.device.requested.most();
+        needs.aligned_bytes = self.device.aligned.most();
+        needs.waiting.most_bytes = self.waiting.most();
+        needs.waiting.peak_without_bytes = self.in_use.most();
+        (self.by_arena, needs)
     }
-    sweep.end_until(NEVER, table.len());
-    let mut needs = sweep.needs;
-    needs.requested_bytes = sweep.device.requested.most();
-    needs.aligned_bytes = sweep.device.aligned.most();
-    needs.waiting.most_bytes = sweep.waiting.most();
-    needs.waiting.peak_without_bytes = sweep.in_use.most();
-    (sweep.by_arena, needs)
+}
+
+/// One pass over births, free requests and deaths that finds the peaks of each pool and stream and of the device.
+struct Sweep<'a> {
+    table: &'a AllocationTable,
+    sizes: &'a BlockSizes,
+    arena_of: &'a [u32],
+    sums: &'a mut Sums,
 }
 
 impl Sweep<'_> {
+    /// Goes on until `is_over`, and for some allocations at least. Returns whether it is done.
+    fn run(&mut self, is_over: &mut dyn FnMut() -> bool) -> bool {
+        // Allocations are numbered by birth.
+        while let Some(&moment) = self.table.born.get(self.sums.next) {
+            let row = self.sums.next;
+            self.end_until(moment, row);
+            self.be_born(row, moment);
+            self.sums.next += 1;
+            if self.sums.next.is_multiple_of(ROWS_PER_LOOK) && is_over() {
+                return false;
+            }
+        }
+        self.end_until(NEVER, self.table.len());
+        true
+    }
+
     /// What is freed until a moment, at which the allocation `next` is the next to be born.
     fn end_until(&mut self, moment: u32, next: usize) {
         let table = self.table;
         loop {
-            let death = self.deaths.last().map(|&row| row as usize);
-            let release = self.releases.last().map(|&row| row as usize);
+            let death = self.sums.deaths.last().map(|&row| row as usize);
+            let release = self.sums.releases.last().map(|&row| row as usize);
             let died = death.map_or(NEVER, |row| table.died[row]);
             match release {
                 Some(row) if table.free_requested[row] <= moment.min(died) => {
                     self.release(row, next);
-                    self.releases.pop();
+                    self.sums.releases.pop();
                 }
                 _ => {
                     let Some(row) = death.filter(|_| died <= moment) else {
                         return;
                     };
                     self.die(row);
-                    self.deaths.pop();
+                    self.sums.deaths.pop();
                 }
             }
         }
@@ -371,24 +437,24 @@ impl Sweep<'_> {
         let bytes = self.table.bytes[row];
         // An allocation freed before the recording is never in use.
         if row < next {
-            self.in_use.sub(bytes);
+            self.sums.in_use.sub(bytes);
         }
-        self.waiting.add(bytes);
+        self.sums.waiting.add(bytes);
     }
 
     fn die(&mut self, row: usize) {
         let bytes = self.table.bytes[row];
         if self.used_until(row) < self.table.died[row] {
-            self.waiting.sub(bytes);
+            self.sums.waiting.sub(bytes);
         } else {
-            self.in_use.sub(bytes);
+            self.sums.in_use.sub(bytes);
         }
-        self.live -= 1;
+        self.sums.live -= 1;
         let aligned = self.sizes.aligned(bytes);
-        for peaks in [
-            &mut self.device,
-            &mut self.by_arena[self.arena_of[row] as usize],
-        ] {
+        let Sums {
+            device, by_arena, ..
+        } = &mut *self.sums;
+        for peaks in [device, &mut by_arena[self.arena_of[row] as usize]] {
             peaks.requested.sub(bytes);
             peaks.aligned.sub(aligned);
         }
@@ -396,19 +462,20 @@ impl Sweep<'_> {
 
     fn be_born(&mut self, row: usize, moment: u32) {
         let bytes = self.table.bytes[row];
-        self.live += 1;
+        self.sums.live += 1;
         if self.used_until(row) > moment {
-            self.in_use.add(bytes);
+            self.sums.in_use.add(bytes);
         }
         let aligned = self.sizes.aligned(bytes);
-        let arena = &mut self.by_arena[self.arena_of[row] as usize];
+        let arena = &mut self.sums.by_arena[self.arena_of[row] as usize];
         arena.requested.add(bytes);
         arena.aligned.add(aligned);
-        self.device.aligned.add(aligned);
-        if self.device.requested.add(bytes) {
-            self.needs.requested_moment = moment;
-            self.needs.live_at_peak = self.live;
-            self.needs.waiting.at_peak_bytes = u64::try_from(self.waiting.now).unwrap_or(u64::MAX);
+        self.sums.device.aligned.add(aligned);
+        if self.sums.device.requested.add(bytes) {
+            self.sums.needs.requested_moment = moment;
+            self.sums.needs.live_at_peak = self.sums.live;
+            self.sums.needs.waiting.at_peak_bytes =
+                u64::try_from(self.sums.waiting.now).unwrap_or(u64::MAX);
         }
     }
 }

@@ -37,7 +37,7 @@ impl Minimap {
             };
             let (first, last) = (*moments.start(), *moments.end());
             let highest = index.highest_in(bands, moments);
-            map.active_bytes.push(bands.total_bytes[highest as usize]);
+            map.active_bytes.push(bands.total_bytes.at(highest));
             if !reserved_steps.is_empty() {
                 // The last step before the column's first moment still holds there.
                 let begin = reserved_steps
@@ -159,6 +159,7 @@ impl Strip<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::raster::Totals;
     use crate::theme::Theme;
 
     #[test]
@@ -197,7 +198,7 @@ mod tests {
             died: &[],
             free_requested: &[],
             bytes: &[],
-            total_bytes: &total_bytes,
+            total_bytes: Totals::Each(&total_bytes),
             moment_start_us: None,
         };
         let index = TimelineIndex::new(&bands);

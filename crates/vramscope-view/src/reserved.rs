@@ -116,7 +116,7 @@ pub fn envelopes(
     });
     let mut low: Vec<u64> = moments
         .iter()
-        .map(|&moment| bands.total_bytes[moment as usize])
+        .map(|&moment| bands.total_bytes.at(moment))
         .collect();
     let stacked = pools.iter().map(|&(reserved, active)| {
         let unused =
@@ -158,6 +158,7 @@ fn columns<T: Copy + Default>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::raster::Totals;
     use proptest::prelude::*;
 
     fn view(x_min: f64, x_max: f64, width_px: u32) -> Viewport {
@@ -200,7 +201,7 @@ mod tests {
             died: &[],
             free_requested: &[],
             bytes: &[],
-            total_bytes: totals,
+            total_bytes: Totals::Each(totals),
             moment_start_us: None,
         }
     }

@@ -10,7 +10,7 @@ use vramscope_core::sorting::{SortFew, rows_by_moment};
 use crate::bitset::BitSet;
 use crate::colour::ColourColumn;
 use crate::groups::Groups;
-use crate::raster::{Bands, Composition, Hit, NEVER, NONE, TimelineIndex};
+use crate::raster::{Bands, Composition, Hit, NEVER, NONE, TimelineIndex, Totals};
 
 /// Which allocations the timeline stacks, and in what order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,7 +120,10 @@ impl Restacked {
             died: &self.died,
             free_requested: &self.free_requested,
             bytes: &self.bytes,
-            total_bytes: self.total_bytes.as_deref().unwrap_or(axis.total_bytes),
+            total_bytes: self
+                .total_bytes
+                .as_ref()
+                .map_or(axis.total_bytes, Totals::from),
             ..axis
         }
     }
@@ -241,7 +244,8 @@ mod tests {
             rows.map(|row| of.bytes[row]).sum()
         };
         let added: Vec<u64> = (0..of.moments() as u32).map(live).collect();
-        assert_eq!(added, of.total_bytes);
+        let totals = (0..of.moments() as u32).map(|moment| of.total_bytes.at(moment));
+        assert_eq!(added, totals.collect::<Vec<_>>());
         Some((stacked, added))
     }
 

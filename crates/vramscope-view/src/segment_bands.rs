@@ -3,15 +3,16 @@
 use vramscope_core::analysis::memory::segment_history::SegmentHistory;
 use vramscope_core::analysis::time::history::{History, NEVER};
 
-use crate::raster::{Bands, TimelineIndex};
+use crate::raster::{Bands, TimelineIndex, Totals};
 
 /// Columns for drawing segments that [`SegmentHistory`] does not hold.
 #[derive(Clone, Debug)]
 pub struct SegmentBands {
     /// One [`NEVER`] per row: segments have no pending frees.
     never: Vec<u32>,
-    /// Reserved bytes at each moment.
-    total_bytes: Vec<u64>,
+    /// Number of moments, and reserved bytes as steps.
+    moments: usize,
+    steps: Vec<(u32, u64)>,
     /// The segment timeline's index.
     pub index: TimelineIndex,
 }
@@ -20,20 +21,21 @@ impl SegmentBands {
     /// The columns of a device's segments.
     #[must_use]
     pub fn of(segments: &SegmentHistory, history: &History) -> Self {
-        let total_bytes = segments.reserved_bytes(history.active_bytes.len());
+        let (moments, steps) = (history.active_bytes.len(), segments.reserved_steps());
         let never = vec![NEVER; segments.len()];
         let bands = Bands {
             born: &segments.born,
             died: &segments.died,
             free_requested: &never,
             bytes: &segments.bytes,
-            total_bytes: &total_bytes,
+            total_bytes: Totals::Steps(moments, &steps),
             moment_start_us: None,
         };
         let index = TimelineIndex::new(&bands);
         Self {
             never,
-            total_bytes,
+            moments,
+            steps,
             index,
         }
     }
@@ -46,7 +48,7 @@ impl SegmentBands {
             died: &segments.died,
             free_requested: &self.never,
             bytes: &segments.bytes,
-            total_bytes: &self.total_bytes,
+            total_bytes: Totals::Steps(self.moments, &self.steps),
             ..axis
         }
     }

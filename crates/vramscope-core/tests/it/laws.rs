@@ -9,6 +9,7 @@ use std::task::{Context, Poll, Waker};
 
 use vramscope_core::analysis::memory::segment_history::{SegmentHistory, SegmentLife};
 use vramscope_core::analysis::recording::Recording;
+use vramscope_core::analysis::time::byte_steps::bytes_at;
 use vramscope_core::analysis::time::history::{AllocationTable, History, NEVER};
 use vramscope_core::analysis::time::replay::{MappedRange, Replay};
 use vramscope_core::encode::difference;
@@ -272,7 +273,7 @@ fn check_segments(place: &str, snapshot: &Snapshot, history: &History) {
     );
     check_segment_of(place, &pieces, history);
     let count = history.event_count;
-    let reserved = pieces.reserved_bytes(count as usize + 1);
+    let reserved = pieces.reserved_steps();
     for moment in (0..=count)
         .step_by((count as usize / 25).max(1))
         .chain([count])
@@ -299,7 +300,8 @@ fn check_segments(place: &str, snapshot: &Snapshot, history: &History) {
         let sum: u64 = mapped
             .iter()
             .fold(0, |sum, piece| sum.saturating_add(piece.1));
-        assert_eq!(sum, reserved[moment as usize], "{place}: bytes at {moment}");
+        let known = bytes_at(&reserved, moment);
+        assert_eq!(sum, known, "{place}: bytes at {moment}");
         if is_sound {
             assert_eq!(
                 sum,

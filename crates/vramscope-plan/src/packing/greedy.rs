@@ -1,12 +1,14 @@
 //! A greedy packer: it places buffers one by one, each in a gap between those already placed.
 
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::fmt;
 
-use super::occupied::Occupied;
-use super::orders::{Order, ordered};
-use super::{Packing, Problem, Sections};
-use crate::ranges::{Range, leading};
+use super::free::Free;
+use super::occupied::{Occupied, Placed};
+use super::orders::{Order, Ordered};
+use super::{Packing, Problem, Sections, padded};
+use crate::ranges::{Range, Ranges, leading};
 
 /// Buffers placed between two looks at the clock; each takes a few microseconds.
 const BUFFERS_PER_LOOK: usize = 16;
@@ -42,25 +44,37 @@ pub fn greedy(problem: &Problem, order: Order, fit: Fit) -> Packing {
 
 /// One greedy packer at work.
 pub(super) struct Greedy {
-    order: Vec<usize>,
+    order: Ordered,
     /// Number of buffers placed so far: the beginning of `order`.
     placed: usize,
     fit: Fit,
-    /// Sizes with the padding that alignment forces behind them.
-    padded: Vec<u64>,
-    occupied: Occupied,
+    /// What sizes are rounded up to ([`Problem::padding`]).
+    padding: u64,
+    taken: Taken,
     packing: Packing,
+}
+
+/// The offsets that are taken.
+enum Taken {
+    /// At the birth of the last buffer, if they are placed in the order of their births; with the buffers that are live
+    /// then, by their death.
+    Now(Free, BinaryHeap<Reverse<(u64, u32)>>),
+    /// In any section, and room for a list.
+    Ever(Occupied, Ranges),
 }
 
 impl Greedy {
     /// A packer that has placed nothing yet.
     pub(super) fn new(problem: &Problem, sections: &Sections, order: Order, fit: Fit) -> Self {
         Self {
-            order: ordered(problem, sections, order),
+            taken: match order {
+                Order::Program => Taken::Now(Free::new(), BinaryHeap::new()),
+                _ => Taken::Ever(Occupied::new(sections), Ranges::new()),
+            },
+            order: Ordered::new(problem, sections, order),
             placed: 0,
             fit,
-            padded: problem.padded_sizes().into_owned(),
-            occupied: Occupied::new(sections.count),
+            padding: problem.padding(),
             packing: Packing {
                 offset: vec![0; problem.size.len()],
                 height: 0,
@@ -86,7 +100,7 @@ impl Greedy {
     /// Places the next few buffers.
     pub(super) fn advance(&mut self, problem: &Problem, sections: &Sections) {
         for _ in 0..BUFFERS_PER_LOOK {
-            let Some(&buffer) = self.order.get(self.placed) else {
+            let Some(buffer) = self.order.get(problem, sections, self.placed) else {
                 return;
             };
             self.place(buffer, problem, sections);
@@ -96,23 +110,47 @@ impl Greedy {
 
     fn place(&mut self, buffer: usize, problem: &Problem, sections: &Sections) {
         let (begin, end) = (sections.begin[buffer], sections.end[buffer]);
-        let mut offset = 0;
+        let (packing, padding) = (&mut self.packing, self.padding);
+        let padded = |buffer: usize| padded(problem.size[buffer], padding);
+        let range = |packing: &Packing, buffer: usize| Range {
+            start: packing.offset[buffer],
+            end: packing.offset[buffer].saturating_add(padded(buffer)),
+        };
         if begin < end && problem.size[buffer] > 0 {
-            let (size, alignment) = (self.padded[buffer], problem.alignment_of(buffer));
-            let lists = self.occupied.within(begin, end);
-            offset = match self.fit {
-                Fit::First => first_fit(lists, size, alignment),
-                Fit::Best => smallest(Gaps::new(lists, size, alignment)),
+            let (size, alignment) = (padded(buffer), problem.alignment_of(buffer));
+            packing.offset[buffer] = match &mut self.taken {
+                Taken::Now(free, live) => {
+                    let birth = problem.lower[buffer];
+                    while let Some(gone) = live.peek().filter(|Reverse((death, _))| *death <= birth)
+                    {
+                        free.give(range(packing, gone.0.1 as usize));
+                        live.pop();
+                    }
+                    live.push(Reverse((problem.upper[buffer], buffer as u32)));
+                    free.take(size, alignment, self.fit)
+                }
+                Taken::Ever(occupied, room) => {
+                    let placed = |other: usize| -> Placed {
+                        let life = (sections.begin[other], sections.end[other]);
+                        (life.0, life.1, range(packing, other))
+                    };
+                    let lists = occupied.within((begin, end), placed, room);
+                    let offset = match self.fit {
+                        Fit::First => first_fit(lists, size, alignment),
+                        Fit::Best => smallest(Gaps::new(lists, size, alignment)),
+                    };
+                    let end_of = offset.saturating_add(size);
+                    let range = Range {
+                        start: offset,
+                        end: end_of,
+                    };
+                    occupied.insert(buffer, (begin, end, range));
+                    offset
+                }
             };
-            let range = Range {
-                start: offset,
-                end: offset.saturating_add(size),
-            };
-            self.occupied.insert(begin, end, range);
         }
-        self.packing.offset[buffer] = offset;
-        let top = offset.saturating_add(problem.size[buffer]);
-        self.packing.height = self.packing.height.max(top);
+        let top = packing.offset[buffer].saturating_add(problem.size[buffer]);
+        packing.height = packing.height.max(top);
     }
 }
 
@@ -198,7 +236,7 @@ fn smallest(mut gaps: Gaps<'_>) -> u64 {
     }
 }
 
-fn aligned(offset: u64, alignment: u64) -> u64 {
+pub(super) fn aligned(offset: u64, alignment: u64) -> u64 {
     if alignment == 1 {
         return offset;
     }

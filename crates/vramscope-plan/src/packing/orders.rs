@@ -3,8 +3,11 @@
 use std::cmp::Reverse;
 use std::fmt;
 
+use vramscope_core::sorting::rows_by_value;
+
 use super::sections::Company;
 use super::{Problem, Sections};
+use crate::ranges::leading;
 
 /// The order in which buffers are placed. Ties go to the one that comes first in the problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,66 +60,158 @@ impl fmt::Display for Order {
     }
 }
 
-/// Sorts the buffers of a problem in O(n log n).
-pub(super) fn ordered(problem: &Problem, sections: &Sections, order: Order) -> Vec<usize> {
-    let size = |i: usize| Reverse(problem.size[i]);
-    let duration = |i: usize| Reverse(problem.upper[i].saturating_sub(problem.lower[i]));
-    let area = |i: usize| Reverse(u128::from(size(i).0) * u128::from(duration(i).0));
-    let all = 0..problem.size.len();
-    match order {
-        Order::Program => sorted(all, |i| problem.lower[i]),
-        Order::Size => sorted(all, |i| (size(i), duration(i))),
-        Order::Area => sorted(all, area),
-        Order::Duration => sorted(all, |i| (duration(i), size(i))),
-        Order::Conflicts => {
-            let company = Company::of(sections, all.clone(), &problem.size);
-            sorted(all, |i| (Reverse(company.with(sections, i).0), size(i)))
+/// Buffers in the order in which they are placed. Those that are equal by the first key are sorted by the others when
+/// their turn comes: to sort a million at once would block for long, and a copy of all keys take much memory.
+pub(super) struct Ordered {
+    rows: Vec<u32>,
+    /// Number of rows, from the first on, that are sorted.
+    sorted: usize,
+    keys: Keys,
+}
+
+/// What an order sorts by, with what has to be known for it.
+enum Keys {
+    Program,
+    Size,
+    Area,
+    Duration,
+    Conflicts(Company),
+    ContentionArea(Busiest),
+    ContentionDuration(Busiest),
+    Breadth(Busiest),
+}
+
+impl Ordered {
+    /// Sorts by the first key in O(n log n).
+    pub(super) fn new(problem: &Problem, sections: &Sections, order: Order) -> Self {
+        let all = problem.size.len();
+        let busiest = || Busiest::of(problem, sections);
+        let keys = match order {
+            Order::Program => Keys::Program,
+            Order::Size => Keys::Size,
+            Order::Area => Keys::Area,
+            Order::Duration => Keys::Duration,
+            Order::Conflicts => Keys::Conflicts(Company::of(sections, 0..all, &problem.size)),
+            Order::ContentionArea => Keys::ContentionArea(busiest()),
+            Order::ContentionDuration => Keys::ContentionDuration(busiest()),
+            Order::Breadth => Keys::Breadth(busiest()),
+        };
+        let first = |buffer| keys.first(problem, sections, buffer);
+        let rows = match (0..all).is_sorted_by_key(first) {
+            true => (0..all as u32).collect(),
+            false => rows_by_value(all, |buffer| Some(first(buffer))),
+        };
+        Self {
+            rows,
+            sorted: 0,
+            keys,
         }
-        Order::ContentionArea => {
-            let busiest = Busiest::of(problem, sections);
-            sorted(all, |i| (Reverse(busiest.total(i)), area(i)))
+    }
+
+    /// Number of buffers.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The buffer at a place, which is not beyond the first that was never asked for.
+    pub(super) fn get(
+        &mut self,
+        problem: &Problem,
+        sections: &Sections,
+        place: usize,
+    ) -> Option<usize> {
+        let rows = self
+            .rows
+            .get_mut(self.sorted..)
+            .filter(|_| place >= self.sorted);
+        if let Some(rows) = rows.filter(|rows| !rows.is_empty()) {
+            let first = |&buffer: &u32| self.keys.first(problem, sections, buffer as usize);
+            let least = first(&rows[0]);
+            let equal = leading(rows, |buffer| first(buffer) == least);
+            self.keys.sort(problem, &mut rows[..equal]);
+            self.sorted += equal;
         }
-        Order::ContentionDuration => {
-            let busiest = Busiest::of(problem, sections);
-            sorted(all, |i| (Reverse(busiest.total(i)), duration(i), size(i)))
+        self.rows.get(place).map(|&buffer| buffer as usize)
+    }
+}
+
+impl Keys {
+    /// The key of a buffer that counts most.
+    fn first(&self, problem: &Problem, sections: &Sections, buffer: usize) -> u64 {
+        match self {
+            Self::Program => problem.lower[buffer],
+            Self::Size => !problem.size[buffer],
+            Self::Area => !((area(problem, buffer) >> 64) as u64),
+            Self::Duration => !duration(problem, buffer),
+            Self::Conflicts(company) => !(company.with(sections, buffer).0 as u64),
+            Self::ContentionArea(busiest) | Self::ContentionDuration(busiest) => {
+                busiest.place(buffer)
+            }
+            Self::Breadth(busiest) => busiest.rank[buffer].into(),
         }
-        Order::Breadth => {
-            let busiest = Busiest::of(problem, sections);
-            sorted(all, |i| (busiest.rank[i], size(i)))
+    }
+
+    /// Sorts buffers that are equal by that.
+    fn sort(&self, problem: &Problem, rows: &mut [u32]) {
+        let size = |buffer: u32| Reverse(problem.size[buffer as usize]);
+        let duration = |buffer: u32| Reverse(duration(problem, buffer as usize));
+        match self {
+            Self::Program => rows.sort_unstable(),
+            Self::Size => rows.sort_unstable_by_key(|&row| (duration(row), row)),
+            Self::Area | Self::ContentionArea(_) => {
+                rows.sort_unstable_by_key(|&row| (Reverse(area(problem, row as usize)), row));
+            }
+            Self::ContentionDuration(_) => {
+                rows.sort_unstable_by_key(|&row| (duration(row), size(row), row));
+            }
+            Self::Duration | Self::Conflicts(_) | Self::Breadth(_) => {
+                rows.sort_unstable_by_key(|&row| (size(row), row));
+            }
         }
     }
 }
 
-fn sorted<K: Ord>(all: std::ops::Range<usize>, key: impl Fn(usize) -> K) -> Vec<usize> {
-    let mut keyed: Vec<(K, usize)> = all.map(|i| (key(i), i)).collect();
-    keyed.sort_unstable();
-    keyed.into_iter().map(|(_, i)| i).collect()
+fn duration(problem: &Problem, buffer: usize) -> u64 {
+    problem.upper[buffer].saturating_sub(problem.lower[buffer])
+}
+
+fn area(problem: &Problem, buffer: usize) -> u128 {
+    u128::from(problem.size[buffer]) * u128::from(duration(problem, buffer))
 }
 
 /// For each buffer, the section of its life with the most live bytes.
 struct Busiest {
     /// By buffer: that section's rank. 0 is the section with the most live bytes of all; of equals the earlier comes
     /// first. The number of sections stands for a buffer that is never live.
-    rank: Vec<usize>,
-    /// Live bytes by rank.
-    totals: Vec<u128>,
+    rank: Vec<u32>,
+    /// By rank, the first rank of as many live bytes.
+    equal: Vec<u32>,
 }
 
 impl Busiest {
     fn of(problem: &Problem, sections: &Sections) -> Self {
         let totals = sections.totals(&problem.size);
-        let order = sorted(0..totals.len(), |section| Reverse(totals[section]));
+        let total = |section: u32| totals[section as usize];
+        let mut order: Vec<u32> = (0..sections.count as u32).collect();
+        order.sort_unstable_by_key(|&section| (Reverse(total(section)), section));
+        let mut equal: Vec<u32> = Vec::with_capacity(order.len());
+        for (rank, &section) in (0..).zip(&order) {
+            let last = equal.last().copied();
+            let last = last.filter(|&last| total(order[last as usize]) == total(section));
+            equal.push(last.unwrap_or(rank));
+        }
         // A segment tree, leaves last, that finds the lowest rank in any range of sections.
         let leaves = sections.count;
-        let mut tree = vec![usize::MAX; 2 * leaves];
-        for (rank, &section) in order.iter().enumerate() {
-            tree[leaves + section] = rank;
+        let mut tree = vec![u32::MAX; 2 * leaves];
+        for (rank, section) in (0..).zip(order) {
+            tree[leaves + section as usize] = rank;
         }
         for node in (1..leaves).rev() {
             tree[node] = tree[2 * node].min(tree[2 * node + 1]);
         }
         let lowest = |begin: usize, end: usize| {
-            let (mut begin, mut end, mut lowest) = (begin + leaves, end + leaves, leaves);
+            let (mut begin, mut end) = (begin + leaves, end + leaves);
+            let mut lowest = leaves as u32;
             while begin < end {
                 if begin % 2 == 1 {
                     lowest = lowest.min(tree[begin]);
@@ -133,12 +228,16 @@ impl Busiest {
         let lives = sections.begin.iter().zip(&sections.end);
         Self {
             rank: lives.map(|(&begin, &end)| lowest(begin, end)).collect(),
-            totals: order.into_iter().map(|section| totals[section]).collect(),
+            equal,
         }
     }
 
-    /// Live bytes in that section.
-    fn total(&self, buffer: usize) -> u128 {
-        self.totals.get(self.rank[buffer]).copied().unwrap_or(0)
+    /// Sort key of buffers by the live bytes in that section, the most first.
+    fn place(&self, buffer: usize) -> u64 {
+        let rank = self.rank[buffer];
+        self.equal
+            .get(rank as usize)
+            .map_or(rank, |&equal| equal)
+            .into()
     }
 }

@@ -4,8 +4,7 @@ use super::greedy::{Fit, Greedy};
 use super::orders::Order;
 use super::{Method, Packed, Problem, Sections};
 
-/// From this number of buffers on, only [`LARGE`] run. For a million buffers each of them takes one or two seconds, and
-/// ten if a thousand are live at once.
+/// From this number of buffers on, only [`LARGE`] run.
 const LARGE_BUFFERS: usize = 1 << 17;
 
 /// The packers that are fast and mostly good. Best fit is not among them because it has to look at every gap.

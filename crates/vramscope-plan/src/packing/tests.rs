@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::orders::ordered;
+use super::orders::Ordered;
 use super::*;
 
 /// Up to `most` buffers in a short time, some never live, some of size 0, half of them aligned.
@@ -150,11 +150,12 @@ proptest! {
     fn orders_are_those_of_the_specification(problem in problems(25)) {
         let sections = Sections::of(&problem);
         for order in Order::ALL {
-            let only_those_that_matter = |buffers: Vec<usize>| -> Vec<usize> {
-                buffers.into_iter().filter(|&i| matters(&problem, i)).collect()
-            };
-            let ours = only_those_that_matter(ordered(&problem, &sections, order));
-            let theirs = only_those_that_matter(obvious_order(&problem, order));
+            let matters = |&i: &usize| matters(&problem, i);
+            let mut ours = Ordered::new(&problem, &sections, order);
+            let ours = (0..ours.len()).filter_map(|place| ours.get(&problem, &sections, place));
+            let ours: Vec<usize> = ours.filter(matters).collect();
+            let theirs = obvious_order(&problem, order).into_iter();
+            let theirs: Vec<usize> = theirs.filter(matters).collect();
             prop_assert_eq!(ours, theirs, "{}", order);
         }
     }

@@ -33,7 +33,7 @@ impl Trace {
             died: &self.died,
             free_requested: &self.free_requested,
             bytes: &self.bytes,
-            total_bytes: &self.total_bytes,
+            total_bytes: (&self.total_bytes).into(),
             moment_start_us: None,
         }
     }

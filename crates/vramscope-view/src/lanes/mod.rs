@@ -112,6 +112,7 @@ fn px(view: &Viewport, x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::raster::Totals;
     use proptest::prelude::*;
     use vramscope_core::analysis::time::lanes::RangeName;
     use vramscope_core::analysis::time::moment_times::MomentTimes;
@@ -142,7 +143,7 @@ mod tests {
             died: &[],
             free_requested: &[],
             bytes: &[],
-            total_bytes: totals,
+            total_bytes: Totals::Each(totals),
             moment_start_us: times,
         }
     }

@@ -70,8 +70,8 @@ pub enum MapHit {
 /// The allocations that overlap a pixel.
 #[derive(Default)]
 struct Overlaps {
-    /// Allocation and the covered part of the pixel's area. An allocation has an entry per tile.
-    rows: Vec<(u32, f64)>,
+    /// Allocation, lower edge, and the covered part of the pixel's area. An allocation has an entry per tile.
+    rows: Vec<(u32, f64, f64)>,
 }
 
 impl MemoryMap {
@@ -81,6 +81,17 @@ impl MemoryMap {
     pub fn hit(
         &self,
         allocations: &AllocationTable,
+        bands: &Bands<'_>,
+        viewport: &Viewport,
+        at_px: (u32, u32),
+    ) -> MapHit {
+        self.under(&allocations.bytes, bands, viewport, at_px)
+    }
+
+    /// As [`hit`](Self::hit), where allocations have so many bytes.
+    pub(super) fn under(
+        &self,
+        bytes: &[u64],
         bands: &Bands<'_>,
         viewport: &Viewport,
         (x_px, y_px): (u32, u32),
@@ -97,20 +108,15 @@ impl MemoryMap {
         let found = self.overlaps(bands, columns, rows);
         let lane = self.lanes.at(y);
         let area = (columns.1 - columns.0) * (rows.1 - rows.0);
-        if let Some(row) = found.owner(area) {
-            let address = allocations.address.get(row as usize);
-            let lane = address.and_then(|&address| self.lanes.row_of(address));
-            return MapHit::Allocation {
-                moment,
-                lane: lane.unwrap_or(0),
-                row,
-            };
+        if let Some((row, low)) = found.owner(area) {
+            let lane = self.lanes.at(low).map_or(0, |(lane, _)| lane);
+            return MapHit::Allocation { moment, lane, row };
         }
         if !found.rows.is_empty() {
             return MapHit::Several {
                 moment,
                 lane: lane.map(|(lane, _)| lane),
-                composition: found.composition(allocations),
+                composition: found.composition(bytes),
             };
         }
         let Some((lane, address)) = lane else {
@@ -142,7 +148,8 @@ impl MemoryMap {
                 let left = bands.moment_x(tile.born as usize).max(columns.0);
                 let right = bands.moment_x(tile.died as usize).min(columns.1);
                 if right > left {
-                    found.rows.push((tile.row, (right - left) * height));
+                    let part = (right - left) * height;
+                    found.rows.push((tile.row, tile.low, part));
                 }
             }
         }
@@ -198,22 +205,22 @@ impl MemoryMap {
 }
 
 impl Overlaps {
-    /// The allocation that covers half of the pixel in one tile, or is alone in it.
-    fn owner(&self, area: f64) -> Option<u32> {
-        let &(first, _) = self.rows.first()?;
-        if self.rows.iter().all(|&(row, _)| row == first) {
-            return Some(first);
+    /// The allocation that covers half of the pixel in one tile, or is alone in it, with the lower edge of that tile.
+    fn owner(&self, area: f64) -> Option<(u32, f64)> {
+        let &(first, low, _) = self.rows.first()?;
+        if self.rows.iter().all(|&(row, ..)| row == first) {
+            return Some((first, low));
         }
-        let half = self.rows.iter().find(|(_, part)| *part >= area / 2.0);
-        half.map(|&(row, _)| row)
+        let half = self.rows.iter().find(|(.., part)| *part >= area / 2.0);
+        half.map(|&(row, low, _)| (row, low))
     }
 
-    fn composition(&self, allocations: &AllocationTable) -> Composition {
-        let mut rows: Vec<u32> = self.rows.iter().map(|&(row, _)| row).collect();
+    fn composition(&self, bytes: &[u64]) -> Composition {
+        let mut rows: Vec<u32> = self.rows.iter().map(|&(row, ..)| row).collect();
         rows.sort_few_by(Ord::cmp);
         rows.dedup();
         let bytes = rows.iter().fold(0_u64, |sum, &row| {
-            sum.saturating_add(allocations.bytes[row as usize])
+            sum.saturating_add(bytes.get(row as usize).copied().unwrap_or(0))
         });
         Composition {
             allocations: rows,

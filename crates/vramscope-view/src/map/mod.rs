@@ -26,8 +26,8 @@ pub use labels::{GroupMark, LaneMark, MapLabel, MapLabels};
 pub use lanes::{Lane, LaneGroup, Lanes};
 pub use packing::{PackedGroup, PackedMap};
 pub use raster::MapRaster;
-pub use tiles::Tile;
 
+use self::tiles::{Blocks, Tile, Tiles};
 use crate::raster::Bands;
 use vramscope_core::analysis::memory::segment_history::SegmentHistory;
 use vramscope_core::analysis::time::history::AllocationTable;
@@ -39,8 +39,8 @@ use vramscope_core::sorting::SortFew;
 pub struct MemoryMap {
     /// The y axis.
     pub lanes: Lanes,
-    /// Rectangles of allocations, disjoint, sorted by their lower edge.
-    tiles: Vec<Tile>,
+    /// Rectangles of allocations, disjoint.
+    tiles: Tiles,
     /// The greatest height of a tile.
     tallest: f64,
     /// Rectangles of reserved memory, in the order of [`SegmentHistory`]'s rows.
@@ -69,7 +69,21 @@ impl MemoryMap {
         lanes: Lanes,
         held_bytes: impl Fn(usize) -> u64,
     ) -> Self {
-        let tiles = tiles::tiles(allocations, &lanes, held_bytes);
+        let mut blocks = Blocks::nowhere(allocations.len());
+        let rows = allocations.address.iter().zip(&allocations.bytes);
+        for (row, (&address, &bytes)) in rows.enumerate() {
+            blocks.put(row, address, (bytes, held_bytes(row).max(bytes)));
+        }
+        Self::of(allocations, segments, lanes, blocks)
+    }
+
+    fn of(
+        allocations: &AllocationTable,
+        segments: &SegmentHistory,
+        lanes: Lanes,
+        blocks: Blocks,
+    ) -> Self {
+        let tiles = tiles::tiles(allocations, &lanes, blocks);
         let pieces: Vec<Piece> = (0..segments.len())
             .map(|row| {
                 let (low, high) = lanes.span(segments.address[row], segments.bytes[row]);
@@ -84,10 +98,9 @@ impl MemoryMap {
         let mut pieces_upwards: Vec<u32> = (0..pieces.len() as u32).collect();
         let low = |piece: u32| pieces[piece as usize].low;
         pieces_upwards.sort_few_by(|&a, &b| low(a).total_cmp(&low(b)));
-        let heights = tiles.iter().map(|tile| tile.high - tile.low);
         Self {
             lanes,
-            tallest: heights.fold(0.0, f64::max),
+            tallest: tiles.tallest(),
             tiles,
             pieces,
             pieces_upwards,
@@ -95,11 +108,8 @@ impl MemoryMap {
     }
 
     /// The tiles that reach between these two y, beside a few others.
-    fn tiles_between(&self, low: f64, high: f64) -> &[Tile] {
-        let end = self.tiles.partition_point(|tile| tile.low < high);
-        let before = &self.tiles[..end];
-        let first = before.partition_point(|tile| tile.low + self.tallest < low);
-        &before[first..]
+    fn tiles_between(&self, low: f64, high: f64) -> impl Iterator<Item = Tile> {
+        self.tiles.between((low, high), self.tallest)
     }
 
     /// The rectangle of an allocation: (left, right) on the axis of `bands` and (low, high) in y;

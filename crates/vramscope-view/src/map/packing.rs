@@ -10,6 +10,7 @@ use vramscope_core::analysis::time::history::{AllocationTable, NEVER};
 use vramscope_core::model::PoolId;
 
 use super::lanes::Lane;
+use super::tiles::Blocks;
 use super::{Lanes, MapHit, MemoryMap};
 use crate::raster::Bands;
 use crate::viewport::Viewport;
@@ -36,8 +37,8 @@ pub struct PackedGroup<'a> {
 pub struct PackedMap {
     /// The map to draw.
     pub map: MemoryMap,
-    /// The allocations at their planned addresses.
-    allocations: AllocationTable,
+    /// By allocation: its rectangle in the map, or [`u32::MAX`].
+    tile_of: Vec<u32>,
 }
 
 impl PackedMap {
@@ -45,25 +46,15 @@ impl PackedMap {
     #[must_use]
     pub fn new(allocations: &AllocationTable, groups: &[PackedGroup<'_>]) -> Self {
         let rows = allocations.len();
-        // Allocations without bytes are not drawn. Rows that are in no group stay that way.
-        let mut placed = AllocationTable {
-            address: vec![u64::MAX; rows],
-            bytes: vec![0; rows],
-            born: allocations.born.clone(),
-            free_requested: allocations.free_requested.clone(),
-            died: allocations.died.clone(),
-            version: allocations.version.clone(),
-        };
-        let mut held = vec![0; rows];
+        let mut blocks = Blocks::nowhere(rows);
         let (mut lanes, mut segments) = (Lanes::default(), SegmentHistory::default());
         let mut base = 0_u64;
         for group in groups.iter().filter(|group| group.height > 0) {
             for ((&row, &offset), &bytes) in group.rows.iter().zip(group.offset).zip(group.bytes) {
                 let row = row as usize;
                 if row < rows && bytes > 0 && offset < group.height {
-                    placed.address[row] = base.saturating_add(offset);
-                    placed.bytes[row] = allocations.bytes[row].min(bytes);
-                    held[row] = bytes;
+                    let requested = allocations.bytes[row].min(bytes);
+                    blocks.put(row, base.saturating_add(offset), (requested, bytes));
                 }
             }
             hold(&mut segments, group, base);
@@ -80,11 +71,12 @@ impl PackedMap {
             );
             base = base.saturating_add(group.height);
         }
-        let map = MemoryMap::new(&placed, &segments, lanes, |row| held[row]);
-        Self {
-            map,
-            allocations: placed,
+        let map = MemoryMap::of(allocations, &segments, lanes, blocks);
+        let mut tile_of = vec![u32::MAX; rows];
+        for (number, tile) in (0..).zip(map.tiles.iter()) {
+            tile_of[tile.row as usize] = number;
         }
+        Self { map, tile_of }
     }
 
     /// Total bytes of all groups.
@@ -97,15 +89,20 @@ impl PackedMap {
     /// What is at device px (`x_px`, `y_px`) of a picture of `viewport`.
     #[must_use]
     pub fn hit(&self, bands: &Bands<'_>, viewport: &Viewport, at_px: (u32, u32)) -> MapHit {
-        self.map.hit(&self.allocations, bands, viewport, at_px)
+        self.map.under(bands.bytes, bands, viewport, at_px)
     }
 
     /// The rectangle of an allocation, as [`MemoryMap::place_of`]; `None` also if it is in no
     /// group.
     #[must_use]
     pub fn place_of(&self, bands: &Bands<'_>, row: usize) -> Option<((f64, f64), (f64, f64))> {
-        let place = self.map.place_of(&self.allocations, bands, row)?;
-        (self.allocations.address[row] != u64::MAX).then_some(place)
+        let number = self
+            .tile_of
+            .get(row)
+            .filter(|&&number| number != u32::MAX)?;
+        let tile = self.map.tiles.get(*number as usize);
+        let x = |moment: u32| bands.moment_x(moment as usize);
+        Some(((x(tile.born), x(tile.died)), (tile.low, tile.requested)))
     }
 }
 
@@ -136,6 +133,7 @@ fn hold(segments: &mut SegmentHistory, group: &PackedGroup<'_>, base: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::raster::Totals;
     use crate::viewport::Bounds;
     use proptest::prelude::*;
 
@@ -160,7 +158,7 @@ mod tests {
             died: &table.died,
             free_requested: &table.free_requested,
             bytes: &table.bytes,
-            total_bytes: &TOTALS,
+            total_bytes: Totals::Each(&TOTALS),
             moment_start_us: None,
         }
     }

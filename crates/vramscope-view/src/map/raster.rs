@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{MemoryMap, Piece, Tile};
+use super::tiles::Tile;
+use super::{MemoryMap, Piece};
 use crate::colour::{Rgb, linear12};
 use crate::coverage::{Coverage, Sums, WHOLE, stripes};
 use crate::raster::{Bands, DIMMED, Frame, NONE, PENDING, Paint, Shades};
@@ -261,20 +262,19 @@ impl MapRaster {
         self.held = held;
         let mut used = std::mem::take(&mut self.used);
         let place = |at: u32| {
-            let tile = &map.tiles[at as usize];
+            let tile = map.tiles.get(at as usize);
             (tile.low, tile.high, tile.born, tile.died)
         };
         let mut shades = [0; GROUP];
         used.visit(stripe, map.tiles.len(), place, |tiles| {
-            let tile = |at: u32| &map.tiles[at as usize];
             for (shade, &at) in shades.iter_mut().zip(tiles) {
-                let row = tile(at).row as usize;
+                let row = map.tiles.row(at as usize);
                 let lit = paint.matches.is_none_or(|matches| matches.contains(row));
                 let entry = paint.colours.index.get(row).copied().unwrap_or(0);
                 *shade = usize::from(entry) + usize::from(!lit) * DIMMED;
             }
             for (&at, &shade) in tiles.iter().zip(&shades) {
-                self.place(stripe, tile(at), shade);
+                self.place(stripe, map.tiles.get(at as usize), shade);
             }
         });
         self.used = used;
@@ -289,7 +289,7 @@ impl MapRaster {
 
     /// Adds the spans of an allocation: in use, pending free, and the rounding above both.
     #[inline]
-    fn place(&mut self, scale: &Scale<'_>, tile: &Tile, shade: usize) {
+    fn place(&mut self, scale: &Scale<'_>, tile: Tile, shade: usize) {
         let (born, died) = (scale.x_px(tile.born), scale.x_px(tile.died));
         let (top, bottom) = (scale.y_px(tile.requested), scale.y_px(tile.low));
         let pending = if tile.free_requested < tile.died {

@@ -69,7 +69,7 @@ fn rects(map: &MemoryMap, bands: &Bands<'_>, view: &Viewport, paint: &Paint<'_>)
             look: Look::Held,
         })
         .collect();
-    for tile in &map.tiles {
+    for tile in map.tiles.iter() {
         let row = tile.row as usize;
         let lit = paint.matches.is_none_or(|matches| matches.contains(row));
         let shade = |rgb| if lit { rgb } else { paint.theme.dim(rgb) };

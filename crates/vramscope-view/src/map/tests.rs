@@ -104,7 +104,7 @@ impl Story {
             died: &self.allocations.died,
             free_requested: &self.allocations.free_requested,
             bytes: &self.allocations.bytes,
-            total_bytes: &self.totals,
+            total_bytes: (&self.totals).into(),
             moment_start_us: self.starts.as_ref(),
         }
     }
@@ -251,7 +251,7 @@ proptest! {
             for lane in &map.lanes.lanes {
                 for offset in 0..lane.bytes {
                     let y = lane.y + offset as f64 + 0.5;
-                    let inside = |tile: &&Tile| {
+                    let inside = |tile: &Tile| {
                         tile.low < y && y < tile.high && tile.born <= moment && moment < tile.died
                     };
                     let here: Vec<u32> = map.tiles.iter().filter(inside).map(|tile| tile.row).collect();
@@ -267,8 +267,11 @@ proptest! {
     fn where_nothing_overlaps_nothing_is_cut(story in stories(9)) {
         let bytes = &story.allocations.bytes;
         let lanes = Lanes::new(&story.allocations, &story.segments);
-        let held = |row: usize| bytes[row].next_multiple_of(UNIT);
-        if let Some([whole, cut]) = tiles::both_ways(&story.allocations, &lanes, held) {
+        let mut blocks = Blocks::nowhere(bytes.len());
+        for (row, (&address, &bytes)) in story.allocations.address.iter().zip(bytes).enumerate() {
+            blocks.put(row, address, (bytes, bytes.next_multiple_of(UNIT)));
+        }
+        if let Some([whole, cut]) = tiles::both_ways(&story.allocations, &lanes, blocks) {
             prop_assert_eq!(whole, cut);
         }
     }

@@ -12,22 +12,133 @@ use vramscope_core::analysis::time::history::{AllocationTable, NEVER};
 use vramscope_core::sorting::{Numbers, rows_by_end};
 
 /// A rectangle of one allocation: y × moments.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tile {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Tile {
     /// Lower edge.
-    pub low: f64,
+    pub(super) low: f64,
     /// Upper edge of the requested bytes; the rounding is above it.
-    pub requested: f64,
+    pub(super) requested: f64,
     /// Upper edge.
-    pub high: f64,
+    pub(super) high: f64,
     /// First moment alive.
-    pub born: u32,
+    pub(super) born: u32,
     /// Moment from which the free is pending; [`NEVER`] if there is none.
-    pub free_requested: u32,
+    pub(super) free_requested: u32,
     /// First moment after its life; [`NEVER`] if it lives to the end.
-    pub died: u32,
+    pub(super) died: u32,
     /// The allocation.
-    pub row: u32,
+    pub(super) row: u32,
+}
+
+/// Rectangles sorted by their lower edge, then by birth. Allocators give the same addresses and sizes again and again, so
+/// rectangles have numbers of them: 24 bytes each instead of 40.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tiles {
+    tiles: Vec<Numbered>,
+    /// The different lower edges, ascending.
+    lows: Vec<f64>,
+    /// Heights of the requested bytes, and of all.
+    heights: Vec<(f64, f64)>,
+}
+
+/// A [`Tile`] with numbers in place of its edges.
+#[derive(Clone, Copy, Debug, Default)]
+struct Numbered {
+    low: u32,
+    height: u32,
+    born: u32,
+    free_requested: u32,
+    died: u32,
+    row: u32,
+}
+
+impl Tiles {
+    /// Number of rectangles.
+    pub(super) fn len(&self) -> usize {
+        self.tiles.len()
+    }
+
+    /// A rectangle.
+    #[inline]
+    pub(super) fn get(&self, at: usize) -> Tile {
+        self.tile(&self.tiles[at])
+    }
+
+    /// The allocation of a rectangle.
+    #[inline]
+    pub(super) fn row(&self, at: usize) -> usize {
+        self.tiles[at].row as usize
+    }
+
+    /// All rectangles.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Tile> {
+        self.tiles.iter().map(|tile| self.tile(tile))
+    }
+
+    /// The greatest height.
+    pub(super) fn tallest(&self) -> f64 {
+        let heights = self.heights.iter();
+        heights.fold(0.0, |tallest, &(_, height)| tallest.max(height))
+    }
+
+    /// Those that reach between these two y, beside a few others. None is higher than `tallest`.
+    pub(super) fn between(
+        &self,
+        (low, high): (f64, f64),
+        tallest: f64,
+    ) -> impl Iterator<Item = Tile> {
+        let first = self.lows.partition_point(|&edge| edge + tallest < low);
+        let end = self.lows.partition_point(|&edge| edge < high);
+        let until = |edge: usize| {
+            self.tiles
+                .partition_point(|tile| (tile.low as usize) < edge)
+        };
+        let tiles = self.tiles.get(until(first)..until(end));
+        tiles.into_iter().flatten().map(|tile| self.tile(tile))
+    }
+
+    #[inline]
+    fn tile(&self, tile: &Numbered) -> Tile {
+        let low = self.lows[tile.low as usize];
+        let (requested, height) = self.heights[tile.height as usize];
+        Tile {
+            low,
+            requested: low + requested,
+            high: low + height,
+            born: tile.born,
+            free_requested: tile.free_requested,
+            died: tile.died,
+            row: tile.row,
+        }
+    }
+}
+
+/// Where allocations lie, and how large their blocks are, by numbers.
+#[derive(Default)]
+pub(super) struct Blocks {
+    addresses: Numbers,
+    /// Requested and held bytes.
+    sizes: Numbers<(u64, u64)>,
+    /// By allocation: the number of its address, and of its size; [`NOWHERE`] if it is not drawn.
+    rows: Vec<(u32, u32)>,
+}
+
+impl Blocks {
+    /// So many allocations that lie nowhere.
+    pub(super) fn nowhere(rows: usize) -> Self {
+        Self {
+            rows: vec![(NOWHERE, NOWHERE); rows],
+            ..Self::default()
+        }
+    }
+
+    /// Puts an allocation's block of `held` bytes to an address.
+    pub(super) fn put(&mut self, row: usize, address: u64, requested_and_held: (u64, u64)) {
+        self.rows[row] = (
+            self.addresses.of(address),
+            self.sizes.of(requested_and_held),
+        );
+    }
 }
 
 /// The input of both ways to compute tiles.
@@ -38,24 +149,17 @@ struct Plan<'a> {
     starts: Vec<u64>,
     /// Per start, the row of its lane.
     lane_of: Vec<u32>,
-    /// Per allocation, the place of its address in `starts`; [`NOWHERE`] if it is in no lane.
-    start_of: Vec<u32>,
-    /// Per allocation, the address after its block, clipped to the lane; 0 if it is in no lane.
-    ends: Vec<u64>,
-    /// Allocations that die within the recording, sorted by death.
-    by_death: Vec<u32>,
+    /// Per allocation, the place of its address in `starts`, [`NOWHERE`] if it is in no lane, and the number of its size.
+    rows: Vec<(u32, u32)>,
+    sizes: Vec<(u64, u64)>,
 }
 
 /// The place of an address that is in no lane.
 const NOWHERE: u32 = u32::MAX;
 
-/// The rectangles of all allocations, sorted by address, then by birth.
-pub(super) fn tiles(
-    allocations: &AllocationTable,
-    lanes: &Lanes,
-    held_bytes: impl Fn(usize) -> u64,
-) -> Vec<Tile> {
-    let plan = Plan::of(allocations, lanes, held_bytes);
+/// The rectangles of all allocations.
+pub(super) fn tiles(allocations: &AllocationTable, lanes: &Lanes, blocks: Blocks) -> Tiles {
+    let plan = Plan::of(allocations, lanes, blocks);
     if plan.is_disjoint() {
         plan.whole_tiles()
     } else {
@@ -64,18 +168,14 @@ pub(super) fn tiles(
 }
 
 impl<'a> Plan<'a> {
-    fn of(
-        allocations: &'a AllocationTable,
-        lanes: &'a Lanes,
-        held_bytes: impl Fn(usize) -> u64,
-    ) -> Self {
-        let rows = allocations.len();
-        // Allocators give the same addresses again and again: their numbers are sorted instead of all rows.
-        let mut numbers = Numbers::default();
-        let mut start_of: Vec<u32> = (allocations.address.iter())
-            .map(|&address| numbers.of(address))
-            .collect();
-        let addresses = numbers.values;
+    fn of(allocations: &'a AllocationTable, lanes: &'a Lanes, blocks: Blocks) -> Self {
+        let Blocks {
+            addresses,
+            sizes,
+            mut rows,
+        } = blocks;
+        // The numbers of addresses are sorted instead of all rows.
+        let addresses = addresses.values;
         let mut ascending: Vec<u32> = (0..addresses.len() as u32).collect();
         ascending.sort_unstable_by_key(|&number| addresses[number as usize]);
         let (mut starts, mut lane_of) = (Vec::new(), Vec::new());
@@ -94,53 +194,50 @@ impl<'a> Plan<'a> {
                 lane_of.push(lane_row);
             }
         }
-        for number in &mut start_of {
-            *number = places[*number as usize];
+        for (start, _) in &mut rows {
+            *start = places.get(*start as usize).copied().unwrap_or(NOWHERE);
         }
-        let end = |row: usize| {
-            let lane = *lane_of.get(start_of[row] as usize)?;
-            let bytes = held_bytes(row).max(allocations.bytes[row]);
-            let end = allocations.address[row].saturating_add(bytes);
-            Some(end.min(lanes.lanes[lane as usize].end()))
-        };
-        let ends = (0..rows).map(|row| end(row).unwrap_or(0)).collect();
         Self {
             allocations,
             lanes,
             starts,
             lane_of,
-            start_of,
-            ends,
-            by_death: rows_by_end(&allocations.died),
+            rows,
+            sizes: sizes.values,
         }
     }
 
     /// Whether no allocation begins inside another that is still alive, as in every intact file.
     fn is_disjoint(&self) -> bool {
         let (born, died) = (&self.allocations.born, &self.allocations.died);
-        let (starts, ends) = (&self.starts, &self.ends);
+        let starts = &self.starts;
+        // The last allocation at each start, whether it still lives or not: most of the dead are never looked at again.
         let mut live = Ranks::new(starts.len());
         let mut tenant = vec![0_u32; starts.len()];
-        let mut deaths = self.by_death.iter().peekable();
-        for (row, &start_of_row) in self.start_of.iter().enumerate() {
-            while let Some(&gone) = deaths.next_if(|&&gone| died[gone as usize] <= born[row]) {
-                let at = self.start_of[gone as usize] as usize;
-                if tenant.get(at) == Some(&gone) {
-                    live.remove(at);
-                }
-            }
-            let at = start_of_row as usize;
+        for (row, &(start, _)) in self.rows.iter().enumerate() {
+            let at = start as usize;
             if at >= starts.len() || born[row] >= died[row] {
                 continue;
             }
-            let reaches_in = |below: usize| ends[tenant[below] as usize] > starts[at];
-            if !live.insert(at)
-                || live.below(at).is_some_and(reaches_in)
-                || live
-                    .above(at)
-                    .is_some_and(|above| starts[above] < ends[row])
-            {
+            let lives = |start: usize| died[tenant[start] as usize] > born[row];
+            if !live.insert(at) && lives(at) {
                 return false;
+            }
+            while let Some(below) = live.below(at) {
+                if lives(below) {
+                    if self.end_of(tenant[below]) > starts[at] {
+                        return false;
+                    }
+                    break;
+                }
+                live.remove(below);
+            }
+            let end = self.end_of(row as u32);
+            while let Some(above) = live.above(at).filter(|&above| starts[above] < end) {
+                if lives(above) {
+                    return false;
+                }
+                live.remove(above);
             }
             tenant[at] = row as u32;
         }
@@ -148,47 +245,76 @@ impl<'a> Plan<'a> {
     }
 
     /// One rectangle per allocation.
-    fn whole_tiles(&self) -> Vec<Tile> {
-        let rows = || self.start_of.iter().enumerate();
-        let tile = |row: usize| {
-            let (from, to) = self.range_of(row as u32);
-            self.tile(row as u32, from, to, self.allocations.died[row])
+    fn whole_tiles(&self) -> Tiles {
+        let rows = || (0..).zip(&self.rows);
+        let (born, died) = (&self.allocations.born, &self.allocations.died);
+        let is_drawn = |row: u32, start: u32| {
+            let is_alive = || born[row as usize] < died[row as usize];
+            start != NOWHERE && is_alive() && self.end_of(row) > self.starts[start as usize]
         };
-        // Where the tiles of each start begin, in the order of lanes. Columns are read from front to back: rows are
+        // The starts in the order of lanes: where the tiles of each begin. Columns are read from front to back: rows are
         // written to their places, not collected for them.
-        let mut places = vec![0_usize; self.starts.len()];
-        for (row, &start) in rows() {
-            if tile(row).is_some() {
+        let mut places = vec![0_u32; self.starts.len()];
+        for (row, &(start, _)) in rows() {
+            if is_drawn(row, start) {
                 places[start as usize] += 1;
             }
         }
-        let mut by_lane: Vec<usize> = (0..self.starts.len()).collect();
-        by_lane.sort_by_key(|&start| self.lane_of[start]);
+        let mut by_lane: Vec<u32> = (0..self.starts.len() as u32).collect();
+        by_lane.sort_by_key(|&start| self.lane_of[start as usize]);
+        let mut tiles = Tiles::default();
+        let mut low_of = vec![0_u32; self.starts.len()];
         let mut before = 0;
         for start in by_lane {
+            let start = start as usize;
+            low_of[start] = tiles.lows.len() as u32;
+            tiles.lows.push(self.y(start, self.starts[start]));
             before += std::mem::replace(&mut places[start], before);
         }
-        let mut tiles = vec![Tile::default(); before];
-        for (row, &start) in rows() {
-            if let Some(tile) = tile(row) {
-                let place = &mut places[start as usize];
-                tiles[*place] = tile;
-                *place += 1;
+        let sizes = self.sizes.iter();
+        let heights = sizes.map(|&(requested, held)| (requested.min(held) as f64, held as f64));
+        tiles.heights = heights.collect();
+        tiles.tiles = vec![Numbered::default(); before as usize];
+        for (row, &(start, size)) in rows() {
+            if !is_drawn(row, start) {
+                continue;
             }
+            let (requested, held) = self.sizes[size as usize];
+            let (start, index) = (start as usize, row as usize);
+            let bytes = self.end_of(row) - self.starts[start];
+            let mut height = size;
+            // Only in damaged files does a lane end within a block.
+            if bytes < held {
+                height = tiles.heights.len() as u32;
+                tiles
+                    .heights
+                    .push((requested.min(bytes) as f64, bytes as f64));
+            }
+            let place = &mut places[start];
+            tiles.tiles[*place as usize] = Numbered {
+                low: low_of[start],
+                height,
+                born: born[index],
+                free_requested: self.allocations.free_requested[index],
+                died: died[index],
+                row,
+            };
+            *place += 1;
         }
         tiles
     }
 
     /// Rectangles of the parts of allocations that no newer one covers.
-    fn cut_tiles(&self) -> Vec<Tile> {
+    fn cut_tiles(&self) -> Tiles {
         let (born, died) = (&self.allocations.born, &self.allocations.died);
         let mut sweep = Sweep {
             plan: self,
             live: BTreeMap::new(),
             parts: BTreeSet::new(),
-            tiles: Vec::with_capacity(self.start_of.len()),
+            tiles: Vec::with_capacity(self.rows.len()),
         };
-        let mut deaths = self.by_death.iter().peekable();
+        let by_death = rows_by_end(died);
+        let mut deaths = by_death.iter().peekable();
         for row in 0..born.len() {
             while let Some(&gone) = deaths.next_if(|&&gone| died[gone as usize] <= born[row]) {
                 sweep.end(gone);
@@ -208,31 +334,64 @@ impl<'a> Plan<'a> {
             let later = || (a.born, a.row).cmp(&(b.born, b.row));
             a.low.total_cmp(&b.low).then_with(later)
         });
-        tiles
+        let mut numbered = Tiles::default();
+        numbered.tiles.reserve_exact(tiles.len());
+        for tile in tiles {
+            if numbered.lows.last() != Some(&tile.low) {
+                numbered.lows.push(tile.low);
+            }
+            let height = (tile.requested - tile.low, tile.high - tile.low);
+            if numbered.heights.last() != Some(&height) {
+                numbered.heights.push(height);
+            }
+            numbered.tiles.push(Numbered {
+                low: numbered.lows.len() as u32 - 1,
+                height: numbered.heights.len() as u32 - 1,
+                born: tile.born,
+                free_requested: tile.free_requested,
+                died: tile.died,
+                row: tile.row,
+            });
+        }
+        numbered
     }
 
-    /// The addresses of an allocation's block.
+    /// The addresses of an allocation's block, clipped to the lane; none if it is in no lane.
     fn range_of(&self, row: u32) -> (u64, u64) {
-        let index = row as usize;
-        (self.allocations.address[index], self.ends[index])
+        let (start, size) = self.rows[row as usize];
+        let Some(&address) = self.starts.get(start as usize) else {
+            return (0, 0);
+        };
+        let lane = self.lane_of[start as usize];
+        let end = address.saturating_add(self.sizes[size as usize].1);
+        (address, end.min(self.lanes.lanes[lane as usize].end()))
+    }
+
+    /// The address after an allocation's block.
+    fn end_of(&self, row: u32) -> u64 {
+        self.range_of(row).1
+    }
+
+    /// The place of an address in the lane of a start.
+    fn y(&self, start: usize, address: u64) -> f64 {
+        let lane = &self.lanes.lanes[self.lane_of[start] as usize];
+        lane.y + (address - lane.address) as f64
     }
 
     /// The rectangle of a part of an allocation; `None` if it is empty.
-    fn tile(&self, row: u32, start: u64, end: u64, died: u32) -> Option<Tile> {
+    fn tile(&self, row: u32, from: u64, to: u64, died: u32) -> Option<Tile> {
         let (table, index) = (self.allocations, row as usize);
-        if start >= end || table.born[index] >= died {
+        if from >= to || table.born[index] >= died {
             return None;
         }
-        let lane = self.lane_of[self.start_of[index] as usize];
-        let lane = &self.lanes.lanes[lane as usize];
-        let y = |address: u64| lane.y + (address - lane.address) as f64;
-        let (low, high) = (y(start), y(end));
-        let requested_end = table.address[index].saturating_add(table.bytes[index]);
-        let requested = low + requested_end.saturating_sub(start) as f64;
+        let (start, size) = self.rows[index];
+        let low = self.y(start as usize, from);
+        let requested_end = self.starts[start as usize].saturating_add(self.sizes[size as usize].0);
+        let requested = requested_end.saturating_sub(from).min(to - from);
         Some(Tile {
             low,
-            requested: requested.min(high),
-            high,
+            requested: low + requested as f64,
+            high: low + (to - from) as f64,
             born: table.born[index],
             free_requested: table.free_requested[index],
             died,
@@ -310,9 +469,9 @@ impl Sweep<'_> {
 pub(super) fn both_ways(
     allocations: &AllocationTable,
     lanes: &Lanes,
-    held_bytes: impl Fn(usize) -> u64,
+    blocks: Blocks,
 ) -> Option<[Vec<Tile>; 2]> {
-    let plan = Plan::of(allocations, lanes, held_bytes);
+    let plan = Plan::of(allocations, lanes, blocks);
     plan.is_disjoint()
-        .then(|| [plan.whole_tiles(), plan.cut_tiles()])
+        .then(|| [plan.whole_tiles(), plan.cut_tiles()].map(|tiles| tiles.iter().collect()))
 }

@@ -209,7 +209,7 @@ impl Content for OverTime<'_> {
             ..
         } = layout;
         // A state alone has no order of events.
-        let has_x_axis = self.bands.total_bytes.len() > 2;
+        let has_x_axis = self.bands.total_bytes.moments() > 2;
         match self.stack {
             Stack::Bands(_) if !has_x_axis => draw_y_axis(scene, area, viewport, style),
             Stack::Bands(_) => draw_axes(scene, area, viewport, self.unit(), style),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::colour::ColourColumn;
-use crate::raster::{Bands, NEVER, TimelineIndex};
+use crate::raster::{Bands, NEVER, TimelineIndex, Totals};
 use proptest::prelude::*;
 
 fn with_plot<T>(lines: &[LegendLine], check: impl FnOnce(&Plot<'_, OverTime<'_>>) -> T) -> T {
@@ -11,7 +11,7 @@ fn with_plot<T>(lines: &[LegendLine], check: impl FnOnce(&Plot<'_, OverTime<'_>>
         died: &[NEVER, 5],
         free_requested: &[NEVER, 4],
         bytes: &[1 << 30, 2 << 30],
-        total_bytes: &[1 << 30, 1 << 30, 3 << 30, 3 << 30, 3 << 30, 1 << 30],
+        total_bytes: Totals::Each(&[1 << 30, 1 << 30, 3 << 30, 3 << 30, 3 << 30, 1 << 30]),
         moment_start_us: None,
     };
     let index = TimelineIndex::new(&bands);

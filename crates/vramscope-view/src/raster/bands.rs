@@ -1,6 +1,7 @@
 //! The timeline's input: one row per allocation, in stacking order, as columns.
 
 use std::ops::RangeInclusive;
+use vramscope_core::analysis::time::byte_steps::bytes_at;
 use vramscope_core::analysis::time::history::History;
 use vramscope_core::analysis::time::moment_times::MomentTimes;
 
@@ -28,10 +29,71 @@ pub struct Bands<'a> {
     /// Height of the band, in bytes. Rows of 0 bytes are not drawn.
     pub bytes: &'a [u64],
     /// Sum of live bytes at each of the `n_events + 1` moments.
-    pub total_bytes: &'a [u64],
+    pub total_bytes: Totals<'a>,
     /// Start of each moment in µs, not decreasing; the first is the x axis's zero. `None` if the
     /// axis is events.
     pub moment_start_us: Option<&'a MomentTimes>,
+}
+
+/// A sum of bytes at each moment.
+#[derive(Clone, Copy, Debug)]
+pub enum Totals<'a> {
+    /// One by one.
+    Each(&'a [u64]),
+    /// So many moments, of which few differ from the one before: (first moment, bytes from then on), ascending.
+    Steps(usize, &'a [(u32, u64)]),
+}
+
+impl<'a> From<&'a Vec<u64>> for Totals<'a> {
+    fn from(each: &'a Vec<u64>) -> Self {
+        Self::Each(each)
+    }
+}
+
+impl Totals<'_> {
+    /// Number of moments.
+    #[must_use]
+    pub fn moments(self) -> usize {
+        match self {
+            Self::Each(each) => each.len(),
+            Self::Steps(moments, _) => moments,
+        }
+    }
+
+    /// The sum at a moment; 0 after the last.
+    #[must_use]
+    pub fn at(self, moment: u32) -> u64 {
+        match self {
+            Self::Each(each) => each.get(moment as usize).copied().unwrap_or(0),
+            Self::Steps(moments, _) if moment as usize >= moments => 0,
+            Self::Steps(_, steps) => bytes_at(steps, moment),
+        }
+    }
+
+    /// The earliest of the moments `from..to` with the highest sum, and that; the first and 0 if there are none.
+    pub(super) fn highest(self, from: usize, to: usize) -> (usize, u64) {
+        match self {
+            Self::Each(each) => {
+                // Two passes, because the maximum is vectorised and finding it is a short scan.
+                let within = &each[from..to];
+                let most = within.iter().copied().max().unwrap_or(0);
+                let place = within.iter().position(|&value| value == most);
+                (from + place.unwrap_or(0), most)
+            }
+            Self::Steps(_, steps) => {
+                let first = self.at(from as u32);
+                let begin = steps.partition_point(|&(moment, _)| moment as usize <= from);
+                let within = steps[begin..].iter();
+                let within = within.take_while(|&&(moment, _)| (moment as usize) < to);
+                within.fold((from, first), |best, &(moment, bytes)| {
+                    match bytes > best.1 {
+                        true => (moment as usize, bytes),
+                        false => best,
+                    }
+                })
+            }
+        }
+    }
 }
 
 impl<'a> Bands<'a> {
@@ -45,7 +107,7 @@ impl<'a> Bands<'a> {
             died: &table.died,
             free_requested: &table.free_requested,
             bytes: &table.bytes,
-            total_bytes: &history.active_bytes,
+            total_bytes: (&history.active_bytes).into(),
             moment_start_us: has_time.then_some(&history.moment_start_us),
         }
     }
@@ -62,7 +124,7 @@ impl<'a> Bands<'a> {
     /// Number of moments, `n_events + 1`.
     #[must_use]
     pub fn moments(&self) -> usize {
-        let moments = self.total_bytes.len().min(u32::MAX as usize - 1);
+        let moments = self.total_bytes.moments().min(u32::MAX as usize - 1);
         self.moment_start_us
             .map_or(moments, |starts| moments.min(starts.len()))
     }
@@ -150,7 +212,7 @@ mod tests {
             died: &[],
             free_requested: &[],
             bytes: &[],
-            total_bytes,
+            total_bytes: Totals::Each(total_bytes),
             moment_start_us,
         }
     }

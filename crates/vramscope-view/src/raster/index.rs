@@ -6,7 +6,7 @@
 
 use vramscope_core::sorting::rows_by_moment;
 
-use super::bands::{Bands, NEVER};
+use super::bands::{Bands, NEVER, Totals};
 use std::ops::RangeInclusive;
 
 /// Moments per block of the maximum structure.
@@ -39,7 +39,6 @@ impl TimelineIndex {
     #[must_use]
     pub fn new(bands: &Bands<'_>) -> Self {
         let (rows, moments) = (bands.rows(), bands.moments());
-        let total_bytes = &bands.total_bytes[..moments];
         let (born, died) = (&bands.born[..rows], &bands.died[..rows]);
         let by_birth = (!born.is_sorted()).then(|| rows_by_moment(moments, rows, |row| born[row]));
         let by_death = rows_by_moment(moments, rows, |row| {
@@ -60,12 +59,13 @@ impl TimelineIndex {
 
         let mut block_max_bytes = Vec::with_capacity(moments.div_ceil(BLOCK));
         let mut block_moment = Vec::with_capacity(moments.div_ceil(BLOCK));
-        for (i, block) in total_bytes.chunks(BLOCK).enumerate() {
-            let (at, max) = earliest_max(block);
+        for first in (0..moments).step_by(BLOCK) {
+            let (at, max) = bands.total_bytes.highest(first, moments.min(first + BLOCK));
             block_max_bytes.push(max);
-            block_moment.push((i * BLOCK + at) as u32);
+            block_moment.push(at as u32);
         }
-        let (peak_block, peak_bytes) = earliest_max(&block_max_bytes);
+        let blocks = Totals::Each(&block_max_bytes);
+        let (peak_block, peak_bytes) = blocks.highest(0, block_max_bytes.len());
         Self {
             by_birth,
             by_death,
@@ -97,8 +97,8 @@ impl TimelineIndex {
         let first_block = first.div_ceil(BLOCK);
         let end_block = end / BLOCK;
         let scan = |from: usize, to: usize| {
-            let (at, max) = earliest_max(&bands.total_bytes[from..to]);
-            ((from + at) as u32, max)
+            let (at, max) = bands.total_bytes.highest(from, to);
+            (at as u32, max)
         };
         if first_block >= end_block {
             return scan(first, end).0;
@@ -107,9 +107,10 @@ impl TimelineIndex {
             self.block_moment[first_block],
             self.block_max_bytes[first_block],
         );
-        let (block, max) = earliest_max(&self.block_max_bytes[first_block..end_block]);
+        let blocks = Totals::Each(&self.block_max_bytes);
+        let (block, max) = blocks.highest(first_block, end_block);
         if max > best.1 {
-            best = (self.block_moment[first_block + block], max);
+            best = (self.block_moment[block], max);
         }
         if first < first_block * BLOCK {
             let head = scan(first, first_block * BLOCK);
@@ -125,16 +126,6 @@ impl TimelineIndex {
         }
         best.0
     }
-}
-
-/// Index and value of the first maximum; `(0, 0)` for no values.
-fn earliest_max(values: &[u64]) -> (usize, u64) {
-    // Two passes, because the maximum is vectorised and finding it is a short scan.
-    let max = values.iter().copied().max().unwrap_or(0);
-    (
-        values.iter().position(|&value| value == max).unwrap_or(0),
-        max,
-    )
 }
 
 /// The smallest shift that keeps the peak below [`EXACT_BYTES`].
@@ -157,7 +148,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn totals(total_bytes: &[u64]) -> Bands<'_> {
+    fn bands(total_bytes: Totals<'_>) -> Bands<'_> {
         Bands {
             born: &[],
             died: &[],
@@ -171,15 +162,26 @@ mod tests {
     proptest! {
         #[test]
         fn highest_is_the_earliest_maximum(
-            values in prop::collection::vec(0_u64..50, 1..700), cut in any::<(prop::sample::Index, prop::sample::Index)>()
+            values in prop::collection::vec((0_u64..50, 1_usize..40), 1..90), cut in any::<(prop::sample::Index, prop::sample::Index)>()
         ) {
+            let values: Vec<u64> = values.into_iter().flat_map(|(value, times)| vec![value; times]).collect();
             let (a, b) = (cut.0.index(values.len()), cut.1.index(values.len()));
             let (first, last) = (a.min(b), a.max(b));
-            let bands = totals(&values);
-            let index = TimelineIndex::new(&bands);
             let max = *values[first..=last].iter().max().unwrap();
             let expected = first + values[first..=last].iter().position(|&v| v == max).unwrap();
-            prop_assert_eq!(index.highest_in(&bands, first as u32..=last as u32), expected as u32);
+            // The same in steps, of which some last for long.
+            let steps: Vec<_> = (0..).zip(values.iter().copied()).collect();
+            let mut steps: Vec<(u32, u64)> = steps.chunk_by(|a, b| a.1 == b.1).map(|equal| equal[0]).collect();
+            let all = Totals::Steps(values.len(), &steps);
+            prop_assert!((0..).zip(&values).all(|(moment, &value)| all.at(moment) == value));
+            for totals in [Totals::Each(&values), all] {
+                let bands = bands(totals);
+                let index = TimelineIndex::new(&bands);
+                prop_assert_eq!(index.highest_in(&bands, first as u32..=last as u32), expected as u32);
+                prop_assert_eq!(index.peak_bytes(), *values.iter().max().unwrap());
+            }
+            steps.clear();
+            prop_assert_eq!(Totals::Steps(9, &steps).highest(2, 5), (2, 0));
         }
     }
 

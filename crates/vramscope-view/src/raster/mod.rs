@@ -24,7 +24,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
-pub use bands::{Bands, NEVER};
+pub use bands::{Bands, NEVER, Totals};
 pub use composition::{Composition, Hit};
 pub use index::TimelineIndex;
 pub use rooms::{BandRoom, TextSizes};

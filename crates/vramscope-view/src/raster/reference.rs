@@ -38,8 +38,8 @@ fn moment_of_column(bands: &Bands<'_>, viewport: &Viewport, x_px: u32) -> Option
         let (start, end) = (bands.moment_x(moment), bands.moment_x(moment + 1));
         let instant = start == end && from <= start && start < to;
         if instant || (start < end && start < to && end > from && from < to) {
-            let total = bands.total_bytes[moment];
-            if best.is_none_or(|b| total > bands.total_bytes[b as usize]) {
+            let total = bands.total_bytes.at(moment as u32);
+            if best.is_none_or(|b| total > bands.total_bytes.at(b)) {
                 best = Some(moment as u32);
             }
         }

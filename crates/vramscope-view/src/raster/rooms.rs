@@ -188,6 +188,7 @@ impl Search<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Totals;
     use super::*;
     use crate::raster::{BLEND, NEVER};
     use proptest::prelude::*;
@@ -227,7 +228,7 @@ mod tests {
             died: &vec![NEVER; rows],
             free_requested,
             bytes: &vec![1; rows],
-            total_bytes: &[],
+            total_bytes: Totals::Each(&[]),
             moment_start_us: None,
         };
         BandRoom::all(frame, &bands, matches, sizes, 9)

@@ -15,7 +15,7 @@ use super::allocator_state::SizeClass;
 use super::capture::AllocatorKind;
 use super::streams_and_pools::segment_of_addresses;
 use crate::Snapshot;
-use crate::analysis::time::byte_steps::live_bytes;
+use crate::analysis::time::byte_steps::ByteChanges;
 use crate::analysis::time::history::{AllocationTable, History, NEVER};
 use crate::analysis::time::replay::{self, MappedRange, SegmentStep};
 use crate::ids::{EventId, SegmentId, StackId};
@@ -191,11 +191,12 @@ impl SegmentHistory {
         of
     }
 
-    /// Bytes of all segments at each of `moments` moments; saturating.
+    /// Bytes of all segments as steps of (first moment, bytes from then on), ascending; saturating. There are none before
+    /// the first step.
     #[must_use]
-    pub fn reserved_bytes(&self, moments: usize) -> Vec<u64> {
+    pub fn reserved_steps(&self) -> Vec<(u32, u64)> {
         let life = |piece: usize| (self.born[piece], self.died[piece], self.bytes[piece]);
-        live_bytes((0..self.len()).map(life), moments)
+        (0..self.len()).map(life).collect::<ByteChanges>().steps()
     }
 }
 

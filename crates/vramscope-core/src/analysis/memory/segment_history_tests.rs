@@ -1,6 +1,7 @@
 //! Small recordings whose pieces are all known.
 
 use super::*;
+use crate::analysis::time::byte_steps::bytes_at;
 use crate::decode;
 
 type Row = (u64, u64, u32, u32);
@@ -24,7 +25,9 @@ fn of(segments: &str, events: &[(&str, u64, u64)]) -> SegmentHistory {
         let expected: Vec<u64> = moments
             .map(|moment| history.reserved_bytes(moment))
             .collect();
-        assert_eq!(segments.reserved_bytes(expected.len()), expected);
+        let steps = segments.reserved_steps();
+        let found = (0..=history.event_count).map(|moment| bytes_at(&steps, moment));
+        assert_eq!(found.collect::<Vec<_>>(), expected);
     }
     segments
 }

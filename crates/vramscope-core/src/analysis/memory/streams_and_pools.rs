@@ -70,11 +70,14 @@ pub fn few_values<T>(
 
 /// For each allocation the number of its event's context, if that `is_known`, else of the segment that contains it,
 /// counted after the contexts, else the number after both.
-fn places(snapshot: &Snapshot, history: &History, is_known: &[bool]) -> Vec<u32> {
+fn places(snapshot: &Snapshot, history: &History, is_known: &[bool]) -> Places {
     let contexts = snapshot.contexts.rows().len();
     let unknown = is_known.len() - 1;
     if !is_known.contains(&true) {
-        return vec![unknown as u32; history.allocations.len()];
+        return Places::of(
+            is_known.len(),
+            history.allocations.bytes.iter().map(|_| unknown),
+        );
     }
     let segments_tell = is_known[contexts..].contains(&true);
     let segment_at = segment_of_addresses(snapshot, history.device);
@@ -92,10 +95,10 @@ fn places(snapshot: &Snapshot, history: &History, is_known: &[bool]) -> Vec<u32>
             let was_there = history.allocations.died[row] > mapped;
             was_there.then_some(contexts + id.index())
         };
-        known.or_else(segment).unwrap_or(unknown) as u32
+        known.or_else(segment).unwrap_or(unknown)
     };
     let addresses = history.allocations.address.iter().enumerate();
-    addresses.map(place).collect()
+    Places::of(is_known.len(), addresses.map(place))
 }
 
 /// By segment of the final state: the moment at which it was mapped; 0 for expandable ones, which come and go in pieces.
@@ -118,13 +121,43 @@ fn mapping_moments(
     moments
 }
 
-/// A column of few different values, which takes 4 bytes a row however large they are.
+/// A column of few different values, which takes 2 bytes a row however large they are; 4 where there are more than 65,536.
 #[derive(Clone, Debug)]
 pub struct FewValues<T> {
     /// The values of all contexts, then of all segments, then `None`.
     values: Vec<Option<T>>,
-    /// By row: the place in `values`.
-    of: Vec<u32>,
+    of: Places,
+}
+
+/// By row: the place of its value.
+#[derive(Clone, Debug)]
+enum Places {
+    Few(Vec<u16>),
+    Many(Vec<u32>),
+}
+
+impl Places {
+    /// Places among so many values.
+    fn of(values: usize, rows: impl Iterator<Item = usize>) -> Self {
+        match values {
+            0..=0x1_0000 => Self::Few(rows.map(|place| place as u16).collect()),
+            _ => Self::Many(rows.map(|place| place as u32).collect()),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Few(of) => of.len(),
+            Self::Many(of) => of.len(),
+        }
+    }
+
+    fn get(&self, row: usize) -> Option<usize> {
+        match self {
+            Self::Few(of) => of.get(row).map(|&place| place.into()),
+            Self::Many(of) => of.get(row).map(|&place| place as usize),
+        }
+    }
 }
 
 impl<T> FewValues<T> {
@@ -137,7 +170,7 @@ impl<T> FewValues<T> {
     /// Whether there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.of.is_empty()
+        self.len() == 0
     }
 
     /// The different values; one may be there several times.
@@ -147,7 +180,10 @@ impl<T> FewValues<T> {
 
     /// The place of a row's value among them.
     pub(crate) fn place(&self, row: usize) -> usize {
-        self.of[row] as usize
+        match &self.of {
+            Places::Few(of) => of[row].into(),
+            Places::Many(of) => of[row] as usize,
+        }
     }
 
     /// The values with the number of rows that have each; a value may be there several times.
@@ -155,10 +191,11 @@ impl<T> FewValues<T> {
     where
         T: Copy,
     {
-        let counts = counts(
-            self.values.len(),
-            self.of.iter().map(|&place| place as usize),
-        );
+        let values = self.values.len();
+        let counts = match &self.of {
+            Places::Few(of) => counts(values, of.iter().map(|&place| place.into())),
+            Places::Many(of) => counts(values, of.iter().map(|&place| place as usize)),
+        };
         let known = self.values.iter().zip(counts);
         known.filter_map(|(value, count)| Some(((*value)?, count)))
     }
@@ -166,7 +203,7 @@ impl<T> FewValues<T> {
     /// The value of a row; `None` if there is no such row.
     #[must_use]
     pub fn get(&self, row: usize) -> Option<&Option<T>> {
-        self.values.get(*self.of.get(row)? as usize)
+        self.values.get(self.of.get(row)?)
     }
 
     /// The values of all rows.
@@ -174,7 +211,10 @@ impl<T> FewValues<T> {
     pub fn iter(&self) -> Rows<'_, T> {
         Rows {
             values: &self.values,
-            of: self.of.iter(),
+            of: match &self.of {
+                Places::Few(of) => RowPlaces::Few(of.iter()),
+                Places::Many(of) => RowPlaces::Many(of.iter()),
+            },
         }
     }
 }
@@ -183,7 +223,7 @@ impl<T> Index<usize> for FewValues<T> {
     type Output = Option<T>;
 
     fn index(&self, row: usize) -> &Option<T> {
-        &self.values[self.of[row] as usize]
+        &self.values[self.place(row)]
     }
 }
 
@@ -200,14 +240,26 @@ impl<'a, T> IntoIterator for &'a FewValues<T> {
 #[derive(Clone, Debug)]
 pub struct Rows<'a, T> {
     values: &'a [Option<T>],
-    of: std::slice::Iter<'a, u32>,
+    of: RowPlaces<'a>,
+}
+
+/// The places of the rows that are left.
+#[derive(Clone, Debug)]
+enum RowPlaces<'a> {
+    Few(std::slice::Iter<'a, u16>),
+    Many(std::slice::Iter<'a, u32>),
 }
 
 impl<'a, T> Iterator for Rows<'a, T> {
     type Item = &'a Option<T>;
 
+    #[inline]
     fn next(&mut self) -> Option<&'a Option<T>> {
-        self.values.get(*self.of.next()? as usize)
+        let place = match &mut self.of {
+            RowPlaces::Few(of) => usize::from(*of.next()?),
+            RowPlaces::Many(of) => *of.next()? as usize,
+        };
+        self.values.get(place)
     }
 }
 
@@ -293,6 +345,23 @@ mod tests {
         assert_eq!(columns, [only_in_state, recorded, outside]);
         assert_eq!((pools.len(), pools.get(3)), (3, None));
         assert!((0..3).all(|row| pools[row] == columns[row].1));
+    }
+
+    #[test]
+    fn places_are_the_same_among_few_and_many_values() {
+        let rows = [3, 0, 0xffff, 0];
+        for values in [0x1_0000, 0x1_0001] {
+            let places = Places::of(values, rows.into_iter());
+            assert_eq!(places.len(), 4);
+            assert!(
+                (0..)
+                    .zip(rows)
+                    .all(|(row, place)| places.get(row) == Some(place))
+            );
+            assert_eq!(places.get(4), None);
+        }
+        let last = Places::of(0x1_0001, [0x1_0000].into_iter());
+        assert_eq!(last.get(0), Some(0x1_0000));
     }
 
     /// The addresses were those of another segment before.

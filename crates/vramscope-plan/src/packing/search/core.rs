@@ -1,11 +1,11 @@
 //! Separates the buffers that need a search from those that fit in any case.
 
 use super::super::greedy::first_fit;
-use super::super::occupied::Occupied;
+use super::super::occupied::{Occupied, Placed};
 use super::super::sections::Company;
 use super::super::{Packing, Problem, Sections, gcd};
 use super::part::Part;
-use crate::ranges::Range;
+use crate::ranges::{Range, Ranges};
 
 /// Passes over the remaining buffers to find further easy ones. Two or three mostly find all.
 const MOST_LOOKS: usize = 32;
@@ -73,18 +73,24 @@ impl Core {
         offsets: impl Iterator<Item = &'a [u64]>,
     ) -> Packing {
         let padded = problem.padded_sizes();
-        let mut occupied = Occupied::new(sections.count);
+        let mut occupied = Occupied::new(sections);
+        let mut room = Ranges::new();
         let mut packing = Packing {
             offset: vec![0; problem.size.len()],
             height: problem.size.iter().copied().max().unwrap_or(0),
         };
         let mut place = |i: usize, offset: Option<u64>| {
-            let (begin, end, size) = (sections.begin[i], sections.end[i], padded[i]);
+            let placed = |i: usize, start: u64| -> Placed {
+                let end = start.saturating_add(padded[i]);
+                (sections.begin[i], sections.end[i], Range { start, end })
+            };
             let start = offset.unwrap_or_else(|| {
-                first_fit(occupied.within(begin, end), size, problem.alignment_of(i))
+                let life = (sections.begin[i], sections.end[i]);
+                let placed = |other: usize| placed(other, packing.offset[other]);
+                let lists = occupied.within(life, placed, &mut room);
+                first_fit(lists, padded[i], problem.alignment_of(i))
             });
-            let end_of = start.saturating_add(size);
-            occupied.insert(begin, end, Range { start, end: end_of });
+            occupied.insert(i, placed(i, start));
             packing.offset[i] = start;
             packing.height = packing.height.max(start.saturating_add(problem.size[i]));
         };

@@ -220,7 +220,7 @@ impl Drawing<'_> {
         };
         let held = (0..segments.len() as u32).filter(is_held);
         let by = mode.word_of_segments();
-        let peak_bytes = bands.total_bytes.get(peak as usize).copied().unwrap_or(0);
+        let peak_bytes = bands.total_bytes.at(peak);
         let words = Words {
             subtitle: format!(
                 "device {} · {} segments · reserved memory, at most {} {}",
