@@ -204,8 +204,9 @@ impl<'a> Device<'a> {
         self.pictures.packed.borrow().clone()
     }
 
-    /// Keeps a better packing.
-    pub(super) fn set_packed(self, packed: PackedMap) {
-        self.pictures.packed.replace(Some(Rc::new(packed)));
+    /// Keeps a better packing, which is made when the last one is gone: of large files each takes 90 MB.
+    pub(super) fn set_packed(self, packed: impl FnOnce() -> PackedMap) {
+        self.pictures.packed.take();
+        self.pictures.packed.replace(Some(Rc::new(packed())));
     }
 }

@@ -237,7 +237,7 @@ impl Work {
             || self.stage(search_ms) == Stage::Done;
         if packed_bytes.is_some() && packed_bytes != self.drawn_bytes && is_due {
             let pace = Pace::of(SLICE_MS);
-            device.set_packed(self.map(device));
+            device.set_packed(|| self.map(device));
             self.redraw_ms = (pace.spent_ms() * REDRAW_TIMES).max(REDRAW_MS);
             self.packing += 1;
             self.groups = groups(self.planner.plan());
