@@ -21,7 +21,7 @@
 
 /** The most viewers that are open at once. Each has a worker and the memory of its file. */
 const MOST_OPEN = 4;
-/** How long the page may take to answer before the element says that it does not. */
+/** How long the page may take to answer, once all of it is loaded, before the element says that it does not. */
 const PATIENCE_MS = 20_000;
 /** How often a download tells how far it is. */
 const PROGRESS_MS = 100;
@@ -58,7 +58,7 @@ style.replaceSync(`
   button, p { pointer-events: auto; font: 14px/20px var(--vramscope-sans, system-ui, sans-serif); margin: 0; max-width: 60ch; }
   button { color: #fff; background: var(--vramscope-accent, #1a62d6); border: 0; border-radius: 4px; padding: 6px 14px; cursor: pointer; box-shadow: 0 1px 4px rgb(0 0 0 / 25%); }
   button:focus-visible { outline: 2px solid var(--vramscope-accent, #1a62d6); outline-offset: 2px; }
-  p { padding: 10px 14px; border-radius: 4px; background: #fdecea; color: #7d1a14; overflow-wrap: anywhere; }
+  p { padding: 10px 14px; border-radius: 4px; background: light-dark(#fdecea, #3a1d1b); color: light-dark(#7d1a14, #ffc9c4); overflow-wrap: anywhere; }
   [hidden] { display: none !important; }
   @media (prefers-reduced-motion: reduce) { .poster { transition: none; } }
 `);
@@ -500,9 +500,7 @@ class Frame {
     first ??= new Promise((begun) => (this.#begun = begun));
     let until = Infinity;
     Promise.resolve(turn).then(() => {
-      if (signal.aborted) return;
-      this.#element.src = url;
-      until = performance.now() + PATIENCE_MS;
+      if (!signal.aborted) this.#element.src = url;
     });
     const isRefused = () =>
       fail(
@@ -510,10 +508,11 @@ class Frame {
         "It must lie beside viewer.js, and a Content-Security-Policy must allow it in frame-src.",
       );
     this.#timer = setInterval(() => (performance.now() < until ? this.#post("PING") : isRefused()), 50);
-    // What it cannot be is known at once on the same site: no page, or another one.
+    // On a slow network it takes as long as it takes. What it cannot be is known at once on the same site: no page, or another one.
     this.#element.onload = () => {
-      const isSame = url.origin === location.origin && !!this.#element.getAttribute("src");
-      if (isSame && !this.#element.contentDocument?.querySelector("script[src$='page.js']")) isRefused();
+      if (!this.#element.getAttribute("src")) return;
+      until = performance.now() + PATIENCE_MS;
+      if (url.origin === location.origin && !this.#element.contentDocument?.querySelector("script[src$='page.js']")) isRefused();
     };
     const listener = ({ source, origin, data }) => {
       if (source !== this.#element.contentWindow || origin !== url.origin) return;

@@ -249,6 +249,11 @@ fn question(
     let mut words = words.to_vec();
     let rows = taken_limit(&mut words).unwrap_or(rows).min(MOST_ROWS);
     if command == "fleet" {
+        if words.first().is_none_or(|word| word.starts_with('-')) {
+            return Err(Failure::Usage(
+                "the first of `arguments` to fleet is its question: odd, oom, leaks, peaks, sites or diff".to_owned(),
+            ));
+        }
         let files = files.iter().map(|file| file.to_string_lossy());
         let files: Vec<String> = files.map(|file| file.into_owned()).collect();
         return bounded(rows, true, |limit| {

@@ -64,9 +64,14 @@ fn spot(tab: &Tab) -> Option<&'static str> {
 /// Number of characters at a name's end that are always shown, because names differ there.
 const END_CHARACTERS: usize = 16;
 
+/// A start of fewer characters is not worth shortening.
+const START_CHARACTERS: usize = 4;
+
 /// A name's start, which is shortened if necessary, and its end.
 fn halves(name: &str) -> (&str, &str) {
+    let start = name.char_indices().nth(START_CHARACTERS - 1);
     let end = name.char_indices().rev().nth(END_CHARACTERS - 1);
+    let end = end.filter(|(at, _)| start.is_some_and(|(least, _)| least < *at));
     name.split_at(end.map_or(0, |(at, _)| at))
 }
 

@@ -186,7 +186,16 @@ fn a_dataset_leads_to_the_snapshot_of_the_rank() {
             format!("vramscope fleet oom {dataset}")
         );
     }
-    fs::remove_file(folder.path().join("runs/rank1.json")).unwrap();
+    let changed = folder.path().join("runs/rank1.json");
+    let text = fs::read_to_string(&changed).unwrap();
+    fs::write(&changed, text + "\n").unwrap();
+    let unknown = &answer(&folder, &["packed/runs.vset"])["cannot_tell"]["items"][0];
+    let unknown = unknown.as_str().unwrap();
+    assert!(
+        unknown.contains("has changed since it was packed"),
+        "{unknown}"
+    );
+    fs::remove_file(changed).unwrap();
     let mut program = command(&["brief", "packed/runs.vset"]);
     let output = program.current_dir(folder.path()).output().unwrap();
     let told = transcript(&output);
@@ -236,6 +245,41 @@ fn standard_input_is_read_once() {
     assert!(output.status.success(), "{}", transcript(&output));
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(answer["file"], "standard input");
+}
+
+#[test]
+fn a_file_without_anything_is_in_no_figure_and_one_named_twice_counts_once() {
+    let folder = folder_of([("rank0.json", SIMPLE), ("rank1.json", SIMPLE)]);
+    let empty = r#"{"segments": [], "device_traces": [[]]}"#;
+    fs::write(folder.path().join("rank2.json"), empty).unwrap();
+    let answer = answer(
+        &folder,
+        &["rank0.json", "rank0.json", "rank1.json", "rank2.json"],
+    );
+    let ranks = &answer["ranks"];
+    assert_eq!(
+        (&ranks["files"], &ranks["left_out"]),
+        (&2.into(), &0.into())
+    );
+    let unknown = answer["cannot_tell"]["items"][0].as_str().unwrap();
+    assert!(
+        unknown.starts_with("In 1 of the files nothing happened"),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn the_least_budget_has_room_for_the_cause() {
+    let budget = [
+        "allocator/pressure.pickle.zst",
+        "--budget",
+        "1KiB",
+        "--json",
+    ];
+    let output = vramscope(&[&["brief"], budget.as_slice()].concat());
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["causes"]["returned"], 1, "{answer}");
+    assert!(answer["causes"]["items"][0]["class"].is_string());
 }
 
 #[test]

@@ -140,6 +140,7 @@ fn every_question_is_answered() {
             let arguments = match word.as_str() {
                 Some("at") => json!(["peak"]),
                 Some("find") => json!(["live@peak"]),
+                Some("fleet") => json!(["peaks"]),
                 _ => json!([]),
             };
             let files = match word.as_str() {
@@ -200,6 +201,37 @@ fn where_no_file_can_be_read_each_says_why() {
             assert!(failed && text.contains("none of 2"), "{text}");
             assert!(text.contains("one.pickle") && text.contains("other.pickle"));
         }
+    });
+}
+
+#[test]
+fn all_ranks_are_asked_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    for rank in 0..20 {
+        fs::copy(
+            fixtures().join("torch-2.15.0/training.pickle"),
+            folder.path().join(format!("rank{rank}.pickle")),
+        )
+        .unwrap();
+    }
+    let files = json!([folder.path()]);
+    with_client(|client| {
+        for arguments in [json!(["odd"]), json!(["peaks", "--limit", "3"])] {
+            let question = json!({"command": "fleet", "arguments": arguments, "files": files});
+            let (text, failed) = client.call("question", question);
+            assert!(!failed && text.len() <= 16 << 10, "{text}");
+            let answer: Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(answer["parts"][0]["rank_count"], 20, "{text}");
+        }
+        let pack =
+            json!({"command": "fleet", "arguments": ["pack", "-o", "x.vset"], "files": files});
+        let (text, failed) = client.call("question", pack);
+        assert!(failed, "{text}");
+        assert!(!folder.path().join("x.vset").exists());
+        // A limit of its own is one of the rows that may be fewer.
+        let find = json!({"command": "find", "arguments": ["size>1B", "--limit=500", "--stack"], "files": [FILE]});
+        let (text, failed) = client.call("question", find);
+        assert!(!failed && text.len() <= 16 << 10, "{text}");
     });
 }
 

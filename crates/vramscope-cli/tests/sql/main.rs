@@ -159,6 +159,28 @@ fn wrong_files_are_told() {
 }
 
 #[test]
+fn ranks_that_a_table_lacks_are_told() {
+    let folder = packed();
+    let query = ["--csv", "select count(*) as ranks from ranks"];
+    let whole = on_dataset(folder.path(), &query);
+    assert_eq!(
+        (whole.stdout.as_slice(), whole.stderr.as_slice()),
+        (&b"ranks\n3\n"[..], &b""[..])
+    );
+    fs::remove_dir_all(folder.path().join("runs.vset/ranks/rank=1")).unwrap();
+    let asked = on_dataset(folder.path(), &query);
+    assert_eq!(asked.stdout, b"ranks\n2\n");
+    let told = String::from_utf8(asked.stderr).unwrap();
+    assert!(
+        told.contains("has 2 ranks in its tables and 3 in its overview"),
+        "{told}"
+    );
+    fs::remove_file(folder.path().join("runs.vset/overview.vset")).unwrap();
+    let unfinished = transcript(&on_dataset(folder.path(), &query));
+    assert!(unfinished.contains("has not finished"), "{unfinished}");
+}
+
+#[test]
 fn the_query_may_come_on_standard_input() {
     let output = vramscope_reading(&["sql", "-", FILES[0], "--csv"], b"select 1 as one\n");
     assert_eq!(output.stdout, b"one\n1\n", "{}", transcript(&output));

@@ -1,5 +1,7 @@
 //! Puts a query to the engine: finds the tables, or makes them of snapshots in a temporary folder.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::io::{self, Read as _};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -14,7 +16,7 @@ use crate::destination::{self, Destination};
 use crate::export::WRITER;
 use crate::failure::Failure;
 use crate::input::{display_name, is_stdin};
-use crate::inputs;
+use crate::inputs::{self, OVERVIEW};
 use crate::output;
 use crate::temporary::PassingFolder;
 
@@ -120,6 +122,7 @@ fn dataset(options: &Options, folder: &Path) -> Result<(Dataset, Vec<Failure>), 
             continue;
         }
         inputs::check_finished(path)?;
+        warn_of_missing(path);
         if let Some(from) = &options.rank_from {
             from.check(&[])?;
         }
@@ -134,6 +137,28 @@ fn dataset(options: &Options, folder: &Path) -> Result<(Dataset, Vec<Failure>), 
     let rank_from = options.rank_from.as_ref();
     let failures = pack_for_a_question(&options.files, rank_from, options.memory, folder)?;
     Ok((found(folder)?, failures))
+}
+
+/// Warns where the tables of a dataset have other ranks than its overview.
+fn warn_of_missing(dataset: &Path) {
+    let overview = inputs::overview(&dataset.join(OVERVIEW));
+    let (Ok(Some(fleet)), Ok(folders)) = (overview, fs::read_dir(dataset.join("ranks"))) else {
+        return;
+    };
+    let known: BTreeSet<u32> = fleet.ranks.iter().map(|rank| rank.place.rank).collect();
+    let names = folders.flatten().map(|entry| entry.file_name());
+    let there: BTreeSet<u32> = names
+        .filter_map(|name| name.to_str()?.strip_prefix("rank=")?.parse().ok())
+        .collect();
+    if known != there {
+        output::warn(&format!(
+            "{} has {} ranks in its tables and {} in its overview: a `vramscope fleet pack` is at it or was stopped, or files \
+             are missing. Packing the same snapshots again completes it.",
+            dataset.display(),
+            there.len(),
+            known.len()
+        ));
+    }
 }
 
 /// The words for an error, with its place in the query.
