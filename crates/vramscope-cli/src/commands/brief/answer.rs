@@ -227,6 +227,8 @@ impl Answer {
             || self.made_of.take().is_some()
             || self.clip_names(100)
             || self.bare_causes()
+            || self.replays.take().is_some()
+            || self.clip(40)
             || self.causes.shorten(0)
     }
 

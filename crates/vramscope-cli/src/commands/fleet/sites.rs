@@ -142,6 +142,10 @@ pub(super) fn leaks(chosen: &Chosen) -> Part {
             "No call site leaves anything behind in most steps, on {}.",
             counted(found.ranks_with_steps, "rank")
         )),
+        (known, false) if known < chosen.cohort.ranks => part.notes.push(format!(
+            "What a step leaves is told of the {} with steps; what is there at the end, of all.",
+            counted(known, "rank")
+        )),
         _ => {}
     }
     if !rows.is_empty() {

@@ -122,7 +122,7 @@ fn dataset(options: &Options, folder: &Path) -> Result<(Dataset, Vec<Failure>), 
             continue;
         }
         inputs::check_finished(path)?;
-        warn_of_missing(path);
+        warn_of_missing(path, dataset.tables());
         if let Some(from) = &options.rank_from {
             from.check(&[])?;
         }
@@ -139,24 +139,25 @@ fn dataset(options: &Options, folder: &Path) -> Result<(Dataset, Vec<Failure>), 
     Ok((found(folder)?, failures))
 }
 
-/// Warns where the tables of a dataset have other ranks than its overview.
-fn warn_of_missing(dataset: &Path) {
-    let overview = inputs::overview(&dataset.join(OVERVIEW));
-    let (Ok(Some(fleet)), Ok(folders)) = (overview, fs::read_dir(dataset.join("ranks"))) else {
+/// Warns where the tables of a dataset have other ranks than its overview: each has a row in `ranks`.
+fn warn_of_missing(dataset: &Path, tables: &[String]) {
+    let Ok(Some(fleet)) = inputs::overview(&dataset.join(OVERVIEW)) else {
         return;
     };
     let known: BTreeSet<u32> = fleet.ranks.iter().map(|rank| rank.place.rank).collect();
-    let names = folders.flatten().map(|entry| entry.file_name());
-    let there: BTreeSet<u32> = names
-        .filter_map(|name| name.to_str()?.strip_prefix("rank=")?.parse().ok())
-        .collect();
-    if known != there {
+    let differs = |table: &&String| {
+        let folders = fs::read_dir(dataset.join(table)).into_iter().flatten();
+        let names = folders.flatten().map(|entry| entry.file_name());
+        let there: BTreeSet<u32> = names
+            .filter_map(|name| name.to_str()?.strip_prefix("rank=")?.parse().ok())
+            .collect();
+        !there.is_subset(&known) || (*table == "ranks" && there != known)
+    };
+    if let Some(table) = tables.iter().find(differs) {
         output::warn(&format!(
-            "{} has {} ranks in its tables and {} in its overview: a `vramscope fleet pack` is at it or was stopped, or files \
+            "{}: the table {table} has other ranks than the overview: a `vramscope fleet pack` is at it or was stopped, or files \
              are missing. Packing the same snapshots again completes it.",
-            dataset.display(),
-            there.len(),
-            known.len()
+            dataset.display()
         ));
     }
 }
