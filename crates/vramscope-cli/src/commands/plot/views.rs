@@ -40,7 +40,7 @@ pub(super) fn view(
 fn colours(options: &Options, usual: ColourMode, picture: Option<Picture>) -> ColourMode {
     match options.colour {
         Some(chosen) => chosen.mode(),
-        None if picture == Some(Picture::Segments) => ColourMode::Size,
+        None if picture == Some(Picture::Segments) => ColourMode::CallSite,
         None => usual,
     }
 }
