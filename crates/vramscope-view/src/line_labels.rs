@@ -43,8 +43,8 @@ impl Room {
         self.labels.push(taken);
     }
 
-    /// The upper left corner of a label of this size above, else below a line, as near to that end as there is room;
-    /// it is taken from then on. `None` if there is no room.
+    /// The upper left corner of a label of this size above a line, as near to that end as there is room; below, where the
+    /// picture is, only if there is none above. It is taken from then on. `None` if there is no room.
     pub(crate) fn beside(
         &mut self,
         line: usize,
@@ -59,17 +59,21 @@ impl Room {
         }
         // Steps of a label's height: finer ones would look the same.
         let steps = ((last - first) / height) as u32;
-        let found = (0..=steps).find_map(|step| {
-            let way = f64::from(step) * height;
-            let x = match end {
-                End::Left => first + way,
-                End::Right => last - way,
-            };
-            let (highest, lowest) = heights(&self.lines[line], (x, x + width))?;
-            let tops = [highest - self.air - height, lowest + self.air];
-            tops.into_iter()
-                .map(|y| (x, y))
-                .find(|&at| self.is_free((at, (at.0 + width, at.1 + height))))
+        let found = [true, false].into_iter().find_map(|is_above| {
+            (0..=steps).find_map(|step| {
+                let way = f64::from(step) * height;
+                let x = match end {
+                    End::Left => first + way,
+                    End::Right => last - way,
+                };
+                let (highest, lowest) = heights(&self.lines[line], (x, x + width))?;
+                let y = match is_above {
+                    true => highest - self.air - height,
+                    false => lowest + self.air,
+                };
+                let is_free = self.is_free(((x, y), (x + width, y + height)));
+                is_free.then_some((x, y))
+            })
         })?;
         self.take((found, (found.0 + width, found.1 + height)));
         Some(found)
@@ -126,7 +130,7 @@ mod tests {
         assert_eq!(room.beside(0, SIZE, End::Left), Some((14.0, 45.0)));
         assert_eq!(
             room.beside(0, SIZE, End::Left),
-            Some((14.0, 62.0)),
+            Some((66.0, 45.0)),
             "that place is taken"
         );
     }
@@ -137,7 +141,7 @@ mod tests {
         let parting = vec![(10.0, 30.0), (200.0, 30.0), (200.0, 80.0), (410.0, 80.0)];
         let mut room = Room::new(PICTURE, vec![level(25.0), parting], 1.0);
         assert_eq!(room.beside(0, SIZE, End::Left), Some((209.0, 27.0)));
-        assert_eq!(room.beside(1, SIZE, End::Left), Some((14.0, 32.0)));
+        assert_eq!(room.beside(1, SIZE, End::Left), Some((209.0, 65.0)));
     }
 
     #[test]
