@@ -42,15 +42,9 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         (!changes.is_empty()).then(|| program_changes::table(saved, &changes, false));
     let less = changes.iter().map(program_changes::sentence);
     let own = failure.to_try(material.config);
-    // Where a smaller program is not what the request needed most.
-    let to_try = match failure.verdict() {
-        Verdict::Waited
-        | Verdict::PoolNotEmptied
-        | Verdict::Limit
-        | Verdict::DeviceHadEnough
-        | Verdict::Others
-        | Verdict::RequestTooLarge => own.into_iter().chain(less).collect(),
-        _ => less.chain(own).collect::<Vec<String>>(),
+    let to_try: Vec<String> = match is_about_size(failure.verdict()) {
+        true => less.chain(own).collect(),
+        false => own.into_iter().chain(less).collect(),
     };
     let seen = failure.seen(
         recording,
@@ -93,4 +87,17 @@ fn evidence(failures: &[u32], moment: u32) -> Vec<Evidence> {
         Evidence::moment(label, EvidenceOf::LiveMemory, moment)
     }));
     evidence
+}
+
+/// Whether a smaller program is what a request needed most.
+fn is_about_size(verdict: Verdict) -> bool {
+    !matches!(
+        verdict,
+        Verdict::Waited
+            | Verdict::PoolNotEmptied
+            | Verdict::Limit
+            | Verdict::DeviceHadEnough
+            | Verdict::Others
+            | Verdict::RequestTooLarge
+    )
 }
