@@ -322,7 +322,7 @@ fn bounded(
     }
 }
 
-/// Takes `--limit N` out of the words of a command; `None` where it is not there, or is no number.
+/// Takes `--limit N` out of the words of a command, of which 0 is all rows; `None` where it is not there, or is no number.
 fn taken_limit(words: &mut Vec<String>) -> Option<u64> {
     let place = words
         .iter()
@@ -331,9 +331,9 @@ fn taken_limit(words: &mut Vec<String>) -> Option<u64> {
         Some(number) => (number, 1),
         None => (words.get(place + 1)?.as_str(), 2),
     };
-    let number = number.parse().ok().filter(|&number| number > 0)?;
+    let number = number.parse().ok()?;
     words.drain(place..place + count);
-    Some(number)
+    Some(if number == 0 { MOST_ROWS } else { number })
 }
 
 /// Rows for another try, where an answer with so many, at least two, had too many bytes.

@@ -216,7 +216,11 @@ fn all_ranks_are_asked_at_once() {
     }
     let files = json!([folder.path()]);
     with_client(|client| {
-        for arguments in [json!(["odd"]), json!(["peaks", "--limit", "3"])] {
+        for arguments in [
+            json!(["odd"]),
+            json!(["peaks", "--limit", "3"]),
+            json!(["peaks", "--limit=0"]),
+        ] {
             let question = json!({"command": "fleet", "arguments": arguments, "files": files});
             let (text, failed) = client.call("question", question);
             assert!(!failed && text.len() <= 16 << 10, "{text}");
