@@ -52,13 +52,15 @@ style.replaceSync(`
   ::slotted([slot="poster"]) { width: 100%; height: 100%; object-fit: contain; }
   iframe { opacity: 0; }
   .shown iframe { opacity: 1; }
+  .failed iframe { height: calc(100% - 52px); }
   .shown .poster { opacity: 0; pointer-events: none; }
-  .front { position: absolute; inset: 0; display: flex; flex-direction: column; align-items: center; justify-content: center; gap: 12px; pointer-events: none; }
-  .aside .front { align-items: end; justify-content: end; padding: 10px; }
+  .front { position: absolute; inset: 0; display: flex; flex-direction: column; align-items: center; justify-content: center; gap: 12px; padding: 10px; box-sizing: border-box; pointer-events: none; }
+  .aside .front { align-items: end; justify-content: end; }
+  button { flex: none; }
   button, p { pointer-events: auto; font: 14px/20px var(--vramscope-sans, system-ui, sans-serif); margin: 0; max-width: 60ch; }
   button { color: #fff; background: var(--vramscope-accent, #1a62d6); border: 0; border-radius: 4px; padding: 6px 14px; cursor: pointer; box-shadow: 0 1px 4px rgb(0 0 0 / 25%); }
   button:focus-visible { outline: 2px solid var(--vramscope-accent, #1a62d6); outline-offset: 2px; }
-  p { padding: 10px 14px; border-radius: 4px; background: light-dark(#fdecea, #3a1d1b); color: light-dark(#7d1a14, #ffc9c4); overflow-wrap: anywhere; }
+  p { overflow: auto; padding: 10px 14px; border-radius: 4px; background: light-dark(#fdecea, #3a1d1b); color: light-dark(#7d1a14, #ffc9c4); overflow-wrap: anywhere; }
   [hidden] { display: none !important; }
   @media (prefers-reduced-motion: reduce) { .poster { transition: none; } }
 `);
@@ -266,11 +268,14 @@ export class VramscopeViewer extends HTMLElement {
   }
 
   #render() {
-    const { stage, image, slot, message, button } = this.#parts;
-    const hasPoster = !!this.poster || slot.assignedElements().length > 0;
+    const { stage, poster, image, slot, message, button } = this.#parts;
+    // The picture is of `src`, not of a file that was given later.
+    poster.hidden = !!this.#file;
+    const hasPoster = !this.#file && (!!this.poster || slot.assignedElements().length > 0);
     const isLoading = !!this.#frame && !this.#isShown;
     // The button stands aside of a picture, and of what the page says.
-    stage.className = `stage${this.#isShown ? " shown" : ""}${hasPoster || this.#isShown ? " aside" : ""}`;
+    const states = { shown: this.#isShown, failed: this.#isFailed, aside: hasPoster || this.#isShown };
+    stage.className = Object.keys(states).filter((name) => states[name]).concat("stage").join(" ");
     stage.ariaBusy = String(isLoading);
     image.hidden = !this.poster;
     message.hidden = !this.#fault;

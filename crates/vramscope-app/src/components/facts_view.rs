@@ -39,6 +39,21 @@ pub(super) fn FactsView(props: &FactsViewProps) -> Html {
     let answer = answered.and_then(|answered| answered.answer);
     use_painted("facts", answer.clone());
     let details = answer.as_deref();
+    let has_trace = opened.devices.iter().any(|facts| facts.has_trace);
+    let (columns, active, reserved) = if has_trace {
+        (7, "Peak active", "Peak reserved")
+    } else {
+        (5, "Active at the dump", "Reserved at the dump")
+    };
+    let titles = [
+        "Device",
+        "Events",
+        "Allocations",
+        active,
+        reserved,
+        "Active at the end",
+        "OOM",
+    ];
     let device = |(place, facts): (usize, &DeviceFacts)| {
         let show = {
             let dispatch = commands.dispatch.clone();
@@ -54,8 +69,10 @@ pub(super) fn FactsView(props: &FactsViewProps) -> Html {
                 <td>{ display::count(u64::from(facts.allocations)) }</td>
                 <td title={sentences::exact_bytes(facts.peak_bytes)}>{ display::bytes(facts.peak_bytes) }</td>
                 <td title={sentences::exact_bytes(facts.peak_reserved_bytes)}>{ display::bytes(facts.peak_reserved_bytes) }</td>
-                <td title={sentences::exact_bytes(facts.final_bytes)}>{ display::bytes(facts.final_bytes) }</td>
-                <td>{ display::count(facts.ooms) }</td>
+                if has_trace {
+                    <td title={sentences::exact_bytes(facts.final_bytes)}>{ display::bytes(facts.final_bytes) }</td>
+                    <td>{ display::count(facts.ooms) }</td>
+                }
             </tr>
         }
     };
@@ -71,7 +88,7 @@ pub(super) fn FactsView(props: &FactsViewProps) -> Html {
                     <p class="muted">{ "No device has memory in this snapshot." }</p>
                 } else { <div class="wide" tabindex="0"><table>
                     <thead><tr>
-                        { for ["Device", "Events", "Allocations", "Peak active", "Peak reserved", "Active at the end", "OOM"].iter().map(|title| html! { <th scope="col">{ *title }</th> }) }
+                        { for titles.iter().take(columns).map(|title| html! { <th scope="col">{ *title }</th> }) }
                     </tr></thead>
                     <tbody>{ for opened.devices.iter().enumerate().map(device) }</tbody>
                 </table></div> }

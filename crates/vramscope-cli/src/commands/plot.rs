@@ -8,6 +8,7 @@ mod views;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use vramscope_core::analysis::recording;
 use vramscope_core::analysis::search::filter::{Filter, Pointed, matches};
 use vramscope_core::bitset::BitSet;
 use vramscope_view::colour::{ColourMode, Leaders};
@@ -80,7 +81,7 @@ pub(crate) struct Options {
     /// Unit of the x axis [default: event]
     #[arg(long, value_enum)]
     axis: Option<Axis>,
-    /// Meaning of the colours [default: role where most are known, else site]
+    /// Meaning of the colours [default: role where most are known, else site; of segments site, else size]
     #[arg(long, visible_alias = "color", value_enum)]
     colour: Option<Colour>,
     /// Dim allocations that do not match a filter (see `vramscope find`); its words cursor and range mean --at and --range
@@ -168,7 +169,7 @@ impl Options {
 
     fn draw(&self, file: &Path, target: &Target) -> Result<Vec<u8>, Failure> {
         let whole = Subject::load(file, self.inputs.device)?;
-        let usual = ColourMode::usual(*main_device(&whole)?);
+        let usual = self.usual_colours(*main_device(&whole)?);
         let filter = self.filter.as_deref().map(find::parse).transpose()?;
         let narrowed = filter.as_ref().and_then(|of| whole.within_pools(of));
         let subject = narrowed.as_ref().unwrap_or(&whole);
@@ -184,6 +185,15 @@ impl Options {
         };
         let view = views::view(self, &device, usual)?;
         written(view.file(&pictured, &self.sheet(), target.format.format()))
+    }
+
+    /// The meaning of the colours if none is asked for: that of the page.
+    fn usual_colours(&self, device: recording::Device<'_>) -> ColourMode {
+        if self.view == ViewKind::Segments {
+            ColourMode::usual_of_segments(device)
+        } else {
+            ColourMode::usual(device)
+        }
     }
 
     /// The filter, and the allocations that match it; `None` if all do.

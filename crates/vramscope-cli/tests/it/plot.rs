@@ -203,6 +203,22 @@ fn svg(further: &[&str]) -> String {
 }
 
 #[test]
+fn a_state_alone_has_no_peak() {
+    for view in ["timeline", "segments", "map", "allocator", "flame"] {
+        for file in [
+            "torch-2.15.0/state_mode.pickle",
+            "torch-2.0.1/not_recorded.pickle",
+        ] {
+            let svg = svg(&[file, "--view", view]);
+            assert!(svg.contains("at the dump"), "{view} of {file}: {svg}");
+            for word in ["peak", "highest", "from the start"] {
+                assert!(!svg.contains(word), "{word} in {view} of {file}");
+            }
+        }
+    }
+}
+
+#[test]
 fn timeline_with_annotations_and_reserved_memory() {
     assert_snapshot!(svg(&["synth/scenario-annotated.pickle"]));
 }

@@ -164,7 +164,8 @@ fn sums(lanes: &[LaneMark], view: &Viewport) -> Vec<MapLabel> {
 fn lane_labels(lane: &LaneMark, view: &Viewport, labels: &mut Vec<MapLabel>) {
     let height_px = f64::from(view.height_px);
     let top = view.y_px(lane.y + lane.bytes as f64).clamp(0.0, height_px);
-    let bottom = view.y_px(lane.y).clamp(0.0, height_px);
+    let start = view.y_px(lane.y);
+    let bottom = start.clamp(0.0, height_px);
     let word = if lane.is_expandable {
         "expandable segment, up to"
     } else {
@@ -177,12 +178,20 @@ fn lane_labels(lane: &LaneMark, view: &Viewport, labels: &mut Vec<MapLabel>) {
     );
     if bottom - top >= ADDRESSES_PX {
         address_labels(lane, view, (top, bottom), labels);
-    } else if bottom - top >= LINE_PX {
+    } else if bottom - top >= LINE_PX && start <= height_px {
         labels.push(MapLabel {
-            y_px: f64::midpoint(top, bottom),
-            text: display::bytes(lane.bytes),
+            y_px: start,
+            text: last_digits(&display::address(lane.address)),
             title,
         });
+    }
+}
+
+/// The digits of an address that tell it from its neighbours: the leading ones are equal for most, and the margin is narrow.
+fn last_digits(address: &str) -> String {
+    match address.len() {
+        0..=11 => address.to_owned(),
+        length => format!("\u{2026}{}", &address[length - 9..]),
     }
 }
 
@@ -213,12 +222,7 @@ fn address_labels(
         let whole = display::address(address);
         labels.push(MapLabel {
             y_px: y_px.clamp(top_px, bottom_px),
-            // Leading digits are equal for most addresses, and the margin is narrow.
-            text: if whole.len() > 11 {
-                format!("\u{2026}{}", &whole[whole.len() - 9..])
-            } else {
-                whole.clone()
-            },
+            text: last_digits(&whole),
             title: whole,
         });
         let Some(next) = address.checked_add(step) else {
@@ -271,14 +275,19 @@ mod tests {
     }
 
     #[test]
-    fn lanes_tell_their_size_where_there_is_room() {
+    fn lanes_tell_where_they_start_if_there_is_room() {
         let lanes = [
             lane(0.0, 40 << 20),
             lane(50e6, 2 << 20),
             lane(60e6, 60 << 20),
         ];
         let labels = MapLabels::of(&lanes, &[], &view(0.0, 200e6));
-        assert_eq!(texts(&labels.lanes), [(179, "40.0 MiB"), (108, "60.0 MiB")]);
+        assert_eq!(
+            texts(&labels.lanes),
+            [(200, "…200000000"), (140, "…203938700")]
+        );
+        let above = MapLabels::of(&lanes, &[], &view(70e6, 270e6));
+        assert!(above.lanes.is_empty(), "its start is out of sight");
     }
 
     #[test]

@@ -172,7 +172,7 @@ impl<C: Content> Plot<'_, C> {
     pub fn to_svg(&self, plot_style: &PlotStyle<'_>) -> Result<String, PlotError> {
         let (room, style) = (self.room(plot_style)?, plot_style.style());
         let layout = self.content.layout(&room, &style, true);
-        let mut svg = Svg::new(plot_style.size(), FONT);
+        let mut svg = Svg::new(plot_style.size(), FONT, Some(BuiltIn));
         svg.draw(&self.below(&room, &layout, plot_style));
         if let Some(pixels) = self.content.pixels(&layout, &style) {
             svg.element(&pixels.to_svg()?);

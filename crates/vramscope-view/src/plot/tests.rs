@@ -58,6 +58,19 @@ fn line(label: &str) -> LegendLine {
 }
 
 #[test]
+fn texts_of_an_svg_are_as_wide_in_every_font() {
+    let theme = Theme::light();
+    let svg = |label| with_plot(&[line(label)], |plot| plot.to_svg(&style(&theme))).unwrap();
+    let lengths = |label| svg(label).matches("textLength").count();
+    assert!(lengths("a.py:1 f") > 2);
+    assert_eq!(
+        lengths("a.py:1 f"),
+        lengths("a.py:1 щ") + 1,
+        "where a width is a guess, no text is stretched"
+    );
+}
+
+#[test]
 fn svg_has_text_and_one_image() {
     let theme = Theme::light();
     let svg = with_plot(&[line("a.py:1 f")], |plot| plot.to_svg(&style(&theme))).unwrap();

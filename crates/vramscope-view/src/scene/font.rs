@@ -10,6 +10,15 @@ use super::Measure;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BuiltIn;
 
+impl BuiltIn {
+    /// The width of a text of characters whose widths are known; `None` of others and of an empty one.
+    pub(super) fn exact_px(self, text: &str, size_px: f64, is_bold: bool) -> Option<f64> {
+        let is_known = |c: char| matches!(c, ' '..='~' | '·' | '…' | '→' | '▸');
+        let is_exact = !text.is_empty() && text.chars().all(is_known);
+        is_exact.then(|| self.width_px(text, size_px, is_bold))
+    }
+}
+
 impl Measure for BuiltIn {
     fn width_px(&self, text: &str, size_px: f64, is_bold: bool) -> f64 {
         let widths = &WIDTHS[usize::from(is_bold)];

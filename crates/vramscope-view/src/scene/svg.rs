@@ -4,12 +4,14 @@ use std::fmt::Write as _;
 
 use vramscope_core::invisible;
 
+use super::font::BuiltIn;
 use super::{Across, Area, Command, Down, Ink, Letters, Point, Scene, Short};
 
 /// An SVG file under construction.
-pub(crate) struct Svg<'a> {
+pub(crate) struct Svg {
     text: String,
-    font: &'a str,
+    /// The widths that texts were laid out with; `None` if the font is at hand.
+    measure: Option<BuiltIn>,
     /// Number of clip paths so far.
     clips: usize,
 }
@@ -18,20 +20,24 @@ impl Scene {
     /// The scene as an SVG file of this size in device px. `font` is a CSS font family.
     #[must_use]
     pub fn to_svg(&self, size_px: (u32, u32), font: &str) -> String {
-        let mut svg = Svg::new(size_px, font);
+        let mut svg = Svg::new(size_px, font, None);
         svg.draw(self);
         svg.finish()
     }
 }
 
-impl<'a> Svg<'a> {
-    pub(crate) fn new((width_px, height_px): (u32, u32), font: &'a str) -> Self {
+impl Svg {
+    pub(crate) fn new(
+        (width_px, height_px): (u32, u32),
+        font: &str,
+        measure: Option<BuiltIn>,
+    ) -> Self {
         Self {
             text: format!(
                 "<svg width=\"{width_px}\" height=\"{height_px}\" viewBox=\"0 0 {width_px} {height_px}\" \
-                 xmlns=\"http://www.w3.org/2000/svg\">\n"
+                 font-family=\"{font}\" xmlns=\"http://www.w3.org/2000/svg\">\n"
             ),
-            font,
+            measure,
             clips: 0,
         }
     }
@@ -123,13 +129,20 @@ impl<'a> Svg<'a> {
         } else {
             ""
         };
+        // Else a wider font would run texts into each other.
+        let length = self
+            .measure
+            .and_then(|measure| measure.exact_px(text, letters.size_px, letters.is_bold));
+        let length = length.map_or(String::new(), |px| {
+            let px = Short(px);
+            format!(" textLength=\"{px}\" lengthAdjust=\"spacingAndGlyphs\"")
+        });
         let _ = writeln!(
             self.text,
-            "<text x=\"{}\" y=\"{}\" dy=\"{dy}\" text-anchor=\"{anchor}\" font-family=\"{}\" font-size=\"{:.1}\" \
-             opacity=\"{opacity}\" fill=\"{paint}\"{weight}>",
+            "<text x=\"{}\" y=\"{}\" dy=\"{dy}\" text-anchor=\"{anchor}\" font-size=\"{:.1}\" \
+             opacity=\"{opacity}\" fill=\"{paint}\"{weight}{length}>",
             Short(at.0),
             Short(at.1),
-            self.font,
             letters.size_px
         );
         escape(&mut self.text, text);

@@ -132,6 +132,11 @@ fn attributes_methods_and_events_go_both_ways() {
     host.page
         .wait_for(&place("file=own.pickle.gz"), PATIENCE)
         .unwrap();
+    // The picture of `src` is not that of a file given later.
+    let hidden = "viewer.dispose(), viewer.shadowRoot.querySelector('.poster').hidden";
+    assert_eq!(host.page.eval(hidden).unwrap(), true);
+    let again = "viewer.src = 'viewer/samples/leak.pickle.gz', viewer.shadowRoot.querySelector('.poster').hidden";
+    assert_eq!(host.page.eval(again).unwrap(), false);
 
     host.check_quiet();
 }
@@ -177,7 +182,7 @@ fn what_was_set_before_the_script_came_counts() {
 
 #[test]
 fn faults_are_told_in_the_element() {
-    let (mut host, folder) = docs("<vramscope-viewer reveal=click></vramscope-viewer>");
+    let (mut host, folder) = docs("<vramscope-viewer reveal=click height=200></vramscope-viewer>");
     host.page.eval(LISTEN).unwrap();
     fs::write(folder.path().join("broken.pickle"), "no snapshot").unwrap();
     let fails = |host: &mut Open, load: &str| {
@@ -205,6 +210,11 @@ fn faults_are_told_in_the_element() {
     let button = "viewer.shadowRoot.querySelector('button')";
     let label = format!("!{button}.hidden && {button}.textContent === 'Try again'");
     host.page.wait_for(&label, PATIENCE).unwrap();
+    // In a low element, too, the button hides no word of it.
+    let edge = |of: &str, edge: &str| format!("{of}.getBoundingClientRect().{edge}");
+    let frame = "viewer.shadowRoot.querySelector('iframe')";
+    let below = format!("{} >= {}", edge(button, "top"), edge(frame, "bottom"));
+    assert_eq!(host.page.eval(&below).unwrap(), true);
     host.page.eval(&format!("{button}.click()")).unwrap();
     host.page.wait_for(PAINTED, PATIENCE).unwrap();
     host.page

@@ -51,7 +51,9 @@ pub(super) fn SidePicker(props: &SidePickerProps) -> Html {
             <legend>{ letter }</legend>
             { files(props) }
             { devices(props, choice, &choose) }
-            if let Some((side, session)) = props.side.as_ref().zip(session) {
+            if props.side.as_ref().is_some_and(|side| side.events < 2) {
+                <span class="muted">{ "at the dump" }</span>
+            } else if let Some((side, session)) = props.side.as_ref().zip(session) {
                 <MomentPicker key={side.id.0} {session} known_pools={known_pools(props, side.id)} pools={props.pool.clone()} side={side.clone()}
                     choice={choice.clone()} on_choose={choose.clone()} />
             }

@@ -62,7 +62,7 @@ pub(super) fn file(
         legend: Legend {
             title: &format!(
                 "in the segments {}, by {}",
-                moment_words(moment),
+                moment_words(moment, history.event_count),
                 view.colour_by.word()
             ),
             lines: &legend,
@@ -80,10 +80,10 @@ pub(super) fn file(
 
 fn subtitle(device: Device<'_>, moment: u32, total: &StateSums) -> String {
     format!(
-        "device {} · {} · allocated {} of reserved {} · largest free block {}",
+        "device {} · {} · {} of {} in use · largest free block {}",
         device.index(),
-        moment_words(moment),
-        Bytes(total.allocated_bytes),
+        moment_words(moment, device.history.event_count),
+        Bytes(total.active_bytes()),
         Bytes(total.reserved_bytes),
         Bytes(total.largest_free_bytes)
     )

@@ -116,7 +116,7 @@ impl CompareView<'_> {
     fn subtitle(&self) -> String {
         let [before, after] = self.sides;
         let words = |side: ComparedSide<'_>| match side.selection {
-            Selection::LiveAt(moment) => moment_words(moment),
+            Selection::LiveAt(moment) => moment_words(moment, side.events),
             other => selection_words(other, side.events),
         };
         let (old, new) = (before.total, after.total);

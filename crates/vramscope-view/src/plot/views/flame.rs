@@ -73,7 +73,10 @@ pub(super) fn file(
         let totals = groups.totals(&device.history.allocations.bytes, rows);
         legend_lines(groups, &totals)
     });
-    let legend_title = format!("of most of a box, by {}", view.colour_by.word());
+    let legend_title = format!(
+        "by {}: each box in the colour of most of its memory",
+        view.colour_by.word()
+    );
     let keys = NodeKeys::of(&tree, &table);
     let focus = keys.node(view.focus).unwrap_or(0);
     let mut subtitle = subtitle(view, subject, &paths);
@@ -155,7 +158,7 @@ fn paths(view: &FlameView, device: Device<'_>, options: &TreeOptions<'_>) -> (Gr
 fn subtitle(view: &FlameView, subject: &Subject<'_>, paths: &Paths) -> String {
     let (history, total) = (subject.device.history, paths.total());
     let mut what = selection_words(view.selection, history.event_count);
-    if view.selection == Selection::LiveAt(history.peak_moment) {
+    if history.has_trace() && view.selection == Selection::LiveAt(history.peak_moment) {
         what.push_str(", the peak");
     }
     let mut words = format!(

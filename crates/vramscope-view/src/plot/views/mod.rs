@@ -164,9 +164,10 @@ fn legend_lines(groups: &Groups, totals: &[GroupTotal]) -> Vec<LegendLine> {
     totals.iter().filter_map(line).collect()
 }
 
-/// `after event 1,234`, `from the start`.
-fn moment_words(moment: u32) -> String {
+/// `after event 1,234`, `from the start`; `at the dump` where fewer than two of `event_count` events leave only a state.
+fn moment_words(moment: u32, event_count: u32) -> String {
     match moment {
+        _ if event_count < 2 => "at the dump".to_owned(),
         0 => "from the start".to_owned(),
         moment => format!("after event {}", Count(u64::from(moment))),
     }
@@ -178,7 +179,7 @@ fn selection_words(selection: Selection, event_count: u32) -> String {
     let between = |(from, to): Moments| (Count(from.into()), Count(to.into()));
     match selection {
         Selection::All => "all allocations".to_owned(),
-        Selection::LiveAt(moment) => format!("live {}", moment_words(moment)),
+        Selection::LiveAt(moment) => format!("live {}", moment_words(moment, event_count)),
         Selection::AllocatedIn(range) if range == all => {
             "allocated in the whole recording".to_owned()
         }

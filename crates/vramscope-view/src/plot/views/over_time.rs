@@ -221,20 +221,25 @@ impl Drawing<'_> {
         let held = (0..segments.len() as u32).filter(is_held);
         let by = mode.word_of_segments();
         let peak_bytes = bands.total_bytes.at(peak);
+        let (at_most, when) = if device.history.has_trace() {
+            ("at most ", " at the highest moment")
+        } else {
+            ("", "")
+        };
         let words = Words {
             subtitle: format!(
-                "device {} · {} segments · reserved memory, at most {} {}",
+                "device {} · {} segments · reserved memory, {at_most}{} {}",
                 device.index(),
                 Count(segments.segments.len() as u64),
                 Bytes(peak_bytes),
-                moment_words(peak)
+                moment_words(peak, device.history.event_count)
             ),
             note: if segments.is_empty() {
                 "the file has no data on segments"
             } else {
                 ""
             },
-            legend_title: &format!("reserved at the highest moment, by {by}"),
+            legend_title: &format!("reserved{when}, by {by}"),
             legend: &legend_lines(&groups, &groups.totals(&segments.bytes, held)),
         };
         // Of a search, only its pool says something of segments.
@@ -267,22 +272,27 @@ impl Drawing<'_> {
     }
 
     fn live_title(&self) -> String {
-        let when = if self.view.x.is_some() {
-            "the highest moment shown"
-        } else {
-            "the peak"
+        let when = match self.view.x {
+            _ if !self.device.history.has_trace() => "the dump",
+            Some(_) => "the highest moment shown",
+            None => "the peak",
         };
         format!("live at {when}, by {}", self.view.colour_by.word())
     }
 
     fn live_subtitle(&self, peak_moment: u32) -> String {
         let history = self.device.history;
+        let highest = if history.has_trace() {
+            "peak"
+        } else {
+            "active"
+        };
         let mut words = format!(
-            "device {} · {} allocations · peak {} {}",
+            "device {} · {} allocations · {highest} {} {}",
             self.device.index(),
             Count(history.allocations.len() as u64),
             Bytes(history.active_bytes_at(peak_moment)),
-            moment_words(peak_moment)
+            moment_words(peak_moment, history.event_count)
         );
         let reserved = history.reserved_bytes(peak_moment);
         if reserved > 0 {
