@@ -13,7 +13,8 @@ from pathlib import Path
 _FRAME = (
     '<iframe title="vramscope: {title}" style="width: 100%; height: {height_px}px; border: 0" '
     'sandbox="allow-scripts allow-downloads allow-popups" allow="clipboard-write; fullscreen" '
-    'srcdoc="{page}"></iframe>\n<script>(() => {{\n{script}}})();</script>'
+    # No script of its own: marimo would put all of it into a further frame.
+    'onload="((frame) => {{{script}}})(this)" srcdoc="{page}"></iframe>'
 )
 # As in widget.js: the page leaves the wheel and the keyboard to the notebook, and hides what such a frame cannot do.
 _EMBEDDED = '<html data-search="?mode=embed"'
@@ -44,7 +45,7 @@ class View:
             title=html.escape(self._title),
             page=html.escape(page),
             height_px=int(self.height_px),
-            script=script("ground.js", "frame.js"),
+            script=html.escape(script("ground.js", "frame.js")),
         )
 
     def __repr__(self) -> str:
