@@ -144,8 +144,10 @@ def check(notebook: Notebook) -> None:
     assert PAGE_BYTES < received < 2 * sent[0], received
 
     print(f"bytes without a widget: {notebook.run(5):,}")
-    notebook.viewer(5)
+    alone = notebook.viewer(5)
     notebook.picture("without")
+    notebook.has_theme("Dark")
+    wait_for("the dark theme", lambda: theme(alone) == "dark", notebook.pause)
 
 
 def place(frame: Frame) -> str:

@@ -75,12 +75,16 @@ def answers(address: str) -> bool:
         return False
 
 
+def executable() -> str | None:
+    """Chromium, from `CHROME` or from the search path."""
+    return os.environ.get("CHROME") or shutil.which("chromium") or shutil.which("google-chrome")
+
+
 @contextlib.contextmanager
 def browser() -> Iterator[Browser]:
-    """Chromium, from `CHROME` or from the search path."""
-    chrome = os.environ.get("CHROME") or shutil.which("chromium") or shutil.which("google-chrome")
+    """A started Chromium."""
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chrome, args=["--no-sandbox"])
+        started = playwright.chromium.launch(executable_path=executable(), args=["--no-sandbox"])
         yield started
         started.close()
 

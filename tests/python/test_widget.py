@@ -9,12 +9,12 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any, List
 
 import pytest
 import vramscope
 from test_page import TRAINING, run, without_nonce
+from vramscope import _show
 
 pytest.importorskip("anywidget")
 
@@ -71,12 +71,13 @@ def test_names_are_as_they_were() -> None:
     assert "show(widget=False)" in repr(viewer)
 
 
-def test_the_script_is_one() -> None:
+def test_the_scripts_are_some() -> None:
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node here")
-    script = Path(vramscope.__file__).with_name("widget.js")
-    subprocess.run([node, "--input-type=module", "--check"], input=script.read_bytes(), check=True)
+    for name in ("widget.js", "frame.js"):
+        module = _show.script("ground.js", name)
+        subprocess.run([node, "--input-type=module", "--check"], input=module.encode(), check=True)
 
 
 def test_without_anywidget_each_output_has_its_page(monkeypatch: pytest.MonkeyPatch) -> None:

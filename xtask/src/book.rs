@@ -92,7 +92,13 @@ fn check_links(site: &Path, book: &Path) -> Result<()> {
             continue;
         }
         let text = fs::read_to_string(&page)?;
-        for rest in text.split("=\"../").skip(1) {
+        for (at, found) in text.match_indices("=\"../") {
+            // Text may tell of an address: an attribute stands in a tag.
+            let (before, rest) = text.split_at(at);
+            if before.rfind('<') < before.rfind('>') {
+                continue;
+            }
+            let rest = rest.trim_start_matches(found);
             let target = rest.split(['"', '#']).next().unwrap_or_default();
             // The page itself, with files to open: `?src=samples/a&src=samples/b`.
             let files = target.trim_start_matches('?').replace("&amp;", "&");
@@ -180,6 +186,8 @@ mod tests {
         let page = book.join("a.html");
         let there = "<a href=\"../#x\"><a href=\"../?src=viewer.js&amp;src=viewer.js\">";
         fs::write(&page, there).unwrap();
+        check_links(&site, &book).unwrap();
+        fs::write(&page, "<code>src=\"../a.zst\"</code>").unwrap();
         check_links(&site, &book).unwrap();
         fs::write(&page, "<a href=\"../?src=samples/b.gz#view=flame\">").unwrap();
         let told = check_links(&site, &book).unwrap_err().to_string();

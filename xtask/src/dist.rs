@@ -74,12 +74,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     replace_folder(&out)?;
     copy_licences(&out)?;
     // Each kind is one function that writes below `out` with its notices.
-    let crates = Crates::read()?;
-    site(&page, &crates, &out)?;
+    site(&page, &out)?;
     copy_into(&packages::npm::pack(&page)?, &out.join("packages"))?;
     copy_into(&packages::vscode::pack(&page)?, &out.join("packages"))?;
     for target in &options.target {
-        programs(target, &page, &crates, &out)?;
+        programs(target, &page, &out)?;
         copy_into(&wheel(&page, target)?, &out.join("wheels"))?;
     }
     sums::write(&out)?;
@@ -91,13 +90,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The page, and how to serve it.
-fn site(page: &Path, crates: &Crates, out: &Path) -> Result<()> {
+/// The page with the book, and how to serve it.
+///
+/// # Errors
+///
+/// If the book cannot be built, a licence is missing, or a file cannot be written.
+pub(crate) fn site(page: &Path, out: &Path) -> Result<()> {
     let site = out.join("site");
     copy_folder(page, &site)?;
     book::build(&site)?;
     copy_licences(&site)?;
-    let components = crates.inside(&[Part("vramscope-app", WASM)])?;
+    let components = Crates::read()?.inside(&[Part("vramscope-app", WASM)])?;
     licences::write(&components, &site.join("THIRD-PARTY.txt"))?;
     sbom::write(&components, &out.join("site.cdx.json"))?;
     for name in ["Containerfile", "nginx.conf"] {
@@ -107,7 +110,8 @@ fn site(page: &Path, crates: &Crates, out: &Path) -> Result<()> {
 }
 
 /// Both programs.
-fn programs(target: &str, page: &Path, crates: &Crates, out: &Path) -> Result<()> {
+fn programs(target: &str, page: &Path, out: &Path) -> Result<()> {
+    let crates = Crates::read()?;
     let builders = python::builders()?;
     let built = portable::build(target, page, &builders)?;
     let linked = portable::linked(&builders)?;

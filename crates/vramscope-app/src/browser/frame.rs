@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use gloo::events::EventListener;
 use gloo::timers::callback::Timeout;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement, WheelEvent};
@@ -31,6 +32,18 @@ pub fn scrolls_around(event: &WheelEvent) -> bool {
         .forget();
     }
     true
+}
+
+/// Takes the keyboard focus with `take`: now, or in a frame once the frame has it. Whoever types in the page around this one
+/// must not lose it to a picture that appears.
+pub fn when_keys_are_here(take: impl FnOnce() + 'static) -> Option<EventListener> {
+    let window = gloo::utils::window();
+    let is_framed = window.parent().ok().flatten().is_some_and(|it| it != window);
+    if is_framed && !gloo::utils::document().has_focus().unwrap_or(true) {
+        return Some(EventListener::once(&window, "focus", move |_| take()));
+    }
+    take();
+    None
 }
 
 /// Puts how much of the page is shown where the style sheet reads it: the page's address says so with `?controls=`.

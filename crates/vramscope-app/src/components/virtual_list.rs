@@ -15,6 +15,7 @@ use yew::prelude::*;
 use vramscope_view::scroll::Scroll;
 
 use super::hooks::use_height;
+use crate::browser::frame;
 
 /// Rows rendered beyond the visible ones, so that scrolling shows no gap.
 const MORE_ROWS: u32 = 12;
@@ -255,11 +256,14 @@ fn use_reveal(active: Option<u32>, list: Scroll, top: f64, go: Callback<f64>) {
 fn use_focus(node: &NodeRef, takes_focus: bool) {
     let node = node.clone();
     use_effect_on((), move |()| {
-        if takes_focus && let Some(element) = node.cast::<HtmlElement>() {
-            // Its rows begin below the head, which must stay in view.
-            let options = FocusOptions::new();
-            options.set_prevent_scroll(true);
-            let _ = element.focus_with_options(&options);
-        }
+        let listener = frame::when_keys_are_here(move || {
+            if takes_focus && let Some(element) = node.cast::<HtmlElement>() {
+                // Its rows begin below the head, which must stay in view.
+                let options = FocusOptions::new();
+                options.set_prevent_scroll(true);
+                let _ = element.focus_with_options(&options);
+            }
+        });
+        move || drop(listener)
     });
 }

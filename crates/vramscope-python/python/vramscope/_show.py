@@ -1,6 +1,6 @@
 """The viewer in a notebook without widgets, and in exports of notebooks: the standalone page inside a frame.
 
-No package is needed. JupyterLab and marimo, and by their documentation VS Code and Colab, ask a cell's last value for
+No package is needed. JupyterLab, marimo and VS Code, and by its documentation Colab, ask a cell's last value for
 ``_repr_html_``. The page is the frame's own document (``srcdoc``), so nothing is served and nothing is loaded. The
 sandbox gives it an origin of its own: neither can it touch the notebook, nor the notebook's cookies reach it.
 """
@@ -8,12 +8,22 @@ sandbox gives it an origin of its own: neither can it touch the notebook, nor th
 from __future__ import annotations
 
 import html
+from pathlib import Path
 
 _FRAME = (
     '<iframe title="vramscope: {title}" style="width: 100%; height: {height_px}px; border: 0" '
     'sandbox="allow-scripts allow-downloads allow-popups" allow="clipboard-write; fullscreen" '
-    'srcdoc="{page}"></iframe>'
+    # No script of its own: marimo would put all of it into a further frame.
+    'onload="((frame) => {{{script}}})(this)" srcdoc="{page}"></iframe>'
 )
+# As in widget.js: the page leaves the wheel and the keyboard to the notebook, and hides what such a frame cannot do.
+_EMBEDDED = '<html data-search="?mode=embed"'
+_STYLE = "<style>.in-full { display: none !important }</style>"
+
+
+def script(*names: str) -> str:
+    """Scripts of this package, one after the other."""
+    return "".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in names)
 
 
 class View:
@@ -30,8 +40,13 @@ class View:
         self._title = title
 
     def _repr_html_(self) -> str:
-        title, page = html.escape(self._title), html.escape(self.html)
-        return _FRAME.format(title=title, page=page, height_px=int(self.height_px))
+        page = self.html.replace("<html", _EMBEDDED, 1).replace("</head>", f"{_STYLE}</head>", 1)
+        return _FRAME.format(
+            title=html.escape(self._title),
+            page=html.escape(page),
+            height_px=int(self.height_px),
+            script=html.escape(script("ground.js", "frame.js")),
+        )
 
     def __repr__(self) -> str:
         return f"<vramscope.View of {self._title}: show it as the last line of a notebook's cell>"

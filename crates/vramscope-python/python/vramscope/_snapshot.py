@@ -363,10 +363,10 @@ class Snapshot:
     ) -> Union[View, Viewer]:
         """The viewer in a notebook: the last line of a cell shows it.
 
-        Tests try it in JupyterLab and marimo; VS Code and Colab, which show such outputs too, are untried. With anywidget
-        (the extra ``notebook``), all cells share one page, and the result's ``place`` says what is shown. Without, each
-        output is a page of its own with the whole snapshot, which needs no Python any more: as nbconvert and other
-        exports want it.
+        Tests try it in JupyterLab and marimo, in VS Code without widgets; Colab, which shows such outputs too, is untried.
+        With anywidget (the extra ``notebook``), all cells share one page, and the result's ``place`` says what is shown.
+        Without, each output is a page of its own with the whole snapshot, which needs no Python any more: as nbconvert
+        and other exports want it.
 
         Args:
             height: The height of the frame, in CSS pixels.

@@ -11,11 +11,12 @@ import gzip
 import hashlib
 import html
 import re
-from pathlib import Path
 from typing import Any, List, Optional, Tuple
 
 import anywidget
 import traitlets
+
+from ._show import script
 
 _PLACE = re.compile(r'(?<=<html) data-place="([^"]*)"')
 _FILE = re.compile(r'<script type="application/octet-stream" data-file="([^"]*)">([^<]*)</script>\n?')
@@ -56,7 +57,7 @@ class Viewer(anywidget.AnyWidget):
         height: The height of the frame, in CSS pixels.
     """
 
-    _esm = Path(__file__).with_name("widget.js").read_text(encoding="utf-8")
+    _esm = script("ground.js", "widget.js")
 
     place = traitlets.Unicode().tag(sync=True)
     height = traitlets.Int().tag(sync=True)

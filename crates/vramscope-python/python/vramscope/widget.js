@@ -3,6 +3,7 @@
 // All cells share the page (_widget.py). Python sends it with its first viewer, and again when a notebook asks that has not
 // got it: one that was loaded anew, or that makes each cell a document of its own. The sandbox gives the frame an origin of
 // its own; page and cell talk by messages, as the page does with all that show it (browser/door.rs and state/told.rs).
+// What ground.js has stands before this.
 
 /** Key → the page. Each cell runs this module anew, so it hangs on the window. */
 const pages = (globalThis[Symbol.for("vramscope.pages")] ??= new Map());
@@ -188,21 +189,4 @@ async function base64Of(bytes) {
 /** A text as an attribute's value. */
 function quoted(text) {
   return text.replace(/[&<>"'\r\n]/g, (character) => `&#${character.charCodeAt(0)};`);
-}
-
-/** Whether an element stands on a dark ground. */
-function isOnDark(element) {
-  for (let at = element; at; at = at.parentElement ?? at.getRootNode().host) {
-    const [red, green, blue, alpha] = pixelOf(getComputedStyle(at).backgroundColor);
-    if (alpha > 127) return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 110;
-  }
-  return false;
-}
-
-/** A colour in any notation as red, green, blue and alpha, from 0 to 255: as `www/viewer.js` reads it. */
-function pixelOf(colour) {
-  const pixel = new OffscreenCanvas(1, 1).getContext("2d");
-  pixel.fillStyle = colour;
-  pixel.fillRect(0, 0, 1, 1);
-  return pixel.getImageData(0, 0, 1, 1).data;
 }

@@ -262,6 +262,32 @@ fn in_a_frame_it_leaves_scrolling_theme_and_history_to_the_page_around() {
 }
 
 #[test]
+fn what_appears_in_a_frame_leaves_the_keyboard_to_the_page_around() {
+    let (mut host, _folder) = framed("&src=samples/training.pickle.gz");
+    let painted = format!("!!{INNER}?.querySelector('.stage canvas')");
+    host.page.wait_for(&painted, PATIENCE).unwrap();
+    host.page
+        .eval("document.querySelector('h1').focus()")
+        .unwrap();
+    for (name, shown) in [("Table", "[role=listbox]"), ("Overview", ".overview")] {
+        let choose = format!(
+            "[...{INNER}.querySelectorAll('.rail *')].find(it => it.textContent === '{name}').click()"
+        );
+        host.page.eval(&choose).unwrap();
+        let shown = format!("!!{INNER}.querySelector('{shown}')");
+        host.page.wait_for(&shown, PATIENCE).unwrap();
+        let kept = "document.activeElement.localName";
+        assert_eq!(host.page.eval(kept).unwrap(), "h1", "{name}");
+    }
+    // What is shown gets the keys once the user comes.
+    host.page
+        .eval("document.querySelector('iframe').focus()")
+        .unwrap();
+    let focused = format!("{INNER}.activeElement.matches('.overview')");
+    host.page.wait_for(&focused, PATIENCE).unwrap();
+}
+
+#[test]
 fn a_sandbox_without_an_origin_is_enough() {
     let allowed = "Access-Control-Allow-Origin: *\r\n";
     let viewer = Server::with_headers(&page_folder(), allowed).unwrap();

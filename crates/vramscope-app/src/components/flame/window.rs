@@ -1,5 +1,6 @@
 //! The visible rows of a long list.
 
+use crate::browser::frame;
 use crate::components::hooks::{use_effect_on, use_kept};
 use web_sys::{Element, HtmlElement};
 use yew::prelude::*;
@@ -45,12 +46,15 @@ pub(in crate::components) fn use_window(node: &NodeRef) -> (Option<Window>, Call
 pub(in crate::components) fn use_keys_on_show(node: &NodeRef, wants_keys: bool) {
     let node = node.clone();
     use_effect_on((), move |()| {
-        let is_free = gloo::utils::document()
-            .active_element()
-            .is_none_or(|focused| focused.matches("body, .rail *").unwrap_or(false));
-        if let Some(element) = node.cast::<HtmlElement>().filter(|_| wants_keys && is_free) {
-            let _ = element.focus();
-        }
+        let listener = frame::when_keys_are_here(move || {
+            let focused = gloo::utils::document().active_element();
+            let is_free =
+                focused.is_none_or(|of| of.matches("body, .rail *, .banner *").unwrap_or(false));
+            if let Some(element) = node.cast::<HtmlElement>().filter(|_| wants_keys && is_free) {
+                let _ = element.focus();
+            }
+        });
+        move || drop(listener)
     });
 }
 

@@ -9,7 +9,6 @@ mod steps;
 mod tiles;
 pub(super) mod words;
 
-use crate::components::hooks::use_effect_on;
 use yew::prelude::*;
 
 use self::cards::Cards;
@@ -20,7 +19,8 @@ use self::steps::StepsSection;
 use self::tiles::Tiles;
 use super::commands::use_commands;
 use super::facts_view::notes_list;
-use super::hooks::{use_answer, use_painted};
+use super::flame::window::use_keys_on_show;
+use super::hooks::{use_answer, use_effect_on, use_painted};
 use super::site_label::SiteColours;
 use super::view_props::ViewProps;
 use super::what_if::use_conclusion;
@@ -49,18 +49,8 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
         .cloned()
         .collect();
     let root = use_node_ref();
-    {
-        // Takes the focus, so that keys scroll the page, unless another element has it.
-        let root = root.clone();
-        use_effect_on((), move |()| {
-            let focused = gloo::utils::document().active_element();
-            let is_free =
-                focused.is_none_or(|of| of.matches("body, .rail *, .banner *").unwrap_or(false));
-            if let Some(element) = root.cast::<web_sys::HtmlElement>().filter(|_| is_free) {
-                let _ = element.focus();
-            }
-        });
-    }
+    // So that keys scroll the page.
+    use_keys_on_show(&root, true);
     use_reveal(&root, props.explained, of_device.is_some());
     html! {
         <section ref={root} class="view overview" aria-label="Overview" tabindex="0" data-scrolls="">
