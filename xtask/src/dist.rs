@@ -98,7 +98,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 pub(crate) fn site(page: &Path, out: &Path) -> Result<()> {
     let site = out.join("site");
     copy_folder(page, &site)?;
-    book::build(&site)?;
+    book::build(&site, &site.join(book::IN_SITE))?;
     copy_licences(&site)?;
     let components = Crates::read()?.inside(&[Part("vramscope-app", WASM)])?;
     licences::write(&components, &site.join("THIRD-PARTY.txt"))?;

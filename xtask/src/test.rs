@@ -6,12 +6,13 @@ use std::process::Command;
 use anyhow::Result;
 use clap::Args;
 
+use crate::book;
 use crate::browser;
 use crate::capture;
 use crate::consumers;
 use crate::packages::npm;
 use crate::page::{self, Profile};
-use crate::process::{built, cargo, output, run as run_command};
+use crate::process::{built, cargo, output, run as run_command, target_dir};
 use crate::python;
 use crate::size;
 use crate::torment;
@@ -45,7 +46,7 @@ pub(crate) struct Options {
     fast: bool,
 }
 
-/// Runs the native tests, the examples in the documentation, a minute of attacks, then the browser tests.
+/// Runs the native tests, the examples in the documentation and the book's build, a minute of attacks, then the browser tests.
 ///
 /// # Errors
 ///
@@ -65,6 +66,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     native(Some(&page))?;
     let program = built("vramscope");
     python::test(&program)?;
+    book::build(&page, &target_dir().join("book"))?;
     torment::in_tests(&program)?;
     in_browser(&chromium, &page, &program)
 }
