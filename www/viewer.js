@@ -336,7 +336,8 @@ export class VramscopeViewer extends HTMLElement {
     const file = this.#file ?? (src ? this.#download(src, ending.signal) : null);
     open.push(this);
     this.#frame = new Frame(this, this.#name, page, ending, {
-      take: (told) => this.#take(told, isAsked),
+      // How far the download is was told here.
+      take: (told) => (src && told.event === "progress") || this.#take(told, isAsked),
       ready: async (frame) => {
         this.#sendLook();
         const content = await file;

@@ -34,6 +34,9 @@ pub fn scrolls_around(event: &WheelEvent) -> bool {
     true
 }
 
+/// The name of all controls.
+const ALL: &str = "full";
+
 /// Takes the keyboard focus with `take`: now, or in a frame once the frame has it. Whoever types in the page around this one
 /// must not lose it to a picture that appears.
 pub fn when_keys_are_here(take: impl FnOnce() + 'static) -> Option<EventListener> {
@@ -50,9 +53,10 @@ pub fn when_keys_are_here(take: impl FnOnce() + 'static) -> Option<EventListener
     None
 }
 
-/// Puts how much of the page is shown where the style sheet reads it: the page's address says so with `?controls=`.
+/// Puts how much of an embedded page is shown where the style sheet reads it: the page's address says so with `?controls=`.
 pub fn show_controls() {
-    if let Some(controls) = url::controls() {
+    if url::is_embedded() {
+        let controls = url::controls().unwrap_or_else(|| ALL.to_owned());
         let _ = gloo::utils::document_element().set_attribute("data-controls", &controls);
     }
 }
@@ -66,7 +70,7 @@ pub fn is_mini() -> bool {
 
 /// Shows all of the page, whatever its address says.
 pub fn show_all_controls() {
-    let _ = gloo::utils::document_element().remove_attribute("data-controls");
+    let _ = gloo::utils::document_element().set_attribute("data-controls", ALL);
 }
 
 /// The theme in which the page is shown; `None` if that is the system's.

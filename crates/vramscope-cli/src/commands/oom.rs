@@ -126,11 +126,12 @@ impl Options {
     /// Lists the device's failures in a table, and explains the last ones.
     fn about(&self, device: &Device<'_>) -> Vec<Part> {
         let failures = Failures::of(device);
+        let known = Some(failures.count()).filter(|_| device.history.has_trace());
         let mut part = Part::of(&device.subject.name, device.index());
         part.fact(
             "failures",
             "failed requests",
-            Cell::Number(failures.count()),
+            Cell::or_none(known, Cell::Number),
         );
         if failures.count() > 0 {
             conclude(&mut part, concluded(**device));

@@ -51,7 +51,12 @@ fn part(device: &Device<'_>, grouping: Grouping) -> Part {
     let moment = history.peak_moment;
     let active_bytes = history.active_bytes_at(moment);
     let mut part = Part::of(&device.subject.name, device.index());
-    part.fact("peak_bytes", "peak", Cell::Bytes(active_bytes));
+    let name = if history.has_trace() {
+        "peak"
+    } else {
+        "active"
+    };
+    part.fact("peak_bytes", name, Cell::Bytes(active_bytes));
     moment_facts(&mut part, device, moment, ["peak_moment", "peak_time_us"]);
     // If allocations are live but nothing is reserved, segments were not recorded.
     let is_known =
@@ -81,11 +86,15 @@ pub(super) fn moment_facts(
     [moment_key, time_key]: [&'static str; 2],
 ) {
     let events = Count(device.history.event_count.into());
+    let remark = match device.history.has_trace() {
+        true => format!("of {events}"),
+        false => "the file has the state at the dump alone".to_owned(),
+    };
     part.fact_with(
         moment_key,
         "after event",
         Cell::Number(moment.into()),
-        format!("of {events}"),
+        remark,
     );
     let time = device.time(moment);
     let since = time.map_or(String::new(), |(_, since)| {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use clap::Args;
 use vramscope_core::analysis::groups::group_changes::{GroupChange, GroupChanges, group_changes};
 use vramscope_core::analysis::groups::grouping::GroupColumn;
+use vramscope_core::analysis::report::findings::counted;
 use vramscope_core::units::Count;
 use vramscope_view::display;
 
@@ -74,7 +75,7 @@ impl Options {
             "live before",
             Cell::Bytes(totals.before_bytes),
         );
-        let count = |count: u64| format!("{} allocations", Count(count));
+        let count = |count: u64| counted(count, "allocation");
         for (keys, label, amount) in [
             (["allocated_bytes", "allocated"], "allocated", all.allocated),
             (["freed_bytes", "freed"], "freed", all.freed),

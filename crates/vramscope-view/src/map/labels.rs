@@ -1,4 +1,6 @@
-//! Labels of the map: sizes and addresses of lanes, and the pool and stream of their groups.
+//! Labels of the map: how much lies below, or addresses, and the pool and stream of groups.
+//!
+//! The y axis has one meaning at a time: the bytes of all segments below where that tells places apart, else addresses.
 
 use std::cmp::Reverse;
 
@@ -17,10 +19,12 @@ const MOST_LANES: usize = 20_000;
 
 /// Height of a line of text, and least height of a lane with a label, px.
 const LINE_PX: f64 = 14.0;
-/// Lanes at least this high show addresses instead of their size, px.
+/// Lanes at least this high have several addresses, px.
 const ADDRESSES_PX: f64 = 90.0;
 /// Least distance of two addresses, px.
 const ADDRESS_STEP_PX: f64 = 44.0;
+/// With fewer sums, as in a single segment, addresses tell more.
+const SUMS: usize = 3;
 /// Least height of the visible part of a labelled group, px.
 const GROUP_PX: f64 = 20.0;
 
@@ -112,36 +116,49 @@ impl MapLabels {
     /// `lanes` and `groups` are sorted from the bottom up.
     #[must_use]
     pub fn of(lanes: &[LaneMark], groups: &[GroupMark], viewport: &Viewport) -> Self {
-        let mut labels = Self::default();
-        let first =
-            lanes.partition_point(|lane| lane.y + lane.bytes as f64 <= viewport.y_min_bytes);
-        let seen = lanes[first..].iter();
-        for lane in seen.take_while(|lane| lane.y < viewport.y_max_bytes) {
-            lane_labels(lane, viewport, &mut labels.lanes);
+        // Of very many lanes only the largest are here, which have no sums.
+        let sums = if lanes.len() < MOST_LANES {
+            sums(lanes, viewport)
+        } else {
+            Vec::new()
+        };
+        let are_apart = sums.windows(2).all(|pair| pair[0].text != pair[1].text);
+        let group = |group| group_label(group, viewport);
+        Self {
+            lanes: if sums.len() >= SUMS && are_apart {
+                sums
+            } else {
+                addresses(lanes, viewport)
+            },
+            groups: match groups {
+                [] | [_] => Vec::new(),
+                groups => groups.iter().filter_map(group).collect(),
+            },
         }
-        // Of two labels that are too close, the upper one is dropped.
-        let mut last_px = f64::INFINITY;
-        labels.lanes.retain(|label| {
-            let fits = last_px - label.y_px >= LINE_PX;
-            if fits {
-                last_px = label.y_px;
-            }
-            fits
-        });
-        if labels.lanes.is_empty() && lanes.len() < MOST_LANES {
-            labels.lanes = sums(lanes, viewport);
-        }
-        if groups.len() > 1 {
-            labels.groups = groups
-                .iter()
-                .filter_map(|group| group_label(group, viewport))
-                .collect();
-        }
-        labels
     }
 }
 
-/// The bytes of all segments below a place, where each is too thin for a label of its own.
+/// The addresses of lanes with room for a label.
+fn addresses(lanes: &[LaneMark], view: &Viewport) -> Vec<MapLabel> {
+    let mut labels = Vec::new();
+    let first = lanes.partition_point(|lane| lane.y + lane.bytes as f64 <= view.y_min_bytes);
+    let seen = lanes[first..].iter();
+    for lane in seen.take_while(|lane| lane.y < view.y_max_bytes) {
+        lane_labels(lane, view, &mut labels);
+    }
+    // Of two labels that are too close, the upper one is dropped.
+    let mut last_px = f64::INFINITY;
+    labels.retain(|label: &MapLabel| {
+        let fits = last_px - label.y_px >= LINE_PX;
+        if fits {
+            last_px = label.y_px;
+        }
+        fits
+    });
+    labels
+}
+
+/// The bytes of all segments below a place.
 fn sums(lanes: &[LaneMark], view: &Viewport) -> Vec<MapLabel> {
     let mut labels: Vec<MapLabel> = Vec::new();
     let (mut below_bytes, mut last_px) = (0_u64, f64::INFINITY);
@@ -304,6 +321,16 @@ mod tests {
             upper.lanes[0].text, "50.0 MiB",
             "what is out of sight counts"
         );
+    }
+
+    #[test]
+    fn sums_that_read_alike_give_way_to_addresses() {
+        let mut lanes = vec![lane(0.0, 300 << 30)];
+        lanes.extend((0..4).map(|row| lane(400e9 + f64::from(row) * 3e6, 2 << 20)));
+        let labels = MapLabels::of(&lanes, &[], &view(400e9, 400e9 + 12e6));
+        let texts = texts(&labels.lanes);
+        assert_eq!(texts.len(), 4);
+        assert!(texts[0].1.starts_with('…'), "{texts:?}");
     }
 
     #[test]

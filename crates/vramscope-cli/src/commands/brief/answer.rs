@@ -82,6 +82,9 @@ pub(super) struct Answer {
     /// What happened and why.
     pub(super) answer: String,
     pub(super) failed: Option<Failed>,
+    /// Whether the file has more than a state; without, what was live at the dump stands for the peak.
+    #[serde(skip)]
+    pub(super) has_trace: bool,
     pub(super) peak_bytes: u64,
     pub(super) peak_moment: u32,
     pub(super) made_of: Option<String>,
@@ -140,6 +143,7 @@ impl Answer {
             device: device.index(),
             answer: brief.answer(),
             peak_bytes: brief.peak_bytes,
+            has_trace: brief.has_trace,
             peak_moment: brief.peak_moment,
             sites: sites(&brief),
             made_of: brief.made_of.take(),

@@ -24,9 +24,10 @@ impl Answer {
     fn lines(&self) -> Vec<String> {
         let mut lines = self.head();
         section(&mut lines, "causes", &self.causes, cause_lines);
-        let when = match self.failed.is_some() {
-            true => "live when it failed",
-            false => "live at the peak",
+        let when = match self.failed {
+            Some(_) => "live when it failed",
+            None if self.has_trace => "live at the peak",
+            None => "live at the dump",
         };
         section(&mut lines, when, &self.sites, |site| vec![site_line(site)]);
         if let (Some(replays), 0) = (&self.replays, self.what_ifs.total) {
@@ -69,13 +70,19 @@ impl Answer {
         if let Some(failed) = &self.failed {
             lines.extend(wrap::paragraph("failed  ", &failed_words(failed), WIDTH));
         }
-        let peak = format!(
-            "{} after event {}. {}",
-            Bytes(self.peak_bytes),
-            Count(self.peak_moment.into()),
-            self.made_of.as_deref().unwrap_or("")
-        );
-        lines.extend(wrap::paragraph("peak    ", &peak, WIDTH));
+        let peak = Bytes(self.peak_bytes);
+        let (name, when) = if self.has_trace {
+            let moment = Count(self.peak_moment.into());
+            ("peak    ", format!("after event {moment}"))
+        } else {
+            ("active  ", "at the dump".to_owned())
+        };
+        let made_of = self.made_of.as_deref().unwrap_or("");
+        lines.extend(wrap::paragraph(
+            name,
+            &format!("{peak} {when}. {made_of}"),
+            WIDTH,
+        ));
         if let Some(among) = &self.ranks {
             lines.extend(wrap::paragraph("ranks   ", &among_words(among), WIDTH));
         }

@@ -6,6 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use vramscope_core::analysis::memory::capture::{Capture, Ended};
 use vramscope_core::analysis::report::facts::{Fact, FactLevel, warning_line};
+use vramscope_core::analysis::report::findings::counted;
 use vramscope_core::analysis::report::pool_lines::PoolLines;
 use vramscope_core::analysis::report::summary::{DeviceSummary, StateSummary, Summary, TimeSpan};
 use vramscope_core::model::Source;
@@ -103,12 +104,6 @@ impl Page {
 
 fn count(number: u64) -> String {
     Count(number).to_string()
-}
-
-/// `1 event`, `2 events`.
-fn counted(number: u64, thing: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    format!("{} {thing}{ending}", count(number))
 }
 
 fn file_lines(page: &mut Page, summary: &Summary) {
@@ -209,7 +204,9 @@ fn device_lines(page: &mut Page, device: &DeviceSummary) {
         .time_span
         .zip(peak.time_us)
         .map(|(span, time)| format!(" at {}", offset(span, time)));
+    let has_trace = device.events > 1;
     let moment = match peak.moment {
+        _ if !has_trace => "at the dump".to_owned(),
         0 => "from the start".to_owned(),
         moment => format!(
             "after event {}{}",
@@ -218,10 +215,15 @@ fn device_lines(page: &mut Page, device: &DeviceSummary) {
         ),
     };
     let remark = format!("{moment}, {}", counted(peak.allocations, "allocation"));
-    page.bytes("peak active", peak.active_bytes, &remark);
-    page.bytes("active at end", device.active_at_end_bytes, "");
-    page.bytes("reserved max", device.reserved_max_bytes, "");
-    page.bytes("reserved at end", device.reserved_at_end_bytes, "");
+    if has_trace {
+        page.bytes("peak active", peak.active_bytes, &remark);
+        page.bytes("active at end", device.active_at_end_bytes, "");
+        page.bytes("reserved max", device.reserved_max_bytes, "");
+        page.bytes("reserved at end", device.reserved_at_end_bytes, "");
+    } else {
+        page.bytes("active", peak.active_bytes, &remark);
+        page.bytes("reserved", device.reserved_max_bytes, "");
+    }
     state_lines(page, &device.state);
     pool_lines(page, &device.pools);
 }
@@ -324,7 +326,8 @@ fn site_lines(page: &mut Page, peak: &PeakSites) {
     if let Some(sentence) = peak.roles.sentence() {
         page.paragraph("  ", &sentence);
     }
-    page.push("  at the peak, by call site");
+    let when = if peak.roles.has_trace { "peak" } else { "dump" };
+    page.push(&format!("  at the {when}, by call site"));
     let mut line = |bytes: u64, allocations: u64, label: &str| {
         let percent = bytes as f64 * 100.0 / peak.sites.bytes as f64;
         let times = count(allocations);

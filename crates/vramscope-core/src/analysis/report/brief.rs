@@ -396,20 +396,22 @@ fn too_much_live(device: Device<'_>, overview: &Overview, moment: u32) -> Cause 
         (true, true) => "at the peak",
         (true, false) => "when it failed",
     };
-    let of_role = role.map(|role| format!(", most of it {}", plural(role.role)));
+    let share = |part| Percent {
+        part,
+        whole: live_bytes,
+    };
+    let of_role = role.map(|role| format!(", {} of it {}", share(top.bytes), plural(role.role)));
     let filter = row.as_ref().and_then(FindingRow::filter);
     let known = row.as_ref().filter(|_| filter.is_some());
-    let place = known.map_or_else(String::new, |row| row.label.clone());
+    // One among many is no answer to where.
+    let matters = known.filter(|row| row.bytes >= live_bytes / 4);
+    let place = matters.map_or_else(String::new, |row| row.label.clone());
     let most = row.as_ref().map(|row| {
-        let share = Percent {
-            part: row.bytes,
-            whole: live_bytes,
-        };
         let from = match known {
-            Some(_) => format!("is from {place}"),
+            Some(row) => format!("is from {}", row.label),
             None => "has no stack".to_owned(),
         };
-        format!("{} of it ({share}) {from}.", Bytes(row.bytes))
+        format!("{} of it ({}) {from}.", Bytes(row.bytes), share(row.bytes))
     });
     Cause {
         class: CauseClass::TooMuchLive,

@@ -188,6 +188,13 @@ fn at_time(us: u64, device: Device<'_>) -> Result<u32, MomentError> {
         ));
     };
     let offset = |time: i64| time.saturating_sub(start).max(0).cast_unsigned();
+    // Times are shown with three digits: one that is rounded up is the end.
+    let length = times.last().map_or(0, offset);
+    if us > length.saturating_add(length / 100) {
+        return Err(MomentError::missing(format!(
+            "the recording ends {length} µs after its first event"
+        )));
+    }
     let begun = times.partition_point(|time| offset(time) <= us);
     Ok(begun.saturating_sub(1) as u32)
 }

@@ -93,7 +93,7 @@ const ONLY_A_STATE: &str = "Only the state at the dump is known; it is shown as 
      it grows from step to step, what the peak was and why a job died cannot be told.";
 
 const RECORD_ALL: &str = "To tell, record a history: call torch.cuda.memory._record_memory_history() (without \
-     enabled=\"state\") before the code in question, and _dump_snapshot() after it or where OutOfMemoryError is caught.";
+     enabled=\"state\"; torch 2.0: with True, trace_alloc_max_entries=1_000_000) before the code in question, and _dump_snapshot() after it or where OutOfMemoryError is caught.";
 
 /// Texts of facts about the content of the file.
 fn of_contents(kind: FactKind) -> Words {
@@ -106,7 +106,7 @@ fn of_contents(kind: FactKind) -> Words {
         ),
         FactKind::NoTrace => Words::of("No events were recorded.", ONLY_A_STATE, RECORD_ALL),
         FactKind::StateOnly => Words::of(
-            "The trace has exactly one event: recorded with enabled=\"state\".",
+            "The trace has exactly one event, as with enabled=\"state\", or by torch 2.0 without trace_alloc_max_entries.",
             ONLY_A_STATE,
             RECORD_ALL,
         ),
