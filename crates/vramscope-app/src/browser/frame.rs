@@ -38,7 +38,11 @@ pub fn scrolls_around(event: &WheelEvent) -> bool {
 /// must not lose it to a picture that appears.
 pub fn when_keys_are_here(take: impl FnOnce() + 'static) -> Option<EventListener> {
     let window = gloo::utils::window();
-    let is_framed = window.parent().ok().flatten().is_some_and(|it| it != window);
+    let is_framed = window
+        .parent()
+        .ok()
+        .flatten()
+        .is_some_and(|it| it != window);
     if is_framed && !gloo::utils::document().has_focus().unwrap_or(true) {
         return Some(EventListener::once(&window, "focus", move |_| take()));
     }
