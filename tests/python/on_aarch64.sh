@@ -5,7 +5,7 @@
 #
 # Needs apt of Debian 12 or newer, qemu-user and PyPI. Nothing is installed: all goes into a folder of its own, and goes with it.
 set -eu
-wheel=$(realpath "$1") python=$2 here=$(dirname "$(realpath "$0")")
+wheel=$(realpath "$1") python=$(realpath --no-symlinks "$2") here=$(dirname "$(realpath "$0")")
 folder=$(mktemp -d)
 trap 'rm -r "$folder"' EXIT
 cd "$folder"
