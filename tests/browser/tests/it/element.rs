@@ -155,6 +155,9 @@ fn theme_and_variables_are_those_of_the_page_around() {
             PATIENCE,
         )
         .unwrap();
+    // A finger that moves up or down scrolls the page around.
+    let touch = format!("getComputedStyle({INNER}.querySelector('.stage')).touchAction");
+    assert_eq!(host.page.eval(&touch).unwrap(), "pan-y");
     let accent = format!("{INNER}.documentElement.style.getPropertyValue('--accent')");
     host.page
         .wait_for(&format!("{accent} === 'rgb(1, 2, 3)'"), PATIENCE)

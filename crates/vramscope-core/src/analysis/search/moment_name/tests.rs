@@ -20,7 +20,10 @@ fn words_numbers_and_times() {
         assert_eq!(moment(" END ", device), Ok(last));
         assert_eq!(moment("start", device), Ok(0));
         assert_eq!(moment("12", device), Ok(12));
-        assert_eq!(moment("1000h", device), Ok(last));
+        assert!(!moment("1000h", device).unwrap_err().is_usage());
+        let times = &device.history.moment_start_us;
+        let length_us = times.last().unwrap() - times.first().unwrap();
+        assert_eq!(moment(&format!("{length_us}us"), device), Ok(last));
         assert!(!moment("99,999,999", device).unwrap_err().is_usage());
         assert!(!moment("oom", device).unwrap_err().is_usage());
         assert!(moment("", device).unwrap_err().is_usage());
