@@ -11,8 +11,8 @@
 //   height                       CSS, or px
 //   alt                          what the picture shows, in words
 // Methods: load(file, bytes or address), save(), restore(state), dispose().
-// Events: load {name, bytes}, progress {name, loaded, total}, error {message, advice}, view-change {view, state},
-// selection-change {device, range, moment, pinned, state}.
+// Events: load {name, bytes}, progress {name, loaded, total}, error {message, advice, name} (the file's, if it is
+// at fault), view-change {view, state}, selection-change {device, range, moment, pinned, state}.
 // Parts for ::part(): stage, poster, message, button, frame. Variables: --vramscope-accent, -ground, -panel, -raised,
 // -line, -text, -muted, -sans, -mono.
 //
@@ -166,7 +166,7 @@ export class VramscopeViewer extends HTMLElement {
 
   attributeChangedCallback(name, before, now) {
     if (before === now) return;
-    if (name === "height") this.style.height = /^\d+$/.test(now) ? `${now}px` : (now ?? "");
+    if (name === "height") this.style.height = /^\d*\.?\d+$/.test(now) ? `${now}px` : (now ?? "");
     if (name === "alt") this.#parts.image.alt = now ?? "";
     if (name === "src") this.#file = null;
     if (!this.isConnected) return;
@@ -180,16 +180,18 @@ export class VramscopeViewer extends HTMLElement {
 
   /** Shows a file: a File, a Blob, its bytes, or an address. Fulfilled once it is shown. */
   load(what) {
-    const isAddress = typeof what === "string" || what instanceof URL;
+    // As it is told, since those of another window are of other classes.
+    const kind = Object.prototype.toString.call(what).slice(8, -1);
+    const isAddress = typeof what === "string" || kind === "URL";
     // A dialog for files that was cancelled gives nothing: what is shown stays.
-    if (!isAddress && Object(what) !== what) {
-      return Promise.reject(new TypeError(`load takes a File, a Blob, bytes or an address, not ${what}`));
+    if (!isAddress && !["File", "Blob", "ArrayBuffer"].includes(kind) && !ArrayBuffer.isView(what)) {
+      return Promise.reject(new TypeError(`load takes a File, a Blob, bytes or an address, not ${kind.toLowerCase()}`));
     }
     this.#shut();
     // So that the new address does not open it, too.
     this.#isClosed = true;
     if (isAddress) this.setAttribute("src", what);
-    this.#file = isAddress ? null : what instanceof File ? what : new File([what], "snapshot.pickle");
+    this.#file = isAddress ? null : kind === "File" ? what : new File([what], "snapshot.pickle");
     this.#wanted = "";
     const promised = (this.#promised = {});
     const promise = new Promise((resolve, reject) => Object.assign(promised, { resolve, reject }));

@@ -1,6 +1,6 @@
 //! Builds the page into the program: every file below the folder that `VRAMSCOPE_PAGE` names,
-//! compressed, as one static table. Without the variable it is the folder `page`, which only the published crate has,
-//! or else the table is empty.
+//! compressed, as one static table. Without the variable it is the folder `page` of the published crate, or else the
+//! table is empty.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -15,7 +15,9 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?);
     let mut table = String::from("&[\n");
-    let carried = Some(PathBuf::from("page")).filter(|page| page.is_dir());
+    // Cargo puts this file into every package. In a checkout such a page is what an interrupted `cargo xtask publish` left.
+    let is_published = Path::new("Cargo.toml.orig").is_file();
+    let carried = Some(PathBuf::from("page")).filter(|page| is_published && page.is_dir());
     let named = env::var_os("VRAMSCOPE_PAGE").map(PathBuf::from);
     if let Some(page) = named.or(carried) {
         println!("cargo::rerun-if-changed={}", page.display());

@@ -34,7 +34,7 @@ export interface ViewChange {
 }
 
 export interface SelectionChange {
-  /** `null`: the file's first. */
+  /** `null`: the one with the highest peak. */
   device: number | null;
   /** Where it begins and ends on the x axis. */
   range: [number, number] | null;
@@ -56,7 +56,10 @@ export interface VramscopeViewerEventMap extends Omit<HTMLElementEventMap, "load
 
 type Unset = null | undefined;
 
-/** The element `<vramscope-viewer>`. Importing this module defines it. Properties are the attributes of the same names. */
+/**
+ * The element `<vramscope-viewer>`. Importing this module defines it. Properties are the attributes of the same names, and are
+ * read as they are written: what HTML misspells has none of these types.
+ */
 export class VramscopeViewer extends HTMLElement {
   /** The address of the viewer's page, `site/index.html` of this package. Tell it where your bundler moves scripts. */
   static page: string;
@@ -77,7 +80,7 @@ export class VramscopeViewer extends HTMLElement {
   get alt(): string | null;
   set alt(text: string | Unset);
 
-  get view(): string | null;
+  get view(): View | null;
   set view(view: View | Unset);
 
   get device(): string | null;
@@ -92,19 +95,19 @@ export class VramscopeViewer extends HTMLElement {
   set search(search: string | Unset);
 
   /** As the page around it, if it is not set. */
-  get theme(): string | null;
+  get theme(): "light" | "dark" | "system" | null;
   set theme(theme: "light" | "dark" | "system" | Unset);
 
   /** `lazy` (when near) if it is not set. */
-  get loading(): string | null;
+  get loading(): "lazy" | "eager" | null;
   set loading(loading: "lazy" | "eager" | Unset);
 
   /** `click`: the viewer opens by a click alone. */
-  get reveal(): string | null;
+  get reveal(): "click" | "auto" | null;
   set reveal(reveal: "click" | "auto" | Unset);
 
   /** How much of the page is shown around the picture. */
-  get controls(): string | null;
+  get controls(): "full" | "mini" | "none" | null;
   set controls(controls: "full" | "mini" | "none" | Unset);
 
   /** In pixels, or any length of CSS. */

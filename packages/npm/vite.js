@@ -25,7 +25,12 @@ export default function vramscope({ folder = "vramscope" } = {}) {
       const files = new Set(names());
       const start = `${config.base}${folder}/`;
       middlewares.use((request, response, next) => {
-        const path = decodeURI(request.url.split(/[?#]/)[0]);
+        let path;
+        try {
+          path = decodeURI(request.url.split(/[?#]/)[0]);
+        } catch {
+          return next();
+        }
         const name = path.startsWith(start) && path.slice(start.length);
         if (!files.has(name)) return next();
         response.setHeader("Content-Type", TYPES[extname(name)] ?? "application/octet-stream");

@@ -37,7 +37,7 @@ def train(steps: int) -> None:
             number: int = recording.step()
             if number == 1:
                 print(recording.dump("first.pickle").stat().st_size)
-    print(recording.paths)
+    print(recording.paths, vramscope.__version__.upper())
 
 
 def serve() -> None:

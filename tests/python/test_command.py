@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import vramscope
 from conftest import FIXTURES, program
 
 TRAINING = FIXTURES / "torch-2.15.0" / "training.pickle"
@@ -16,6 +17,10 @@ def installed(*arguments: object) -> subprocess.CompletedProcess[bytes]:
     """Runs the command as pip installed it, beside this Python."""
     command = Path(sys.executable).with_name("vramscope")
     return subprocess.run([command, *map(str, arguments)], capture_output=True, stdin=subprocess.DEVNULL, check=False)
+
+
+def test_the_package_tells_its_version() -> None:
+    assert installed("--version").stdout.decode().split()[1] == vramscope.__version__
 
 
 @pytest.mark.parametrize(

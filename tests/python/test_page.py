@@ -6,6 +6,7 @@ import html
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import vramscope
@@ -53,9 +54,15 @@ def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["folder.html"]
 
 
-def test_a_height_that_is_no_number_is_refused_before_a_cell_shows_it() -> None:
-    with pytest.raises(TypeError, match="a number of CSS pixels, not '400px'"):
-        run().show(height="400px")  # type: ignore[arg-type]
+@pytest.mark.parametrize("height", ["400px", None, 400.5, True])
+def test_a_height_that_is_no_number_is_refused_before_a_cell_shows_it(height: Any) -> None:
+    with pytest.raises(TypeError, match=f"a number of CSS pixels from 1, not {height!r}"):
+        run().show(height=height)
+
+
+def test_a_frame_has_some_height() -> None:
+    with pytest.raises(ValueError, match="a number of CSS pixels from 1, not -5"):
+        run().show(height=-5)
 
 
 def test_a_view_is_a_frame_with_the_page_as_its_document() -> None:

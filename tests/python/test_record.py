@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -105,11 +106,50 @@ def test_ranks(torch: FakeTorch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ]
 
 
-def test_wrong_names_fail_at_once(torch: FakeTorch) -> None:
-    with pytest.raises(ValueError, match="{rank}"):
-        vramscope.record("run_{ranks}.pickle")
-    with pytest.raises(ValueError, match="every counts steps"):
+@pytest.mark.parametrize("name", ["run_{ranks}.pickle", "{rank.foo}", "{rank[0]}", "{}", "{rank"])
+def test_unknown_fields_fail_at_once(name: str) -> None:
+    with pytest.raises(ValueError, match="{rank}, {world}"):
+        vramscope.record(name)
+    with pytest.raises(ValueError, match="{rank}, {world}"):
+        vramscope.record("run.pickle", on_oom=name)
+
+
+@pytest.mark.parametrize("name", ["", ".", "folder", "folder/", "new/", "folder/{rank}"])
+def test_a_folder_s_name_fails_at_once(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "folder" / "0").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="is a folder: name a file in it"):
+        vramscope.record(name)
+    with pytest.raises(ValueError, match="is a folder: name a file in it"):
+        vramscope.record("run.pickle", on_oom=name)
+
+
+def test_wrong_settings_fail_at_once() -> None:
+    with pytest.raises(ValueError, match="every counts steps from 1, not 0"):
         vramscope.record("run.pickle", every=0)
+    with pytest.raises(TypeError, match="every counts steps from 1, not 2.5"):
+        vramscope.record("run.pickle", every=2.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="max_entries counts events from 1, not -1"):
+        vramscope.record("run.pickle", max_entries=-1)
+    with pytest.raises(ValueError, match="stacks is 'python' or 'all', not 'bogus'"):
+        vramscope.record("run.pickle", stacks="bogus")  # type: ignore[arg-type]
+
+
+def test_after_the_block_its_file_stays(torch: FakeTorch, tmp_path: Path) -> None:
+    with vramscope.record(tmp_path / "run.pickle", every=2) as recording:
+        pass
+    good, torch.snapshot = torch.snapshot, b"without events"
+    with pytest.raises(RuntimeError, match="nothing is being recorded"):
+        recording.dump()
+    assert [recording.step(), recording.step()] == [1, 2]
+    assert (tmp_path / "run.pickle").read_bytes() == good
+
+
+def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ModuleNotFoundError, match="needs PyTorch.*: pip install torch"):
+        with vramscope.record(tmp_path / "run.pickle"):
+            pytest.fail("the block ran")
 
 
 def test_without_a_gpu_programs_run_as_before(torch: FakeTorch, tmp_path: Path) -> None:

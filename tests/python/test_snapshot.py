@@ -181,6 +181,44 @@ def test_wrong_questions() -> None:
         run.ask("plan", export_csv="x.csv")
 
 
+@pytest.mark.parametrize("number", ["0", 0.0, True])
+def test_what_is_no_number_is_a_wrong_type(number: Any) -> None:
+    run = vramscope.open(TRAINING)
+    asked = [run.peak, run.events, run.brief, run.explain, lambda device: run.diff(to="end", device=device)]
+    asked += [lambda device: run.to_html(device=device), lambda depth: run.peak(depth=depth)]
+    asked += [lambda limit: run.at("peak", limit=limit), lambda frames: run.at("peak", frames=frames)]
+    for ask in asked:
+        with pytest.raises(TypeError, match=f" is a whole number from 0, not {number!r}"):
+            ask(number)
+    if isinstance(number, str):
+        return
+    for moment in (run.at, lambda moment: run.diff(to=moment), lambda moment: run.ask("at", moment)):
+        with pytest.raises(TypeError, match=f"a moment is a name or a number of events, not {number!r}"):
+            moment(number)
+
+
+@pytest.mark.parametrize("number", [-1, 7, 1 << 40])
+def test_all_questions_refuse_a_device_that_is_not_there(number: int) -> None:
+    run = vramscope.open(TRAINING)
+    for ask in (run.peak, run.brief, run.explain, run.events, run.blocks):
+        with pytest.raises(vramscope.SnapshotError, match=str(number)):
+            ask(number)
+    with pytest.raises(vramscope.SnapshotError, match="a number of events, not -1"):
+        run.at(-1)
+
+
+def test_numbers_may_be_numpy_s() -> None:
+    numpy = pytest.importorskip("numpy")
+    run = vramscope.open(TRAINING)
+    assert run.peak(numpy.int64(0), depth=numpy.int8(2)) == run.peak(0, depth=2)
+    assert run.at(numpy.uint32(3)) == run.at(3) and len(run.events(numpy.int64(0))) == len(run.events(0))
+
+
+def test_limit_0_is_all() -> None:
+    run = vramscope.open(TRAINING)
+    assert run.peak(limit=0) == run.peak() != run.peak(limit=1)
+
+
 def test_threads_share_a_snapshot() -> None:
     run = vramscope.open(TRAINING)
     expected, got = run.explain(), []

@@ -46,6 +46,8 @@ def test_the_page_goes_along_once() -> None:
     assert len(shared) > 100 * len(first._file) and "training.pickle" not in shared
     assert (second._page, second._page_key) == (b"", first._page_key)
     assert "view=flame" in first.place and first.height == 400 and second.height == 720
+    with pytest.raises(Exception, match="height.*-5"):
+        first.height = -5
     assert comparable(page_with(first, shared)) == comparable(run().to_html(view="flame"))
     assert vramscope.open(first._file).peaks == run().peaks
 

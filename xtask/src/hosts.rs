@@ -72,16 +72,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         some => some,
     };
     let mut python = None;
-    each(hosts, |host| {
-        if let Host::Vscode = host {
-            return vscode::test(&page, &chromium);
-        }
-        let python = match &python {
-            Some(python) => python,
-            None => python.insert(with_package(&page)?),
-        };
-        try_in(host, python, &page, &chromium)
-    })?;
+    each(hosts, |host| try_in(host, &mut python, &page, &chromium))?;
     println!("pictures are in {}", pictures().display());
     Ok(())
 }
@@ -123,12 +114,17 @@ fn with_package(page: &Path) -> Result<PathBuf> {
     Ok(folder)
 }
 
-fn try_in(host: Host, environment: &Path, page: &Path, chromium: &Path) -> Result<()> {
-    let pictures = pictures();
-    fs::create_dir_all(&pictures)?;
+/// Tries one; the first that needs the environment of Python makes it.
+fn try_in(
+    host: Host,
+    environment: &mut Option<PathBuf>,
+    page: &Path,
+    chromium: &Path,
+) -> Result<()> {
     let tests = root().join("tests/hosts");
     let packages = |tools| with_packages(&tests, tools);
     let (script, further) = match host {
+        Host::Vscode => return vscode::test(page, chromium),
         Host::Jupyterlab => ("in_jupyterlab.py", None),
         Host::Marimo => ("in_marimo.py", None),
         Host::Mlflow => ("in_mlflow.py", None),
@@ -137,9 +133,15 @@ fn try_in(host: Host, environment: &Path, page: &Path, chromium: &Path) -> Resul
         Host::Docs => ("in_docs.py", Some(book::mdbook()?)),
         Host::Grafana => ("in_grafana.py", Some(packages("grafana")?)),
         Host::Docusaurus => ("in_docusaurus.py", Some(packages("docusaurus")?)),
-        Host::Vscode | Host::VscodeNotebook => ("in_vscode.py", Some(packages("vscode")?)),
+        Host::VscodeNotebook => ("in_vscode.py", Some(packages("vscode")?)),
         Host::Image => ("in_image.py", Some(image(page)?)),
     };
+    let environment = match environment {
+        Some(environment) => environment,
+        None => environment.insert(with_package(page)?),
+    };
+    let pictures = pictures();
+    fs::create_dir_all(&pictures)?;
     let mut python = Command::new(programs(environment).join("python"));
     python
         .arg(tests.join(script))

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 use clap::Args;
 
-use crate::page::{self, Profile, copy_folder};
+use crate::page::{self, Profile, copy_folder, replace_folder};
 use crate::process::{cargo, in_root, output, root, run as run_command, target_dir};
 
 /// Options of the command.
@@ -47,8 +47,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     ]))?;
     let library = target_dir().join("injected/libvramscope_inject.so");
     let carried = root().join("crates/vramscope-cli/page");
-    copy_folder(&page, &carried)?;
-    page::remove_mini(&carried)?;
+    // One that was interrupted has left its page there.
+    replace_folder(&carried)?;
     let mut publish = cargo();
     // Git ignores the page.
     publish.args(["publish", "--workspace", "--locked", "--allow-dirty"]);
@@ -57,7 +57,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .arg("--target-dir")
         .arg(target_dir().join("publish"));
     publish.args((!options.upload).then_some("--dry-run"));
-    let published = run_command(publish.env("VRAMSCOPE_INJECT", library));
+    let published = copy_folder(&page, &carried)
+        .and_then(|()| page::remove_mini(&carried))
+        .and_then(|()| run_command(publish.env("VRAMSCOPE_INJECT", library)));
     fs::remove_dir_all(&carried)?;
     published
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use object::elf::FileHeader64;
+use object::elf::{DT_NEEDED, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader as _};
 use object::{Endianness, StringTable};
 
@@ -33,6 +33,35 @@ fn needed_versions(bytes: &[u8]) -> Result<Vec<String>> {
     Ok(versions)
 }
 
+/// The names of the libraries that a file needs, as `libc.so.6`.
+fn needed_libraries(bytes: &[u8]) -> Result<Vec<String>> {
+    let header = FileHeader64::<Endianness>::parse(bytes)?;
+    let endian = header.endian()?;
+    let sections = header.sections(endian, bytes)?;
+    let dynamic = sections.dynamic_table(endian, bytes)?;
+    let mut libraries = Vec::new();
+    for entry in dynamic.iter().filter(|entry| entry.tag == DT_NEEDED) {
+        let name = dynamic.string(entry)?;
+        libraries.push(String::from_utf8_lossy(name).into_owned());
+    }
+    Ok(libraries)
+}
+
+/// Whether a library is there wherever glibc is, since it is a part of it.
+fn is_of_glibc(library: &str) -> bool {
+    let name = library.split_once(".so").map_or(library, |(name, _)| name);
+    let parts = [
+        "libc",
+        "libdl",
+        "libm",
+        "libpthread",
+        "libresolv",
+        "librt",
+        "libutil",
+    ];
+    parts.contains(&name) || name.starts_with("ld-linux-")
+}
+
 /// Holds a file to the oldest C library that it shall run with, as `2.17`, and prints what it needs.
 ///
 /// # Errors
@@ -40,8 +69,8 @@ fn needed_versions(bytes: &[u8]) -> Result<Vec<String>> {
 /// If it needs a newer one or another library, or no file of that kind can be read.
 pub(super) fn hold(file: &Path, oldest: &str) -> Result<()> {
     let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let versions = needed_versions(&bytes)
-        .with_context(|| format!("cannot tell what {} needs", file.display()))?;
+    let untold = || format!("cannot tell what {} needs", file.display());
+    let versions = needed_versions(&bytes).with_context(untold)?;
     let newest = newest(&versions);
     ensure!(
         newest.is_none_or(|newest| numbers(newest) <= numbers(oldest)),
@@ -49,12 +78,11 @@ pub(super) fn hold(file: &Path, oldest: &str) -> Result<()> {
         file.display(),
         newest.unwrap_or_default()
     );
-    let other = versions
-        .iter()
-        .find(|version| !version.starts_with("GLIBC_"));
+    let libraries = needed_libraries(&bytes).with_context(untold)?;
+    let other = libraries.iter().find(|library| !is_of_glibc(library));
     ensure!(
         other.is_none(),
-        "{} needs {} of another library than glibc",
+        "{} needs {}, which is no part of glibc",
         file.display(),
         other.map_or("nothing", String::as_str)
     );
@@ -80,7 +108,7 @@ fn numbers(version: &str) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{needed_versions, newest};
+    use super::{is_of_glibc, needed_libraries, needed_versions, newest};
 
     #[test]
     fn the_newest_version_is_found_by_number() {
@@ -91,11 +119,20 @@ mod tests {
         assert_eq!(newest(&[]), None);
     }
 
+    #[test]
+    fn other_libraries_are_told_from_those_of_glibc() {
+        let parts = ["libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"];
+        assert!(parts.into_iter().all(is_of_glibc));
+        let others = ["libgcc_s.so.1", "libz.so.1", "libcuda.so", "libcrypt.so.1"];
+        assert!(!others.into_iter().any(is_of_glibc));
+    }
+
     #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
     #[test]
     fn this_program_needs_a_c_library() -> anyhow::Result<()> {
         let bytes = std::fs::read(std::env::current_exe()?)?;
         assert!(newest(&needed_versions(&bytes)?).is_some());
+        assert!(needed_libraries(&bytes)?.contains(&"libc.so.6".to_owned()));
         Ok(())
     }
 }

@@ -5,6 +5,8 @@
 microseconds. A *moment* is a number of events and means the state after them; 0 is before the first.
 """
 
+from typing import TYPE_CHECKING
+
 from ._record import Recording, RecordingWarning, record
 from ._show import View
 from ._snapshot import DamageWarning, Snapshot, open
@@ -21,3 +23,16 @@ __all__ = [
     "open",
     "record",
 ]
+
+if TYPE_CHECKING:
+    __version__: str
+    """The version of this package and of the command."""
+else:
+
+    def __getattr__(name):
+        """The version, once it is wanted: what finds it takes as long to import as all of this."""
+        if name != "__version__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib.metadata import version
+
+        return version(__name__)

@@ -16,6 +16,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple, Union
 
+from ._numbers import whole
+
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Literal, Type
@@ -87,9 +89,14 @@ def record(
             sooner, since names of C++ frames are looked up only then, which takes minutes for a million events.
         backend: ``"cuda"`` (also ROCm), or another module of torch with a recorder of this kind: ``"xpu"``, ``"npu"``.
         options: Further arguments of ``torch.cuda.memory._record_memory_history``.
+
+    Raises:
+        ValueError: An argument makes no sense, such as the path of a folder; before anything is recorded.
+        TypeError: An argument is of a wrong type.
+        ModuleNotFoundError: The block begins, and there is no torch.
     """
     return Recording(
-        Path(path),
+        path,
         on_oom=on_oom,
         every=every,
         step=step,
@@ -107,7 +114,7 @@ class Recording:
 
     def __init__(
         self,
-        path: Path,
+        path: PathLike,
         *,
         on_oom: Union[bool, PathLike],
         every: Optional[int],
@@ -115,10 +122,13 @@ class Recording:
         backend: str,
         settings: Dict[str, Any],
     ) -> None:
-        if every is not None and every < 1:
-            raise ValueError(f"every counts steps, from 1: not {every}")
+        if every is not None:
+            every = whole(every, "every counts steps from 1", 1)
+        whole(settings["max_entries"], "max_entries counts events from 1", 1)
+        if settings["stacks"] not in ("python", "all"):
+            raise ValueError(f"stacks is 'python' or 'all', not {settings['stacks']!r}")
         self.paths: List[Path] = []
-        self._path = path
+        self._path = Path(path)
         self._on_oom = on_oom
         self._every = every
         self._step = step
@@ -128,10 +138,10 @@ class Recording:
         self._began = ""
         self._is_ours = False
         self._oom_files = 0
-        # Fails here for a name with an unknown field, and not after hours.
-        self._named(path)
-        if not isinstance(on_oom, bool):
-            self._named(Path(on_oom))
+        # Fails here, and not after hours, for a name with an unknown field and for a folder's.
+        for name in [path] if isinstance(on_oom, bool) else [path, on_oom]:
+            if str(name).endswith(os.sep) or self._named(Path(name)).is_dir():
+                raise ValueError(f"{str(name)!r} is a folder: name a file in it")
 
     def __enter__(self) -> Recording:
         self._began = time.strftime("%Y%m%d-%H%M%S")
@@ -170,11 +180,14 @@ class Recording:
             _warn(f"cannot write {self._path}: {problem}")
         finally:
             self._stop()
+            # What is dumped from here on would have no events, in place of the file that has them.
+            self._memory = None
 
     def step(self, number: Optional[int] = None) -> int:
         """Begins a step: the next one, or the one of this number. Returns its number.
 
-        With ``every``, a multiple of it is written to a file; where that fails, the program goes on.
+        With ``every``, a multiple of it is written to a file; where that fails, the program goes on. Outside the block
+        nothing is written.
         """
         self._step = self._step + 1 if number is None else number
         if self._every is not None and self._step % self._every == 0 and self._memory is not None:
@@ -242,9 +255,9 @@ class Recording:
         text = str(path)
         try:
             place = Path(text.format_map(fields))
-        except (KeyError, IndexError, ValueError) as problem:
+        except (AttributeError, LookupError, TypeError, ValueError) as problem:
             known = ", ".join(f"{{{field}}}" for field in fields)
-            raise ValueError(f"{text}: this name has {problem}; it may have {known}") from None
+            raise ValueError(f"{text}: a name may have the fields {known}, and no others ({problem})") from None
         if world > 1 and "{rank" not in text and "{pid" not in text:
             place = place.with_name(f"rank{rank}_{place.name}")
         return place
@@ -272,7 +285,13 @@ def _warn(text: str, calls: int = 1) -> None:
 
 def _torch() -> Any:
     """The user's torch, which is no dependency of this package."""
-    return importlib.import_module("torch")
+    try:
+        return importlib.import_module("torch")
+    except ModuleNotFoundError as missing:
+        if missing.name != "torch":
+            raise
+        asked = "vramscope.record() needs PyTorch, which this Python does not have: pip install torch"
+        raise ModuleNotFoundError(asked, name="torch") from None
 
 
 def _is_recording(backend: str) -> bool:

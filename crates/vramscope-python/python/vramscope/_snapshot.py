@@ -9,6 +9,7 @@ import pickle
 import warnings
 from typing import TYPE_CHECKING, Any, BinaryIO, Dict, List, Mapping, Optional, Union, cast
 
+from ._numbers import whole
 from ._show import View
 from ._vramscope import Opened, SnapshotError, Table, open_bytes, open_file
 
@@ -159,7 +160,7 @@ class Snapshot:
             device: The device; without, the one with the highest peak.
             group_by: What the rows of ``live`` are.
             depth: Frames per group: 1 = the place, 2 = the place and its caller, ...
-            limit: The most rows per table; without, all.
+            limit: The most rows per table; without, or 0, all.
         """
         options = {"device": device, "group_by": group_by, "depth": depth, "limit": limit}
         return cast("Peak", self._one("peak", (), options))
@@ -183,10 +184,8 @@ class Snapshot:
             group_by: What the rows of ``live`` are.
             depth: Frames per group.
             frames: Frames of the event's stack, 0 for all.
-            limit: The most rows per table; without, all.
+            limit: The most rows per table; without, or 0, all.
         """
-        if moment is None:
-            raise TypeError("a moment is a name or a number of events, not None")
         options = {
             "device": device,
             "group_by": group_by,
@@ -194,7 +193,7 @@ class Snapshot:
             "frames": frames,
             "limit": limit,
         }
-        return cast("At", self._one("at", (str(moment),), options))
+        return cast("At", self._one("at", (moment,), options))
 
     def explain(self, device: Optional[int] = None) -> Explanation:
         """What memory was for, what stands out, and what would help. Roles and phases are inferred."""
@@ -210,7 +209,7 @@ class Snapshot:
             device: Only this device.
             budget: The most bytes of the answer as JSON, at least 1024.
         """
-        return self._parts("brief", (), {"device": device, "budget": budget}, [])[0]
+        return self._parts("brief", (), _checked({"device": device, "budget": budget}), [])[0]
 
     def findings(self, device: Optional[int] = None) -> List[Finding]:
         """What stands out, the worst first: each with its figures, what it may mean, and what to try."""
@@ -236,7 +235,7 @@ class Snapshot:
             device: Only this device.
             group_by: What the rows of ``changes`` are.
             depth: Frames per group.
-            limit: The most rows per table; without, all.
+            limit: The most rows per table; without, or 0, all.
 
         Returns:
             A dict for each pair of devices: those of the same number, or the only ones.
@@ -252,7 +251,7 @@ class Snapshot:
         if not isinstance(after, (Snapshot, type(None))):
             raise TypeError(f"the other is a snapshot that vramscope.open() gave, not {after!r}")
         others = [] if after is None else [after]
-        return cast("List[Diff]", self._parts("diff", (), options, others))
+        return cast("List[Diff]", self._parts("diff", (), _checked(options), others))
 
     def ask(self, command: str, *arguments: Moment, **options: Any) -> List[Dict[str, Any]]:
         """Puts a question of the command line, and returns the parts of its answer: ``vramscope COMMAND --json``.
@@ -276,7 +275,7 @@ class Snapshot:
         """The answer about one device."""
         if options["device"] is None:
             options["device"] = self._opened.first_device
-        parts = self._parts(command, arguments, options, [])
+        parts = self._parts(command, arguments, _checked(options), [])
         if not parts or parts[0]["device"] is None:
             nothing = "the file holds no segment and no event, so there is nothing to report"
             raise SnapshotError(f"{self.name}: {nothing}")
@@ -285,7 +284,7 @@ class Snapshot:
     def _parts(
         self, command: str, arguments: Any, options: Dict[str, Any], others: List[Snapshot]
     ) -> List[Dict[str, Any]]:
-        words = [command, *_words(options), "--json", "--", *map(str, arguments)]
+        words = [command, *_words(options), "--json", "--", *map(_moment, arguments)]
         answer = self._opened.ask(words, [other._opened for other in others])
         found = json.loads(answer)
         return cast("List[Dict[str, Any]]", found.get("parts", [found]))
@@ -297,7 +296,11 @@ class Snapshot:
             name: ``events``, ``allocations``, ``frames``, ``stacks``, ``annotations``, ``segments`` or ``blocks``.
             device: Only the rows of this device; ``frames`` and ``stacks`` belong to none.
         """
-        return self._opened.table(name, device)
+        device = _checked({"device": device})["device"]
+        try:
+            return self._opened.table(name, device)
+        except OverflowError:
+            raise SnapshotError(f"{self.name}: there is no device {device}") from None
 
     def events(self, device: Optional[int] = None) -> Table:
         """A row per recorded event, with ``active_bytes`` and ``reserved_bytes`` after it."""
@@ -346,7 +349,7 @@ class Snapshot:
             range: What is selected: ``"A..B"`` of such moments, or an annotation's name.
         """
         options = {"view": view, "device": device, "at": at, "range": range}
-        page = self._opened.page(_words(options))
+        page = self._opened.page(_words(_checked(options)))
         if path is not None:
             _write(os.fspath(path), page)
         return page.decode()
@@ -373,9 +376,8 @@ class Snapshot:
             view: As for ``to_html()``, and the same for ``device``, ``at`` and ``range``.
             widget: Whether to use anywidget; without, if it is installed.
         """
-        if isinstance(height, str):
-            # Else told only when the cell shows it.
-            raise TypeError(f"the height is a number of CSS pixels, not {height!r}")
+        # Else told only when the cell shows it.
+        height = whole(height, "the height is a number of CSS pixels from 1", 1)
         page = self.to_html(view=view, device=device, at=at, range=range)
         if widget is not False:
             try:
@@ -390,6 +392,26 @@ class Snapshot:
 
     def __repr__(self) -> str:
         return f"<vramscope.Snapshot {self.name}>"
+
+
+def _checked(options: Dict[str, Any]) -> Dict[str, Any]:
+    """Options of a method, whose numbers are numbers: as words of the command line they would be anything."""
+    checked = dict(options)
+    for key, value in options.items():
+        if value is None:
+            continue
+        if key in ("device", "depth", "limit", "frames", "budget"):
+            checked[key] = whole(value, f"{key} is a whole number from 0", 0, SnapshotError)
+        elif key in ("at", "to"):
+            checked[key] = _moment(value)
+    return checked
+
+
+def _moment(moment: Moment) -> str:
+    """What comes before a file on the command line, a moment or else a text."""
+    if isinstance(moment, str):
+        return moment
+    return str(whole(moment, "a moment is a name or a number of events", 0, SnapshotError))
 
 
 def _words(options: Dict[str, Any]) -> List[str]:

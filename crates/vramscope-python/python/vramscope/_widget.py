@@ -60,7 +60,7 @@ class Viewer(anywidget.AnyWidget):
     _esm = script("ground.js", "widget.js")
 
     place = traitlets.Unicode().tag(sync=True)
-    height = traitlets.Int().tag(sync=True)
+    height = traitlets.Int(min=1).tag(sync=True)
     _file_name = traitlets.Unicode().tag(sync=True)
     _file = traitlets.Bytes().tag(sync=True)
     _page_key = traitlets.Unicode().tag(sync=True)

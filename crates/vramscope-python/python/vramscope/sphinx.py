@@ -11,7 +11,8 @@ In a page, with the attributes of the element ``<vramscope-viewer>`` as options:
        :view: map
        :height: 420
 
-The pictures, light and dark, are drawn while the pages are built.
+The pictures, light and dark, are drawn while the pages are built, and again by another build of this package. Snapshots
+and pictures that no page shows any more are removed.
 """
 
 from __future__ import annotations
@@ -20,18 +21,21 @@ import hashlib
 import html
 import os
 import posixpath
+import re
 import shutil
 import subprocess
 import sys
-from importlib.metadata import version
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, List
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Set
+from urllib.parse import quote, unquote_to_bytes
 
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
+
+from . import __version__, _vramscope
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -44,8 +48,26 @@ _PLOTTED = {"device": "--device", "range": "--range", "search": "--filter"}
 _FOLDER = "_vramscope"
 
 
-def _view(argument: str) -> str:
-    return str(directives.choice(argument, _VIEWS))
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+@lru_cache(maxsize=None)
+def _build() -> str:
+    """Which build of this package draws: two of one version may draw differently."""
+    return _digest(Path(_vramscope.__file__).read_bytes())
+
+
+def _one_of(*words: str) -> Callable[[str], str]:
+    return lambda argument: str(directives.choice(argument, words))
+
+
+def _height(argument: str) -> str:
+    """Pixels or a length of CSS; of a part of a parent that has no height itself, as here, nothing would be seen."""
+    height = argument.strip() if argument else ""
+    if not re.fullmatch(r"(\d*\.)?\d+[a-z]*|[a-z]+\(.*\)", height):
+        raise ValueError(f"a height is a number of pixels or a length such as 30em, not {height!r}")
+    return height
 
 
 class _Viewer(nodes.General, nodes.Element):
@@ -56,11 +78,13 @@ class _Directive(SphinxDirective):
     required_arguments = 1
     final_argument_whitespace = True
     option_spec = {
-        "view": _view,
-        **dict.fromkeys(
-            ("device", "range", "search", "theme", "loading", "reveal", "controls", "height", "alt"),
-            directives.unchanged,
-        ),
+        "view": _one_of(*_VIEWS),
+        "theme": _one_of("light", "dark", "system"),
+        "loading": _one_of("lazy", "eager"),
+        "reveal": _one_of("auto", "click"),
+        "controls": _one_of("full", "mini", "none"),
+        "height": _height,
+        **dict.fromkeys(("device", "range", "search", "alt"), directives.unchanged),
     }
 
     def run(self) -> List[nodes.Node]:
@@ -78,8 +102,7 @@ def _pictures(path: Path, options: Dict[str, str], folder: Path) -> Dict[str, st
     command += ["--view", view] if view in _PICTURED else []
     for option, word in _PLOTTED.items():
         command += [word, options[option]] if option in options else []
-    # Another version may draw another picture.
-    drawn = hashlib.sha256(repr((version("vramscope"), command[4:])).encode()).hexdigest()[:12]
+    drawn = _digest(repr((_build(), command[4:])).encode())
     names = {"poster": f"{drawn}-light.svg", "poster-dark": f"{drawn}-dark.svg"}
     for name in names.values():
         if (folder / name).exists():
@@ -97,7 +120,7 @@ def _pictures(path: Path, options: Dict[str, str], folder: Path) -> Dict[str, st
 def _visit(self: Any, node: _Viewer) -> None:
     path, options = Path(node["path"]), node["options"]
     # Files of one name may lie in several folders, and change.
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    digest = _digest(path.read_bytes())
     folder = Path(self.builder.outdir, _FOLDER, digest)
     folder.mkdir(parents=True, exist_ok=True)
     here = posixpath.dirname(self.builder.get_target_uri(self.builder.current_docname))
@@ -145,12 +168,33 @@ def _copy_site(app: Sphinx, exception: Exception | None) -> None:
         shutil.copytree(Path(app.confdir, site), out)
 
 
+def _remove_unnamed(app: Sphinx, exception: Exception | None) -> None:
+    """Removes what earlier builds have left: a snapshot that was taken out of the pages must not be published."""
+    folder = Path(app.outdir, _FOLDER)
+    if exception is not None or app.builder.format != "html" or not folder.is_dir():
+        return
+    builder: Any = app.builder
+    named: Set[Path] = set()
+    # The pages themselves tell: not all are written in each build.
+    for page in Path(app.outdir).rglob(f"*{builder.out_suffix}"):
+        found = re.findall(rb'%s/([0-9a-f]{12}/[^"\\]+)' % _FOLDER.encode(), page.read_bytes())
+        named.update(folder / os.fsdecode(unquote_to_bytes(name)) for name in found)
+    for inner in folder.iterdir():
+        for file in set(inner.iterdir()) - named:
+            file.unlink()
+        if not any(inner.iterdir()):
+            inner.rmdir()
+
+
 def setup(app: Sphinx) -> Dict[str, Any]:
     """Called by Sphinx."""
     app.add_config_value("vramscope_site", "", "html")
+    # Not for users: when it is another than in the last build, Sphinx writes all pages again.
+    app.add_config_value("vramscope_build", _build(), "html")
     app.add_directive("vramscope", _Directive)
     others: Dict[str, Any] = {builder: (_skip, None) for builder in ("latex", "text", "man", "texinfo", "gettext")}
     app.add_node(_Viewer, html=(_visit, None), **others)
     app.connect("builder-inited", _add_script)
     app.connect("build-finished", _copy_site)
-    return {"version": version("vramscope"), "parallel_read_safe": True, "parallel_write_safe": True}
+    app.connect("build-finished", _remove_unnamed)
+    return {"version": __version__, "parallel_read_safe": True, "parallel_write_safe": True}
