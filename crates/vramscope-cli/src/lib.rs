@@ -70,9 +70,9 @@ Examples:
 
 `vramscope COMMAND --help` has details and examples.
 
-Exit codes: 0 success, 1 bad input, 2 wrong usage, 3 a budget of `check` or `diff` is broken, a file
-given to `check` is damaged, or nothing that `pack` found fits, 128+N ended by signal N (130: Ctrl-C),
-which leaves no unfinished file";
+Exit codes: 0 success, 1 bad input or a budget that cannot be measured, 2 wrong usage, 3 a budget of
+`check` or `diff` is broken, a file given to `check` is damaged, or nothing that `pack` found fits,
+128+N ended by signal N (130: Ctrl-C), which leaves no unfinished file";
 
 #[derive(Subcommand)]
 enum Command {
