@@ -40,20 +40,6 @@ pub(super) fn FactsView(props: &FactsViewProps) -> Html {
     use_painted("facts", answer.clone());
     let details = answer.as_deref();
     let has_trace = opened.devices.iter().any(|facts| facts.has_trace);
-    let (columns, active, reserved) = if has_trace {
-        (7, "Peak active", "Peak reserved")
-    } else {
-        (5, "Active at the dump", "Reserved at the dump")
-    };
-    let titles = [
-        "Device",
-        "Events",
-        "Allocations",
-        active,
-        reserved,
-        "Active at the end",
-        "OOM",
-    ];
     let device = |(place, facts): (usize, &DeviceFacts)| {
         let show = {
             let dispatch = commands.dispatch.clone();
@@ -88,7 +74,7 @@ pub(super) fn FactsView(props: &FactsViewProps) -> Html {
                     <p class="muted">{ "No device has memory in this snapshot." }</p>
                 } else { <div class="wide" tabindex="0"><table>
                     <thead><tr>
-                        { for titles.iter().take(columns).map(|title| html! { <th scope="col">{ *title }</th> }) }
+                        { for titles(has_trace).iter().map(|title| html! { <th scope="col">{ *title }</th> }) }
                     </tr></thead>
                     <tbody>{ for opened.devices.iter().enumerate().map(device) }</tbody>
                 </table></div> }
@@ -103,6 +89,29 @@ pub(super) fn FactsView(props: &FactsViewProps) -> Html {
                 }
             </div>
         </section>
+    }
+}
+
+/// The heads of the table of devices.
+fn titles(has_trace: bool) -> &'static [&'static str] {
+    if has_trace {
+        &[
+            "Device",
+            "Events",
+            "Allocations",
+            "Peak active",
+            "Peak reserved",
+            "Active at the end",
+            "OOM",
+        ]
+    } else {
+        &[
+            "Device",
+            "Events",
+            "Allocations",
+            "Active at the dump",
+            "Reserved at the dump",
+        ]
     }
 }
 

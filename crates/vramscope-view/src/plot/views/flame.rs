@@ -73,10 +73,8 @@ pub(super) fn file(
         let totals = groups.totals(&device.history.allocations.bytes, rows);
         legend_lines(groups, &totals)
     });
-    let legend_title = format!(
-        "by {}: each box in the colour of most of its memory",
-        view.colour_by.word()
-    );
+    let by = view.colour_by.word();
+    let legend_title = format!("by {by}: each box in the colour of most of its memory");
     let keys = NodeKeys::of(&tree, &table);
     let focus = keys.node(view.focus).unwrap_or(0);
     let mut subtitle = subtitle(view, subject, &paths);
