@@ -93,11 +93,10 @@ fn check_links(site: &Path, book: &Path) -> Result<()> {
         let text = fs::read_to_string(&page)?;
         for (at, found) in text.match_indices("=\"../") {
             // Text may tell of an address: an attribute stands in a tag.
-            let (before, rest) = text.split_at(at);
+            let (before, rest) = (&text[..at], &text[at + found.len()..]);
             if before.rfind('<') < before.rfind('>') {
                 continue;
             }
-            let rest = rest.trim_start_matches(found);
             let target = rest.split(['"', '#']).next().unwrap_or_default();
             // The page itself, with files to open: `?src=samples/a&src=samples/b`.
             let files = target.trim_start_matches('?').replace("&amp;", "&");
