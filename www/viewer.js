@@ -277,7 +277,7 @@ export class VramscopeViewer extends HTMLElement {
     const isLoading = !!this.#frame && !this.#isShown;
     // The button stands aside of a picture, and of what the page says.
     const states = { shown: this.#isShown, failed: this.#isFailed, aside: hasPoster || this.#isShown };
-    stage.className = Object.keys(states).filter((name) => states[name]).concat("stage").join(" ");
+    for (const [name, isOn] of Object.entries(states)) stage.classList.toggle(name, isOn);
     stage.ariaBusy = String(isLoading);
     image.hidden = !this.poster;
     message.hidden = !this.#fault;
