@@ -276,7 +276,7 @@ fn it_comes_from_another_server() {
         Server::with_headers(&page_folder(), "Access-Control-Allow-Origin: *\r\n").unwrap();
     let page = format!(
         "<!doctype html><title>docs</title><link rel=icon href=data:,><script type=module src='{}'></script>\
-         <vramscope-viewer src=own.pickle.gz view=map></vramscope-viewer>",
+         <vramscope-viewer src=own.pickle.gz view=map></vramscope-viewer><script>{LISTEN}</script>",
         viewer.url("viewer.js")
     );
     fs::write(folder.path().join("far.html"), page).unwrap();
@@ -284,7 +284,6 @@ fn it_comes_from_another_server() {
     fs::copy(own, folder.path().join("own.pickle.gz")).unwrap();
     let url = host.server.url("far.html");
     host.page.goto(&url).unwrap();
-    host.page.eval(LISTEN).unwrap();
     // The frame is another site's: only what it tells is known here.
     host.page
         .wait_for(
