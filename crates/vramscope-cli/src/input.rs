@@ -10,6 +10,7 @@ use vramscope_core::open::{Options, Progress, decode_with};
 use vramscope_core::{Limits, Snapshot};
 
 use crate::failure::Failure;
+use crate::guarded;
 use crate::output;
 use crate::progress::Reading;
 
@@ -33,6 +34,7 @@ pub(crate) fn display_name(path: &Path) -> String {
 /// Reads a file, and prints what is damaged in it to standard error.
 pub(crate) fn read(path: &Path) -> Result<Snapshot, Failure> {
     let name = display_name(path);
+    guarded::check(path).map_err(|error| Failure::unread(path, error))?;
     if is_stdin(path) {
         return decode_shown(&name, io::stdin().lock(), None);
     }
@@ -51,6 +53,7 @@ pub(crate) fn regular_bytes(file: &File) -> Option<u64> {
 /// Opens a file. A folder fails here, as the error of reading it would be less clear.
 pub(crate) fn open_file(path: &Path) -> Result<File, Failure> {
     let unread = |error| Failure::unread(path, error);
+    guarded::check(path).map_err(unread)?;
     let file = File::open(path).map_err(unread)?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(unread(io::ErrorKind::IsADirectory.into()));

@@ -102,7 +102,7 @@ const ORDERS: [Order; 10] = [
         folder: "crates/vramscope-cli/src",
         floors: &[
             &["harmless", "memory"],
-            &["failure", "help", "hints", "temporary"],
+            &["failure", "guarded", "help", "hints", "temporary"],
             &["output", "progress"],
             &["input", "interruption"],
             &["arguments", "destination"],

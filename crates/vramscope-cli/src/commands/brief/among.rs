@@ -1,5 +1,7 @@
 //! Of several files the one that an answer is about, and how it compares with the others.
 
+use std::path::Path;
+
 use serde::Serialize;
 use vramscope_core::analysis::compare::changes::SettingChange;
 use vramscope_core::analysis::report::brief::{Brief, Cause, CauseClass};
@@ -11,6 +13,7 @@ use vramscope_core::fleet::{Detail, Fleet, Place, Rank, Source};
 use vramscope_core::model::DeviceIndex;
 use vramscope_core::units::{Bytes, Count};
 
+use crate::input::display_name;
 use crate::subject::Subject;
 
 /// A file that was read.
@@ -97,6 +100,13 @@ impl Chosen {
     /// The file's name.
     pub(super) fn file(&self) -> &str {
         &self.rank().source.path
+    }
+
+    /// Names files from where the user is. `root`: the folder from which they are named.
+    pub(super) fn name_from(&mut self, root: &Path) {
+        for rank in &mut self.fleet.ranks {
+            rank.source.path = display_name(&root.join(&rank.source.path));
+        }
     }
 
     /// Size and date of the file when it was read for a dataset.

@@ -373,7 +373,9 @@ pub fn warning_text(kind: &WarningKind) -> String {
         WarningKind::ValuesLeftOut => {
             "values are left out: too many, nested too deeply, of another shape, or of a key that comes again"
         }
-        WarningKind::FurtherFiles => "further snapshots in the same container; the first was read",
+        WarningKind::FurtherFiles => {
+            "another snapshot in the same archive or page, which is not read: only the first is"
+        }
     };
     text.to_owned()
 }
