@@ -40,12 +40,17 @@ def hide_text(text, script_dir):
 
 def hide_places(snapshot, script_dir):
     """Replaces personal folders, host and user names in every text below `snapshot`, in place."""
+    return replace_texts(snapshot, lambda text: hide_text(text, script_dir))
+
+
+def replace_texts(snapshot, replacement):
+    """Puts `replacement(text)` for every text below `snapshot`, in place."""
     cache = {}
 
-    def hidden(text):
+    def replaced(text):
         if text not in cache:
             # A new string each time: one object per distinct text would share more than the producer does.
-            cache[text] = hide_text(text, script_dir)
+            cache[text] = replacement(text)
         return cache[text] if cache[text] != text else text
 
     seen = set()
@@ -58,7 +63,7 @@ def hide_places(snapshot, script_dir):
         places = value.items() if isinstance(value, dict) else enumerate(value)
         for key, item in list(places):
             if isinstance(item, str):
-                value[key] = hidden(item)
+                value[key] = replaced(item)
             else:
                 todo.append(item)
     return snapshot
