@@ -411,6 +411,7 @@ def programs():
     import role_programs  # noqa: I001
     import role_transformers  # noqa: F401
     import role_loops  # noqa: F401
+    import role_libraries  # noqa: F401
 
     return role_programs.PROGRAMS
 
