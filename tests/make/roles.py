@@ -382,6 +382,8 @@ def run_one(name, noted, out):
     snapshot["device_traces"][0][:] = trace
     if noted:
         run.forget(found - len(trace))
+    if program.story:
+        tidy.leave_out_frames(snapshot, str(HERE))
     tidy.hide_places(snapshot, str(HERE))
     if program.folder:
         # As if the program and its packages lay there.
@@ -412,6 +414,7 @@ def programs():
     import role_transformers  # noqa: F401
     import role_loops  # noqa: F401
     import role_libraries  # noqa: F401
+    import role_vllm  # noqa: F401
 
     return role_programs.PROGRAMS
 
