@@ -216,6 +216,18 @@ class Noted(Run):
         library.fakecuda_on_collective(self.listeners[1])
         self.listen_to_gloo(torch.distributed)
         self.listen_to_fsdp()
+        self.listen_to_moves(torch.nn.Module)
+
+    def listen_to_moves(self, module_class):
+        """Parameters as they come to the device, before anybody flattens or shards them."""
+        plain = module_class._apply
+
+        def noting(module, *arguments, **named):
+            moved = plain(module, *arguments, **named)
+            self.note("parameter", *module.parameters(recurse=False), *module.buffers(recurse=False))
+            return moved
+
+        module_class._apply = noting
 
     def listen_to_gloo(self, distributed):
         for name in ("all_gather_into_tensor", "reduce_scatter_tensor", "all_reduce", "broadcast"):
