@@ -1,4 +1,4 @@
-"""Programs with DeepSpeed, Lightning, TRL and more of transformers' Trainer, which roles.py records after those of role_loops.py."""
+"""Programs with DeepSpeed, Lightning, TRL, Accelerate and transformers' Trainer, which roles.py records after those of role_loops.py."""
 
 import os
 
@@ -25,6 +25,8 @@ def engine_of(run, model, stage, **config):
     adam = {"type": "AdamW", "params": {"lr": 1e-4, "torch_adam": True}}  # DeepSpeed's own is compiled by nvcc
     config["zero_optimization"] = {"stage": stage, "reduce_bucket_size": BUCKET, **config.pop("zero_optimization", {})}
     config = {"train_micro_batch_size_per_gpu": 4, "optimizer": adam, **config}
+    if run.watched:
+        note_gathered(run)
     engine, optimizer, *_ = deepspeed.initialize(model=model, model_parameters=model.parameters(), config=config)
     run.model(engine, optimizer.optimizer)
     if run.watched:
@@ -49,7 +51,6 @@ def note_engine(run, engine, optimizer):
         return plain(*arguments, **named)
 
     inner.step = step
-    note_gathered(run)
 
 
 def tensors_in(value):
@@ -68,8 +69,8 @@ def kept_gradients(optimizer):
 
 
 def note_gathered(run):
-    """What stage 3 gathers for a module, in both passes."""
-    from deepspeed.runtime.zero.partition_parameters import ZeroParamStatus
+    """What stage 3 gathers for a module, in both passes, and while it is set up."""
+    from deepspeed.runtime.zero.partition_parameters import Init, ZeroParamStatus
     from deepspeed.runtime.zero.partitioned_param_coordinator import PartitionedParameterCoordinator, iter_params
 
     plain = PartitionedParameterCoordinator.fetch_sub_module
@@ -79,6 +80,14 @@ def note_gathered(run):
         run.note("gathered", *(parameter for parameter in iter_params(module) if parameter.ds_status == ZeroParamStatus.AVAILABLE))
 
     PartitionedParameterCoordinator.fetch_sub_module = fetch_sub_module
+    one_by_one = Init._allgather_params_sequential
+
+    def gather_one_by_one(init, parameters, **named):
+        handles = one_by_one(init, parameters, **named)
+        run.note("gathered", *parameters)
+        return handles
+
+    Init._allgather_params_sequential = gather_one_by_one
 
 
 def train_engine(run, engine, *, steps=3, late=False, passes=1, batch=4, length=256, vocabulary=8000):
@@ -308,3 +317,52 @@ def tokenizer():
     made = Tokenizer(models.WordLevel({"<unk>": 0, "<pad>": 1, "<eos>": 2, **{f"w{number}": number + 3 for number in range(9000)}}, unk_token="<unk>"))
     made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     return PreTrainedTokenizerFast(tokenizer_object=made, unk_token="<unk>", pad_token="<pad>", eos_token="<eos>")
+
+
+@program("trainer", "all")
+def llama_loop_late(run):
+    """A loop of one's own. The model makes a cache of keys and values as it does by default, and autograd saves them."""
+    from role_transformers import cache_notes, llama
+
+    model = llama(layers=3).to("cuda", torch.bfloat16).train()
+    optimizer = torch.optim.AdamW(model.parameters(), fused=True)
+    run.model(model, optimizer)
+    cache_notes(run)
+    for step in range(3):
+        if step == 1:
+            run.record()
+        run.phase("forward")
+        tokens, _ = texts(run, 4, 512, 16_000)
+        output = model(input_ids=tokens, labels=tokens)
+        run.phase("backward")
+        output.loss.backward()
+        run.phase("optimizer")
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+    run.phase("setup")
+    return output
+
+
+@program("trainer", "python", folder=TELLING)
+def accelerate_late(run):
+    """Accelerate's loop: two passes to a step, in bfloat16."""
+    from accelerate import Accelerator
+
+    accelerator = Accelerator(mixed_precision="bf16", gradient_accumulation_steps=2)
+    model = gpt(layers=3)
+    model, optimizer = accelerator.prepare(model, torch.optim.AdamW(model.parameters()))
+    run.model(model, optimizer.optimizer)
+    for step in range(6):
+        if step == 2:
+            run.record()
+        with accelerator.accumulate(model):
+            run.phase("forward")
+            _, loss = model(*texts(run, 6, 256, 8000))
+            run.phase("backward")
+            accelerator.backward(loss)
+            run.phase("optimizer")
+            optimizer.step()
+            optimizer.zero_grad()
+    run.phase("setup")
+    return loss

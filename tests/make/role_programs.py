@@ -25,12 +25,14 @@ class Program:
     function: Callable
     # Where the program and its packages lie, below the user's home; empty: where those of all others do.
     folder: str
+    # Whether its own frames are left out: those of the package that the story is about stand above them.
+    story: bool
     environment: dict
 
 
-def program(kind, stacks, symbols="addr2line", folder="", **environment):
+def program(kind, stacks, symbols="addr2line", folder="", story=False, **environment):
     def register(function):
-        PROGRAMS[function.__name__] = Program(kind, stacks, symbols, function, folder, environment)
+        PROGRAMS[function.__name__] = Program(kind, stacks, symbols, function, folder, story, environment)
         return function
 
     return register

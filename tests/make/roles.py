@@ -216,6 +216,18 @@ class Noted(Run):
         library.fakecuda_on_collective(self.listeners[1])
         self.listen_to_gloo(torch.distributed)
         self.listen_to_fsdp()
+        self.listen_to_moves(torch.nn.Module)
+
+    def listen_to_moves(self, module_class):
+        """Parameters as they come to the device, before anybody flattens or shards them."""
+        plain = module_class._apply
+
+        def noting(module, *arguments, **named):
+            moved = plain(module, *arguments, **named)
+            self.note("parameter", *module.parameters(recurse=False), *module.buffers(recurse=False))
+            return moved
+
+        module_class._apply = noting
 
     def listen_to_gloo(self, distributed):
         for name in ("all_gather_into_tensor", "reduce_scatter_tensor", "all_reduce", "broadcast"):
@@ -382,6 +394,8 @@ def run_one(name, noted, out):
     snapshot["device_traces"][0][:] = trace
     if noted:
         run.forget(found - len(trace))
+    if program.story:
+        tidy.leave_out_frames(snapshot, str(HERE))
     tidy.hide_places(snapshot, str(HERE))
     if program.folder:
         # As if the program and its packages lay there.
@@ -412,6 +426,7 @@ def programs():
     import role_transformers  # noqa: F401
     import role_loops  # noqa: F401
     import role_libraries  # noqa: F401
+    import role_vllm  # noqa: F401
 
     return role_programs.PROGRAMS
 
