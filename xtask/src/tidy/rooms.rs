@@ -28,6 +28,7 @@ const ORDERS: [Order; 10] = [
                 "invisible",
                 "bitset",
                 "budget",
+                "cards",
                 "floats",
                 "ids",
                 "known_ranges",
