@@ -29,7 +29,7 @@ use clap::Args;
 use crate::book;
 use crate::fingerprint::files_under;
 use crate::packages;
-use crate::page::{self, Profile, copy_folder, replace_folder};
+use crate::page::{self, INDEX, Profile, copy_folder, replace_folder};
 use crate::process::root;
 use crate::python;
 use crate::toolchain::WASM;
@@ -125,6 +125,7 @@ pub(crate) fn site(page: &Path, out: &Path) -> Result<()> {
     let site = out.join("site");
     copy_folder(page, &site)?;
     book::build(&site, &site.join(book::IN_SITE))?;
+    link_book(&site.join(INDEX))?;
     copy_licences(&site)?;
     let components = Crates::read()?.inside(&[Part("vramscope-app", WASM)])?;
     licences::write(&components, &site.join("THIRD-PARTY.txt"))?;
@@ -132,6 +133,15 @@ pub(crate) fn site(page: &Path, out: &Path) -> Result<()> {
     for name in ["Containerfile", "nginx.conf"] {
         copy_into(&root().join("xtask/src/dist").join(name), out)?;
     }
+    Ok(())
+}
+
+/// Names the book in the page's head, where the page looks for it (`browser::documentation`).
+fn link_book(index: &Path) -> Result<()> {
+    let page = fs::read_to_string(index)?;
+    let link = format!("<link rel=\"help\" href=\"{}/\">\n  </head>", book::IN_SITE);
+    anyhow::ensure!(page.contains("</head>"), "no head in {}", index.display());
+    fs::write(index, page.replacen("</head>", &link, 1))?;
     Ok(())
 }
 
