@@ -48,6 +48,31 @@ const fn card(name: &'static str, sold_gb: u64, hundredths: u64) -> Card {
 }
 
 impl Card {
+    /// The card that a name stands for, also without its size where no other card is called so: `RTX 4090`, `a100-80gb`,
+    /// `h200`.
+    #[must_use]
+    pub fn called(name: &str) -> Option<&'static Self> {
+        let plain = |name: &str| {
+            let letters = name.chars().filter(char::is_ascii_alphanumeric);
+            letters.collect::<String>().to_ascii_lowercase()
+        };
+        let asked = plain(name);
+        if !asked.starts_with(|letter: char| letter.is_ascii_alphabetic()) {
+            return None;
+        }
+        let fits = |card: &&Self| plain(card.name) == asked;
+        let begins = |card: &&Self| plain(card.name).starts_with(&asked);
+        let mut alike = CARDS.iter().filter(begins);
+        let only = alike.next().filter(|_| alike.next().is_none());
+        CARDS.iter().find(fits).or(only)
+    }
+
+    /// The largest card that is sold with so many GB.
+    #[must_use]
+    pub fn sold_with(gb: u64) -> Option<&'static Self> {
+        CARDS.iter().rev().find(|card| card.sold_gb == gb)
+    }
+
     /// The bytes that a program finds on it.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
@@ -101,6 +126,23 @@ mod tests {
             let found = card.bytes();
             assert!(found < sold && found > sold / 10 * 9, "{}", card.name);
         }
+    }
+
+    #[test]
+    fn a_card_is_found_by_its_name() {
+        let name = |typed| Card::called(typed).map(|card| card.name);
+        for card in &CARDS {
+            assert_eq!(name(card.name), Some(card.name));
+        }
+        assert_eq!(name("rtx4090"), Some("RTX 4090"));
+        assert_eq!(name("h100"), Some("H100 80 GB"));
+        assert_eq!(name("a100-80gb"), Some("A100 80 GB"));
+        // Two have this name; and what is no name is a size, or nothing.
+        for typed in ["a100", "", "24", "80 GB"] {
+            assert_eq!(name(typed), None, "{typed}");
+        }
+        assert_eq!(Card::sold_with(24).map(|card| card.name), Some("RTX 3090"));
+        assert_eq!(Card::sold_with(70), None);
     }
 
     #[test]

@@ -7,7 +7,6 @@ pub mod allocator_rules;
 pub mod allocator_state;
 pub mod capacity;
 pub mod capture;
-pub mod cards;
 pub(crate) mod contradictions;
 pub mod final_state;
 pub mod gap;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::term::{LengthUnit, When};
-use crate::analysis::memory::cards::Card;
+use crate::cards::Card;
 use crate::units::Bytes;
 
 /// What to write instead of an invalid text: the end of the sentence "write …".
@@ -91,7 +91,7 @@ pub fn bytes(text: &str) -> Result<u64, &'static str> {
 /// some and as a billion bytes by others.
 pub fn capacity(text: &str) -> Result<u64, String> {
     if let Some(card) = Card::called(text) {
-        return Ok(card.bytes);
+        return Ok(card.bytes());
     }
     let typed = bytes(text)?;
     let (number, unit) = split(text, SIZE)?;
@@ -102,7 +102,7 @@ pub fn capacity(text: &str) -> Result<u64, String> {
             "{}GiB, a card's name such as {} ({}), or {typed}: {} GB would be {}",
             card.sold_gb,
             card.name,
-            Bytes(card.bytes),
+            Bytes(card.bytes()),
             card.sold_gb,
             Bytes(typed)
         )),
