@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Snapshot;
 use crate::analysis::time::history::History;
+use super::allocator_rules::SMALL_SEGMENT_BYTES;
 use crate::ids::{EventId, StackId};
 use crate::model::{Action, PoolId};
 use crate::sorting::SortFew;
