@@ -102,7 +102,7 @@ fn findings_table(part: &mut Part, findings: Vec<Finding>) {
     };
     let rows = findings.into_iter().map(|finding| {
         let variable = variable(&finding).map(str::to_owned);
-        let advice = finding.advice().map(str::to_owned).collect();
+        let advice: Vec<String> = finding.advice().map(str::to_owned).collect();
         vec![
             word(serde_json::to_value(finding.severity)),
             word(serde_json::to_value(finding.kind)),

@@ -12,7 +12,7 @@ use crate::program::{command, fixtures, transcript, vramscope, vramscope_reading
 /// An overview with one rank, whose snapshot has this path.
 fn overview(named: &str) -> Vec<u8> {
     let bytes = fs::read(fixtures().join("torch-2.15.0/training.pickle")).unwrap();
-    let snapshot = vramscope_core::decode(&bytes).unwrap();
+    let snapshot = vramscope_core::decode(bytes.as_slice()).unwrap();
     let recording = vramscope_core::analysis::recording::Recording::of(snapshot);
     let source = Source {
         path: named.to_owned(),

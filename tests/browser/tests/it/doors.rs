@@ -335,19 +335,19 @@ fn a_page_of_another_site_is_told_only_whether_a_file_is_shown() {
     let host = tempfile::tempdir().unwrap();
     let page = format!(
         "<!doctype html><title>evil</title><link rel=icon href=data:,>{}<script>\
-         const frames = [...document.querySelectorAll('iframe')]; globalThis.told = frames.map(() => []); \
+         const frames = [...document.querySelectorAll('iframe')]; globalThis.told = frames.map(() => new Set()); \
          addEventListener('message', ({{source, data}}) => data.vramscope && \
-           told[frames.findIndex(({{contentWindow}}) => contentWindow === source)].push(JSON.stringify(data.vramscope))); \
+           told[frames.findIndex(({{contentWindow}}) => contentWindow === source)].add(JSON.stringify(data.vramscope))); \
          setInterval(() => frames.forEach(({{contentWindow}}) => contentWindow.postMessage('PING', '*')), 100)</script>",
         frames.concat()
     );
     fs::write(host.path().join("index.html"), page).unwrap();
     let mut host = open_in(host.path(), "");
     host.page
-        .wait_for("told.every(({length}) => length > 0)", PATIENCE)
+        .wait_for("told.every(({size}) => size > 0)", PATIENCE)
         .unwrap();
     host.page.pause(Duration::from_millis(300)).unwrap();
-    let told = host.page.eval("told").unwrap();
+    let told = host.page.eval("told.map((texts) => [...texts])").unwrap();
     for (frame, path) in pages
         .iter()
         .flat_map(|page| files.map(|file| (page, file)))

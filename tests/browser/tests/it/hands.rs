@@ -81,15 +81,16 @@ const fn hover(on: &'static str, seen: &'static str) -> Step {
 const SEEN: &str = "
   const one = (selector) => document.querySelector(selector);
   const at = (selector, across, down) => {
-    const { x, y, width, height } = one(selector).getBoundingClientRect();
-    return document.elementFromPoint(x + width * across, y + height * down);
+    const box = one(selector)?.getBoundingClientRect();
+    return box && document.elementFromPoint(box.x + box.width * across, box.y + box.height * down);
   };
   const text = (selector) => one(selector)?.innerText.trim() ?? '';
   const row = (selector, down) => at(selector, 0.4, down)?.closest('.vrow, .flame-row, .site-row, tr')?.innerText.trim() ?? '';
   const top = (selector) => one(selector) ? String(Math.round(one(selector).getBoundingClientRect().y)) : '';
   const left = (selector) => one(selector) ? String(Math.round(one(selector).getBoundingClientRect().x)) : '';
   const width = (selector) => one(selector) ? String(Math.round(one(selector).getBoundingClientRect().width)) : '';
-  const ground = (selector) => getComputedStyle(one(selector)).backgroundColor;
+  const height = (selector) => one(selector) ? String(Math.round(one(selector).getBoundingClientRect().height)) : '';
+  const ground = (selector) => one(selector) ? getComputedStyle(one(selector)).backgroundColor : '';
   const drawn = (selector) => {
     const from = one(selector);
     if (!from?.width) return '';
@@ -163,12 +164,13 @@ impl Shown<'_> {
         sides
     }
 
-    /// What is seen, once it is the same twice.
+    /// What is seen, once it is the same three times.
     fn still(&mut self, expression: &str) -> Value {
-        let mut before = Value::Null;
+        let (mut before, mut times) = (Value::Null, 0);
         for _ in 0..200 {
             let now = self.eval(expression);
-            if now == before {
+            times = if now == before { times + 1 } else { 0 };
+            if times == 2 {
                 break;
             }
             before = now;
@@ -178,9 +180,9 @@ impl Shown<'_> {
     }
 
     /// Clicks into the frame: until then the wheel scrolls the page around it, and nothing in it.
-    fn comes_in(&mut self, selector: &str) {
+    fn comes_in(&mut self) {
         self.open.page.click_on("h1").unwrap();
-        let [x_px, y_px, width_px, height_px] = self.box_of(selector);
+        let [x_px, y_px, width_px, height_px] = self.box_of(".view");
         let middle = (x_px + width_px / 2.0, y_px + height_px / 2.0);
         let page = &mut self.open.page;
         page.mouse_move(middle.0, middle.1).unwrap();
@@ -287,7 +289,7 @@ fn by_hand(view: &View<'_>) {
         shown.wait(view.is_there, &format!("{place:?}: not shown"));
         let steps = view.all_steps();
         if place == Place::Embedded {
-            shown.comes_in(steps[0].1);
+            shown.comes_in();
         }
         for step in steps {
             shown.step(step);
@@ -391,7 +393,11 @@ fn allocator() {
         file: training,
         name: "allocator",
         is_there: "text('.state-scroll[data-moment]')",
-        first: &[],
+        // Else all of it is in view.
+        first: &[click(
+            ".state-zoom button:nth-child(2)",
+            "height('.state-content')",
+        )],
         scrolls: &[
             (".state-events .vlist", "row('.state-events .vlist', 0.5)"),
             (".state-scroll", "top('.state-head')"),
@@ -446,7 +452,7 @@ fn table() {
         first: &[(Hand::Wheel(9000.0), ".vlist", "row('.vlist', 0.5)")],
         scrolls: &[(".vlist", "row('.vlist', 0.5)")],
         steps: &[
-            (Hand::Hover(0.5, 0.3), ".vlist", "ground('.vrow:hover')"),
+            (Hand::Hover(0.5, 0.3), ".vlist", "text('.vrow:hover')"),
             (Hand::Click(0.5, 0.3), ".vlist", DETAILS),
             (Hand::Resize, ".vlist", "row('.vlist', 0.9)"),
             click(".vhead button", "row('.vlist', 0.5)"),
@@ -477,15 +483,15 @@ fn what_if() {
         file: training,
         name: "what-if",
         is_there: "text('.what-if .panel-bar')",
-        first: &[
-            hover(LAST, "ground('.what-if .panel-bar label:nth-child(3)')"),
-            click(
-                ".what-if .panel-bar label:nth-child(2)",
-                "text('.what-if .modelled')",
-            ),
-        ],
+        first: &[click(
+            ".what-if .panel-bar label:nth-child(2)",
+            "text('.what-if .modelled')",
+        )],
         scrolls: &[(".what-if", "top('.what-if .modelled')")],
-        steps: &[(Hand::Resize, ".what-if", "width('.what-if .chart')")],
+        steps: &[
+            hover(LAST, "ground('.what-if .panel-bar label:nth-child(3)')"),
+            (Hand::Resize, ".what-if", "width('.what-if .chart')"),
+        ],
     });
 }
 
@@ -515,7 +521,7 @@ fn ranks_of_a_job() {
         first: &[hover(".stage", TOOLTIP)],
         scrolls: &[(".vlist", "row('.vlist', 0.5)")],
         steps: &[
-            click(".vlist", "text('.fleet-chosen')"),
+            click(".vlist", "text('.fleet-missing')"),
             (Hand::Resize, ".stage", "width('.stage canvas')"),
             click(
                 "[aria-label=Tables] label:nth-child(2)",
