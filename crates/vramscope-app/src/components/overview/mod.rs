@@ -30,7 +30,6 @@ use crate::state::ViewKind;
 use crate::state::choices::FlameChoices;
 use vramscope_core::analysis::report::findings::{Finding, is_calm};
 use vramscope_core::analysis::report::overview::Overview;
-use vramscope_plan::what_if::add_conclusion;
 
 #[component]
 pub(super) fn OverviewView(props: &ViewProps) -> Html {
@@ -107,12 +106,11 @@ struct FoundProps {
 #[component]
 fn Found(props: &FoundProps) -> Html {
     let commands = use_commands();
-    let found = &props.found;
+    let mut found = props.found.clone();
     // What comes later does not change the columns: nothing moves sideways under the pointer.
     let is_calm = is_calm(&found.findings);
-    let mut findings = found.findings.clone();
     if let Some(concluded) = &props.concluded {
-        add_conclusion(&mut findings, concluded.clone());
+        found.conclude(concluded.clone());
     }
     let sentence = found.roles.sentence();
     let colours = sentence.is_none().then(|| props.colours.clone());
@@ -139,7 +137,7 @@ fn Found(props: &FoundProps) -> Html {
             <div class={classes!("columns", is_calm.then_some("calm"))}>
                 <div class="column">
                     { above }
-                    <Cards {findings} choices={props.choices.clone()} colours={colours.clone()} has_trace={found.has_trace} is_empty={found.peak.allocations == 0} segments={found.segments} />
+                    <Cards findings={found.findings.clone()} choices={props.choices.clone()} colours={colours.clone()} has_trace={found.has_trace} is_empty={found.peak.allocations == 0} segments={found.segments} />
                     { below }
                 </div>
                 <div class="column">
