@@ -149,7 +149,7 @@ fn the_optimizers_first_state() {
 /// If the step would fit, the request failed for another reason.
 #[test]
 fn a_step_that_would_have_fitted() {
-    let mut program = Program::new(5_000);
+    let mut program = Program::new(6_000);
     let sizes = program.parameters();
     let kept = program.forward();
     program.backward(kept, &sizes);
@@ -163,7 +163,7 @@ fn a_step_that_would_have_fitted() {
 /// A later step makes nothing that stays.
 #[test]
 fn state_from_an_earlier_step() {
-    let mut program = Program::new(5_000);
+    let mut program = Program::new(6_500);
     let sizes = program.parameters();
     let kept = program.forward();
     program.backward(kept, &sizes);
@@ -191,7 +191,7 @@ fn state_that_does_not_fit_the_gradients() {
 
 #[test]
 fn the_first_gradients() {
-    let mut program = Program::new(2_200);
+    let mut program = Program::new(2_350);
     let sizes = program.parameters();
     let kept = program.forward();
     assert!(!program.has_failed, "the forward pass fits");
@@ -210,7 +210,7 @@ fn the_first_gradients() {
 /// Of an adapter's training, parameters between those with gradients have none.
 #[test]
 fn gradients_of_few_parameters() {
-    let mut program = Program::new(2_200);
+    let mut program = Program::new(3_000);
     let sizes = program.parameters();
     let kept = program.forward();
     let adapters: Vec<u64> = sizes.iter().copied().filter(|&mib| mib < 30).collect();
