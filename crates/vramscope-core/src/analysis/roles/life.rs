@@ -68,7 +68,7 @@ impl Life {
     pub(super) fn mixed(&self) -> u32 {
         let [forward, backward, optimizer] = self.passes;
         let passes = u32::from_le_bytes([forward, backward, optimizer, self.is_short.into()]);
-        let signals = self.made.bits() ^ self.freed.bits().rotate_left(16);
+        let signals = self.made.folded() ^ self.freed.folded().rotate_left(16);
         // Multiplied by odd numbers from the golden ratio, of which the upper bits depend on all bits.
         (signals.wrapping_mul(0x9E37_79B9) ^ passes.wrapping_mul(0x85EB_CA6B)) >> 24
     }

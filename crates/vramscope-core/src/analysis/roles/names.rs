@@ -146,6 +146,12 @@ pub(super) const PYTHON: &[(Signals, &[&str], Functions)] = &[
         Named(&["_call_impl", "_wrapped_call_impl", "__call__"]),
     ),
     (Signals::FORWARD, &["torch/nn/functional.py"], All),
+    // The optimizer's step of Lightning calls it.
+    (
+        Signals::FORWARD,
+        &["lightning/pytorch/**", "pytorch_lightning/**"],
+        Named(&["training_step"]),
+    ),
     (
         Signals::NAMED_FORWARD,
         ANY,
@@ -180,7 +186,7 @@ pub(super) const PYTHON: &[(Signals, &[&str], Functions)] = &[
         Signals::BUILD,
         &[
             "torch/serialization.py",
-            "safetensors/*.py",
+            "safetensors/torch.py",
             "accelerate/utils/modeling.py",
             "vllm/model_executor/model_loader/**",
             "sglang/srt/model_loader/**",
@@ -321,17 +327,26 @@ pub(super) const PYTHON: &[(Signals, &[&str], Functions)] = &[
     // Data.
     (
         Signals::INPUT,
-        &[
-            "torch/utils/data/**",
-            "accelerate/data_loader.py",
-            "torch/nn/parallel/scatter_gather.py",
-        ],
+        &["torch/utils/data/**", "accelerate/data_loader.py"],
         All,
     ),
     (
-        Signals::INPUT,
+        Signals::SCATTER,
+        &["torch/nn/parallel/scatter_gather.py"],
+        With("scatter"),
+    ),
+    (
+        Signals::SCATTER,
         &["torch/nn/parallel/comm.py"],
         Named(&["scatter"]),
+    ),
+    (
+        Signals::INPUT,
+        &[
+            "lightning/fabric/utilities/apply_func.py",
+            "lightning_fabric/utilities/apply_func.py",
+        ],
+        With("to"),
     ),
     (
         Signals::INPUT,

@@ -11,36 +11,41 @@ use crate::analysis::time::history::NEVER;
 use crate::ids::StackId;
 
 impl RoleEvidence<'_> {
-    /// What autocast may have converted parameters to: what layers make in the forward pass, half as large as a
-    /// parameter. Where stacks show nothing of autocast, as many sizes of parameters must have such halves as chance
-    /// does not give.
+    /// What autocast may have converted parameters to: what it or a layer makes in the forward pass, half as large as a
+    /// parameter. Where stacks of Python alone show nothing of autocast, chance must not explain it: several sizes of
+    /// parameters have such halves, at least every second one, and the layers make outputs of other sizes, too.
     pub(super) fn casts(&self, rules: &[RuleId]) -> Vec<usize> {
         let table = &self.history.allocations;
-        let maker = match self.signals.is_python_only() {
-            true => Signals::WEIGHTED,
-            false => Signals::AUTOCAST,
+        let is_shown = !self.signals.is_python_only();
+        let maker = if is_shown {
+            Signals::AUTOCAST
+        } else {
+            Signals::WEIGHTED
         };
-        let is_own = |row: usize| {
-            let code = self.made(row);
-            rules[row].role() == Role::Parameter && !code.has(Signals::GATHER.and(Signals::COPY))
-        };
-        let rows = || 0..rules.len();
         if !self.signals.show(maker) {
             return Vec::new();
         }
-        let own = rows().filter(|&row| is_own(row));
-        let sizes: HashSet<u64> = own.map(|row| table.bytes[row]).collect();
-        let is_half = |&row: &usize| {
-            let double = table.bytes[row].checked_mul(2);
-            self.phases.at(table.born[row]) == Some(Phase::Forward)
-                && matches!(rules[row].role(), Role::Activation | Role::Temporary)
-                && double.is_some_and(|double| sizes.contains(&double))
-                && self.made(row).has(maker)
+        let is_own = |row: &usize| {
+            let code = self.made(*row);
+            rules[*row].role() == Role::Parameter && !code.has(Signals::GATHER.and(Signals::COPY))
         };
-        let casts: Vec<usize> = rows().filter(is_half).collect();
+        let own = (0..rules.len()).filter(is_own);
+        let sizes: HashSet<u64> = own.map(|row| table.bytes[row]).collect();
+        let is_made = |row: &usize| {
+            matches!(rules[*row].role(), Role::Activation | Role::Temporary)
+                && self.phases.at(table.born[*row]) == Some(Phase::Forward)
+                && self.made(*row).has(maker)
+        };
+        let is_half = |row: &usize| {
+            let double = table.bytes[*row].checked_mul(2);
+            double.is_some_and(|double| sizes.contains(&double))
+        };
+        let made = (0..rules.len()).filter(is_made);
+        let (casts, others): (Vec<usize>, Vec<usize>) = made.partition(is_half);
         let halves: HashSet<u64> = casts.iter().map(|&row| table.bytes[row]).collect();
-        let is_no_chance = halves.len() > 1 && halves.len() * 2 >= sizes.len();
-        if self.signals.show(Signals::AUTOCAST) || is_no_chance {
+        let is_no_chance =
+            halves.len() > 1 && halves.len() * 2 >= sizes.len() && others.len() * 2 >= casts.len();
+        if is_shown || is_no_chance {
             casts
         } else {
             Vec::new()

@@ -139,6 +139,12 @@ static RULES: &[RoleRule] = &[
         |it| it.made_by(Signals::COPY),
     ),
     rule(
+        Input,
+        Likely,
+        "DataParallel gives the device its part of the batch.",
+        |it| it.made_by(Signals::SCATTER),
+    ),
+    rule(
         Parameter,
         Likely,
         "The set-up of an optimizer flattens parameters into it.",
@@ -262,6 +268,7 @@ static RULES: &[RoleRule] = &[
         |it| {
             it.made_in(Forward)
                 && it.grows
+                && !it.is_short
                 && !it.program_has(Backward)
                 && (it.passes(Forward) > 1 || it.is_in_last)
         },

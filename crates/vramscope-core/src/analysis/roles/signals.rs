@@ -16,12 +16,12 @@ use crate::model::Frame;
 
 /// What code was running, as a set.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
-pub(super) struct Signals(u32);
+pub(super) struct Signals(u64);
 
 impl Signals {
-    /// A bit for each.
-    pub(super) fn bits(self) -> u32 {
-        self.0
+    /// A number that differs for most sets.
+    pub(super) fn folded(self) -> u32 {
+        (self.0 ^ (self.0 >> 32)) as u32
     }
 
     pub(super) const NONE: Self = Self(0);
@@ -90,6 +90,8 @@ impl Signals {
     pub(super) const ENTERED: Self = Self(1 << 30);
     /// Sharded parameters are received, of which copies are made to compute with.
     pub(super) const FETCH: Self = Self(1 << 31);
+    /// A device gets its part of a batch.
+    pub(super) const SCATTER: Self = Self(1 << 32);
 
     pub(super) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
