@@ -62,6 +62,12 @@ impl Card {
     }
 }
 
+/// The smallest card with so many bytes; `None` if no known one has them.
+#[must_use]
+pub fn smallest_with(bytes: u64) -> Option<&'static Card> {
+    CARDS.iter().find(|card| card.bytes() >= bytes)
+}
+
 /// The question about a typed size that cards are sold with, such as `24GB`: none of them holds so much to the byte. `None`
 /// for all other texts, those with binary units among them.
 #[must_use]
@@ -95,6 +101,14 @@ mod tests {
             let found = card.bytes();
             assert!(found < sold && found > sold / 10 * 9, "{}", card.name);
         }
+    }
+
+    #[test]
+    fn the_smallest_card_with_enough_is_found() {
+        let name = |bytes| smallest_with(bytes).map(|card| card.name);
+        assert_eq!(name(24 << 30), Some("RTX 5090"));
+        assert_eq!(name(CARDS[1].bytes()), Some(CARDS[1].name));
+        assert_eq!(name(1 << 40), None);
     }
 
     #[test]

@@ -63,8 +63,6 @@ pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
         };
     }
     let is_pinned = props.view.pin.is_some();
-    // The overview says itself what held the peak.
-    let has_legend = props.shown != ViewKind::Overview || props.places.chosen().is_some();
     let (title, content) = match &props.view.pin {
         Some(pin) => (
             pinned_title(pin),
@@ -92,9 +90,7 @@ pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
             }
             <div class="scroll">
                 { content }
-                if has_legend {
-                    <Legend session={props.session.clone()} look={props.look.clone()} places={props.places} search={props.search.text.clone()} />
-                }
+                <Legend session={props.session.clone()} look={props.look.clone()} places={props.places} search={props.search.text.clone()} />
             </div>
         </aside>
     }

@@ -31,6 +31,8 @@ use crate::state::choices::FlameChoices;
 use vramscope_core::analysis::report::findings::{Finding, is_calm};
 use vramscope_core::analysis::report::overview::Overview;
 use vramscope_plan::what_if::add_conclusion;
+use vramscope_view::colour::ColourMode;
+use vramscope_view::theme::Theme;
 
 #[component]
 pub(super) fn OverviewView(props: &ViewProps) -> Html {
@@ -48,6 +50,7 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
         .filter(|note| note.moment.is_none())
         .cloned()
         .collect();
+    let is_by_site = props.look.colour_by == ColourMode::CallSite;
     let root = use_node_ref();
     // So that keys scroll the page.
     use_keys_on_show(&root, true);
@@ -56,7 +59,7 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
         <section ref={root} class="view overview" aria-label="Overview" tabindex="0" data-scrolls="">
             { props.scope_note(ViewKind::Overview) }
             if let Some(found) = of_device {
-                <Found found={Overview::clone(&found)} {concluded} within_pool={props.search.pool().is_some()} choices={props.choices.flame.clone()} {notes} colours={SiteColours::of(&props.file, props.look.theme)} />
+                <Found found={Overview::clone(&found)} {concluded} within_pool={props.search.pool().is_some()} choices={props.choices.flame.clone()} {notes} theme={Theme::of(props.look.theme)} colours={is_by_site.then(|| SiteColours::of(&props.file, props.look.theme))} />
             } else {
                 <p class="muted wait">{ "Looking through the recording…" }</p>
             }
@@ -100,7 +103,9 @@ struct FoundProps {
     within_pool: bool,
     choices: FlameChoices,
     notes: Vec<Note>,
-    colours: SiteColours,
+    theme: Theme,
+    /// The colours of call sites; `None` while colours stand for something else.
+    colours: Option<SiteColours>,
 }
 
 /// The content, once the overview is computed.
@@ -115,7 +120,7 @@ fn Found(props: &FoundProps) -> Html {
         add_conclusion(&mut findings, concluded.clone());
     }
     let sentence = found.roles.sentence();
-    let colours = sentence.is_none().then(|| props.colours.clone());
+    let colours = props.colours.clone().filter(|_| sentence.is_none());
     let about = (!props.notes.is_empty()).then(|| {
         html! {
             <section class="recording">
@@ -134,7 +139,7 @@ fn Found(props: &FoundProps) -> Html {
         <div class="page">
             <Tiles found={found.clone()} within_pool={props.within_pool} />
             if let Some(sentence) = sentence {
-                <Roles {sentence} roles={found.roles.clone()} theme={props.colours.theme} />
+                <Roles {sentence} roles={found.roles.clone()} theme={props.theme} />
             }
             <div class={classes!("columns", is_calm.then_some("calm"))}>
                 <div class="column">
