@@ -7,6 +7,7 @@ use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::memory::releases::{ReleaseCause, Releases, releases};
 use vramscope_core::analysis::memory::settings::AllocatorConfig;
 use vramscope_core::analysis::report::findings::{FailedRequest, helpful, origin};
+use vramscope_core::analysis::report::first_pass::FirstPass;
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_core::ids::{EventId, StackId};
 use vramscope_plan::what_if::concluded;
@@ -133,9 +134,11 @@ impl Options {
             "failed requests",
             Cell::or_none(known, Cell::Number),
         );
-        if failures.count() > 0 {
-            conclude(&mut part, concluded(**device));
-        }
+        let concluded = (failures.count() > 0)
+            .then(|| concluded(**device))
+            .flatten();
+        let is_replayed = concluded.is_some();
+        conclude(&mut part, concluded);
         failures_table(&mut part, &failures);
         retries(&mut part, &failures);
         notes(&mut part, &failures);
@@ -144,12 +147,19 @@ impl Options {
         let in_full = failures.looked_at.iter().enumerate().skip(first);
         parts.extend(in_full.map(|(place, failure)| {
             let number = (failures.earlier + place + 1) as u64;
-            self.explained(&failures, number, failure)
+            self.explained(&failures, number, failure, is_replayed)
         }));
         parts
     }
 
-    fn explained(&self, failures: &Failures<'_>, number: u64, failure: &FailedRequest) -> Part {
+    /// `is_replayed`: whether it is known which settings of the allocator help.
+    fn explained(
+        &self,
+        failures: &Failures<'_>,
+        number: u64,
+        failure: &FailedRequest,
+        is_replayed: bool,
+    ) -> Part {
         let device = failures.device;
         let mut part = Part::of(&device.subject.name, device.index());
         let of = match failures.count() {
@@ -162,7 +172,11 @@ impl Options {
         held(&mut part, failure);
         let why = failure.verdict().words().to_owned();
         part.fact("why", "why", Cell::Text(why));
-        let explanation = failure.may_mean();
+        let first = FirstPass::of(**device, failure);
+        let explanation = match &first {
+            Some(pass) => format!("{}. {}", pass.title(), pass.explanation()),
+            None => failure.may_mean(),
+        };
         part.fact("explanation", "", Cell::Text(explanation));
         let origin = origin(**device, failure.moment);
         if !origin.is_empty() {
@@ -185,7 +199,11 @@ impl Options {
             part.notes.push(text.to_owned());
         }
         const TRY: [Column; 1] = [column("try", "what to try")];
-        let to_try = failure.to_try(&failures.config).into_iter();
+        let setting = failure.setting(&failures.config);
+        let setting = setting.filter(|_| !is_replayed && first.is_none());
+        let setting = setting.map(|it| it.advice);
+        let setting = setting.or_else(|| first.map(|pass| pass.advice().to_owned()));
+        let to_try = setting.into_iter().chain(failure.to_try());
         let to_try = to_try.map(|text| vec![Cell::Text(text)]);
         part.table("try", "", &TRY, to_try.collect());
         part

@@ -69,7 +69,7 @@ fn card(commands: &Commands, props: &CardsProps, card: &Finding) -> Html {
             <details open={is_open}>
                 <summary>{ "What it may mean, and what to try" }</summary>
                 <p>{ &card.may_mean }</p>
-                <ul class="try">{ for card.to_try.iter().map(|text| html! { <li>{ text }</li> }) }</ul>
+                <ul class="try">{ for card.advice().map(|text| html! { <li>{ text.to_owned() }</li> }) }</ul>
             </details>
             { for card.evidence.iter().filter_map(|of| of.variable.clone()).map(variable) }
             { for card.tables.iter().filter(|table| !table.rows.is_empty()).map(|of| table(commands, of, is_open, props.colours.as_ref())) }

@@ -30,7 +30,6 @@ use crate::state::ViewKind;
 use crate::state::choices::FlameChoices;
 use vramscope_core::analysis::report::findings::{Finding, is_calm};
 use vramscope_core::analysis::report::overview::Overview;
-use vramscope_plan::what_if::add_conclusion;
 use vramscope_view::colour::ColourMode;
 use vramscope_view::theme::Theme;
 
@@ -112,12 +111,11 @@ struct FoundProps {
 #[component]
 fn Found(props: &FoundProps) -> Html {
     let commands = use_commands();
-    let found = &props.found;
+    let mut found = props.found.clone();
     // What comes later does not change the columns: nothing moves sideways under the pointer.
     let is_calm = is_calm(&found.findings);
-    let mut findings = found.findings.clone();
     if let Some(concluded) = &props.concluded {
-        add_conclusion(&mut findings, concluded.clone());
+        found.conclude(concluded.clone());
     }
     let sentence = found.roles.sentence();
     let colours = props.colours.clone().filter(|_| sentence.is_none());
@@ -139,12 +137,13 @@ fn Found(props: &FoundProps) -> Html {
         <div class="page">
             <Tiles found={found.clone()} within_pool={props.within_pool} />
             if let Some(sentence) = sentence {
-                <Roles {sentence} roles={found.roles.clone()} theme={props.theme} />
+                // The verdict above all views may be the same.
+                <Roles sentence={(sentence != found.verdict()).then_some(sentence)} roles={found.roles.clone()} theme={props.theme} />
             }
             <div class={classes!("columns", is_calm.then_some("calm"))}>
                 <div class="column">
                     { above }
-                    <Cards {findings} choices={props.choices.clone()} colours={colours.clone()} has_trace={found.has_trace} is_empty={found.peak.allocations == 0} segments={found.segments} />
+                    <Cards findings={found.findings.clone()} choices={props.choices.clone()} colours={colours.clone()} has_trace={found.has_trace} is_empty={found.peak.allocations == 0} segments={found.segments} />
                     { below }
                 </div>
                 <div class="column">

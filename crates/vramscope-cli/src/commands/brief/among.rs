@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 use vramscope_core::analysis::compare::changes::SettingChange;
-use vramscope_core::analysis::report::brief::{Brief, Cause, CauseClass};
+use vramscope_core::analysis::report::brief::Brief;
+use vramscope_core::analysis::report::causes::{Cause, CauseClass};
 use vramscope_core::fleet::questions::{
     self, Odd, OddRank, OddValue, diff, failed_cohort, odd, ooms,
 };
@@ -135,6 +136,9 @@ impl Chosen {
             .causes
             .retain(|cause| cause.class != CauseClass::OddRank);
         let place = usize::from(brief.failed.is_some()).min(brief.causes.len());
+        if place == 0 {
+            brief.verdict = cause.sentence();
+        }
         brief.causes.insert(place, cause);
     }
 
@@ -161,6 +165,7 @@ impl Chosen {
             seen,
             place,
             filter: String::new(),
+            setting: None,
             advice: String::new(),
         }
     }

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use vramscope_core::analysis::code::call_sites::NO_STACK;
-use vramscope_core::analysis::report::brief::{Cause, Failed};
+use vramscope_core::analysis::report::brief::Failed;
+use vramscope_core::analysis::report::causes::Cause;
 use vramscope_core::units::{Bytes, Count};
 
 use super::among::Among;
@@ -75,7 +76,7 @@ impl Answer {
             let moment = Count(self.peak_moment.into());
             ("peak    ", format!("after event {moment}"))
         } else {
-            ("active  ", "at the dump".to_owned())
+            ("live    ", "at the dump".to_owned())
         };
         let made_of = self.made_of.as_deref().unwrap_or("");
         lines.extend(wrap::paragraph(
@@ -190,8 +191,12 @@ fn cause_lines(cause: &Cause) -> Vec<String> {
     {
         lines.extend(wrap::paragraph("    ", text, WIDTH));
     }
-    if !cause.advice.is_empty() {
-        lines.extend(wrap::paragraph("    > ", &cause.advice, WIDTH));
+    let setting = cause.setting.iter().map(|setting| &setting.advice);
+    for text in setting
+        .chain([&cause.advice])
+        .filter(|text| !text.is_empty())
+    {
+        lines.extend(wrap::paragraph("    > ", text, WIDTH));
     }
     lines
 }

@@ -19,6 +19,7 @@ use crate::analysis::time::replay::mismatched_segment_events;
 use crate::ids::{AllocationId, EventId};
 use crate::model::{Action, DeviceIndex, events_cut_off};
 
+pub use captured::{LOST, MORE_ROOM};
 pub use words::{warning_line, warning_text};
 
 /// How much a fact affects the results.

@@ -6,12 +6,14 @@
 pub mod allocations;
 pub mod block_stacks;
 pub mod brief;
+pub mod causes;
 pub mod details;
 pub mod event_details;
 pub mod event_rows;
 pub mod facts;
 pub mod file_details;
 pub mod findings;
+pub mod first_pass;
 pub mod fragmentation;
 pub mod host;
 pub mod named_moments;

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::causes::{Cause, CauseClass, causes, conclude};
 use super::findings::{Finding, FindingTable, Material, findings, site_table};
 use super::peak_roles::PeakRoles;
 use crate::Snapshot;
@@ -154,6 +155,8 @@ pub struct Overview {
     pub ooms: u64,
     /// The findings, sorted by severity, then by bytes.
     pub findings: Vec<Finding>,
+    /// Why memory ran out or so much was used, what matters first. Empty if nothing was live.
+    pub causes: Vec<Cause>,
     /// The newest steps, at most 200; `None` if the program does not name its steps.
     pub steps: Option<Steps>,
     /// Number of older steps that are left out of `steps`.
@@ -170,6 +173,26 @@ pub struct Bar {
 }
 
 impl Overview {
+    /// The device in one sentence: the cause with its place, bytes and the setting that helps; where nothing is wrong,
+    /// what its peak is made of.
+    #[must_use]
+    pub fn verdict(&self) -> String {
+        let cause = self.causes.first();
+        let is_wrong = |cause: &&Cause| self.ooms > 0 || cause.class != CauseClass::TooMuchLive;
+        match (cause.filter(is_wrong), self.roles.sentence(), cause) {
+            (Some(cause), _, _) | (None, None, Some(cause)) => cause.sentence(),
+            (None, Some(made_of), _) => made_of,
+            (None, None, None) => "Nothing was ever live.".to_owned(),
+        }
+    }
+
+    /// Adds what replays with other settings amount to, a finding of kind
+    /// [`FindingKind::Replay`](super::findings::FindingKind::Replay), to the findings and the verdict: as the first advice
+    /// on a request that they serve, else as a finding of its own. What they do not bear out is no longer advised.
+    pub fn conclude(&mut self, conclusion: Finding) {
+        conclude(&mut self.findings, &mut self.causes, conclusion);
+    }
+
     /// The reserved memory at the special moments, equal ones merged; without a trace, at the dump only. Empty if the
     /// segments are unknown or invented.
     #[must_use]
@@ -235,7 +258,7 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
     let live = live_at(history, history.peak_moment);
     let peak_sites = top_call_sites(device, live, limit);
     let (steps, steps_left_out) = newest_steps(device);
-    Overview {
+    let mut overview = Overview {
         device: history.device,
         events: history.event_count,
         has_trace: history.has_trace(),
@@ -268,7 +291,10 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
             at_end: &at_end,
         }),
         releases,
-    }
+        causes: Vec::new(),
+    };
+    overview.causes = causes(device, &overview);
+    overview
 }
 
 /// How many call sites had live allocations at the peak.

@@ -42,9 +42,15 @@ impl PeakRoles {
     /// Sums what is live at the device's peak.
     #[must_use]
     pub fn of(device: Device<'_>) -> Self {
+        Self::at(device, device.history.peak_moment)
+    }
+
+    /// The same of another moment, in place of the peak.
+    #[must_use]
+    pub fn at(device: Device<'_>, moment: u32) -> Self {
         let history = device.history;
         let column = GroupColumn::of_roles(device);
-        let live = Selection::LiveAt(history.peak_moment);
+        let live = Selection::LiveAt(moment);
         let mut rows: Vec<RoleTotal> = group_totals(history, &column, live)
             .into_iter()
             .map(|total| RoleTotal {
@@ -69,10 +75,10 @@ impl PeakRoles {
         let bare: u128 = bare.map(|id| u128::from(table.bytes[id.index()])).sum();
         Self {
             rows,
-            peak_bytes: device.peak_bytes(),
+            peak_bytes: history.active_bytes_at(moment),
             has_trace: history.has_trace(),
             is_inferred,
-            by_size_alone: bare * 2 > u128::from(device.peak_bytes()),
+            by_size_alone: bare * 2 > u128::from(history.active_bytes_at(moment)),
         }
     }
 

@@ -240,7 +240,7 @@ fn of_contradictions(kind: FactKind) -> Words {
             reserved_bytes,
         } => Words::of(
             format!(
-                "{} were active at the peak, but only {} held from CUDA.",
+                "{} were live at the peak, but only {} held from CUDA.",
                 Bytes(active_bytes),
                 Bytes(reserved_bytes)
             ),

@@ -16,6 +16,8 @@ use crate::analysis::memory::gap::{Arena, Gap, gap};
 use crate::analysis::memory::releases::Releases;
 use crate::analysis::memory::settings::AllocatorConfig;
 use crate::analysis::recording::{Device, Recording};
+use crate::analysis::report::overview::SegmentsKnown;
+use crate::analysis::time::history::History;
 use crate::ids::{EventId, StackId};
 use crate::sorting::SortFew;
 use crate::units::Bytes;
@@ -118,8 +120,10 @@ pub struct FailedRequest {
     pub other_largest_bytes: u64,
     /// Bytes of segments released right before it.
     pub released_bytes: u64,
-    /// Number of events recorded after it.
-    pub events_after: u32,
+    /// Number of allocations recorded after it.
+    pub allocations_after: u64,
+    /// Whether other events were.
+    pub is_followed: bool,
     /// Whether the file's segments are those of the allocator. Otherwise free blocks are unknown.
     pub has_state: bool,
     /// The allocator that served the request.
@@ -135,6 +139,15 @@ pub struct FailedRequest {
 }
 
 impl FailedRequest {
+    /// The last request of a device that failed; `None` if none did.
+    #[must_use]
+    pub fn last(device: Device<'_>, releases: &Releases, segments: SegmentsKnown) -> Option<Self> {
+        let &moment = device.failed_requests().last()?;
+        let state = device.state_at(moment);
+        let has_segments = segments == SegmentsKnown::Real;
+        Some(Self::of(device, releases, has_segments, moment, &state))
+    }
+
     /// Analyses a failed request. `moment` must be one of [`Device::failed_requests`], `state` the allocator's
     /// state at that moment. `has_segments`: whether its segments are reliable.
     #[must_use]
@@ -171,7 +184,8 @@ impl FailedRequest {
             other_fitting: 0,
             other_largest_bytes: 0,
             released_bytes: released.fold(0, |sum, run| run.bytes.saturating_add(sum)),
-            events_after: history.event_count.saturating_sub(moment),
+            allocations_after: made_after(history, moment),
+            is_followed: moment < history.event_count,
             has_state: has_segments,
             kind,
             device_bytes: stated(snapshot, history.device),
@@ -270,7 +284,7 @@ impl FailedRequest {
     }
 
     /// What the device would have free if the program held nothing.
-    pub(super) fn reachable_bytes(&self) -> u64 {
+    pub(in super::super) fn reachable_bytes(&self) -> u64 {
         let reserved = self.gap.reserved_bytes;
         reserved.saturating_add(self.device_free_bytes)
     }
@@ -371,6 +385,12 @@ impl FailedRequest {
             rows: places.map(|place| place.row(recording)).collect(),
         }
     }
+}
+
+/// Number of allocations made after a moment.
+fn made_after(history: &History, moment: u32) -> u64 {
+    let born = &history.allocations.born;
+    (born.len() - born.partition_point(|&born| born <= moment)) as u64
 }
 
 /// Bytes that the allocator needs to serve a request from new memory.

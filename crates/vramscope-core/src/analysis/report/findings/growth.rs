@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::words::{counted, percent, stayed_filter};
+use super::words::{CACHE_GROWS, counted, percent, stayed_filter};
 use super::{
     Evidence, EvidenceOf, Finding, FindingKind, FindingRow, FindingTable, Material, ROWS, Severity,
     is_notable, is_share,
@@ -13,6 +13,7 @@ use crate::analysis::code::frames::clip;
 use crate::analysis::groups::live_at::live_at;
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::report::summary::saturating_sum;
+use crate::analysis::roles::Role;
 use crate::analysis::time::history::NEVER;
 use crate::analysis::time::lanes::{FEW_STEPS, Steps, StepsBy, WARM_UP};
 use crate::analysis::time::selection::{Moments, Selection};
@@ -142,15 +143,24 @@ fn finding(
     [title, seen]: [String; 2],
     table: FindingTable,
 ) -> Finding {
-    let (may_mean, to_try) = advice(material.config.allocator);
+    let is_cache = are_caches(material, moments);
+    let (may_mean, to_try) = match is_cache {
+        true => (CACHE_GROWS, LESS_CACHE),
+        false => advice(material.config.allocator),
+    };
     Finding {
         kind: FindingKind::Growth,
-        severity: Severity::Problem,
+        severity: if is_cache {
+            Severity::Note
+        } else {
+            Severity::Problem
+        },
         bytes,
         title,
         seen,
         figures: Vec::new(),
         may_mean: may_mean.to_owned(),
+        setting: None,
         to_try: vec![
             "Look at the call sites that grew, and at who holds what they make.".to_owned(),
             to_try.to_owned(),
@@ -164,6 +174,28 @@ fn finding(
             Evidence::range("the steps", EvidenceOf::LiveMemory, moments),
         ],
     }
+}
+
+/// What to try where a cache grows.
+const LESS_CACHE: &str = "Shorter answers, fewer requests at a time, or a cache of a fixed size.";
+
+/// Whether most of what was made between two moments and stayed is the cache of keys and values.
+fn are_caches(material: Material<'_>, (from, to): Moments) -> bool {
+    let table = &material.device.history.allocations;
+    let rules = material.device.rule_of();
+    let stayed = (0..table.len())
+        .filter(|&row| table.born[row] > from && table.born[row] <= to && table.died[row] > to);
+    let [mut all, mut cached] = [0_u128; 2];
+    for row in stayed {
+        let bytes = u128::from(table.bytes[row]);
+        all += bytes;
+        cached += if rules[row].role() == Role::KvCache {
+            bytes
+        } else {
+            0
+        };
+    }
+    cached * 2 > all
 }
 
 /// What growth may mean, and what to try.

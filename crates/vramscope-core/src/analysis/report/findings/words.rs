@@ -6,6 +6,9 @@ use crate::analysis::time::selection::Moments;
 use crate::ids::StackId;
 use crate::units::{Count, Percent};
 
+/// What stayed of an inference program.
+pub(super) const CACHE_GROWS: &str = "Most of it is the cache of keys and values, which grows with every token until the answer is complete.";
+
 /// A number with its noun: `1 block`, `2 blocks`.
 pub fn counted(number: u64, thing: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
@@ -21,10 +24,10 @@ pub(super) fn at_moment(history: &History, moment: u32) -> String {
     }
 }
 
-/// `, at the peak of active memory`; empty for a file without a trace.
+/// `, at the peak of live memory`; empty for a file without a trace.
 pub(super) fn at_peak(history: &History) -> &'static str {
     if has_trace(history) {
-        ", at the peak of active memory"
+        ", at the peak of live memory"
     } else {
         ""
     }
