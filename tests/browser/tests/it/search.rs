@@ -146,7 +146,11 @@ fn a_chosen_pool_has_one_peak_in_every_view() {
     let mut open = open_fixture(POOLS);
     search(&mut open, "pool:1,0");
     open.page.key("1", Modifiers::NONE).unwrap();
-    for text in [peak.as_str(), &reserved, "These figures are of pool:1,0 alone."] {
+    for text in [
+        peak.as_str(),
+        &reserved,
+        "These figures are of pool:1,0 alone.",
+    ] {
         wait_for_text(&mut open, ".overview", text);
     }
     for (key, view) in [

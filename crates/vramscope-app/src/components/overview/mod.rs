@@ -137,7 +137,8 @@ fn Found(props: &FoundProps) -> Html {
         <div class="page">
             <Tiles found={found.clone()} within_pool={props.within_pool} />
             if let Some(sentence) = sentence {
-                <Roles {sentence} roles={found.roles.clone()} theme={props.theme} />
+                // The verdict above all views may be the same.
+                <Roles sentence={(sentence != found.verdict()).then_some(sentence)} roles={found.roles.clone()} theme={props.theme} />
             }
             <div class={classes!("columns", is_calm.then_some("calm"))}>
                 <div class="column">

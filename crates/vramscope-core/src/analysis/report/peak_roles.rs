@@ -78,7 +78,7 @@ impl PeakRoles {
             peak_bytes: history.active_bytes_at(moment),
             has_trace: history.has_trace(),
             is_inferred,
-            by_size_alone: bare * 2 > u128::from(device.peak_bytes()),
+            by_size_alone: bare * 2 > u128::from(history.active_bytes_at(moment)),
         }
     }
 
