@@ -10,9 +10,6 @@ use crate::units::{Bytes, Count, Percent};
 /// What stayed of an inference program.
 pub(super) const CACHE_GROWS: &str = "Most of it is the cache of keys and values, which grows with every token until the answer is complete.";
 
-/// What stayed of an inference program.
-pub(super) const CACHE_GROWS: &str = "Most of it is the cache of keys and values, which grows with every token until the answer is complete.";
-
 /// A number with its noun: `1 block`, `2 blocks`.
 pub fn counted(number: u64, thing: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
