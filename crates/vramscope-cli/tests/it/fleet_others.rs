@@ -56,8 +56,8 @@ fn what_is_not_of_a_dataset_stays_in_it() {
         "events/rank=0/part-0123456789abcdef.parquet",
         "events/notes/thesis.txt",
         "pieces/rank=0/notes.txt",
-        ".packing-abc/thesis.txt",
-        ".packing-def/lock",
+        ".packing-abc123/thesis.txt",
+        ".packing-def123/lock",
         ".claims/thesis.txt",
         ".hidden",
     ];
@@ -106,7 +106,7 @@ fn no_link_in_a_dataset_is_followed() {
     let places = TABLES.into_iter().chain(["pieces"]);
     let tables = places.clone().map(str::to_owned);
     let ranks = places.map(|table| format!("{table}/rank=0"));
-    let others = ["format", "overview.vset", "x", ".claims", ".packing-x"];
+    let others = ["format", "overview.vset", "x", ".claims", ".packing-xxx123"];
     let others = others.map(str::to_owned).into_iter();
     for place in tables.chain(ranks).chain(others) {
         let job = Job::new(1, 100);
@@ -174,7 +174,9 @@ fn pipes_in_a_dataset_are_not_waited_for() {
             assert!(output.status.code().is_some(), "{place}");
         }
         assert!(job.command(&[]).output().unwrap().status.code().is_some());
-        let mut brief = crate::program::command(&["brief"]);
-        assert!(brief.arg(&path).output().is_ok());
+        if path.extension().is_some_and(|ending| ending == "vset") {
+            let mut brief = crate::program::command(&["brief"]);
+            assert!(brief.arg(&path).output().is_ok());
+        }
     }
 }

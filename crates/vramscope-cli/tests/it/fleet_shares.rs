@@ -134,14 +134,16 @@ fn what_a_killed_process_left_goes() {
         ("b", format!("rank=1/part-0\nruns/{}", job.fleet.name(1))),
         ("c", "overview.vset".to_owned()),
     ] {
-        let folder = job.dataset().join(format!(".packing-{name}"));
+        let folder = job
+            .dataset()
+            .join(format!(".packing-{name}{name}{name}123"));
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join("lock"), what).unwrap();
         fs::write(folder.join("events"), "half").unwrap();
     }
     fs::write(job.dataset().join("events/rank=1/part-0.parquet"), "orphan").unwrap();
     // That of one that lives stays.
-    let lives = job.dataset().join(".packing-d");
+    let lives = job.dataset().join(".packing-ddd123");
     fs::create_dir(&lives).unwrap();
     fs::write(
         lives.join("lock"),

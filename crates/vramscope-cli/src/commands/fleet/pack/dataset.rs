@@ -3,7 +3,7 @@
 //! What lies in it beside is not ours: nothing of it is removed, and no link is followed.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -25,6 +25,9 @@ const PIECES: &str = "pieces";
 
 /// The beginning of the names of folders for what is being packed.
 const PACKING: &str = ".packing-";
+
+/// The random characters that follow, as `tempfile` has them.
+const RANDOM: usize = 6;
 
 /// The file in such a folder that is locked while its process lives, and tells what is packed there.
 const LOCK: &str = "lock";
@@ -261,17 +264,20 @@ impl Dataset {
     pub(super) fn packing(&self, what: &str) -> Result<(PassingFolder, File), Failure> {
         let made = || -> io::Result<_> {
             let folder = PassingFolder::create_in(&self.folder, PACKING)?;
-            // It has its name only when it is locked, so that no other process takes it for one of the dead.
-            let [unlocked, lock] = ["unlocked", LOCK].map(|name| folder.as_ref().join(name));
-            let mut file = File::create_new(&unlocked)?;
+            let path = folder.as_ref().join(LOCK);
+            let mut file = File::create_new(&path)?;
             file.write_all(what.as_bytes())?;
-            // Where there are no locks, nothing is taken for dead.
-            if file.try_lock().is_ok() {
-                fs::rename(unlocked, lock)?;
+            match file.try_lock() {
+                Ok(()) if path.exists() => Ok((folder, file)),
+                // Where there are no locks, nothing is taken for dead.
+                Err(TryLockError::Error(_)) => Ok((folder, file)),
+                // Before it was locked, another process took it for one of the dead.
+                _ => Err(ErrorKind::WouldBlock.into()),
             }
-            Ok((folder, file))
         };
-        made().map_err(self.unwritten())
+        let again = |_: io::Error| made();
+        let made = made().or_else(again).or_else(again);
+        made.map_err(self.unwritten())
     }
 
     /// The file of a table.
@@ -435,7 +441,10 @@ impl Dataset {
     /// removed.
     fn sweep(&self, has_path: impl Fn(&str) -> bool) {
         let mut left = names(&self.folder);
-        left.retain(|name| name.starts_with(PACKING));
+        left.retain(|name| {
+            name.strip_prefix(PACKING)
+                .is_some_and(|it| it.len() == RANDOM)
+        });
         for folder in left.into_iter().map(|name| self.folder.join(name)) {
             // What cannot be removed stays, and harms nobody.
             drop(self.sweep_one(&folder, &has_path));
@@ -444,15 +453,20 @@ impl Dataset {
 
     fn sweep_one(&self, folder: &Path, has_path: impl Fn(&str) -> bool) -> io::Result<()> {
         let path = folder.join(LOCK);
-        if !is_real_folder(folder) || !is_real_file(&path) {
+        if !is_real_folder(folder) {
             return Ok(());
+        }
+        if !is_real_file(&path) {
+            // It fails where something is inside.
+            return fs::remove_dir(folder);
         }
         // On some file systems only what can be written can be locked.
         let lock = File::options().read(true).write(true).open(&path)?;
         lock.try_lock()?;
         let what = guarded::read(&path, LOCK_BYTES)?;
         let what = String::from_utf8_lossy(&what);
-        if what != OVERVIEW {
+        // It may have been killed before it wrote that down.
+        if !what.is_empty() && what != OVERVIEW {
             let told = what.split_once('\n');
             let told = told.filter(|(_, source)| has_path(source));
             let spot = told.and_then(|(spot, _)| Spot::named(spot));

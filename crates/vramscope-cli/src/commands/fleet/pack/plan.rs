@@ -13,14 +13,12 @@ use crate::guarded;
 use crate::input::is_stdin;
 use crate::inputs::{self, RankNames};
 
-/// A snapshot to pack.
+/// A snapshot to pack: one of the sources, or one of the dataset that has another place beside these.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) path: PathBuf,
     pub(super) source: Source,
     pub(super) place: Place,
-    /// Whether it is among the sources. If not, it is in the dataset already, and has another place beside these.
-    pub(super) is_named: bool,
     /// Its number among all snapshots, in an order that all processes see alike that are given the same.
     pub(super) number: usize,
 }
@@ -175,7 +173,6 @@ pub(super) fn plan<'a>(
                 path: name.to_owned(),
                 ..source
             },
-            is_named: other.is_none(),
             number,
             place,
         });
