@@ -90,6 +90,7 @@ fn message(line: &[u8]) -> Result<RxJsonRpcMessage<RoleServer>, Option<Value>> {
     let error = |id: &Value, code: i32, message: &str| {
         Some(json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}))
     };
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     if line.len() > MOST_BYTES {
         return Err(error(&Value::Null, PARSE_ERROR, "Message too long"));
     }
