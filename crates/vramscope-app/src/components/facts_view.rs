@@ -97,9 +97,9 @@ fn titles(has_trace: bool) -> &'static [&'static str] {
             "Device",
             "Events",
             "Allocations",
-            "Peak active",
+            "Peak live",
             "Peak reserved",
-            "Active at the end",
+            "Live at the end",
             "OOM",
         ]
     } else {
@@ -107,7 +107,7 @@ fn titles(has_trace: bool) -> &'static [&'static str] {
             "Device",
             "Events",
             "Allocations",
-            "Active at the dump",
+            "Live at the dump",
             "Reserved at the dump",
         ]
     }

@@ -107,7 +107,7 @@ fn its_picture_takes_few_bytes_and_the_page_follows_the_pointer() {
     host.page.mouse_move(340.0, 320.0).unwrap();
     host.page
         .wait_for(
-            &format!("{INNER}.querySelector('.statusbar').innerText.includes('active')"),
+            &format!("{INNER}.querySelector('.statusbar').innerText.includes('live')"),
             PATIENCE,
         )
         .unwrap();

@@ -179,11 +179,11 @@ fn a_chosen_pool_has_one_peak_in_every_view() {
     open.page.key("p", Modifiers::NONE).unwrap();
     let cursor = format!("location.hash.includes('at={}')", own.peak_moment);
     open.page.wait_for(&cursor, PATIENCE).unwrap();
-    let active = format!("active {peak}");
+    let active = format!("live {peak}");
     wait_for_text(&mut open, ".statusbar", &active);
     search(&mut open, "");
     let active = Bytes(all.active_bytes_at(own.peak_moment)).to_string();
-    wait_for_text(&mut open, ".statusbar", &format!("active {active}"));
+    wait_for_text(&mut open, ".statusbar", &format!("live {active}"));
     open.check_quiet();
 }
 

@@ -96,9 +96,9 @@ fn peak(commands: &Commands, found: &Overview) -> Tile {
     };
     Tile {
         name: if found.has_trace {
-            "Peak active"
+            "Peak live"
         } else {
-            "Active"
+            "Live"
         },
         value: display::bytes(peak.active_bytes),
         exact: format!(

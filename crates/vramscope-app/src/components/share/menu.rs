@@ -289,11 +289,11 @@ fn of_what(moments: Option<(u32, u32)>, events: u32) -> String {
     match moments {
         Some((from, to)) => {
             let count = sentences::count_of(u64::from(to - from), "event", "events");
-            format!("active and reserved, {count} of the range")
+            format!("live and reserved, {count} of the range")
         }
         None => {
             let count = sentences::count_of(u64::from(events), "event", "events");
-            format!("active and reserved, {count}")
+            format!("live and reserved, {count}")
         }
     }
 }
