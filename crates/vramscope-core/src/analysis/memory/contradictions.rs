@@ -61,8 +61,8 @@ fn beyond_device(snapshot: &Snapshot, history: &History) -> Option<String> {
     let reserved = history.most_reserved_bytes();
     let device = stated(snapshot, history.device).filter(|&bytes| bytes < reserved)?;
     let is_captured = AllocatorKind::of(snapshot) == AllocatorKind::Driver;
-    let is_called = |call: &&str| snapshot.strings.find(call).is_some();
-    if is_captured && MANAGED.iter().any(|call| is_called(&call)) {
+    let mut managed = MANAGED.into_iter();
+    if is_captured && managed.any(|call| snapshot.strings.find(call).is_some()) {
         return None;
     }
     Some(format!(
