@@ -10,8 +10,6 @@ mod server;
 #[cfg(test)]
 mod server_tests;
 
-pub(crate) use server::token;
-
 use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
