@@ -72,11 +72,10 @@ pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Fail
         Ok(answer) => answer,
         Err(failures) => return report_all(bounded(failures)),
     };
-    let text = match options.json {
-        true => answer.json()?,
-        false => answer.text()?,
+    let printed = match options.json {
+        true => output::print_bytes(answer.json()?.as_bytes()),
+        false => output::print(&answer.text()?),
     };
-    let printed = output::print(&text);
     report_all(bounded(failures).into_iter().chain(printed.err()))
 }
 
