@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::Value;
 use vramscope_core::analysis::report::facts::{FactKind, facts};
-use vramscope_core::analysis::report::findings::{Finding, Severity, is_calm};
+use vramscope_core::analysis::report::findings::{Finding, NOT_TOLD, Severity, is_calm};
 use vramscope_core::analysis::report::overview::overview;
 use vramscope_plan::what_if::{add_conclusion, concluded};
 
@@ -73,8 +73,11 @@ fn about(device: &Device<'_>) -> Part {
         }
     }
     if is_calm(&found.findings) {
-        part.prose
-            .push("  Nothing found that looks wrong.".to_owned());
+        let said = match found.is_damaged {
+            true => NOT_TOLD,
+            false => "Nothing found that looks wrong.",
+        };
+        part.prose.extend(wrap::paragraph("  ", said, WIDTH));
     }
     for finding in &found.findings {
         part.prose.push(String::new());

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use clap::Args;
 use vramscope_core::analysis::groups::group_changes::group_changes;
 use vramscope_core::analysis::groups::leaks::{GroupLeft, Leaks, leaks, whole_repetitions};
+use vramscope_core::analysis::report::findings::counted;
 use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::units::Count;
 
@@ -121,6 +122,7 @@ impl Options {
             )));
         }
         let mut part = self.retained(device, (0, device.history.event_count));
+        part.notes.extend(doubts(device));
         part.notes.insert(
             0,
             format!(
@@ -142,6 +144,7 @@ impl Options {
         let moments: Vec<Moments> = repetitions.steps.iter().map(|step| step.1).collect();
         let found = leaks(device.history, &groups, &moments);
         let mut part = Part::of(&device.subject.name, device.index());
+        part.notes.extend(doubts(device));
         step_facts(&mut part, repetitions, &found, self.skip);
         let rows = found.groups.iter().map(|group| {
             let label = groups.labels.get(group.group as usize);
@@ -196,6 +199,22 @@ impl Options {
         );
         part
     }
+}
+
+/// Why what stays may not have stayed.
+fn doubts(device: &Device<'_>) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if device.snapshot().warnings.hide_frees() {
+        doubts.push("Some frees are missing, or are not understood: what seems to stay may have been freed.".to_owned());
+    }
+    let unplaced = device.lanes().unplaced;
+    if unplaced > 0 {
+        doubts.push(format!(
+            "{} cannot be placed, as times are missing or go back: steps may be missing.",
+            counted(unplaced, "annotation")
+        ));
+    }
+    doubts
 }
 
 /// The steps that the program itself names, or else those that stacks show.

@@ -234,7 +234,7 @@ fn failures_table(part: &mut Part, failures: &Failures<'_>) {
             Cell::Number(failure.moment.into()),
             failures.time(failure.moment),
             Cell::Bytes(failure.requested_bytes),
-            Cell::Bytes(failure.device_free_bytes),
+            Cell::or_none(failure.device_free_bytes, Cell::Bytes),
             known(failure.gap.reserved_bytes),
             known(failure.own_free_bytes),
             Cell::Text(failure.verdict().words().to_owned()),
@@ -339,7 +339,7 @@ fn asked(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
         "asked of CUDA",
         Cell::Bytes(failure.segment_bytes),
     );
-    let device_free = Cell::Bytes(failure.device_free_bytes);
+    let device_free = Cell::or_none(failure.device_free_bytes, Cell::Bytes);
     part.fact("device_free_bytes", "free on the device", device_free);
     if let Some(told) = failure.device_bytes {
         part.fact("device_bytes", "device", Cell::Bytes(told));
@@ -390,7 +390,8 @@ fn held(part: &mut Part, failure: &FailedRequest) {
     );
     let all = failure.all_free_bytes();
     let missing = failure.requested_bytes.saturating_sub(all);
-    let missing = missing * u64::from(failure.has_state);
+    let is_known = failure.has_state && failure.device_free_bytes.is_some();
+    let missing = missing * u64::from(is_known);
     let remark = "even if all that is free were in one piece";
     part.fact_with("missing_bytes", "missing", some(missing), remark);
     let remark = "cached segments, right before";

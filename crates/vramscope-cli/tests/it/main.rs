@@ -10,6 +10,7 @@ mod brief;
 mod check;
 mod closed_pipe;
 mod compare;
+mod contradictions;
 mod convert;
 mod damage;
 mod diff;

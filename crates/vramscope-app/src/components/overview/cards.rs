@@ -1,7 +1,7 @@
 //! Findings as cards: the observation, then what it may mean, then what to try.
 
 use vramscope_core::analysis::report::findings::{
-    Evidence, Figure, Finding, FindingTable, Severity, is_calm,
+    Evidence, Figure, Finding, FindingTable, NOT_TOLD, Severity, is_calm,
 };
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_view::display;
@@ -27,6 +27,7 @@ pub(super) struct CardsProps {
     /// Whether nothing was ever live.
     pub(super) is_empty: bool,
     pub(super) segments: SegmentsKnown,
+    pub(super) is_damaged: bool,
 }
 
 /// All findings.
@@ -39,6 +40,8 @@ pub(super) fn Cards(props: &CardsProps) -> Html {
             if is_calm(&props.findings) {
                 <p class="muted">{ if props.is_empty {
                     "Nothing was ever live here."
+                } else if props.is_damaged {
+                    NOT_TOLD
                 } else if props.segments == SegmentsKnown::Doubtful {
                     "The segments of this file do not hold what is live, so what looks wrong in them cannot be told."
                 } else if props.has_trace {

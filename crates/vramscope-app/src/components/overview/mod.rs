@@ -139,7 +139,7 @@ fn Found(props: &FoundProps) -> Html {
             <div class={classes!("columns", is_calm.then_some("calm"))}>
                 <div class="column">
                     { above }
-                    <Cards {findings} choices={props.choices.clone()} colours={colours.clone()} has_trace={found.has_trace} is_empty={found.peak.allocations == 0} segments={found.segments} />
+                    <Cards {findings} choices={props.choices.clone()} colours={colours.clone()} has_trace={found.has_trace} is_empty={found.peak.allocations == 0} segments={found.segments} is_damaged={found.is_damaged} />
                     { below }
                 </div>
                 <div class="column">

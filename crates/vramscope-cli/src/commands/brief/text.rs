@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use vramscope_core::analysis::code::call_sites::NO_STACK;
 use vramscope_core::analysis::report::brief::{Cause, Failed};
+use vramscope_core::analysis::report::names::named;
 use vramscope_core::units::{Bytes, Count};
 
 use super::among::Among;
@@ -146,15 +147,18 @@ fn section<T>(
 fn failed_words(failed: &Failed) -> String {
     let by = match failed.call_site.as_str() {
         NO_STACK => String::new(),
-        site => format!(" by {site}"),
+        site => format!(" by {}", named(site)),
     };
     let mut text = format!(
-        "{} requested after event {}{by}, {}; the device had {} free",
+        "{} requested after event {}{by}, {}",
         Bytes(failed.requested_bytes),
         Count(failed.moment.into()),
-        failed.place,
-        Bytes(failed.device_free_bytes)
+        failed.place
     );
+    text += &match failed.device_free_bytes {
+        Some(bytes) => format!("; the device had {} free", Bytes(bytes)),
+        None => "; what the device had free is not known".to_owned(),
+    };
     if let (Some(reserved), Some(usable)) = (failed.reserved_bytes, failed.usable_bytes) {
         let _ = write!(
             text,

@@ -7,7 +7,8 @@ use super::facts::{FactLevel, facts};
 use super::findings::{
     FailedRequest, Finding, FindingKind, FindingRow, FindingTable, Severity, Verdict,
 };
-use super::findings::{helpful, site_table};
+use super::findings::{free_on_device, helpful, site_table};
+use super::names::named;
 use super::overview::{Overview, SegmentsKnown};
 use super::peak_roles::plural;
 use super::program_changes::ProgramChange;
@@ -75,8 +76,8 @@ pub struct Failed {
     pub moment: u32,
     /// Its size as the allocator aligns it.
     pub requested_bytes: u64,
-    /// What the device reported free.
-    pub device_free_bytes: u64,
+    /// What the device reported free; `None` if unknown.
+    pub device_free_bytes: Option<u64>,
     /// What the allocator held, and how much of that could have served the request; `None` if the file does not tell.
     pub reserved_bytes: Option<u64>,
     /// See `reserved_bytes`.
@@ -161,10 +162,10 @@ impl Brief {
     pub fn answer(&self) -> String {
         let happened = match &self.failed {
             Some(failed) => format!(
-                "GPU {} ran out of memory: {} requested, {} free on the device.",
+                "GPU {} ran out of memory: {} requested, {}.",
                 self.device,
                 Bytes(failed.requested_bytes),
-                Bytes(failed.device_free_bytes)
+                free_on_device(failed.device_free_bytes)
             ),
             None if !self.has_trace => format!(
                 "GPU {} holds {} in the state that was dumped; the file tells of nothing before.",
@@ -178,8 +179,13 @@ impl Brief {
             ),
         };
         let cause = self.causes.first().map_or_else(String::new, |cause| {
-            let place = match &cause.place {
-                place if place.is_empty() || cause.title.contains(place) => String::new(),
+            // What can be filtered for is code.
+            let place = match cause.filter.is_empty() {
+                true => cause.place.clone(),
+                false => named(&cause.place),
+            };
+            let place = match place.as_str() {
+                place if cause.title.contains(place) => String::new(),
                 place => format!(" ({place})"),
             };
             format!(" {}{place}.", cause.title)
@@ -408,7 +414,7 @@ fn too_much_live(device: Device<'_>, overview: &Overview, moment: u32) -> Cause 
     let place = matters.map_or_else(String::new, |row| row.label.clone());
     let most = row.as_ref().map(|row| {
         let from = match known {
-            Some(row) => format!("is from {}", row.label),
+            Some(row) => format!("is from {}", named(&row.label)),
             None => "has no stack".to_owned(),
         };
         format!("{} of it ({}) {from}.", Bytes(row.bytes), share(row.bytes))

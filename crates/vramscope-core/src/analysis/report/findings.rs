@@ -42,7 +42,7 @@ use crate::sorting::SortFew;
 pub use failed_request::{FailedRequest, FreePlace, Verdict, WaitedBlock};
 pub use origin::origin;
 pub use program_changes::helpful;
-pub use words::counted;
+pub use words::{counted, free_on_device};
 
 /// The advice to let segments grow begins with this.
 pub const EXPANDABLE: &str = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
@@ -322,16 +322,21 @@ pub fn findings(material: Material<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     let is_torch = material.config.allocator == AllocatorKind::Torch;
     found.extend(out_of_memory::find(material));
-    let growth = growth::find(material);
+    // Where frees may be missing, everything seems to stay.
+    let knows_frees = !material.device.snapshot().warnings.hide_frees();
+    let growth = knows_frees.then(|| growth::find(material)).flatten();
     // What grows is told once.
     let grown = growth.iter().flat_map(|growth| &growth.tables);
     let grown = grown.flat_map(|table| table.rows.iter().filter_map(|row| row.site));
-    let unfreed = never_freed::find(material, &grown.collect::<Vec<_>>());
+    let grown: Vec<_> = grown.collect();
+    let unfreed = knows_frees
+        .then(|| never_freed::find(material, &grown))
+        .flatten();
     let is_kept = growth
         .iter()
         .chain(&unfreed)
         .any(|found| found.severity != Severity::Note);
-    if !is_kept {
+    if !is_kept && knows_frees {
         found.extend(steady::find(material));
     }
     found.extend(growth.into_iter().chain(unfreed));
@@ -364,7 +369,11 @@ pub fn findings(material: Material<'_>) -> Vec<Finding> {
     found
 }
 
-/// Whether nothing was found that looks wrong or could be better.
+/// What is said in place of "nothing found" of a file that is damaged.
+pub const NOT_TOLD: &str =
+    "The file is damaged or contradicts itself: what is wrong cannot be told from it.";
+
+/// Whether nothing was found that looks wrong or could be better. Of a damaged file that says nothing: [`NOT_TOLD`].
 #[must_use]
 pub fn is_calm(findings: &[Finding]) -> bool {
     findings

@@ -15,6 +15,7 @@ pub mod findings;
 pub mod fragmentation;
 pub mod host;
 pub mod named_moments;
+pub mod names;
 pub mod official_summary;
 pub mod overview;
 pub mod peak_roles;

@@ -44,7 +44,8 @@ pub enum Occasion {
 pub enum SegmentsKnown {
     /// They are the allocator's segments.
     Real,
-    /// They contain too little of the live memory: the file is damaged or was altered.
+    /// They contradict what else the file says, or contain too little of the live memory: the file is damaged or was
+    /// altered.
     Doubtful,
     /// `_profile_to_snapshot` invented one segment that spans all addresses.
     MadeUp,
@@ -73,9 +74,9 @@ impl SegmentsKnown {
     pub fn remark(self) -> Option<&'static str> {
         match self {
             Self::Real => None,
-            Self::Doubtful => Some(
-                "The segments of this file account for too little of what is live: read this with care.",
-            ),
+            Self::Doubtful => {
+                Some("The segments of this file contradict what else it says: read this with care.")
+            }
             Self::MadeUp => Some(
                 "_profile_to_snapshot makes up one segment that spans all addresses: what was really reserved is not known.",
             ),
@@ -96,6 +97,8 @@ impl SegmentsKnown {
     pub fn judged_by(device: Device<'_>, gaps: &[Gap]) -> Self {
         if Self::are_made_up(device.snapshot()) {
             Self::MadeUp
+        } else if device.snapshot().warnings.exceed_memory() {
+            Self::Doubtful
         } else if gaps.iter().all(|gap| gap.reserved_bytes == 0) && !device.knows_segments() {
             Self::None
         } else if gaps.iter().all(Gap::is_trusted) {
@@ -152,6 +155,8 @@ pub struct Overview {
     pub releases: Releases,
     /// Number of failed requests.
     pub ooms: u64,
+    /// Whether the file is damaged or contradicts itself, see [`Warnings::damage`](crate::model::Warnings::damage).
+    pub is_damaged: bool,
     /// The findings, sorted by severity, then by bytes.
     pub findings: Vec<Finding>,
     /// The newest steps, at most 200; `None` if the program does not name its steps.
@@ -257,6 +262,7 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
         steps,
         steps_left_out,
         ooms,
+        is_damaged: device.snapshot().warnings.damage().next().is_some(),
         segments,
         findings: findings(Material {
             device,

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use self::curve::Curve;
 use crate::analysis::recording::Device;
+use crate::analysis::report::names::named;
 use crate::analysis::roles::{Phase, Role};
 use crate::analysis::time::history::{History, NEVER};
 use crate::bitset::BitSet;
@@ -234,8 +235,8 @@ fn checkpoint(device: Device<'_>, moments: [u32; 2]) -> Option<Change<'_>> {
 
 fn checkpoint_title(label: &str) -> String {
     let place = match label {
-        "" => "the block that repeats",
-        label => label,
+        "" => "the block that repeats".to_owned(),
+        label => named(label),
     };
     format!("Checkpoint {place} (torch.utils.checkpoint)")
 }
@@ -379,7 +380,10 @@ fn free_earlier(device: Device<'_>, moments: [u32; 2]) -> Option<Change<'_>> {
     let site = &device.call_sites().get(*sites.get(largest)?).label;
     let change = Change {
         kind: ChangeKind::FreeEarlier,
-        title: format!("Free what {site} made at the end of each step (del)"),
+        title: format!(
+            "Free what {} made at the end of each step (del)",
+            named(site)
+        ),
         because: "it lives until the next step has made its successor".to_owned(),
         curve,
     };

@@ -38,7 +38,7 @@ pub enum Verdict {
     Limit,
     /// The device reported enough free memory for the segment: CUDA was not even asked, or another process was quicker.
     DeviceHadEnough,
-    /// The file has no reliable segments, so free blocks are unknown.
+    /// The file has no reliable segments, so free blocks are unknown; or it does not tell what the device had free.
     Unknown,
     /// A block of the request's own arena was large enough, but waited for another stream until it was too late.
     Waited,
@@ -96,8 +96,8 @@ pub struct FailedRequest {
     /// Bytes that the allocator (for the driver: the device) needs to serve the request from new memory. In an
     /// expandable segment, the most that it needs.
     pub segment_bytes: u64,
-    /// Bytes that the device reported free.
-    pub device_free_bytes: u64,
+    /// Bytes that the device reported free; `None` if the file does not tell.
+    pub device_free_bytes: Option<u64>,
     /// The pool and stream of the request.
     pub arena: Arena,
     /// Whether it is served from segments for small requests.
@@ -160,7 +160,7 @@ impl FailedRequest {
             moment,
             requested_bytes: event.size,
             segment_bytes: segment_bytes(kind, event.size),
-            device_free_bytes: event.addr,
+            device_free_bytes: event.device_free_bytes(),
             arena,
             is_small: event.size <= SMALL_BYTES,
             stack: event.stack,
@@ -236,7 +236,9 @@ impl FailedRequest {
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let wanted = self.requested_bytes;
-        let device = self.device_free_bytes;
+        let Some(device) = self.device_free_bytes else {
+            return Verdict::Unknown;
+        };
         if device >= self.segment_bytes {
             match self.granted_share {
                 Some(_) => Verdict::Limit,
@@ -272,13 +274,13 @@ impl FailedRequest {
     /// What the device would have free if the program held nothing.
     pub(super) fn reachable_bytes(&self) -> u64 {
         let reserved = self.gap.reserved_bytes;
-        reserved.saturating_add(self.device_free_bytes)
+        reserved.saturating_add(self.known_free_bytes())
     }
 
     /// Whether empty segments of the request's private pool and the device together had enough. Those of the default pool
     /// are given back before a request fails.
     fn pool_could_give_back(&self) -> bool {
-        let both = self.gap.empty_bytes.saturating_add(self.device_free_bytes);
+        let both = self.gap.empty_bytes.saturating_add(self.known_free_bytes());
         let is_private = self.kind == AllocatorKind::Torch && self.arena.pool.is_private();
         is_private && self.gap.empty_bytes > 0 && both >= self.segment_bytes
     }
@@ -301,33 +303,32 @@ impl FailedRequest {
     /// Bytes of the device that this process once had, or could have had, and that others hold now.
     #[must_use]
     pub fn taken_bytes(&self) -> u64 {
-        let now = self
-            .gap
-            .reserved_bytes
-            .saturating_add(self.device_free_bytes);
-        if self.has_state {
-            self.earlier_bytes.saturating_sub(now)
+        if self.has_state && self.device_free_bytes.is_some() {
+            self.earlier_bytes.saturating_sub(self.reachable_bytes())
         } else {
             0
         }
     }
 
-    /// Free bytes of the allocator and the device together.
+    /// Free bytes of the allocator and the device together, as far as they are known.
     #[must_use]
     pub fn all_free_bytes(&self) -> u64 {
-        self.gap.free_bytes().saturating_add(self.device_free_bytes)
+        self.gap
+            .free_bytes()
+            .saturating_add(self.known_free_bytes())
+    }
+
+    fn known_free_bytes(&self) -> u64 {
+        self.device_free_bytes.unwrap_or(0)
     }
 
     /// Bytes of the device used by others: other processes, contexts, modules, the driver itself. `None` if the
-    /// capacity of the device is unknown.
+    /// capacity of the device or what it had free is unknown, or the capacity is less than both.
     #[must_use]
     pub fn others_bytes(&self) -> Option<u64> {
-        let known = self
-            .gap
-            .reserved_bytes
-            .saturating_add(self.device_free_bytes);
         let device = self.device_bytes.filter(|_| self.has_state)?;
-        Some(device.saturating_sub(known))
+        self.device_free_bytes?;
+        device.checked_sub(self.reachable_bytes())
     }
 
     /// Free memory by pool, stream and size class, most bytes first.

@@ -9,9 +9,9 @@ use super::{
     is_notable, is_share,
 };
 use crate::analysis::code::call_sites::CallSiteId;
-use crate::analysis::code::frames::clip;
 use crate::analysis::groups::live_at::live_at;
 use crate::analysis::memory::capture::AllocatorKind;
+use crate::analysis::report::names::named;
 use crate::analysis::report::summary::saturating_sum;
 use crate::analysis::time::history::NEVER;
 use crate::analysis::time::lanes::{FEW_STEPS, Steps, StepsBy, WARM_UP};
@@ -50,7 +50,7 @@ fn of_trend(material: Material<'_>, steps: &Steps) -> Option<Finding> {
     let table = grown_sites(material, moments);
     let at = match table.rows.first() {
         Some(row) if is_share(row.bytes, MAIN_PERCENT, growth) => {
-            format!(", most of it at {}", row.label)
+            format!(", most of it at {}", named(&row.label))
         }
         _ => String::new(),
     };
@@ -59,7 +59,7 @@ fn of_trend(material: Material<'_>, steps: &Steps) -> Option<Finding> {
          {} more. The first {WARM_UP} steps are left out.{}",
         counted(intervals, "step"),
         Bytes(live[0]),
-        clip(&name, 80),
+        named(&name),
         Bytes(live[live.len() - 1]),
         percent(growth, live[0]),
         how_told(steps)
@@ -95,11 +95,11 @@ fn of_sites(material: Material<'_>, steps: &Steps) -> Option<Finding> {
     let title = format!(
         "Live memory grows by {} per step, at {}{others}",
         Bytes(per_step),
-        label(main.site)
+        named(label(main.site))
     );
     let seen = format!(
         "What {} made in each of {} is still live at the end: {} in all.{}",
-        clip(label(main.site), 80),
+        named(label(main.site)),
         counted(main.steps, "step"),
         Bytes(total),
         how_told(steps)

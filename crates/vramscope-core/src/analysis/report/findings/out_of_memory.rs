@@ -3,7 +3,7 @@
 use super::words::by_operator_at;
 use super::{
     Evidence, EvidenceOf, FailedRequest, Finding, FindingKind, Material, ROWS, Severity, Verdict,
-    helpful, origin, program_changes, site_table,
+    free_on_device, helpful, origin, program_changes, site_table,
 };
 use crate::analysis::groups::live_at::{live_at, top_call_sites};
 use crate::units::{Bytes, Count};
@@ -28,9 +28,9 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let live = live_at(history, moment);
     let top = top_call_sites(material.device, live, ROWS);
     let title = format!(
-        "Out of memory: {} requested, {} free on the device",
+        "Out of memory: {} requested, {}",
         Bytes(failure.requested_bytes),
-        Bytes(failure.device_free_bytes)
+        free_on_device(failure.device_free_bytes)
     );
     let live_table = site_table("Live when it failed, by call site", &top);
     let free_table = failure

@@ -27,7 +27,10 @@ impl FailedRequest {
         if failures > 1 {
             text += &format!(", the last of {}", counted(failures, "failure"));
         }
-        text += &format!(". The device had {} left.", Bytes(self.device_free_bytes));
+        text += &match self.device_free_bytes {
+            Some(bytes) => format!(". The device had {} left.", Bytes(bytes)),
+            None => ". What the device had left is not known.".to_owned(),
+        };
         if self.has_state {
             text += &format!(" {}", self.seen_pieces());
         }
@@ -109,7 +112,7 @@ impl FailedRequest {
         };
         let figures = [
             ("requested", Some(self.requested_bytes)),
-            ("free on the device", Some(self.device_free_bytes)),
+            ("free on the device", self.device_free_bytes),
             ("held by others", self.others_bytes()),
             (held, Some(gap.reserved_bytes)),
             ("requested, not freed", Some(gap.requested_bytes)),
@@ -138,6 +141,10 @@ impl FailedRequest {
     /// Why the request may have failed.
     #[must_use]
     pub fn may_mean(&self) -> String {
+        if self.device_free_bytes.is_none() {
+            return "The file does not tell what the device had free, so that it is not known why that did not do."
+                .to_owned();
+        }
         if self.kind == AllocatorKind::Driver {
             return match self.verdict() {
                 Verdict::Others => self.others_mean(),
