@@ -168,13 +168,10 @@ fn a_dataset_leads_to_the_snapshot_of_the_rank() {
         ("runs/rank1.json", failed(1000)),
         ("runs/rank2.json", SIMPLE),
     ]);
-    asked(
-        &folder,
-        &["fleet", "pack", "runs", "-o", "packed/runs.vset"],
-    );
+    asked(&folder, &["fleet", "pack", "runs", "-o", "runs.vset"]);
     let of_files = answer(&folder, &["runs"]);
     let path = |of: &Value| fs::canonicalize(folder.path().join(of["file"].as_str().unwrap()));
-    for dataset in ["packed/runs.vset", "packed/runs.vset/overview.vset"] {
+    for dataset in ["runs.vset", "runs.vset/overview.vset"] {
         let answer = answer(&folder, &[dataset]);
         assert_eq!(path(&answer).unwrap(), path(&of_files).unwrap());
         assert_eq!(answer["causes"], of_files["causes"]);
@@ -189,18 +186,18 @@ fn a_dataset_leads_to_the_snapshot_of_the_rank() {
     let changed = folder.path().join("runs/rank1.json");
     let text = fs::read_to_string(&changed).unwrap();
     fs::write(&changed, text + "\n").unwrap();
-    let unknown = &answer(&folder, &["packed/runs.vset"])["cannot_tell"]["items"][0];
+    let unknown = &answer(&folder, &["runs.vset"])["cannot_tell"]["items"][0];
     let unknown = unknown.as_str().unwrap();
     assert!(
         unknown.contains("has changed since it was packed"),
         "{unknown}"
     );
     fs::remove_file(changed).unwrap();
-    let mut program = command(&["brief", "packed/runs.vset"]);
+    let mut program = command(&["brief", "runs.vset"]);
     let output = program.current_dir(folder.path()).output().unwrap();
     let told = transcript(&output);
     assert!(
-        told.contains("rank1.json, and this file is not there"),
+        told.contains("rank1.json, which is not in the dataset's folder"),
         "{told}"
     );
 }

@@ -95,7 +95,6 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         inputs::report_all(failures)?;
         return Err(Failure::Usage(text.to_owned()));
     }
-    dataset.begin()?;
     let work = Work {
         dataset: &dataset,
         sources,

@@ -144,7 +144,7 @@ impl Piece {
 }
 
 impl Dataset {
-    /// Opens the folder, or makes it. Nothing is written into it before [`Self::begin`].
+    /// Opens the folder, or makes it. Nothing is written into it before something is packed.
     ///
     /// # Errors
     /// When it cannot be made, or holds something else.
@@ -224,7 +224,7 @@ impl Dataset {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) fn begin(&self) -> Result<(), Failure> {
+    fn begin(&self) -> Result<(), Failure> {
         let path = self.folder.join(FORMAT_FILE);
         match fs::metadata(&path).is_ok_and(|it| it.len() > 0) {
             true => Ok(()),
@@ -262,6 +262,7 @@ impl Dataset {
     /// A folder for what is being packed, and its lock. `what`: a place and the path of its snapshot in a line each, or the
     /// overview.
     pub(super) fn packing(&self, what: &str) -> Result<(PassingFolder, File), Failure> {
+        self.begin()?;
         let made = || -> io::Result<_> {
             let folder = PassingFolder::create_in(&self.folder, PACKING)?;
             let path = folder.as_ref().join(LOCK);
