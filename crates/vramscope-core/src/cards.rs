@@ -67,12 +67,6 @@ impl Card {
         CARDS.iter().find(fits).or(only)
     }
 
-    /// The largest card that is sold with so many GB.
-    #[must_use]
-    pub fn sold_with(gb: u64) -> Option<&'static Self> {
-        CARDS.iter().rev().find(|card| card.sold_gb == gb)
-    }
-
     /// The bytes that a program finds on it.
     #[must_use]
     pub const fn bytes(&self) -> u64 {

@@ -16,9 +16,7 @@ pub(crate) fn parse_size(text: &str) -> Result<Size, String> {
 
 /// Parses how much memory there is, a size or a card's name, for clap's `value_parser`. The error has examples.
 pub(crate) fn parse_capacity(text: &str) -> Result<Size, String> {
-    filter::parse_capacity(text)
-        .map(Size)
-        .map_err(|instead| format!("write {instead}"))
+    filter::parse_capacity(text).map(Size)
 }
 
 /// Parses a whole number, for clap's `value_parser`. The error has an example.

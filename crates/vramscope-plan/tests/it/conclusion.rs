@@ -4,6 +4,7 @@ use vramscope_core::analysis::recording::Recording;
 use vramscope_core::analysis::report::findings::{Finding, FindingKind, Severity};
 use vramscope_core::analysis::report::overview::{Overview, overview};
 use vramscope_core::decode;
+use vramscope_core::units::Bytes;
 use vramscope_plan::what_if::{baseline, conclusion, is_worth_replaying, replays};
 use vramscope_synth::files;
 use vramscope_synth::scenario;
@@ -41,6 +42,15 @@ fn told(found: &Finding) -> (Severity, &str, Option<&str>) {
     (found.severity, &found.title, variable)
 }
 
+/// The setting of a saving, and what it saves against what was measured.
+fn saved(found: &Finding) -> (&str, String) {
+    let setting = found.setting.as_ref().unwrap();
+    let replayed = setting.replayed.as_ref().unwrap();
+    let saved = replayed.measured_bytes - replayed.reserved_bytes;
+    assert_eq!(found.bytes, saved);
+    (&replayed.changes, Bytes(saved).to_string())
+}
+
 #[test]
 fn a_failed_request_that_other_settings_serve() {
     let found = of_scenario("oom").unwrap();
@@ -67,7 +77,8 @@ fn idle_memory_that_other_settings_save() {
     let found = of_scenario("fragmented").unwrap();
     assert_eq!(found.severity, Severity::Warning);
     assert_eq!(
-        found.title, "TITLE fragmented",
+        saved(&found),
+        ("expandable_segments:True", "322 MiB".to_owned()),
         "a second setting must save a percent more"
     );
 }
@@ -76,7 +87,10 @@ fn idle_memory_that_other_settings_save() {
 fn idle_memory_of_which_settings_save_little() {
     let found = of_scenario("annotated").unwrap();
     assert_eq!(found.severity, Severity::Note);
-    assert_eq!(found.title, "TITLE annotated");
+    assert_eq!(
+        saved(&found),
+        ("expandable_segments:True", "4.00 MiB".to_owned())
+    );
 }
 
 #[test]
@@ -127,7 +141,8 @@ fn real_files() {
         let found = concluded(&file.bytes);
         let title = found.as_ref().map(|found| found.title.as_str());
         if file.name.contains("xl_ctx512_full_step_bf16") {
-            assert_eq!(title, Some("TITLE linyun"));
+            let expected = "About 64.3 GiB (± 2.53 GiB) would be reserved with expandable_segments:True, not 72.8 GiB";
+            assert_eq!(title, Some(expected));
         }
     }
 }
@@ -167,5 +182,10 @@ fn settings_that_serve_are_the_first_advice_about_the_failure() {
 fn its_place_among_findings() {
     let overview = overview_of("fragmented");
     assert_eq!(overview.findings[0].kind, FindingKind::Replay);
-    assert_eq!(overview.verdict(), "TITLE fragmented.");
+    let verdict = overview.verdict();
+    assert_eq!(verdict, format!("{}.", overview.findings[0].title));
+    assert!(
+        verdict.contains("would be reserved with expandable_segments:True, not"),
+        "{verdict}"
+    );
 }

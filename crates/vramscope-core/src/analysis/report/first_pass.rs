@@ -71,7 +71,7 @@ impl FirstPass {
     /// the file does not tell.
     #[must_use]
     pub fn of(device: Device<'_>, failure: &FailedRequest) -> Option<Self> {
-        if !failure.has_state {
+        if !failure.has_state || failure.device_free_bytes.is_none() {
             return None;
         }
         let live = Live::of(device, failure.moment);

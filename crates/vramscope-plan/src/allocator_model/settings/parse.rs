@@ -151,9 +151,10 @@ fn limit(key: &str, value: &str) -> Result<Option<u64>, String> {
         return Ok(None);
     }
     let bytes = parse_capacity(value);
-    bytes
-        .map(Some)
-        .map_err(|instead| format!("{key} is {instead}, not “{value}”."))
+    bytes.map(Some).map_err(|why| {
+        let why = why.trim_end_matches('.');
+        format!("{key}={value}: {why}.")
+    })
 }
 
 /// Explains why a key is refused.

@@ -300,7 +300,7 @@ impl Drawing<'_> {
         let highest = if history.has_trace() {
             "peak"
         } else {
-            "active"
+            "live"
         };
         let mut words = format!(
             "device {} · {} allocations · {highest} {} {}",

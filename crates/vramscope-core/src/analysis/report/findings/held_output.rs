@@ -8,7 +8,7 @@ use super::{
 use crate::analysis::groups::live_at::top_call_sites;
 use crate::analysis::report::program_changes::{Replaced, replaced};
 use crate::analysis::report::summary::saturating_sum;
-use crate::analysis::roles::Role;
+use crate::analysis::roles::{Phase, Role};
 use crate::ids::AllocationId;
 use crate::units::Bytes;
 
@@ -101,4 +101,9 @@ fn is_held(material: Material<'_>, it: &Replaced) -> bool {
         )
         && after <= EVENTS_AFTER.max(lived / PART_AFTER)
         && after < lived / 2
+        // An output is made by a forward pass, or where no pass is known.
+        && !matches!(
+            material.device.phases().at(made),
+            Some(Phase::Backward | Phase::Optimizer)
+        )
 }

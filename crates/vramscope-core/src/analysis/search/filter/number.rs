@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::term::{LengthUnit, When};
-use crate::cards::Card;
+use crate::cards::{Card, is_a_card_meant};
 use crate::units::Bytes;
 
 /// What to write instead of an invalid text: the end of the sentence "write …".
@@ -87,26 +87,15 @@ pub fn bytes(text: &str) -> Result<u64, &'static str> {
 /// Parses how much memory a device or a program may take: a [size](bytes), or a card's name such as `rtx4090`.
 ///
 /// # Errors
-/// What to write instead, as the end of a sentence. So, too, if the text has the "GB" of a card: they are meant as GiB by
-/// some and as a billion bytes by others.
+/// What to write instead, as a sentence without its stop, or the [question](is_a_card_meant) whether a card is meant.
 pub fn capacity(text: &str) -> Result<u64, String> {
     if let Some(card) = Card::called(text) {
         return Ok(card.bytes());
     }
-    let typed = bytes(text)?;
-    let (number, unit) = split(text, SIZE)?;
-    let sold_gb = u64::try_from(number.digits).ok();
-    let sold_gb = sold_gb.filter(|_| unit == "gb" && number.decimals == 0);
-    match sold_gb.and_then(Card::sold_with) {
-        Some(card) => Err(format!(
-            "{}GiB, a card's name such as {} ({}), or {typed}: {} GB would be {}",
-            card.sold_gb,
-            card.name,
-            Bytes(card.bytes()),
-            card.sold_gb,
-            Bytes(typed)
-        )),
-        None => Ok(typed),
+    match is_a_card_meant(text) {
+        Some(question) => Err(question),
+        None => bytes(text)
+            .map_err(|instead| format!("write {instead}, or a card's name such as rtx4090")),
     }
 }
 
@@ -319,15 +308,16 @@ mod tests {
     #[test]
     fn a_cards_gb_are_asked_for() {
         assert_eq!(capacity("24GiB"), Ok(24 << 30));
-        assert_eq!(capacity("RTX 4090"), Ok(24_564 << 20));
+        let card = Card::called("rtx4090").unwrap().bytes();
+        assert_eq!(capacity("RTX 4090"), Ok(card));
         assert_eq!(capacity("70GB"), Ok(70_000_000_000), "no card has it");
         assert_eq!(capacity("24000000000"), Ok(24_000_000_000));
-        let why = capacity("24GB").unwrap_err();
         assert_eq!(
-            why,
-            "24GiB, a card's name such as rtx3090 (24.0 GiB), or 24000000000: 24 GB would be 22.4 GiB"
+            capacity("24GB").unwrap_err(),
+            is_a_card_meant("24GB").unwrap()
         );
-        assert!(capacity("much").is_err());
+        let wrong = capacity("much").unwrap_err();
+        assert!(wrong.starts_with("write a size such as"), "{wrong}");
     }
 
     #[test]
