@@ -131,7 +131,7 @@ impl Cells {
             }
             Column::Lifetime if !self.has_times => (124, 0),
             Column::Size | Column::Block | Column::Rounding | Column::Lifetime => (68, 0),
-            Column::Site => (200, 8),
+            Column::Site => (150, 8),
             Column::Operator => (80, 3),
             Column::Born | Column::Died if self.axis == Axis::Events => (70, 0),
             Column::Born | Column::Died => (86, 0),

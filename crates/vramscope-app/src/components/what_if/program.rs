@@ -51,7 +51,7 @@ pub(super) fn ProgramPanel(props: &ProgramPanelProps) -> Html {
                     <th scope="col">{ "change of the program" }</th>
                     <th scope="col" title="The most that is live at once: the allocator reserves more, by what is idle">{ "peak of live memory" }</th>
                     <th scope="col">{ "saved" }</th>
-                    <th scope="col" class="card" title="By live memory alone: what is idle, and what CUDA itself takes, come on top">{ card }</th>
+                    <th scope="col" class="of-card" title="By live memory alone: what is idle, and what CUDA itself takes, come on top">{ card }</th>
                     <th scope="col" class="because">{ "what it rests on" }</th>
                 </tr></thead>
                 <tbody>
@@ -142,10 +142,10 @@ fn row(
 ) -> Html {
     let (saved, because) = saved.unzip();
     let card = match capacity_bytes {
-        Some(capacity) if peak_bytes <= capacity => html! { <td class="card less">{ "yes" }</td> },
-        Some(_) => html! { <td class="card more-bytes">{ "no" }</td> },
+        Some(capacity) if peak_bytes <= capacity => html! { <td class="of-card less">{ "yes" }</td> },
+        Some(_) => html! { <td class="of-card more-bytes">{ "no" }</td> },
         None => {
-            html! { <td class="card">{ smallest_with(peak_bytes).map_or("none known", |card| card.name) }</td> }
+            html! { <td class="of-card">{ smallest_with(peak_bytes).map_or("none known", |card| card.name) }</td> }
         }
     };
     html! {
