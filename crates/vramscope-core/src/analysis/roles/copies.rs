@@ -73,12 +73,16 @@ use OlderCopy::{
 /// What the rows of a class are, from the lowest address up: so many, then the rest.
 type Parts = [(u32, OlderCopy); 3];
 
+/// What is told of the rows that are older than the recording and never freed.
+pub(super) struct Copies {
+    /// Each row, and what it is.
+    pub copies: Vec<(u32, OlderCopy)>,
+    /// Whether none of them can be gradients that are as large as parameters.
+    pub leaves_no_room: bool,
+}
+
 /// Tells what rows are that are older than the recording and never freed.
-pub(super) fn copies(
-    table: &AllocationTable,
-    mut rows: Vec<u32>,
-    gradients: &Gradients,
-) -> Vec<(u32, OlderCopy)> {
+pub(super) fn copies(table: &AllocationTable, mut rows: Vec<u32>, gradients: &Gradients) -> Copies {
     let bytes = |row: u32| table.bytes[row as usize];
     rows.sort_unstable_by_key(|&row| (bytes(row), table.address[row as usize], row));
     let classes = rows.chunk_by(|&a, &b| bytes(a) == bytes(b));
@@ -102,7 +106,15 @@ pub(super) fn copies(
             .flat_map(|(count, kind)| (0..count).map(move |_| kind));
         class.rows.iter().copied().zip(kinds)
     });
-    found.collect()
+    let leaves_no_room = match others.number {
+        _ if classes.is_empty() => true,
+        Some(3) => gradients.have_moments,
+        number => number == Some(1),
+    };
+    Copies {
+        copies: found.collect(),
+        leaves_no_room,
+    }
 }
 
 /// All of a class is the same.
@@ -119,6 +131,8 @@ fn after(parameters: u32, rest: OlderCopy) -> Parts {
 struct Others {
     /// How many older allocations each parameter has, itself included, if that is the same of nearly all.
     number: Option<u32>,
+    /// Whether gradients have the size of any.
+    have_gradients: bool,
     /// Whether what has no gradient's size is as much as Adam's moments of all that has.
     are_moments: bool,
 }
@@ -136,6 +150,7 @@ impl Others {
         let is_double = others <= 2 * parameters && others * 50 >= 2 * parameters * 49;
         Self {
             number: number(classes, gradients),
+            have_gradients: parameters > 0,
             are_moments: gradients.are_sharded && gradients.have_moments && is_double,
         }
     }
@@ -146,10 +161,11 @@ impl Others {
         match self.number {
             _ if is_one_each && !gradients.are_older => all(Parameter),
             _ if gradients.are_sharded => all(Shard),
-            Some(number) if gradients.are_older => after(
-                class.len() / number,
-                beside_older_gradients(gradients, number),
-            ),
+            Some(number) if gradients.are_older => {
+                let is_exact = class.len() == number * count;
+                let rest = beside_older_gradients(gradients, number, is_exact);
+                after(class.len() / number, rest)
+            }
             None if gradients.are_older => all(GradientOrState),
             _ if gradients.state_is_made => after(count, SecondModel),
             Some(3) if class.len() == 3 * count && !gradients.have_momentum => after(count, Moment),
@@ -179,8 +195,9 @@ impl Others {
             }
             _ if self.are_moments => all(Moment),
             _ if gradients.are_sharded && !gradients.counts.is_empty() => all(Shard),
-            // Gradients of several ranks may lie in buckets.
-            _ if gradients.are_older && gradients.have_ranks => all(GradientOrState),
+            // Several ranks may have gradients in buckets, and state in one buffer for all parameters.
+            _ if gradients.have_ranks && !gradients.counts.is_empty() => all(GradientOrState),
+            _ if !self.have_gradients && !gradients.counts.is_empty() => all(GradientOrState),
             _ => all(Parameter),
         }
     }
@@ -188,10 +205,10 @@ impl Others {
 
 /// What the others are if so many older allocations have the size of each parameter, one of which is the parameter, and
 /// gradients are older.
-fn beside_older_gradients(gradients: &Gradients, number: u32) -> OlderCopy {
+fn beside_older_gradients(gradients: &Gradients, number: u32, is_exact: bool) -> OlderCopy {
     match number {
-        // The moments leave no room for gradients of their own: they lie in buckets.
-        3 if gradients.have_moments => Moment,
+        // The moments leave no room for gradients of their own: they lie in buckets, one of which may be as large.
+        3 if gradients.have_moments && is_exact => Moment,
         2 if !gradients.have_ranks => Gradient,
         _ => GradientOrState,
     }
@@ -262,7 +279,7 @@ mod tests {
     /// How many rows of a size are what, in the order of addresses.
     fn kinds(sizes: &[(u64, u32)], gradients: &Gradients, bytes: u64) -> Vec<(OlderCopy, usize)> {
         let (table, rows) = of_sizes(sizes);
-        let mut found = copies(&table, rows, gradients);
+        let mut found = copies(&table, rows, gradients).copies;
         found.retain(|&(row, _)| table.bytes[row as usize] == bytes);
         found.sort_by_key(|&(row, _)| table.address[row as usize]);
         let runs = found.chunk_by(|a, b| a.1 == b.1);
@@ -281,7 +298,10 @@ mod tests {
         // A batch and an allocation for a library.
         let more = [&thrice[..], &[(8 << 10, 1), (1 << 20, 2)]].concat();
         assert_eq!(kinds(&more, &none, 4 << 20), third);
-        assert_eq!(copies(&AllocationTable::default(), Vec::new(), &none), []);
+        assert_eq!(
+            copies(&AllocationTable::default(), Vec::new(), &none).copies,
+            []
+        );
         // What a fourth copy is, nothing tells.
         let four_times = once.map(|(bytes, count)| (bytes, 4 * count));
         let fourth = [(Parameter, 96), (GradientOrState, 288)];

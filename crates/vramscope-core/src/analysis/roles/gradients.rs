@@ -29,6 +29,8 @@ pub(super) struct Gradients {
     pub have_momentum: bool,
     /// Whether the optimizer makes its state in the recording, so that none is older.
     pub state_is_made: bool,
+    /// Whether no backward pass leaves gradients, so that they lie in buckets if nothing older leaves room for them.
+    pub lie_in_buckets: bool,
     /// Whether each rank has a shard of each parameter, so that what it keeps may have any size.
     pub are_sharded: bool,
 }
@@ -40,7 +42,8 @@ impl RoleEvidence<'_> {
         let table = &self.history.allocations;
         // A buffer that holds all of them has the size of none.
         let is_own = |row: &usize| {
-            rules[*row].role() == Role::Gradient && !self.made(*row).has(Signals::FLAT_GRADIENTS)
+            let flat = Signals::FLAT_GRADIENTS.and(Signals::COALESCED);
+            rules[*row].role() == Role::Gradient && !self.made(*row).has(flat)
         };
         let own = (0..rules.len()).filter(is_own);
         let gradients = Gradients {
@@ -50,22 +53,31 @@ impl RoleEvidence<'_> {
             have_moments: self.signals.show(Signals::ADAM),
             have_momentum: self.signals.show(Signals::MOMENTUM),
             state_is_made: false,
+            lie_in_buckets: false,
             are_sharded: self.signals.show(Signals::GATHER),
         };
-        let is_state = |&row: &usize| {
-            let is_new = table.born[row] > 0 && table.died[row] == NEVER;
+        let is_state = |row: &usize| {
+            let is_new = table.born[*row] > 0 && table.died[*row] == NEVER;
             is_new
-                && rules[row].role() == Role::OptimizerState
-                && gradients.counts.contains_key(&table.bytes[row])
+                && rules[*row].role() == Role::OptimizerState
+                && gradients.counts.contains_key(&table.bytes[*row])
+                && !self.phases.is_last(self.phases.place(table.born[*row]))
         };
+        let state = (0..rules.len()).filter(is_state);
+        let state_bytes: u128 = state.map(|row| u128::from(table.bytes[row])).sum();
+        let seen = sum_bytes(&gradients.counts);
         let gradients = Gradients {
-            state_is_made: (0..rules.len()).any(|row| is_state(&row)),
+            state_is_made: seen > 0 && state_bytes >= seen,
             ..gradients
         };
         // What hooks free or add before it is sharded has no size of the shards.
         if gradients.are_sharded {
             return gradients;
         }
+        let gradients = Gradients {
+            lie_in_buckets: seen == 0 && self.signals.show(Signals::BUCKET),
+            ..gradients
+        };
         let [dropped, added] = self.unseen_gradients(rules, older);
         let [seen, unseen, others] = [&gradients.counts, &dropped, &added].map(sum_bytes);
         if seen == 0 && others > unseen {

@@ -6,6 +6,7 @@ use super::copies::{OlderCopy, copies};
 use super::gradients::Gradients;
 use super::life::{Life, When};
 use super::phases::{NEVER_PLACE, Phase, Phases, Place};
+use super::recurring::Kept;
 use super::role::Role;
 use super::rules::{CUBLAS_WORKSPACE_BYTES, RuleId, program};
 use super::signals::{Signals, StackSignals};
@@ -58,6 +59,16 @@ pub fn infer(evidence: RoleEvidence<'_>) -> Vec<RuleId> {
             ..lives.get(row)
         });
     }
+    if gradients.lie_in_buckets {
+        for row in 0..rules.len() {
+            if evidence.made(row).has(Signals::BUCKET) {
+                rules[row] = decided.rule(Life {
+                    is_of_gradients: true,
+                    ..lives.get(row)
+                });
+            }
+        }
+    }
     for row in evidence.casts(&rules) {
         rules[row] = decided.rule(Life {
             is_cast: true,
@@ -99,19 +110,11 @@ struct Lives<'a> {
     longer_sizes: Option<HashSet<u64>>,
     /// The sizes of what is gathered of sharded parameters.
     gathered_sizes: HashSet<u64>,
-    /// The stacks that make larger and larger allocations.
-    growing: HashSet<StackId>,
+    /// What forward passes of a program without a backward pass make for later ones.
+    kept: Kept,
 }
 
 impl<'a> Lives<'a> {
-    /// Whether it is one of larger and larger allocations of the same code, or replaced by one.
-    fn grows(&self, row: usize) -> bool {
-        let grows = |stack| self.growing.contains(&stack);
-        !self.growing.is_empty()
-            && (grows(self.evidence.stack(row))
-                || self.evidence.replaced_by(row).is_some_and(grows))
-    }
-
     fn of(evidence: RoleEvidence<'a>) -> Self {
         let (snapshot, history) = (evidence.snapshot, evidence.history);
         let category =
@@ -131,7 +134,7 @@ impl<'a> Lives<'a> {
         };
         Self {
             evidence,
-            growing: evidence.growing(),
+            kept: evidence.kept(),
             gathered_sizes,
             recorded: column(snapshot, history, category, |_| None),
             program: program(evidence.phases),
@@ -146,7 +149,8 @@ impl<'a> Lives<'a> {
         let is_rare = |sizes: &HashSet<u64>| !sizes.contains(&bytes);
         Life {
             is_gathered_sized: self.gathered_sizes.contains(&bytes),
-            grows: self.grows(row),
+            grows: self.kept.grows(self.evidence, row),
+            is_replaced: self.kept.is_replaced(self.evidence, row),
             is_scratch_sized: life.is_instant && self.longer_sizes.as_ref().is_some_and(is_rare),
             ..life
         }
@@ -193,6 +197,8 @@ impl RoleEvidence<'_> {
             is_gathered_sized: false,
             is_cast: false,
             grows: false,
+            is_replaced: false,
+            is_of_gradients: false,
             copy: None,
             program,
         }
@@ -209,13 +215,15 @@ impl RoleEvidence<'_> {
         let stays = |&&row: &&usize| table.born[row] == 0 && self.end_moment(row) == NEVER;
         let older = undecided.iter().filter(stays);
         let older: Vec<u32> = older.map(|&row| row as u32).collect();
-        let gradients = self.gradients(rules, &older);
+        let mut gradients = self.gradients(rules, &older);
         let mut copy_of = vec![None; undecided.len()];
         // If nothing happens, the stacks of parameters show that memory without one is something else.
         let shows_models = self.phases.ranges.is_empty()
             && rules.iter().any(|rule| rule.role() == Role::Parameter);
         if (uses_model && !shows_models) || !gradients.counts.is_empty() {
-            for (row, copy) in copies(table, older, &gradients) {
+            let found = copies(table, older, &gradients);
+            gradients.lie_in_buckets &= found.leaves_no_room;
+            for (row, copy) in found.copies {
                 if let Ok(at) = undecided.binary_search(&(row as usize)) {
                     copy_of[at] = Some(copy);
                 }

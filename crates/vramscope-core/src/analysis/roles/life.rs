@@ -50,6 +50,10 @@ pub(super) struct Life {
     pub is_cast: bool,
     /// Whether it is one of larger and larger allocations of the same code, forward pass by forward pass, or replaced by one.
     pub grows: bool,
+    /// Whether the same code made one more of its size before it was freed, and no other.
+    pub is_replaced: bool,
+    /// Whether it is a bucket, and gradients are known to lie in buckets.
+    pub is_of_gradients: bool,
     /// What sizes tell of memory from before the recording.
     pub copy: Option<OlderCopy>,
     /// Whether the recording has a phase of each kind.

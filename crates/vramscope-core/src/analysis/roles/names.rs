@@ -120,6 +120,20 @@ pub(super) const PYTHON: &[(Signals, &[&str], Functions)] = &[
         Named(&["backward"]),
     ),
     (
+        Signals::BACKWARD,
+        &[
+            "deepspeed/runtime/zero/stage_1_and_2.py",
+            "deepspeed/runtime/zero/stage3.py",
+        ],
+        Named(&[
+            "independent_gradient_partition_epilogue",
+            "overlapping_partition_gradients_reduce_epilogue",
+            "reduce_independent_p_g_buckets_and_remove_grads",
+            "reduce_ready_partitions_and_remove_grads",
+            "reduce_ipg_grads",
+        ]),
+    ),
+    (
         Signals::RECOMPUTE,
         &[
             "torch/utils/checkpoint.py",
@@ -234,7 +248,7 @@ pub(super) const PYTHON: &[(Signals, &[&str], Functions)] = &[
         Named(&["_flatten_dense_tensors"]),
     ),
     // Caches.
-    (Signals::CACHE, ANY, With("kv_cache")),
+    (Signals::NAMED_CACHE, ANY, With("kv_cache")),
     (
         Signals::CACHE,
         &[
@@ -259,7 +273,7 @@ pub(super) const PYTHON: &[(Signals, &[&str], Functions)] = &[
         All,
     ),
     (
-        Signals::COLLECTIVE,
+        Signals::COLLECTIVE.and(Signals::BUCKET),
         &["torch/nn/parallel/distributed.py"],
         Named(&["_ddp_init_helper", "_pre_forward"]),
     ),
@@ -303,6 +317,11 @@ pub(super) const PYTHON: &[(Signals, &[&str], Functions)] = &[
         Named(&["all_gather_coalesced", "_all_gather_dtype"]),
     ),
     (Signals::COPY, &["torch/nn/parallel/replicate.py"], All),
+    (
+        Signals::COALESCED,
+        &["torch/nn/parallel/comm.py"],
+        Named(&["reduce_add_coalesced"]),
+    ),
     (
         Signals::COPY,
         &["torch/nn/parallel/comm.py"],
@@ -420,6 +439,7 @@ pub(super) const NATIVE: &[(Signals, &str)] = &[
     (Signals::WORKSPACE, "at::native::raw_cudnn_"),
     (Signals::WORKSPACE, "at::native::run_conv_plan"),
     (Signals::COLLECTIVE.and(Signals::RANKS), "c10d::"),
+    (Signals::BUCKET, "c10d::Reducer::"),
     (Signals::AUTOCAST, "at::autocast::cached_cast"),
 ];
 

@@ -52,36 +52,66 @@ impl RoleEvidence<'_> {
         }
     }
 
-    /// In a program without a backward pass: the stacks that make larger and larger allocations, which outlive the forward
-    /// pass.
-    pub(super) fn growing(&self) -> HashSet<StackId> {
+    /// What forward passes make that outlives them, in a program without a backward pass; else nothing.
+    pub(super) fn kept(self) -> Kept {
         let table = &self.history.allocations;
+        let mut kept = Kept::default();
         if program(self.phases)[Phase::Backward as usize] {
-            return HashSet::new();
+            return kept;
         }
-        let mut seen: HashMap<StackId, Growth> = HashMap::new();
         for row in 0..table.len() {
             let from = self.phases.place(table.born[row]);
-            let is_kept = self.end(self.end_moment(row)) != from;
-            if table.born[row] == 0 || !is_kept || self.phases.phase(from) != Some(Phase::Forward) {
+            let outlives = self.end(self.end_moment(row)) != from;
+            if table.born[row] == 0 || !outlives || self.phases.phase(from) != Some(Phase::Forward)
+            {
                 continue;
             }
-            let bytes = table.bytes[row];
-            let growth = seen.entry(self.stack(row)).or_default();
-            growth.more += u32::from(growth.last != 0 && bytes > growth.last);
-            growth.less += u32::from(bytes < growth.last);
-            growth.last = bytes;
+            let (stack, bytes) = (self.stack(row), table.bytes[row]);
+            kept.growth.entry(stack).or_default().add(bytes);
+            let births = kept.births.entry((stack, bytes)).or_default();
+            births.push(table.born[row]);
         }
-        let grown = seen.into_iter().filter(|(_, growth)| growth.is_steady());
-        grown.map(|(stack, _)| stack).collect()
+        kept.growth.retain(|_, growth| growth.is_steady());
+        kept
+    }
+}
+
+/// What forward passes make that outlives them.
+#[derive(Default)]
+pub(super) struct Kept {
+    /// The stacks that make larger and larger allocations.
+    growth: HashMap<StackId, Growth>,
+    /// When each stack made allocations of each size.
+    births: HashMap<(StackId, u64), Vec<u32>>,
+}
+
+impl Kept {
+    /// Whether an allocation is one of larger and larger ones of the same code, or is freed after one was made.
+    pub(super) fn grows(&self, evidence: RoleEvidence<'_>, row: usize) -> bool {
+        if self.growth.is_empty() {
+            return false;
+        }
+        let table = &evidence.history.allocations;
+        let end = evidence.end_moment(row);
+        let before = table.born.partition_point(|&born| born < end);
+        let is_replaced = end != NEVER && before > row + 1;
+        self.growth.contains_key(&evidence.stack(row))
+            || is_replaced && self.growth.contains_key(&evidence.stack(before - 1))
     }
 
-    /// The stack of the last allocation before the program gave one back: what replaces it, if anything does.
-    pub(super) fn replaced_by(&self, row: usize) -> Option<StackId> {
-        let table = &self.history.allocations;
-        let end = self.end_moment(row);
-        let before = table.born.partition_point(|&born| born < end);
-        (end != NEVER && before > row + 1).then(|| self.stack(before - 1))
+    /// Whether the same code made one more of its size before an allocation was freed, and no other.
+    pub(super) fn is_replaced(&self, evidence: RoleEvidence<'_>, row: usize) -> bool {
+        if self.births.is_empty() {
+            return false;
+        }
+        let table = &evidence.history.allocations;
+        let (born, end) = (table.born[row], evidence.end_moment(row));
+        let births = self.births.get(&(evidence.stack(row), table.bytes[row]));
+        end != NEVER
+            && births.is_some_and(|births| {
+                let until = |moment| births.partition_point(|&other| other <= moment);
+                until(end) - until(born) == 1
+            })
     }
 }
 
@@ -94,6 +124,12 @@ struct Growth {
 }
 
 impl Growth {
+    fn add(&mut self, bytes: u64) {
+        self.more += u32::from(self.last != 0 && bytes > self.last);
+        self.less += u32::from(bytes < self.last);
+        self.last = bytes;
+    }
+
     /// Whether they became larger several times, and smaller at most when something new began.
     fn is_steady(&self) -> bool {
         self.more >= 3 && self.more >= 4 * self.less

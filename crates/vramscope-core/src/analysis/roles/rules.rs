@@ -118,7 +118,7 @@ static RULES: &[RoleRule] = &[
         KvCache,
         Likely,
         "The code that made it is named as a cache of keys and values, and no backward pass needs it.",
-        |it| it.made_by(Signals::CACHE) && !is_for_backward(it),
+        |it| is_cache(it.made) && !is_for_backward(it),
     ),
     rule(
         Communication,
@@ -161,6 +161,12 @@ static RULES: &[RoleRule] = &[
         Likely,
         "Gradients are reduced into it, and it is kept after the backward pass.",
         |it| it.made_by(Signals::REDUCE) && it.made_in(Backward) && it.outlives(),
+    ),
+    rule(
+        Gradient,
+        Likely,
+        "A bucket of DDP, and no backward pass leaves gradients beside it: they are views into it.",
+        |it| it.is_of_gradients,
     ),
     rule(
         Communication,
@@ -323,6 +329,12 @@ static RULES: &[RoleRule] = &[
         |it| it.made_in(Forward) && it.is_in_last,
     ),
     rule(
+        Activation,
+        Likely,
+        "Made by a forward pass, and freed when the next has made its like: an output that is still referenced.",
+        |it| it.made_in(Forward) && it.is_replaced && !it.program_has(Backward),
+    ),
+    rule(
         Unknown,
         Guess,
         "Made by a forward pass, and kept over several others.",
@@ -456,7 +468,7 @@ static RULES: &[RoleRule] = &[
     rule(
         Unknown,
         Guess,
-        "Never freed, but of a size that gradients and optimizer state from before the recording may have, too.",
+        "Never freed, but gradients, buckets of them or optimizer state from before the recording may be as large.",
         |it| it.copy == Some(OlderCopy::GradientOrState),
     ),
     rule(
@@ -485,6 +497,11 @@ static RULES: &[RoleRule] = &[
     ),
     rule(Unknown, Guess, "Nothing tells what it is for.", |_| true),
 ];
+
+/// Whether code makes a cache. A function that is named so may also have the model run, to see what memory is left.
+fn is_cache(code: Signals) -> bool {
+    code.has(Signals::CACHE) || code.has(Signals::NAMED_CACHE) && !code.has(Signals::FORWARD)
+}
 
 /// Whether a backward pass made it or frees it, or is to come in a program that trains.
 fn is_for_backward(life: &Life) -> bool {

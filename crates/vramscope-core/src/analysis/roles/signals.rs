@@ -12,7 +12,7 @@ use super::phases::{Phase, phase_of};
 use crate::Snapshot;
 use crate::analysis::code::frames::{by_texts, clip, clip_end, is_python_source};
 use crate::ids::StackId;
-use crate::model::Frame;
+use crate::model::{Action, Frame};
 
 /// What code was running, as a set.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
@@ -92,6 +92,12 @@ impl Signals {
     pub(super) const FETCH: Self = Self(1 << 31);
     /// A device gets its part of a batch.
     pub(super) const SCATTER: Self = Self(1 << 32);
+    /// A function is named for a cache of keys and values, which it may only call for.
+    pub(super) const NAMED_CACHE: Self = Self(1 << 33);
+    /// Gradients of many parameters are added up in one buffer.
+    pub(super) const COALESCED: Self = Self(1 << 34);
+    /// DDP makes its buckets.
+    pub(super) const BUCKET: Self = Self(1 << 35);
 
     pub(super) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -190,7 +196,9 @@ impl StackSignals {
 
     /// Tells the buffers of [`BUFFERS`] apart by the lines that make them.
     fn tell_buffers(&mut self, snapshot: &Snapshot) {
+        let makes = makers(snapshot);
         let stacks = (0..self.of.len()).filter(|&stack| self.of[stack].has(Signals::BUFFERS));
+        let stacks = stacks.filter(|&stack| makes.get(stack).copied().unwrap_or_default());
         let made = stacks
             .filter_map(|stack| Some((stack, made_buffer(snapshot, StackId::from_index(stack))?)));
         let made: Vec<(usize, (usize, u32))> = made.collect();
@@ -232,6 +240,28 @@ impl StackSignals {
     pub(super) fn is_python_only(&self) -> bool {
         self.show(Signals::PYTHON) && !self.show(Signals::NATIVE)
     }
+}
+
+/// For each stack whether anything is made there, rather than freed alone.
+fn makers(snapshot: &Snapshot) -> Vec<bool> {
+    let mut makes = vec![true; snapshot.stacks.len()];
+    let events = || snapshot.events.action.iter().zip(&snapshot.events.stack);
+    let mut mark = |stack: &StackId, is_made: bool| {
+        if let Some(makes) = makes.get_mut(stack.index()) {
+            *makes = is_made;
+        }
+    };
+    for (action, stack) in events() {
+        if matches!(action, Action::FreeRequested | Action::FreeCompleted) {
+            mark(stack, false);
+        }
+    }
+    for (action, stack) in events() {
+        if *action == Action::Alloc {
+            mark(stack, true);
+        }
+    }
+    makes
 }
 
 /// The row of [`BUFFERS`] and the line that a stack's innermost function of Python is in.
