@@ -86,7 +86,7 @@ const SEEN: &str = "
   };
   const text = (selector) => one(selector)?.innerText.trim() ?? '';
   const row = (selector, down) => at(selector, 0.4, down)?.closest('.vrow, .flame-row, .site-row, tr')?.innerText.trim() ?? '';
-  const top = (selector) => one(selector) ? String(Math.round(one(selector).getBoundingClientRect().y)) : '';
+  const top = (selector, of) => one(selector) && one(of) ? String(Math.round(one(selector).getBoundingClientRect().y - one(of).getBoundingClientRect().y)) : '';
   const left = (selector) => one(selector) ? String(Math.round(one(selector).getBoundingClientRect().x)) : '';
   const width = (selector) => one(selector) ? String(Math.round(one(selector).getBoundingClientRect().width)) : '';
   const height = (selector) => one(selector) ? String(Math.round(one(selector).getBoundingClientRect().height)) : '';
@@ -362,7 +362,7 @@ fn overview() {
         name: "overview",
         is_there: "text('.finding')",
         first: &[],
-        scrolls: &[(".overview", "top('.overview .page')")],
+        scrolls: &[(".overview", "top('.overview .page', '.overview')")],
         steps: &[
             hover(BUTTON, "ground('.finding .evidence button')"),
             (Hand::Resize, ".overview", "width('.overview .page')"),
@@ -389,18 +389,22 @@ fn map() {
 #[test]
 fn allocator() {
     const MOMENT: &str = "one('.state-number input').value";
+    const STATE: &str = "top('.state-head', '.state-scroll')";
     by_hand(&View {
         file: training,
         name: "allocator",
         is_there: "text('.state-scroll[data-moment]')",
-        // Else all of it is in view.
-        first: &[click(
-            ".state-zoom button:nth-child(2)",
-            "height('.state-content')",
-        )],
+        // Nearer, since else all of it is in view; then what the event changed is, at the bottom.
+        first: &[
+            click(
+                ".state-zoom button:nth-child(2)",
+                "height('.state-content')",
+            ),
+            (Hand::Wheel(-1000.0), ".state-scroll", STATE),
+        ],
         scrolls: &[
             (".state-events .vlist", "row('.state-events .vlist', 0.5)"),
-            (".state-scroll", "top('.state-head')"),
+            (".state-scroll", STATE),
         ],
         steps: &[
             click(".state-events .vlist", MOMENT),
@@ -478,19 +482,24 @@ fn compare() {
 
 #[test]
 fn what_if() {
-    const LAST: &str = ".what-if .panel-bar label:nth-child(3)";
+    const OTHER: &str = ".what-if .panel-bar label:nth-child(2)";
+    const WAY: &str = "top('.what-if .way', '.what-if')";
     by_hand(&View {
         file: training,
         name: "what-if",
         is_there: "text('.what-if .panel-bar')",
         first: &[click(
-            ".what-if .panel-bar label:nth-child(2)",
-            "text('.what-if .modelled')",
+            ".what-if .panel-bar label:nth-child(3)",
+            "text('.what-if .way')",
         )],
-        scrolls: &[(".what-if", "top('.what-if .modelled')")],
+        scrolls: &[],
         steps: &[
-            hover(LAST, "ground('.what-if .panel-bar label:nth-child(3)')"),
-            (Hand::Resize, ".what-if", "width('.what-if .chart')"),
+            (Hand::Scrollbar(0.25), ".what-if", WAY),
+            // Over the pictures below it the wheel zooms.
+            (Hand::Wheel(60.0), ".what-if .way", WAY),
+            (Hand::Finger(0.0, -60.0), ".what-if .way", WAY),
+            hover(OTHER, "ground('.what-if .panel-bar label:nth-child(2)')"),
+            (Hand::Resize, ".what-if", "width('.what-if .way')"),
         ],
     });
 }
@@ -503,7 +512,7 @@ fn facts() {
         name: "facts",
         is_there: "text('.facts .page table')",
         first: &[],
-        scrolls: &[(".facts", "top('.facts .page')")],
+        scrolls: &[(".facts", "top('.facts .page', '.facts')")],
         steps: &[
             hover(DEVICE, "ground('.facts tbody th button')"),
             (Hand::Resize, ".facts", "width('.facts .page')"),
@@ -521,11 +530,10 @@ fn ranks_of_a_job() {
         first: &[hover(".stage", TOOLTIP)],
         scrolls: &[(".vlist", "row('.vlist', 0.5)")],
         steps: &[
-            click(".vlist", "text('.fleet-missing')"),
             (Hand::Resize, ".stage", "width('.stage canvas')"),
             click(
-                "[aria-label=Tables] label:nth-child(2)",
-                "row('.vlist', 0.3)",
+                "[aria-label=Table] label:nth-child(2)",
+                "text('.vrow')",
             ),
         ],
     });
