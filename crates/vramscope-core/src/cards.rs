@@ -70,7 +70,7 @@ impl Card {
     /// The bytes that a program finds on it.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
-        self.hundredths * (1 << 30) / 100
+        (self.hundredths * (1 << 30)).div_ceil(100)
     }
 
     /// The same as a size to type: `23.52GiB`.

@@ -31,6 +31,8 @@ pub(super) struct BannersProps {
     pub(super) file: Rc<OpenFile>,
     /// The file within the chosen memory pools.
     pub(super) session: Session,
+    /// The view below.
+    pub(super) view: ViewKind,
 }
 
 /// The verdict, and the notes that affect what is shown and have not been closed.
@@ -41,6 +43,8 @@ pub(super) fn Banners(props: &BannersProps) -> Html {
     let mut notes: Vec<_> = file
         .open_notes()
         .filter(|(_, note)| is_banner(note))
+        // The overview has all notes itself.
+        .filter(|(_, note)| note.level == NoteLevel::Damage || props.view != ViewKind::Overview)
         .collect();
     // Damage comes first, as it makes all else doubtful.
     notes.sort_few_by_key(|(_, note)| note.level != NoteLevel::Damage);

@@ -156,7 +156,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
             { follower }
             // One node as above, so that the follower stays.
             <>
-                <Banners file={file.clone()} session={session.clone()} />
+                <Banners file={file.clone()} session={session.clone()} view={state.view} />
                 <main class="workspace">
                     <Rail view={state.view} />
                     { center }

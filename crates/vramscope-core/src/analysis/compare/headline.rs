@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use super::changes::{Comparison, SiteChange};
+use crate::analysis::code::call_sites::NO_STACK;
 use crate::units::{Bytes, Count};
 
 /// The comparison as a sentence. `names` are what the sides are called.
@@ -27,16 +28,17 @@ pub fn headline(names: [&str; 2], comparison: &Comparison) -> String {
         return format!("{whole}, from the same call sites.");
     };
     let (of_site, of_all) = (largest.change.bytes_delta(), comparison.total.bytes_delta());
-    let is_most =
-        of_site.signum() == of_all.signum() && of_site.unsigned_abs() >= of_all.unsigned_abs() / 2;
+    // Where what grew and what shrank cancel each other out, no place has most of what is left.
+    let [part, all] = [of_site, of_all].map(i64::unsigned_abs);
+    let is_most = of_site.signum() == of_all.signum() && (all / 2..=all + all / 2).contains(&part);
     let share = match is_most && of_all != 0 {
-        true => ", most of it at",
-        false => "; the largest difference is at",
+        true => ", most of it",
+        false => "; the largest difference is",
     };
     format!("{whole}{share} {}.", of_one(largest))
 }
 
-/// `model.py:39 forward (linear): +6.02 GiB, 220 more allocations`.
+/// `at model.py:39 forward (linear): +6.02 GiB, 220 more allocations`.
 fn of_one(site: &SiteChange) -> String {
     let operators = match &*site.operators {
         "" => String::new(),
@@ -53,9 +55,12 @@ fn of_one(site: &SiteChange) -> String {
         1.. => format!("{} more {word}", Count(count.unsigned_abs())),
         _ => format!("{} fewer {word}", Count(count.unsigned_abs())),
     };
+    let place = match &*site.label {
+        NO_STACK => "where no stack is recorded".to_owned(),
+        label => format!("at {label}"),
+    };
     format!(
-        "{}{operators}: {}{}, {many}",
-        site.label,
+        "{place}{operators}: {}{}, {many}",
         sign(bytes),
         Bytes(bytes.unsigned_abs())
     )
@@ -116,6 +121,10 @@ mod tests {
         assert_eq!(
             said(&[(m, 30, 1), (n, 1, 1)], &[(m, 10, 1), (n, 22, 1)]),
             "B has 1.00 MiB more than A (31.0 MiB → 32.0 MiB); the largest difference is at n:2: +21.0 MiB, in as many allocations."
+        );
+        assert_eq!(
+            said(&[], &[(NO_STACK, 10, 1)]),
+            "B has 10.0 MiB more than A (0 B → 10.0 MiB), most of it where no stack is recorded: +10.0 MiB, 1 more allocation."
         );
         assert_eq!(
             said(&[(m, 10, 1)], &[(m, 10, 1)]),
