@@ -531,10 +531,7 @@ fn ranks_of_a_job() {
         scrolls: &[(".vlist", "row('.vlist', 0.5)")],
         steps: &[
             (Hand::Resize, ".stage", "width('.stage canvas')"),
-            click(
-                "[aria-label=Table] label:nth-child(2)",
-                "text('.vrow')",
-            ),
+            click("[aria-label=Table] label:nth-child(2)", "text('.vrow')"),
         ],
     });
 }
