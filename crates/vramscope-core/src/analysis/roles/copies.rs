@@ -36,8 +36,8 @@ impl Class<'_> {
         self.rows.len() as u32
     }
 
-    fn sum_bytes(&self) -> u128 {
-        u128::from(self.bytes) * self.rows.len() as u128
+    fn bytes_of(&self, count: u32) -> u128 {
+        u128::from(self.bytes) * u128::from(count)
     }
 }
 
@@ -133,25 +133,35 @@ struct Others {
     number: Option<u32>,
     /// Whether gradients have the size of any.
     have_gradients: bool,
-    /// Whether what has no gradient's size is as much as Adam's moments of all that has.
-    are_moments: bool,
+    /// What is left of shards and has no gradient's size, if all that is left is as much as the optimizer keeps.
+    are_state: Option<OlderCopy>,
 }
 
 impl Others {
     fn of(classes: &[Class<'_>], gradients: &Gradients) -> Self {
-        let sum = |has_gradients: bool| {
-            let own = classes
-                .iter()
-                .filter(|class| class.gradients.is_some() == has_gradients);
-            own.map(Class::sum_bytes).sum::<u128>()
+        let own = |class: &Class<'_>| class.len().min(class.gradients.unwrap_or(0));
+        let parameters = classes.iter().map(|class| class.bytes_of(own(class)));
+        let parameters: u128 = parameters.sum();
+        let sum: u128 = classes
+            .iter()
+            .map(|class| class.bytes_of(class.len()))
+            .sum();
+        let copies = match (gradients.have_moments, gradients.have_momentum) {
+            (true, false) => 2,
+            (false, true) => 1,
+            _ => 0,
         };
-        let (parameters, others) = (sum(true), sum(false));
-        // Moments lack what shards have at their ends for alignment.
-        let is_double = others <= 2 * parameters && others * 50 >= 2 * parameters * 49;
+        // State lacks what shards have at their ends for alignment.
+        let (state, most) = (sum - parameters, copies * parameters);
+        let is_state = state <= most && state * 50 >= most * 49 && state > 0;
         Self {
             number: number(classes, gradients),
             have_gradients: parameters > 0,
-            are_moments: gradients.are_sharded && gradients.have_moments && is_double,
+            are_state: (gradients.are_sharded && is_state).then_some(if copies == 1 {
+                Momentum
+            } else {
+                Moment
+            }),
         }
     }
 
@@ -185,15 +195,17 @@ impl Others {
     fn without_gradients(&self, class: &Class<'_>, gradients: &Gradients) -> Parts {
         let halves = class.bytes.is_multiple_of(2).then_some(class.bytes / 2);
         let halves = halves.and_then(|bytes| gradients.counts.get(&bytes).copied());
-        match (self.number, halves) {
+        match (self.number, halves, self.are_state) {
             // Parameters in higher precision, Adam's moments, or both.
-            (_, Some(count)) if (1..=3).any(|number| class.len() == number * count) => all(Double),
-            (_, Some(_)) => all(SecondModel),
-            (Some(3), _) if gradients.counts.is_empty() => after(class.len() / 3, Recurring),
-            (Some(number), _) if gradients.counts.is_empty() => {
+            (_, Some(count), _) if (1..=3).any(|number| class.len() == number * count) => {
+                all(Double)
+            }
+            (_, Some(_), _) => all(SecondModel),
+            (Some(3), ..) if gradients.counts.is_empty() => after(class.len() / 3, Recurring),
+            (Some(number), ..) if gradients.counts.is_empty() => {
                 after(class.len() / number, GradientOrState)
             }
-            _ if self.are_moments => all(Moment),
+            (.., Some(state)) => all(state),
             _ if gradients.are_sharded && !gradients.counts.is_empty() => all(Shard),
             // Several ranks may have gradients in buckets, and state in one buffer for all parameters.
             _ if gradients.have_ranks && !gradients.counts.is_empty() => all(GradientOrState),
@@ -248,7 +260,7 @@ fn are_nearly_all<'a>(
 ) -> bool {
     let (mut all, mut fitting) = ([0_u128; 2], [0_u128; 2]);
     for class in classes {
-        let sums = [class.sum_bytes(), u128::from(class.len())];
+        let sums = [class.bytes_of(class.len()), u128::from(class.len())];
         let is_fitting = fits(class);
         for at in 0..2 {
             all[at] += sums[at];
@@ -429,6 +441,11 @@ mod tests {
         let sizes = [(800, 4), (796, 8)];
         assert_eq!(kinds(&sizes, &gradients, 800), [(Parameter, 4)]);
         assert_eq!(kinds(&sizes, &gradients, 796), [(Moment, 8)]);
+        // One of them needs none, so that its moments are as large as it is itself.
+        gradients.counts.insert(400, 1);
+        let mixed = [&sizes[..], &[(400, 3)]].concat();
+        assert_eq!(kinds(&mixed, &gradients, 796), [(Moment, 8)]);
+        assert_eq!(kinds(&mixed, &gradients, 400), [(Shard, 3)]);
         gradients.have_moments = false;
         assert_eq!(kinds(&sizes, &gradients, 796), [(Shard, 8)]);
     }

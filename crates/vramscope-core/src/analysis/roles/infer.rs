@@ -151,6 +151,7 @@ impl<'a> Lives<'a> {
             is_gathered_sized: self.gathered_sizes.contains(&bytes),
             grows: self.kept.grows(self.evidence, row),
             is_replaced: self.kept.is_replaced(self.evidence, row),
+            is_paired: self.kept.is_paired(bytes),
             is_scratch_sized: life.is_instant && self.longer_sizes.as_ref().is_some_and(is_rare),
             ..life
         }
@@ -198,6 +199,7 @@ impl RoleEvidence<'_> {
             is_cast: false,
             grows: false,
             is_replaced: false,
+            is_paired: false,
             is_of_gradients: false,
             copy: None,
             program,

@@ -52,6 +52,8 @@ pub(super) struct Life {
     pub grows: bool,
     /// Whether the same code made one more of its size before it was freed, and no other.
     pub is_replaced: bool,
+    /// Whether constructors made as many of its size in one place as in another, and several.
+    pub is_paired: bool,
     /// Whether it is a bucket, and gradients are known to lie in buckets.
     pub is_of_gradients: bool,
     /// What sizes tell of memory from before the recording.

@@ -59,8 +59,17 @@ impl RoleEvidence<'_> {
         if program(self.phases)[Phase::Backward as usize] {
             return kept;
         }
+        let mut built: HashMap<(u64, StackId), u32> = HashMap::new();
         for row in 0..table.len() {
             let from = self.phases.place(table.born[row]);
+            if table.born[row] > 0
+                && self.phases.phase(from).is_none()
+                && self.made(row).has(Signals::SETUP)
+            {
+                *built
+                    .entry((table.bytes[row], self.stack(row)))
+                    .or_default() += 1;
+            }
             let outlives = self.end(self.end_moment(row)) != from;
             if table.born[row] == 0 || !outlives || self.phases.phase(from) != Some(Phase::Forward)
             {
@@ -72,6 +81,7 @@ impl RoleEvidence<'_> {
             births.push(table.born[row]);
         }
         kept.growth.retain(|_, growth| growth.is_steady());
+        kept.pairs = pairs(built);
         kept
     }
 }
@@ -81,11 +91,31 @@ impl RoleEvidence<'_> {
 pub(super) struct Kept {
     /// The stacks that make larger and larger allocations.
     growth: HashMap<StackId, Growth>,
+    /// The sizes of which constructors made as many in one place as in another, and several.
+    pairs: HashSet<u64>,
     /// When each stack made allocations of each size.
     births: HashMap<(StackId, u64), Vec<u32>>,
 }
 
+/// The sizes that two stacks made equally often, and more than once.
+fn pairs(built: HashMap<(u64, StackId), u32>) -> HashSet<u64> {
+    let mut counts: Vec<(u64, u32)> = built
+        .into_iter()
+        .map(|((bytes, _), count)| (bytes, count))
+        .collect();
+    counts.sort_unstable();
+    let pairs = counts
+        .windows(2)
+        .filter(|pair| pair[0] == pair[1] && pair[0].1 > 1);
+    pairs.map(|pair| pair[0].0).collect()
+}
+
 impl Kept {
+    /// Whether constructors made as many of a size in one place as in another, and several.
+    pub(super) fn is_paired(&self, bytes: u64) -> bool {
+        self.pairs.contains(&bytes)
+    }
+
     /// Whether an allocation is one of larger and larger ones of the same code, or is freed after one was made.
     pub(super) fn grows(&self, evidence: RoleEvidence<'_>, row: usize) -> bool {
         if self.growth.is_empty() {

@@ -393,6 +393,19 @@ static RULES: &[RoleRule] = &[
         |it| it.made_outside() && it.stays() && it.is_gradient_sized && it.passes(Forward) > 0,
     ),
     rule(
+        KvCache,
+        Guess,
+        "Constructors made as many of its size in one place as in another, as of keys and values, and several forward passes use it.",
+        |it| {
+            it.made_outside()
+                && it.made_by(Signals::SETUP)
+                && it.is_paired
+                && !it.stays()
+                && !it.program_has(Backward)
+                && it.passes(Forward) > FEW_PASSES
+        },
+    ),
+    rule(
         Input,
         Likely,
         "Made before a forward pass, and freed after it.",

@@ -179,17 +179,29 @@ impl StackSignals {
         if signals.show(Signals::BUFFERS) {
             signals.tell_buffers(snapshot);
         }
-        // A name alone tells a forward pass where nothing better does.
-        if !signals.show(Signals::FORWARD) && signals.show(Signals::NAMED_FORWARD) {
-            signals.believe_names();
-        }
+        signals.believe_names();
         signals
     }
 
+    /// A name alone tells a forward pass where it is usual: more than a tenth of the stacks of forward passes show no call of
+    /// a module, as some programs call `forward` themselves, and some stacks lack frames.
     fn believe_names(&mut self) {
-        let named = |signals: &&mut Signals| signals.has(Signals::NAMED_FORWARD);
-        for signals in self.of.iter_mut().filter(named) {
-            *signals = signals.and(Signals::FORWARD);
+        let is_named = |signals: &Signals| {
+            signals.has(Signals::NAMED_FORWARD) && !signals.has(Signals::FORWARD)
+        };
+        let named = self.of.iter().filter(|signals| is_named(signals)).count();
+        let shown = self
+            .of
+            .iter()
+            .filter(|signals| signals.has(Signals::FORWARD))
+            .count();
+        if named == 0 || named <= shown / 10 {
+            return;
+        }
+        for signals in &mut self.of {
+            if is_named(signals) {
+                *signals = signals.and(Signals::FORWARD);
+            }
         }
         self.all = self.all.and(Signals::FORWARD);
     }

@@ -328,11 +328,19 @@ fn names_alone_count_less() {
     let [buffer, tokens] = roles(&story, [8, 6]);
     assert_eq!(buffer, Role::Unknown);
     assert_ne!(tokens, Role::Parameter);
-    // A function named so is no forward pass where modules are called; where none are, it is.
+    // A function named so is no forward pass where modules are called; where hardly any are, it is.
+    let modules = (20..40).map(|line| {
+        format!(
+            "alloc a{line} 5MiB {}\n",
+            FORWARD.replace("m.py:3", &format!("m.py:{line}"))
+        )
+    });
     let helper = format!(
-        "alloc a 5MiB {FORWARD}\nalloc h 3MiB train.py:2:<module> > video.py:3:forward\nfree h"
+        "{}alloc h 3MiB train.py:2:<module> > video.py:3:forward\nfree h",
+        modules.collect::<String>()
     );
     assert_eq!(roles(&helper, [3]), [Role::Temporary]);
+    assert_eq!(phases(&helper), [Phase::Forward]);
     let alone = "alloc a 5MiB train.py:2:<module> > net.py:3:forward";
     assert_eq!(phases(alone), [Phase::Forward]);
 }
