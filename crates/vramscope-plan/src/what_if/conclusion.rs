@@ -13,6 +13,8 @@ use vramscope_core::units::{Bytes, Percent};
 const LEAST_IDLE_PERCENT: u64 = 5;
 /// The least share of reserved memory, in percent, that settings must save to be advised.
 const LEAST_SAVED_PERCENT: u64 = 1;
+/// The least share of it, in percent, that is more than good to know: a healthy program keeps some memory for its next step.
+const MUCH_PERCENT: u64 = 25;
 
 /// Whether replays with other settings may conclude something: a request failed, or 5 % of what was reserved at most was
 /// idle then.
@@ -157,6 +159,7 @@ impl Case<'_> {
     /// Settings that need less memory.
     fn saving(&self, row: &WhatIf) -> Finding {
         let saved = saved_bytes(row);
+        let reserved = self.baseline.error.reserved_bytes;
         let words = self.replayed(row).words();
         let title = match words.strip_prefix("about") {
             Some(rest) => format!("About{rest}"),
@@ -164,10 +167,9 @@ impl Case<'_> {
         };
         Finding {
             bytes: saved,
-            severity: if saved < SMALLEST_BYTES {
-                Severity::Note
-            } else {
-                Severity::Warning
+            severity: match saved >= SMALLEST_BYTES && is_share(saved, MUCH_PERCENT, reserved) {
+                true => Severity::Warning,
+                false => Severity::Note,
             },
             seen: format!(
                 "{} Replayed from empty, the model reserves {}, and {} with the recorded settings. {}",

@@ -95,11 +95,7 @@ fn peak(commands: &Commands, found: &Overview) -> Tile {
         ),
     };
     Tile {
-        name: if found.has_trace {
-            "Peak live"
-        } else {
-            "Live"
-        },
+        name: if found.has_trace { "Peak live" } else { "Live" },
         value: display::bytes(peak.active_bytes),
         exact: format!(
             "{}: what live allocations requested, without rounding",

@@ -142,7 +142,9 @@ fn row(
 ) -> Html {
     let (saved, because) = saved.unzip();
     let card = match capacity_bytes {
-        Some(capacity) if peak_bytes <= capacity => html! { <td class="of-card less">{ "yes" }</td> },
+        Some(capacity) if peak_bytes <= capacity => {
+            html! { <td class="of-card less">{ "yes" }</td> }
+        }
         Some(_) => html! { <td class="of-card more-bytes">{ "no" }</td> },
         None => {
             html! { <td class="of-card">{ smallest_with(peak_bytes).map_or("none known", |card| card.name) }</td> }

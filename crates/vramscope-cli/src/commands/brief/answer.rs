@@ -472,7 +472,8 @@ fn about_cause(
         CauseClass::TooMuchLive
         | CauseClass::RequestTooLarge
         | CauseClass::FirstPass
-        | CauseClass::HeldOutput => {
+        | CauseClass::HeldOutput
+        | CauseClass::EarlierPasses => {
             format!("vramscope at {moment} {file}{only}")
         }
     }

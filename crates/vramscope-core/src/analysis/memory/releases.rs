@@ -9,9 +9,9 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::allocator_rules::SMALL_SEGMENT_BYTES;
 use crate::Snapshot;
 use crate::analysis::time::history::History;
-use super::allocator_rules::SMALL_SEGMENT_BYTES;
 use crate::ids::{EventId, StackId};
 use crate::model::{Action, PoolId};
 use crate::sorting::SortFew;

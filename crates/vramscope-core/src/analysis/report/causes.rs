@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::earlier_passes::EarlierPasses;
 use super::findings::{
     FailedRequest, Finding, FindingKind, FindingRow, Replayed, SettingAdvice, Severity, Verdict,
     site_table,
@@ -45,6 +46,8 @@ pub enum CauseClass {
     OddRank,
     /// A first pass, which makes something for each parameter or block, was far from done.
     FirstPass,
+    /// What earlier forward passes made is still live in the next one.
+    EarlierPasses,
     /// What is live is needed at once: the program itself is too large.
     TooMuchLive,
 }
@@ -71,11 +74,19 @@ pub struct Cause {
 }
 
 impl Cause {
-    /// Whether a setting that serves the request serves the program, too: it does not where ever more is live.
-    fn is_of_request(&self) -> bool {
-        !matches!(
+    /// Whether it says that memory is free, but in pieces, pools or streams of which none serves the request.
+    fn is_of_pieces(&self) -> bool {
+        matches!(
             self.class,
-            CauseClass::GrowthPerStep | CauseClass::NeverFreed | CauseClass::FirstPass
+            CauseClass::Fragmentation | CauseClass::PrivatePool | CauseClass::PendingFree
+        )
+    }
+
+    /// Whether memory is kept that is not needed any more.
+    fn piles_up(&self) -> bool {
+        matches!(
+            self.class,
+            CauseClass::GrowthPerStep | CauseClass::NeverFreed | CauseClass::HeldOutput
         )
     }
 
@@ -99,8 +110,16 @@ impl Cause {
     }
 }
 
+/// Of what a program holds, the least share that can be why a request failed, or the verdict on a program that went well.
+/// A device that is nearly full always has some pieces left, and every program keeps something.
+const MATTERS_PERCENT: u128 = 10;
+
+fn matters(bytes: u64, of: u64) -> bool {
+    u128::from(bytes) * 100 >= u128::from(of) * MATTERS_PERCENT
+}
+
 /// All causes, one of each class. A request that failed names the class, unless memory that piles up is why too much was
-/// live. What is merely good to know comes last.
+/// live, or what is free is too little to matter. What is merely good to know comes last.
 pub(super) fn causes(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
     let failure = FailedRequest::last(device, &overview.releases, overview.segments);
     let moment = failure
@@ -110,27 +129,47 @@ pub(super) fn causes(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
     let told = told.filter_map(|finding| Some((finding.severity, of_finding(finding)?)));
     let (warned, notes): (Vec<_>, Vec<_>) =
         told.partition(|&(severity, _)| severity != Severity::Note);
-    let [warned, notes] = [warned, notes].map(|told| told.into_iter().map(|(_, cause)| cause));
+    let [mut warned, mut notes] =
+        [warned, notes].map(|told| told.into_iter().map(|(_, cause)| cause).collect::<Vec<_>>());
+    let live_bytes = device.history.active_bytes_at(moment);
     let live = Some(too_much_live(device, overview, moment)).filter(|live| live.bytes > 0);
-    let failed = failure.map(|failure| {
-        let first = FirstPass::of(device, &failure);
-        let first = first.map(|pass| of_first_pass(device, &failure, pass));
-        first.or_else(|| of_failure(device, overview, &failure))
-    });
-    let mut causes: Vec<Cause> = match failed {
-        Some(Some(told)) => [told].into_iter().chain(warned).chain(live).collect(),
-        Some(None) => {
-            let piles_up = |cause: &Cause| {
-                matches!(
-                    cause.class,
-                    CauseClass::GrowthPerStep | CauseClass::NeverFreed
-                )
-            };
-            let (piling, others): (Vec<_>, Vec<_>) = warned.partition(piles_up);
-            piling.into_iter().chain(live).chain(others).collect()
-        }
-        None => warned.chain(live).collect(),
-    };
+    let mut causes = Vec::new();
+    if let Some(failure) = &failure {
+        let first = FirstPass::of(device, failure);
+        let first = first.map(|pass| of_first_pass(device, failure, pass));
+        let own = first.or_else(|| of_failure(device, overview, failure));
+        let (pieces, own) = match own {
+            Some(own) if own.is_of_pieces() && failure.waited.is_none() => (Some(own), None),
+            own => (None, own),
+        };
+        let free_matters = matters(failure.all_free_bytes(), failure.gap.reserved_bytes);
+        let (pieces, few) = match free_matters {
+            true => (pieces, None),
+            false => (None, pieces),
+        };
+        let piling = warned.extract_if(.., |cause| cause.piles_up());
+        causes.extend(own);
+        causes.extend(piling);
+        causes.extend(EarlierPasses::of(device, moment).map(of_earlier_passes));
+        causes.extend(pieces);
+        causes.extend(live);
+        causes.extend(few);
+        causes.extend(warned);
+    } else {
+        let gaps = overview.gaps.iter();
+        let reserved = gaps.map(|at| at.gap.reserved_bytes).max().unwrap_or(0);
+        // Where most of all is in pools that nothing else can use, they are the answer.
+        causes.extend(notes.extract_if(.., |cause| {
+            cause.class == CauseClass::PrivatePool && cause.bytes > reserved / 2
+        }));
+        let is_little = |cause: &mut Cause| {
+            cause.class == CauseClass::NeverFreed && !matters(cause.bytes, live_bytes)
+        };
+        let little: Vec<_> = warned.extract_if(.., is_little).collect();
+        causes.extend(warned);
+        causes.extend(live);
+        causes.extend(little);
+    }
     causes.extend(notes);
     let mut told = Vec::new();
     causes.retain(|cause| {
@@ -139,6 +178,19 @@ pub(super) fn causes(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
         is_new
     });
     causes
+}
+
+fn of_earlier_passes(left: EarlierPasses) -> Cause {
+    Cause {
+        class: CauseClass::EarlierPasses,
+        bytes: left.bytes,
+        title: left.title(),
+        seen: left.explanation(),
+        advice: left.advice(),
+        place: left.place,
+        filter: String::new(),
+        setting: None,
+    }
 }
 
 /// The cause that a finding tells of; `None` if it tells of none.
@@ -336,7 +388,8 @@ pub(super) fn conclude(findings: &mut Vec<Finding>, causes: &mut Vec<Cause>, con
             ),
             replayed: Some(replayed.clone()),
         };
-        if let Some(cause) = causes.first_mut().filter(|cause| cause.is_of_request()) {
+        // Where more is live than there is room for, to serve one request helps nobody.
+        if let Some(cause) = causes.iter_mut().find(|cause| cause.is_of_pieces()) {
             cause.setting = Some(setting.clone());
         }
         failure.setting = Some(setting);

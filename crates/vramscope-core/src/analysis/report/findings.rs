@@ -399,7 +399,14 @@ pub fn findings(material: Material<'_>) -> Vec<Finding> {
     found.extend(out_of_memory::find(material));
     // Where frees may be missing, everything seems to stay.
     let knows_frees = !material.device.snapshot().warnings.hide_frees();
+    let pending = is_torch.then(|| pending::find(material)).flatten();
+    // What waits to be freed is kept by nobody.
+    let waits = |growth: &Finding| {
+        let waiting = pending.as_ref().map_or(0, |pending| pending.bytes);
+        waiting > growth.bytes / 2
+    };
     let growth = knows_frees.then(|| growth::find(material)).flatten();
+    let growth = growth.filter(|growth| !waits(growth));
     // What grows is told once.
     let grown = growth.iter().flat_map(|growth| &growth.tables);
     let grown = grown.flat_map(|table| table.rows.iter().filter_map(|row| row.site));
@@ -424,7 +431,7 @@ pub fn findings(material: Material<'_>) -> Vec<Finding> {
     }
     // The driver releases memory by itself, shares it between streams, and has none of these settings.
     if is_torch {
-        found.extend(pending::find(material));
+        found.extend(pending);
         found.extend(retries::find(material));
         found.extend(retries::find_churn(material));
         found.extend(setting::find(material));

@@ -297,11 +297,7 @@ impl Drawing<'_> {
 
     fn live_subtitle(&self, peak_moment: u32) -> String {
         let history = self.device.history;
-        let highest = if history.has_trace() {
-            "peak"
-        } else {
-            "live"
-        };
+        let highest = if history.has_trace() { "peak" } else { "live" };
         let mut words = format!(
             "device {} · {} allocations · {highest} {} {}",
             self.device.index(),
