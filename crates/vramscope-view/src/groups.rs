@@ -523,7 +523,10 @@ mod tests {
             lines(0..=history.event_count, 40),
             named(&[peak, late, early])
         );
-        assert_eq!(lines(0..=1, 40), named(&[peak, early]));
+        assert_eq!(
+            lines(0..=history.allocations.born[0], 40),
+            named(&[peak, early])
+        );
         assert_eq!(lines(0..=history.event_count, 2), named(&[late, early]));
         assert_eq!(lines(0..=history.event_count, 0), []);
     }
