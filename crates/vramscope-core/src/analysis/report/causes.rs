@@ -147,11 +147,15 @@ pub(super) fn causes(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
             true => (pieces, None),
             false => (None, pieces),
         };
-        let piling = warned.extract_if(.., |cause| cause.piles_up());
+        // What is never freed may be kept on purpose: growth is more than that.
+        let grows = |cause: &mut Cause| cause.class == CauseClass::GrowthPerStep;
+        let growing: Vec<_> = warned.extract_if(.., grows).collect();
+        let piling: Vec<_> = warned.extract_if(.., |cause| cause.piles_up()).collect();
         causes.extend(own);
-        causes.extend(piling);
+        causes.extend(growing);
         causes.extend(EarlierPasses::of(device, moment).map(of_earlier_passes));
         causes.extend(pieces);
+        causes.extend(piling);
         causes.extend(live);
         causes.extend(few);
         causes.extend(warned);
@@ -162,8 +166,10 @@ pub(super) fn causes(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
         causes.extend(notes.extract_if(.., |cause| {
             cause.class == CauseClass::PrivatePool && cause.bytes > reserved / 2
         }));
-        let is_little = |cause: &mut Cause| {
-            cause.class == CauseClass::NeverFreed && !matters(cause.bytes, live_bytes)
+        let is_little = |cause: &mut Cause| match cause.class {
+            CauseClass::NeverFreed => !matters(cause.bytes, live_bytes),
+            CauseClass::Fragmentation => cause.bytes < reserved / 4,
+            _ => false,
         };
         let little: Vec<_> = warned.extract_if(.., is_little).collect();
         causes.extend(warned);

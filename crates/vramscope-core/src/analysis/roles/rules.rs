@@ -497,9 +497,9 @@ static RULES: &[RoleRule] = &[
         |it| it.copy == Some(OlderCopy::Shard),
     ),
     rule(
-        Parameter,
+        Unknown,
         Guess,
-        "Live before the recording, and never freed, as caches of programs that do not train may be, too.",
+        "Live before the recording, and never freed: in a program that does not train, weights or a cache.",
         |it| it.copy == Some(OlderCopy::Parameter) && !it.program_has(Backward),
     ),
     rule(
@@ -513,7 +513,8 @@ static RULES: &[RoleRule] = &[
 
 /// Whether code makes a cache. A function that is named so may also have the model run, to see what memory is left.
 fn is_cache(code: Signals) -> bool {
-    code.has(Signals::CACHE) || code.has(Signals::NAMED_CACHE) && !code.has(Signals::FORWARD)
+    let runs_the_model = code.has(Signals::FORWARD) || code.has(Signals::NAMED_FORWARD);
+    code.has(Signals::CACHE) || code.has(Signals::NAMED_CACHE) && !runs_the_model
 }
 
 /// Whether a backward pass made it or frees it, or is to come in a program that trains.
