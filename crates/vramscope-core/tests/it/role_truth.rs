@@ -271,13 +271,14 @@ fn the_documentation_has_the_table() {
 
 /// Shares of the bytes at the peak, in percent, that must be told right, and that may be told wrong: of each half. The aim is
 /// 95 and 1 for both; much of what was made before the recording is unknown still.
-const GOALS: [(u64, u64); 2] = [(91, 3), (70, 1)];
+const GOALS: [(u64, u64); 2] = [(91, 3), (77, 7)];
 
 /// And where less than 80 % of a program are right, the rest is unknown rather than wrong, but for these.
-const WRONG: [&str; 3] = [
+const WRONG: [&str; 4] = [
     "rules/vllm_profile",
     "measured/elsewhere_images_late",
     "measured/trl_dpo_late",
+    "measured/vllm_steps_late",
 ];
 
 #[test]

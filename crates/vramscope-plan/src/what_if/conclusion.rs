@@ -14,7 +14,9 @@ const LEAST_IDLE_PERCENT: u64 = 5;
 /// The least share of reserved memory, in percent, that settings must save to be advised.
 const LEAST_SAVED_PERCENT: u64 = 1;
 /// The least share of it, in percent, that is more than good to know: a healthy program keeps some memory for its next step.
-const MUCH_PERCENT: u64 = 15;
+const MUCH_PERCENT: u64 = 10;
+/// And at least so many bytes.
+const MUCH_BYTES: u64 = 256 << 20;
 
 /// Whether replays with other settings may conclude something: a request failed, or 5 % of what was reserved at most was
 /// idle then.
@@ -167,7 +169,7 @@ impl Case<'_> {
         };
         Finding {
             bytes: saved,
-            severity: match saved >= SMALLEST_BYTES && is_share(saved, MUCH_PERCENT, reserved) {
+            severity: match saved >= MUCH_BYTES && is_share(saved, MUCH_PERCENT, reserved) {
                 true => Severity::Warning,
                 false => Severity::Note,
             },

@@ -497,9 +497,9 @@ static RULES: &[RoleRule] = &[
         |it| it.copy == Some(OlderCopy::Shard),
     ),
     rule(
-        Unknown,
+        Parameter,
         Guess,
-        "Live before the recording, and never freed: in a program that does not train, weights or a cache.",
+        "Live before the recording, and never freed, as caches of programs that do not train may be, too.",
         |it| it.copy == Some(OlderCopy::Parameter) && !it.program_has(Backward),
     ),
     rule(
