@@ -51,7 +51,7 @@ def main() -> None:
             panel(sanitized(link))
             with page.expect_popup() as opened:
                 page.get_by_text("The last snapshot").click()
-            opened.value.get_by_text("Peak active", exact=True).first.wait_for(timeout=PATIENCE_S * 1000)
+            opened.value.get_by_text("Peak live", exact=True).first.wait_for(timeout=PATIENCE_S * 1000)
     print("the frame works in a text panel of Grafana, and the link in a sanitized one")
 
 

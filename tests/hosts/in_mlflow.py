@@ -30,7 +30,7 @@ def main() -> None:
             page = chromium.new_page(viewport={"width": 1400, "height": 900})
             page.goto(f"{address}/#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}/artifacts/memory.html")
             frame = page.frame_locator("iframe").first
-            frame.get_by_text("Peak active", exact=True).first.wait_for(timeout=PATIENCE_S * 1000)
+            frame.get_by_text("Peak live", exact=True).first.wait_for(timeout=PATIENCE_S * 1000)
             frame.locator(".rail").get_by_text("Timeline").click()
             frame.locator(".stage canvas").first.wait_for(timeout=PATIENCE_S * 1000)
             page.screenshot(path=pictures / "mlflow.png")

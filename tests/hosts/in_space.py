@@ -32,7 +32,7 @@ def main() -> None:
             Path(folder, "hub.html").write_text(frame)
             with opened(chromium, address.replace("127.0.0.1", "hub.localhost") + "/hub.html") as page:
                 inner = page.frame_locator("iframe")
-                inner.get_by_text("Peak active", exact=True).first.wait_for(timeout=PATIENCE_S * 1000)
+                inner.get_by_text("Peak live", exact=True).first.wait_for(timeout=PATIENCE_S * 1000)
                 inner.locator(".rail").get_by_text("Timeline").click()
                 inner.locator(".stage canvas").first.wait_for(timeout=PATIENCE_S * 1000)
                 page.screenshot(path=pictures / "space.png")

@@ -30,7 +30,7 @@ def main() -> None:
             page = chromium.new_page(viewport={"width": 1400, "height": 900})
             page.goto(address)
             inner = page.frame_locator("iframe")
-            inner.get_by_text("Peak active", exact=True).first.wait_for(timeout=PATIENCE_S * 1000)
+            inner.get_by_text("Peak live", exact=True).first.wait_for(timeout=PATIENCE_S * 1000)
             inner.locator(".rail").get_by_text("Timeline").click()
             inner.locator(".stage canvas").first.wait_for(timeout=PATIENCE_S * 1000)
             page.screenshot(path=pictures / "wandb.png")

@@ -208,16 +208,8 @@ fn frugal(settings: &Settings) -> Result<SessionContext> {
 
 fn context(settings: &Settings, config: SessionConfig) -> Result<SessionContext> {
     let bytes = usize::try_from(settings.memory_bytes).unwrap_or(usize::MAX);
-    let threads: usize = std::env::var("T")
-        .ok()
-        .and_then(|t| t.parse().ok())
-        .unwrap_or(settings.threads.get());
-    let batch: usize = std::env::var("B")
-        .ok()
-        .and_then(|t| t.parse().ok())
-        .unwrap_or(8192);
+    let threads = settings.threads.get();
     let mut config = config
-        .with_batch_size(batch)
         .with_target_partitions(threads)
         // Each thread sets this much aside; the default alone would be more than a small limit.
         .with_sort_spill_reservation_bytes((bytes / threads / 16).min(MERGE_BYTES))

@@ -165,7 +165,7 @@ fn Card(props: &CardProps) -> Html {
     });
     let card = &props.card;
     let title = format!(
-        "{}, {}: peak {} active, {} reserved",
+        "{}, {}: peak {} live, {} reserved",
         card.name,
         sentences::device_name(card.device),
         display::bytes(card.peak_bytes),

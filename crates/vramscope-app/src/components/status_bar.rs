@@ -98,7 +98,7 @@ fn place(tab: &Tab) -> Option<Html> {
             parts.push(sentences::moment(&moment, facts.events));
             parts.extend(moment.since_start_us.map(display::offset));
             parts.extend(moment.time_us.map(display::time_of_day));
-            parts.push(format!("active {}", display::bytes(moment.active_bytes)));
+            parts.push(format!("live {}", display::bytes(moment.active_bytes)));
             parts.extend(
                 moment
                     .reserved_bytes

@@ -55,7 +55,7 @@ pub(super) fn Strip(props: &StripProps) -> Html {
             if minimap.as_ref().is_some_and(|minimap| !minimap.curves.reserved_bytes.is_empty()) {
                 <span class="reserved">{ "reserved" }</span>
             }
-            <span class="active">{ "active" }</span>
+            <span class="active">{ "live" }</span>
             if minimap.as_ref().is_some_and(|it| it.curves.shown_capacity(props.capacity_bytes).is_some()) {
                 <span class="capacity">{ "capacity" }</span>
             }
@@ -64,7 +64,7 @@ pub(super) fn Strip(props: &StripProps) -> Html {
             }
         </p>
         <div class="field" ref={node} role="img" title="Drag to show a range; double click shows everything"
-            aria-label="Active and reserved memory over the whole recording"
+            aria-label="Live and reserved memory over the whole recording"
             onpointerdown={handlers.onpointerdown} onpointermove={handlers.onpointermove} onpointerup={handlers.onpointerup}
             onpointercancel={handlers.onlostpointercapture.clone()} onlostpointercapture={handlers.onlostpointercapture} {ondblclick}>
             { (*picture).clone() }

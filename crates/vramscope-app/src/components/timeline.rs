@@ -121,7 +121,7 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
 /// The picture's description for screen readers.
 fn label(picture: Picture) -> String {
     let what = match picture {
-        Picture::Timeline => "Active memory over time, one band per allocation.",
+        Picture::Timeline => "Live memory over time, one band per allocation.",
         Picture::Segments => "Reserved memory over time, one band per segment.",
         Picture::Map => "Addresses over time, one rectangle per allocation.",
         Picture::Packing => "Places in an ideal packing over time, one rectangle per allocation.",

@@ -43,7 +43,7 @@ pub fn totals(compared: &Compared) -> Vec<FigureRow> {
     ));
     if compared.turnover.is_none() {
         rows.push(bytes(
-            "peak active",
+            "peak live",
             figures.0.peak_active_bytes,
             figures.1.peak_active_bytes,
         ));
@@ -70,13 +70,13 @@ pub fn all(compared: &Compared) -> Vec<FigureRow> {
         count("recorded events", a.events, b.events),
         plain("recorded time", time(a.duration_us), time(b.duration_us)),
         count("known allocations", a.allocations, b.allocations),
-        bytes("peak active", a.peak_active_bytes, b.peak_active_bytes),
+        bytes("peak live", a.peak_active_bytes, b.peak_active_bytes),
         bytes(
             "peak reserved",
             a.peak_reserved_bytes,
             b.peak_reserved_bytes,
         ),
-        bytes("active then", a.active_bytes, b.active_bytes),
+        bytes("live then", a.active_bytes, b.active_bytes),
         bytes("reserved then", a.reserved_bytes, b.reserved_bytes),
         count(
             "cudaMalloc and mappings",

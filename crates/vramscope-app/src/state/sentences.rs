@@ -99,7 +99,7 @@ pub fn totals(facts: &DeviceFacts, within_pools: bool) -> [String; 3] {
         (true, true) => format!("{events} of all pools"),
     };
     let allocations = count_of(u64::from(facts.allocations), "allocation", "allocations");
-    let peak = if facts.has_trace { "peak" } else { "active" };
+    let peak = if facts.has_trace { "peak" } else { "live" };
     let peak = format!("{peak} {}", display::bytes(facts.peak_bytes));
     [events, allocations, peak]
 }
@@ -334,14 +334,14 @@ pub fn device_rows(facts: &DeviceFacts) -> Vec<(&'static str, String)> {
     let allocations = ("Allocations", display::count(u64::from(facts.allocations)));
     if !facts.has_trace {
         return vec![
-            ("Active", display::bytes(facts.peak_bytes)),
+            ("Live", display::bytes(facts.peak_bytes)),
             ("Reserved", display::bytes(facts.peak_reserved_bytes)),
             ("Known", "at the dump only".to_owned()),
             allocations,
         ];
     }
     let mut rows = vec![
-        ("Peak active", display::bytes(facts.peak_bytes)),
+        ("Peak live", display::bytes(facts.peak_bytes)),
         (
             "Reached",
             match facts.peak_moment {
@@ -350,7 +350,7 @@ pub fn device_rows(facts: &DeviceFacts) -> Vec<(&'static str, String)> {
             },
         ),
         ("Peak reserved", display::bytes(facts.peak_reserved_bytes)),
-        ("Active at the end", display::bytes(facts.final_bytes)),
+        ("Live at the end", display::bytes(facts.final_bytes)),
         allocations,
     ];
     if let Some((from, to)) = facts.time_span_us {

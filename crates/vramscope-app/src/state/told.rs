@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use super::{Permalink, Phase, State};
 
-/// A message to the page around this one. Nothing of the file's content is in it but its name and size.
+/// A message to the page around this one. An error may quote the file, so that not every page is told all of it: see
+/// [`door`](crate::browser::door).
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub enum Told {

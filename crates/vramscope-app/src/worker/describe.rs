@@ -192,7 +192,7 @@ fn properties(document: &Document, known: &AllocationDetails) -> Vec<(String, St
         ("Internal metadata", known.internal_metadata.clone()),
         ("Annotations", texts(&known.annotations)),
         (
-            "Active right after",
+            "Live right after",
             Some(Bytes(known.active_bytes_after).to_string()),
         ),
     ];

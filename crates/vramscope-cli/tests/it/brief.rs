@@ -168,13 +168,10 @@ fn a_dataset_leads_to_the_snapshot_of_the_rank() {
         ("runs/rank1.json", failed(1000)),
         ("runs/rank2.json", SIMPLE),
     ]);
-    asked(
-        &folder,
-        &["fleet", "pack", "runs", "-o", "packed/runs.vset"],
-    );
+    asked(&folder, &["fleet", "pack", "runs", "-o", "runs.vset"]);
     let of_files = answer(&folder, &["runs"]);
     let path = |of: &Value| fs::canonicalize(folder.path().join(of["file"].as_str().unwrap()));
-    for dataset in ["packed/runs.vset", "packed/runs.vset/overview.vset"] {
+    for dataset in ["runs.vset", "runs.vset/overview.vset"] {
         let answer = answer(&folder, &[dataset]);
         assert_eq!(path(&answer).unwrap(), path(&of_files).unwrap());
         assert_eq!(answer["causes"], of_files["causes"]);
@@ -189,18 +186,18 @@ fn a_dataset_leads_to_the_snapshot_of_the_rank() {
     let changed = folder.path().join("runs/rank1.json");
     let text = fs::read_to_string(&changed).unwrap();
     fs::write(&changed, text + "\n").unwrap();
-    let unknown = &answer(&folder, &["packed/runs.vset"])["cannot_tell"]["items"][0];
+    let unknown = &answer(&folder, &["runs.vset"])["cannot_tell"]["items"][0];
     let unknown = unknown.as_str().unwrap();
     assert!(
         unknown.contains("has changed since it was packed"),
         "{unknown}"
     );
     fs::remove_file(changed).unwrap();
-    let mut program = command(&["brief", "packed/runs.vset"]);
+    let mut program = command(&["brief", "runs.vset"]);
     let output = program.current_dir(folder.path()).output().unwrap();
     let told = transcript(&output);
     assert!(
-        told.contains("rank1.json, and this file is not there"),
+        told.contains("rank1.json, which is not in the dataset's folder"),
         "{told}"
     );
 }
@@ -424,4 +421,34 @@ fn words(command: &str) -> Vec<String> {
         }
     }
     words
+}
+
+/// Nothing in a file orders a terminal about, in JSON as little as in text.
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_terminal_names_are_harmless() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = r#"{"segments": [], "device_traces": [[{"action": "alloc", "addr": 1, "size": 1048576, "stream": 0,
+        "frames": [{"name": "a\u009b31mb\u202ec\u001b[31m", "filename": "train.py", "line": 7}]},
+        {"action": "snapshot", "addr": 0, "size": 1048576, "stream": 0}]]}"#;
+    fs::write(folder.path().join("odd.json"), file).unwrap();
+    for options in ["", "--json"] {
+        let program = command(&[]);
+        let line = format!(
+            "{} brief {options} odd.json",
+            program.get_program().display()
+        );
+        // It runs a command with a terminal.
+        let run = std::process::Command::new("script")
+            .args(["-qec", &line, "/dev/null"])
+            .current_dir(folder.path())
+            .output();
+        let Ok(output) = run else { return };
+        let told = String::from_utf8(output.stdout).unwrap();
+        assert!(told.contains("train.py:7"), "{told}");
+        for character in ['\u{9b}', '\u{202e}'] {
+            assert!(!told.contains(character), "{options}: {told:?}");
+        }
+        assert!(!told.contains("\u{1b}[31m"), "{options}: {told:?}");
+    }
 }

@@ -66,11 +66,11 @@ fn help() {
     assert_snapshot!(what_if(&["--help"]));
 }
 
-/// Half the batch fits into 700 MiB, what was recorded does not.
+/// Half the batch fits into 720 MiB, what was recorded does not.
 #[test]
 fn changes_of_the_program_beside_a_capacity() {
     let file = "roles/rules/gpt_bf16_late.pickle.zst";
-    let output = vramscope(&["what-if", file, "--capacity", "700MiB", "--json"]);
+    let output = vramscope(&["what-if", file, "--capacity", "720MiB", "--json"]);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let rows = json["parts"][0]["program"].as_array().unwrap();
     let half = rows.iter().find(|row| {
@@ -82,6 +82,6 @@ fn changes_of_the_program_beside_a_capacity() {
     let half = half.unwrap();
     assert_eq!(half["live_fits"], "yes");
     let bytes = |key: &str| half[key].as_u64().unwrap();
-    assert!(bytes("peak_bytes") <= 700 << 20);
-    assert!(bytes("peak_bytes") + bytes("saved_bytes") > 700 << 20);
+    assert!(bytes("peak_bytes") <= 720 << 20);
+    assert!(bytes("peak_bytes") + bytes("saved_bytes") > 720 << 20);
 }

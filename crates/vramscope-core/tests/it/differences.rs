@@ -426,7 +426,11 @@ fn groups_and_profiles_differ_alike() {
             );
             let [before, after] = moments
                 .map(|moment| read.profile(device, Selection::LiveAt(moment), FrameGrouping::Line));
-            let page = compare(&before, &after);
+            let mut page = compare(&before, &after);
+            // Groups do not tell by which operators.
+            page.sites
+                .iter_mut()
+                .for_each(|site| site.operators.clear());
             assert_eq!(ours, page.sites, "{}", file.name);
             let counts = tally(&ours);
             let all = counts.new + counts.gone + counts.changed + counts.unchanged;

@@ -116,7 +116,7 @@ fn steps_and_a_healthy_run() {
         .unwrap();
     assert_eq!(rows.as_u64(), Some(8));
     // What replays come to is told last: little.
-    let calm = "document.querySelector('.findings').innerText.includes('4.00 MiB less reserved with expandable_segments:True')";
+    let calm = "document.querySelector('.findings').innerText.includes('104 MiB would be reserved with expandable_segments:True, not 108 MiB')";
     open.page.wait_for(calm, PATIENCE).unwrap();
     open.page.click_on(".steps tbody button").unwrap();
     let there = "!!document.querySelector('.rail [data-view=timeline][aria-current]') && !!document.querySelector('.range')";

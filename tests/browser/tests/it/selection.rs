@@ -44,7 +44,7 @@ fn wait_for_legend(open: &mut Open, title: &str, count: u64) {
     let legend = format!(
         "document.querySelector('.legend h3')?.innerText.startsWith({title:?}) && \
          [...document.querySelectorAll('.legend li')].map(row => row.title || row.firstElementChild.title) \
-         .map(text => +/ · ([\\d,]+) allocation/.exec(text)[1].replaceAll(',', '')).reduce((sum, of) => sum + of, 0) === {count}"
+         .map(text => +(/ · ([\\d,]+) allocation/.exec(text)?.[1] ?? '0').replaceAll(',', '')).reduce((sum, of) => sum + of, 0) === {count}"
     );
     wait(open, &legend);
 }
@@ -374,7 +374,7 @@ fn a_call_site_of_the_overview_leads_to_its_call_paths() {
     go(&mut open, "1", "overview");
     wait(&mut open, "!!document.querySelector('.sites .rows button')");
     // The last card moves what is below it.
-    wait_for_text(&mut open, ".overview", "less reserved with");
+    wait_for_text(&mut open, ".overview", "would be reserved with");
     open.page.click_on(".sites .rows button").unwrap();
     wait(
         &mut open,

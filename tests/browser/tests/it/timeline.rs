@@ -15,7 +15,7 @@ fn open_sample() -> Open {
 
 /// A point in the middle of the picture's lower part, where memory is always in use.
 fn on_memory(open: &mut Open) -> (f64, f64) {
-    open.point(0.6, 0.85)
+    open.point(0.6, 0.8)
 }
 
 #[test]

@@ -56,7 +56,7 @@ const SCROLLED_SIZE: &str = "(({scrollWidth, scrollHeight}) => \
 const EXACT: &str = "[...document.querySelectorAll('.stage canvas')].every(canvas => \
     Math.abs(canvas.width - canvas.getBoundingClientRect().width * devicePixelRatio) <= 1)";
 
-/// The share of the window's height that the picture has, without its axes, in percent; or what is wrong with the rail.
+/// The share of the window's height that the picture has, without its axes, and the verdict above it, in percent; or what is wrong with the rail.
 const SHARE: &str = "(() => {
   const rail = document.querySelector('.rail').getBoundingClientRect();
   const views = [...document.querySelectorAll('.rail button')].map(view => view.getBoundingClientRect());
@@ -74,7 +74,8 @@ const SHARE: &str = "(() => {
   const isCut = device.offsetWidth < whole.offsetWidth;
   whole.remove();
   if (innerWidth >= 700 && isCut) return 'the peak of the device is cut';
-  return (document.querySelector('.stage').clientHeight - 38) / innerHeight * 100;
+  const verdict = document.querySelector('.banner.verdict')?.offsetHeight ?? 0;
+  return (document.querySelector('.stage').clientHeight - 38 + verdict) / innerHeight * 100;
 })()";
 
 /// The frames of texts are low. There the picture has most of the height, whatever a file has beside it.
@@ -151,6 +152,22 @@ fn the_choices_of_the_flame_graph_fit_the_smallest_phone() {
             PATIENCE,
         )
         .unwrap();
+    open.check_quiet();
+}
+
+/// The page says which it is, and names the documentation where it lies beside it.
+#[test]
+fn the_help_leads_to_the_documentation() {
+    let mut open = open("");
+    let about = "document.querySelector('.start .about').innerText";
+    let version = format!("vramscope {}", env!("CARGO_PKG_VERSION"));
+    assert_eq!(open.page.eval(about).unwrap(), version.as_str());
+    open.page
+        .eval("document.head.insertAdjacentHTML('beforeend', '<link rel=help href=book/>'); null")
+        .unwrap();
+    open.page.key("?", Modifiers::SHIFT).unwrap();
+    let link = "document.querySelector('.dialog .about a')?.href.endsWith('/book/')";
+    open.page.wait_for(link, PATIENCE).unwrap();
     open.check_quiet();
 }
 

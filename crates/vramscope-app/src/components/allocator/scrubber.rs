@@ -47,10 +47,10 @@ pub(super) fn Scrubber(props: &ScrubberProps) -> Html {
         <div class="strip">
             <p class="key" aria-hidden="true">
                 if has_reserved { <span class="reserved">{ "reserved" }</span> }
-                <span class="active">{ "active" }</span>
+                <span class="active">{ "live" }</span>
             </p>
             <div class="field" ref={node} role="img" title="Click or drag: go to that moment"
-                aria-label="Active and reserved memory over the whole recording"
+                aria-label="Live and reserved memory over the whole recording"
                 {onpointerdown} {onpointermove} {onpointerup} {onpointercancel} {onlostpointercapture}>
                 { (*picture).clone() }
                 if let Some(style) = percent { <div class="state-now" {style} /> }

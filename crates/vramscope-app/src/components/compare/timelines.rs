@@ -77,7 +77,7 @@ pub(super) fn Timelines(props: &TimelinesProps) -> Html {
     };
     html! {
         <div class={classes!("timelines", (props.titles.len() == 1).then_some("one"))} ref={node} role="img" {onclick} title="Click to compare another moment: the highest of what is under the pointer"
-            aria-label="Active and reserved memory of both sides on one axis">
+            aria-label="Live and reserved memory of both sides on one axis">
             { (*picture).clone() }
         </div>
     }

@@ -51,7 +51,7 @@ pub(in crate::components) fn LineControls(props: &LineControlsProps) -> Html {
             }
             if has_reserved && facts.lines.has_pools {
                 { switch("pools", "Private pools", String::new(),
-                    "What CUDA graphs and MemPools hold and do not use, on top of what is active",
+                    "What CUDA graphs and MemPools hold and do not use, on top of what is live",
                     lines.pools, choose(LanesChoices { pools: Some(!lines.pools), ..*choices })) }
             }
             { capacity(props, lines.capacity_bytes.is_some(), &commands) }

@@ -55,7 +55,7 @@ pub(super) fn part_class(kind: GapPart) -> &'static str {
 /// `Peak active, end`.
 pub(super) fn occasions(bar: &Bar) -> String {
     let word = |occasion: &Occasion| match occasion {
-        Occasion::Peak => "peak active",
+        Occasion::Peak => "peak live",
         Occasion::ReservedPeak => "peak reserved",
         Occasion::OutOfMemory => "out of memory",
         Occasion::End => "end",

@@ -19,7 +19,6 @@ use base64::engine::general_purpose::STANDARD;
 use vramscope_view::address::FileKey;
 
 use crate::commands::view::assets::{Asset, Page, unexpected};
-use crate::commands::view::token;
 use crate::failure::Failure;
 
 /// The beginnings of other lines that are left out: the policy of a served page, and links to its files.
@@ -60,7 +59,7 @@ impl Embedded {
 /// # Errors
 /// When a part of the page that is built into this program is missing.
 pub(super) fn one_file(page: Page, files: &[Embedded], shown: &str) -> Result<String, Failure> {
-    let nonce = token()?;
+    let nonce = nonce(files, shown);
     let index = page.text("index.html")?;
     let mut html = String::new();
     for line in index.lines() {
@@ -111,6 +110,20 @@ fn push_data(html: &mut String, page: Page, files: &[Embedded]) -> Result<(), Fa
     Ok(())
 }
 
+/// The word by which the policy knows the page's own script. Equal files make equal pages, so it is no random one but a
+/// hash of all that others chose in the page: none of that can contain its own hash.
+fn nonce(files: &[Embedded], shown: &str) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let of_files = files
+        .iter()
+        .flat_map(|file| [file.name.as_bytes(), &file.packed]);
+    for text in of_files.chain([shown.as_bytes()]) {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text);
+    }
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
 /// The content security policy. Nothing is loaded from anywhere: `default-src` covers all that is not named.
 fn policy(nonce: &str) -> String {
     format!(
@@ -157,6 +170,23 @@ fn parts(page: Page) -> impl Iterator<Item = (&'static str, &'static Asset)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn equal_pages_have_equal_nonces_and_others_have_not() {
+        let file = |name: &str, packed: &[u8]| {
+            let (name, packed) = (name.to_owned(), packed.to_vec());
+            [Embedded { name, packed }]
+        };
+        let of = |name, packed, shown| nonce(&file(name, packed), shown);
+        assert_eq!(of("a", b"bc", "d"), of("a", b"bc", "d"));
+        for other in [
+            of("ab", b"c", "d"),
+            of("a", b"b", "cd"),
+            of("a", b"bd", "d"),
+        ] {
+            assert_ne!(other, of("a", b"bc", "d"));
+        }
+    }
 
     #[test]
     fn names_stay_in_their_attribute() {

@@ -306,7 +306,7 @@ fn is_same_secret(given: &str, secret: &str) -> bool {
 }
 
 /// 128 random bits in hex.
-pub(crate) fn token() -> Result<String, Failure> {
+fn token() -> Result<String, Failure> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)
         .map_err(|error| Failure::Input(format!("the system gives no random numbers: {error}")))?;

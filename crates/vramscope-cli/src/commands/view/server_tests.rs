@@ -349,6 +349,10 @@ fn changes_are_told_to_whoever_listens() {
     if cfg!(unix) {
         assert_eq!(next_event(&mut streams[0])["files"][0]["is_written"], false);
     }
+    std::fs::remove_file(&named).unwrap();
+    let gone = next_event(&mut streams[0]);
+    assert_eq!(gone["files"][0]["is_gone"], true);
+    assert_eq!(gone["files"][0]["version"].is_string(), true);
 }
 
 #[test]
@@ -380,9 +384,8 @@ fn an_overview_serves_the_snapshots_that_it_names() {
     let folder = tempfile::tempdir().unwrap();
     let at = |path: &str| folder.path().join(path);
     std::fs::create_dir_all(at("runs.vset")).unwrap();
-    std::fs::create_dir_all(at("dumps")).unwrap();
-    std::fs::write(at("dumps/rank 0.pickle"), b"snapshot").unwrap();
-    std::fs::write(at("dumps/other.pickle"), b"snapshot").unwrap();
+    std::fs::write(at("runs.vset/rank 0.pickle"), b"snapshot").unwrap();
+    std::fs::write(at("runs.vset/other.pickle"), b"snapshot").unwrap();
     let rank = vramscope_core::fleet::Rank {
         source: vramscope_core::fleet::Source {
             path: "rank 0.pickle".to_owned(),
@@ -405,8 +408,8 @@ fn an_overview_serves_the_snapshots_that_it_names() {
     );
     for other in [
         "files/0/other.pickle",
-        "files/0/dumps/rank%200.pickle",
-        "files/0/../dumps/other.pickle",
+        "files/0/runs.vset/rank%200.pickle",
+        "files/0/../runs.vset/other.pickle",
     ] {
         assert_eq!(server.get(&server.path(other)).status(), "404", "{other}");
     }

@@ -8,6 +8,7 @@ use super::phases::Phase;
 use super::role::Role;
 use super::rules::RuleId;
 use super::signals::Signals;
+use crate::analysis::time::history::NEVER;
 use crate::ids::AllocationId;
 
 /// How many allocations have each size.
@@ -24,6 +25,12 @@ pub(super) struct Gradients {
     pub have_ranks: bool,
     /// Whether the optimizer keeps two moments of each parameter, as Adam does.
     pub have_moments: bool,
+    /// Whether an optimizer is seen that keeps at most one.
+    pub have_momentum: bool,
+    /// Whether the optimizer makes its state in the recording, so that none is older.
+    pub state_is_made: bool,
+    /// Whether no backward pass leaves gradients, so that they lie in buckets if nothing older leaves room for them.
+    pub lie_in_buckets: bool,
     /// Whether each rank has a shard of each parameter, so that what it keeps may have any size.
     pub are_sharded: bool,
 }
@@ -32,9 +39,11 @@ impl RoleEvidence<'_> {
     /// What there is of gradients: those that a backward pass leaves, or those that hooks drop within it, or else what it
     /// adds to older ones. Only sizes of `older` rows, which are never freed, can be of the latter.
     pub(super) fn gradients(&self, rules: &[RuleId], older: &[u32]) -> Gradients {
+        let table = &self.history.allocations;
         // A buffer that holds all of them has the size of none.
         let is_own = |row: &usize| {
-            rules[*row].role() == Role::Gradient && !self.made(*row).has(Signals::FLAT_GRADIENTS)
+            let flat = Signals::FLAT_GRADIENTS.and(Signals::COALESCED);
+            rules[*row].role() == Role::Gradient && !self.made(*row).has(flat)
         };
         let own = (0..rules.len()).filter(is_own);
         let gradients = Gradients {
@@ -42,12 +51,33 @@ impl RoleEvidence<'_> {
             are_older: false,
             have_ranks: self.signals.show(Signals::RANKS),
             have_moments: self.signals.show(Signals::ADAM),
+            have_momentum: self.signals.show(Signals::MOMENTUM),
+            state_is_made: false,
+            lie_in_buckets: false,
             are_sharded: self.signals.show(Signals::GATHER),
+        };
+        let is_state = |row: &usize| {
+            let is_new = table.born[*row] > 0 && table.died[*row] == NEVER;
+            is_new
+                && rules[*row].role() == Role::OptimizerState
+                && gradients.counts.contains_key(&table.bytes[*row])
+                && !self.phases.is_last(self.phases.place(table.born[*row]))
+        };
+        let state = (0..rules.len()).filter(is_state);
+        let state_bytes: u128 = state.map(|row| u128::from(table.bytes[row])).sum();
+        let seen = sum_bytes(&gradients.counts);
+        let gradients = Gradients {
+            state_is_made: seen > 0 && state_bytes >= seen,
+            ..gradients
         };
         // What hooks free or add before it is sharded has no size of the shards.
         if gradients.are_sharded {
             return gradients;
         }
+        let gradients = Gradients {
+            lie_in_buckets: seen == 0 && self.signals.show(Signals::BUCKET),
+            ..gradients
+        };
         let [dropped, added] = self.unseen_gradients(rules, older);
         let [seen, unseen, others] = [&gradients.counts, &dropped, &added].map(sum_bytes);
         if seen == 0 && others > unseen {
@@ -162,7 +192,6 @@ fn most_live(moments: &[u32], lives: impl Iterator<Item = (u32, u32)>) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::time::history::NEVER;
 
     #[test]
     fn the_moment_with_most_is_the_first_of_equals() {

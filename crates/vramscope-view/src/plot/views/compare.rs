@@ -63,7 +63,7 @@ impl CompareView<'_> {
         let titles = if self.is_one_recording {
             let device = before.device;
             vec![format!(
-                "device {device}: active memory, and reserved as a line"
+                "device {device}: live memory, and reserved as a line"
             )]
         } else {
             vec![name("A", before), name("B", after)]

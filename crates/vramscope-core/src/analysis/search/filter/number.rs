@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::term::{LengthUnit, When};
+use crate::cards::{Card, is_a_card_meant};
 use crate::units::Bytes;
 
 /// What to write instead of an invalid text: the end of the sentence "write …".
@@ -81,6 +82,21 @@ pub fn bytes(text: &str) -> Result<u64, &'static str> {
         return Err(NO_COMMA);
     }
     number.times(factor)
+}
+
+/// Parses how much memory a device or a program may take: a [size](bytes), or a card's name such as `rtx4090`.
+///
+/// # Errors
+/// What to write instead, as a sentence without its stop, or the [question](is_a_card_meant) whether a card is meant.
+pub fn capacity(text: &str) -> Result<u64, String> {
+    if let Some(card) = Card::called(text) {
+        return Ok(card.bytes());
+    }
+    match is_a_card_meant(text) {
+        Some(question) => Err(question),
+        None => bytes(text)
+            .map_err(|instead| format!("write {instead}, or a card's name such as rtx4090")),
+    }
 }
 
 /// Parses a whole number such as `512`, `1,024` or `1_024`.
@@ -288,6 +304,21 @@ fn alike(number: u64, unit: u64) -> (u64, u64) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_cards_gb_are_asked_for() {
+        assert_eq!(capacity("24GiB"), Ok(24 << 30));
+        let card = Card::called("rtx4090").unwrap().bytes();
+        assert_eq!(capacity("RTX 4090"), Ok(card));
+        assert_eq!(capacity("70GB"), Ok(70_000_000_000), "no card has it");
+        assert_eq!(capacity("24000000000"), Ok(24_000_000_000));
+        assert_eq!(
+            capacity("24GB").unwrap_err(),
+            is_a_card_meant("24GB").unwrap()
+        );
+        let wrong = capacity("much").unwrap_err();
+        assert!(wrong.starts_with("write a size such as"), "{wrong}");
+    }
 
     #[test]
     fn sizes_are_read_in_their_units() {

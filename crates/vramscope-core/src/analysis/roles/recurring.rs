@@ -1,0 +1,167 @@
+//! What many allocations tell together: casts of parameters, and caches that grow.
+
+use std::collections::{HashMap, HashSet};
+
+use super::infer::RoleEvidence;
+use super::phases::Phase;
+use super::role::Role;
+use super::rules::{RuleId, program};
+use super::signals::Signals;
+use crate::analysis::time::history::NEVER;
+use crate::ids::StackId;
+
+impl RoleEvidence<'_> {
+    /// What autocast may have converted parameters to: what it or a layer makes in the forward pass, half as large as a
+    /// parameter. Where stacks of Python alone show nothing of autocast, chance must not explain it: several sizes of
+    /// parameters have such halves, at least every second one, and the layers make outputs of other sizes, too.
+    pub(super) fn casts(&self, rules: &[RuleId]) -> Vec<usize> {
+        let table = &self.history.allocations;
+        let is_shown = !self.signals.is_python_only();
+        let maker = if is_shown {
+            Signals::AUTOCAST
+        } else {
+            Signals::WEIGHTED
+        };
+        if !self.signals.show(maker) {
+            return Vec::new();
+        }
+        let is_own = |row: &usize| {
+            let code = self.made(*row);
+            rules[*row].role() == Role::Parameter && !code.has(Signals::GATHER.and(Signals::COPY))
+        };
+        let own = (0..rules.len()).filter(is_own);
+        let sizes: HashSet<u64> = own.map(|row| table.bytes[row]).collect();
+        let is_made = |row: &usize| {
+            matches!(rules[*row].role(), Role::Activation | Role::Temporary)
+                && self.phases.at(table.born[*row]) == Some(Phase::Forward)
+                && self.made(*row).has(maker)
+        };
+        let is_half = |row: &usize| {
+            let double = table.bytes[*row].checked_mul(2);
+            double.is_some_and(|double| sizes.contains(&double))
+        };
+        let made = (0..rules.len()).filter(is_made);
+        let (casts, others): (Vec<usize>, Vec<usize>) = made.partition(is_half);
+        let halves: HashSet<u64> = casts.iter().map(|&row| table.bytes[row]).collect();
+        let is_no_chance =
+            halves.len() > 1 && halves.len() * 2 >= sizes.len() && others.len() * 2 >= casts.len();
+        if is_shown || is_no_chance {
+            casts
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// What forward passes make that outlives them, in a program without a backward pass; else nothing.
+    pub(super) fn kept(self) -> Kept {
+        let table = &self.history.allocations;
+        let mut kept = Kept::default();
+        if program(self.phases)[Phase::Backward as usize] {
+            return kept;
+        }
+        let mut built: HashMap<(u64, StackId), u32> = HashMap::new();
+        for row in 0..table.len() {
+            let from = self.phases.place(table.born[row]);
+            if table.born[row] > 0
+                && self.phases.phase(from).is_none()
+                && self.made(row).has(Signals::SETUP)
+            {
+                *built
+                    .entry((table.bytes[row], self.stack(row)))
+                    .or_default() += 1;
+            }
+            let outlives = self.end(self.end_moment(row)) != from;
+            if table.born[row] == 0 || !outlives || self.phases.phase(from) != Some(Phase::Forward)
+            {
+                continue;
+            }
+            let (stack, bytes) = (self.stack(row), table.bytes[row]);
+            kept.growth.entry(stack).or_default().add(bytes);
+            let births = kept.births.entry((stack, bytes)).or_default();
+            births.push(table.born[row]);
+        }
+        kept.growth.retain(|_, growth| growth.is_steady());
+        kept.pairs = pairs(built);
+        kept
+    }
+}
+
+/// What forward passes make that outlives them.
+#[derive(Default)]
+pub(super) struct Kept {
+    /// The stacks that make larger and larger allocations.
+    growth: HashMap<StackId, Growth>,
+    /// The sizes of which constructors made as many in one place as in another, and several.
+    pairs: HashSet<u64>,
+    /// When each stack made allocations of each size.
+    births: HashMap<(StackId, u64), Vec<u32>>,
+}
+
+/// The sizes that two stacks made equally often, and more than once.
+fn pairs(built: HashMap<(u64, StackId), u32>) -> HashSet<u64> {
+    let mut counts: Vec<(u64, u32)> = built
+        .into_iter()
+        .map(|((bytes, _), count)| (bytes, count))
+        .collect();
+    counts.sort_unstable();
+    let pairs = counts
+        .windows(2)
+        .filter(|pair| pair[0] == pair[1] && pair[0].1 > 1);
+    pairs.map(|pair| pair[0].0).collect()
+}
+
+impl Kept {
+    /// Whether constructors made as many of a size in one place as in another, and several.
+    pub(super) fn is_paired(&self, bytes: u64) -> bool {
+        self.pairs.contains(&bytes)
+    }
+
+    /// Whether an allocation is one of larger and larger ones of the same code, or is freed after one was made.
+    pub(super) fn grows(&self, evidence: RoleEvidence<'_>, row: usize) -> bool {
+        if self.growth.is_empty() {
+            return false;
+        }
+        let table = &evidence.history.allocations;
+        let end = evidence.end_moment(row);
+        let before = table.born.partition_point(|&born| born < end);
+        let is_replaced = end != NEVER && before > row + 1;
+        self.growth.contains_key(&evidence.stack(row))
+            || is_replaced && self.growth.contains_key(&evidence.stack(before - 1))
+    }
+
+    /// Whether the same code made one more of its size before an allocation was freed, and no other.
+    pub(super) fn is_replaced(&self, evidence: RoleEvidence<'_>, row: usize) -> bool {
+        if self.births.is_empty() {
+            return false;
+        }
+        let table = &evidence.history.allocations;
+        let (born, end) = (table.born[row], evidence.end_moment(row));
+        let births = self.births.get(&(evidence.stack(row), table.bytes[row]));
+        end != NEVER
+            && births.is_some_and(|births| {
+                let until = |moment| births.partition_point(|&other| other <= moment);
+                until(end) - until(born) == 1
+            })
+    }
+}
+
+/// How often the allocations of a stack became larger, and smaller.
+#[derive(Default)]
+struct Growth {
+    last: u64,
+    more: u32,
+    less: u32,
+}
+
+impl Growth {
+    fn add(&mut self, bytes: u64) {
+        self.more += u32::from(self.last != 0 && bytes > self.last);
+        self.less += u32::from(bytes < self.last);
+        self.last = bytes;
+    }
+
+    /// Whether they became larger several times, and smaller at most when something new began.
+    fn is_steady(&self) -> bool {
+        self.more >= 3 && self.more >= 4 * self.less
+    }
+}
