@@ -410,7 +410,6 @@ fn allocator() {
             click(".state-events .vlist", MOMENT),
             (Hand::Click(0.7, 0.5), ".strip .field", MOMENT),
             (Hand::Hover(0.02, 0.5), ".state-scroll", TOOLTIP),
-            (Hand::Click(0.02, 0.5), ".state-scroll", DETAILS),
             (
                 Hand::Resize,
                 ".state-scroll",
