@@ -170,7 +170,9 @@ pub fn capacity(capacity: &Capacity) -> String {
 pub fn steps(marks: &StepMarks) -> Option<String> {
     let by = match marks.by? {
         StepsBy::Optimizer => "by the ends of",
-        StepsBy::InferredOptimizer | StepsBy::InferredBackward => "inferred from each",
+        StepsBy::InferredOptimizer | StepsBy::InferredBackward | StepsBy::InferredForward => {
+            "inferred from each"
+        }
         StepsBy::InferredRepetition => "inferred from",
         StepsBy::Profiler | StepsBy::Numbered | StepsBy::NumberedMetadata | StepsBy::Repeated => {
             "named"

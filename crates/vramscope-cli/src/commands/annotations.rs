@@ -298,6 +298,7 @@ fn steps_facts(part: &mut Part, device: &Device<'_>) {
             "inferred from stacks: each ends with one"
         }
         StepsBy::InferredRepetition => "inferred from stacks: each begins with the same code",
+        StepsBy::InferredForward => "inferred from stacks: each begins with a",
     };
     let count = Cell::Number(steps.steps.len() as u64);
     part.fact_with(

@@ -57,7 +57,7 @@ Examples:
   vramscope brief runs/42 --json --budget 2KiB | jq -r .causes.items[0].class
 
 Classes of causes: growth_per_step, never_freed, limit, other_processes, request_too_large, pending_free,
-private_pool, fragmentation, rounding, held_output, odd_rank, first_pass, earlier_passes,
+private_pool, fragmentation, rounding, held_output, odd_rank, first_pass, earlier_passes, cached, churn,
 too_much_live";
 
 pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {

@@ -7,6 +7,7 @@ mod at;
 mod bombs;
 mod book;
 mod brief;
+mod causes;
 mod check;
 mod closed_pipe;
 mod compare;

@@ -95,6 +95,9 @@ pub(super) fn steps_by(by: StepsBy, pattern: &str) -> String {
         StepsBy::InferredRepetition => {
             "Inferred from stacks: each begins with the same code.".to_owned()
         }
+        StepsBy::InferredForward => {
+            "Inferred from stacks: each begins with a forward pass.".to_owned()
+        }
     }
 }
 

@@ -461,7 +461,11 @@ fn about_cause(
             format!("vramscope find pending {file}{only} --limit 10")
         }
         // Of pending frees: what lies free on other streams.
-        CauseClass::Fragmentation | CauseClass::Rounding | CauseClass::PendingFree => {
+        CauseClass::Fragmentation
+        | CauseClass::Rounding
+        | CauseClass::PendingFree
+        | CauseClass::Cached
+        | CauseClass::Churn => {
             format!("vramscope fragmentation {file}{only}")
         }
         CauseClass::Limit | CauseClass::OtherProcesses => format!("vramscope info {file}{only}"),

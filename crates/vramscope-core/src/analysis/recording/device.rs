@@ -18,7 +18,7 @@ use crate::analysis::memory::streams_and_pools::{self, FewValues};
 use crate::analysis::roles::{Phases, RoleEvidence, RuleId, infer, repetitions};
 use crate::analysis::time::annotations::NamedRange;
 use crate::analysis::time::history::History;
-use crate::analysis::time::lanes::{Lanes, StepGrowth, Steps, repeated_steps, steps};
+use crate::analysis::time::lanes::{Lanes, StepGrowth, Steps, StepsBy, repeated_steps, steps};
 use crate::analysis::time::markers::{MarkerKind, Markers};
 use crate::analysis::time::range_totals::RangeSums;
 use crate::analysis::time::replay::Replay;
@@ -370,16 +370,22 @@ impl<'a> Device<'a> {
         trace_steps(self.snapshot(), self.history)
     }
 
-    /// The training steps; `None` if no range looks like a step and no code repeats.
+    /// The steps; `None` if no range looks like a step and no code repeats.
     #[must_use]
     pub fn steps(self) -> Option<&'a Steps> {
         let repeated = || {
             let signals = self.recording.signals();
             let begins = repetitions(self.snapshot(), self.history, signals);
-            repeated_steps(self.history, self.sums(), &begins)
+            let by = StepsBy::InferredRepetition;
+            repeated_steps(self.history, self.sums(), by, &begins)
         };
-        let found =
-            || steps(self.snapshot(), self.history, self.lanes(), self.sums()).or_else(repeated);
+        let passes = || {
+            let begins = self.phases().forward_passes()?;
+            let by = StepsBy::InferredForward;
+            repeated_steps(self.history, self.sums(), by, &begins)
+        };
+        let named = || steps(self.snapshot(), self.history, self.lanes(), self.sums());
+        let found = || named().or_else(repeated).or_else(passes);
         self.prepared.steps.get_or_init(found).as_ref()
     }
 

@@ -9,7 +9,9 @@ use super::findings::{
     site_table,
 };
 use super::first_pass::FirstPass;
+use super::growing_request::GrowingRequest;
 use super::names::named;
+use super::next_step::NextStep;
 use super::overview::Overview;
 use super::peak_roles::{PeakRoles, plural};
 use crate::analysis::groups::live_at::{live_at, top_call_sites};
@@ -48,6 +50,10 @@ pub enum CauseClass {
     FirstPass,
     /// What earlier forward passes made is still live in the next one.
     EarlierPasses,
+    /// Most of what is reserved was needed before, or elsewhere.
+    Cached,
+    /// Segments are given back and obtained again and again.
+    Churn,
     /// What is live is needed at once: the program itself is too large.
     TooMuchLive,
 }
@@ -98,15 +104,22 @@ impl Cause {
                 | CauseClass::Rounding
                 | CauseClass::PrivatePool
                 | CauseClass::PendingFree
+                | CauseClass::Cached
         )
     }
+
     /// The cause in a sentence, with the setting that helps.
     #[must_use]
     pub fn sentence(&self) -> String {
+        self.told(&self.title)
+    }
+
+    /// Another title of it, with the setting that helps.
+    pub(super) fn told(&self, title: &str) -> String {
         let replayed = self.setting.iter().filter_map(|it| it.replayed.as_ref());
-        let mut told = replayed.filter(|it| !self.title.contains(&it.changes));
+        let mut told = replayed.filter(|it| !title.contains(&it.changes));
         let helps = told.next().map(|it| format!("; {}", it.words()));
-        format!("{}{}.", self.title, helps.unwrap_or_default())
+        format!("{title}{}.", helps.unwrap_or_default())
     }
 }
 
@@ -132,8 +145,22 @@ pub(super) fn causes(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
     let [mut warned, mut notes] =
         [warned, notes].map(|told| told.into_iter().map(|(_, cause)| cause).collect::<Vec<_>>());
     let live_bytes = device.history.active_bytes_at(moment);
-    let live = Some(too_much_live(device, overview, moment)).filter(|live| live.bytes > 0);
-    let mut causes = Vec::new();
+    let live = too_much_live(device, overview, moment, failure.as_ref());
+    let live = Some(live).filter(|live| live.bytes > 0);
+    let gaps = overview.gaps.iter();
+    let reserved = gaps.map(|at| at.gap.reserved_bytes).max().unwrap_or(0);
+    // Where most of all is in pools that nothing else can use, or idle in the cache, that is the answer.
+    let mut causes: Vec<Cause> = Vec::new();
+    for told in [&mut warned, &mut notes] {
+        causes.extend(told.extract_if(.., |cause| {
+            let is_elsewhere = match cause.class {
+                CauseClass::PrivatePool => true,
+                CauseClass::Cached => failure.is_none(),
+                _ => false,
+            };
+            is_elsewhere && cause.bytes > reserved / 2
+        }));
+    }
     if let Some(failure) = &failure {
         let first = FirstPass::of(device, failure);
         let first = first.map(|pass| of_first_pass(device, failure, pass));
@@ -142,30 +169,35 @@ pub(super) fn causes(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
             Some(own) if own.is_of_pieces() && failure.waited.is_none() => (Some(own), None),
             own => (None, own),
         };
-        let free_matters = matters(failure.all_free_bytes(), failure.gap.reserved_bytes);
+        let held = failure.gap.reserved_bytes;
+        let next = NextStep::of(device, failure);
+        let free_matters = matters(failure.all_free_bytes(), held) && next.is_none();
         let (pieces, few) = match free_matters {
             true => (pieces, None),
             false => (None, pieces),
         };
         // What is never freed may be kept on purpose: growth is more than that.
-        let grows = |cause: &mut Cause| cause.class == CauseClass::GrowthPerStep;
+        let grows = |cause: &mut Cause| {
+            cause.class == CauseClass::GrowthPerStep && matters(cause.bytes, held)
+        };
         let growing: Vec<_> = warned.extract_if(.., grows).collect();
-        let piling: Vec<_> = warned.extract_if(.., |cause| cause.piles_up()).collect();
+        let piling: Vec<_> = warned
+            .extract_if(.., |cause| cause.piles_up() && matters(cause.bytes, held))
+            .collect();
+        let series = GrowingRequest::of(device, failure).map(of_growing_request);
         causes.extend(own);
         causes.extend(growing);
+        causes.extend(series.filter(|series| matters(series.bytes, held)));
         causes.extend(EarlierPasses::of(device, moment).map(of_earlier_passes));
         causes.extend(pieces);
         causes.extend(piling);
-        causes.extend(live);
+        causes.extend(live.map(|live| match &next {
+            Some(next) => of_next_step(next, live),
+            None => live,
+        }));
         causes.extend(few);
         causes.extend(warned);
     } else {
-        let gaps = overview.gaps.iter();
-        let reserved = gaps.map(|at| at.gap.reserved_bytes).max().unwrap_or(0);
-        // Where most of all is in pools that nothing else can use, they are the answer.
-        causes.extend(notes.extract_if(.., |cause| {
-            cause.class == CauseClass::PrivatePool && cause.bytes > reserved / 2
-        }));
         let is_little = |cause: &mut Cause| match cause.class {
             CauseClass::NeverFreed => !matters(cause.bytes, live_bytes),
             CauseClass::Fragmentation => cause.bytes < reserved / 4,
@@ -184,6 +216,30 @@ pub(super) fn causes(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
         is_new
     });
     causes
+}
+
+fn of_growing_request(series: GrowingRequest) -> Cause {
+    Cause {
+        class: CauseClass::GrowthPerStep,
+        bytes: series.bytes,
+        title: series.title(),
+        seen: series.explanation(),
+        advice: "Move what is collected to the CPU as it comes, or keep only what is needed of it."
+            .to_owned(),
+        place: series.place,
+        filter: String::new(),
+        setting: None,
+    }
+}
+
+/// What is live, with what a step needs.
+fn of_next_step(next: &NextStep, live: Cause) -> Cause {
+    Cause {
+        bytes: next.needed_bytes,
+        seen: format!("{}. {}", live.title, live.seen),
+        title: next.title(),
+        ..live
+    }
 }
 
 fn of_earlier_passes(left: EarlierPasses) -> Cause {
@@ -212,15 +268,15 @@ fn of_finding(finding: &Finding) -> Option<Cause> {
         FindingKind::OtherMemory => CauseClass::OtherProcesses,
         FindingKind::OddDevice => CauseClass::OddRank,
         FindingKind::HeldOutput => CauseClass::HeldOutput,
+        FindingKind::Cached => CauseClass::Cached,
+        FindingKind::Churn => CauseClass::Churn,
         FindingKind::OutOfMemory
         | FindingKind::NoGrowth
-        | FindingKind::Cached
         | FindingKind::Retries
         | FindingKind::Setting
         | FindingKind::Replay
         | FindingKind::RecordsLost
-        | FindingKind::ProgramChanges
-        | FindingKind::Churn => return None,
+        | FindingKind::ProgramChanges => return None,
     };
     let row = finding.tables.first().and_then(|table| table.rows.first());
     Some(Cause {
@@ -318,7 +374,12 @@ fn elsewhere(device: Device<'_>, failure: &FailedRequest) -> CauseClass {
 }
 
 /// What was live, by its largest role: not a fault, but what must become less.
-fn too_much_live(device: Device<'_>, overview: &Overview, moment: u32) -> Cause {
+fn too_much_live(
+    device: Device<'_>,
+    overview: &Overview,
+    moment: u32,
+    failure: Option<&FailedRequest>,
+) -> Cause {
     let of_peak = moment == overview.peak.moment;
     let then = (!of_peak).then(|| PeakRoles::at(device, moment));
     let roles = then.as_ref().unwrap_or(&overview.roles);
@@ -336,6 +397,11 @@ fn too_much_live(device: Device<'_>, overview: &Overview, moment: u32) -> Cause 
         (true, 0) => "at the peak",
         (true, _) => "when it failed",
     };
+    let could_have = failure.filter(|failure| failure.device_free_bytes.is_some());
+    let of_all = could_have.map(|failure| {
+        let all = Bytes(failure.reachable_bytes());
+        format!(" of the {all} that this process could have")
+    });
     let share = |part| Percent {
         part,
         whole: live_bytes,
@@ -353,17 +419,26 @@ fn too_much_live(device: Device<'_>, overview: &Overview, moment: u32) -> Cause 
         };
         format!("{} of it ({}) {from}.", Bytes(row.bytes), share(row.bytes))
     });
+    // Without the size of the device nothing tells whether others are there.
+    let others = could_have.filter(|failure| failure.device_bytes.is_none());
+    let others =
+        others.map(|_| "If the device has more, others or a limit keep the rest.".to_owned());
     let from = matters.map(|row| format!(", {} from {}", Bytes(row.bytes), named(&row.label)));
     Cause {
         class: CauseClass::TooMuchLive,
         bytes: live_bytes,
         title: format!(
-            "{} were live {when}{}{}",
+            "{}{} were live {when}{}{}",
             Bytes(live_bytes),
+            of_all.unwrap_or_default(),
             of_role.unwrap_or_default(),
             from.unwrap_or_default()
         ),
-        seen: most.unwrap_or_default(),
+        seen: [most, others]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" "),
         filter: filter.map_or_else(String::new, |filter| filter.to_string()),
         place,
         setting: None,
@@ -406,8 +481,9 @@ pub(super) fn conclude(findings: &mut Vec<Finding>, causes: &mut Vec<Cause>, con
         Some(first) if first.is_of_reserved() => first.setting = conclusion.setting.clone(),
         Some(first) if first.class == CauseClass::TooMuchLive && !has_failed => {
             if let Some(cause) = of_finding(&conclusion) {
+                first.setting = conclusion.setting.clone();
                 causes.retain(|other| other.class != cause.class);
-                causes.insert(0, cause);
+                causes.insert(1, cause);
             }
         }
         _ => {}

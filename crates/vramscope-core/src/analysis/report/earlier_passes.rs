@@ -7,10 +7,12 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::names::named;
 use super::summary::saturating_sum;
+use crate::analysis::code::call_sites::label;
+use crate::analysis::code::frames::{FrameClass, Location};
 use crate::analysis::groups::live_at::{live_at, top_call_sites};
 use crate::analysis::recording::Device;
 use crate::analysis::roles::{Phase, PhaseRange, Role};
-use crate::ids::AllocationId;
+use crate::ids::{AllocationId, FrameId, StackId};
 use crate::units::{Bytes, Count};
 
 /// Minimum share of what was live.
@@ -22,9 +24,11 @@ const MOST_TOGETHER: usize = 2;
 pub(super) struct EarlierPasses {
     /// How many passes.
     passes: usize,
+    /// Whether one of them ended with a request that failed.
+    has_failed: bool,
     /// Requested bytes that were live.
     pub(super) bytes: u64,
-    /// The call site with the most of them.
+    /// The code that runs the pass, or else the call site with the most of them.
     pub(super) place: String,
 }
 
@@ -41,6 +45,15 @@ impl EarlierPasses {
         let table = &device.history.allocations;
         let stacks = device.stack_of();
         let begin = ranges[now].from;
+        // The pass of an earlier request that failed: what it left is held by the error.
+        let failed = device.failed_requests().iter().rev().find_map(|&failed| {
+            let is_around =
+                |range: &&PhaseRange| range.from < failed && failed <= range.to.saturating_add(1);
+            (failed < moment).then(|| ranges[..now].iter().rev().find(is_around))?
+        });
+        let is_of_failed = |row: usize| {
+            failed.is_some_and(|range| (range.from + 1..=range.to).contains(&table.born[row]))
+        };
         let rows = (0..table.len()).filter(|&row| table.born[row] > begin);
         let runs_again: HashSet<_> = rows
             .filter(|&row| stacks[row].has_frames())
@@ -49,7 +62,7 @@ impl EarlierPasses {
         let rules = device.rule_of();
         let is_left = |row: usize| {
             (1..=begin).contains(&table.born[row])
-                && runs_again.contains(&stacks[row])
+                && (runs_again.contains(&stacks[row]) || is_of_failed(row))
                 && !matches!(
                     rules[row].role(),
                     Role::Parameter | Role::Gradient | Role::OptimizerState | Role::KvCache
@@ -66,15 +79,26 @@ impl EarlierPasses {
             let later = &ranges[pass.min(now)..now];
             later.iter().any(|range| range.phase == Phase::Backward)
         };
-        let are_together = passes.len() <= MOST_TOGETHER && !passes.iter().any(is_over);
+        let has_failed = left.iter().any(|&row| is_of_failed(row));
+        let are_together = passes.len() <= MOST_TOGETHER
+            && !has_failed
+            && !passes.iter().any(is_over)
+            && !passes
+                .first()
+                .is_some_and(|&first| went_back_alone(&ranges[..first]));
         if u128::from(bytes) * 100 < all * SHARE_PERCENT || are_together {
             return None;
         }
         let ids = left.iter().map(|&row| AllocationId::from_index(row));
         let top = top_call_sites(device, ids, 1);
-        let place = top.sites.first().map(|site| site.label.clone());
+        let made_at = top.sites.first().map(|site| site.label.clone());
+        let largest = left.iter().max_by_key(|&&row| table.bytes[row]);
+        let place = largest
+            .and_then(|&row| caller(device, stacks[row]))
+            .or(made_at);
         Some(Self {
             passes: passes.len(),
+            has_failed,
             bytes,
             place: place.unwrap_or_default(),
         })
@@ -83,18 +107,24 @@ impl EarlierPasses {
     /// One line without its stop.
     pub(super) fn title(&self) -> String {
         let passes = match self.passes {
+            1 if self.has_failed => "a forward pass that failed".to_owned(),
             1 => "the previous forward pass".to_owned(),
             passes => format!("{} earlier forward passes", Count(passes as u64)),
         };
         format!(
-            "{} from {passes} are still live, most of it made at {}",
+            "{} from {passes} at {} are still live",
             Bytes(self.bytes),
-            named(&self.place)
+            named(&self.place),
         )
     }
 
     /// What it may mean.
     pub(super) fn explanation(&self) -> String {
+        if self.has_failed {
+            return "An error keeps what its traceback refers to: all that was live in the functions that it went through. While the \
+                    error is kept, or its except block is left only after the next attempt, so is that memory."
+                .to_owned();
+        }
         "The code that made it runs again in the pass that failed. A variable or a list keeps outputs or losses, with all that \
          they were computed from; or an evaluation runs without torch.no_grad()."
             .to_owned()
@@ -103,10 +133,41 @@ impl EarlierPasses {
     /// What to try.
     pub(super) fn advice(&self) -> String {
         match self.passes {
+            _ if self.has_failed => "Keep str(error) instead of the error, and try again after the except block.".to_owned(),
             1 => "del what holds the outputs of a pass before the next one.".to_owned(),
             _ => "Keep loss.item() and outputs.detach().cpu() instead of tensors of the graph, and evaluate under \
                   torch.no_grad()."
                 .to_owned(),
         }
     }
+}
+
+/// Whether each forward pass had its backward pass before the next: at least two of them, and none without.
+fn went_back_alone(ranges: &[PhaseRange]) -> bool {
+    let passes: Vec<Phase> = ranges.iter().map(|range| range.phase).collect();
+    let twice = passes
+        .windows(2)
+        .any(|pair| pair == [Phase::Forward, Phase::Forward]);
+    let back = passes
+        .windows(2)
+        .filter(|pair| **pair == [Phase::Forward, Phase::Backward]);
+    back.count() >= 2 && !twice
+}
+
+/// The user's code that called the outermost module of a stack, as a label; `None` if the stack has no module or no such
+/// code.
+fn caller(device: Device<'_>, stack: StackId) -> Option<String> {
+    let (snapshot, classes) = (device.snapshot(), device.recording.classes());
+    let frames: Vec<FrameId> = snapshot.stacks.frames(stack).collect();
+    let is_module = |&frame: &FrameId| {
+        let file = snapshot.frames.get(frame).filename;
+        snapshot
+            .strings
+            .get(file)
+            .ends_with("torch/nn/modules/module.py")
+    };
+    let outermost = frames.iter().rposition(is_module)?;
+    let mut callers = frames[outermost + 1..].iter();
+    let user = callers.find(|&&frame| classes.get(frame) == FrameClass::User)?;
+    Some(label(&Location::of(snapshot, snapshot.frames.get(*user))))
 }

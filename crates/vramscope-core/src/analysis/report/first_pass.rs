@@ -76,7 +76,7 @@ impl FirstPass {
         }
         let live = Live::of(device, failure.moment);
         let progress = match device.phases().last_at(failure.moment) {
-            Some(Phase::Optimizer) => live.optimizer(),
+            Some(Phase::Optimizer) => live.optimizer(failure),
             Some(Phase::Backward) => live.backward(),
             Some(Phase::Forward) => live.forward(),
             None => live.loading(failure),
@@ -210,13 +210,17 @@ impl<'a> Live<'a> {
     }
 
     /// The optimizer's state against the gradients, of which all are there.
-    fn optimizer(&self) -> Option<FirstPass> {
+    fn optimizer(&self, failure: &FailedRequest) -> Option<FirstPass> {
         if !self.are_of_last(Role::OptimizerState, Phase::Optimizer) {
             return None;
         }
         let gradients = self.of_role(Role::Gradient);
         let states = self.of_role(Role::OptimizerState);
-        let per_gradient = for_each(&gradients, &states)?;
+        let per_gradient = for_each(&gradients, &states).or_else(|| {
+            let parameters = self.of_role(Role::Parameter);
+            let is_next = once_each(&parameters, &states, failure.requested_bytes);
+            is_next.then_some(1)
+        })?;
         let (done, total) = (sum(&states), sum(&gradients).saturating_mul(per_gradient));
         let needed_bytes = self.active_bytes().saturating_add(total - done);
         Some(pass(Pass::Optimizer, done, total, needed_bytes))
@@ -315,6 +319,16 @@ fn for_each(things: &[u64], made: &[u64]) -> Option<u64> {
     });
     let is_enough = made.len() >= FEWEST && runs.len() >= FEWEST_BLOCKS;
     (is_even && is_enough && are_made_for_them).then_some(per_thing as u64)
+}
+
+/// Whether what was made is one thing for each of the first parameters, in their order, and the request that failed is the
+/// next. Two sizes must differ, or the order tells nothing.
+fn once_each(parameters: &[u64], made: &[u64], failed_bytes: u64) -> bool {
+    let Some((&next, before)) = parameters.get(..=made.len()).and_then(<[u64]>::split_last) else {
+        return false;
+    };
+    let are_sizes_telling = before.iter().any(|&bytes| bytes != next) && made.len() > 1;
+    are_sizes_telling && before == made && next.next_multiple_of(512) == failed_bytes
 }
 
 /// Whether gradients are those of the last parameters, with hardly one left out.

@@ -186,7 +186,8 @@ impl Overview {
         let is_wrong = |cause: &&Cause| self.ooms > 0 || cause.class != CauseClass::TooMuchLive;
         match (cause.filter(is_wrong), self.roles.sentence(), cause) {
             (Some(cause), _, _) | (None, None, Some(cause)) => cause.sentence(),
-            (None, Some(made_of), _) => made_of,
+            (None, Some(made_of), Some(cause)) => cause.told(made_of.trim_end_matches('.')),
+            (None, Some(made_of), None) => made_of,
             (None, None, None) => "Nothing was ever live.".to_owned(),
         }
     }

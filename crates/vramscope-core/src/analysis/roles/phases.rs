@@ -24,6 +24,9 @@ pub(super) const NEVER_PLACE: Place = u32::MAX;
 /// Moments for which the ranges are looked up at once.
 const BLOCK: usize = 256;
 
+/// Fewer forward passes are no loop.
+const FEWEST_PASSES: usize = 4;
+
 /// The phases of a device in order of time, without overlaps.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Phases {
@@ -38,6 +41,14 @@ pub struct Phases {
 }
 
 impl Phases {
+    /// The moments before the forward passes of a program that has several and no other phase; `None` of other programs.
+    #[must_use]
+    pub fn forward_passes(&self) -> Option<Vec<u32>> {
+        let is_forward = |range: &PhaseRange| range.phase == Phase::Forward;
+        let are_alone = self.ranges.len() >= FEWEST_PASSES && self.ranges.iter().all(is_forward);
+        are_alone.then(|| self.ranges.iter().map(|range| range.from).collect())
+    }
+
     /// Infers the phases of `history`'s device; one pass over its events. `frees_tell` is whether frees have stacks
     /// of their own, not those of the allocations.
     #[must_use]

@@ -22,13 +22,18 @@ use crate::units::Bytes;
 
 /// Minimum number of steps after the first [`WARM_UP`] ones.
 pub(super) const ENOUGH: usize = 4;
-/// Minimum share of the steps with growth.
+/// Minimum share of the parts with growth.
 const RISING_PERCENT: usize = 80;
+/// Of more steps than these, the least of each of so many parts counts: what a single step keeps longer is no trend, nor
+/// must each step add something.
+const PARTS: usize = 16;
 const SMALLEST_GROWTH_BYTES: u64 = 1 << 20;
 /// Minimum share of that in what is live at the end.
 const LEAST_PERCENT: u64 = 1;
-/// A call site with at least this share of the growth is named in the title.
+/// The call sites with at least this share of the growth are named in the title.
 const MAIN_PERCENT: u64 = 60;
+/// If they are no more than these.
+const MOST_NAMED: usize = 2;
 
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let steps = material.device.steps()?;
@@ -47,18 +52,27 @@ fn of_trend(material: Material<'_>, steps: &Steps) -> Option<Finding> {
     let intervals = (settled.len() - 1) as u64;
     let moments = (first.moments.1, last.moments.1);
     let name = first.title(&material.device.snapshot().strings);
-    let rising = live.windows(2).filter(|pair| pair[1] > pair[0]).count() as u64;
+    let lows = lows(&live);
+    let rises = match lows.len() == live.len() {
+        true => format!(
+            "At the end of {} of {} more was live than at the end of the one before",
+            rising(&lows),
+            counted(intervals, "step")
+        ),
+        false => format!(
+            "Of {}, in {} parts, the least that was live at the end of one rose {} times",
+            counted(live.len() as u64, "step"),
+            lows.len(),
+            rising(&lows)
+        ),
+    };
     let table = grown_sites(material, moments);
-    let at = match table.rows.first() {
-        Some(row) if is_share(row.bytes, MAIN_PERCENT, growth) => {
-            format!(", most of it at {}", named(&row.label))
-        }
-        _ => String::new(),
+    let at = match most_of(&table.rows, growth) {
+        Some(sites) => format!(", most of it at {sites}"),
+        None => String::new(),
     };
     let seen = format!(
-        "At the end of {rising} of {} more was live than at the end of the one before: from {} (after {}) to {}, \
-         {} more. The first {WARM_UP} steps are left out.{}",
-        counted(intervals, "step"),
+        "{rises}: from {} (after {}) to {}, {} more. The first {WARM_UP} steps are left out.{}",
         Bytes(live[0]),
         named(&name),
         Bytes(live[live.len() - 1]),
@@ -70,6 +84,18 @@ fn of_trend(material: Material<'_>, steps: &Steps) -> Option<Finding> {
         Bytes(growth / intervals)
     );
     Some(finding(material, growth, moments, [title, seen], table))
+}
+
+/// The few call sites that together hold most of the growth, as words.
+fn most_of(rows: &[FindingRow], growth: u64) -> Option<String> {
+    let mut bytes = 0_u64;
+    let enough = rows.iter().take(MOST_NAMED).position(|row| {
+        bytes = bytes.saturating_add(row.bytes);
+        is_share(bytes, MAIN_PERCENT, growth)
+    })?;
+    let names = rows[..=enough].iter().map(|row| named(&row.label));
+    let names: Vec<String> = names.map(|name| name.to_string()).collect();
+    Some(names.join(" and "))
 }
 
 /// Growth of few steps: call sites of which every step keeps as much as the one before it.
@@ -132,6 +158,7 @@ pub(super) fn how_told(steps: &Steps) -> &'static str {
             " The steps are inferred: each ends where stacks show the backward pass."
         }
         StepsBy::InferredRepetition => " The steps are inferred: the same code repeats.",
+        StepsBy::InferredForward => " The steps are inferred: each begins with a forward pass.",
         _ => "",
     }
 }
@@ -279,14 +306,32 @@ fn kept_site(site: CallSiteId, rows: &[(usize, u64)], last_whole: usize) -> Opti
     })
 }
 
-/// The growth from the first to the last value, if most steps rise and the second half stays above the first.
+/// The growth from the first to the last value, if most parts rise, those of the second half stay above the first, and the
+/// last quarter rises at least half as fast as all: a cache that has reached its limit no longer does.
 fn trend(live: &[u64]) -> Option<u64> {
     let growth = live.last()?.checked_sub(*live.first()?)?;
-    let rising = live.windows(2).filter(|pair| pair[1] > pair[0]).count();
-    let (early, late) = live.split_at(live.len() / 2);
+    let lows = lows(live);
+    let (early, late) = lows.split_at(lows.len() / 2);
     let is_lasting = late.iter().min() > early.iter().max();
-    let is_rising = rising * 100 >= (live.len() - 1) * RISING_PERCENT;
-    (is_rising && is_lasting && is_much(growth, live[0])).then_some(growth)
+    let is_rising = rising(&lows) * 100 >= (lows.len() - 1) * RISING_PERCENT;
+    let (first, last) = (lows[0], lows[lows.len() - 1]);
+    let (whole, from) = (lows.len() - 1, (lows.len() - 1) * 3 / 4);
+    let rise = |from: u64| u128::from(last.saturating_sub(from));
+    let goes_on = rise(lows[from]) * 2 * whole as u128 >= rise(first) * (whole - from) as u128;
+    (is_rising && is_lasting && goes_on && is_much(growth, live[0])).then_some(growth)
+}
+
+/// The values, or of more than [`PARTS`] the least of each part.
+fn lows(live: &[u64]) -> Vec<u64> {
+    let parts = live.len().min(PARTS);
+    let from = |part: usize| part * live.len() / parts.max(1);
+    let low = |part: usize| live[from(part)..from(part + 1)].iter().min().copied();
+    (0..parts).filter_map(low).collect()
+}
+
+/// How many values are larger than the one before.
+fn rising(values: &[u64]) -> usize {
+    values.windows(2).filter(|pair| pair[1] > pair[0]).count()
 }
 
 /// Whether more grew than normally varies: half a percent in all.
@@ -374,5 +419,17 @@ mod tests {
             "too little"
         );
         assert_eq!(trend(&[]), None);
+        let now_and_then: Vec<u64> = (0..320)
+            .map(|step| (100 + step / 10 + step % 3) << 20)
+            .collect();
+        assert_eq!(trend(&now_and_then), Some(32 << 20), "not in each step");
+        let filled: Vec<u64> = (0..320)
+            .map(|step: u64| (100 + step.min(200)) << 20)
+            .collect();
+        assert_eq!(trend(&filled), None, "full after two thirds");
+        let fills: Vec<u64> = (0..320_u64)
+            .map(|step| (100 + step.min(200) + step / 40) << 20)
+            .collect();
+        assert_eq!(trend(&fills), None, "nearly full");
     }
 }

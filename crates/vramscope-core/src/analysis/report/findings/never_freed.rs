@@ -10,6 +10,7 @@ use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::report::summary::saturating_sum;
 use crate::analysis::roles::Role;
 use crate::analysis::time::history::NEVER;
+use crate::analysis::time::lanes::Step;
 use crate::analysis::time::selection::Selection;
 use crate::ids::AllocationId;
 use crate::units::{Bytes, Count};
@@ -45,7 +46,7 @@ pub(super) fn find(material: Material<'_>, grown: &[CallSiteId]) -> Option<Findi
     let ids = kept.clone().map(AllocationId::from_index);
     let top = top_call_sites(material.device, ids, ROWS);
     let older = bytes - of_last.min(bytes);
-    let leaks = older > 0;
+    let leaks = older > 0 && goes_on(&whole);
     let rules = material.device.rule_of();
     let cached = kept
         .clone()
@@ -82,6 +83,16 @@ pub(super) fn find(material: Material<'_>, grown: &[CallSiteId]) -> Option<Findi
             Evidence::range("the steps", EvidenceOf::LiveMemory, (from, to)),
         ],
     })
+}
+
+/// Whether more was live at the end of the last quarter of the steps than at its begin: at least half of what grew per step
+/// before. A cache that is full keeps what steps made, too, but grows no more.
+fn goes_on(whole: &[&Step]) -> bool {
+    let live = |at: usize| i128::from(whole[at].totals.after_bytes);
+    let (first, last) = (1, whole.len() - 1);
+    let from = first + (last - first) * 3 / 4;
+    let (all, late) = (live(last) - live(first), live(last) - live(from));
+    from == last || all <= 0 || late * 2 * (last - first) as i128 >= all * (last - from) as i128
 }
 
 fn severity(leaks: bool) -> Severity {

@@ -123,6 +123,32 @@ fn total(mib: &[u64]) -> u64 {
 }
 
 #[test]
+fn few_large_tables_are_told_by_their_order() {
+    let mib = |sizes: &[u64]| sizes.iter().map(|size| size * MIB).collect::<Vec<_>>();
+    let tables = mib(&[300, 40, 22, 22]);
+    assert!(once_each(&tables, &tables[..2], 22 * MIB));
+    assert!(!once_each(&tables, &tables[..2], 40 * MIB), "not the next");
+    assert!(
+        !once_each(&tables, &tables[1..3], 22 * MIB),
+        "not the first"
+    );
+    assert!(
+        !once_each(&tables[2..], &tables[2..3], 22 * MIB),
+        "of one size"
+    );
+    assert!(!once_each(&tables, &tables, 22 * MIB), "nothing is left");
+    let sizes = Program::new(0).parameters();
+    let mut program = Program::new(2 * total(&sizes) + 350);
+    program.parameters();
+    let kept = program.forward();
+    program.backward(kept, &sizes);
+    program.optimizer(&sizes, 1);
+    let (found, verdict) = program.told();
+    assert_eq!(found.unwrap().needed_bytes, 3 * total(&sizes) * MIB);
+    assert!(verdict.starts_with("Fails at "), "{verdict}");
+}
+
+#[test]
 fn the_optimizers_first_state() {
     let mut program = Program::new(3_800);
     let sizes = program.parameters();

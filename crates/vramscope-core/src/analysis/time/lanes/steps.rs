@@ -38,6 +38,8 @@ pub enum StepsBy {
     InferredBackward,
     /// Each step begins with the same code, and the code after it repeats.
     InferredRepetition,
+    /// Each step begins with a forward pass, as stacks tell; for programs in which nothing else repeats.
+    InferredForward,
 }
 
 impl StepsBy {
@@ -155,9 +157,14 @@ pub fn steps(
 }
 
 /// Steps that begin where a program repeats itself, from the moment before each; `None` of none. The last one lasts to the
-/// end.
+/// end. `by` says what repeats: [`StepsBy::InferredRepetition`] or [`StepsBy::InferredForward`].
 #[must_use]
-pub fn repeated_steps(history: &History, sums: &RangeSums, begins: &[u32]) -> Option<Steps> {
+pub fn repeated_steps(
+    history: &History,
+    sums: &RangeSums,
+    by: StepsBy,
+    begins: &[u32],
+) -> Option<Steps> {
     let ends = begins.iter().skip(1).map(|&next| (next, false));
     let ends = ends.chain([(history.event_count, true)]);
     let time = |moment: u32| history.moment_start_us.get(moment);
@@ -182,8 +189,12 @@ pub fn repeated_steps(history: &History, sums: &RangeSums, begins: &[u32]) -> Op
         .map(|(place, span)| span.step(place, history, sums))
         .collect();
     (!steps.is_empty()).then(|| Steps {
-        by: StepsBy::InferredRepetition,
-        pattern: "repeated code".to_owned(),
+        by,
+        pattern: match by {
+            StepsBy::InferredForward => "forward pass",
+            _ => "repeated code",
+        }
+        .to_owned(),
         steps,
     })
 }

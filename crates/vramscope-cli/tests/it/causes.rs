@@ -1,0 +1,102 @@
+//! The first sentence of `explain` against the cause that the author of each program knows.
+//!
+//! `tests/make/causes.py` says where the recordings come from. Rules were written with those of `seen` in view; those of
+//! `held_out` were only judged. Whoever wrote the programs had not read the rules.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::program::{fixtures, vramscope};
+
+/// What the program's author says of it.
+#[derive(Deserialize)]
+struct Truth {
+    name: String,
+    /// Classes of causes that are right, between bars.
+    right: String,
+    /// Source lines of which a right answer may name any, between bars; empty if none matters.
+    places: String,
+    /// Words that a right answer must not have, between bars.
+    forbidden: String,
+}
+
+/// The class that claims no cause: what is live, and where it is from.
+const NO_CLAIM: &str = "too_much_live";
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Judgement {
+    Right,
+    /// Nothing false was said, but the cause was not told.
+    Silent,
+    Wrong,
+}
+
+impl Truth {
+    fn judge(&self, class: &str, sentence: &str) -> Judgement {
+        let lower = sentence.to_lowercase();
+        let mut forbidden = self.forbidden.split('|').filter(|words| !words.is_empty());
+        let names_a_line = sentence.contains(".py:");
+        let mut places = self.places.split('|');
+        let is_right_place = self.places.is_empty() || places.any(|it| sentence.contains(it));
+        if forbidden.any(|words| lower.contains(&words.to_lowercase())) {
+            Judgement::Wrong
+        } else if self.right.split('|').any(|right| right == class) {
+            match is_right_place || !names_a_line {
+                true => Judgement::Right,
+                false => Judgement::Wrong,
+            }
+        } else if class == NO_CLAIM {
+            Judgement::Silent
+        } else {
+            Judgement::Wrong
+        }
+    }
+}
+
+/// The class of the first cause, and the first sentence of `explain`.
+fn told(file: &Path) -> (String, String) {
+    let file = file.to_str().unwrap();
+    let json = |command| -> Value {
+        serde_json::from_slice(&vramscope(&[command, file, "--json"]).stdout).unwrap()
+    };
+    let class = &json("brief")["causes"]["items"][0]["class"];
+    let sentence = &json("explain")["parts"][0]["verdict"];
+    let text = |value: &Value| value.as_str().unwrap_or("nothing").to_owned();
+    (text(class), text(sentence))
+}
+
+/// All recordings of a half, judged; and how many are of each judgement.
+fn judged(half: &str) -> (String, [usize; 3]) {
+    let folder = fixtures().join("causes").join(half);
+    let mut rows = csv::Reader::from_path(folder.join("causes.csv")).unwrap();
+    let (mut text, mut counts) = (String::new(), [0; 3]);
+    for truth in rows.deserialize() {
+        let truth: Truth = truth.unwrap();
+        let (class, sentence) = told(&folder.join(format!("{}.pickle.zst", truth.name)));
+        let judgement = truth.judge(&class, &sentence);
+        counts[judgement as usize] += 1;
+        writeln!(text, "{judgement:?} {} [{class}] {sentence}", truth.name).unwrap();
+    }
+    (text, counts)
+}
+
+#[test]
+fn the_first_sentence_tells_the_cause() {
+    let (text, counts) = judged("held_out");
+    insta::assert_snapshot!("held_out", text);
+    let [right, silent, wrong] = counts;
+    assert_eq!(wrong, 0, "{text}");
+    assert!(right * 20 >= 19 * (right + silent), "{text}");
+}
+
+#[test]
+fn what_rules_were_written_with_is_told() {
+    let (text, counts) = judged("seen");
+    insta::assert_snapshot!("seen", text);
+    let [right, silent, wrong] = counts;
+    assert_eq!(wrong, 0, "{text}");
+    assert!(right * 20 >= 19 * (right + silent), "{text}");
+}

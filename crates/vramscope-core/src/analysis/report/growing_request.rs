@@ -1,0 +1,72 @@
+//! A request that failed as the next of a series: the same code asks for more each time, as a concatenation to all that came
+//! before does.
+
+use super::findings::FailedRequest;
+use super::names::named;
+use crate::analysis::recording::Device;
+use crate::analysis::roles::Role;
+use crate::analysis::time::history::NEVER;
+use crate::units::{Bytes, Count};
+
+/// Fewest requests of a series, that which failed among them.
+const FEWEST: usize = 4;
+
+/// A series of growing requests.
+pub(super) struct GrowingRequest {
+    /// How many there were, that which failed among them.
+    count: usize,
+    /// By how much the last was larger than the one before.
+    step_bytes: u64,
+    /// The size of the one that failed.
+    pub(super) bytes: u64,
+    /// The code.
+    pub(super) place: String,
+}
+
+impl GrowingRequest {
+    /// The series that a failed request ends, if what came before is still live; `None` if there is none.
+    pub(super) fn of(device: Device<'_>, failure: &FailedRequest) -> Option<Self> {
+        if !failure.stack.has_frames() {
+            return None;
+        }
+        let table = &device.history.allocations;
+        let stacks = device.stack_of();
+        let made = 0..table.born.partition_point(|&born| born < failure.moment);
+        let same: Vec<usize> = made.filter(|&row| stacks[row] == failure.stack).collect();
+        let &last = same.last()?;
+        let mut sizes: Vec<u64> = same.iter().map(|&row| table.bytes[row]).collect();
+        sizes.push(failure.requested_bytes);
+        let rising = sizes.windows(2).rev().take_while(|pair| pair[1] > pair[0]);
+        let count = rising.count() + 1;
+        let is_live = table.died[last] > failure.moment && table.free_requested[last] == NEVER;
+        let is_cache = device.rule_of()[last].role() == Role::KvCache;
+        if count < FEWEST || !is_live || is_cache {
+            return None;
+        }
+        let sites = device.call_sites();
+        Some(Self {
+            count,
+            step_bytes: failure.requested_bytes - table.bytes[last],
+            bytes: failure.requested_bytes.saturating_add(table.bytes[last]),
+            place: sites.get(sites.of_stack(failure.stack)).label.clone(),
+        })
+    }
+
+    /// One line.
+    pub(super) fn title(&self) -> String {
+        format!(
+            "Each request at {} is larger than the one before, the last by {}",
+            named(&self.place),
+            Bytes(self.step_bytes)
+        )
+    }
+
+    /// What it may mean.
+    pub(super) fn explanation(&self) -> String {
+        format!(
+            "{} requests of the same code grew, and the one that failed is the next: as when results are added to all that came \
+             before. The old one is live while the new one is made.",
+            Count(self.count as u64)
+        )
+    }
+}

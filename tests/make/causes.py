@@ -1,0 +1,62 @@
+"""Takes recordings with a known cause into `tests/fixtures/causes`.
+
+    causes.py FOLDER HALF
+
+FOLDER has the programs, a snapshot of each beside it, and `causes.csv` with what was wrong, written by somebody who has read
+neither the rules nor the program's documentation, and proved by changing the programs. HALF is `seen` for recordings that rules
+were written with in view, and `held_out` for those that were only judged.
+"""
+
+import csv
+import os
+import pickle
+import shutil
+import sys
+
+import zstandard
+
+import tidy
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FIXTURES = os.path.join(HERE, "..", "fixtures", "causes")
+PROGRAMS = os.path.join(HERE, "causes")
+# A larger snapshot shows nothing that a smaller one does not.
+MOST_BYTES = 700_000
+
+
+def main(folder, half):
+    folder = os.path.abspath(folder)
+    target = os.path.join(FIXTURES, half)
+    os.makedirs(target, exist_ok=True)
+    with open(os.path.join(folder, "causes.csv"), newline="") as file:
+        rows = list(csv.DictReader(file))
+    kept = []
+    for row in rows:
+        with open(os.path.join(folder, row["name"] + ".pickle"), "rb") as file:
+            snapshot = tidy.hide_places(pickle.load(file), folder)
+        data = tidy.check_clean(pickle.dumps(snapshot, protocol=4), row["name"])
+        packed = zstandard.compress(data, 19)
+        if len(packed) > MOST_BYTES:
+            print(f"{row['name']}: left out, {len(packed)} bytes")
+            continue
+        with open(os.path.join(target, row["name"] + ".pickle.zst"), "wb") as file:
+            file.write(packed)
+        kept.append(row)
+    with open(os.path.join(target, "causes.csv"), "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(kept)
+    programs = os.path.join(PROGRAMS, os.path.basename(folder))
+    shutil.rmtree(programs, ignore_errors=True)
+    shutil.copytree(folder, programs, ignore=lambda of, names: [name for name in names if is_left(of, name)])
+
+
+def is_left(folder, name):
+    """Whether a file or folder is no part of the programs."""
+    path = os.path.join(folder, name)
+    is_program = name.endswith(".py") or os.path.isdir(path)
+    return not is_program or name in ("__pycache__", "lib", "out", "fixed", "bash_jobs.0")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
