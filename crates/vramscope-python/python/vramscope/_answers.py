@@ -169,6 +169,7 @@ class SettingChange(TypedDict):
 class Diff(Part):
     """What differs between two sides: ``vramscope diff``."""
 
+    headline: str
     before_bytes: int
     after_bytes: int
     change_bytes: int
