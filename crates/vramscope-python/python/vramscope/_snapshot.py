@@ -303,7 +303,7 @@ class Snapshot:
             raise SnapshotError(f"{self.name}: there is no device {device}") from None
 
     def events(self, device: Optional[int] = None) -> Table:
-        """A row per recorded event, with ``active_bytes`` and ``reserved_bytes`` after it."""
+        """A row per recorded event, with ``live_bytes`` and ``reserved_bytes`` after it."""
         return self.table("events", device)
 
     def allocations(self, device: Optional[int] = None) -> Table:
