@@ -36,9 +36,9 @@ def main(program, snapshot, path):
 
 
 def check_counters(events, part):
-    active = [event for event in events if event["ph"] == "C" and event["name"] == "active"]
-    values = [event["args"]["bytes"] for event in active]
-    check("highest active", max(values), part["peak_bytes"])
+    live = [event for event in events if event["ph"] == "C" and event["name"] == "live"]
+    values = [event["args"]["bytes"] for event in live]
+    check("highest live", max(values), part["peak_bytes"])
     for name in {event["name"] for event in events if event["ph"] == "C"}:
         times = [event["ts"] for event in events if event["ph"] == "C" and event["name"] == name]
         assert times == sorted(times), name

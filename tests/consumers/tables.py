@@ -57,7 +57,7 @@ def device_agrees(db, device, part):
     highest = db.execute(curve).fetchone()
     if highest:
         check("highest moment", (highest[0], int(highest[1])), (moment, part["peak_bytes"]))
-    at_peak = f"SELECT active_bytes, reserved_bytes FROM events WHERE device = {device} AND event = {moment}"
+    at_peak = f"SELECT live_bytes, reserved_bytes FROM events WHERE device = {device} AND event = {moment}"
     row = db.execute(at_peak).fetchone()
     if row:
         check("events at the peak", row, (part["peak_bytes"], part["reserved_bytes"]))

@@ -158,7 +158,7 @@ def check(job: Job) -> None:
     for events in (True, False):
         run = vramscope.open(job.get(f"/dump?rank={ODD}&events={int(events)}"))
         assert (len(run.events()) > 0) == events
-        assert run.at("end")["active_bytes"] == 256 * MIB, run.at("end")
+        assert run.at("end")["live_bytes"] == 256 * MIB, run.at("end")
 
     job.processes[1].stdin.write("more\n")
     job.processes[1].stdin.flush()

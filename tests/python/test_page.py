@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import re
@@ -76,6 +77,17 @@ def test_a_view_is_a_frame_with_the_page_as_its_document() -> None:
     assert re.sub(r"<style>\.in-full [^<]*</style>", "", said) == view.html != said
     assert "training.pickle" in repr(view)
     json.dumps(frame)
+
+
+def test_a_snapshot_is_a_picture_in_a_notebook() -> None:
+    snapshot = vramscope.open(TRAINING.read_bytes(), name='"><script>alert(1)</script>')
+    shown = snapshot._repr_html_()
+    picture = re.search(r'<img [^>]* src="data:image/svg\+xml;base64,([^"]*)">', shown)
+    assert picture and base64.b64decode(picture[1]).startswith(b"<svg")
+    assert html.escape(snapshot.devices[0]["verdict"]) in shown
+    assert "<script" not in shown and len(shown) < 60_000
+    nothing = vramscope.open(b'{"segments": [], "device_traces": []}')
+    assert nothing._repr_html_() == html.escape(repr(nothing))
 
 
 def test_names_stay_in_their_attribute() -> None:

@@ -84,6 +84,7 @@ def test_answers_have_the_keys_of_their_types(path: Path) -> None:
         ("oom", [], {}, []),
         ("fragmentation", [], {}, []),
         ("what-if", [], {"set": ["expandable_segments=True"]}, ["--set", "expandable_segments=True"]),
+        ("what-if", [], {"capacity": "rtx4090"}, ["--capacity", "rtx4090"]),
         ("top", [], {"by": "total"}, ["--by", "total"]),
         ("annotations", [], {}, []),
         ("find", ["size>1MiB live@peak"], {"stack": True, "limit": 3}, ["--stack", "--limit", "3"]),

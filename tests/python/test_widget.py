@@ -65,6 +65,13 @@ def test_a_notebook_that_has_no_page_asks_for_it(monkeypatch: pytest.MonkeyPatch
     assert content == {"page": viewer._page_key} and b"<html" in gzip.decompress(packed)
 
 
+def test_who_runs_no_widget_sees_a_picture() -> None:
+    bundle = run().show()._repr_mimebundle_()
+    data = bundle[0] if isinstance(bundle, tuple) else bundle
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert data["text/html"] == run()._repr_html_()
+
+
 def test_names_are_as_they_were() -> None:
     run()
     name = "\"><script>alert(1)</script>&amp;'é\n"

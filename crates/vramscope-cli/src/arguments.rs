@@ -66,7 +66,7 @@ impl Snapshots {
 /// The form in which an answer is printed.
 #[derive(Args, Clone, Copy, Default)]
 pub(crate) struct Show {
-    /// Print JSON: schema 2, described by `vramscope man json`
+    /// Print JSON: schema 3, described by `vramscope man json`
     #[arg(long)]
     pub(crate) json: bool,
     /// Print the main table as CSV, sizes in bytes

@@ -177,7 +177,6 @@ fn run_command(command: &Command) -> Result<(), Failure> {
     }
     match command {
         Command::View(options) => view::run(options),
-        Command::Plot(options) => plot::run(options),
         Command::Pack(options) => pack::run(options),
         Command::Inductor(options) => inductor::run(options),
         Command::Check(options) => check::run(options),
@@ -220,6 +219,7 @@ fn ask(command: &Command, source: &mut Source<'_>) -> Option<Result<(), Failure>
         Command::Diff(options) => diff::run(options, source),
         Command::Stats(options) => stats::run(options, source),
         Command::Html(options) => html::run(options, source),
+        Command::Plot(options) => plot::run(options, source),
         Command::Fleet(options) => fleet::run(options, source),
         _ => return None,
     })

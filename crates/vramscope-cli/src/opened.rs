@@ -157,6 +157,16 @@ impl Opened {
         self.answer(&[], &arguments)
     }
 
+    /// A picture of this snapshot as SVG: what `vramscope plot` draws with these options.
+    ///
+    /// # Errors
+    /// When the options are wrong, or there is nothing to draw.
+    pub fn picture(&self, options: &[String]) -> Result<Vec<u8>, Failure> {
+        let words = ["plot", "--output=-", "--format=svg"].map(str::to_owned);
+        let arguments = [&words, options, &["--".to_owned()]].concat();
+        self.answer(&[], &arguments)
+    }
+
     fn answer(&self, others: &[Self], arguments: &[String]) -> Result<Vec<u8>, Failure> {
         let subjects: Vec<_> = std::iter::once(self)
             .chain(others)

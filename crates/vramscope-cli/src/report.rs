@@ -24,7 +24,7 @@ use crate::harmless::printable;
 use crate::output;
 
 /// The version of the JSON layout. It rises when a key is removed or changes its meaning.
-pub(crate) const SCHEMA: u32 = 2;
+pub(crate) const SCHEMA: u32 = 3;
 
 /// The most rows of a table in text, unless the user sets a limit.
 const TEXT_ROWS: usize = 20;

@@ -91,6 +91,16 @@ impl Opened {
         Ok(PyBytes::new(py, &page))
     }
 
+    /// A picture of this snapshot as SVG. `options` are those of `vramscope plot`.
+    fn picture<'py>(
+        &self,
+        py: Python<'py>,
+        options: Vec<String>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let picture = apart(py, || self.0.picture(&options))?;
+        Ok(PyBytes::new(py, &picture))
+    }
+
     /// A table of this name, of one device or all.
     fn table(&self, py: Python<'_>, name: &str, device: Option<DeviceIndex>) -> PyResult<Table> {
         apart(py, || Table::of(&self.0, name, device))

@@ -27,7 +27,7 @@ const QUESTIONS: [&str; 6] = ["peaks", "odd", "diff", "leaks", "oom", "sites"];
 
 /// SQL over all events.
 const SQL: [&str; 4] = [
-    "select rank, max(active_bytes) as peak from events group by rank order by peak desc, rank limit 10",
+    "select rank, max(live_bytes) as peak from events group by rank order by peak desc, rank limit 10",
     "select call_site, sum(bytes) as bytes from events where action = 'alloc' group by call_site \
      order by bytes desc, call_site limit 10",
     "select stack_key, count(distinct rank) as ranks, count(*) as events from events group by stack_key \

@@ -142,7 +142,7 @@ fn event_facts(part: &mut Part, device: &Device<'_>, moment: u32) {
     );
     let changes = [row.active_change_bytes, row.reserved_change_bytes];
     let [active, reserved] = changes.map(Cell::BytesChange);
-    part.fact("active_change_bytes", "", active);
+    part.fact("live_change_bytes", "", active);
     part.fact("reserved_change_bytes", "", reserved);
 }
 
@@ -167,7 +167,7 @@ fn state(part: &mut Part, device: &Device<'_>, grouping: Grouping, moment: u32) 
     let active = |moment: u32| history.active_bytes.get(moment as usize).copied();
     let reserved = |moment: u32| Some(history.reserved_bytes(moment)).filter(|_| are_known);
     part.fact_with(
-        "active_bytes",
+        "live_bytes",
         "live",
         Cell::or_none(active(moment), Cell::Bytes),
         change(moment, active),

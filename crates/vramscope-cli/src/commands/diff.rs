@@ -53,6 +53,7 @@ either side has only one, with that.";
 
 pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
     let to = options.to.as_deref().unwrap_or(&options.at);
+    let by = options.grouping.group_by.group_by();
     if let Source::Open { subjects, answer } = source {
         let parts = open_parts(options, subjects, to)?;
         return report::write_json(answer, "diff", parts, options.show);
@@ -70,7 +71,7 @@ pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Fail
     };
     let mut parts = Vec::new();
     for pair in read(options, &files, to, &mut failures) {
-        let (part, changes) = answer::part(&pair);
+        let (part, changes) = answer::part(&pair, by);
         parts.push(part);
         let limit = options.fail_if_grown;
         failures.extend(limit.and_then(|limit| limit.broken(&pair, &changes)));
@@ -98,7 +99,8 @@ fn open_parts(
         sides(&subject, moment, options.grouping)
     };
     let pairs = paired(side(before, &options.at)?, side(after, to)?)?;
-    Ok(pairs.iter().map(|pair| answer::part(pair).0).collect())
+    let by = options.grouping.group_by.group_by();
+    Ok(pairs.iter().map(|pair| answer::part(pair, by).0).collect())
 }
 
 /// Reads the files (one file, or before and after in turn) and pairs their devices.

@@ -16,9 +16,6 @@ use crate::output::wrap;
 use crate::report::{Cell, Part, column, detail};
 use crate::subject::{Device, Subject};
 
-/// The longest wrapped line, in characters.
-const WIDTH: usize = 95;
-
 /// Say what memory was for, what stands out, and what would help
 ///
 /// First what the peak is made of, then the findings, the worst first: each with its figures, what it may mean and what
@@ -59,20 +56,23 @@ fn about(device: &Device<'_>) -> Part {
     let mut part = Part::of(&device.subject.name, device.index());
     let sentence = found.roles.sentence();
     let verdict = found.verdict();
-    part.prose.extend(wrap::paragraph("  ", &verdict, WIDTH));
+    part.prose
+        .extend(wrap::paragraph("  ", &verdict, wrap::PROSE_WIDTH));
     part.fact("verdict", "", Cell::Text(verdict.clone()));
     part.fact("peak_bytes", "", Cell::Bytes(found.peak.active_bytes));
     part.fact("made_of", "", Cell::or_none(sentence.clone(), Cell::Text));
     if let Some(sentence) = sentence.filter(|sentence| *sentence != verdict) {
         part.prose.push(String::new());
-        part.prose.extend(wrap::paragraph("  ", &sentence, WIDTH));
+        part.prose
+            .extend(wrap::paragraph("  ", &sentence, wrap::PROSE_WIDTH));
     }
     for fact in facts(device.recording) {
         let is_state = matches!(fact.kind, FactKind::NoTrace | FactKind::StateOnly);
         if is_state && fact.device == Some(device.index()) {
             part.prose.push(String::new());
             for text in [&fact.meaning, &fact.advice] {
-                part.prose.extend(wrap::paragraph("  ", text, WIDTH));
+                part.prose
+                    .extend(wrap::paragraph("  ", text, wrap::PROSE_WIDTH));
             }
         }
     }
@@ -81,7 +81,8 @@ fn about(device: &Device<'_>) -> Part {
             true => NOT_TOLD,
             false => "Nothing found that looks wrong.",
         };
-        part.prose.extend(wrap::paragraph("  ", said, WIDTH));
+        part.prose
+            .extend(wrap::paragraph("  ", said, wrap::PROSE_WIDTH));
     }
     for finding in &found.findings {
         part.prose.push(String::new());
@@ -142,7 +143,8 @@ fn explain(lines: &mut Vec<String>, finding: &Finding) {
         Severity::Problem | Severity::Warning => "  ! ",
         Severity::Note => "  - ",
     };
-    let mut add = |first, words: &str| lines.extend(wrap::paragraph(first, words, WIDTH));
+    let mut add =
+        |first, words: &str| lines.extend(wrap::paragraph(first, words, wrap::PROSE_WIDTH));
     add(sign, &finding.title);
     add("    ", &finding.seen);
     if finding.severity != Severity::Note {

@@ -30,7 +30,7 @@ const SITES: usize = 5;
 pub(crate) struct Options {
     #[command(flatten)]
     inputs: Inputs,
-    /// Print JSON instead of text: schema 2, described by `vramscope man json`
+    /// Print JSON instead of text: schema 3, described by `vramscope man json`
     #[arg(long)]
     json: bool,
 }

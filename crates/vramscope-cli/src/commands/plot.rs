@@ -19,12 +19,12 @@ use vramscope_view::views::ViewKind;
 use self::arguments::{
     Axis, Colour, Form, Format, Frames, Left, Size, Surroundings, What, Width, parse_size,
 };
-use self::targets::{Target, targets};
+use self::targets::targets;
 use super::find;
 use crate::arguments::{Inputs, parse_view};
 use crate::destination;
 use crate::failure::Failure;
-use crate::inputs;
+use crate::inputs::{self, Source};
 use crate::subject::{Device, Subject};
 
 /// The size where none is given.
@@ -132,8 +132,20 @@ Examples:
   vramscope plot before.pickle after.pickle -o grown.png --view compare
   vramscope plot rank*.pickle -o pictures/ --view segments";
 
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
     options.check()?;
+    if options.view == ViewKind::Compare {
+        source.must_be_files("--view compare")?;
+    }
+    if let Source::Open { subjects, answer } = source {
+        let format = options.format.unwrap_or_default();
+        for subject in *subjects {
+            let subject = subject.narrowed(options.inputs.device)?;
+            let written = answer.write_all(&options.draw(&subject, format)?);
+            written.map_err(Failure::io("cannot hold the picture"))?;
+        }
+        return Ok(());
+    }
     let files = inputs::files(&options.inputs.files)?;
     let pictured = match options.view {
         ViewKind::Compare => &files[..1],
@@ -148,7 +160,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     }
     let draw = |place: usize, file: &Path| {
         let target = &targets[place];
-        target.write(&options.draw(file, target)?)
+        let subject = Subject::load(file, options.inputs.device)?;
+        target.write(&options.draw(&subject, target.format)?)
     };
     inputs::each(&files, options.inputs.memory, draw, |results| {
         inputs::report_all(results.filter_map(Result::err))
@@ -167,24 +180,23 @@ impl Options {
         }
     }
 
-    fn draw(&self, file: &Path, target: &Target) -> Result<Vec<u8>, Failure> {
-        let whole = Subject::load(file, self.inputs.device)?;
-        let usual = self.usual_colours(*main_device(&whole)?);
+    fn draw(&self, whole: &Subject, format: Format) -> Result<Vec<u8>, Failure> {
+        let usual = self.usual_colours(*main_device(whole)?);
         let filter = self.filter.as_deref().map(find::parse).transpose()?;
         let narrowed = filter.as_ref().and_then(|of| whole.within_pools(of));
-        let subject = narrowed.as_ref().unwrap_or(&whole);
+        let subject = narrowed.as_ref().unwrap_or(whole);
         let device = main_device(subject)?;
         let found = filter.as_ref().map(|of| self.found(of, &device));
         let found = found.transpose()?.flatten();
         let pictured = Pictured {
             file: &title(&subject.name),
             device: *device,
-            leaders: &Leaders::of_sites(&whole),
+            leaders: &Leaders::of_sites(whole),
             search: found.as_ref().map(|(text, found)| Search { text, found }),
             replayed_steps: &[],
         };
         let view = views::view(self, &device, usual)?;
-        written(view.file(&pictured, &self.sheet(), target.format.format()))
+        written(view.file(&pictured, &self.sheet(), format.format()))
     }
 
     /// The meaning of the colours if none is asked for: that of the page.

@@ -56,7 +56,7 @@ pub(crate) struct Options {
 const EXAMPLES: &str = "\
 Examples:
   vramscope sql --tables
-  vramscope sql 'select rank, max(active_bytes) peak_bytes from events group by rank order by 2 desc' runs/
+  vramscope sql 'select rank, max(live_bytes) peak_bytes from events group by rank order by 2 desc' runs/
   vramscope sql 'select call_site, sum(requested_bytes) bytes from allocations group by 1 order by 2 desc' rank*.pickle
   vramscope sql - runs/ --json < question.sql
   vramscope sql 'select * from events where rank = 17' runs/ --parquet rank17.parquet

@@ -214,6 +214,9 @@ fn facts(part: &mut Part, sums: &StateSums, kind: AllocatorKind) {
         size(sums.rounding_bytes()),
         "what blocks are larger than their requests",
     );
+    // As `torch.cuda.memory_stats()` has them, for who compares the two.
+    part.fact("active_bytes", "", size(sums.active_bytes()));
+    part.fact("requested_bytes", "", size(sums.requested_bytes));
     part.fact("segments", "segments", Cell::Number(sums.segments));
     let blocks = sums.allocated_blocks + sums.pending_blocks + sums.free_blocks;
     part.fact("blocks", "blocks", Cell::Number(blocks));

@@ -1,6 +1,6 @@
 //! A trace for Perfetto and chrome://tracing, in their JSON format: each device is a process, with
 //!
-//! - counters of active and reserved bytes, also for each private pool,
+//! - counters of live and reserved bytes, also for each private pool,
 //! - annotations and other ranges as nested slices,
 //! - failed allocations, snapshots, and segments got from or released to CUDA as instants,
 //! - allocations as asynchronous slices named by their call site; of very many only the largest.
@@ -95,7 +95,7 @@ fn write_counters(device: &Device<'_>, trace: &mut Trace<'_>) -> Result<(), Fail
     for (moment, &bytes) in (0..).zip(&history.active_bytes) {
         // A last point shows how long the value stays.
         if last != Some(bytes) || moment == history.event_count {
-            trace.counter("active", time(history, moment), bytes)?;
+            trace.counter("live", time(history, moment), bytes)?;
         }
         last = Some(bytes);
     }
@@ -115,7 +115,7 @@ fn write_counters(device: &Device<'_>, trace: &mut Trace<'_>) -> Result<(), Fail
             0 => name,
             stream => format!("{name}, {}", device.recording.streams().name(stream)),
         };
-        steps(&format!("{name}: active"), &pool.active_steps, trace)?;
+        steps(&format!("{name}: live"), &pool.active_steps, trace)?;
         steps(&format!("{name}: reserved"), &pool.reserved_steps, trace)?;
     }
     Ok(())

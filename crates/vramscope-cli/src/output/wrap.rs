@@ -2,6 +2,9 @@
 
 use std::iter;
 
+/// The longest line of sentences, in characters.
+pub(crate) const PROSE_WIDTH: usize = 95;
+
 /// Breaks a text between its words into lines of at most `room` characters; a longer word has a line to itself. White
 /// space in a row counts as one blank.
 pub(crate) fn words(text: &str, room: usize) -> String {

@@ -85,6 +85,23 @@ fn a_file_does_not_differ_from_itself() {
         (&0.into(), &0.into(), &0.into())
     );
     assert_eq!(part["changes"].as_array().unwrap().len(), 0);
+    assert_eq!(
+        part["headline"],
+        "The first moment and the second moment have the same 7.21 MiB, from the same call sites."
+    );
+}
+
+/// It begins with the sentence of Compare in the page, about what the rows say.
+#[test]
+fn a_sentence_comes_first() {
+    let text = diff(&[TRAINING, ANNOTATED, "--group-by", "role"]);
+    assert_snapshot!(text.lines().take(5).collect::<Vec<_>>().join("\n"));
+    let part = &json(&[TRAINING, "--at", "start", "--to", "peak"])["parts"][0];
+    assert_eq!(
+        part["headline"],
+        "The second moment has 7.21 MiB more than the first moment (0 B → 7.21 MiB), most of it at \
+         user/record_gpu.py:103 train_step: +3.78 MiB, 11 more allocations."
+    );
 }
 
 #[test]

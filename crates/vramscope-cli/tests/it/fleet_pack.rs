@@ -225,7 +225,7 @@ fn tables_say_what_the_snapshots_say() {
         assert_eq!(number(&ranks[0], "step"), 100);
         let events = rows("events");
         assert_eq!(number(&ranks[0], "events"), events.len() as u64);
-        let active = events.iter().map(|row| number(row, "active_bytes")).max();
+        let active = events.iter().map(|row| number(row, "live_bytes")).max();
         assert_eq!(active, Some(peak));
         let numbers: Vec<_> = events.iter().map(|row| number(row, "event")).collect();
         assert!(numbers.into_iter().eq(1..=events.len() as u64));

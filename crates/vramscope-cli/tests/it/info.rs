@@ -129,7 +129,7 @@ fn every_fixture_is_told_of() {
             let output = vramscope(&["info", "--json", &name]);
             assert!(output.status.success(), "{}", transcript(&output));
             let json: Value = serde_json::from_slice(&output.stdout).unwrap();
-            assert_eq!(json["schema"], 2, "{name}");
+            assert_eq!(json["schema"], 3, "{name}");
             assert!(vramscope(&["info", &name]).status.success(), "{name}");
         }
     }

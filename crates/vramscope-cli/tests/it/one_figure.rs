@@ -61,11 +61,11 @@ impl Answers {
         };
         let planned = self.by_command["plan"]["steps"][0]["bytes"].as_i64();
         self.same(
-            "the peak's active bytes",
+            "the peak's live bytes",
             &[
                 one("info", "peak_bytes"),
                 one("peak", "peak_bytes"),
-                one("at peak", "active_bytes"),
+                one("at peak", "live_bytes"),
                 one("find live@peak", "bytes"),
                 one("range all", "peak_bytes"),
                 ("top", self.sum("top", "groups", "at_device_peak_bytes")),

@@ -53,6 +53,22 @@ fn answers_are_what_the_program_prints() {
 }
 
 #[test]
+fn pictures_are_what_the_program_draws() {
+    let options = ["--size=900x360", "--view=map"];
+    let drawn = opened(FILE).picture(&options.map(str::to_owned)).unwrap();
+    let words = ["plot", FILE, "--output=-", "--format=svg"];
+    let printed = vramscope(&[&words[..], &options].concat()).stdout;
+    assert!(drawn.starts_with(b"<svg"));
+    assert!(drawn == printed, "the pictures differ");
+    let said = opened(FILE).picture(&["--view=compare".to_owned()]);
+    let said = said.unwrap_err().to_string();
+    assert!(
+        said.starts_with("--view compare is for the command line"),
+        "{said}"
+    );
+}
+
+#[test]
 fn two_are_compared() {
     let (before, after) = (opened(FILE), opened("torch-2.15.0/two_devices.pickle"));
     let words = ["diff", "--json", "--"].map(str::to_owned);

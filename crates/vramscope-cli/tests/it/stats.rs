@@ -1,8 +1,12 @@
 //! `stats`: the table by pool and stream, and torch's text where it fails.
 
-use insta::assert_snapshot;
+use std::fs;
 
-use crate::program::{transcript, vramscope, vramscope_reading};
+use insta::assert_snapshot;
+use serde_json::Value;
+use vramscope_core::model::Segment;
+
+use crate::program::{fixtures, transcript, vramscope, vramscope_reading};
 
 fn stats(arguments: &[&str]) -> String {
     transcript(&vramscope(&[&["stats"], arguments].concat()))
@@ -75,4 +79,38 @@ fn where_torch_fails() {
 #[test]
 fn help() {
     assert_snapshot!(stats(&["--help"]));
+}
+
+/// Allocated, active and requested are what torch counted itself, to the byte.
+#[test]
+fn the_words_mean_what_they_mean_to_torch() {
+    let mut compared = 0;
+    for name in [
+        "private_pools",
+        "training",
+        "two_devices",
+        "oom_observer",
+        "expandable_grown",
+    ] {
+        let name = format!("torch-2.15.0/{name}.pickle");
+        let snapshot = vramscope_core::decode(&fs::read(fixtures().join(&name)).unwrap()[..]);
+        let snapshot = snapshot.unwrap();
+        let output = vramscope(&["stats", "--json", &name]);
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        for part in answer["parts"].as_array().unwrap() {
+            let device = i32::try_from(part["device"].as_i64().unwrap()).unwrap();
+            let counted: [(&str, fn(&Segment) -> Option<u64>); 3] = [
+                ("allocated_bytes", |segment| segment.allocated_size),
+                ("active_bytes", |segment| segment.active_size),
+                ("requested_bytes", |segment| segment.requested_size),
+            ];
+            for (key, of) in counted {
+                let segments = snapshot.segments.of_device(device);
+                let bytes: Option<u64> = segments.map(|(_, segment)| of(segment)).sum();
+                assert_eq!(part[key].as_u64(), bytes, "{name}, device {device}: {key}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= 15, "{compared}");
 }

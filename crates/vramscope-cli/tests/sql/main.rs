@@ -22,7 +22,7 @@ const FILES: [&str; 3] = [
     "torch-2.15.0/named_ranges.pickle",
 ];
 
-const PEAKS: &str = "select rank, max(active_bytes) as peak_bytes, max(event) as events, avg(event) as mean \
+const PEAKS: &str = "select rank, max(live_bytes) as peak_bytes, max(event) as events, avg(event) as mean \
                      from events group by rank order by rank";
 
 fn sql(arguments: &[&str]) -> Output {
@@ -112,7 +112,7 @@ fn ranks_of_snapshots_come_from_their_names() {
 
 #[test]
 fn long_answers_are_cut_with_their_number() {
-    let query = "select rank, event, action, address, active_bytes from events order by 1 desc, 2";
+    let query = "select rank, event, action, address, live_bytes from events order by 1 desc, 2";
     let text = sql(&[&[query], &FILES[..]].concat());
     let json = sql(&[&[query, "--json", "--limit", "1"], &FILES[..]].concat());
     assert_snapshot!(transcript(&text) + &transcript(&json));
@@ -122,7 +122,7 @@ fn long_answers_are_cut_with_their_number() {
 fn errors_say_where_and_what_to_do() {
     let mut text = String::new();
     for query in [
-        "select rank,\n  max(active_byte) from events",
+        "select rank,\n  max(live_byte) from events",
         "select 1 from allocation",
         "select rank from from events",
         "drop table events",

@@ -82,9 +82,9 @@ pub(super) const FIELDS: [Field; 19] = [
         "its stack in `stacks`, within one snapshot",
     ),
     field(
-        "active_bytes",
+        "live_bytes",
         Kind::Bytes,
-        "bytes of live allocations after it",
+        "requested bytes of live allocations after it",
     ),
     field(
         "reserved_bytes",

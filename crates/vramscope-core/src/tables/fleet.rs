@@ -396,11 +396,7 @@ const FAILURES: [Field; 9] = [
         Kind::Bytes,
         "what the device reported free",
     ),
-    field(
-        "active_bytes",
-        Kind::Bytes,
-        "requested bytes that were live",
-    ),
+    field("live_bytes", Kind::Bytes, "requested bytes that were live"),
     field("reserved_bytes", Kind::Bytes, "bytes of all segments"),
     field("call_site", Kind::Text, "the call site of the request"),
     field("why", Kind::Text, "why it failed, in a few words"),

@@ -255,7 +255,7 @@ impl Table {
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
-            Self::Events => "an event, with what was active and reserved after it",
+            Self::Events => "an event, with what was live and reserved after it",
             Self::Allocations => "one life of an address, also if it began before the recording",
             Self::Frames => "a distinct frame",
             Self::Stacks => "a frame of a distinct stack",

@@ -291,8 +291,8 @@ impl Case<'_> {
 }
 
 /// The advice beside the variable that is to be copied.
-const SETTING: &str = "Set the variable before the program starts. Torch 2.9 and later call it PYTORCH_ALLOC_CONF, take the \
-                       older name too, and warn of it.";
+const SETTING: &str = "Set the variable before the program starts. From torch 2.9 on it is PYTORCH_ALLOC_CONF; the \
+                       older name still works, with a warning.";
 
 fn replay_of(row: &WhatIf) -> Vec<Evidence> {
     let settings = &row.settings;

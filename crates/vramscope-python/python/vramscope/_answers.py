@@ -80,7 +80,7 @@ class _Event(Part, total=False):
     event_stream: str
     event_call_site: str
     event_operator: Optional[str]
-    active_change_bytes: int
+    live_change_bytes: int
     reserved_change_bytes: int
     stack: List[Frame]
     segments: List[SegmentGroup]
@@ -94,7 +94,7 @@ class At(_Event):
 
     moment: int
     time_us: Optional[int]
-    active_bytes: Optional[int]
+    live_bytes: Optional[int]
     reserved_bytes: Optional[int]
     pending_bytes: Optional[int]
     free_bytes: Optional[int]
@@ -169,6 +169,7 @@ class SettingChange(TypedDict):
 class Diff(Part):
     """What differs between two sides: ``vramscope diff``."""
 
+    headline: str
     before_bytes: int
     after_bytes: int
     change_bytes: int

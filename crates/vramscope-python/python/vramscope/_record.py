@@ -290,7 +290,7 @@ def _torch() -> Any:
     except ModuleNotFoundError as missing:
         if missing.name != "torch":
             raise
-        asked = "vramscope.record() needs PyTorch, which this Python does not have: pip install torch"
+        asked = "recording needs PyTorch, which this Python does not have: pip install torch"
         raise ModuleNotFoundError(asked, name="torch") from None
 
 

@@ -7,6 +7,7 @@ sandbox gives it an origin of its own: neither can it touch the notebook, nor th
 
 from __future__ import annotations
 
+import base64
 import html
 from pathlib import Path
 
@@ -24,6 +25,15 @@ _STYLE = "<style>.in-full { display: none !important }</style>"
 def script(*names: str) -> str:
     """Scripts of this package, one after the other."""
     return "".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in names)
+
+
+def shown(picture: bytes, caption: str) -> str:
+    """A picture with its caption, as HTML. In an image nothing of an SVG can run, and no name is taken twice in a page."""
+    data, words = base64.b64encode(picture).decode(), html.escape(caption)
+    return (
+        f'<figure style="margin: 0"><img alt="{words}" style="max-width: 100%" src="data:image/svg+xml;base64,{data}">'
+        f"<figcaption>{words}</figcaption></figure>"
+    )
 
 
 class View:

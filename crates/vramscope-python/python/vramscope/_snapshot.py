@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import html
 import json
 import os
 import pickle
@@ -10,7 +11,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, BinaryIO, Dict, List, Mapping, Optional, Union, cast
 
 from ._numbers import whole
-from ._show import View
+from ._show import View, shown
 from ._vramscope import Opened, SnapshotError, Table, open_bytes, open_file
 
 if TYPE_CHECKING:
@@ -303,7 +304,7 @@ class Snapshot:
             raise SnapshotError(f"{self.name}: there is no device {device}") from None
 
     def events(self, device: Optional[int] = None) -> Table:
-        """A row per recorded event, with ``active_bytes`` and ``reserved_bytes`` after it."""
+        """A row per recorded event, with ``live_bytes`` and ``reserved_bytes`` after it."""
         return self.table("events", device)
 
     def allocations(self, device: Optional[int] = None) -> Table:
@@ -383,12 +384,21 @@ class Snapshot:
             try:
                 from ._widget import Viewer
 
-                return Viewer(page, height)
+                return Viewer(page, height, self._repr_html_)
             except ImportError as missing:
                 if widget:
                     asked = "widget=True needs anywidget: pip install 'vramscope[notebook]'. Without it, show() uses a frame"
                     raise ImportError(asked) from missing
         return View(page, self.name, height)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows of it: the verdict, and the timeline as a picture, which exports and GitHub show, too."""
+        try:
+            picture = self._opened.picture(["--size=900x360"])
+        except SnapshotError:
+            # There is nothing to draw.
+            return html.escape(repr(self))
+        return shown(picture, f"{self.name}: {self.devices[0]['verdict']}")
 
     def __repr__(self) -> str:
         return f"<vramscope.Snapshot {self.name}>"

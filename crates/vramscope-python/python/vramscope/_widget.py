@@ -11,7 +11,7 @@ import gzip
 import hashlib
 import html
 import re
-from typing import Any, List, Optional, Tuple
+from typing import Any, Callable, List, Optional, Tuple
 
 import anywidget
 import traitlets
@@ -66,7 +66,8 @@ class Viewer(anywidget.AnyWidget):
     _page_key = traitlets.Unicode().tag(sync=True)
     _page = traitlets.Bytes().tag(sync=True)
 
-    def __init__(self, page: str, height_px: int) -> None:
+    def __init__(self, page: str, height_px: int, picture: Callable[[], str]) -> None:
+        self._picture = picture
         text, place, name, packed = _parts(page)
         self._shared = _shared(text)
         super().__init__(
@@ -82,6 +83,14 @@ class Viewer(anywidget.AnyWidget):
     def _answer(self, _: Any, content: Any, buffers: List[Any]) -> None:
         if content == {"wants": "page"}:
             self.send({"page": self._shared.key}, [self._shared.packed])
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """The widget, and the picture for readers of the notebook that run none: GitHub, nbconvert."""
+        bundle: Any = super()._repr_mimebundle_(**kwargs)
+        data = bundle[0] if isinstance(bundle, tuple) else bundle
+        if data is not None:
+            data["text/html"] = self._picture()
+        return bundle
 
     def __repr__(self) -> str:
         hint = "a notebook without widgets shows it with show(widget=False)"

@@ -30,7 +30,7 @@ fn folders_of_ranks_are_tables() {
 fn the_rank_is_a_column() {
     let folder = written(10);
     let engine = engine(folder.path(), GIB);
-    let sql = "select rank, max(active_bytes) from events group by rank order by rank";
+    let sql = "select rank, max(live_bytes) from events group by rank order by rank";
     let expected = [0, 1, 2].map(|rank| {
         let peak = (rank + 1) * 10;
         vec![Value::Integer(rank), Value::Integer(peak)]
@@ -58,7 +58,7 @@ fn only_the_files_of_a_named_rank_are_read() {
         assert_eq!(rows(&engine, &sql).len() as i128, count, "{sql}");
     }
     // Nor those whose statistics say that they have no such row.
-    let plan = engine.explain("select event from events where active_bytes > 25");
+    let plan = engine.explain("select event from events where live_bytes > 25");
     let plan = plan.unwrap().join("\n");
     assert!(plan.contains("pruning_predicate"), "{plan}");
 }

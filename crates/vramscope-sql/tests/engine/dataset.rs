@@ -46,7 +46,7 @@ fn rank_events(rank: i64, events: i64) -> RecordBatch {
             )),
         ),
         (
-            "active_bytes",
+            "live_bytes",
             Arc::new(Int64Array::from_iter_values(
                 numbers().map(|number| (rank + 1) * number),
             )),

@@ -30,16 +30,16 @@ fn sql_error(sql: &str, message: &str, place: Option<(u64, u64)>, advice: &[&str
 #[test]
 fn unknown_names_are_told_with_those_that_are_like_them() {
     sql_error(
-        "select\n  activ_bytes from events",
-        "there is no column activ_bytes",
+        "select\n  liv_bytes from events",
+        "there is no column liv_bytes",
         Some((2, 3)),
-        &["Did you mean active_bytes?"],
+        &["Did you mean live_bytes?"],
     );
     sql_error(
         "select xyz from events",
         "there is no column xyz",
         Some((1, 8)),
-        &["The columns are: event, time, address, active_bytes, call_site, is_large, rank"],
+        &["The columns are: event, time, address, live_bytes, call_site, is_large, rank"],
     );
     sql_error(
         "select 1 from event",

@@ -8,6 +8,7 @@ use vramscope_core::analysis::compare::changes::{Comparison, compare};
 use vramscope_core::analysis::compare::headline::headline;
 use vramscope_core::analysis::compare::names::names_apart;
 use vramscope_core::analysis::compare::side::{Profile, ProfileNames, profile};
+use vramscope_core::analysis::groups::grouping::GroupBy;
 use vramscope_core::analysis::groups::turnover::turnover;
 use vramscope_core::analysis::recording::{Device, Recording};
 use vramscope_core::analysis::time::curves::{CurveAxis, Curves};
@@ -116,7 +117,15 @@ fn two_moments_of_one_file() {
     );
     // One sentence comes first, and each row says by which operators.
     let sentence = open.page.text(".compare .headline").unwrap();
-    assert_eq!(sentence, headline(["A", "B"], &expected));
+    assert_eq!(
+        sentence,
+        headline(
+            ["A", "B"],
+            expected.total,
+            &expected.sites,
+            GroupBy::CallSite
+        )
+    );
     let operators = "[...document.querySelectorAll('.compare .site-rows .site-row')].map(row => row.querySelector('.operators')?.innerText ?? '')";
     let operators: Vec<String> =
         serde_json::from_value(open.page.eval(operators).unwrap()).unwrap();

@@ -104,6 +104,36 @@ fn in_a_low_frame_the_picture_comes_first() {
     }
 }
 
+/// The verdict has its lines before it is known, so that the picture below stays where it is.
+#[test]
+fn nothing_moves_when_the_verdict_is_known() {
+    for sample in ["out-of-memory.pickle.gz", "leak.pickle.gz"] {
+        let mut open = open_in(&page_folder(), &format!("?src=samples/{sample}"));
+        open.painted();
+        for (width_px, height_px) in [(390, 844), (760, 800), (1280, 720), (900, 400)] {
+            open.page.set_viewport(width_px, height_px, 1.0).unwrap();
+            let tops = open.page.eval(TOPS).unwrap();
+            assert_eq!(
+                tops[0], tops[1],
+                "{sample} in {width_px} × {height_px}: {tops}"
+            );
+        }
+        open.check_quiet();
+    }
+}
+
+/// Where the views begin below a verdict of one sign, and below the whole one.
+const TOPS: &str = "(async () => {
+  const verdict = document.querySelector('.banner.verdict p');
+  while (verdict.textContent.length < 30) await new Promise(requestAnimationFrame);
+  const top = () => document.querySelector('.workspace').getBoundingClientRect().top;
+  const [whole, said] = [top(), verdict.firstChild.data];
+  verdict.firstChild.data = '…';
+  const before = top();
+  verdict.firstChild.data = said;
+  return [before, whole];
+})()";
+
 /// On a phone "Explain" shows the finding itself, although it is below the figures, and the details would be over it.
 #[test]
 fn what_is_explained_is_on_the_screen() {

@@ -117,7 +117,7 @@ fn rows(event: &EventAnswer) -> Html {
             { free }
             { address }
             { for event.properties.iter().map(pair) }
-            <dt>{ "Active" }</dt><dd>{ change(known.active_bytes) }</dd>
+            <dt>{ "Live" }</dt><dd>{ change(known.active_bytes) }</dd>
             if known.reserved_bytes != (0, 0) { <dt>{ "Reserved" }</dt><dd>{ change(known.reserved_bytes) }</dd> }
         </dl>
     }

@@ -3,16 +3,19 @@
 use vramscope_core::analysis::compare::changes::{
     Change, SiteChange, changes, compare_settings, delta, relative_change, tally,
 };
+use vramscope_core::analysis::compare::headline::headline;
 use vramscope_core::analysis::compare::phases::different_phases;
 use vramscope_core::analysis::compare::side::Figures;
+use vramscope_core::analysis::groups::grouping::GroupBy;
 use vramscope_core::analysis::groups::turnover::Amount;
 use vramscope_core::units::Count;
 
 use super::sides::{Pair, Side};
+use crate::output::wrap;
 use crate::report::{Cell, Column, Part, column, sum};
 
 /// The part about a pair, and its changes by call site, the largest first.
-pub(super) fn part(pair: &Pair) -> (Part, Vec<SiteChange>) {
+pub(super) fn part(pair: &Pair, by: GroupBy) -> (Part, Vec<SiteChange>) {
     let Pair { before, after, .. } = pair;
     let file = match before.file == after.file {
         true => after.file.clone(),
@@ -20,6 +23,10 @@ pub(super) fn part(pair: &Pair) -> (Part, Vec<SiteChange>) {
     };
     let mut part = Part::of(&file, after.device);
     let changes = changes(named(before), named(after));
+    let sentence = sentence(pair, &changes, by);
+    part.prose = wrap::paragraph("  ", &sentence, wrap::PROSE_WIDTH);
+    part.prose.push(String::new());
+    part.fact("headline", "", Cell::Text(sentence));
     facts(&mut part, pair, &changes);
     change_table(&mut part, &changes);
     figure_table(&mut part, &before.figures, &after.figures);
@@ -30,17 +37,26 @@ pub(super) fn part(pair: &Pair) -> (Part, Vec<SiteChange>) {
     if before.file != after.file {
         part.damage.extend(after.damage.iter().cloned());
     }
-    if part
-        .tables
-        .first()
-        .is_some_and(|changes| changes.rows.count() == 0)
-    {
-        part.notes.insert(
-            0,
-            "The same is live at both moments, group by group.".to_owned(),
-        );
-    }
     (part, changes)
+}
+
+/// The sentence that Compare begins with in the page, too.
+fn sentence(pair: &Pair, changes: &[SiteChange], by: GroupBy) -> String {
+    let Pair { before, after, .. } = pair;
+    let names = match before.file == after.file {
+        true => ["the first moment", "the second moment"],
+        false => ["the first file", "the second file"],
+    };
+    let all = |side: &Side| {
+        let mut all = Amount::default();
+        side.groups.iter().for_each(|(_, amount)| all.add(*amount));
+        all
+    };
+    let total = Change {
+        before: all(before),
+        after: all(after),
+    };
+    headline(names, total, changes, by)
 }
 
 /// A note if the sides are in different phases.

@@ -13,7 +13,7 @@ const COLUMNS: [Column; 13] = [
     sum("ooms", "OOMs"),
     column("requested_bytes", "requested"),
     column("device_free_bytes", "free on device"),
-    column("active_bytes", "live"),
+    column("live_bytes", "live"),
     column("reserved_bytes", "reserved"),
     remark("why", "why"),
     detail("host"),

@@ -243,7 +243,7 @@ fn rounded(value: &Value, column: &Column) -> Cell {
     }
 }
 
-/// What the engine calls the least, the most or the sum of a column, `max(events.active_bytes)`, without the function: it
+/// What the engine calls the least, the most or the sum of a column, `max(events.live_bytes)`, without the function: it
 /// is in the column's unit.
 fn without_function(name: &str) -> &str {
     let inside = ["min(", "max(", "sum("].iter().find_map(|function| {

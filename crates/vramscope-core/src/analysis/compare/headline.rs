@@ -2,15 +2,16 @@
 
 use std::cmp::Ordering;
 
-use super::changes::{Comparison, SiteChange};
+use super::changes::{Change, SiteChange};
 use crate::analysis::code::call_sites::NO_STACK;
+use crate::analysis::groups::grouping::GroupBy;
 use crate::units::{Bytes, Count};
 
-/// The comparison as a sentence. `names` are what the sides are called.
+/// The comparison as a sentence. `names` are what the sides are called, `groups` their differences, the largest first.
 #[must_use]
-pub fn headline(names: [&str; 2], comparison: &Comparison) -> String {
+pub fn headline(names: [&str; 2], total: Change, groups: &[SiteChange], by: GroupBy) -> String {
     let [a, b] = names;
-    let (before, after) = (comparison.total.before.bytes, comparison.total.after.bytes);
+    let (before, after) = (total.before.bytes, total.after.bytes);
     let digits = Bytes::digits_apart(&[before, after]);
     let [from, to] = [before, after].map(|bytes| Bytes(bytes).to_digits(digits));
     let differs = Bytes(after.abs_diff(before));
@@ -19,15 +20,15 @@ pub fn headline(names: [&str; 2], comparison: &Comparison) -> String {
         Ordering::Less => format!("{b} has {differs} less than {a} ({from} → {to})"),
         Ordering::Equal => format!("{a} and {b} have the same {from}"),
     };
-    // They are sorted by their differences.
-    let largest = comparison
-        .sites
-        .first()
-        .filter(|site| !site.change.is_none());
+    let largest = groups.first().filter(|group| !group.change.is_none());
     let Some(largest) = largest else {
-        return format!("{whole}, from the same call sites.");
+        let alike = match by {
+            GroupBy::CallSite => "from the same call sites",
+            _ => "group by group",
+        };
+        return capitalised(&format!("{whole}, {alike}."));
     };
-    let (of_site, of_all) = (largest.change.bytes_delta(), comparison.total.bytes_delta());
+    let (of_site, of_all) = (largest.change.bytes_delta(), total.bytes_delta());
     // Where what grew and what shrank cancel each other out, no place has most of what is left.
     let [part, all] = [of_site, of_all].map(i64::unsigned_abs);
     let is_most = of_site.signum() == of_all.signum() && (all / 2..=all + all / 2).contains(&part);
@@ -35,11 +36,17 @@ pub fn headline(names: [&str; 2], comparison: &Comparison) -> String {
         true => ", most of it",
         false => "; the largest difference is",
     };
-    format!("{whole}{share} {}.", of_one(largest))
+    capitalised(&format!("{whole}{share} {}.", of_one(largest, by)))
+}
+
+fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().map(|first| first.to_uppercase());
+    first.into_iter().flatten().chain(letters).collect()
 }
 
 /// `at model.py:39 forward (linear): +6.02 GiB, 220 more allocations`.
-fn of_one(site: &SiteChange) -> String {
+fn of_one(site: &SiteChange, by: GroupBy) -> String {
     let operators = match &*site.operators {
         "" => String::new(),
         operators => format!(" ({operators})"),
@@ -57,7 +64,8 @@ fn of_one(site: &SiteChange) -> String {
     };
     let place = match &*site.label {
         NO_STACK => "where no stack is recorded".to_owned(),
-        label => format!("at {label}"),
+        label if by.is_place() => format!("at {label}"),
+        label => format!("in {label}"),
     };
     format!(
         "{place}{operators}: {}{}, {many}",
@@ -69,7 +77,7 @@ fn of_one(site: &SiteChange) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::compare::changes::{Change, changes};
+    use crate::analysis::compare::changes::changes;
     use crate::analysis::groups::turnover::Amount;
 
     /// Call sites with their MiB and numbers of allocations.
@@ -83,6 +91,10 @@ mod tests {
     }
 
     fn said(before: Side<'_>, after: Side<'_>) -> String {
+        said_of(["A", "B"], before, after, GroupBy::CallSite)
+    }
+
+    fn said_of(names: [&str; 2], before: Side<'_>, after: Side<'_>, by: GroupBy) -> String {
         let total = |side: Side<'_>| Amount {
             bytes: side.iter().map(|(_, mib, _)| mib << 20).sum(),
             count: side.iter().map(|(_, _, count)| count).sum(),
@@ -91,15 +103,11 @@ mod tests {
         for site in sites.iter_mut().filter(|site| site.label == "m:1") {
             "linear".clone_into(&mut site.operators);
         }
-        let comparison = Comparison {
-            total: Change {
-                before: total(before),
-                after: total(after),
-            },
-            sites,
-            ..Comparison::default()
+        let total = Change {
+            before: total(before),
+            after: total(after),
         };
-        headline(["A", "B"], &comparison)
+        headline(names, total, &sites, by)
     }
 
     #[test]
@@ -129,6 +137,20 @@ mod tests {
         assert_eq!(
             said(&[(m, 10, 1)], &[(m, 10, 1)]),
             "A and B have the same 10.0 MiB, from the same call sites."
+        );
+        let names = ["the first file", "the second file"];
+        assert_eq!(
+            said_of(
+                names,
+                &[("activation", 30, 2)],
+                &[("activation", 10, 1)],
+                GroupBy::Role
+            ),
+            "The second file has 20.0 MiB less than the first file (30.0 MiB → 10.0 MiB), most of it in activation: −20.0 MiB, 1 fewer allocation."
+        );
+        assert_eq!(
+            said_of(names, &[("f", 1, 1)], &[("f", 1, 1)], GroupBy::Function),
+            "The first file and the second file have the same 1.00 MiB, group by group."
         );
     }
 }

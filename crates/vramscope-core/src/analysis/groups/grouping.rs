@@ -59,6 +59,11 @@ pub enum GroupBy {
 }
 
 impl GroupBy {
+    /// Whether groups are places in the code.
+    pub(crate) fn is_place(self) -> bool {
+        self.frames().is_some()
+    }
+
     /// How frames are grouped; `None` if groups are not places in the code.
     fn frames(self) -> Option<FrameGrouping> {
         match self {

@@ -75,7 +75,7 @@ fn tip(at: (f64, f64), area: PlotArea, curves: &ReservedCurves) -> Option<Html> 
         line("measured", &curves.real_bytes),
         line("model, same settings", &curves.own_bytes),
         line("model, these settings", &curves.changed_bytes),
-        line("active", &curves.active_bytes),
+        line("live", &curves.active_bytes),
     ];
     let room = (area.box_width_css, area.box_height_css);
     Some(html! {

@@ -52,7 +52,7 @@ impl FailedRequest {
             0 => {}
             more => {
                 text += &format!(
-                    " The program went on: {} follow.",
+                    " The program went on with {}.",
                     counted(more, "allocation")
                 );
             }
@@ -115,7 +115,7 @@ impl FailedRequest {
             ("free on the device", self.device_free_bytes),
             ("held by others", self.others_bytes()),
             (held, Some(gap.reserved_bytes)),
-            ("requested, not freed", Some(gap.requested_bytes)),
+            ("live", Some(gap.requested_bytes)),
             (
                 "waiting for other streams",
                 Some(gap.pending_bytes).filter(|&bytes| bytes > 0),
