@@ -1,4 +1,5 @@
 //! The system's allocator, which remembers whether it refused memory: `interruption` has to tell such an abort from others.
+//! And a limit to what it hands out.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint;
@@ -8,6 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static ALLOCATOR: Remembering = Remembering;
 
 static WAS_REFUSED: AtomicBool = AtomicBool::new(false);
+
+static IS_LIMITED: AtomicBool = AtomicBool::new(false);
 
 struct Remembering;
 
@@ -29,6 +32,31 @@ pub(crate) fn is_exhausted() -> bool {
     // SAFETY: it was allocated with this layout.
     unsafe { System.dealloc(memory, LITTLE) };
     false
+}
+
+/// Has the system refuse more memory than this, in bytes, unless it already does. The error then speaks of `--memory`.
+#[cfg(all(feature = "sql", target_os = "linux"))]
+#[expect(unsafe_code, reason = "the standard library knows no limits")]
+pub(crate) fn limit(bytes: u64) {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `limit` may be written.
+    if unsafe { libc::getrlimit(libc::RLIMIT_DATA, &raw mut limit) } == 0 && limit.rlim_cur > bytes
+    {
+        limit.rlim_cur = bytes;
+        // SAFETY: `limit` is read. Without the limit, queries are only bounded by the machine.
+        IS_LIMITED.store(
+            unsafe { libc::setrlimit(libc::RLIMIT_DATA, &raw const limit) } == 0,
+            Ordering::Relaxed,
+        );
+    }
+}
+
+/// Whether [`limit`] bounds this program.
+pub(crate) fn is_limited() -> bool {
+    IS_LIMITED.load(Ordering::Relaxed)
 }
 
 fn remember(memory: *mut u8) -> *mut u8 {

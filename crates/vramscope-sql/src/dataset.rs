@@ -3,6 +3,8 @@
 //!
 //! A table is opened when a query first names it, for a dataset of a thousand ranks has ten thousand files.
 
+use std::collections::HashSet;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,6 +12,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::exec_err;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{
     ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
@@ -25,6 +28,10 @@ const RANK: &str = "rank";
 
 /// The ending of a table's files.
 const PARQUET: &str = "parquet";
+
+/// Where a packed dataset lists its snapshots: for each a file with the folder and name of its rows in the tables. The
+/// overview is made of these.
+const PIECES: &str = "pieces";
 
 /// The tables in a folder.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -61,12 +68,28 @@ impl Dataset {
         &self.tables
     }
 
+    /// A file of a table that is of no snapshot of the dataset, such as a copy; `None` also where the dataset does not list them.
+    fn stray(&self, table: &str) -> Option<PathBuf> {
+        let pieces = self.folder.join(PIECES);
+        if !pieces.is_dir() {
+            return None;
+        }
+        let ranks = entries(&self.folder.join(table)).into_iter();
+        let mut files = ranks.flat_map(|rank| {
+            let listed = rank.file_name().map(|name| pieces.join(name));
+            let listed = listed.map(|folder| stems(&folder)).unwrap_or_default();
+            let is_stray = move |file: &PathBuf| is_parquet(file) && !listed.contains(&stem(file));
+            entries(&rank).into_iter().filter(is_stray)
+        });
+        files.next()
+    }
+
     /// The first file of these tables that is no complete Parquet file.
     pub(crate) fn damaged(&self) -> Option<(PathBuf, String)> {
         let folders = self.tables.iter().map(|table| self.folder.join(table));
         let ranks = folders.flat_map(|folder| entries(&folder));
         let files = ranks.flat_map(|rank| entries(&rank));
-        let mut files = files.filter(|file| file.extension().is_some_and(|it| it == PARQUET));
+        let mut files = files.filter(|file| is_parquet(file));
         files.find_map(|path| {
             let file = fs::File::open(&path).ok()?;
             let reader = SerializedFileReader::new(file);
@@ -85,12 +108,24 @@ fn is_table(folder: &Path) -> io::Result<bool> {
         let entry = entry?;
         let name = entry.file_name();
         let is_rank = name.to_string_lossy().starts_with("rank=");
-        let is_file = |file: &PathBuf| file.extension().is_some_and(|it| it == PARQUET);
-        if is_rank && entries(&entry.path()).iter().any(is_file) {
+        if is_rank && entries(&entry.path()).iter().any(|file| is_parquet(file)) {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+fn is_parquet(file: &Path) -> bool {
+    file.extension().is_some_and(|it| it == PARQUET)
+}
+
+/// The names of the files in a folder, without their endings.
+fn stems(folder: &Path) -> HashSet<OsString> {
+    entries(folder).iter().map(|file| stem(file)).collect()
+}
+
+fn stem(file: &Path) -> OsString {
+    file.file_stem().unwrap_or_default().to_owned()
 }
 
 /// What is in a folder, in order; nothing if it cannot be read.
@@ -110,6 +145,12 @@ impl Dataset {
     ) -> Result<Option<Arc<dyn TableProvider>>> {
         if !self.tables.iter().any(|known| known == table) {
             return Ok(None);
+        }
+        if let Some(stray) = self.stray(table) {
+            return exec_err!(
+                "{} is not of this dataset, and its rows would be counted with the others: move it elsewhere",
+                stray.display()
+            );
         }
         let folder = Url::from_directory_path(self.folder.join(table));
         let folder = folder.map_err(|()| {

@@ -5,6 +5,7 @@ use std::fmt;
 use datafusion::common::utils::datafusion_strsim::normalized_levenshtein;
 use datafusion::common::{Diagnostic, SchemaError};
 use datafusion::error::DataFusionError;
+use tokio::task::JoinError;
 
 /// How alike names must be to suggest one for the other: at 0.5 `translate` is like `frobnicate`.
 const ALIKE: f64 = 0.6;
@@ -112,6 +113,10 @@ impl Error {
     }
 }
 
+/// What to do about a product beyond 64 bits.
+const WIDER: &str =
+    "Multiply as `cast(a as double) * b`, which rounds, or as `cast(a as decimal(38, 0)) * b`.";
+
 /// What is found on the way through the layers of an error.
 struct Found {
     diagnostic: Option<Diagnostic>,
@@ -155,7 +160,16 @@ impl Found {
             DataFusionError::Execution(text) | DataFusionError::Configuration(text) => {
                 self.sql(text.clone());
             }
-            DataFusionError::ArrowError(error, _) => self.sql(error.to_string()),
+            DataFusionError::ArrowError(error, _) => self.sql(match error.to_string() {
+                text if text.contains("type Int64") || text.contains("type UInt64") => {
+                    self.advice.push(WIDER.to_owned());
+                    "a number is larger than 64 bits hold".to_owned()
+                }
+                text => text,
+            }),
+            DataFusionError::ExecutionJoin(error) if error.is_panic() => {
+                self.set(Cause::Files, panicked(error));
+            }
             DataFusionError::ResourcesExhausted(text) => self.set(Cause::Memory, text.clone()),
             DataFusionError::ParquetError(error) => self.set(Cause::Files, error.to_string()),
             DataFusionError::ObjectStore(error) => self.set(Cause::Files, error.to_string()),
@@ -223,6 +237,11 @@ impl Found {
             alike => format!("Did you mean {}?", alike.join(" or ")),
         });
     }
+}
+
+/// What the engine could not do: a damaged file that it did not expect, or a value larger than it has room for.
+fn panicked(error: &JoinError) -> String {
+    format!("the engine cannot answer this: {error}")
 }
 
 /// The names that are most like another one, the most alike first.

@@ -196,3 +196,40 @@ fn columns_of_one_name_are_told_apart() {
     let all = "select * from events a join events b on a.rank = b.rank limit 2";
     assert_eq!(rows(&engine, all).len(), 2);
 }
+
+#[test]
+fn sums_are_exact_beyond_64_bits() {
+    let folder = written(10);
+    let engine = engine(folder.path(), GIB);
+    // 30 addresses just below 2^64.
+    let sum: i128 = 3
+        * (1..=10)
+            .map(|number| i128::from(u64::MAX - number))
+            .sum::<i128>();
+    assert_eq!(
+        rows(&engine, "select sum(address) from events"),
+        [[Value::Integer(sum)]]
+    );
+    let sql = "select sum(address) over (order by event rows between 1 preceding and current row) s from events \
+               where rank = 0 order by event limit 2";
+    let (first, second) = (i128::from(u64::MAX - 1), i128::from(u64::MAX - 2));
+    assert_eq!(
+        rows(&engine, sql),
+        [[Value::Integer(first)], [Value::Integer(first + second)]]
+    );
+    let sql =
+        "select rank, sum(active_bytes * event) total from events group by rank order by rank";
+    let squares: i128 = (1..=10).map(|number| number * number).sum();
+    let expected =
+        [1, 2, 3].map(|rank| vec![Value::Integer(rank - 1), Value::Integer(rank * squares)]);
+    assert_eq!(rows(&engine, sql), expected);
+    let answer = engine.ask("select sum(event) from events").unwrap();
+    assert_eq!(answer.columns()[0].kind, Kind::Integer);
+    assert_eq!(
+        rows(
+            &engine,
+            "select sum(event) / count(*) from events where false"
+        ),
+        [[Value::None]]
+    );
+}

@@ -131,6 +131,36 @@ fn a_damaged_file_is_named() {
 }
 
 #[test]
+fn a_product_beyond_64_bits_is_an_error() {
+    let found = error("select address * address from events", 10, 1 << 30);
+    assert_eq!(found.cause, Cause::Sql, "{found:?}");
+    assert!(found.message.contains("64 bits"), "{found:?}");
+    assert!(found.advice[0].contains("cast(a as double)"), "{found:?}");
+}
+
+#[test]
+fn a_copy_in_a_table_is_not_counted() {
+    let folder = written(10);
+    let part = folder.path().join("events/rank=00001/part.parquet");
+    fs::copy(&part, part.with_file_name("part (copy).parquet")).unwrap();
+    let engine = engine(folder.path(), 1 << 30);
+    let found = engine.ask("select count(*) from events").err().unwrap();
+    assert!(found.message.contains("part (copy).parquet"), "{found:?}");
+}
+
+#[test]
+fn too_long_queries_are_refused() {
+    let folder = written(1);
+    let engine = engine(folder.path(), 1 << 30);
+    let of = |sql: String| engine.ask(&sql).err().map(|error| error.message);
+    let longest = format!("select 1{}", "+1".repeat(8_188));
+    assert_eq!(of(longest.clone()), None);
+    let found = of(longest + "+1+1+1+1").unwrap();
+    assert!(found.contains("at most 16384 are read"), "{found}");
+    assert_eq!(of("select 1 union all ".repeat(800) + "select 1"), None);
+}
+
+#[test]
 fn deep_queries_do_not_overflow() {
     let folder = written(1);
     let engine = engine(folder.path(), 1 << 30);

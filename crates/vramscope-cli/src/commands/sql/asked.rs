@@ -89,6 +89,8 @@ fn ask(
         spill: folder.as_ref().to_owned(),
         threads: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
     };
+    #[cfg(target_os = "linux")]
+    crate::memory::limit(settings.most_bytes());
     let engine = Engine::new(dataset, &settings).map_err(failed)?;
     if options.explain {
         let lines = engine.explain(sql).map_err(failed)?;
