@@ -74,7 +74,7 @@ fn aborted() {
 }
 
 fn end_without_memory() -> ! {
-    write_to_stderr(match memory::is_limited() {
+    write_to_stderr(match memory::was_over_limit() {
         true => OVER_LIMIT,
         false => OUT_OF_MEMORY,
     });

@@ -58,7 +58,7 @@ impl Kind {
         match kind {
             DataType::Decimal128(_, 0) => Self::Integer,
             kind if kind.is_integer() => Self::Integer,
-            kind if kind.is_floating() => Self::Real,
+            kind if kind.is_numeric() => Self::Real,
             DataType::Boolean => Self::Flag,
             DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => Self::Time,
             DataType::Dictionary(_, values) => Self::of(values),

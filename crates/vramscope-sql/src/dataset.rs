@@ -3,8 +3,6 @@
 //!
 //! A table is opened when a query first names it, for a dataset of a thousand ranks has ten thousand files.
 
-use std::collections::HashSet;
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,8 +27,7 @@ const RANK: &str = "rank";
 /// The ending of a table's files.
 const PARQUET: &str = "parquet";
 
-/// Where a packed dataset lists its snapshots: for each a file with the folder and name of its rows in the tables. The
-/// overview is made of these.
+/// Where a packed dataset keeps what its overview is made of: a file for each snapshot, named as those of its rows in the tables.
 const PIECES: &str = "pieces";
 
 /// The tables in a folder.
@@ -68,20 +65,16 @@ impl Dataset {
         &self.tables
     }
 
-    /// A file of a table that is of no snapshot of the dataset, such as a copy; `None` also where the dataset does not list them.
+    /// A file of a table that is of no snapshot of a packed dataset, such as a copy.
     fn stray(&self, table: &str) -> Option<PathBuf> {
-        let pieces = self.folder.join(PIECES);
-        if !pieces.is_dir() {
-            return None;
-        }
-        let ranks = entries(&self.folder.join(table)).into_iter();
-        let mut files = ranks.flat_map(|rank| {
-            let listed = rank.file_name().map(|name| pieces.join(name));
-            let listed = listed.map(|folder| stems(&folder)).unwrap_or_default();
-            let is_stray = move |file: &PathBuf| is_parquet(file) && !listed.contains(&stem(file));
-            entries(&rank).into_iter().filter(is_stray)
-        });
-        files.next()
+        let (folder, pieces) = (self.folder.join(table), self.folder.join(PIECES));
+        let has_piece = |file: &PathBuf| {
+            let place = file.strip_prefix(&folder);
+            place.is_ok_and(|place| pieces.join(place).with_extension("vset").exists())
+        };
+        let files = entries(&folder).into_iter().flat_map(|rank| entries(&rank));
+        let mut strays = files.filter(|file| is_parquet(file) && !has_piece(file));
+        pieces.is_dir().then(|| strays.next())?
     }
 
     /// The first file of these tables that is no complete Parquet file.
@@ -117,15 +110,6 @@ fn is_table(folder: &Path) -> io::Result<bool> {
 
 fn is_parquet(file: &Path) -> bool {
     file.extension().is_some_and(|it| it == PARQUET)
-}
-
-/// The names of the files in a folder, without their endings.
-fn stems(folder: &Path) -> HashSet<OsString> {
-    entries(folder).iter().map(|file| stem(file)).collect()
-}
-
-fn stem(file: &Path) -> OsString {
-    file.file_stem().unwrap_or_default().to_owned()
 }
 
 /// What is in a folder, in order; nothing if it cannot be read.

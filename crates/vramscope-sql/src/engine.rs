@@ -25,10 +25,10 @@ const DIALECT: &str = "postgresql";
 
 /// The longest query, in bytes. Plans are walked by recursion, and planning takes the square of a query's length: twice as
 /// many `or` take four times as long.
-const LONGEST_SQL: usize = 16 << 10;
+const LONGEST_SQL: usize = 8 << 10;
 
 /// The stack of a thread, for the deepest query of that length.
-const STACK_BYTES: usize = 64 << 20;
+const STACK_BYTES: usize = 128 << 20;
 
 /// The name of the engine's threads.
 pub const THREADS: &str = "vramscope-sql";
@@ -45,23 +45,13 @@ const FEW_ROWS: usize = 1 << 10;
 /// What the engine may use.
 #[derive(Clone)]
 pub struct Settings {
-    /// The most memory that queries may hold, in bytes. What they need beyond that is spilled.
+    /// The most memory that queries may hold, in bytes. What they need beyond that is spilled. DataFusion does not count what
+    /// functions such as `repeat` make.
     pub memory_bytes: u64,
     /// An existing folder for what is spilled.
     pub spill: PathBuf,
     /// How many threads work at once.
     pub threads: NonZeroUsize,
-}
-
-impl Settings {
-    /// The most memory that a program with this engine takes for queries within their bounds, in bytes: with stacks, and with
-    /// what is read and shown at a time. Functions, as `repeat`, can make more than DataFusion counts.
-    #[must_use]
-    pub fn most_bytes(&self) -> u64 {
-        const BESIDE: u64 = 1 << 30;
-        let stacks = self.threads.get() as u64 * STACK_BYTES as u64;
-        self.memory_bytes.saturating_add(BESIDE + stacks)
-    }
 }
 
 /// Answers SQL about a dataset.

@@ -5,7 +5,6 @@ use std::fmt;
 use datafusion::common::utils::datafusion_strsim::normalized_levenshtein;
 use datafusion::common::{Diagnostic, SchemaError};
 use datafusion::error::DataFusionError;
-use tokio::task::JoinError;
 
 /// How alike names must be to suggest one for the other: at 0.5 `translate` is like `frobnicate`.
 const ALIKE: f64 = 0.6;
@@ -113,9 +112,9 @@ impl Error {
     }
 }
 
-/// What to do about a product beyond 64 bits.
+/// What to do about a number beyond 64 bits.
 const WIDER: &str =
-    "Multiply as `cast(a as double) * b`, which rounds, or as `cast(a as decimal(38, 0)) * b`.";
+    "Compute with `cast(a as double)`, which rounds, or with `cast(a as decimal(38, 0))`.";
 
 /// What is found on the way through the layers of an error.
 struct Found {
@@ -160,21 +159,34 @@ impl Found {
             DataFusionError::Execution(text) | DataFusionError::Configuration(text) => {
                 self.sql(text.clone());
             }
-            DataFusionError::ArrowError(error, _) => self.sql(match error.to_string() {
-                text if text.contains("type Int64") || text.contains("type UInt64") => {
-                    self.advice.push(WIDER.to_owned());
-                    "a number is larger than 64 bits hold".to_owned()
-                }
-                text => text,
-            }),
+            DataFusionError::ArrowError(error, _) => self.arrow(&error.to_string()),
+            // A damaged file that the engine did not expect, or a value larger than it has room for.
             DataFusionError::ExecutionJoin(error) if error.is_panic() => {
-                self.set(Cause::Files, panicked(error));
+                self.set(
+                    Cause::Files,
+                    format!("the engine cannot answer this: {error}"),
+                );
             }
             DataFusionError::ResourcesExhausted(text) => self.set(Cause::Memory, text.clone()),
             DataFusionError::ParquetError(error) => self.set(Cause::Files, error.to_string()),
             DataFusionError::ObjectStore(error) => self.set(Cause::Files, error.to_string()),
             error => self.set(Cause::Other, error.to_string()),
         }
+    }
+
+    /// Reads what is wrong with a value.
+    fn arrow(&mut self, text: &str) {
+        // What `exact` casts back, and decimals beyond 38 digits.
+        let of = [
+            "out of range Int64",
+            "out of range UInt64",
+            "Overflow happened",
+        ];
+        if of.iter().any(|of| text.contains(of)) {
+            self.advice.push(WIDER.to_owned());
+            return self.sql("a number is larger than 64 bits hold".to_owned());
+        }
+        self.sql(text.to_owned());
     }
 
     /// Reads what is wrong with a query that cannot be planned.
@@ -237,11 +249,6 @@ impl Found {
             alike => format!("Did you mean {}?", alike.join(" or ")),
         });
     }
-}
-
-/// What the engine could not do: a damaged file that it did not expect, or a value larger than it has room for.
-fn panicked(error: &JoinError) -> String {
-    format!("the engine cannot answer this: {error}")
 }
 
 /// The names that are most like another one, the most alike first.

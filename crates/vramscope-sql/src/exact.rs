@@ -1,12 +1,13 @@
 //! Whole numbers that are right or an error. DataFusion's own sums and products wrap around silently where 64 bits do not
 //! hold them, and byte-seconds of a few hundred ranks are as large as that.
 //!
-//! A sum of whole numbers is a decimal, as in PostgreSQL, and always exact. A product beyond 64 bits is an error.
+//! A sum of whole numbers is a decimal, as in PostgreSQL, and always exact. `+`, `-` and `*` are errors beyond 64 bits.
 
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::DFSchema;
+use datafusion::common::utils::take_function_args;
 use datafusion::error::Result;
 use datafusion::execution::FunctionRegistry as _;
 use datafusion::functions_aggregate::sum::Sum;
@@ -14,7 +15,7 @@ use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, ExprSchemable as _, GroupsAccumulator, Operator,
-    ReversedUDAF, Signature, Volatility, binary_expr, cast,
+    Signature, Volatility, binary_expr, cast,
 };
 use datafusion::prelude::SessionContext;
 use datafusion::sql::sqlparser::ast::BinaryOperator;
@@ -22,10 +23,10 @@ use datafusion::sql::sqlparser::ast::BinaryOperator;
 /// A decimal that holds any whole number of 64 bits.
 const WHOLE: DataType = DataType::Decimal128(20, 0);
 
-/// Makes sums and products of a context exact.
+/// Has a context compute with whole numbers in this way.
 pub(crate) fn make(context: &mut SessionContext) -> Result<()> {
-    context.register_udaf(AggregateUDF::from(ExactSum::default()));
-    context.register_expr_planner(Arc::new(CheckedProducts))
+    context.register_udaf(Arc::new(AggregateUDF::from(ExactSum::default())))?;
+    context.register_expr_planner(Arc::new(Checked))
 }
 
 /// DataFusion's sum, of decimals where it would be of whole numbers.
@@ -54,18 +55,8 @@ impl AggregateUDFImpl for ExactSum {
     }
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        types
-            .iter()
-            .map(|kind| match kind {
-                DataType::Dictionary(_, values) => self
-                    .coerce_types(&[*values.clone()])
-                    .map(|mut one| one.remove(0)),
-                kind if kind.is_integer() => Ok(WHOLE),
-                kind if kind.is_floating() => Ok(DataType::Float64),
-                DataType::Null => Ok(DataType::Float64),
-                kind => Ok(kind.clone()),
-            })
-            .collect()
+        let [kind] = take_function_args(self.name(), types)?;
+        Ok(vec![summed(kind)])
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
@@ -94,38 +85,45 @@ impl AggregateUDFImpl for ExactSum {
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         self.sum.create_sliding_accumulator(args)
     }
+}
 
-    fn reverse_expr(&self) -> ReversedUDAF {
-        ReversedUDAF::Identical
+/// What values of a type are summed as.
+fn summed(kind: &DataType) -> DataType {
+    match kind {
+        DataType::Dictionary(_, values) => summed(values),
+        kind if kind.is_integer() => WHOLE,
+        kind if kind.is_floating() || kind.is_null() => DataType::Float64,
+        kind => kind.clone(),
     }
 }
 
-/// Products of whole numbers are made as decimals, which hold them, and cast back, which fails where they are too large.
+/// Computes with whole numbers as decimals, which hold what comes out, and casts it back, which fails where it is too large.
 #[derive(Debug)]
-struct CheckedProducts;
+struct Checked;
 
-impl ExprPlanner for CheckedProducts {
+impl ExprPlanner for Checked {
     fn plan_binary_op(
         &self,
         expr: RawBinaryExpr,
         schema: &DFSchema,
     ) -> Result<PlannerResult<RawBinaryExpr>> {
-        if expr.op != BinaryOperator::Multiply {
-            return Ok(PlannerResult::Original(expr));
-        }
+        let operator = match expr.op {
+            BinaryOperator::Plus => Operator::Plus,
+            BinaryOperator::Minus => Operator::Minus,
+            BinaryOperator::Multiply => Operator::Multiply,
+            _ => return Ok(PlannerResult::Original(expr)),
+        };
         let kinds = [expr.left.get_type(schema)?, expr.right.get_type(schema)?];
         if !kinds.iter().all(DataType::is_integer) {
             return Ok(PlannerResult::Original(expr));
         }
-        let kind = match kinds.iter().any(|kind| *kind == DataType::UInt64) {
+        // The difference of two addresses may be negative.
+        let kind = match kinds.contains(&DataType::UInt64) && operator != Operator::Minus {
             true => DataType::UInt64,
             false => DataType::Int64,
         };
-        let product = binary_expr(
-            cast(expr.left, WHOLE),
-            Operator::Multiply,
-            cast(expr.right, WHOLE),
-        );
-        Ok(PlannerResult::Planned(cast(product, kind)))
+        let [left, right] = [expr.left, expr.right].map(|side| cast(side, WHOLE));
+        let computed = cast(binary_expr(left, operator, right), kind);
+        Ok(PlannerResult::Planned(computed))
     }
 }

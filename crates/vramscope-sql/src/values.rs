@@ -66,7 +66,7 @@ impl Cell {
             kind if kind.is_integer() => {
                 Self::Signed(to(DataType::Int64)?.as_primitive::<Int64Type>().clone())
             }
-            kind if kind.is_floating() => {
+            kind if kind.is_numeric() => {
                 Self::Reals(to(DataType::Float64)?.as_primitive::<Float64Type>().clone())
             }
             DataType::Dictionary(_, values) => Self::of(&cast(array, values)?)?,
@@ -114,7 +114,7 @@ fn json(array: &ArrayRef, row: usize) -> Json {
             Some(Value::Integer(number)) => i64::try_from(number)
                 .map(Json::from)
                 .or_else(|_| u64::try_from(number).map(Json::from))
-                .unwrap_or(Json::Null),
+                .unwrap_or_else(|_| number.to_string().into()),
             Some(Value::Real(number)) => number.into(),
             Some(Value::Text(text)) => text.into(),
             Some(Value::Nested(nested)) => nested,

@@ -223,13 +223,42 @@ fn sums_are_exact_beyond_64_bits() {
     let expected =
         [1, 2, 3].map(|rank| vec![Value::Integer(rank - 1), Value::Integer(rank * squares)]);
     assert_eq!(rows(&engine, sql), expected);
-    let answer = engine.ask("select sum(event) from events").unwrap();
-    assert_eq!(answer.columns()[0].kind, Kind::Integer);
+    let sql = "select sum(event), sum(event) / 4, array_agg(address), sum(distinct event), sum(event * 0.5) from events where rank = 0";
+    let answer = engine.ask(sql).unwrap();
+    let kinds = answer.columns().into_iter().map(|column| column.kind);
+    let [whole, real, nested] = [Kind::Integer, Kind::Real, Kind::Nested];
     assert_eq!(
-        rows(
-            &engine,
-            "select sum(event) / count(*) from events where false"
-        ),
-        [[Value::None]]
+        kinds.collect::<Vec<_>>(),
+        [whole, real, nested, whole, real]
     );
+    drop(answer);
+    let row = &rows(&engine, sql)[0];
+    let real = Value::Real;
+    let expected = [
+        Value::Integer(55),
+        real(13.75),
+        row[2].clone(),
+        Value::Integer(55),
+        real(27.5),
+    ];
+    assert_eq!(row, &expected);
+    let sql = "select sum(event) / count(*) from events where false";
+    assert_eq!(rows(&engine, sql), [[Value::None]]);
+}
+
+/// Computing with whole numbers keeps their kind, as what asks for one needs.
+#[test]
+fn whole_numbers_stay_whole() {
+    let folder = written(4);
+    let engine = engine(folder.path(), GIB);
+    let sql = "select event + 1, event - 2, event * 3, address + 1 - address, 7 / 2 * 2, \
+               repeat('b', event - 1) \
+               from events where rank = 0 and event + 1 = 4";
+    let expected = [4, 1, 9, 1, 6].map(Value::Integer);
+    let row = &rows(&engine, sql)[0];
+    assert_eq!(row[..5], expected);
+    assert_eq!(row[5], text("bb"));
+    let sql =
+        "select count(*) from events a join events b on a.event = b.event + 1 and a.rank = b.rank";
+    assert_eq!(rows(&engine, sql), [[Value::Integer(9)]]);
 }
