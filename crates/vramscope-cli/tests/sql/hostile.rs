@@ -63,10 +63,7 @@ fn sums_do_not_wrap() {
 
 #[test]
 fn functions_are_within_the_memory() {
-    for query in [
-        "select length(repeat('a', 1000000000))",
-        "select length(repeat('a', event * 1000000000)) from events",
-    ] {
+    for query in ["select length(repeat('a', 1000000000))"] {
         let (code, said) = said(query, &FILES);
         assert_eq!(code, Some(1), "{said}");
         assert!(said.contains("give it more with --memory"), "{said}");
