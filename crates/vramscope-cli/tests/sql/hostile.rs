@@ -63,11 +63,9 @@ fn sums_do_not_wrap() {
 
 #[test]
 fn functions_are_within_the_memory() {
-    for query in ["select length(repeat('a', 1000000000))"] {
-        let (code, said) = said(query, &FILES);
-        assert_eq!(code, Some(1), "{said}");
-        assert!(said.contains("give it more with --memory"), "{said}");
-    }
+    let (code, said) = said("select length(repeat('a', 1000000000))", &FILES);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("give it more with --memory"), "{said}");
 }
 
 /// What fits into the limit with its copies and temporary files is answered.
