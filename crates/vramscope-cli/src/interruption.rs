@@ -39,6 +39,11 @@ pub(crate) fn watch() -> io::Result<()> {
             let _no_new_ones = temporary::remove_all_within(PATIENCE);
             end_without_memory();
         }
+        // What the SQL engine could not do becomes an error of the query.
+        #[cfg(feature = "sql")]
+        if thread::current().name() == Some(vramscope_sql::THREADS) {
+            return;
+        }
         usual(panic);
     }));
     // Those ignored at the start stay ignored, as `nohup` requires.
@@ -69,13 +74,19 @@ fn aborted() {
 }
 
 fn end_without_memory() -> ! {
-    write_to_stderr(OUT_OF_MEMORY);
+    write_to_stderr(match memory::was_over_limit() {
+        true => OVER_LIMIT,
+        false => OUT_OF_MEMORY,
+    });
     low_level::exit(1);
 }
 
 /// Where the decoder refuses a file, it says more.
 const OUT_OF_MEMORY: &str = "error: there is not enough memory for this answer; raise the limit (see `ulimit -v`), or \
                              cut the file into parts with `vramscope cut`\n";
+
+const OVER_LIMIT: &str = "error: the query needs more memory than it may have; give it more with --memory, or make its values \
+                          shorter\n";
 
 /// Writes past all locks, which another thread may hold for ever.
 #[expect(unsafe_code, reason = "the standard library locks")]

@@ -1,13 +1,25 @@
 //! The system's allocator, which remembers whether it refused memory: `interruption` has to tell such an abort from others.
+//! And a limit to what it hands out.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
 
 #[global_allocator]
 static ALLOCATOR: Remembering = Remembering;
 
 static WAS_REFUSED: AtomicBool = AtomicBool::new(false);
+
+static WAS_OVER_LIMIT: AtomicBool = AtomicBool::new(false);
+
+/// The most bytes that may be held, beside what was before the limit.
+static LIMIT: AtomicIsize = AtomicIsize::new(UNLIMITED);
+
+const UNLIMITED: isize = isize::MAX;
+
+/// How many are held, counted only where there is a limit.
+static HELD: AtomicIsize = AtomicIsize::new(0);
 
 struct Remembering;
 
@@ -31,32 +43,78 @@ pub(crate) fn is_exhausted() -> bool {
     false
 }
 
-fn remember(memory: *mut u8) -> *mut u8 {
+/// Refuses what is allocated from now on beyond so many bytes.
+#[cfg(feature = "sql")]
+pub(crate) fn limit(bytes: u64) {
+    LIMIT.store(
+        isize::try_from(bytes).unwrap_or(isize::MAX),
+        Ordering::Relaxed,
+    );
+}
+
+/// Whether memory was refused because of [`limit`].
+pub(crate) fn was_over_limit() -> bool {
+    WAS_OVER_LIMIT.load(Ordering::Relaxed)
+}
+
+/// Counts what is allocated where that is limited; returns whether it may be.
+fn take(bytes: usize) -> bool {
+    let limit = LIMIT.load(Ordering::Relaxed);
+    if limit == UNLIMITED {
+        return true;
+    }
+    let held = HELD.fetch_add(bytes.cast_signed(), Ordering::Relaxed);
+    let is_over = held.saturating_add(bytes.cast_signed()) > limit;
+    if is_over {
+        WAS_OVER_LIMIT.store(true, Ordering::Relaxed);
+    }
+    !is_over
+}
+
+/// Counts what is freed. What was allocated before the limit makes that less than nothing.
+fn give(bytes: usize) {
+    if LIMIT.load(Ordering::Relaxed) != UNLIMITED {
+        HELD.fetch_sub(bytes.cast_signed(), Ordering::Relaxed);
+    }
+}
+
+/// Allocates so many bytes unless they are over the limit, and remembers a refusal.
+fn taken(bytes: usize, allocate: impl FnOnce() -> *mut u8) -> *mut u8 {
+    let memory = match take(bytes) {
+        true => allocate(),
+        false => ptr::null_mut(),
+    };
     if memory.is_null() {
+        give(bytes);
         WAS_REFUSED.store(true, Ordering::Relaxed);
     }
     memory
 }
 
 #[expect(unsafe_code, reason = "an allocator is")]
-// SAFETY: everything is the system allocator's.
+// SAFETY: everything is the system allocator's, or refused.
 unsafe impl GlobalAlloc for Remembering {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller's.
-        remember(unsafe { System.alloc(layout) })
+        taken(layout.size(), || unsafe { System.alloc(layout) })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller's.
-        remember(unsafe { System.alloc_zeroed(layout) })
+        taken(layout.size(), || unsafe { System.alloc_zeroed(layout) })
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
         // SAFETY: as the caller's.
-        remember(unsafe { System.realloc(memory, layout, bytes) })
+        let new = taken(bytes, || unsafe { System.realloc(memory, layout, bytes) });
+        if !new.is_null() {
+            give(layout.size());
+        }
+        new
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        give(layout.size());
         // SAFETY: as the caller's.
         unsafe { System.dealloc(memory, layout) }
     }

@@ -14,6 +14,7 @@ use datafusion::parquet::basic::Compression;
 use datafusion::parquet::file::properties::WriterProperties;
 use futures_util::{StreamExt as _, stream};
 use tokio::sync::mpsc::{self, Receiver};
+use tokio::task::JoinHandle;
 
 use crate::engine::Engine;
 use crate::error::Error;
@@ -55,8 +56,9 @@ impl Kind {
 
     fn of(kind: &DataType) -> Self {
         match kind {
+            DataType::Decimal128(_, 0) => Self::Integer,
             kind if kind.is_integer() => Self::Integer,
-            kind if kind.is_floating() => Self::Real,
+            kind if kind.is_numeric() => Self::Real,
             DataType::Boolean => Self::Flag,
             DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => Self::Time,
             DataType::Dictionary(_, values) => Self::of(values),
@@ -80,6 +82,8 @@ pub struct Answer<'e> {
     engine: &'e Engine,
     schema: SchemaRef,
     batches: Receiver<Result<RecordBatch>>,
+    /// Ends when all are computed.
+    computing: JoinHandle<()>,
 }
 
 /// How many batches are computed before the reader takes them.
@@ -95,7 +99,7 @@ impl<'e> Answer<'e> {
         let schema = distinct(&others.schema());
         let mut stream = stream::iter(first.map(Ok)).chain(others);
         let (sender, batches) = mpsc::channel(AHEAD);
-        engine.runtime().spawn(async move {
+        let computing = engine.runtime().spawn(async move {
             while let Some(batch) = stream.next().await {
                 if sender.send(batch).await.is_err() {
                     break;
@@ -106,6 +110,7 @@ impl<'e> Answer<'e> {
             engine,
             schema,
             batches,
+            computing,
         }
     }
 
@@ -180,7 +185,16 @@ impl<'e> Answer<'e> {
 
     /// The next rows, under the names of [`Self::columns`].
     fn next_batch(&mut self) -> std::result::Result<Option<RecordBatch>, Error> {
-        let next = self.batches.blocking_recv();
+        let next = match self.batches.blocking_recv() {
+            // If the engine failed there, rows are missing.
+            None => self
+                .engine
+                .runtime()
+                .block_on(&mut self.computing)
+                .err()
+                .map(|error| Err(DataFusionError::ExecutionJoin(Box::new(error)))),
+            next => next,
+        };
         let named = next.transpose().and_then(|batch| {
             batch
                 .map(|batch| renamed(&batch, Arc::clone(&self.schema)))

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::exec_err;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{
     ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
@@ -25,6 +26,9 @@ const RANK: &str = "rank";
 
 /// The ending of a table's files.
 const PARQUET: &str = "parquet";
+
+/// Where a packed dataset keeps what its overview is made of: a file for each snapshot, named as those of its rows in the tables.
+const PIECES: &str = "pieces";
 
 /// The tables in a folder.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -61,12 +65,24 @@ impl Dataset {
         &self.tables
     }
 
+    /// A file of a table that is of no snapshot of a packed dataset, such as a copy.
+    fn stray(&self, table: &str) -> Option<PathBuf> {
+        let (folder, pieces) = (self.folder.join(table), self.folder.join(PIECES));
+        let has_piece = |file: &PathBuf| {
+            let place = file.strip_prefix(&folder);
+            place.is_ok_and(|place| pieces.join(place).with_extension("vset").exists())
+        };
+        let files = entries(&folder).into_iter().flat_map(|rank| entries(&rank));
+        let mut strays = files.filter(|file| is_parquet(file) && !has_piece(file));
+        pieces.is_dir().then(|| strays.next())?
+    }
+
     /// The first file of these tables that is no complete Parquet file.
     pub(crate) fn damaged(&self) -> Option<(PathBuf, String)> {
         let folders = self.tables.iter().map(|table| self.folder.join(table));
         let ranks = folders.flat_map(|folder| entries(&folder));
         let files = ranks.flat_map(|rank| entries(&rank));
-        let mut files = files.filter(|file| file.extension().is_some_and(|it| it == PARQUET));
+        let mut files = files.filter(|file| is_parquet(file));
         files.find_map(|path| {
             let file = fs::File::open(&path).ok()?;
             let reader = SerializedFileReader::new(file);
@@ -85,12 +101,15 @@ fn is_table(folder: &Path) -> io::Result<bool> {
         let entry = entry?;
         let name = entry.file_name();
         let is_rank = name.to_string_lossy().starts_with("rank=");
-        let is_file = |file: &PathBuf| file.extension().is_some_and(|it| it == PARQUET);
-        if is_rank && entries(&entry.path()).iter().any(is_file) {
+        if is_rank && entries(&entry.path()).iter().any(|file| is_parquet(file)) {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+fn is_parquet(file: &Path) -> bool {
+    file.extension().is_some_and(|it| it == PARQUET)
 }
 
 /// What is in a folder, in order; nothing if it cannot be read.
@@ -110,6 +129,12 @@ impl Dataset {
     ) -> Result<Option<Arc<dyn TableProvider>>> {
         if !self.tables.iter().any(|known| known == table) {
             return Ok(None);
+        }
+        if let Some(stray) = self.stray(table) {
+            return exec_err!(
+                "{} is not of this dataset, and its rows would be counted with the others: move it elsewhere",
+                stray.display()
+            );
         }
         let folder = Url::from_directory_path(self.folder.join(table));
         let folder = folder.map_err(|()| {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
+use datafusion::common::plan_err;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
@@ -17,12 +18,20 @@ use tokio::runtime::Runtime;
 use crate::answer::Answer;
 use crate::dataset::Dataset;
 use crate::error::{Cause, Error};
+use crate::exact;
 
 /// How SQL is written here. PostgreSQL's is the nearest to what most people know.
 const DIALECT: &str = "postgresql";
 
-/// The stack of a thread: plans of deeply nested queries are walked by recursion.
-const STACK_BYTES: usize = 16 << 20;
+/// The longest query, in bytes. Plans are walked by recursion, and planning takes the square of a query's length: twice as
+/// many `or` take four times as long.
+const LONGEST_SQL: usize = 8 << 10;
+
+/// The stack of a thread, for the deepest query of that length.
+const STACK_BYTES: usize = 128 << 20;
+
+/// The name of the engine's threads.
+pub const THREADS: &str = "vramscope-sql";
 
 /// How many of those that hold memory an error names.
 const NAMED: NonZeroUsize = NonZeroUsize::new(3).expect("three is not zero");
@@ -36,7 +45,8 @@ const FEW_ROWS: usize = 1 << 10;
 /// What the engine may use.
 #[derive(Clone)]
 pub struct Settings {
-    /// The most memory that queries may hold, in bytes. What they need beyond that is spilled.
+    /// The most memory that queries may hold, in bytes. What they need beyond that is spilled. DataFusion does not count what
+    /// functions such as `repeat` make.
     pub memory_bytes: u64,
     /// An existing folder for what is spilled.
     pub spill: PathBuf,
@@ -60,6 +70,7 @@ impl Engine {
     pub fn new(dataset: Dataset, settings: &Settings) -> Result<Self, Error> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(settings.threads.get())
+            .thread_name(THREADS)
             .thread_stack_size(STACK_BYTES)
             .build()
             .map_err(|error| Error::of(DataFusionError::IoError(error), ""))?;
@@ -166,6 +177,12 @@ struct Planner {
 impl Planner {
     /// Opens the tables that a query names, and plans it.
     async fn plan(&self, sql: &str) -> Result<DataFrame> {
+        if sql.len() > LONGEST_SQL {
+            return plan_err!(
+                "the SQL has {} bytes, and at most {LONGEST_SQL} are read: put long lists into a table, or ask in several queries",
+                sql.len()
+            );
+        }
         let state = self.context.state();
         let dialect = state.config_options().sql_parser.dialect;
         let statement = state.sql_to_statement(sql, &dialect)?;
@@ -223,5 +240,7 @@ fn context(settings: &Settings, config: SessionConfig) -> Result<SessionContext>
         .with_memory_pool(Arc::new(pool))
         .with_temp_file_path(&settings.spill)
         .build_arc()?;
-    Ok(SessionContext::new_with_config_rt(config, runtime))
+    let mut context = SessionContext::new_with_config_rt(config, runtime);
+    exact::make(&mut context)?;
+    Ok(context)
 }

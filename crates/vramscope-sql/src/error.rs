@@ -112,6 +112,10 @@ impl Error {
     }
 }
 
+/// What to do about a number beyond 64 bits.
+const WIDER: &str =
+    "Compute with `cast(a as double)`, which rounds, or with `cast(a as decimal(38, 0))`.";
+
 /// What is found on the way through the layers of an error.
 struct Found {
     diagnostic: Option<Diagnostic>,
@@ -155,12 +159,34 @@ impl Found {
             DataFusionError::Execution(text) | DataFusionError::Configuration(text) => {
                 self.sql(text.clone());
             }
-            DataFusionError::ArrowError(error, _) => self.sql(error.to_string()),
+            DataFusionError::ArrowError(error, _) => self.arrow(&error.to_string()),
+            // A damaged file that the engine did not expect, or a value larger than it has room for.
+            DataFusionError::ExecutionJoin(error) if error.is_panic() => {
+                self.set(
+                    Cause::Files,
+                    format!("the engine cannot answer this: {error}"),
+                );
+            }
             DataFusionError::ResourcesExhausted(text) => self.set(Cause::Memory, text.clone()),
             DataFusionError::ParquetError(error) => self.set(Cause::Files, error.to_string()),
             DataFusionError::ObjectStore(error) => self.set(Cause::Files, error.to_string()),
             error => self.set(Cause::Other, error.to_string()),
         }
+    }
+
+    /// Reads what is wrong with a value.
+    fn arrow(&mut self, text: &str) {
+        // What `exact` casts back, and decimals beyond 38 digits.
+        let of = [
+            "out of range Int64",
+            "out of range UInt64",
+            "Overflow happened",
+        ];
+        if of.iter().any(|of| text.contains(of)) {
+            self.advice.push(WIDER.to_owned());
+            return self.sql("a number is larger than 64 bits hold".to_owned());
+        }
+        self.sql(text.to_owned());
     }
 
     /// Reads what is wrong with a query that cannot be planned.

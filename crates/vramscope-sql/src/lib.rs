@@ -12,10 +12,11 @@ mod answer;
 mod dataset;
 mod engine;
 mod error;
+mod exact;
 mod values;
 
 pub use self::answer::{Answer, Column, Flow, Kind};
 pub use self::dataset::Dataset;
-pub use self::engine::{Engine, Settings};
+pub use self::engine::{Engine, Settings, THREADS};
 pub use self::error::{Cause, Error, Place};
 pub use self::values::Value;

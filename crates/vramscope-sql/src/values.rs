@@ -1,11 +1,11 @@
 //! The values of an answer, without Arrow's types.
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray as _, BooleanArray, Float64Array, Int64Array, RecordBatch,
-    StringArray, UInt64Array,
+    Array, ArrayRef, AsArray as _, BooleanArray, Decimal128Array, Float64Array, Int64Array,
+    RecordBatch, StringArray, UInt64Array,
 };
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
+use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type, UInt64Type};
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::error::Result;
 use serde_json::Value as Json;
@@ -17,7 +17,7 @@ pub enum Value {
     None,
     /// Yes or no.
     Flag(bool),
-    /// A whole number of up to 64 bits, with or without a sign.
+    /// A whole number. Sums may be larger than 64 bits hold.
     Integer(i128),
     /// A floating-point number.
     Real(f64),
@@ -34,6 +34,7 @@ enum Cell {
     Flags(BooleanArray),
     Signed(Int64Array),
     Unsigned(UInt64Array),
+    Sums(Decimal128Array),
     Reals(Float64Array),
     Texts(StringArray),
     Nested(ArrayRef),
@@ -58,11 +59,14 @@ impl Cell {
         Ok(match array.data_type() {
             DataType::Boolean => Self::Flags(array.as_boolean().clone()),
             DataType::Null => Self::Texts(StringArray::new_null(array.len())),
+            DataType::Decimal128(_, 0) => {
+                Self::Sums(array.as_primitive::<Decimal128Type>().clone())
+            }
             DataType::UInt64 => Self::Unsigned(array.as_primitive::<UInt64Type>().clone()),
             kind if kind.is_integer() => {
                 Self::Signed(to(DataType::Int64)?.as_primitive::<Int64Type>().clone())
             }
-            kind if kind.is_floating() => {
+            kind if kind.is_numeric() => {
                 Self::Reals(to(DataType::Float64)?.as_primitive::<Float64Type>().clone())
             }
             DataType::Dictionary(_, values) => Self::of(&cast(array, values)?)?,
@@ -79,6 +83,7 @@ impl Cell {
             Self::Flags(array) if array.is_valid(row) => Value::Flag(array.value(row)),
             Self::Signed(array) if array.is_valid(row) => Value::Integer(array.value(row).into()),
             Self::Unsigned(array) if array.is_valid(row) => Value::Integer(array.value(row).into()),
+            Self::Sums(array) if array.is_valid(row) => Value::Integer(array.value(row)),
             Self::Reals(array) if array.is_valid(row) => Value::Real(array.value(row)),
             Self::Texts(array) if array.is_valid(row) => Value::Text(array.value(row).to_owned()),
             Self::Nested(array) if array.is_valid(row) => Value::Nested(json(array, row)),
@@ -109,7 +114,7 @@ fn json(array: &ArrayRef, row: usize) -> Json {
             Some(Value::Integer(number)) => i64::try_from(number)
                 .map(Json::from)
                 .or_else(|_| u64::try_from(number).map(Json::from))
-                .unwrap_or(Json::Null),
+                .unwrap_or_else(|_| number.to_string().into()),
             Some(Value::Real(number)) => number.into(),
             Some(Value::Text(text)) => text.into(),
             Some(Value::Nested(nested)) => nested,

@@ -1,6 +1,7 @@
 //! `vramscope sql` with its engine, as its users run it.
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+mod hostile;
 #[path = "../it/program.rs"]
 #[expect(dead_code, reason = "the other tests use more of it")]
 mod program;

@@ -196,3 +196,69 @@ fn columns_of_one_name_are_told_apart() {
     let all = "select * from events a join events b on a.rank = b.rank limit 2";
     assert_eq!(rows(&engine, all).len(), 2);
 }
+
+#[test]
+fn sums_are_exact_beyond_64_bits() {
+    let folder = written(10);
+    let engine = engine(folder.path(), GIB);
+    // 30 addresses just below 2^64.
+    let sum: i128 = 3
+        * (1..=10)
+            .map(|number| i128::from(u64::MAX - number))
+            .sum::<i128>();
+    assert_eq!(
+        rows(&engine, "select sum(address) from events"),
+        [[Value::Integer(sum)]]
+    );
+    let sql = "select sum(address) over (order by event rows between 1 preceding and current row) s from events \
+               where rank = 0 order by event limit 2";
+    let (first, second) = (i128::from(u64::MAX - 1), i128::from(u64::MAX - 2));
+    assert_eq!(
+        rows(&engine, sql),
+        [[Value::Integer(first)], [Value::Integer(first + second)]]
+    );
+    let sql =
+        "select rank, sum(active_bytes * event) total from events group by rank order by rank";
+    let squares: i128 = (1..=10).map(|number| number * number).sum();
+    let expected =
+        [1, 2, 3].map(|rank| vec![Value::Integer(rank - 1), Value::Integer(rank * squares)]);
+    assert_eq!(rows(&engine, sql), expected);
+    let sql = "select sum(event), sum(event) / 4, array_agg(address), sum(distinct event), sum(event * 0.5) from events where rank = 0";
+    let answer = engine.ask(sql).unwrap();
+    let kinds = answer.columns().into_iter().map(|column| column.kind);
+    let [whole, real, nested] = [Kind::Integer, Kind::Real, Kind::Nested];
+    assert_eq!(
+        kinds.collect::<Vec<_>>(),
+        [whole, real, nested, whole, real]
+    );
+    drop(answer);
+    let row = &rows(&engine, sql)[0];
+    let real = Value::Real;
+    let expected = [
+        Value::Integer(55),
+        real(13.75),
+        row[2].clone(),
+        Value::Integer(55),
+        real(27.5),
+    ];
+    assert_eq!(row, &expected);
+    let sql = "select sum(event) / count(*) from events where false";
+    assert_eq!(rows(&engine, sql), [[Value::None]]);
+}
+
+/// Computing with whole numbers keeps their kind, as what asks for one needs.
+#[test]
+fn whole_numbers_stay_whole() {
+    let folder = written(4);
+    let engine = engine(folder.path(), GIB);
+    let sql = "select event + 1, event - 2, event * 3, address + 1 - address, 7 / 2 * 2, \
+               repeat('b', event - 1) \
+               from events where rank = 0 and event + 1 = 4";
+    let expected = [4, 1, 9, 1, 6].map(Value::Integer);
+    let row = &rows(&engine, sql)[0];
+    assert_eq!(row[..5], expected);
+    assert_eq!(row[5], text("bb"));
+    let sql =
+        "select count(*) from events a join events b on a.event = b.event + 1 and a.rank = b.rank";
+    assert_eq!(rows(&engine, sql), [[Value::Integer(9)]]);
+}

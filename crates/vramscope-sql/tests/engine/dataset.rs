@@ -22,10 +22,12 @@ pub(crate) fn written(events: i64) -> TempDir {
         fs::create_dir_all(&place).unwrap();
         write(&place.join("part.parquet"), &rank_events(rank, events));
     }
-    // What is no table: pieces have no Parquet, and hidden folders are somebody's own.
-    let pieces = folder.path().join("pieces/rank=00000");
-    fs::create_dir_all(&pieces).unwrap();
-    fs::write(pieces.join("part.vset"), "").unwrap();
+    // What is no table: pieces have no Parquet.
+    for rank in 0..RANKS {
+        let pieces = folder.path().join(format!("pieces/rank={rank:05}"));
+        fs::create_dir_all(&pieces).unwrap();
+        fs::write(pieces.join("part.vset"), "").unwrap();
+    }
     fs::write(folder.path().join("overview.vset"), "").unwrap();
     folder
 }

@@ -1,6 +1,7 @@
 //! What the engine refuses, and how it says so.
 
 use std::fs;
+use std::path::Path;
 
 use vramscope_sql::{Cause, Error, Flow, Place};
 
@@ -128,6 +129,72 @@ fn a_damaged_file_is_named() {
         "{found:?}"
     );
     assert!(found.advice[0].contains("fleet pack"), "{found:?}");
+}
+
+/// Changed bytes that the Parquet library does not expect: it panicked.
+#[test]
+fn files_that_break_the_engine_are_errors() {
+    for table in ["annotations", "segments"] {
+        let folder = tempfile::tempdir().unwrap();
+        let rank = folder.path().join(table).join("rank=00000");
+        fs::create_dir_all(&rank).unwrap();
+        let damaged = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engine/damaged");
+        let file = damaged.join(format!("{table}.parquet"));
+        fs::copy(file, rank.join("part.parquet")).unwrap();
+        let engine = engine(folder.path(), 1 << 30);
+        let answer = engine.ask(&format!("select * from {table}"));
+        let taken = answer.and_then(|answer| answer.for_each_row(&mut |_| Flow::Continue(())));
+        let found = taken.unwrap_err();
+        assert_eq!(found.cause, Cause::Files, "{found:?}");
+    }
+}
+
+#[test]
+fn sums_are_of_one_number() {
+    for sql in [
+        "select sum(event, rank) from events",
+        "select sum() from events",
+        "select sum(call_site) from events",
+    ] {
+        let found = error(sql, 10, 1 << 30);
+        assert_eq!(found.cause, Cause::Sql, "{sql}: {found:?}");
+    }
+}
+
+#[test]
+fn numbers_beyond_64_bits_are_errors() {
+    for sql in [
+        "select address * address from events",
+        "select address + address from events",
+        "select address - event from events",
+        "select 9223372036854775807 + event from events",
+        "select event from events where event * 9223372036854775807 % 2 = 0",
+    ] {
+        let found = error(sql, 10, 1 << 30);
+        assert_eq!(found.cause, Cause::Sql, "{found:?}");
+        assert!(found.message.contains("64 bits"), "{found:?}");
+        assert!(found.advice[0].contains("cast(a as double)"), "{found:?}");
+    }
+}
+
+#[test]
+fn a_copy_in_a_table_is_not_counted() {
+    let folder = written(10);
+    let part = folder.path().join("events/rank=00001/part.parquet");
+    fs::copy(&part, part.with_file_name("part (copy).parquet")).unwrap();
+    let engine = engine(folder.path(), 1 << 30);
+    let found = engine.ask("select count(*) from events").err().unwrap();
+    assert!(found.message.contains("part (copy).parquet"), "{found:?}");
+}
+
+#[test]
+fn too_long_queries_are_refused() {
+    let folder = written(1);
+    let engine = engine(folder.path(), 1 << 30);
+    let of = |sql: String| engine.ask(&sql).err().map(|error| error.message);
+    let found = of(format!("select 1{}", "+1".repeat(4_093))).unwrap();
+    assert!(found.contains("at most 8192 are read"), "{found}");
+    assert_eq!(of("select 1 union all ".repeat(400) + "select 1"), None);
 }
 
 #[test]

@@ -89,6 +89,8 @@ fn ask(
         spill: folder.as_ref().to_owned(),
         threads: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
     };
+    #[cfg(unix)]
+    crate::memory::limit(most_bytes(&settings));
     let engine = Engine::new(dataset, &settings).map_err(failed)?;
     if options.explain {
         let lines = engine.explain(sql).map_err(failed)?;
@@ -109,6 +111,19 @@ fn ask(
             shown::print(answer, &names, options.show, failed)
         }
     }
+}
+
+/// The most memory that a query within its limit takes, in bytes: the engine does not count the copies that it joins and sorts,
+/// nor what each thread reads and computes at a time.
+#[cfg(unix)]
+fn most_bytes(settings: &Settings) -> u64 {
+    const BESIDE: u64 = 512 << 20;
+    const OF_A_THREAD: u64 = 128 << 20;
+    let uncounted = BESIDE + OF_A_THREAD * settings.threads.get() as u64;
+    settings
+        .memory_bytes
+        .saturating_mul(2)
+        .saturating_add(uncounted)
 }
 
 /// The dataset that is named, or one made of snapshots; and what failed among several of these.

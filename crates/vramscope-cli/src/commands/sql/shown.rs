@@ -232,11 +232,14 @@ impl Serialize for Row<'_> {
     }
 }
 
-/// A cell for text: floating-point numbers with six digits.
+/// A cell for text: floating-point numbers with six digits, and with all of those before the point.
 fn rounded(value: &Value, column: &Column) -> Cell {
     match value {
         Value::Real(number) => {
-            let short = format!("{number:.5e}").parse().unwrap_or(*number);
+            let short = match number.abs() < 1e6 {
+                true => format!("{number:.5e}").parse().unwrap_or(*number),
+                false => number.round(),
+            };
             cell(&Value::Real(short), column)
         }
         value => cell(value, column),
@@ -276,13 +279,12 @@ fn cell(value: &Value, column: &Column) -> Cell {
             Ok(number) if is("address") => Cell::Address(number),
             Ok(number) if is("us") => Cell::SpanUs(number),
             Ok(number) => Cell::Number(number),
-            Err(_) => {
-                let number = i64::try_from(*number).unwrap_or(i64::MIN);
-                match is("bytes") {
-                    true => Cell::BytesChange(number),
-                    false => Cell::NumberChange(number),
-                }
-            }
+            Err(_) => match i64::try_from(*number) {
+                Ok(number) if is("bytes") => Cell::BytesChange(number),
+                Ok(number) => Cell::NumberChange(number),
+                // A sum that is larger than numbers of JSON and of cells.
+                Err(_) => Cell::Text(number.to_string()),
+            },
         },
     }
 }

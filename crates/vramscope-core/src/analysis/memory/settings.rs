@@ -78,16 +78,24 @@ impl AllocatorConfig {
             garbage_collection_threshold: settings
                 .get("garbage_collection_threshold")
                 .and_then(Value::as_f64)
-                .filter(|share| (0.0..=1.0).contains(share)),
+                .and_then(share),
             rounds_to_power2: settings
                 .get("roundup_power2_divisions")
                 .and_then(Value::as_object)
                 .map(|divisions| divisions.values().any(|value| value.as_u64() > Some(1))),
-            memory_fraction: named("per_process_memory_fraction").and_then(floats::parse),
+            memory_fraction: named("per_process_memory_fraction")
+                .and_then(floats::parse)
+                .and_then(share),
             backend: named("backend").map(str::to_owned),
             allocator: AllocatorKind::of(snapshot),
         }
     }
+}
+
+/// A share of memory, to six digits: those of a hostile file may have hundreds, and sentences name it.
+fn share(value: f64) -> Option<f64> {
+    let is_share = (0.0..=1.0).contains(&value);
+    is_share.then(|| (value * 1e6).round() / 1e6)
 }
 
 /// Whether all segments of the state are expandable; `None` if they differ, or there are none.
@@ -413,6 +421,16 @@ mod tests {
             (config.memory_fraction, config.backend.as_deref()),
             (Some(0.25), Some("native"))
         );
+        let shares = |variable: &str, threshold: &str| {
+            let config = AllocatorConfig::of(&of(&format!(
+                r#"{{"PYTORCH_CUDA_ALLOC_CONF": "per_process_memory_fraction:{variable}", "garbage_collection_threshold": {threshold}}}"#
+            )));
+            [config.memory_fraction, config.garbage_collection_threshold]
+        };
+        assert_eq!(shares("5e300", "5e300"), [None; 2]);
+        assert_eq!(shares("-5e300", "-1"), [None; 2]);
+        assert_eq!(shares("5e-300", "5e-300"), [Some(0.0); 2]);
+        assert_eq!(shares("0.95", "0.123456"), [Some(0.95), Some(0.123456)]);
         // Development builds of torch 2.3 wrote this for "unlimited".
         let odd = AllocatorConfig::of(&of(r#"{"max_split_size": 18446744073709551615}"#));
         assert_eq!(odd.max_split_bytes, None);
