@@ -12,7 +12,7 @@ use crate::analysis::time::history::AllocationTable;
 
 /// PyTorch's allocator keeps requests of up to so many bytes in segments of their own.
 const SMALL_BYTES: u64 = 1 << 20;
-/// Fewest runs of parts of one size for so many of them, so that they lie among others.
+/// Most tensors of one size that lie side by side in a layer, as queries, keys, values and outputs do, on average over a model.
 const MOST_IN_RUN: u32 = 6;
 /// Small tensors that fill a segment in the order in which they are made.
 const TINY_BYTES: u64 = 64 << 10;
@@ -30,7 +30,8 @@ pub(super) fn may_be_caches(table: &AllocationTable, rows: &[u32]) -> HashSet<u6
         *runs += 1;
     }
     let sum = |bytes: u64, count: u32| u128::from(bytes) * u128::from(count);
-    let lies_among = |[count, runs]: [u32; 2]| runs > 1 && runs * MOST_IN_RUN >= count;
+    let lies_among =
+        |[count, runs]: [u32; 2]| runs > 1 && runs.saturating_mul(MOST_IN_RUN) >= count;
     let all = classes
         .iter()
         .map(|(&bytes, &[count, _])| sum(bytes, count));
