@@ -92,11 +92,7 @@ impl Opened {
     }
 
     /// A picture of this snapshot as SVG. `options` are those of `vramscope plot`.
-    fn picture<'py>(
-        &self,
-        py: Python<'py>,
-        options: Vec<String>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
+    fn picture<'py>(&self, py: Python<'py>, options: Vec<String>) -> PyResult<Bound<'py, PyBytes>> {
         let picture = apart(py, || self.0.picture(&options))?;
         Ok(PyBytes::new(py, &picture))
     }

@@ -269,17 +269,9 @@ fn the_documentation_has_the_table() {
     }
 }
 
-/// Shares of the bytes at the peak, in percent, that must be told right, and that may be told wrong: of each half. The aim is
-/// 95 and 1 for both; much of what was made before the recording is unknown still.
-const GOALS: [(u64, u64); 2] = [(91, 3), (77, 7)];
-
-/// And where less than 80 % of a program are right, the rest is unknown rather than wrong, but for these.
-const WRONG: [&str; 4] = [
-    "rules/vllm_profile",
-    "measured/elsewhere_images_late",
-    "measured/trl_dpo_late",
-    "measured/vllm_steps_late",
-];
+/// Shares of the bytes at the peak, in percent, that must be told right, and that may be told wrong: of each half. Of `measured`
+/// more is unknown than the 5 % that are the aim: most of its programs are recorded when all is there already.
+const GOALS: [(u64, u64); 2] = [(95, 1), (84, 1)];
 
 #[test]
 fn the_goals_are_met() {
@@ -289,11 +281,10 @@ fn the_goals_are_met() {
     for (half, (right, wrong)) in HALVES.into_iter().zip(GOALS) {
         let (scores, all) = measure(half);
         for (name, score) in scores {
+            // Where less than 80 % of a program are right, the rest is unknown rather than wrong.
             let is_right = score.right * 100 >= score.told() * 80;
-            assert!(
-                is_right || score.wrong * 100 <= score.told() * 3 || WRONG.contains(&name.as_str()),
-                "{name}: {score:?}"
-            );
+            let is_honest = score.wrong * 100 <= score.told() * 3;
+            assert!(is_right || is_honest, "{name}: {score:?}");
         }
         assert!(score_is_at_least(all, right), "{half}: {all:?}");
         assert!(all.wrong * 100 <= all.told() * wrong, "{half}: {all:?}");

@@ -1,4 +1,4 @@
-//! Tells parameters and optimizer state apart among what is older than the recording, by sizes that recur.
+//! Tells parameters and optimizer state apart among what is older than the recording and kept to the end, by sizes that recur.
 //!
 //! An optimizer keeps tensors as large as the parameters: 291 sizes that occur three times each are the parameters
 //! and Adam's two moments. How often each size occurs once is known from the gradients that the recording shows, or
@@ -6,9 +6,13 @@
 //! they lie at the lowest addresses, and the state last. Gradients came between, but into what activations left behind, as
 //! the state did after them: where both are older, nothing tells one from the other. Shards of parameters lie where whole
 //! ones were before, as their state does: nothing tells these apart, either. And where there are more than the optimizer
-//! that is seen would keep, a second model may be among them, as a reference, a teacher or an average.
+//! that is seen would keep, a second model may be among them, as a reference, a teacher or an average; [`order`](super::order)
+//! shows some of these, and caches.
+
+use std::collections::HashSet;
 
 use super::gradients::Gradients;
+use super::order::{may_be_caches, models};
 use crate::analysis::time::history::AllocationTable;
 
 /// Most copies of each parameter that are looked for: parameter, gradient and Adam's two moments, or a copy of higher
@@ -41,7 +45,7 @@ impl Class<'_> {
     }
 }
 
-/// What sizes tell of memory that is older than the recording and never freed.
+/// What sizes tell of memory that is older than the recording and kept to the end.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum OlderCopy {
     /// A parameter.
@@ -64,16 +68,18 @@ pub(super) enum OlderCopy {
     SecondModel,
     /// Part of a shard, or of the optimizer's state for it.
     Shard,
+    /// A weight, or a part of a cache.
+    WeightOrCache,
 }
 use OlderCopy::{
     Double, Gradient, GradientOrState, LastMoment, Moment, Momentum, Parameter, Recurring,
-    SecondModel, Shard,
+    SecondModel, Shard, WeightOrCache,
 };
 
 /// What the rows of a class are, from the lowest address up: so many, then the rest.
 type Parts = [(u32, OlderCopy); 3];
 
-/// What is told of the rows that are older than the recording and never freed.
+/// What is told of the rows that are older than the recording and kept to the end.
 pub(super) struct Copies {
     /// Each row, and what it is.
     pub copies: Vec<(u32, OlderCopy)>,
@@ -81,7 +87,7 @@ pub(super) struct Copies {
     pub leaves_no_room: bool,
 }
 
-/// Tells what rows are that are older than the recording and never freed.
+/// Tells what rows are that are older than the recording and kept to the end.
 pub(super) fn copies(table: &AllocationTable, mut rows: Vec<u32>, gradients: &Gradients) -> Copies {
     let bytes = |row: u32| table.bytes[row as usize];
     rows.sort_unstable_by_key(|&row| (bytes(row), table.address[row as usize], row));
@@ -95,7 +101,7 @@ pub(super) fn copies(table: &AllocationTable, mut rows: Vec<u32>, gradients: &Gr
         })
     });
     let classes: Vec<Class<'_>> = classes.collect();
-    let others = Others::of(&classes, gradients);
+    let others = Others::of(&classes, gradients, table, &rows);
     let found = classes.iter().flat_map(|class| {
         let parts = match class.gradients {
             Some(count) => others.beside_gradients(class, count, gradients),
@@ -135,10 +141,19 @@ struct Others {
     have_gradients: bool,
     /// What is left of shards and has no gradient's size, if all that is left is as much as the optimizer keeps.
     are_state: Option<OlderCopy>,
+    /// How many models lie one after another, by the order of their tensors; 0 if that tells nothing.
+    models: u32,
+    /// The sizes of what may be a cache as well as weights.
+    may_be_caches: HashSet<u64>,
 }
 
 impl Others {
-    fn of(classes: &[Class<'_>], gradients: &Gradients) -> Self {
+    fn of(
+        classes: &[Class<'_>],
+        gradients: &Gradients,
+        table: &AllocationTable,
+        rows: &[u32],
+    ) -> Self {
         let own = |class: &Class<'_>| class.len().min(class.gradients.unwrap_or(0));
         let parameters = classes.iter().map(|class| class.bytes_of(own(class)));
         let parameters: u128 = parameters.sum();
@@ -162,12 +177,19 @@ impl Others {
             } else {
                 Moment
             }),
+            models: models(table, rows, &gradients.counts),
+            may_be_caches: if gradients.counts.is_empty() {
+                may_be_caches(table, rows)
+            } else {
+                HashSet::new()
+            },
         }
     }
 
     /// What a class is that gradients have the size of.
     fn beside_gradients(&self, class: &Class<'_>, count: u32, gradients: &Gradients) -> Parts {
         let is_one_each = class.len() <= count;
+        let is_adam = gradients.have_moments && !gradients.have_momentum;
         match self.number {
             _ if is_one_each && !gradients.are_older => all(Parameter),
             _ if gradients.are_sharded => all(Shard),
@@ -177,8 +199,9 @@ impl Others {
                 after(class.len() / number, rest)
             }
             None if gradients.are_older => all(GradientOrState),
+            _ if self.models > 1 => self.behind_models(class, count, gradients),
             _ if gradients.state_is_made => after(count, SecondModel),
-            Some(3) if class.len() == 3 * count && !gradients.have_momentum => after(count, Moment),
+            Some(3) if class.len() == 3 * count && is_adam => after(count, Moment),
             Some(2) if class.len() == 2 * count && gradients.have_momentum => {
                 after(count, Momentum)
             }
@@ -188,6 +211,17 @@ impl Others {
                 (u32::MAX, LastMoment),
             ],
             _ => after(count, SecondModel),
+        }
+    }
+
+    /// What a class is if several models lie one after another, and the state of the optimizer after them, if it is as old.
+    fn behind_models(&self, class: &Class<'_>, count: u32, gradients: &Gradients) -> Parts {
+        let state = if gradients.state_is_made { 0 } else { 2 };
+        let is_told = gradients.have_moments && class.len() == (self.models + state) * count;
+        if is_told {
+            after(self.models * count, LastMoment)
+        } else {
+            after(count, SecondModel)
         }
     }
 
@@ -210,6 +244,7 @@ impl Others {
             // Several ranks may have gradients in buckets, and state in one buffer for all parameters.
             _ if gradients.have_ranks && !gradients.counts.is_empty() => all(GradientOrState),
             _ if !self.have_gradients && !gradients.counts.is_empty() => all(GradientOrState),
+            _ if self.may_be_caches.contains(&class.bytes) => all(WeightOrCache),
             _ => all(Parameter),
         }
     }
@@ -227,12 +262,12 @@ fn beside_older_gradients(gradients: &Gradients, number: u32, is_exact: bool) ->
 }
 
 /// The number of times that nearly all sizes occur, by bytes and by number; `None` if there is none. Where gradients are
-/// known, the least that explains all of their size.
+/// known, the least that explains nearly all bytes of their sizes: many small tensors may be buffers, and no copies.
 fn number(classes: &[Class<'_>], gradients: &Gradients) -> Option<u32> {
     if gradients.counts.is_empty() {
         let fits = |number| move |class: &Class<'_>| class.len().is_multiple_of(number);
         let mut numbers = (LEAST_COPIES..=MOST_COPIES).rev();
-        return numbers.find(|&number| are_nearly_all(classes.iter(), fits(number)));
+        return numbers.find(|&number| are_nearly_all(classes.iter(), fits(number), true));
     }
     let least = if gradients.are_older && !gradients.have_ranks {
         2
@@ -250,13 +285,14 @@ fn number(classes: &[Class<'_>], gradients: &Gradients) -> Option<u32> {
         }
     };
     let mut numbers = least..=MOST_COPIES_WITH_GRADIENT;
-    numbers.find(|&number| are_nearly_all(counted(), explains(number)))
+    numbers.find(|&number| are_nearly_all(counted(), explains(number), false))
 }
 
-/// Whether nearly all allocations, by bytes and by number, are in classes that fit.
+/// Whether nearly all allocations, by bytes and perhaps by number, too, are in classes that fit.
 fn are_nearly_all<'a>(
     classes: impl Iterator<Item = &'a Class<'a>>,
     fits: impl Fn(&Class<'_>) -> bool,
+    by_number: bool,
 ) -> bool {
     let (mut all, mut fitting) = ([0_u128; 2], [0_u128; 2]);
     for class in classes {
@@ -267,7 +303,10 @@ fn are_nearly_all<'a>(
             fitting[at] += if is_fitting { sums[at] } else { 0 };
         }
     }
-    (0..2).all(|at| fitting[at] * 100 >= all[at] * ENOUGH_PERCENT)
+    let measures = 0..=usize::from(by_number);
+    measures
+        .into_iter()
+        .all(|at| fitting[at] * 100 >= all[at] * ENOUGH_PERCENT)
 }
 
 #[cfg(test)]
@@ -397,7 +436,8 @@ mod tests {
         };
         assert_eq!(beside(1, &adam()), [(Parameter, 4)]);
         assert_eq!(beside(3, &adam()), [(Parameter, 4), (Moment, 8)]);
-        assert_eq!(beside(3, &unseen), [(Parameter, 4), (Moment, 8)]);
+        // A teacher and a momentum, as well.
+        assert_eq!(beside(3, &unseen), [(Parameter, 4), (SecondModel, 8)]);
         // A reference, a teacher, an average: one model more.
         let with_reference = [(Parameter, 4), (SecondModel, 4), (LastMoment, 8)];
         assert_eq!(beside(4, &adam()), with_reference);

@@ -11,6 +11,12 @@ use super::signals::Signals;
 use crate::analysis::time::history::NEVER;
 use crate::ids::AllocationId;
 
+/// Largest size of scalars: losses and counters have it, and so no gradient is told by it.
+const SCALAR_BYTES: u64 = 8;
+
+/// The size of a counter of steps on the device, a scalar in full precision.
+const COUNTER_BYTES: u64 = 4;
+
 /// How many allocations have each size.
 pub(super) type SizeCounts = HashMap<u64, u32>;
 
@@ -40,10 +46,24 @@ impl RoleEvidence<'_> {
     /// adds to older ones. Only sizes of `older` rows, which are never freed, can be of the latter.
     pub(super) fn gradients(&self, rules: &[RuleId], older: &[u32]) -> Gradients {
         let table = &self.history.allocations;
+        let gradients = self.gradients_seen(rules, older);
+        // Adam's fused form allocates nothing, so that no stack may show it, but counts the steps of each parameter on the device.
+        let sizes = older.iter().map(|&row| table.bytes[row as usize]);
+        let counters = sizes.filter(|&bytes| bytes == COUNTER_BYTES).count();
+        let number: u32 = gradients.counts.values().sum();
+        Gradients {
+            have_moments: gradients.have_moments || number > 1 && counters >= number as usize,
+            ..gradients
+        }
+    }
+
+    fn gradients_seen(&self, rules: &[RuleId], older: &[u32]) -> Gradients {
+        let table = &self.history.allocations;
         // A buffer that holds all of them has the size of none.
         let is_own = |row: &usize| {
             let flat = Signals::FLAT_GRADIENTS.and(Signals::COALESCED);
-            rules[*row].role() == Role::Gradient && !self.made(*row).has(flat)
+            let is_scalar = table.bytes[*row] <= SCALAR_BYTES;
+            rules[*row].role() == Role::Gradient && !is_scalar && !self.made(*row).has(flat)
         };
         let own = (0..rules.len()).filter(is_own);
         let gradients = Gradients {
@@ -101,6 +121,7 @@ impl RoleEvidence<'_> {
     fn unseen_gradients(&self, rules: &[RuleId], older: &[u32]) -> [SizeCounts; 2] {
         let table = &self.history.allocations;
         let older_sizes = older.iter().map(|&row| table.bytes[row as usize]);
+        let older_sizes = older_sizes.filter(|&bytes| bytes > SCALAR_BYTES);
         let older_sizes: HashSet<u64> = older_sizes.collect();
         let is_autograd =
             |code: Signals| !code.has(Signals::PYTHON) || code.has(Signals::STARTS_BACKWARD);

@@ -214,10 +214,15 @@ impl RoleEvidence<'_> {
         uses_model: bool,
     ) -> (Vec<Option<OlderCopy>>, Gradients) {
         let table = &self.history.allocations;
-        let stays = |&&row: &&usize| table.born[row] == 0 && self.end_moment(row) == NEVER;
+        let stays = |&&row: &&usize| table.born[row] == 0 && self.outlives_phases(row);
         let older = undecided.iter().filter(stays);
-        let older: Vec<u32> = older.map(|&row| row as u32).collect();
+        let mut older: Vec<u32> = older.map(|&row| row as u32).collect();
         let mut gradients = self.gradients(rules, &older);
+        // What is freed at the end may as well be a batch or an output, unless it is as large as a gradient.
+        older.retain(|&row| {
+            let is_kept = self.end_moment(row as usize) == NEVER;
+            is_kept || gradients.counts.contains_key(&table.bytes[row as usize])
+        });
         let mut copy_of = vec![None; undecided.len()];
         // If nothing happens, the stacks of parameters show that memory without one is something else.
         let shows_models = self.phases.ranges.is_empty()
@@ -232,6 +237,12 @@ impl RoleEvidence<'_> {
             }
         }
         (copy_of, gradients)
+    }
+
+    /// Whether it is live when the last phase ends, be it freed afterwards, as some programs do before they end.
+    pub(super) fn outlives_phases(&self, row: usize) -> bool {
+        let last = self.phases.ranges.last().map_or(NEVER, |range| range.to);
+        self.end_moment(row) > last || self.end_moment(row) == NEVER
     }
 
     /// The stack of the code that made it.

@@ -11,6 +11,7 @@ mod gradients;
 mod infer;
 mod life;
 mod names;
+mod order;
 mod paths;
 mod phases;
 mod recurring;

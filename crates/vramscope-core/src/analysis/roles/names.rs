@@ -436,6 +436,7 @@ pub(super) const NATIVE: &[(Signals, &str)] = &[
     (Signals::WORKSPACE, "orkspace"),
     (Signals::WORKSPACE, "getCurrentCUDABlasHandle"),
     (Signals::WORKSPACE, "at::cuda::blas::"),
+    (Signals::CONVOLUTION, "onvolution"),
     (Signals::WORKSPACE, "at::native::raw_cudnn_"),
     (Signals::WORKSPACE, "at::native::run_conv_plan"),
     (Signals::COLLECTIVE.and(Signals::RANKS), "c10d::"),

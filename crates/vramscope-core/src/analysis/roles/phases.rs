@@ -186,6 +186,8 @@ impl Phases {
 enum Hint {
     /// It is in a phase.
     In(Phase),
+    /// It is in a phase if it follows on that: a name alone begins none.
+    StillIn(Phase),
     /// Code ran that belongs to no phase.
     Outside,
     /// A free of which is not known what freed it: taken to be in the phase before.
@@ -251,14 +253,19 @@ impl<'a> Reader<'a> {
         }
         let stack = self.snapshot.events.stack[row];
         if stack.has_frames() {
-            let phase = phase_of(self.signals.get(stack));
+            let signals = self.signals.get(stack);
+            let phase = phase_of(signals);
             self.may_be_autograd = match phase {
                 Some(Phase::Backward) => true,
                 Some(Phase::Forward) => self.trains && !self.shows_starts,
                 Some(Phase::Optimizer) => false,
                 None => self.may_be_autograd,
             };
-            return phase.map_or(Hint::Outside, Hint::In);
+            return match phase {
+                Some(phase) => Hint::In(phase),
+                None if signals.has(Signals::NAMED_FORWARD) => Hint::StillIn(Phase::Forward),
+                None => Hint::Outside,
+            };
         }
         if self.has_stacks[kind] && self.signals.is_python_only() && self.may_be_autograd {
             return Hint::In(Phase::Backward);
@@ -327,8 +334,11 @@ impl Ranges {
             self.is_interrupted && matches!(hint, Hint::In(phase) if self.splits(phase));
         match (hint, self.done.last_mut()) {
             (Hint::Same, Some(last)) if !self.is_interrupted => last.to = moment,
+            (Hint::StillIn(phase), Some(last)) if last.phase == phase && !self.is_interrupted => {
+                last.to = moment;
+            }
             (Hint::Unknown | Hint::Same, _) => {}
-            (Hint::Outside, _) => self.is_interrupted = true,
+            (Hint::Outside | Hint::StillIn(_), _) => self.is_interrupted = true,
             (Hint::In(phase), Some(last)) if last.phase == phase && !is_divided => {
                 last.to = moment;
                 self.is_interrupted = false;

@@ -10,6 +10,9 @@ use super::signals::Signals;
 use crate::analysis::time::history::NEVER;
 use crate::ids::StackId;
 
+/// Weights of norms, and biases, are hardly larger.
+const LARGEST_VECTOR_BYTES: u64 = 64 << 10;
+
 impl RoleEvidence<'_> {
     /// What autocast may have converted parameters to: what it or a layer makes in the forward pass, half as large as a
     /// parameter. Where stacks of Python alone show nothing of autocast, chance must not explain it: several sizes of
@@ -25,12 +28,20 @@ impl RoleEvidence<'_> {
         if !self.signals.show(maker) {
             return Vec::new();
         }
-        let is_own = |row: &usize| {
-            let code = self.made(*row);
-            rules[*row].role() == Role::Parameter && !code.has(Signals::GATHER.and(Signals::COPY))
+        // What is older than the recording, and stays, may be a parameter, whatever else it may be.
+        let may_be_older = |row: usize| table.born[row] == 0 && self.outlives_phases(row);
+        let is_own = |row: &usize| match rules[*row].role() {
+            Role::Parameter => {
+                let copies = Signals::GATHER.and(Signals::COPY);
+                !self.made(*row).has(copies)
+            }
+            role => role == Role::Unknown && may_be_older(*row),
         };
         let own = (0..rules.len()).filter(is_own);
-        let sizes: HashSet<u64> = own.map(|row| table.bytes[row]).collect();
+        let mut sizes: HashMap<u64, usize> = HashMap::new();
+        for row in own {
+            *sizes.entry(table.bytes[row]).or_default() += 1;
+        }
         let is_made = |row: &usize| {
             matches!(rules[*row].role(), Role::Activation | Role::Temporary)
                 && self.phases.at(table.born[*row]) == Some(Phase::Forward)
@@ -38,14 +49,58 @@ impl RoleEvidence<'_> {
         };
         let is_half = |row: &usize| {
             let double = table.bytes[*row].checked_mul(2);
-            double.is_some_and(|double| sizes.contains(&double))
+            double.is_some_and(|double| sizes.contains_key(&double))
         };
         let made = (0..rules.len()).filter(is_made);
-        let (casts, others): (Vec<usize>, Vec<usize>) = made.partition(is_half);
-        let halves: HashSet<u64> = casts.iter().map(|&row| table.bytes[row]).collect();
-        let is_no_chance =
-            halves.len() > 1 && halves.len() * 2 >= sizes.len() && others.len() * 2 >= casts.len();
-        if is_shown || is_no_chance {
+        let (halves, others): (Vec<usize>, Vec<usize>) = made.partition(is_half);
+        let mut casts = if is_shown {
+            halves
+        } else {
+            self.casts_by_size(halves, others.len(), &sizes)
+        };
+        // What does not live to a backward pass is as temporary as what else is made on the way.
+        casts.retain(|&row| rules[row].role() == Role::Activation);
+        casts
+    }
+
+    /// Of what is half as large as parameters, what is no chance. `sizes` are those of parameters, with how many there are,
+    /// and `others` is how much else layers make.
+    fn casts_by_size(
+        &self,
+        halves: Vec<usize>,
+        others: usize,
+        sizes: &HashMap<u64, usize>,
+    ) -> Vec<usize> {
+        let bytes = |row: &usize| self.history.allocations.bytes[*row];
+        let mut made: HashMap<u64, usize> = HashMap::new();
+        for row in &halves {
+            *made.entry(bytes(row)).or_default() += 1;
+        }
+        // Norms and biases are not always converted.
+        let matrices = sizes
+            .keys()
+            .filter(|&&size| size > LARGEST_VECTOR_BYTES)
+            .count();
+        let converted = made
+            .keys()
+            .filter(|&&half| half * 2 > LARGEST_VECTOR_BYTES)
+            .count();
+        // Each pass converts a parameter once. Where more have such a size than of most sizes, outputs of layers have it, too.
+        let mut ratios: Vec<usize> = made
+            .iter()
+            .map(|(&half, count)| count.div_ceil(sizes[&(half * 2)]))
+            .collect();
+        ratios.sort_unstable();
+        let usual = ratios
+            .get(ratios.len().saturating_sub(1) / 2)
+            .copied()
+            .unwrap_or(0);
+        made.retain(|half, count| *count <= sizes[&(*half * 2)] * usual);
+        let (casts, outputs): (Vec<usize>, Vec<usize>) = halves
+            .into_iter()
+            .partition(|row| made.contains_key(&bytes(row)));
+        let others = others + outputs.len();
+        if converted > 1 && converted * 2 >= matrices && others * 2 >= casts.len() {
             casts
         } else {
             Vec::new()

@@ -214,7 +214,7 @@ static RULES: &[RoleRule] = &[
         |it| {
             it.is_scratch_sized
                 && (it.made_by(Signals::CONVOLUTION)
-                    || it.made_in(Backward) && !it.made_by(Signals::PYTHON))
+                    || it.made_in(Backward) && !it.made_by(Signals::PYTHON.and(Signals::NATIVE)))
         },
     ),
     // The backward pass.
@@ -445,67 +445,73 @@ static RULES: &[RoleRule] = &[
     rule(
         OptimizerState,
         Likely,
-        "Never freed, and its size occurs three times as often as gradients of it: parameters and Adam's two moments.",
+        "Kept to the end, and its size occurs three times as often as gradients of it: parameters and Adam's two moments.",
         |it| it.copy == Some(OlderCopy::Moment),
     ),
     rule(
         OptimizerState,
         Guess,
-        "Never freed, and at the highest addresses of its size, of which there are more than parameters and Adam's moments.",
+        "Kept to the end, at the highest addresses of its size, of which there are more than parameters and Adam's moments.",
         |it| it.copy == Some(OlderCopy::LastMoment),
     ),
     rule(
         OptimizerState,
         Likely,
-        "Never freed, and its size occurs twice as often as gradients of it: parameters and the one moment that the optimizer keeps.",
+        "Kept to the end, and its size occurs twice as often as gradients of it: parameters and the one moment that the optimizer keeps.",
         |it| it.copy == Some(OlderCopy::Momentum),
     ),
     rule(
         OptimizerState,
         Likely,
-        "Never freed, and as many are twice as large as gradients as copies of parameters, or moments, in higher precision would be.",
+        "Kept to the end, and as many are twice as large as gradients as copies of parameters, or moments, in higher precision would be.",
         |it| it.copy == Some(OlderCopy::Double),
     ),
     rule(
         OptimizerState,
         Likely,
-        "Never freed, and nearly all sizes occur three times, as parameters and Adam's two moments do.",
+        "Kept to the end, and nearly all sizes occur three times, as parameters and Adam's two moments do.",
         |it| it.copy == Some(OlderCopy::Recurring),
     ),
     rule(
         Gradient,
         Guess,
-        "Never freed, and gradients of its size are added to something older than the recording.",
+        "Kept to the end, and gradients of its size are added to something older than the recording.",
         |it| it.copy == Some(OlderCopy::Gradient),
     ),
     rule(
         Unknown,
         Guess,
-        "Never freed, but gradients, buckets of them or optimizer state from before the recording may be as large.",
+        "Kept to the end, but gradients, buckets of them or optimizer state from before the recording may be as large.",
         |it| it.copy == Some(OlderCopy::GradientOrState),
     ),
     rule(
         Unknown,
         Guess,
-        "Never freed, and as large as a parameter, but there are not as many as an optimizer would keep: some may be of another copy of the model.",
+        "Kept to the end, and as large as a parameter, but there are not as many as an optimizer would keep: some may be of another copy of the model.",
         |it| it.copy == Some(OlderCopy::SecondModel),
     ),
     rule(
         Unknown,
         Guess,
-        "Never freed, and a part of sharded parameters or of the optimizer's state for them, which are equally large.",
+        "Kept to the end, and a part of sharded parameters or of the optimizer's state for them, which are equally large.",
         |it| it.copy == Some(OlderCopy::Shard),
+    ),
+    rule(
+        Unknown,
+        Guess,
+        "Kept to the end, but not among weights of other sizes, as those of layers are: it may be a cache as well.",
+        |it| it.copy == Some(OlderCopy::WeightOrCache),
     ),
     rule(
         Parameter,
         Guess,
-        "Live before the recording, and never freed, as caches of programs that do not train may be, too.",
+        "Older than the recording, and kept to the end, as caches of programs that do not train may be, too.",
         |it| it.copy == Some(OlderCopy::Parameter) && !it.program_has(Backward),
     ),
     rule(
         Parameter,
         Likely,
-        "Live before the recording, and never freed.",
+        "Older than the recording, and kept to the end.",
         |it| it.copy == Some(OlderCopy::Parameter),
     ),
     rule(Unknown, Guess, "Nothing tells what it is for.", |_| true),

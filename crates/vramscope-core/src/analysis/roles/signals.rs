@@ -243,9 +243,12 @@ impl StackSignals {
             .any(|&signals| phase_of(signals) == Some(phase))
     }
 
-    /// Whether workspaces of convolutions look like any other memory.
+    /// Whether workspaces of convolutions look like any other memory: no stack of one shows a library that asks for one, as
+    /// stacks of Python alone do not, nor those without the names of functions that libraries keep to themselves.
     pub(super) fn hide_workspaces(&self) -> bool {
-        self.is_python_only() && self.show(Signals::CONVOLUTION)
+        let is_told =
+            |code: &Signals| code.has(Signals::CONVOLUTION) && code.has(Signals::WORKSPACE);
+        self.show(Signals::CONVOLUTION) && !self.of.iter().any(is_told)
     }
 
     /// Whether stacks hold Python's frames only, so that threads without Python have empty stacks.

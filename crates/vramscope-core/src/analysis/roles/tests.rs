@@ -344,3 +344,125 @@ fn names_alone_count_less() {
     let alone = "alloc a 5MiB train.py:2:<module> > net.py:3:forward";
     assert_eq!(phases(alone), [Phase::Forward]);
 }
+
+/// Weights of layers in the order in which a model makes them, and a cache after them.
+#[test]
+fn a_cache_from_before_the_recording_is_not_taken_for_weights() {
+    let mut story = String::from("unrecorded alloc words 31MiB\n");
+    for layer in 0..4 {
+        for (at, mib) in [12, 8, 44, 22].into_iter().enumerate() {
+            story += &format!("unrecorded alloc w{layer}_{at} {mib}MiB\n");
+        }
+    }
+    for layer in 0..8 {
+        story += &format!("unrecorded alloc c{layer} 64MiB\n");
+    }
+    story += &format!(
+        "alloc a 5MiB {FORWARD}\nfree a\nalloc x 1MiB serve.py:3:read\nalloc b 5MiB {FORWARD}\nfree b"
+    );
+    assert_eq!(roles(&story, [31, 12, 8, 44, 22]), [Role::Parameter; 5]);
+    assert_eq!(roles(&story, [64]), [Role::Unknown]);
+}
+
+/// Some programs free their model before they end, as Lightning does.
+#[test]
+fn what_is_freed_after_the_last_step_was_kept() {
+    let sizes = [8, 4, 2, 16];
+    let mut story = format!("{}{}", older(3, &sizes), steps(2, &sizes));
+    for copy in 0..3 {
+        for at in 0..sizes.len() {
+            story += &format!("free w{copy}_{at} train.py:20:<module>\n");
+        }
+    }
+    let recording = recording(&story);
+    let device = recording.device(0).unwrap();
+    let table = &device.history.allocations;
+    let older = (0..table.len()).filter(|&row| table.born[row] == 0);
+    let state = older.filter(|&row| device.rule_of()[row].role() == Role::OptimizerState);
+    let state = state.map(|row| table.bytes[row]).sum::<u64>();
+    assert_eq!(state, 60 * MIB);
+}
+
+/// Fused, it allocates nothing in its steps, so that no stack shows it.
+#[test]
+fn adam_is_known_by_its_counters() {
+    let sizes = [8, 4, 2, 16];
+    let steps = steps(2, &sizes).replace(
+        "site-packages/torch/optim/adam.py:7:step",
+        "train.py:7:step",
+    );
+    let state = |counters: usize| {
+        let mut story = older(3, &sizes);
+        for at in 0..counters {
+            story += &format!("unrecorded alloc n{at} 4B\n");
+        }
+        story += &steps;
+        let recording = recording(&story);
+        let device = recording.device(0).unwrap();
+        let rules = device.rule_of().iter();
+        let roles = rules.zip(&device.history.allocations.bytes);
+        let state = roles.filter(|(rule, _)| rule.role() == Role::OptimizerState);
+        state.map(|(_, bytes)| bytes / MIB).sum::<u64>()
+    };
+    assert_eq!(state(4), 60);
+    assert_eq!(state(0), 0);
+}
+
+/// A sampler that is called by its `forward` within a function named for the cache.
+#[test]
+fn a_name_alone_continues_a_forward_pass() {
+    let sizing = "engine.py:1:__init__ > engine.py:2:_initialize_kv_caches";
+    let modules = (20..40).map(|line| {
+        let code = FORWARD.replace("m.py:3", &format!("m.py:{line}"));
+        format!("alloc a{line} 5MiB {code}\n")
+    });
+    let story = format!(
+        "{}alloc s 9MiB {sizing} > sampler.py:3:forward\nalloc t 1MiB {FORWARD}\nfree s\nfree t",
+        modules.collect::<String>()
+    );
+    assert_eq!(roles(&story, [9]), [Role::Temporary]);
+    assert_eq!(phases(&story), [Phase::Forward]);
+}
+
+/// Stacks without the names that libraries keep to themselves show neither cuDNN nor Python.
+#[test]
+fn a_workspace_of_a_convolution_is_known_by_its_size() {
+    let conv = "engine.cpp:0:torch::autograd::Engine::thread_main(x) > f.cpp:0:at::_ops::convolution_backward::call(x) > ??:0:??";
+    let story = |inner: &str| {
+        format!(
+            "alloc a 5MiB {FORWARD}\nalloc w 3MiB {conv}{inner}\nfree w\nalloc t 4MiB {conv}\nalloc g 4MiB {conv}\nfree t\nfree a {BACKWARD}\nalloc o 1MiB {STEP}"
+        )
+    };
+    assert_eq!(roles(&story(""), [3]), [Role::Workspace]);
+    let shown = format!(
+        "{}\nfree o\nalloc v 6MiB {conv} > x.cpp:0:at::native::raw_cudnn_x(y)\nfree v",
+        story("")
+    );
+    assert_eq!(roles(&shown, [3, 6]), [Role::Temporary, Role::Workspace]);
+}
+
+#[test]
+fn outputs_as_large_as_casts_are_no_casts() {
+    let mut story = String::new();
+    for mib in [40, 24, 16] {
+        story += &format!(
+            "alloc w{mib} {mib}MiB m.py:1:<module> > site-packages/torch/nn/modules/linear.py:2:__init__\n"
+        );
+    }
+    for (at, mib) in [20, 12, 8, 8, 7].into_iter().enumerate() {
+        story += &format!("alloc h{at} {mib}MiB {LINEAR}\n");
+    }
+    story += &format!("alloc one 1MiB {STARTS}\n");
+    for at in 0..5 {
+        story += &format!("free h{at}\n");
+    }
+    assert_eq!(
+        roles(&story, [20, 12, 8, 7]),
+        [
+            Role::Parameter,
+            Role::Parameter,
+            Role::Activation,
+            Role::Activation
+        ]
+    );
+}

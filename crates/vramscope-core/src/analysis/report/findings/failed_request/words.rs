@@ -51,10 +51,7 @@ impl FailedRequest {
             0 if self.is_followed => text += " Nothing was allocated afterwards.",
             0 => {}
             more => {
-                text += &format!(
-                    " The program went on with {}.",
-                    counted(more, "allocation")
-                );
+                text += &format!(" The program went on with {}.", counted(more, "allocation"));
             }
         }
         text

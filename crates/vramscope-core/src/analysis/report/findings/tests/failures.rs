@@ -190,8 +190,7 @@ fn a_program_goes_on_if_it_allocates() {
     };
     assert!(seen("free w").ends_with("Nothing was allocated afterwards."));
     assert!(
-        seen("free w\nalloc x 4MiB a.py:1:f")
-            .ends_with("The program went on with 1 allocation.")
+        seen("free w\nalloc x 4MiB a.py:1:f").ends_with("The program went on with 1 allocation.")
     );
     let last = seen("");
     assert!(
