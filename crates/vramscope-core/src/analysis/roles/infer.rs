@@ -60,9 +60,9 @@ pub fn infer(evidence: RoleEvidence<'_>) -> Vec<RuleId> {
         });
     }
     if gradients.lie_in_buckets {
-        for row in 0..rules.len() {
+        for (row, rule) in rules.iter_mut().enumerate() {
             if evidence.made(row).has(Signals::BUCKET) {
-                rules[row] = decided.rule(Life {
+                *rule = decided.rule(Life {
                     is_of_gradients: true,
                     ..lives.get(row)
                 });
