@@ -1,6 +1,6 @@
 """Takes recordings with a known cause into `tests/fixtures/causes`.
 
-    causes.py FOLDER HALF
+    causes.py FOLDER HALF NAME
 
 FOLDER has the programs, a snapshot of each beside it, and `causes.csv` with what was wrong, written by somebody who has read
 neither the rules nor the program's documentation, and proved by changing the programs. HALF is `seen` for recordings that rules
@@ -22,9 +22,11 @@ FIXTURES = os.path.join(HERE, "..", "fixtures", "causes")
 PROGRAMS = os.path.join(HERE, "causes")
 # A larger snapshot shows nothing that a smaller one does not.
 MOST_BYTES = 700_000
+# What the examiners measured and wrote the truth with.
+NO_PROGRAMS = ["__pycache__", "lib", "out", "fixed", "measure.py", "verify.py", "write_truth.py", "causes.py", "old_causes.py"]
 
 
-def main(folder, half):
+def main(folder, half, name):
     folder = os.path.abspath(folder)
     target = os.path.join(FIXTURES, half)
     os.makedirs(target, exist_ok=True)
@@ -42,11 +44,14 @@ def main(folder, half):
         with open(os.path.join(target, row["name"] + ".pickle.zst"), "wb") as file:
             file.write(packed)
         kept.append(row)
-    with open(os.path.join(target, "causes.csv"), "w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(kept)
-    programs = os.path.join(PROGRAMS, os.path.basename(folder))
+    table = os.path.join(target, "causes.csv")
+    is_new = not os.path.exists(table)
+    with open(table, "a", newline="") as file:
+        writer = csv.DictWriter(file, ["set", *rows[0].keys()], lineterminator="\n")
+        if is_new:
+            writer.writeheader()
+        writer.writerows({"set": name, **row} for row in kept)
+    programs = os.path.join(PROGRAMS, name)
     shutil.rmtree(programs, ignore_errors=True)
     shutil.copytree(folder, programs, ignore=lambda of, names: [name for name in names if is_left(of, name)])
 
@@ -55,7 +60,7 @@ def is_left(folder, name):
     """Whether a file or folder is no part of the programs."""
     path = os.path.join(folder, name)
     is_program = name.endswith(".py") or os.path.isdir(path)
-    return not is_program or name in ("__pycache__", "lib", "out", "fixed", "bash_jobs.0")
+    return not is_program or name in NO_PROGRAMS
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ use super::names::named;
 use super::next_step::NextStep;
 use super::overview::Overview;
 use super::peak_roles::{PeakRoles, plural};
+use super::summary::saturating_sum;
 use crate::analysis::groups::live_at::{live_at, top_call_sites};
 use crate::analysis::recording::Device;
 use crate::analysis::roles::Role;
@@ -178,7 +179,8 @@ pub(super) fn causes(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
         };
         // What is never freed may be kept on purpose: growth is more than that.
         let grows = |cause: &mut Cause| {
-            cause.class == CauseClass::GrowthPerStep && matters(cause.bytes, held)
+            let grown = cause.bytes.max(live_from(device, moment, &cause.place));
+            cause.class == CauseClass::GrowthPerStep && matters(grown, held)
         };
         let growing: Vec<_> = warned.extract_if(.., grows).collect();
         let piling: Vec<_> = warned
@@ -216,6 +218,15 @@ pub(super) fn causes(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
         is_new
     });
     causes
+}
+
+/// What is live from a place, recorded growth or older.
+fn live_from(device: Device<'_>, moment: u32, place: &str) -> u64 {
+    let sites = device.call_sites();
+    let site_of = device.site_of();
+    let is_from = |id: &AllocationId| sites.get(site_of[id.index()]).label == place;
+    let live = live_at(device.history, moment).filter(is_from);
+    saturating_sum(live.map(|id| device.history.allocations.bytes[id.index()]))
 }
 
 fn of_growing_request(series: GrowingRequest) -> Cause {
@@ -469,8 +480,10 @@ pub(super) fn conclude(findings: &mut Vec<Finding>, causes: &mut Vec<Cause>, con
             ),
             replayed: Some(replayed.clone()),
         };
-        // Where more is live than there is room for, to serve one request helps nobody.
-        if let Some(cause) = causes.iter_mut().find(|cause| cause.is_of_pieces()) {
+        // Where more is live than there is room for, or pools keep what they have, to serve one request helps nobody.
+        let is_served =
+            |cause: &&mut Cause| cause.is_of_pieces() && cause.class != CauseClass::PrivatePool;
+        if let Some(cause) = causes.iter_mut().find(is_served) {
             cause.setting = Some(setting.clone());
         }
         failure.setting = Some(setting);

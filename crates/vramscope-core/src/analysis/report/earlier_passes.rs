@@ -36,6 +36,10 @@ impl EarlierPasses {
     /// What was left when a request failed at `moment`; `None` if that was not in a forward pass, little was left, or the
     /// passes may still need it.
     pub(super) fn of(device: Device<'_>, moment: u32) -> Option<Self> {
+        Self::of_failed(device, moment).or_else(|| Self::of_others(device, moment))
+    }
+
+    fn of_others(device: Device<'_>, moment: u32) -> Option<Self> {
         let ranges = &device.phases().ranges;
         let has_begun = |range: &PhaseRange| range.from.saturating_add(1) < moment.min(range.to);
         let now = ranges.iter().rposition(has_begun)?;
@@ -45,15 +49,6 @@ impl EarlierPasses {
         let table = &device.history.allocations;
         let stacks = device.stack_of();
         let begin = ranges[now].from;
-        // The pass of an earlier request that failed: what it left is held by the error.
-        let failed = device.failed_requests().iter().rev().find_map(|&failed| {
-            let is_around =
-                |range: &&PhaseRange| range.from < failed && failed <= range.to.saturating_add(1);
-            (failed < moment).then(|| ranges[..now].iter().rev().find(is_around))?
-        });
-        let is_of_failed = |row: usize| {
-            failed.is_some_and(|range| (range.from + 1..=range.to).contains(&table.born[row]))
-        };
         let rows = (0..table.len()).filter(|&row| table.born[row] > begin);
         let runs_again: HashSet<_> = rows
             .filter(|&row| stacks[row].has_frames())
@@ -62,11 +57,8 @@ impl EarlierPasses {
         let rules = device.rule_of();
         let is_left = |row: usize| {
             (1..=begin).contains(&table.born[row])
-                && (runs_again.contains(&stacks[row]) || is_of_failed(row))
-                && !matches!(
-                    rules[row].role(),
-                    Role::Parameter | Role::Gradient | Role::OptimizerState | Role::KvCache
-                )
+                && runs_again.contains(&stacks[row])
+                && !is_kept_on_purpose(rules[row].role())
         };
         let live = live_at(device.history, moment).map(AllocationId::index);
         let left: Vec<usize> = live.filter(|&row| is_left(row)).collect();
@@ -79,9 +71,7 @@ impl EarlierPasses {
             let later = &ranges[pass.min(now)..now];
             later.iter().any(|range| range.phase == Phase::Backward)
         };
-        let has_failed = left.iter().any(|&row| is_of_failed(row));
         let are_together = passes.len() <= MOST_TOGETHER
-            && !has_failed
             && !passes.iter().any(is_over)
             && !passes
                 .first()
@@ -89,18 +79,46 @@ impl EarlierPasses {
         if u128::from(bytes) * 100 < all * SHARE_PERCENT || are_together {
             return None;
         }
-        let ids = left.iter().map(|&row| AllocationId::from_index(row));
-        let top = top_call_sites(device, ids, 1);
-        let made_at = top.sites.first().map(|site| site.label.clone());
-        let largest = left.iter().max_by_key(|&&row| table.bytes[row]);
-        let place = largest
-            .and_then(|&row| caller(device, stacks[row]))
-            .or(made_at);
         Some(Self {
             passes: passes.len(),
-            has_failed,
+            has_failed: false,
             bytes,
-            place: place.unwrap_or_default(),
+            place: place(device, &left),
+        })
+    }
+
+    /// What a pass left whose request failed earlier, if the program came no further since; `None` if little was left.
+    fn of_failed(device: Device<'_>, moment: u32) -> Option<Self> {
+        let &failed = device
+            .failed_requests()
+            .first()
+            .filter(|&&at| at < moment)?;
+        let ranges = device.phases().ranges.iter();
+        let mut before = ranges.filter(|range| range.from < failed);
+        let pass = before.next_back()?;
+        if pass.phase != Phase::Forward {
+            return None;
+        }
+        let table = &device.history.allocations;
+        let rules = device.rule_of();
+        let live = live_at(device.history, moment).map(AllocationId::index);
+        let left: Vec<usize> = live
+            .filter(|&row| (pass.from + 1..=failed).contains(&table.born[row]))
+            .filter(|&row| !is_kept_on_purpose(rules[row].role()))
+            .collect();
+        let bytes = saturating_sum(left.iter().map(|&row| table.bytes[row]));
+        let since = table.born.partition_point(|&born| born <= failed)
+            ..table.born.partition_point(|&born| born <= moment);
+        let since = saturating_sum(since.map(|row| table.bytes[row]));
+        let all = u128::from(device.history.active_bytes_at(moment));
+        let is_little = u128::from(bytes) * 100 < all * SHARE_PERCENT;
+        // A library that tries a request again with less goes on in the same pass.
+        let went_on = since > bytes / 10;
+        (!is_little && !went_on).then(|| Self {
+            passes: 1,
+            has_failed: true,
+            bytes,
+            place: place(device, &left),
         })
     }
 
@@ -152,6 +170,27 @@ fn went_back_alone(ranges: &[PhaseRange]) -> bool {
         .windows(2)
         .filter(|pair| **pair == [Phase::Forward, Phase::Backward]);
     back.count() >= 2 && !twice
+}
+
+fn is_kept_on_purpose(role: Role) -> bool {
+    matches!(
+        role,
+        Role::Parameter | Role::Gradient | Role::OptimizerState | Role::KvCache
+    )
+}
+
+/// The code that runs the pass which made the largest of some allocations, or else the call site with most of them.
+fn place(device: Device<'_>, rows: &[usize]) -> String {
+    let table = &device.history.allocations;
+    let largest = rows.iter().max_by_key(|&&row| table.bytes[row]);
+    let run_by = largest.and_then(|&row| caller(device, device.stack_of()[row]));
+    run_by.unwrap_or_else(|| {
+        let ids = rows.iter().map(|&row| AllocationId::from_index(row));
+        let top = top_call_sites(device, ids, 1);
+        top.sites
+            .first()
+            .map_or_else(String::new, |site| site.label.clone())
+    })
 }
 
 /// The user's code that called the outermost module of a stack, as a label; `None` if the stack has no module or no such

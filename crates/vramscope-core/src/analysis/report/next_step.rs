@@ -1,9 +1,11 @@
-//! What a step needs that is like the one before it: what is live when it begins, and as much more as the step before rose.
+//! What a step needs that is like the one before it: what is live when its forward pass begins, and as much more as the step
+//! before rose from there.
 //!
 //! Where that is more than there is, a setting that serves the one request which failed would only let the next one fail.
 
 use super::findings::FailedRequest;
 use crate::analysis::recording::Device;
+use crate::analysis::roles::Phase;
 use crate::units::Bytes;
 
 /// A step that does not fit.
@@ -25,15 +27,23 @@ impl NextStep {
         let begin = steps
             .get(now)
             .map_or(before.moments.1, |step| step.moments.0);
-        let rise = before
-            .totals
-            .peak_bytes
-            .saturating_sub(before.totals.before_bytes);
+        let live_at_start = |from: u32| {
+            let ranges = &device.phases().ranges;
+            let mut passes = ranges.iter().filter(|range| range.phase == Phase::Forward);
+            let first = passes
+                .find(|range| range.from >= from)
+                .map(|range| range.from);
+            device.history.active_bytes_at(first.unwrap_or(from))
+        };
+        let peak_bytes = before.totals.peak_bytes;
+        let rise = peak_bytes.saturating_sub(live_at_start(before.moments.0));
         let found = Self {
-            needed_bytes: device.history.active_bytes_at(begin).saturating_add(rise),
+            needed_bytes: live_at_start(begin)
+                .min(device.history.active_bytes_at(failure.moment))
+                .saturating_add(rise),
             there_bytes: failure.reachable_bytes(),
         };
-        (before.is_whole && found.needed_bytes > found.there_bytes).then_some(found)
+        (found.needed_bytes > found.there_bytes).then_some(found)
     }
 
     /// One line.
