@@ -1,10 +1,11 @@
 """Takes recordings with a known cause into `tests/fixtures/causes`.
 
-    causes.py FOLDER HALF NAME
+    causes.py FOLDER NAME
 
 FOLDER has the programs, a snapshot of each beside it, and `causes.csv` with what was wrong, written by somebody who has read
-neither the rules nor the program's documentation, and proved by changing the programs. HALF is `seen` for recordings that rules
-were written with in view, and `held_out` for those that were only judged.
+neither the rules nor the program's documentation, and proved by changing the programs. NAME is that of the set. Each set was
+judged once before any rule was written with it in view: of the third 17 of 23 were right and 4 wrong, of the fourth 20 of 23
+and 3. A new claim needs a new set.
 """
 
 import csv
@@ -26,9 +27,9 @@ MOST_BYTES = 700_000
 NO_PROGRAMS = ["__pycache__", "lib", "out", "fixed", "measure.py", "verify.py", "write_truth.py", "causes.py", "old_causes.py"]
 
 
-def main(folder, half, name):
+def main(folder, name):
     folder = os.path.abspath(folder)
-    target = os.path.join(FIXTURES, half)
+    target = FIXTURES
     os.makedirs(target, exist_ok=True)
     with open(os.path.join(folder, "causes.csv"), newline="") as file:
         rows = list(csv.DictReader(file))
@@ -37,7 +38,7 @@ def main(folder, half, name):
         with open(os.path.join(folder, row["name"] + ".pickle"), "rb") as file:
             snapshot = tidy.hide_places(pickle.load(file), folder)
         data = tidy.check_clean(pickle.dumps(snapshot, protocol=4), row["name"])
-        packed = zstandard.compress(data, 19)
+        packed = zstandard.compress(data, 15)
         if len(packed) > MOST_BYTES:
             print(f"{row['name']}: left out, {len(packed)} bytes")
             continue

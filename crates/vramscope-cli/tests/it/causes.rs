@@ -1,7 +1,7 @@
 //! The first sentence of `explain` against the cause that the author of each program knows.
 //!
-//! `tests/make/causes.py` says where the recordings come from. Rules were written with those of `seen` in view; those of
-//! `held_out` were only judged. Whoever wrote the programs had not read the rules.
+//! `tests/make/causes.py` says where the recordings come from. Whoever wrote the programs had not read the rules, but rules
+//! have been mended with these recordings in view: a claim of how often they are right needs new ones.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -68,9 +68,9 @@ fn told(file: &Path) -> (String, String) {
     (text(class), text(sentence))
 }
 
-/// All recordings of a half, judged; and how many are of each judgement.
-fn judged(half: &str) -> (String, [usize; 3]) {
-    let folder = fixtures().join("causes").join(half);
+#[test]
+fn the_first_sentence_tells_the_cause() {
+    let folder = fixtures().join("causes");
     let mut rows = csv::Reader::from_path(folder.join("causes.csv")).unwrap();
     let (mut text, mut counts) = (String::new(), [0; 3]);
     for truth in rows.deserialize() {
@@ -80,22 +80,7 @@ fn judged(half: &str) -> (String, [usize; 3]) {
         counts[judgement as usize] += 1;
         writeln!(text, "{judgement:?} {} [{class}] {sentence}", truth.name).unwrap();
     }
-    (text, counts)
-}
-
-#[test]
-fn the_first_sentence_tells_the_cause() {
-    let (text, counts) = judged("held_out");
-    insta::assert_snapshot!("held_out", text);
-    let [right, silent, wrong] = counts;
-    assert_eq!(wrong, 0, "{text}");
-    assert!(right * 20 >= 19 * (right + silent), "{text}");
-}
-
-#[test]
-fn what_rules_were_written_with_is_told() {
-    let (text, counts) = judged("seen");
-    insta::assert_snapshot!("seen", text);
+    insta::assert_snapshot!(text);
     let [right, silent, wrong] = counts;
     assert_eq!(wrong, 0, "{text}");
     assert!(right * 20 >= 19 * (right + silent), "{text}");

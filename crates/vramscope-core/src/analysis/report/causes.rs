@@ -17,7 +17,7 @@ use super::peak_roles::{PeakRoles, plural};
 use super::summary::saturating_sum;
 use crate::analysis::groups::live_at::{live_at, top_call_sites};
 use crate::analysis::recording::Device;
-use crate::analysis::roles::Role;
+use crate::analysis::roles::{Phase, Role};
 use crate::ids::AllocationId;
 use crate::units::{Bytes, Percent};
 
@@ -128,6 +128,9 @@ impl Cause {
 /// A device that is nearly full always has some pieces left, and every program keeps something.
 const MATTERS_PERCENT: u128 = 10;
 
+/// The least share of reserved memory that settings must save to be told in the first sentence on a program that went well.
+const SAVES_MUCH_PERCENT: u8 = 25;
+
 fn matters(bytes: u64, of: u64) -> bool {
     u128::from(bytes) * 100 >= u128::from(of) * MATTERS_PERCENT
 }
@@ -172,7 +175,9 @@ pub(super) fn causes(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
         };
         let held = failure.gap.reserved_bytes;
         let next = NextStep::of(device, failure);
-        let free_matters = matters(failure.all_free_bytes(), held) && next.is_none();
+        let free_matters = matters(failure.all_free_bytes(), held)
+            && next.is_none()
+            && !is_in_first_pass(device, moment);
         let (pieces, few) = match free_matters {
             true => (pieces, None),
             false => (None, pieces),
@@ -218,6 +223,13 @@ pub(super) fn causes(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
         is_new
     });
     causes
+}
+
+/// Whether a moment is in the first forward pass of all, so that nothing tells what is still to come.
+fn is_in_first_pass(device: Device<'_>, moment: u32) -> bool {
+    let ranges = &device.phases().ranges;
+    let begun = ranges.partition_point(|range| range.from < moment);
+    begun == 1 && ranges[0].phase == Phase::Forward && moment <= ranges[0].to.saturating_add(1)
 }
 
 /// What is live from a place, recorded growth or older.
@@ -490,11 +502,17 @@ pub(super) fn conclude(findings: &mut Vec<Finding>, causes: &mut Vec<Cause>, con
         failure.evidence.extend(conclusion.evidence);
         return;
     }
+    let saves_much = replayed.is_some_and(|replayed| {
+        u128::from(conclusion.bytes) * 100
+            >= u128::from(replayed.measured_bytes) * u128::from(SAVES_MUCH_PERCENT)
+    });
+    let setting = conclusion.setting.clone();
     match causes.first_mut().filter(|_| replayed.is_some()) {
-        Some(first) if first.is_of_reserved() => first.setting = conclusion.setting.clone(),
+        Some(first) if first.class == CauseClass::Fragmentation => first.setting = setting,
+        Some(first) if first.is_of_reserved() => first.setting = setting.filter(|_| saves_much),
         Some(first) if first.class == CauseClass::TooMuchLive && !has_failed => {
             if let Some(cause) = of_finding(&conclusion) {
-                first.setting = conclusion.setting.clone();
+                first.setting = setting.filter(|_| saves_much);
                 causes.retain(|other| other.class != cause.class);
                 causes.insert(1, cause);
             }

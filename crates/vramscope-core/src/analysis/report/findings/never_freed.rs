@@ -1,5 +1,7 @@
 //! Finding: memory allocated during the steps is still live at the end of the recording.
 
+use std::collections::BTreeSet;
+
 use super::words::{CACHE_GROWS, counted, stayed_filter};
 use super::{
     Evidence, EvidenceOf, Finding, FindingKind, Material, ROWS, Severity, is_notable, site_table,
@@ -17,6 +19,9 @@ use crate::units::{Bytes, Count};
 
 /// Minimum share of the memory live after the last step.
 const SHARE_PERCENT: u64 = 2;
+
+/// What so many steps left may be a cache that has filled up.
+const MANY_STEPS: usize = 16;
 
 /// `grown` are the call sites that another finding tells of.
 pub(super) fn find(material: Material<'_>, grown: &[CallSiteId]) -> Option<Finding> {
@@ -46,7 +51,9 @@ pub(super) fn find(material: Material<'_>, grown: &[CallSiteId]) -> Option<Findi
     let ids = kept.clone().map(AllocationId::from_index);
     let top = top_call_sites(material.device, ids, ROWS);
     let older = bytes - of_last.min(bytes);
-    let leaks = older > 0 && goes_on(&whole);
+    let step_of = |row: usize| whole.partition_point(|step| step.moments.1 < table.born[row]);
+    let of_steps: BTreeSet<usize> = kept.clone().map(step_of).collect();
+    let leaks = older > 0 && (of_steps.len() < MANY_STEPS || goes_on(&whole));
     let rules = material.device.rule_of();
     let cached = kept
         .clone()
