@@ -14,7 +14,7 @@ const LEAST_IDLE_PERCENT: u64 = 5;
 /// The least share of reserved memory, in percent, that settings must save to be advised.
 const LEAST_SAVED_PERCENT: u64 = 1;
 /// The least share of it, in percent, that is more than good to know: a healthy program keeps some memory for its next step.
-const MUCH_PERCENT: u64 = 10;
+const MUCH_PERCENT: u64 = 5;
 /// And at least so many bytes.
 const MUCH_BYTES: u64 = 256 << 20;
 
