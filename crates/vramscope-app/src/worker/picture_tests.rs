@@ -122,7 +122,7 @@ fn check(
     };
     assert!(!expected || is_empty, "{path:?} {look:?}: nothing to draw");
     let mut seen = 0;
-    for x_px in (0..SIZE_PX.0).step_by(40) {
+    for x_px in (0..SIZE_PX.0).step_by(40).chain([SIZE_PX.0 - 1]) {
         for y_px in (0..SIZE_PX.1).step_by(4) {
             let question = HitOf {
                 draw: draw.clone(),

@@ -73,7 +73,7 @@ fn check_totals(name: &str, history: &History, of: &impl Fn(Table) -> Rows) {
     assert_eq!(events.len(), history.event_count as usize, "{name}");
     for (moment, event) in (1..).zip(&events) {
         let live = history.active_bytes[moment];
-        assert_eq!(event["active_bytes"], live.to_string(), "{name}");
+        assert_eq!(event["live_bytes"], live.to_string(), "{name}");
     }
     // What is live at the peak, from the columns alone.
     let number = |text: &str, missing| text.parse::<u32>().unwrap_or(missing);

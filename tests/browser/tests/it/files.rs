@@ -228,9 +228,9 @@ fn snapshots_in(folder: &Path) -> Vec<PathBuf> {
     files
         .filter(|file| {
             file.is_file()
-                && file
-                    .extension()
-                    .is_some_and(|extension| extension != "txt" && extension != "md")
+                && file.extension().is_some_and(|extension| {
+                    extension != "txt" && extension != "md" && extension != "csv"
+                })
         })
         .collect()
 }

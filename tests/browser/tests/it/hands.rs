@@ -327,7 +327,6 @@ fn compiled(folder: &Path) -> String {
 
 const TOOLTIP: &str = "text('.tooltip')";
 const DETAILS: &str = "text('.details .head') + text('.details .id')";
-const PINNED_ID: &str = "text('.details .id')";
 const PICTURE: &str = "drawn('.stage canvas')";
 const CURRENT: &str = "text('.rail [aria-current]')";
 
@@ -410,11 +409,7 @@ fn allocator() {
         steps: &[
             click(".state-events .vlist", MOMENT),
             (Hand::Click(0.7, 0.5), ".strip .field", MOMENT),
-            // The event that the list pinned gives way to a block, and that to another: a click pins what the tooltip names.
             (Hand::Hover(0.02, 0.5), ".state-scroll", TOOLTIP),
-            (Hand::Click(0.02, 0.5), ".state-scroll", DETAILS),
-            (Hand::Hover(0.1, 0.5), ".state-scroll", TOOLTIP),
-            (Hand::Click(0.1, 0.5), ".state-scroll", PINNED_ID),
             (
                 Hand::Resize,
                 ".state-scroll",

@@ -153,18 +153,28 @@ pub(super) fn causes(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
     let live = Some(live).filter(|live| live.bytes > 0);
     let gaps = overview.gaps.iter();
     let reserved = gaps.map(|at| at.gap.reserved_bytes).max().unwrap_or(0);
+    let held = failure
+        .as_ref()
+        .map_or(reserved, |failure| failure.gap.reserved_bytes);
+    // What is never freed may be kept on purpose: growth is more than that, if it matters.
+    let growing: Vec<_> = warned
+        .extract_if(.., |cause| {
+            cause.class == CauseClass::GrowthPerStep
+                && matters(
+                    cause.bytes.max(live_from(device, moment, &cause.place)),
+                    held,
+                )
+        })
+        .collect();
     // Where most of all is in pools that nothing else can use, or idle in the cache, that is the answer.
+    let is_elsewhere = |cause: &mut Cause| match cause.class {
+        CauseClass::PrivatePool => cause.bytes > reserved / 2,
+        CauseClass::Cached => failure.is_none() && live_bytes > 0 && cause.bytes > reserved / 2,
+        _ => false,
+    };
+    let mut elsewhere: Vec<Cause> = warned.extract_if(.., is_elsewhere).collect();
+    elsewhere.extend(notes.extract_if(.., is_elsewhere));
     let mut causes: Vec<Cause> = Vec::new();
-    for told in [&mut warned, &mut notes] {
-        causes.extend(told.extract_if(.., |cause| {
-            let is_elsewhere = match cause.class {
-                CauseClass::PrivatePool => true,
-                CauseClass::Cached => failure.is_none(),
-                _ => false,
-            };
-            is_elsewhere && cause.bytes > reserved / 2
-        }));
-    }
     if let Some(failure) = &failure {
         let first = FirstPass::of(device, failure);
         let first = first.map(|pass| of_first_pass(device, failure, pass));
@@ -173,7 +183,6 @@ pub(super) fn causes(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
             Some(own) if own.is_of_pieces() && failure.waited.is_none() => (Some(own), None),
             own => (None, own),
         };
-        let held = failure.gap.reserved_bytes;
         let next = NextStep::of(device, failure);
         let free_matters = matters(failure.all_free_bytes(), held)
             && next.is_none()
@@ -182,12 +191,6 @@ pub(super) fn causes(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
             true => (pieces, None),
             false => (None, pieces),
         };
-        // What is never freed may be kept on purpose: growth is more than that.
-        let grows = |cause: &mut Cause| {
-            let grown = cause.bytes.max(live_from(device, moment, &cause.place));
-            cause.class == CauseClass::GrowthPerStep && matters(grown, held)
-        };
-        let growing: Vec<_> = warned.extract_if(.., grows).collect();
         let piling: Vec<_> = warned
             .extract_if(.., |cause| cause.piles_up() && matters(cause.bytes, held))
             .collect();
@@ -195,6 +198,7 @@ pub(super) fn causes(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
         causes.extend(own);
         causes.extend(growing);
         causes.extend(series.filter(|series| matters(series.bytes, held)));
+        causes.extend(elsewhere);
         causes.extend(EarlierPasses::of(device, moment).map(of_earlier_passes));
         causes.extend(pieces);
         causes.extend(piling);
@@ -205,6 +209,8 @@ pub(super) fn causes(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
         causes.extend(few);
         causes.extend(warned);
     } else {
+        causes.extend(growing);
+        causes.extend(elsewhere);
         let is_little = |cause: &mut Cause| match cause.class {
             CauseClass::NeverFreed => !matters(cause.bytes, live_bytes),
             CauseClass::Fragmentation => cause.bytes < reserved / 4,

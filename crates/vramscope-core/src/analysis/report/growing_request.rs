@@ -11,6 +11,9 @@ use crate::units::{Bytes, Count};
 /// Fewest requests of a series, that which failed among them.
 const FEWEST: usize = 4;
 
+/// The least step: one part in so many of the request.
+const LEAST_PART: u64 = 128;
+
 /// A series of growing requests.
 pub(super) struct GrowingRequest {
     /// How many there were, that which failed among them.
@@ -36,17 +39,23 @@ impl GrowingRequest {
         let &last = same.last()?;
         let mut sizes: Vec<u64> = same.iter().map(|&row| table.bytes[row]).collect();
         sizes.push(failure.requested_bytes);
-        let rising = sizes.windows(2).rev().take_while(|pair| pair[1] > pair[0]);
-        let count = rising.count() + 1;
+        let step_bytes = failure.requested_bytes.checked_sub(table.bytes[last])?;
+        // The steps are about as large as the last.
+        let is_such = |pair: &&[u64]| {
+            let step = pair[1].saturating_sub(pair[0]);
+            step.saturating_mul(2) >= step_bytes && step <= step_bytes.saturating_mul(2) && step > 0
+        };
+        let count = sizes.windows(2).rev().take_while(is_such).count() + 1;
+        let is_much = step_bytes.saturating_mul(LEAST_PART) >= failure.requested_bytes;
         let is_live = table.died[last] > failure.moment && table.free_requested[last] == NEVER;
         let is_cache = device.rule_of()[last].role() == Role::KvCache;
-        if count < FEWEST || !is_live || is_cache {
+        if count < FEWEST || !is_much || !is_live || is_cache {
             return None;
         }
         let sites = device.call_sites();
         Some(Self {
             count,
-            step_bytes: failure.requested_bytes - table.bytes[last],
+            step_bytes,
             bytes: failure.requested_bytes.saturating_add(table.bytes[last]),
             place: sites.get(sites.of_stack(failure.stack)).label.clone(),
         })
