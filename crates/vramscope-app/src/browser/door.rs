@@ -4,7 +4,8 @@
 //! with `PONG` once this page listens, then `{perfetto: {buffer, title, fileName}}`, or the same named `vramscope`, hands in
 //! a file. The page around this one, and those of its own origin, can also set its look with `{vramscope: {theme, variables}}`.
 //! Once it has asked, the page around is told what happens here: `{vramscope: {event, …}}` (see [`Told`](crate::state::told::Told)).
-//! One of another origin is told of files that it has handed in, and of others only whether they are shown.
+//! One of another origin is told of files that it has handed in, alone or inside a whole document (`srcdoc`), and of others
+//! only whether they are shown.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -147,7 +148,8 @@ pub fn post_to_host(origin: &str, message: &JsValue, is_handed: bool) {
     let Ok(Some(parent)) = gloo::utils::window().parent() else {
         return;
     };
-    let may_know = is_handed || (origin != "null" && origin == own_origin());
+    let is_of_own = origin != "null" && origin == own_origin();
+    let may_know = is_handed || is_of_own || is_given();
     let message = match may_know {
         true => message.clone(),
         false => match for_strangers(message) {
@@ -159,6 +161,12 @@ pub fn post_to_host(origin: &str, message: &JsValue, is_handed: bool) {
     let _ = Reflect::set(&envelope, &"vramscope".into(), &message);
     let origin = if origin == "null" { "*" } else { origin };
     let _ = parent.post_message(&envelope, origin);
+}
+
+/// Whether the page around this one gave the document itself (`srcdoc`), with all that is in it.
+fn is_given() -> bool {
+    let address = gloo::utils::window().location().href();
+    address.is_ok_and(|address| address == "about:srcdoc")
 }
 
 /// What a page of another origin is told of a file that this page has read itself: whether it is shown. Anybody can show
