@@ -291,9 +291,7 @@ fn the_goals_are_met() {
         for (name, score) in scores {
             let is_right = score.right * 100 >= score.told() * 80;
             assert!(
-                is_right
-                    || score.wrong * 100 <= score.told() * 3
-                    || WRONG.contains(&name.as_str()),
+                is_right || score.wrong * 100 <= score.told() * 3 || WRONG.contains(&name.as_str()),
                 "{name}: {score:?}"
             );
         }
