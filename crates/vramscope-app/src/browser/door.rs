@@ -166,7 +166,7 @@ pub fn post_to_host(origin: &str, message: &JsValue, is_handed: bool) {
 /// Whether the page around this one gave the document itself (`srcdoc`), with all that is in it.
 fn is_given() -> bool {
     let address = gloo::utils::window().location().href();
-    address.is_ok_and(|address| address == "about:srcdoc")
+    address.is_ok_and(|address| address.starts_with("about:srcdoc"))
 }
 
 /// What a page of another origin is told of a file that this page has read itself: whether it is shown. Anybody can show
