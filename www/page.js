@@ -27,6 +27,7 @@ addEventListener("drop", dropInside, true);
 
 // What the viewers in the page around this one have in common (www/viewer.js): each module is compiled once.
 const common = (isFramed && frameElement?.vramscope) || {};
+if (isFramed) addEventListener("error", cannotStart);
 const [module, whole, glue] = await Promise.all([
   moduleOf("vramscope_app_bg"),
   // Of which nothing lies outside of that module but for mini.html.
@@ -46,10 +47,19 @@ if (place && !location.hash) history.replaceState(null, "", `${location.href.spl
 const files = carried().concat(Array.from(document.querySelectorAll("script[data-file]"), (file) => new File([bytesOf(file)], file.dataset.file)));
 start_page(module, whole, workers(), loadPart, [...files, ...early], served);
 early = null;
+removeEventListener("error", cannotStart);
 
 // The server of `vramscope view` ends with its program, and the page goes on: it loads all parts at once. A part that
 // cannot be loaded is told where it is used.
 if (served.length > 0) Object.keys(PARTS).forEach((name) => loadPart(name).catch(() => {}));
+
+// Tells the page around this one what keeps this one from starting.
+function cannotStart({ error, message }) {
+  const isForbidden = error instanceof WebAssembly.CompileError;
+  const advice = isForbidden ? "The Content-Security-Policy of the viewer's own page must have 'wasm-unsafe-eval' in script-src." : "";
+  const told = { event: "error", message: `The viewer does not start: ${error?.message ?? message}`, advice };
+  parent.postMessage({ vramscope: told }, "*");
+}
 
 // Shows where to drop files, and takes them, before the module is there: on a slow network that is most of a second.
 // Rust replaces it by the whole page.

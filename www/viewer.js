@@ -30,6 +30,17 @@ const ATTRIBUTES = [
 ];
 /** Attribute → its word in the page's address. */
 const WORDS = { view: "view", device: "device", range: "range", search: "q" };
+const oneOf = (words) => [new RegExp(`^(${words.replaceAll(" ", "|")})$`), `one of: ${words}`];
+/** What attributes may say, and how that is told. */
+const SAYS = {
+  view: oneOf("overview timeline segments map allocator flame table compare what-if facts"),
+  theme: oneOf("light dark system"),
+  loading: oneOf("lazy eager"),
+  reveal: oneOf("auto click"),
+  controls: oneOf("full mini none"),
+  device: [/^\d+$/, "a number"],
+  range: [/^\d+(\.\d+)?\.\.\d+(\.\d+)?$/, "FROM..TO"],
+};
 /** The page's variables that `--vramscope-…` sets. */
 const VARIABLES = ["accent", "ground", "panel", "raised", "line", "text", "muted", "sans", "mono"];
 
@@ -166,7 +177,13 @@ export class VramscopeViewer extends HTMLElement {
 
   attributeChangedCallback(name, before, now) {
     if (before === now) return;
-    if (name === "height") this.style.height = /^\d*\.?\d+$/.test(now) ? `${now}px` : (now ?? "");
+    if (name === "height") {
+      const height = /^\d*\.?\d+$/.test(now) ? `${now}px` : (now ?? "");
+      this.style.height = height;
+      if (height && !CSS.supports("height", height)) this.#warn(`height="${now}" is not a height`);
+    }
+    const [says, words] = (now && SAYS[name]) || [];
+    if (says && !says.test(now)) this.#warn(`${name}="${now}" is not ${words}`);
     if (name === "alt") this.#parts.image.alt = now ?? "";
     if (name === "src") this.#file = null;
     if (!this.isConnected) return;
@@ -176,6 +193,10 @@ export class VramscopeViewer extends HTMLElement {
     this.#look();
     this.#render();
     this.#reveal();
+  }
+
+  #warn(words) {
+    console.warn(`<vramscope-viewer>: ${words}`);
   }
 
   /** Shows a file: a File, a Blob, its bytes, or an address. Fulfilled once it is shown. */
@@ -209,6 +230,7 @@ export class VramscopeViewer extends HTMLElement {
   /** Shows what `save` gave; at once if the file is shown, else when it is. */
   restore(state) {
     this.#wanted = String(state);
+    if (this.#wanted && !wordsOf(this.#wanted).has("file")) this.#warn(`restore takes what save gave, not "${this.#wanted}"`);
     this.#frame?.go(this.#wanted);
   }
 
@@ -357,8 +379,8 @@ export class VramscopeViewer extends HTMLElement {
     page.searchParams.set("theme", this.#chosenTheme);
     page.searchParams.set("controls", this.controls || "full");
     const src = this.#file ? null : new URL(this.src, document.baseURI);
-    // The page reads while it loads; but what is on this side's server, that other server may not be allowed to read.
-    const isForPage = src?.origin === page.origin;
+    // The page reads while it loads. One of another server may not read what is on this one, nor tell what is on its own.
+    const isForPage = src?.origin === page.origin && page.origin === location.origin;
     if (isForPage) page.searchParams.set("src", src.href);
     // Without any words the page chooses the view that suits the file.
     const isSaid = Object.keys(WORDS).some((attribute) => this.getAttribute(attribute));
@@ -377,12 +399,14 @@ export class VramscopeViewer extends HTMLElement {
     try {
       const response = await fetch(url, { signal });
       if (!response.ok) throw new Error(`the server answers ${response.status}`);
-      const total = Number(response.headers.get("Content-Length")) || null;
+      // The length of compressed bytes is not that of what comes out of them. Another server may not say that they are.
+      const total = response.headers.has("Content-Encoding") ? null : Number(response.headers.get("Content-Length")) || null;
       const progress = { event: "progress", name: this.#name, loaded: 0, total };
       let next = 0;
       const transform = (part, on) => {
         on.enqueue(part);
         progress.loaded += part.length;
+        if (progress.loaded > progress.total) progress.total = null;
         if (performance.now() < next) return;
         next = performance.now() + PROGRESS_MS;
         this.#take(progress);
@@ -455,7 +479,9 @@ export class VramscopeViewer extends HTMLElement {
   /** The state, with what an attribute says; with what all say, where none is known yet. */
   #words(attribute) {
     const known = this.save();
-    const words = known ? wordsOf(known) : new Map([["file", this.#name]]);
+    // Behind a `~` would stand its size.
+    const file = this.#name.includes("~") ? `${this.#name}~` : this.#name;
+    const words = known ? wordsOf(known) : new Map([["file", file]]);
     for (const said of known ? [attribute] : Object.keys(WORDS)) {
       const value = this.getAttribute(said);
       if (value) words.set(WORDS[said], value);
@@ -530,7 +556,9 @@ class Frame {
         this.#begun?.();
         ready(this);
       }
-      if (data?.vramscope?.event) take(data.vramscope);
+      // Before it listens, it can only tell that it does not start.
+      if (data?.vramscope?.event && this.listens) take(data.vramscope);
+      else if (data?.vramscope?.event === "error") fail(data.vramscope.message, data.vramscope.advice);
     };
     addEventListener("message", listener, { signal });
     viewer.shadowRoot.querySelector(".poster").after(this.#element);

@@ -12,6 +12,7 @@
 //
 //   fakecuda_hold(1)    from now on no event completes: frees of other streams' blocks stay pending
 //   fakecuda_hold(0)    events complete at once again
+//   fakecuda_device_of(address)  whose memory it is
 
 #define _GNU_SOURCE
 #include <cuda.h>
@@ -29,7 +30,7 @@
 #define DEVICE_SPAN (1ull << 36)
 #define SHARED_MEMORY (99 << 10)
 
-static int device_now = 0;
+static __thread int device_now = 0;
 static int holding = 0;
 static unsigned long long next_address[DEVICES_MAX];
 static unsigned long long used_bytes[DEVICES_MAX];
@@ -40,6 +41,8 @@ static cudaStream_t capturing = NULL;
 static unsigned long long capture_id = 0;
 
 EXPORT void fakecuda_hold(int on) { holding = on; }
+
+EXPORT int fakecuda_device_of(unsigned long long address) { return address < BASE ? -1 : (int)((address - BASE) / (DEVICE_SPAN * 16)); }
 
 static unsigned long long total_bytes(void) {
     const char *text = getenv("FAKECUDA_TOTAL_MB");
@@ -183,7 +186,7 @@ EXPORT cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream
 
 EXPORT cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *pointer) {
     memset(attributes, 0, sizeof *attributes);
-    int device = on_device(pointer) ? (int)(((unsigned long long)pointer - BASE) / (DEVICE_SPAN * 16)) : -1;
+    int device = on_device(pointer) ? fakecuda_device_of((unsigned long long)pointer) : -1;
     attributes->type = device >= 0 ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered;
     attributes->device = device;
     attributes->devicePointer = (void *)pointer;

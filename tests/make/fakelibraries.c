@@ -7,7 +7,9 @@
 //
 //   fakecuda_on_workspace(f)   f(address) is called whenever a library is handed a workspace,
 //   fakecuda_on_collective(f)  and for both buffers of every collective
+//   fakecuda_decoded(empty, n, sizes)  a tensor made by a thread without Python, as libraries that decode video do
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -131,6 +133,10 @@ static int ranks = 1;
 
 EXPORT int ncclGetUniqueId(void *id) { memset(id, 7, 128); return 0; }
 EXPORT int ncclCommInitRankConfig(void **to, int count) { ranks = count; return handle(to); }
+EXPORT int ncclCommInitAll(void **to, int count) {
+    for (int i = 0; i < count; i++) handle(&to[i]);
+    return 0;
+}
 EXPORT int ncclCommSplit(void *whole, int colour, int key, void **to) { (void)whole; (void)colour; (void)key; return handle(to); }
 EXPORT int ncclCommCount(void *group, int *count) { (void)group; *count = ranks; return 0; }
 EXPORT int ncclCommUserRank(void *group, int *rank) { (void)group; *rank = 0; return 0; }
@@ -158,3 +164,29 @@ COLLECTIVE(ncclReduce)
 EXPORT int ncclBcast(const void *buffer) { return collective(buffer, buffer); }
 EXPORT int ncclSend(const void *from) { return collective(from, NULL); }
 EXPORT int ncclRecv(const void *to) { return collective(NULL, to); }
+
+// ---- a library with a thread of its own -------------------------------------------------------
+
+// aoti_torch_empty_strided, of torch's C interface.
+typedef int (*EmptyStrided)(int64_t dimensions, const int64_t *sizes, const int64_t *strides, int32_t dtype, int32_t device_type, int32_t device, void **tensor);
+enum { FLOAT32 = 6, CUDA = 1 };
+
+struct picture { EmptyStrided empty; int64_t dimensions; const int64_t *sizes; void *tensor; };
+
+static void *decode(void *argument) {
+    struct picture *picture = argument;
+    int64_t strides[8], stride = 1;
+    for (int64_t i = picture->dimensions - 1; i >= 0; i--) {
+        strides[i] = stride;
+        stride *= picture->sizes[i];
+    }
+    picture->empty(picture->dimensions, picture->sizes, strides, FLOAT32, CUDA, 0, &picture->tensor);
+    return NULL;
+}
+
+EXPORT void *fakecuda_decoded(EmptyStrided empty, int64_t dimensions, const int64_t *sizes) {
+    struct picture picture = {empty, dimensions, sizes, NULL};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, decode, &picture) == 0) pthread_join(thread, NULL);
+    return picture.tensor;
+}

@@ -23,11 +23,16 @@ class Program:
     # How torch finds the names of C++ functions; its default has changed between versions.
     symbols: str
     function: Callable
+    # Where the program and its packages lie, below the user's home; empty: where those of all others do.
+    folder: str
+    # Whether its own frames are left out: those of the package that the story is about stand above them.
+    story: bool
+    environment: dict
 
 
-def program(kind, stacks, symbols="addr2line"):
+def program(kind, stacks, symbols="addr2line", folder="", story=False, **environment):
     def register(function):
-        PROGRAMS[function.__name__] = Program(kind, stacks, symbols, function)
+        PROGRAMS[function.__name__] = Program(kind, stacks, symbols, function, folder, story, environment)
         return function
 
     return register

@@ -4,10 +4,10 @@ import torch
 from role_programs import PROGRAMS, program, texts  # noqa: F401 - roles.py takes all programs from here
 
 
-def llama(**options):
+def llama(layers=4, **options):
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    config = LlamaConfig(hidden_size=768, intermediate_size=2048, num_hidden_layers=4, num_attention_heads=12, num_key_value_heads=4, vocab_size=16_000, **options)
+    config = LlamaConfig(hidden_size=768, intermediate_size=2048, num_hidden_layers=layers, num_attention_heads=12, num_key_value_heads=4, vocab_size=16_000, **options)
     return LlamaForCausalLM(config)
 
 

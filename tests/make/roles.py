@@ -1,37 +1,46 @@
-"""Records programs of role_programs.py and role_transformers.py together with what each of their allocations is for.
+"""Records programs of the other role_*.py together with what each of their allocations is for.
 
-    PYTHON=venv/bin/python SCRIPT=roles.py sh tests/make/fakecuda.sh [--only NAME...] [--out FOLDER]
+    PYTHON=venv/bin/python SCRIPT=roles.py sh tests/make/fakecuda.sh [--only NAME...] [--out FOLDER] [--keep]
 
 Writes NAME.pickle.zst, a snapshot as a user would take it, and NAME.csv.zst, the truth beside it, to
 tests/fixtures/roles/rules or tests/fixtures/roles/measured. Within each kind of program, in their order,
 the first, third, fifth ... go to `rules`, the others to `measured`. Whoever writes rules that tell the roles may look at
 `rules` only; what the rules are worth is what they do on `measured`.
 
+With `--keep` the snapshots stay as they are, and only the truth about them is written anew.
+
 Each program runs twice, in processes of its own. The first run is recorded and nothing watches it. The second
 looks on (hooks of autograd and of modules, the stand-in libraries of fakelibraries.c) and writes down addresses. The
 allocator must do exactly the same in both, event by event, or the script stops.
 
 A row of the truth is `address,moment,bytes,role`: the allocation of so many requested bytes that lies at the address
-after `moment` events of the trace. What torch's users would call by either of two names has both: `gradient|communication`.
+after `moment` events of the trace. Of a program on several devices it is the truth about device 0.
 
 | role | what |
 | --- | --- |
-| parameter | parameters and buffers of modules; the rank's shard of them |
-| gradient | what `.grad` holds, from its birth on |
-| optimizer_state | tensors in `optimizer.state` |
-| activation | what autograd saved for backward, checkpoints' inputs and what is computed again included |
+| parameter | parameters and buffers of modules, second models' too; the rank's shard of them; what is gathered of them to compute with, and autocast's casts of them |
+| gradient | what `.grad` holds, from its birth on, be it a view into a bucket or a shard as it was received |
+| optimizer_state | tensors in `optimizer.state`, and the copies of the parameters in full precision that an optimizer keeps beside those of the model |
+| activation | what autograd saved for backward, keys and values in a loop that trains, checkpoints' inputs and what is computed again included; outputs that live longer than the forward pass |
 | input | batches and labels |
 | kv_cache | keys and values kept between generated tokens |
 | workspace | what cuBLAS and cuDNN were handed as such |
-| communication | what a collective sends or receives, and DDP's buckets |
+| communication | what a collective sends or receives, and buckets |
 | temporary | all else that is born and freed within one phase; gradients of activations, too |
-| temporary, workspace | the same, freed again, where stacks show no library (`stacks="python"`) |
-| gradient, temporary | a parameter's gradient on its way to be added to `.grad`, or to a shard |
-| gradient, communication | gradients in buckets, and shards of gradients as they were received |
-| parameter, communication | parameters gathered from all ranks |
-| activation, kv_cache | a cache that a model fills while it is trained, too |
-| activation, parameter, temporary | autocast's copies of parameters |
-| activation, temporary | in training: kept by the program until backward but not saved, such as logits; without autograd: all |
+
+Some are named by two roles, joined by `|`, and either is right. These are all, each with the reason:
+
+- `gradient|temporary`: a parameter's gradient that is added to `.grad`, or reduced to a shard of it, and dropped in the same phase.
+  It is a gradient to whoever wrote the program, and `.grad` of the parameter never holds it.
+- `communication|gradient`: DeepSpeed's bucket, through which the gradients of all parameters pass in turn. `.grad` is a view
+  of it until the bucket is reduced, and then it serves other parameters.
+- `communication|parameter`: the very memory that a collective receives and modules compute with.
+- `parameter|temporary`: autocast's casts that are freed in the phase that made them.
+- `temporary|workspace`: a workspace freed in the phase in which it was made, where stacks show no library (`stacks="python"`).
+- `activation|temporary`: what is computed without autograd. Nothing is kept for a backward pass, and people use both words.
+
+That an optimizer's own copies of parameters are its state is what ZeRO's authors and DeepSpeed's documentation say. That casts
+of parameters are no activations, though autograd saves them, is what torch's own profiler says: an activation depends on an input.
 
 What fits none of these has no row, and no more than 2 % of the bytes at the peak may have none.
 """
@@ -42,6 +51,7 @@ import ctypes
 import os
 import pathlib
 import pickle
+import re
 import subprocess
 import sys
 import tempfile
@@ -71,6 +81,9 @@ class Run:
         them. They live until the end."""
         self.kept = model, optimizer
 
+    def also(self, role, tensors_of):
+        """More tensors of that role, asked for whenever a phase begins and whenever a gradient is whole."""
+
     def phase(self, name):
         """What begins now: setup, forward, backward, optimizer or inference."""
 
@@ -86,9 +99,10 @@ class Noted(Run):
     def __init__(self, stacks):
         super().__init__(stacks)
         self.notes, self.phases = set(), [(0, "setup")]
+        self.device_of = ctypes.CDLL(None).fakecuda_device_of
         self.before = None
-        self.parameters, self.optimizers = [], []
-        self.parameter_places, self.half_shapes, self.hooked = set(), set(), set()
+        self.parameters, self.optimizers, self.more = [], [], []
+        self.parameter_places, self.full_shapes, self.hooked = set(), set(), set()
         self.listen()
 
     def counted(self):
@@ -108,7 +122,7 @@ class Noted(Run):
         self.sweep(True)
 
     def note_address(self, role, address):
-        if self.before is not None:
+        if self.before is not None and self.device_of(ctypes.c_ulonglong(address)) == 0:
             self.notes.add((address, self.events(), role))
 
     def note(self, role, *tensors):
@@ -118,12 +132,15 @@ class Noted(Run):
                 self.note_address(role, tensor.untyped_storage().data_ptr())
 
     def model(self, model, optimizer=None, gathered=False):
+        import torch
+
         super().model(model, optimizer)
         self.parameters = [*model.parameters(), *model.buffers()]
         self.optimizers = [optimizer] if optimizer else []
         for parameter in self.parameters:
             local = getattr(parameter, "_local_tensor", parameter)
-            self.half_shapes |= {tuple(local.shape), tuple(local.shape[::-1])}
+            if local.dtype == torch.float32:
+                self.full_shapes |= {tuple(local.shape), tuple(local.shape[::-1])}
             self.watch_gradient(parameter)
         for module in model.modules() if gathered else []:
             module.register_forward_pre_hook(self.before_forward)
@@ -141,10 +158,15 @@ class Noted(Run):
             parameter.register_hook(lambda gradient: self.note("contribution", gradient))
             parameter.register_post_accumulate_grad_hook(lambda parameter: self.sweep_gradients([parameter]))
 
+    def also(self, role, tensors_of):
+        self.more.append((role, tensors_of))
+
     def sweep_gradients(self, parameters):
         for parameter in parameters:
             if parameter.grad is not None:
                 self.note("gradient" if any(parameter is mine for mine in self.parameters) else "contribution", parameter.grad)
+        for role, tensors_of in self.more:
+            self.note(role, *tensors_of())
 
     def sweep(self, parameters):
         if parameters:
@@ -167,8 +189,9 @@ class Noted(Run):
         self.phases = [(max(moment - events, 0), name) for moment, name in self.phases]
 
     def saved(self, tensor):
-        is_copy = tensor.element_size() == 2 and tuple(tensor.shape) in self.half_shapes
-        self.note("copy" if is_copy else "saved", tensor)
+        # Of a parameter's shape, and of half its precision: a cast of it.
+        is_cast = tensor.element_size() == 2 and tuple(tensor.shape) in self.full_shapes
+        self.note("copy" if is_cast else "saved", tensor)
         return tensor
 
     def listen(self):
@@ -193,6 +216,18 @@ class Noted(Run):
         library.fakecuda_on_collective(self.listeners[1])
         self.listen_to_gloo(torch.distributed)
         self.listen_to_fsdp()
+        self.listen_to_moves(torch.nn.Module)
+
+    def listen_to_moves(self, module_class):
+        """Parameters as they come to the device, before anybody flattens or shards them."""
+        plain = module_class._apply
+
+        def noting(module, *arguments, **named):
+            moved = plain(module, *arguments, **named)
+            self.note("parameter", *module.parameters(recurse=False), *module.buffers(recurse=False))
+            return moved
+
+        module_class._apply = noting
 
     def listen_to_gloo(self, distributed):
         for name in ("all_gather_into_tensor", "reduce_scatter_tensor", "all_reduce", "broadcast"):
@@ -245,7 +280,7 @@ def allocations_of(snapshot):
             allocation.died = moment
             done.append(allocation)
     for segment in snapshot["segments"]:
-        for block in segment["blocks"]:
+        for block in segment["blocks"] if segment["device"] == 0 else []:
             if block["state"].startswith("active") and block["address"] not in live:
                 late.append(Allocation(block["address"], block["requested_size"], 0))
     return sorted([*done, *live.values(), *late], key=lambda one: (one.born, one.address))
@@ -271,39 +306,46 @@ def assign(allocations, notes):
 
 
 def role_of(allocation, phases, stacks):
-    """The role, several joined by `|`, or None: see the head of this file."""
+    """The role, two joined by `|`, or None: see the head of this file."""
     noted = allocation.noted
-    if "workspace" in noted and stacks == "python" and allocation.died is not None:
-        return "temporary|workspace"
-    if {"kv_cache", "saved"} <= noted:
-        return "activation|kv_cache"
-    for alone in ("parameter", "kv_cache", "workspace", "input", "optimizer_state"):
+    name, within = phase_of(allocation, phases)
+    for alone in ("parameter", "input", "optimizer_state"):
         if alone in noted:
             return alone
-    roles = noted & {"gradient", "communication"}
+    if "workspace" in noted:
+        return "temporary|workspace" if stacks == "python" and allocation.died is not None else "workspace"
+    if "bucket" in noted:
+        return "communication|gradient"
+    if "gradient" in noted:
+        return "gradient"
     if "gathered" in noted:
-        roles |= {"parameter", "communication"}
-    if "contribution" in noted and "gradient" not in noted:
-        roles |= {"gradient", "temporary"}
-    if "copy" in noted and not roles:
-        roles = {"activation", "parameter", "temporary"}
-    if "saved" in noted and not roles:
-        roles = {"activation"}
-    if not roles and allocation.born:
-        roles = role_by_phase(allocation, phases)
-    return "|".join(sorted(roles)) or None
-
-
-def role_by_phase(allocation, phases):
-    # The event that bore it belongs to the phase that began before it.
-    at = bisect.bisect_right([start for start, _ in phases], allocation.born - 1) - 1
-    name, following = phases[at][1], phases[at + 1][0] if at + 1 < len(phases) else None
-    within = following is None or allocation.died is not None and allocation.died <= following
+        return "communication|parameter" if "communication" in noted else "parameter"
+    if "contribution" in noted:
+        return "gradient|temporary"
+    if "communication" in noted:
+        return "communication"
+    if "copy" in noted:
+        return "parameter|temporary" if within else "parameter"
+    if "saved" in noted:
+        return "activation"
+    if "kv_cache" in noted:
+        return "kv_cache"
+    if not allocation.born:
+        return None
     if name == "inference":
-        return {"activation", "temporary"}
-    if within and allocation.died is not None:
-        return {"temporary"}
-    return {"activation", "temporary"} if name == "forward" else set()
+        return "activation|temporary"
+    if within:
+        return "temporary"
+    return "activation" if name == "forward" else None
+
+
+def phase_of(allocation, phases):
+    """The name of the phase that made it, and whether that phase freed it."""
+    # The event that bore it belongs to the phase that began before it.
+    at = bisect.bisect_right([start for start, _ in phases], max(allocation.born - 1, 0)) - 1
+    following = phases[at + 1][0] if at + 1 < len(phases) else None
+    within = allocation.born and allocation.died is not None and (following is None or allocation.died <= following)
+    return phases[at][1], within
 
 
 def truth(snapshot, notes, phases, stacks):
@@ -352,7 +394,12 @@ def run_one(name, noted, out):
     snapshot["device_traces"][0][:] = trace
     if noted:
         run.forget(found - len(trace))
+    if program.story:
+        tidy.leave_out_frames(snapshot, str(HERE))
     tidy.hide_places(snapshot, str(HERE))
+    if program.folder:
+        # As if the program and its packages lay there.
+        tidy.replace_texts(snapshot, lambda text: re.sub("^(/home/user|/opt)/", rf"/home/user/{program.folder}/", text))
     value = (snapshot, run.notes, run.phases) if noted else snapshot
     out.write_bytes(pickle.dumps(value))
     sys.stdout.flush()
@@ -374,9 +421,14 @@ def sequence(snapshot):
 
 def programs():
     """All programs, in the order that divides them."""
-    import role_transformers  # registers its own after those of role_programs
+    # Each registers its own after those before it.
+    import role_programs  # noqa: I001
+    import role_transformers  # noqa: F401
+    import role_loops  # noqa: F401
+    import role_libraries  # noqa: F401
+    import role_vllm  # noqa: F401
 
-    return role_transformers.PROGRAMS
+    return role_programs.PROGRAMS
 
 
 def in_process(name, noted, scratch):
@@ -384,7 +436,7 @@ def in_process(name, noted, scratch):
     command = [sys.executable, __file__, "--run", name, "--to", str(out)] + ["--noted"] * noted
     # Nobody reads the names in the stacks of the watched run, and the precise way to find them takes long.
     symbols = "dladdr" if noted else programs()[name].symbols
-    environment = {**os.environ, **ENVIRONMENT, "TORCH_SYMBOLIZE_MODE": symbols}
+    environment = {**os.environ, **ENVIRONMENT, **programs()[name].environment, "TORCH_SYMBOLIZE_MODE": symbols}
     child = subprocess.run(command, env=environment, cwd=scratch, timeout=300, capture_output=True, text=True, check=False)
     if child.returncode != 0:
         print(f"{name} ended with {child.returncode}:\n{child.stdout[-1000:]}{child.stderr[-3000:]}")
@@ -392,12 +444,12 @@ def in_process(name, noted, scratch):
     return out.read_bytes()
 
 
-def recorded_and_watched(name):
-    """The undisturbed run's pickle and what the watched run gave; None if they differ or one of them failed."""
+def recorded_and_watched(name, kept):
+    """The undisturbed run's pickle, `kept` if that is one, and what the watched run gave; None if they differ or one of them failed."""
     # Gloo's own thread frees what it has sent, sooner or later.
-    for _ in range(5):
+    for _ in range(12 if kept else 5):
         with tempfile.TemporaryDirectory() as scratch:
-            data = in_process(name, False, scratch)
+            data = kept or in_process(name, False, scratch)
             noted = data and in_process(name, True, scratch)
         if not noted:
             return None
@@ -410,10 +462,12 @@ def recorded_and_watched(name):
     return None
 
 
-def make(name, half, folder):
+def make(name, folder, keep):
     import zstandard
 
-    runs = recorded_and_watched(name)
+    path = folder / f"{name}.pickle.zst"
+    kept = zstandard.ZstdDecompressor().decompressobj().decompress(path.read_bytes()) if keep else None
+    runs = recorded_and_watched(name, kept)
     if runs is None:
         return
     data, (watched, notes, phases) = runs
@@ -426,12 +480,12 @@ def make(name, half, folder):
         print(f"{name}: {held['(none)'] / total:.1%} of the peak has no role: {sorted(missing)[-5:]} {phases[-4:]}")
         return
     text = "address,moment,bytes,role\n" + "".join(f"{one.address:#x},{one.born},{one.bytes},{role}\n" for one, role in rows if role)
-    packed = zstandard.ZstdCompressor(level=19).compress(tidy.check_clean(data, name))
-    (folder / half).mkdir(parents=True, exist_ok=True)
-    (folder / half / f"{name}.pickle.zst").write_bytes(packed)
-    (folder / half / f"{name}.csv.zst").write_bytes(zstandard.ZstdCompressor(level=19).compress(text.encode()))
+    folder.mkdir(parents=True, exist_ok=True)
+    if not keep:
+        path.write_bytes(zstandard.ZstdCompressor(level=19).compress(tidy.check_clean(data, name)))
+    (folder / f"{name}.csv.zst").write_bytes(zstandard.ZstdCompressor(level=19).compress(text.encode()))
     parts = ", ".join(f"{bytes / total:.1%} {role}" for role, bytes in sorted(held.items(), key=lambda item: -item[1]))
-    print(f"{half:8} {name}: {len(packed)} bytes, {events} events, {len(rows)} rows, peak {total / 2**20:.0f} MiB after {peak}: {parts}", flush=True)
+    print(f"{folder.name:8} {name}: {path.stat().st_size} bytes, {events} events, {len(rows)} rows, peak {total / 2**20:.0f} MiB after {peak}: {parts}", flush=True)
 
 
 def halves(programs):
@@ -447,6 +501,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=pathlib.Path, default=HERE.parent / "fixtures" / "roles")
     parser.add_argument("--only", nargs="*")
+    parser.add_argument("--keep", action="store_true", help="leave the snapshots as they are")
     parser.add_argument("--run", help=argparse.SUPPRESS)
     parser.add_argument("--to", type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("--noted", action="store_true", help=argparse.SUPPRESS)
@@ -455,7 +510,7 @@ def main():
         run_one(options.run, options.noted, options.to)
     for name, half in halves(programs()).items():
         if not options.only or name in options.only:
-            make(name, half, options.out.resolve())
+            make(name, options.out.resolve() / half, options.keep)
 
 
 if __name__ == "__main__":

@@ -40,12 +40,17 @@ def hide_text(text, script_dir):
 
 def hide_places(snapshot, script_dir):
     """Replaces personal folders, host and user names in every text below `snapshot`, in place."""
+    return replace_texts(snapshot, lambda text: hide_text(text, script_dir))
+
+
+def replace_texts(snapshot, replacement):
+    """Puts `replacement(text)` for every text below `snapshot`, in place."""
     cache = {}
 
-    def hidden(text):
+    def replaced(text):
         if text not in cache:
             # A new string each time: one object per distinct text would share more than the producer does.
-            cache[text] = hide_text(text, script_dir)
+            cache[text] = replacement(text)
         return cache[text] if cache[text] != text else text
 
     seen = set()
@@ -58,7 +63,7 @@ def hide_places(snapshot, script_dir):
         places = value.items() if isinstance(value, dict) else enumerate(value)
         for key, item in list(places):
             if isinstance(item, str):
-                value[key] = hidden(item)
+                value[key] = replaced(item)
             else:
                 todo.append(item)
     return snapshot
@@ -73,23 +78,25 @@ def cut_trace(snapshot, keep, device=0):
 
 def cut_stacks(snapshot, innermost, outermost):
     """Shortens stacks to their innermost and outermost frames, once per list object."""
-    seen = set()
-
-    def cut(owner):
-        frames = owner.get("frames")
-        if isinstance(frames, list) and id(frames) not in seen:
-            seen.add(id(frames))
-            if len(frames) > innermost + outermost:
-                del frames[innermost : len(frames) - outermost]
-
-    for segment in snapshot.get("segments", []) + snapshot.get("host_segments", []):
-        cut(segment)
-        for block in segment["blocks"]:
-            cut(block)
-    for trace in [*snapshot.get("device_traces", []), snapshot.get("host_traces", [])]:
-        for entry in trace:
-            cut(entry)
+    for frames in stacks_of(snapshot):
+        if len(frames) > innermost + outermost:
+            del frames[innermost : len(frames) - outermost]
     return snapshot
+
+
+def leave_out_frames(snapshot, folder):
+    """Takes the frames of a folder's files out of all stacks, once per list object."""
+    for frames in stacks_of(snapshot):
+        frames[:] = [frame for frame in frames if not frame["filename"].startswith(folder + "/")]
+    return snapshot
+
+
+def stacks_of(snapshot):
+    """Each stack of a snapshot; those that several owners share come once."""
+    owners = [block for segment in snapshot.get("segments", []) + snapshot.get("host_segments", []) for block in [segment, *segment["blocks"]]]
+    owners += [entry for trace in [*snapshot.get("device_traces", []), snapshot.get("host_traces", [])] for entry in trace]
+    stacks = [owner["frames"] for owner in owners if isinstance(owner.get("frames"), list)]
+    return {id(frames): frames for frames in stacks}.values()
 
 
 def check_clean(data, what):

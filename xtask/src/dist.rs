@@ -23,13 +23,13 @@ mod wheel;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use crate::book;
 use crate::fingerprint::files_under;
 use crate::packages;
-use crate::page::{self, Profile, copy_folder, replace_folder};
+use crate::page::{self, INDEX, Profile, copy_folder, replace_folder};
 use crate::process::root;
 use crate::python;
 use crate::toolchain::WASM;
@@ -66,11 +66,12 @@ pub(crate) const TARGET: &str = "x86_64-unknown-linux-gnu";
 /// If a build fails, a program needs a newer system than it should, the licence of a crate is missing or unknown, or a
 /// file cannot be written.
 pub(crate) fn run(options: &Options) -> Result<()> {
+    let out = root().join(&options.out);
+    check(&out, options.page.as_deref())?;
     let page = match &options.page {
         Some(page) => std::path::absolute(page)?,
         None => page::build(Profile::Full)?,
     };
-    let out = root().join(&options.out);
     replace_folder(&out)?;
     copy_licences(&out)?;
     // Each kind is one function that writes below `out` with its notices.
@@ -90,6 +91,31 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
+/// Fails if what is in the folder may be somebody's: it is removed before anything is written.
+fn check(out: &Path, page: Option<&Path>) -> Result<()> {
+    let shown = out.display();
+    ensure!(
+        !out.is_symlink(),
+        "{shown} is a link: name the folder itself"
+    );
+    if !out.exists() {
+        return Ok(());
+    }
+    let is_empty = out.is_dir() && fs::read_dir(out)?.next().is_none();
+    ensure!(
+        is_empty || sums::are_of(out),
+        "{shown} has something else than `cargo xtask dist` writes, and would be removed: name a new folder, or remove it yourself"
+    );
+    if let Some(page) = page {
+        let page = fs::canonicalize(page).with_context(|| format!("no {}", page.display()))?;
+        ensure!(
+            !page.starts_with(fs::canonicalize(out)?),
+            "the page to take lies in {shown}, which is removed before: name another --out"
+        );
+    }
+    Ok(())
+}
+
 /// The page with the book, and how to serve it.
 ///
 /// # Errors
@@ -99,6 +125,7 @@ pub(crate) fn site(page: &Path, out: &Path) -> Result<()> {
     let site = out.join("site");
     copy_folder(page, &site)?;
     book::build(&site, &site.join(book::IN_SITE))?;
+    link_book(&site.join(INDEX))?;
     copy_licences(&site)?;
     let components = Crates::read()?.inside(&[Part("vramscope-app", WASM)])?;
     licences::write(&components, &site.join("THIRD-PARTY.txt"))?;
@@ -106,6 +133,15 @@ pub(crate) fn site(page: &Path, out: &Path) -> Result<()> {
     for name in ["Containerfile", "nginx.conf"] {
         copy_into(&root().join("xtask/src/dist").join(name), out)?;
     }
+    Ok(())
+}
+
+/// Names the book in the page's head, where the page looks for it (`browser::documentation`).
+fn link_book(index: &Path) -> Result<()> {
+    let page = fs::read_to_string(index)?;
+    let link = format!("<link rel=\"help\" href=\"{}/\">\n  </head>", book::IN_SITE);
+    anyhow::ensure!(page.contains("</head>"), "no head in {}", index.display());
+    fs::write(index, page.replacen("</head>", &link, 1))?;
     Ok(())
 }
 
@@ -153,4 +189,35 @@ fn copy_licences(folder: &Path) -> Result<()> {
         copy_into(&root().join(name), folder)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_written_before_is_replaced() -> Result<()> {
+        let folder = std::env::temp_dir().join(format!("vramscope-dist-{}", std::process::id()));
+        let out = folder.join("out");
+        check(&out, None)?;
+        fs::create_dir_all(out.join("site"))?;
+        check(&out, None).expect_err("it has a folder");
+        fs::write(out.join("site/.nojekyll"), "")?;
+        // What a download lists is not what lies beside it.
+        fs::write(out.join("SHA256SUMS"), "00  image.iso\n")?;
+        check(&out, None).expect_err("the sums are of another file");
+        fs::remove_file(out.join("SHA256SUMS"))?;
+        sums::write(&out)?;
+        check(&out, None)?;
+        check(&out, Some(&folder))?;
+        check(&out, Some(&out.join("site"))).expect_err("the page would be removed");
+        fs::write(out.join(".thesis"), "")?;
+        check(&out, None).expect_err("it has another file");
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(&out, folder.join("link"))?;
+            check(&folder.join("link"), None).expect_err("it is a link");
+        }
+        Ok(fs::remove_dir_all(folder)?)
+    }
 }

@@ -72,7 +72,7 @@ const SOURCES: [&str; 13] = [
 pub(crate) const FIRST: &str = "vramscope_app_bg.wasm";
 
 /// The page.
-const INDEX: &str = "index.html";
+pub(crate) const INDEX: &str = "index.html";
 
 /// The page of an embedded viewer's first picture.
 pub(crate) const MINI: &str = "mini.html";

@@ -63,6 +63,7 @@ pub fn start_page(
         loaded,
     });
     browser::frame::show_controls();
+    browser::frame::show_sleep();
     let files = Source::files(files).into_iter();
     let served = served.into_iter().map(Source::Served);
     let linked = browser::url::sources().into_iter().map(Source::Linked);

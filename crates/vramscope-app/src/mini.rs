@@ -142,7 +142,7 @@ impl Mini {
                 self.host.replace(Some(event.origin()));
                 door::answer_ping(event);
                 for news in self.news.borrow().iter() {
-                    door::post_to_host(&event.origin(), news);
+                    door::post_to_host(&event.origin(), news, self.is_handed());
                 }
             }
             // The page answers it, and what follows, once it is there.
@@ -163,7 +163,7 @@ impl Mini {
 
     fn take_file(self: &Rc<Self>, file: File) {
         let has_one = self.session.borrow().is_some();
-        let source = Source::File(file);
+        let source = Source::Handed(file);
         match has_one || self.is_ending.get() {
             true => self.end(vec![source]),
             false => self.open(source),
@@ -189,11 +189,20 @@ impl Mini {
         match reply {
             Reply::Progress(progress) => self.progress(&session, progress),
             Reply::Glance(glance) => self.show(&session, &glance),
-            Reply::Opened(_) | Reply::OpenedGraphs(_) | Reply::Failed(_) => {
+            Reply::Opened(_)
+            | Reply::OpenedGraphs(_)
+            | Reply::OpenedFleet(_)
+            | Reply::Failed(_) => {
                 session.keep(reply);
                 self.end(Vec::new());
             }
-            _ => {}
+            // The session takes these itself, and versions are read by the page alone.
+            Reply::Ready
+            | Reply::Needs(_)
+            | Reply::Mark { .. }
+            | Reply::Rehearsed(_)
+            | Reply::Answer { .. }
+            | Reply::Reloaded(_) => {}
         }
     }
 
@@ -216,6 +225,12 @@ impl Mini {
         );
     }
 
+    /// Whether the page around has the file itself.
+    fn is_handed(&self) -> bool {
+        let session = self.session.borrow();
+        session.as_ref().is_some_and(Session::is_handed)
+    }
+
     /// Tells the page around of the file (0), or of what is shown (1).
     fn tell(&self, topic: usize, entries: &[(&str, JsValue)]) {
         let news = Object::new();
@@ -224,7 +239,7 @@ impl Mini {
         }
         let news = JsValue::from(news);
         if let Some(host) = &*self.host.borrow() {
-            door::post_to_host(host, &news);
+            door::post_to_host(host, &news, self.is_handed());
         }
         let mut kept = self.news.borrow_mut();
         kept.truncate(topic);

@@ -4,7 +4,7 @@ mod size;
 mod time;
 mod view;
 
-pub(crate) use size::{Size, parse_number, parse_size};
+pub(crate) use size::{Size, parse_capacity, parse_number, parse_size};
 pub(crate) use time::parse_time;
 pub(crate) use view::parse_view;
 

@@ -154,7 +154,7 @@ fn beside(path: &Path) -> io::Result<(File, Option<(Temporary, PathBuf)>)> {
 }
 
 /// Adds the file's name to the failure.
-fn named(path: &Path, failure: Failure) -> Failure {
+pub(crate) fn named(path: &Path, failure: Failure) -> Failure {
     match failure {
         Failure::Io { error, .. } => Failure::io(format!("cannot write {}", path.display()))(error),
         other => other,

@@ -6,10 +6,12 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use vramscope_core::analysis::report::facts::warning_line;
+use vramscope_core::model::Warnings;
 use vramscope_core::open::{Options, Progress, decode_with};
 use vramscope_core::{Limits, Snapshot};
 
 use crate::failure::Failure;
+use crate::guarded;
 use crate::output;
 use crate::progress::Reading;
 
@@ -30,9 +32,17 @@ pub(crate) fn display_name(path: &Path) -> String {
     }
 }
 
-/// Reads a file, and prints what is damaged in it to standard error.
+/// Reads a file, and prints to standard error what is found damaged in it meanwhile.
 pub(crate) fn read(path: &Path) -> Result<Snapshot, Failure> {
+    let snapshot = read_silently(path)?;
+    tell_damage(&display_name(path), &snapshot.warnings);
+    Ok(snapshot)
+}
+
+/// Reads a file.
+pub(crate) fn read_silently(path: &Path) -> Result<Snapshot, Failure> {
     let name = display_name(path);
+    guarded::check(path).map_err(|error| Failure::unread(path, error))?;
     if is_stdin(path) {
         return decode_shown(&name, io::stdin().lock(), None);
     }
@@ -51,6 +61,7 @@ pub(crate) fn regular_bytes(file: &File) -> Option<u64> {
 /// Opens a file. A folder fails here, as the error of reading it would be less clear.
 pub(crate) fn open_file(path: &Path) -> Result<File, Failure> {
     let unread = |error| Failure::unread(path, error);
+    guarded::check(path).map_err(unread)?;
     let file = File::open(path).map_err(unread)?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(unread(io::ErrorKind::IsADirectory.into()));
@@ -76,19 +87,22 @@ pub(crate) fn decode(
     })
 }
 
-/// Decodes a file with a progress bar, and prints what is damaged in it.
+/// Prints what is damaged in a file to standard error.
+pub(crate) fn tell_damage(name: &str, warnings: &Warnings) {
+    for warning in warnings.damage() {
+        output::warn(&format!("{name}: {}", warning_line(warning)));
+    }
+}
+
+/// Decodes a file with a progress bar.
 fn decode_shown(
     name: &str,
     input: impl Read,
     file_bytes: Option<u64>,
 ) -> Result<Snapshot, Failure> {
     let mut reading = Reading::new(name, file_bytes);
-    let snapshot = decode(name, input, file_bytes, &mut |progress| {
+    decode(name, input, file_bytes, &mut |progress| {
         reading.show(progress.file_bytes);
         ControlFlow::Continue(())
-    })?;
-    for warning in snapshot.warnings.damage() {
-        output::warn(&format!("{name}: {}", warning_line(warning)));
-    }
-    Ok(snapshot)
+    })
 }

@@ -15,7 +15,7 @@ use vramscope_core::fleet::Fleet;
 
 #[cfg(feature = "sql")]
 pub(crate) use self::files::check_finished;
-pub(crate) use self::files::{FORMAT_FILE, OVERVIEW, files};
+pub(crate) use self::files::{files, files_once};
 pub(crate) use self::fleet::{RankNames, Ranks, bounded, fleet, overview, source};
 pub(crate) use self::ranks::{part as ranks_part, summary as ranks_of};
 pub(crate) use self::schedule::each;
@@ -95,7 +95,7 @@ pub(crate) fn ask<Q: Question>(
         }
         return report::write_json(answer, Q::COMMAND, parts, show);
     }
-    let files = files(&inputs.files)?;
+    let files = files_once(&inputs.files)?;
     let answer = |index, file: &Path| {
         let place = (files.len() > 1).then_some(index);
         answer(question, file, inputs, place)

@@ -12,6 +12,7 @@ mod commands;
 mod destination;
 mod export;
 mod failure;
+mod guarded;
 mod harmless;
 mod help;
 mod hints;
@@ -136,8 +137,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     inputs::report_all(failures).map_or_else(fail, |()| 0)
 }
 
-/// Names the command that opens a file, if there is one in place of a command.
+/// Names the command that opens a file, if there is one in place of a command, and says what chooses colours.
 fn hinted(mut answer: clap::Error) -> clap::Error {
+    if let Some(ContextValue::String(word)) = answer.get(ContextKind::InvalidArg)
+        && (word.starts_with("--color") || word.starts_with("--colour"))
+        && answer.get(ContextKind::SuggestedArg).is_none()
+    {
+        let hint = "colours follow the terminal: NO_COLOR=1 takes them away, CLICOLOR_FORCE=1 keeps them in a pipe";
+        let hint = ContextValue::StyledStrs(vec![hint.into()]);
+        answer.insert(ContextKind::Suggested, hint);
+    }
     if let Some(ContextValue::String(word)) = answer.get(ContextKind::InvalidSubcommand)
         && Path::new(word).exists()
     {

@@ -19,7 +19,7 @@ use vramscope_core::model::DeviceIndex;
 
 use crate::arguments::Grouping;
 use crate::failure::Failure;
-use crate::input::{display_name, read};
+use crate::input::{display_name, read_silently, tell_damage};
 use crate::report::{Damage, Lines, Part};
 
 /// A file that a command is about.
@@ -39,23 +39,35 @@ impl Deref for Subject {
 }
 
 impl Subject {
-    /// Reads a file. With `device`, [`Self::devices`] has only that one.
+    /// Reads a file, and prints what is damaged in it to standard error. With `device`, [`Self::devices`] has only that
+    /// one.
     ///
     /// # Errors
     /// When the file cannot be read, is no snapshot or lacks the device.
     pub(crate) fn load(path: &Path, device: Option<DeviceIndex>) -> Result<Self, Failure> {
-        Self::of(display_name(path), read(path)?, device)
+        let name = display_name(path);
+        let recording = Recording::of(read_silently(path)?);
+        tell_damage(&name, &recording.snapshot.warnings);
+        Self::about(name, recording, device)
     }
 
-    /// As [`Self::load`], of a snapshot that was read from the file `name`.
+    /// As [`Self::load`] without a word, of a snapshot that was read from the file `name`.
     pub(crate) fn of(
         name: String,
         snapshot: Snapshot,
         device: Option<DeviceIndex>,
     ) -> Result<Self, Failure> {
+        Self::about(name, Recording::of(snapshot), device)
+    }
+
+    fn about(
+        name: String,
+        recording: Recording,
+        device: Option<DeviceIndex>,
+    ) -> Result<Self, Failure> {
         let whole = Self {
             name,
-            recording: Arc::new(Recording::of(snapshot)),
+            recording: Arc::new(recording),
             device: None,
         };
         whole.narrowed(device)

@@ -1,5 +1,5 @@
-//! Files under temporary names. They get their own when the command is over, all at once. And files and folders that are
-//! needed only meanwhile.
+//! Files under temporary names. They get their own when the command is over, all at once. And folders that are needed only
+//! meanwhile.
 //!
 //! Whatever ends the program before removes them, and the folders that were made for them: an error, a panic, or a
 //! signal, by way of `interruption`. Only SIGKILL, a crash of the machine, and memory
@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::ops::DerefMut;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -32,7 +32,7 @@ pub(crate) struct Files {
     finished: Vec<(TempPath, PathBuf)>,
     /// The folders that did not exist before, each before those in it.
     folders: Vec<PathBuf>,
-    /// The files, and the folders with all that is in them, that go.
+    /// The folders that go with all that is in them.
     passing: BTreeSet<PathBuf>,
     /// Whether files have got their paths.
     is_kept: bool,
@@ -143,50 +143,6 @@ pub(crate) fn as_a_whole<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// A file that is removed when dropped.
-pub(crate) struct PassingFile {
-    path: PathBuf,
-}
-
-impl PassingFile {
-    /// Creates a file with this content, if there is none of this name. Others see it whole or not at all, also if this
-    /// process is killed meanwhile.
-    ///
-    /// # Errors
-    /// When there is one, or it cannot be created.
-    pub(crate) fn create(path: PathBuf, content: &str) -> io::Result<Self> {
-        let mut files = lock();
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let mut whole = Builder::new()
-            .prefix(".")
-            .make_in(folder, |path| File::create_new(path))?;
-        whole.write_all(content.as_bytes())?;
-        let unwritten = match whole.persist_noclobber(&path) {
-            Ok(_) => None,
-            Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(failed.error);
-            }
-            // Some file systems over a network can do it in two steps only.
-            Err(_) => Some(File::create_new(&path)?),
-        };
-        files.passing.insert(path.clone());
-        let created = Self { path };
-        drop(files);
-        if let Some(mut file) = unwritten {
-            file.write_all(content.as_bytes())?;
-        }
-        Ok(created)
-    }
-}
-
-impl Drop for PassingFile {
-    fn drop(&mut self) {
-        let mut files = lock();
-        files.passing.remove(&self.path);
-        remove_with_all(&self.path);
-    }
-}
-
 /// Makes a folder and those that it is in, as far as they are missing.
 ///
 /// # Errors
@@ -276,12 +232,9 @@ fn remove_listed(files: MutexGuard<'static, Files>) -> MutexGuard<'static, Files
     files
 }
 
-/// Removes a file, or a folder into which other threads may still write.
+/// Removes a folder into which other threads may still write.
 fn remove_with_all(path: &Path) {
-    let removed = || {
-        let gone = fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
-        gone.is_ok() || !path.exists()
-    };
+    let removed = || fs::remove_dir_all(path).is_ok() || !path.exists();
     // What cannot be removed stays: the program is about to end.
     let _ = (0..5).any(|_| removed());
 }
@@ -296,36 +249,4 @@ fn remove_empty(folders: &[PathBuf]) {
 /// The lists are complete whenever they are unlocked, so a poisoned lock can be used.
 fn lock() -> MutexGuard<'static, Files> {
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    use super::*;
-
-    #[test]
-    fn a_passing_file_is_whole_whenever_it_is_there() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("claim");
-        let is_over = AtomicBool::new(false);
-        thread::scope(|scope| {
-            let reader = scope.spawn(|| {
-                while !is_over.load(Ordering::Relaxed) {
-                    if let Ok(text) = fs::read_to_string(&path) {
-                        assert_eq!(text, "mine");
-                    }
-                }
-            });
-            for _ in 0..2000 {
-                let file = PassingFile::create(path.clone(), "mine").unwrap();
-                let second = PassingFile::create(path.clone(), "other").map(drop);
-                assert_eq!(second.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-                drop(file);
-            }
-            is_over.store(true, Ordering::Relaxed);
-            reader.join().unwrap();
-        });
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    }
 }

@@ -121,6 +121,12 @@ pub enum Lookalike {
     GitLfsPointer,
     /// A file of NUL bytes, as an interrupted copy leaves behind.
     Nuls,
+    /// Compressed by bzip2.
+    Bzip2,
+    /// Compressed by xz.
+    Xz,
+    /// A tar archive.
+    Tar,
     /// A PNG, JPEG, WebP or GIF picture.
     Picture,
     /// Graphs of torch.compile's inductor: see the crate vramscope-inductor.
@@ -143,6 +149,9 @@ impl fmt::Display for Lookalike {
                 "a Git LFS pointer, which stands for a large file in a git repository"
             }
             Self::Nuls => "a file of NUL bytes, as an interrupted copy leaves behind",
+            Self::Bzip2 => "a file compressed with bzip2",
+            Self::Xz => "a file compressed with xz",
+            Self::Tar => "a tar archive",
             Self::Picture => "a picture",
             Self::Fleet => "an overview of many ranks (.vset)",
             Self::InductorGraphs => "a TORCH_TRACE log or a graph of torch.compile",
@@ -248,6 +257,15 @@ impl Lookalike {
             Self::GitLfsPointer => "Fetch the file itself with `git lfs pull`, then open it again.",
             Self::Torch20Html => "Give the pickle from which that page was made.",
             Self::Nuls => "Copy it again, or dump it again.",
+            Self::Bzip2 => {
+                "Unpack it with `bunzip2 -k FILE` first; gzip, zstd and zip are read as they are."
+            }
+            Self::Xz => {
+                "Unpack it with `unxz -k FILE` first; gzip, zstd and zip are read as they are."
+            }
+            Self::Tar => {
+                "Unpack it with `tar -xf FILE` first, and give the snapshot that is in it, or the folder of several."
+            }
             Self::Picture => {
                 "A picture holds no memory: give the file that torch.cuda.memory._dump_snapshot() writes."
             }

@@ -89,6 +89,7 @@ pub mod anonymise;
 pub mod bitset;
 mod budget;
 pub mod build;
+pub mod cards;
 pub mod container;
 pub mod cut;
 pub mod decode;

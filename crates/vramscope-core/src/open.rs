@@ -162,9 +162,8 @@ async fn read_unwrapped(
     snapshot.source.file_bytes = counters.file_bytes.get();
     let further = counters.further_files.get();
     if further > 0 {
-        let place = || "the container".to_owned();
         let warnings = &mut snapshot.warnings;
-        warnings.add_times(further, WarningKind::FurtherFiles, place);
+        warnings.add_times(further, WarningKind::FurtherFiles, String::new);
     }
     if counters.has_trailing_bytes.get() {
         snapshot

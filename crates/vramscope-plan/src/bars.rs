@@ -33,10 +33,10 @@ impl Bars {
             bars.extend(self.packed.map(|bytes| (StepKind::Placement, bytes)));
             let modelled = self.packed.and(self.modelled);
             if let Some((from_empty, from_start)) = modelled {
-                bars.extend([
-                    (StepKind::Caching, from_empty),
-                    (StepKind::Before, from_start),
-                ]);
+                bars.push((StepKind::Caching, from_empty));
+                // Nothing is kept by a negative amount: a model that needs less from the recorded start than from empty is
+                // wrong by that.
+                bars.extend((from_start >= from_empty).then_some((StepKind::Before, from_start)));
             }
             let last = match modelled {
                 Some(_) => StepKind::Model,
@@ -53,5 +53,30 @@ impl Bars {
                 (kind, bytes.unsigned_abs(), change)
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_from_before_is_no_less_than_nothing() {
+        let steps = |modelled| {
+            let bars = Bars {
+                requested: 25,
+                aligned: Some((25, 25)),
+                packed: Some(26),
+                modelled: Some(modelled),
+                reserved: Some(32),
+            };
+            let steps = bars.steps().into_iter().skip(4);
+            steps
+                .map(|(kind, _, change)| (kind, change))
+                .collect::<Vec<_>>()
+        };
+        use StepKind::{Before, Caching, Model};
+        assert_eq!(steps((30, 31)), [(Caching, 4), (Before, 1), (Model, 1)]);
+        assert_eq!(steps((34, 32)), [(Caching, 8), (Model, -2)]);
     }
 }

@@ -128,7 +128,7 @@ impl StepKind {
             Self::Placement => "placement",
             Self::Caching => "caching and fragmentation",
             Self::Before => "kept from before the recording",
-            Self::Model => "not explained by the model",
+            Self::Model => "model error",
             Self::Kept => "caching, fragmentation and the rest",
         }
     }
@@ -151,10 +151,7 @@ impl StepKind {
     /// another, and a model may err in either direction.
     #[must_use]
     pub fn may_shrink(self) -> bool {
-        matches!(
-            self,
-            Self::Caching | Self::Before | Self::Model | Self::Kept
-        )
+        matches!(self, Self::Caching | Self::Model | Self::Kept)
     }
 }
 

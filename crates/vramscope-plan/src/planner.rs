@@ -266,6 +266,11 @@ impl Planner {
         let Some(baseline) = self.model.baseline() else {
             return;
         };
+        // What a model says that fails on this recording is not drawn.
+        if let Some(refusal) = &baseline.refusal {
+            self.plan.no_model = Some(refusal.clone());
+            return;
+        }
         let error = &baseline.error;
         self.bars.modelled = Some((error.from_empty_bytes, error.modelled_bytes));
         let peaks: HashMap<_, _> = baseline

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::conclusion::{add_conclusion, concluded, conclusion, is_worth_replaying, replays};
+pub use self::conclusion::{concluded, conclusion, is_worth_replaying, replays};
 use super::problems::ArenaKey;
 use super::trust;
 pub use super::trust::ModelError;
@@ -40,7 +40,7 @@ pub struct WhatIf {
     pub peak_moment: u32,
     /// Peak of each pool and stream, possibly at different moments; the largest first.
     pub arenas: Vec<ArenaPeak>,
-    /// The peak minus the peak with the file's own settings.
+    /// The peak minus the measured one, by the model that may be wrong.
     pub change_bytes: i64,
     /// Bytes of free blocks at the peak.
     pub free_bytes_at_peak: u64,
@@ -227,14 +227,18 @@ impl WhatIf {
     /// Sets the verdict and the sentences, by comparison with the file's own settings.
     fn judge(&mut self, baseline: &Baseline, settings: &ModelSettings, is_close: bool) {
         let (own, error) = (&baseline.own, baseline.error);
-        self.change_bytes = delta(own.peak_reserved_bytes, self.peak_reserved_bytes);
-        let change = self.change_bytes.unsigned_abs();
+        self.change_bytes = delta(error.reserved_bytes, self.peak_reserved_bytes);
+        // What the settings alone change, and what is told of it: both must be more than the model may be wrong.
+        let by_settings = delta(own.peak_reserved_bytes, self.peak_reserved_bytes);
+        let least = (by_settings.unsigned_abs()).min(self.change_bytes.unsigned_abs());
+        let is_within = least <= error.largest_bytes()
+            || by_settings.is_negative() != self.change_bytes.is_negative();
         let is_failing = (baseline.own()).fails(self.refused, self.refused_though_served);
-        self.verdict = match self.change_bytes {
+        self.verdict = match by_settings {
             _ if is_close => Verdict::TooClose,
             _ if is_failing => Verdict::OutOfMemory,
             0 => Verdict::Same,
-            _ if change <= error.largest_bytes() => Verdict::WithinError,
+            _ if is_within => Verdict::WithinError,
             1.. => Verdict::More,
             _ => Verdict::Less,
         };
@@ -393,6 +397,10 @@ impl Baseline {
         let modelled = from_start.peak_reserved_bytes;
         let error = ModelError::of(check.recorded_peak_bytes, modelled, own.peak_reserved_bytes);
         let forged = refused_though_served(device, from_start);
+        let own = WhatIf {
+            change_bytes: error.from_empty_error_bytes,
+            ..own
+        };
         let mut notes = ModelSettings::not_modelled(device.snapshot());
         notes.extend(trust::refused_from_empty(own.refused_though_served));
         Self {

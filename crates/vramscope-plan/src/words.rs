@@ -284,17 +284,13 @@ impl Words<'_> {
                 "Nothing: the allocator began with no more than the recorded buffers need.",
                 String::new(),
             ),
-            1.. => (
+            _ => (
                 "When the recording began, the allocator held more than the buffers that were live then need: freed memory from before, which \
                  later requests fit only in part, and live buffers scattered among it.",
                 format!(
                     "Recording from the start of the program would show where it comes from{}.",
                     self.on_empty_segments()
                 ),
-            ),
-            _ => (
-                "The recorded start is better packed than the model's own: it saves memory.",
-                String::new(),
             ),
         };
         (why.to_owned(), advice)

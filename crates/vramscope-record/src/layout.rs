@@ -28,8 +28,9 @@
 //! number. The addresses of a stack are return addresses in the modules written *before* it. Where modules overlap,
 //! the newest one counts.
 //!
-//! **Full log.** Records that do not fit are counted in the header, and nothing is written after the first of them.
-//! `CONSUMED_OFFSET` is set by a process outside that has read the records up to there and freed their disk space.
+//! **Full log.** Records that do not fit are counted in the header. In a log that nobody follows, nothing is written after
+//! the first of them; in one that is followed, writing goes on as soon as there is room again, so that records are missing
+//! in the middle. `CONSUMED_OFFSET` is set by a process outside that has read the records up to there and freed their disk space.
 //! The log holds up to `CAPACITY_BYTES` between that offset and the write offset.
 
 /// First bytes of a log.

@@ -41,6 +41,8 @@ pub(crate) struct Events<'a, G> {
 #[derive(Clone, PartialEq, Debug, Default)]
 struct Known {
     version: Option<Version>,
+    /// Whether there is no file any more.
+    is_gone: bool,
     /// Whether a program goes on writing it; `None` if that cannot be known.
     is_written: Option<bool>,
     asked: Option<Instant>,
@@ -74,14 +76,15 @@ impl<'a, G> Events<'a, G> {
             let is_due = known.asked.is_none_or(|asked| asked.elapsed() >= ASK_EVERY);
             // Between two versions there may be none.
             let has_changed = version.is_some() && version != known.version;
-            let mut is_written = known.is_written;
+            let (mut is_written, mut is_gone) = (known.is_written, known.is_gone);
             if has_changed || is_due {
                 is_written = is_locked(path).or(is_written);
+                is_gone = version.is_none();
                 known.asked = Some(Instant::now());
             }
-            has_news |= has_changed || is_written != known.is_written;
+            has_news |= has_changed || (is_written, is_gone) != (known.is_written, known.is_gone);
             known.version = version.or(known.version);
-            known.is_written = is_written;
+            (known.is_written, known.is_gone) = (is_written, is_gone);
         }
         has_news
     }
@@ -93,6 +96,7 @@ impl<'a, G> Events<'a, G> {
                 "version": format!("{:x}-{:x}-{:x}", version.inode, version.bytes, us(version.modified)),
                 "written_us": us(version.modified),
                 "is_written": known.is_written,
+                "is_gone": known.is_gone,
             }),
             None => Value::Null,
         });

@@ -19,4 +19,4 @@ pub use self::error::Error;
 pub use self::files::Served;
 pub use self::forwarding::forwarding_line;
 pub use self::page::{Asset, Page};
-pub use self::server::{Server, token};
+pub use self::server::Server;

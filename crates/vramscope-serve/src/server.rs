@@ -312,10 +312,7 @@ fn is_same_secret(given: &str, secret: &str) -> bool {
 }
 
 /// 128 random bits in hex: what nobody can guess.
-///
-/// # Errors
-/// When the system has no random numbers.
-pub fn token() -> Result<String, Error> {
+fn token() -> Result<String, Error> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)
         .map_err(|error| Error::io("the system gives no random numbers")(error.into()))?;

@@ -363,6 +363,10 @@ fn changes_are_told_to_whoever_listens() {
     if cfg!(unix) {
         assert_eq!(next_event(&mut streams[0])["files"][0]["is_written"], false);
     }
+    std::fs::remove_file(&named).unwrap();
+    let gone = next_event(&mut streams[0]);
+    assert_eq!(gone["files"][0]["is_gone"], true);
+    assert_eq!(gone["files"][0]["version"].is_string(), true);
 }
 
 #[test]

@@ -66,6 +66,29 @@ pub struct FileKey {
     pub copy: u32,
 }
 
+impl FileKey {
+    /// The name, and behind a `~` the size. Without a size nothing stands behind it, and only a name that has a `~` itself needs one.
+    fn word(&self) -> String {
+        match self.bytes {
+            Some(bytes) => format!("{}~{bytes}", self.name),
+            None if self.name.contains('~') => format!("{}~", self.name),
+            None => self.name.clone(),
+        }
+    }
+
+    /// Name and size. A `~` before anything but a size belongs to the name.
+    fn of_word(word: &str) -> (&str, Option<u64>) {
+        match word.rsplit_once('~') {
+            Some((name, "")) => (name, None),
+            Some((name, bytes)) => match bytes.parse() {
+                Ok(bytes) => (name, Some(bytes)),
+                Err(_) => (word, None),
+            },
+            None => (word, None),
+        }
+    }
+}
+
 /// What the details are about.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Pinned {
@@ -196,11 +219,7 @@ where
         let Some(file) = &self.file else {
             return String::new();
         };
-        let name = match file.bytes {
-            Some(bytes) => format!("{}~{bytes}", file.name),
-            None => file.name.clone(),
-        };
-        let mut words = vec![("file".to_owned(), name)];
+        let mut words = vec![("file".to_owned(), file.word())];
         if file.copy > 0 {
             words.push(("copy".to_owned(), file.copy.to_string()));
         }
@@ -263,6 +282,25 @@ where
         words.filter_map(|(key, value)| Some((key.to_owned(), value?)))
     }
 
+    /// Parses a text beside which only the file `name` can be meant. Then file and version may be left out.
+    #[must_use]
+    pub fn parse_of(text: &str, name: &str) -> Option<Self> {
+        let words = text.strip_prefix('#').unwrap_or(text);
+        let is_named = words.split('&').any(|word| word.starts_with("file="));
+        if is_named || !words.contains('=') {
+            return Self::parse(words);
+        }
+        let file = FileKey {
+            name: name.to_owned(),
+            bytes: None,
+            copy: 0,
+        };
+        Self::parse(&format!(
+            "file={}&{words}&v={VERSION}",
+            encoded(&file.word())
+        ))
+    }
+
     /// Parses a text, with or without `#`; `None` if it has no file or is of another version.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -280,11 +318,7 @@ where
         if get("v") != Some(VERSION) {
             return None;
         }
-        let name = get("file")?;
-        let (name, bytes) = match name.rsplit_once('~') {
-            Some((name, bytes)) => (name, Some(bytes.parse().ok()?)),
-            None => (name, None),
-        };
+        let (name, bytes) = FileKey::of_word(get("file")?);
         let graph = (get("view") == Some(GRAPH)).then(|| choices_of::<OfGraph<G>>(&words).graph);
         let view = get("view").and_then(ViewKind::named);
         let number = |key| get(key)?.parse::<u32>().ok();

@@ -2,12 +2,15 @@
 
 mod segments;
 
+use std::ops::RangeInclusive;
+
 use crate::colour::{self, ColourColumn, ColourMode, Leaders, Rgb, stable_hash};
 use crate::display;
 use crate::theme::Theme;
 use vramscope_core::analysis::code::call_sites::{CallSiteId, CallSites};
 use vramscope_core::analysis::code::operators::{OperatorId, Operators};
 use vramscope_core::analysis::groups::grouping::{GroupBy, GroupColumn, NOT_RECORDED};
+use vramscope_core::analysis::memory::segment_history::SegmentHistory;
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::roles::Role;
 use vramscope_core::analysis::search::filter::{Filter, rows};
@@ -314,6 +317,14 @@ impl Groups {
         }
     }
 
+    /// The colour of a row's group, as the legend shows it.
+    #[must_use]
+    pub fn rgb_of(&self, row: usize) -> Rgb {
+        let group = self.group_of.get(row).map(|&group| group as usize);
+        let rgb = group.and_then(|group| self.rgb.get(group));
+        rgb.copied().unwrap_or_default()
+    }
+
     /// Bytes and count of `rows` per group, without empty groups; sorted by bytes, largest first.
     #[must_use]
     pub fn totals(&self, bytes: &[u64], rows: impl IntoIterator<Item = u32>) -> Vec<GroupTotal> {
@@ -335,6 +346,80 @@ impl Groups {
         totals.retain(|total| total.count > 0);
         totals.sort_few_by_key(|total| (std::cmp::Reverse(total.bytes), total.group));
         totals
+    }
+
+    /// The lines of a legend, at most `most`: the totals of `selected` rows, and then, without bytes, groups that none of
+    /// these is of but that a picture of these moments shows, those with the largest areas first.
+    #[must_use]
+    pub fn legend(
+        &self,
+        lives: Lives<'_>,
+        selected: impl IntoIterator<Item = u32>,
+        moments: RangeInclusive<u32>,
+        most: usize,
+    ) -> Vec<GroupTotal> {
+        let mut lines = self.totals(lives.bytes, selected);
+        let mut areas = vec![0_u128; self.labels.len()];
+        for (row, &group) in self.group_of.iter().enumerate() {
+            let (born, died) = (lives.born[row], lives.died[row]);
+            let shown = died
+                .min(moments.end().saturating_add(1))
+                .saturating_sub(born.max(*moments.start()));
+            if let Some(area) = areas.get_mut(group as usize) {
+                *area += u128::from(lives.bytes[row]) * u128::from(shown);
+            }
+        }
+        for line in &lines {
+            areas[line.group as usize] = 0;
+        }
+        let mut others: Vec<u32> = (0..areas.len() as u32).collect();
+        others.retain(|&group| areas[group as usize] > 0);
+        others.sort_few_by_key(|&group| std::cmp::Reverse(areas[group as usize]));
+        others.truncate(OTHERS.min(most));
+        lines.truncate(most.saturating_sub(others.len()));
+        lines.extend(others.into_iter().map(|group| GroupTotal {
+            group,
+            bytes: 0,
+            count: 0,
+        }));
+        lines
+    }
+}
+
+/// The most lines of a legend about what is not selected: about as many as there are distinct colours.
+const OTHERS: usize = 10;
+
+/// What a picture draws, by row.
+#[derive(Clone, Copy, Debug)]
+pub struct Lives<'a> {
+    /// The first moment of each.
+    pub born: &'a [u32],
+    /// The moment after the last.
+    pub died: &'a [u32],
+    /// Size of each.
+    pub bytes: &'a [u64],
+}
+
+impl<'a> Lives<'a> {
+    /// The allocations of a device.
+    #[must_use]
+    pub fn of(history: &'a History) -> Self {
+        let table = &history.allocations;
+        Self {
+            born: &table.born,
+            died: &table.died,
+            bytes: &table.bytes,
+        }
+    }
+
+    /// The pieces of its segments.
+    #[must_use]
+    pub fn of_segments(segments: &'a SegmentHistory) -> Self {
+        Self {
+            born: &segments.born,
+            died: &segments.died,
+            bytes: &segments.bytes,
+        }
     }
 }
 
@@ -361,6 +446,7 @@ mod tests {
     use vramscope_core::Snapshot;
     use vramscope_core::analysis::recording::Recording;
     use vramscope_core::analysis::search::filter::{Pointed, matches};
+    use vramscope_core::ids::AllocationId;
     use vramscope_synth::{snapshot::Producer, text};
 
     const MODES: [ColourMode; 8] = [
@@ -406,6 +492,40 @@ mod tests {
             assert_eq!(sum, bytes.iter().sum::<u64>(), "{mode:?}");
             assert!(totals.is_sorted_by_key(|total| std::cmp::Reverse(total.bytes)));
         }
+    }
+
+    /// A legend of what is live at the peak names the colours of all else that is drawn, too.
+    #[test]
+    fn a_legend_names_every_colour_that_is_drawn() {
+        let written = "alloc a 1MiB main.py:1:early\nfree a\nalloc b 9MiB main.py:2:peak\nfree b\nalloc c 2MiB main.py:3:late\nfree c";
+        let bytes = text::pickle(written, Producer::Python(2, 15)).unwrap();
+        let recording = Recording::of(vramscope_core::decode(bytes.as_slice()).unwrap());
+        let device = recording.device(0).unwrap();
+        let (groups, history) = (groups_of(ColourMode::CallSite, device), device.history);
+        let lines = |moments, most| {
+            let live =
+                (0..3).filter(|&row| history.is_live(AllocationId(row), history.peak_moment));
+            let lines = groups.legend(Lives::of(history), live, moments, most);
+            let name =
+                |line: &GroupTotal| (groups.labels[line.group as usize].clone(), line.bytes >> 20);
+            lines.iter().map(name).collect::<Vec<_>>()
+        };
+        let named = |names: &[(&str, u64)]| {
+            let owned = names.iter().map(|&(name, mib)| (name.to_owned(), mib));
+            owned.collect::<Vec<_>>()
+        };
+        let (peak, late, early) = (
+            ("main.py:2 peak", 9),
+            ("main.py:3 late", 0),
+            ("main.py:1 early", 0),
+        );
+        assert_eq!(
+            lines(0..=history.event_count, 40),
+            named(&[peak, late, early])
+        );
+        assert_eq!(lines(0..=1, 40), named(&[peak, early]));
+        assert_eq!(lines(0..=history.event_count, 2), named(&[late, early]));
+        assert_eq!(lines(0..=history.event_count, 0), []);
     }
 
     #[test]

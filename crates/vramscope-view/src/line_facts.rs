@@ -26,7 +26,7 @@ pub struct LineFacts {
     /// Annotations before or after the recorded events.
     pub outside: u64,
     /// Annotations that cannot be placed because times are missing.
-    pub without_time: u64,
+    pub unplaced: u64,
 }
 
 /// A lane of named ranges.
@@ -73,7 +73,7 @@ impl LineFacts {
                     || contexts.any(|context| is_private(context.pool))),
             held_bytes: most_bytes(&device.pool_usage().held_steps),
             outside: lanes.outside,
-            without_time: lanes.without_time,
+            unplaced: lanes.unplaced,
         }
     }
 }

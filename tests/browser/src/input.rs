@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 
 use crate::page::Page;
 
+/// Number of moves of a finger.
+const TOUCH_STEPS: u32 = 8;
+
 /// Keys held during an input, as the bits of the DevTools protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Modifiers(pub u8);
@@ -98,6 +101,49 @@ impl Page {
     ) -> Result<()> {
         let turn = json!({"deltaX": 0, "deltaY": delta_y_px, "modifiers": modifiers.0});
         self.mouse("mouseWheel", x_px, y_px, turn)
+    }
+
+    /// Moves a finger from one point to another.
+    ///
+    /// # Errors
+    ///
+    /// When the browser went away.
+    pub fn swipe(&mut self, from: (f64, f64), to: (f64, f64)) -> Result<()> {
+        self.touch("touchStart", &[from])?;
+        for step in 1..=TOUCH_STEPS {
+            let part = f64::from(step) / f64::from(TOUCH_STEPS);
+            let at = (
+                from.0 + (to.0 - from.0) * part,
+                from.1 + (to.1 - from.1) * part,
+            );
+            self.touch("touchMove", &[at])?;
+        }
+        self.touch("touchEnd", &[])
+    }
+
+    /// Moves two fingers apart around a point, beside each other: so far from it first and then so far, px.
+    ///
+    /// # Errors
+    ///
+    /// When the browser went away.
+    pub fn spread(&mut self, (x_px, y_px): (f64, f64), from_px: f64, to_px: f64) -> Result<()> {
+        let fingers = |apart_px: f64| [(x_px - apart_px, y_px), (x_px + apart_px, y_px)];
+        self.touch("touchStart", &fingers(from_px))?;
+        for step in 1..=TOUCH_STEPS {
+            let part = f64::from(step) / f64::from(TOUCH_STEPS);
+            self.touch("touchMove", &fingers(from_px + (to_px - from_px) * part))?;
+        }
+        self.touch("touchEnd", &[])
+    }
+
+    /// The fingers that are down.
+    fn touch(&mut self, kind: &str, fingers: &[(f64, f64)]) -> Result<()> {
+        let points = fingers.iter().zip(1..);
+        let points: Vec<_> = points
+            .map(|(at, id)| json!({"x": at.0, "y": at.1, "id": id}))
+            .collect();
+        let event = json!({"type": kind, "touchPoints": points});
+        self.call("Input.dispatchTouchEvent", event).map(drop)
     }
 
     /// Presses and releases one key, named as in `KeyboardEvent.key` (`a`, `ArrowLeft`, `Escape`).

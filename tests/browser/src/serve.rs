@@ -51,13 +51,15 @@ impl Server {
         Self::serve(root, 0, None, headers)
     }
 
-    /// Serves the files under `root` as a host of static pages does: compressed by brotli, and for browsers to keep.
+    /// Serves the files under `root` as a host of static pages does: compressed by brotli, for browsers to keep, and for pages of
+    /// all sites to read.
     ///
     /// # Errors
     ///
     /// When no port can be bound.
     pub fn like_a_host(root: &Path) -> io::Result<Self> {
-        Self::serve(root, 0, Some(Mutex::default()), "")
+        let headers = "Access-Control-Allow-Origin: *\r\n";
+        Self::serve(root, 0, Some(Mutex::default()), headers)
     }
 
     fn serve(

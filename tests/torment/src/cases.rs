@@ -15,6 +15,7 @@ use vramscope_synth::{Rng, pickle};
 use crate::child::{self, Ended};
 use crate::commands::{FILE, QUESTIONS, SERVER, STDIN, WRITERS, words};
 use crate::containers;
+use crate::contradictory;
 use crate::damage::damage;
 use crate::extreme;
 use crate::interruptions;
@@ -74,7 +75,8 @@ impl Cases {
                 };
                 (0..times).fold(file.clone(), |file, _| damage(rng, file, other))
             }
-            5..9 => extreme::snapshot(rng),
+            5..8 => extreme::snapshot(rng),
+            8 => contradictory::snapshot(rng),
             _ => rng.pick(&self.hostile).bytes.clone(),
         };
         containers::wrapped(rng, bytes)

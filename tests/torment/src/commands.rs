@@ -7,7 +7,10 @@ pub(crate) const FILE: &str = "FILE";
 pub(crate) const STDIN: &str = "-";
 
 /// The commands that print, as one word each of arguments.
-pub(crate) const QUESTIONS: [&str; 51] = [
+pub(crate) const QUESTIONS: [&str; 54] = [
+    "brief FILE",
+    "brief --json FILE",
+    "check --max-growth 1MiB --json FILE",
     "info FILE",
     "info --json FILE",
     "peak FILE",

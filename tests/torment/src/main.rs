@@ -1,8 +1,8 @@
 //! Attacks the command line with damaged and extreme files, each run under limits of memory and time.
 //!
 //! ```text
-//! seed, number ─> damage | extreme | hostile ─> containers ─> commands ─> child ─> verdict ─> a file kept per fault
-//!                                                             interruptions ─┘
+//! seed, number ─> damage | extreme | contradictory | hostile ─> containers ─> commands ─> child ─> verdict ─> a file kept per fault
+//!                                                                             interruptions ─┘
 //! shapes n, 4n ─> commands ─> child ─> growth
 //! ```
 //!
@@ -13,6 +13,7 @@ mod cases;
 mod child;
 mod commands;
 mod containers;
+mod contradictory;
 mod damage;
 mod extreme;
 mod growth;

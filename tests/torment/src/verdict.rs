@@ -47,7 +47,25 @@ pub(crate) fn fault(words: &[String], ended: &Ended, folder: &Path) -> Option<St
     if ended.stderr.lines().any(is_command) {
         return Some("a command to a CI system in an error message".to_owned());
     }
-    leftover(folder).or_else(|| wrong_answer(words, ended, code))
+    leftover(folder)
+        .or_else(|| reassurance(words, ended, code))
+        .or_else(|| wrong_answer(words, ended, code))
+}
+
+/// A good word about a file of which standard error says what is wrong with it.
+fn reassurance(words: &[String], ended: &Ended, code: i32) -> Option<String> {
+    if ended.stderr.trim().is_empty() {
+        return None;
+    }
+    let text = String::from_utf8_lossy(&ended.stdout);
+    if text.contains("Nothing found that looks wrong") {
+        return Some(format!(
+            "nothing is wrong, it says, but: {}",
+            ended.stderr.trim()
+        ));
+    }
+    let is_check = words.first().is_some_and(|word| word == "check");
+    (is_check && code == 0).then(|| format!("it passed, but: {}", ended.stderr.trim()))
 }
 
 /// What an interrupted run did wrong: `before` are the files that were there.

@@ -28,6 +28,7 @@ const ORDERS: [Order; 10] = [
                 "invisible",
                 "bitset",
                 "budget",
+                "cards",
                 "floats",
                 "ids",
                 "known_ranges",
@@ -102,7 +103,7 @@ const ORDERS: [Order; 10] = [
         folder: "crates/vramscope-cli/src",
         floors: &[
             &["harmless", "memory"],
-            &["failure", "help", "hints", "temporary"],
+            &["failure", "guarded", "help", "hints", "temporary"],
             &["output", "progress"],
             &["input", "interruption"],
             &["arguments", "destination"],

@@ -4,6 +4,7 @@
 //! with `PONG` once this page listens, then `{perfetto: {buffer, title, fileName}}`, or the same named `vramscope`, hands in
 //! a file. The page around this one, and those of its own origin, can also set its look with `{vramscope: {theme, variables}}`.
 //! Once it has asked, the page around is told what happens here: `{vramscope: {event, …}}` (see [`Told`](crate::state::told::Told)).
+//! One of another origin is told of files that it has handed in, and of others only whether they are shown.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -133,23 +134,54 @@ pub fn is_own(event: &MessageEvent) -> bool {
     origin != "null" && origin == own_origin()
 }
 
-/// Tells the page around this one something, if it is still of this origin.
-pub fn tell_host(origin: &str, message: &impl Serialize) {
+/// Tells the page around this one something of a file, if it is still of this origin. `is_handed`: it has the file itself.
+pub fn tell_host(origin: &str, message: &impl Serialize, is_handed: bool) {
     let text = serde_json::to_string(message).unwrap_or_default();
     if let Ok(message) = JSON::parse(&text) {
-        post_to_host(origin, &message);
+        post_to_host(origin, &message, is_handed);
     }
 }
 
 /// The same of a message that is an object already.
-pub fn post_to_host(origin: &str, message: &JsValue) {
+pub fn post_to_host(origin: &str, message: &JsValue, is_handed: bool) {
     let Ok(Some(parent)) = gloo::utils::window().parent() else {
         return;
     };
+    let may_know = is_handed || (origin != "null" && origin == own_origin());
+    let message = match may_know {
+        true => message.clone(),
+        false => match for_strangers(message) {
+            Some(message) => message,
+            None => return,
+        },
+    };
     let envelope = Object::new();
-    let _ = Reflect::set(&envelope, &"vramscope".into(), message);
+    let _ = Reflect::set(&envelope, &"vramscope".into(), &message);
     let origin = if origin == "null" { "*" } else { origin };
     let _ = parent.post_message(&envelope, origin);
+}
+
+/// What a page of another origin is told of a file that this page has read itself: whether it is shown. Anybody can show
+/// this page in a frame with `?src=`, and must not learn what lies on its origin. `None`: nothing.
+fn for_strangers(message: &JsValue) -> Option<JsValue> {
+    let event = get(message.unchecked_ref(), "event").as_string()?;
+    let entries: &[(&str, &str)] = match event.as_str() {
+        "load" => &[("event", "load")],
+        "error" => &[
+            ("event", "error"),
+            ("message", "the file cannot be opened"),
+            (
+                "advice",
+                "Open the viewer in a window of its own: it says why.",
+            ),
+        ],
+        _ => return None,
+    };
+    let told = Object::new();
+    for (name, value) in entries {
+        let _ = Reflect::set(&told, &(*name).into(), &(*value).into());
+    }
+    Some(told.into())
 }
 
 thread_local! {

@@ -13,7 +13,7 @@ use super::{clock, url};
 const HINT_MS: u32 = 1_200;
 
 /// Whether the wheel scrolls the page around this one, which it does until the user clicks into this one or holds Ctrl:
-/// whoever scrolls through a text must not be caught by a picture in it. Says so over the pictures.
+/// whoever scrolls through a text must not be caught by a picture in it. Says so over what is shown.
 #[must_use]
 pub fn scrolls_around(event: &WheelEvent) -> bool {
     if !url::is_embedded() || event.ctrl_key() || event.meta_key() {
@@ -32,6 +32,28 @@ pub fn scrolls_around(event: &WheelEvent) -> bool {
         .forget();
     }
     true
+}
+
+/// Says on an embedded page whether somebody has clicked into it: until then nothing in it scrolls by itself, either, and
+/// the wheel and fingers scroll the page around it.
+pub fn show_sleep() {
+    if !url::is_embedded() {
+        return;
+    }
+    let window = gloo::utils::window();
+    let sleep = |on: bool| {
+        let root = gloo::utils::document_element();
+        let _ = root.toggle_attribute_with_force("data-asleep", on);
+    };
+    sleep(!gloo::utils::document().has_focus().unwrap_or(true));
+    EventListener::new(&window, "focus", move |_| sleep(false)).forget();
+    EventListener::new(&window, "blur", move |_| sleep(true)).forget();
+    EventListener::new(&window, "wheel", |event| {
+        if let Some(event) = event.dyn_ref() {
+            let _ = scrolls_around(event);
+        }
+    })
+    .forget();
 }
 
 /// The name of all controls.
@@ -64,8 +86,18 @@ pub fn show_controls() {
 /// Whether the picture with its figures is all that is shown.
 #[must_use]
 pub fn is_mini() -> bool {
-    let controls = gloo::utils::document_element().get_attribute("data-controls");
-    controls.as_deref() == Some("mini")
+    shows("mini")
+}
+
+/// Whether the view is all that is shown.
+#[must_use]
+pub fn is_picture_alone() -> bool {
+    shows("none")
+}
+
+fn shows(controls: &str) -> bool {
+    let shown = gloo::utils::document_element().get_attribute("data-controls");
+    shown.as_deref() == Some(controls)
 }
 
 /// Shows all of the page, whatever its address says.

@@ -46,7 +46,17 @@ fn is_less(side: Result<JsValue, JsValue>, least_css: f64) -> bool {
 /// The address of the page's icon, which holds the whole picture.
 #[must_use]
 pub fn icon() -> Option<String> {
+    linked("icon")
+}
+
+/// The address of the documentation, if it lies beside the page.
+#[must_use]
+pub fn documentation() -> Option<String> {
+    linked("help")
+}
+
+fn linked(relation: &str) -> Option<String> {
     let document = web_sys::window()?.document()?;
-    let link = document.query_selector("link[rel=icon]").ok()??;
-    link.get_attribute("href")
+    let link = document.query_selector(&format!("link[rel={relation}]"));
+    link.ok()??.get_attribute("href")
 }

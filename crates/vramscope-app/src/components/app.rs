@@ -15,7 +15,7 @@ use super::commands::Commands;
 use super::file_view::FileView;
 use super::help::Help;
 use super::hooks::{
-    first_theme, use_address, use_door, use_drop, use_host, use_keys, use_system_is_dark,
+    first_theme, told, use_address, use_door, use_drop, use_host, use_keys, use_system_is_dark,
     use_theme_attribute,
 };
 use super::rehearsal::rehearse;
@@ -26,7 +26,7 @@ use super::top_bar::TopBar;
 use crate::browser::{self, files};
 use crate::engine::{Engine, Session, SessionId, Source};
 use crate::state::linked::UNASKED_FILES;
-use crate::state::{Action, Permalink, Shared, State};
+use crate::state::{Action, Shared, State};
 
 /// The root component's properties.
 #[derive(Properties, PartialEq)]
@@ -46,7 +46,7 @@ pub fn App(props: &AppProps) -> Html {
         theme: first_theme(browser::url::is_embedded()),
         is_embedded: browser::url::is_embedded(),
         // From the start, so that the address is not taken for one of the start page.
-        wanted: Permalink::parse(&browser::history::fragment()).map(Rc::new),
+        wanted: told(&props.sources).map(Rc::new),
         ..State::default()
     });
     let picker = use_node_ref();
@@ -57,11 +57,11 @@ pub fn App(props: &AppProps) -> Html {
     });
     let is_dragged_over = use_drop((!state.is_embedded).then(|| commands.open.clone()));
     let asked_by_page = use_door(commands.open.clone(), state.is_embedded);
-    use_host(&state);
+    use_host(&state, &commands.session);
     use_keys(state.clone(), commands.clone());
     let theme = state.theme.resolve(use_system_is_dark());
     use_theme_attribute(state.theme, state.is_embedded);
-    use_address(&state, !props.sources.is_empty());
+    use_address(&state, &props.sources);
     use_effect_on(state.title(), |title| {
         gloo::utils::document().set_title(title)
     });

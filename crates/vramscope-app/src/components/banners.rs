@@ -1,4 +1,4 @@
-//! Thin banners: data that a file lacks, and the consequences for its views.
+//! Thin banners: the device in one sentence, and data that a file lacks with the consequences for its views.
 
 use std::rc::Rc;
 
@@ -6,18 +6,20 @@ use yew::prelude::*;
 
 use super::commands::use_commands;
 use super::icons::{Glyph, Icon};
+use super::verdict::Verdict;
+use crate::engine::Session;
 use crate::protocol::{Note, NoteLevel};
-use crate::state::{Action, Navigation, OpenFile, ViewKind};
+use crate::state::{Action, OpenFile, ViewKind};
 use vramscope_core::sorting::SortFew;
 
-/// The most banners at once: more would take too much of the views' height. The facts view shows all notes.
+/// The most notes at once: more would take too much of the views' height. The facts view shows all.
 const SHOWN: usize = 1;
 
-/// Banners are for damage, and for notes that affect views or tell why the program failed. Other oddities of
-/// single records are listed in the facts view only.
+/// Banners are for damage, and for notes that affect views. Other oddities of single records are listed in the facts view
+/// only, and the verdict tells why the program failed.
 fn is_banner(note: &Note) -> bool {
-    note.moment.is_some()
-        || match note.level {
+    note.moment.is_none()
+        && match note.level {
             NoteLevel::Info => false,
             NoteLevel::Warning => note.places.is_empty(),
             NoteLevel::Damage => true,
@@ -27,39 +29,28 @@ fn is_banner(note: &Note) -> bool {
 #[derive(Properties, PartialEq)]
 pub(super) struct BannersProps {
     pub(super) file: Rc<OpenFile>,
+    /// The file within the chosen memory pools.
+    pub(super) session: Session,
 }
 
-/// The notes that affect what is shown and have not been closed.
+/// The verdict, and the notes that affect what is shown and have not been closed.
 #[component]
 pub(super) fn Banners(props: &BannersProps) -> Html {
     let commands = use_commands();
-    let mut notes: Vec<_> = props
-        .file
+    let file = &props.file;
+    let mut notes: Vec<_> = file
         .open_notes()
         .filter(|(_, note)| is_banner(note))
         .collect();
-    // Damage comes first, as it makes all else doubtful; then failed requests, the likeliest reason to open the file.
-    notes.sort_few_by_key(|(_, note)| (note.level != NoteLevel::Damage, note.moment.is_none()));
-    let go = |moment| {
-        let dispatch = commands.dispatch.clone();
-        Callback::from(move |_: MouseEvent| {
-            dispatch.emit(Action::View(ViewKind::Timeline));
-            dispatch.emit(Action::Navigate(Navigation::Event(moment)));
-        })
-    };
+    // Damage comes first, as it makes all else doubtful.
+    notes.sort_few_by_key(|(_, note)| note.level != NoteLevel::Damage);
     let further = notes.len().saturating_sub(SHOWN);
-    let banner = |(place, (number, note)): (usize, &(usize, &Note))| {
-        let is_last = place + 1 == notes.len().min(SHOWN);
+    let banner = |(number, note): &(usize, &Note)| {
         html! {
             <div class={classes!("banner", (note.level == NoteLevel::Damage).then_some("damage"))} key={*number}>
                 <Glyph icon={Icon::Warning} />
-                // The advice on a failed allocation is in the facts view only.
-                <p title={format!("{}\n{}", note.text, note.advice)}><b>{ &note.text }</b> { " " } if note.moment.is_none() { <span>{ &note.advice }</span> }</p>
-                if let Some(moment) = note.moment {
-                    <button type="button" class="plain" onclick={commands.on_explain()}>{ "Explain" }</button>
-                    <button type="button" class="plain" onclick={go(moment)}>{ "Go there" }</button>
-                }
-                if is_last && further > 0 {
+                <p title={format!("{}\n{}", note.text, note.advice)}><b>{ &note.text }</b> { " " } <span>{ &note.advice }</span></p>
+                if further > 0 {
                     <button type="button" class="plain" onclick={commands.on(Action::View(ViewKind::Facts))}>
                         { format!("{further} more") }
                     </button>
@@ -69,9 +60,16 @@ pub(super) fn Banners(props: &BannersProps) -> Html {
             </div>
         }
     };
+    let failures = file.notes().map(|(_, note)| note);
+    let failure = failures
+        .filter_map(|note| Some((note.moment?, AttrValue::from(note.text.clone()))))
+        .last();
     html! {
         <div class="banners" role="region" aria-label="Notes on this file">
-            { for notes.iter().take(SHOWN).enumerate().map(banner) }
+            { for notes.iter().take(SHOWN).map(banner) }
+            if let Some(facts) = file.facts() {
+                <Verdict key={facts.device.to_string()} session={props.session.clone()} device={facts.device} {failure} />
+            }
         </div>
     }
 }

@@ -16,17 +16,15 @@ use self::settings::settings_section;
 use super::commands::use_commands;
 use super::hooks::{use_answer, use_painted};
 use super::icons::{Glyph, Icon};
-use super::site_label::SiteColours;
 use crate::engine::Session;
 use crate::protocol::views::overview::FileDetailsOf;
-use crate::protocol::{DeviceFacts, Note, NoteLevel, ThemeName};
+use crate::protocol::{DeviceFacts, Note, NoteLevel};
 use crate::state::{Action, OpenFile, ViewKind, sentences};
 use vramscope_view::display;
 
 #[derive(Properties, PartialEq)]
 pub(super) struct FactsViewProps {
     pub(super) session: Session,
-    pub(super) theme: ThemeName,
     pub(super) file: Rc<OpenFile>,
 }
 
@@ -84,7 +82,7 @@ pub(super) fn FactsView(props: &FactsViewProps) -> Html {
                 if let Some(details) = details {
                     { captured_section(details) }
                     { settings_section(details) }
-                    { host_section(&commands, details, &SiteColours::of(&props.file, props.theme)) }
+                    { host_section(&commands, details) }
                     { counts_section(details) }
                 }
             </div>

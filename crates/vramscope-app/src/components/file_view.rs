@@ -118,7 +118,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         return html! {
             <>
                 { follower }
-                <main class="workspace"><Rail view={ViewKind::Facts} /><FactsAlone session={session.clone()} file={file.clone()} theme={props.theme} /></main>
+                <main class="workspace"><Rail view={ViewKind::Facts} /><FactsAlone session={session.clone()} file={file.clone()} /></main>
             </>
         };
     };
@@ -146,21 +146,26 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
             html! { <PicturedView ..given /> }
         }
         ViewKind::WhatIf => what_if(given),
-        other => further_view(other, given, props.theme),
+        other => further_view(other, given),
     };
+    // The overview is about the device itself.
+    let has_details =
+        state.view != ViewKind::Overview || view.pin.is_some() || places.chosen().is_some();
     html! {
         <>
             { follower }
             // One node as above, so that the follower stays.
             <>
-                <Banners file={file.clone()} />
+                <Banners file={file.clone()} session={session.clone()} />
                 <main class="workspace">
                     <Rail view={state.view} />
                     { center }
-                    <DetailsPanel session={session.clone()} {look} facts={facts.clone()} view={view.clone()} {places}
-                        shown={state.view} lanes={state.choices.lanes} replay={state.choices.what_if.settings.text()} compare={state.choices.compare.clone()}
-                        search={state.search.clone()}
-                        is_open={state.details_open} width_px={state.details_width_px} />
+                    if has_details {
+                        <DetailsPanel session={session.clone()} {look} facts={facts.clone()} view={view.clone()} {places}
+                            shown={state.view} lanes={state.choices.lanes} replay={state.choices.what_if.settings.text()} compare={state.choices.compare.clone()}
+                            search={state.search.clone()}
+                            is_open={state.details_open} width_px={state.details_width_px} />
+                    }
                 </main>
             </>
         </>
@@ -168,9 +173,9 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
 }
 
 apart! { "views", "20",
-    fn further_view(kind: ViewKind, given: ViewProps, theme: ThemeName) -> Html {
+    fn further_view(kind: ViewKind, given: ViewProps) -> Html {
         match kind {
-            ViewKind::Facts => facts(given.session, given.file, theme),
+            ViewKind::Facts => facts(given.session, given.file),
             ViewKind::Overview => html! { <OverviewView ..given /> },
             ViewKind::Allocator => html! { <AllocatorView ..given /> },
             ViewKind::Flame => html! { <FlameView {given} /> },
@@ -185,7 +190,6 @@ apart! { "views", "20",
 struct FactsProps {
     session: Session,
     file: Rc<OpenFile>,
-    theme: ThemeName,
 }
 
 /// All that there is to show of a file without devices.
@@ -193,12 +197,12 @@ struct FactsProps {
 fn FactsAlone(props: &FactsProps) -> Html {
     let waits = use_part(&props.session, Some(Part::Views));
     let (session, file) = (props.session.clone(), props.file.clone());
-    waits.unwrap_or_else(|| facts(session, file, props.theme))
+    waits.unwrap_or_else(|| facts(session, file))
 }
 
 apart! { "views", "25",
-    fn facts(session: Session, file: Rc<OpenFile>, theme: ThemeName) -> Html {
-        html! { <FactsView {session} {file} {theme} /> }
+    fn facts(session: Session, file: Rc<OpenFile>) -> Html {
+        html! { <FactsView {session} {file} /> }
     }
 }
 

@@ -6,6 +6,7 @@ use yew::prelude::*;
 
 use super::commands::use_commands;
 use super::icons::{Glyph, Icon};
+use crate::browser;
 use crate::state::Action;
 use crate::state::keys::{HELP, HelpLine};
 
@@ -47,9 +48,18 @@ pub(super) fn Help() -> Html {
                     </button>
                 </div>
                 <div class="topics">{ for HELP.iter().map(topic) }</div>
+                { about() }
             </div>
         </div>
     }
+}
+
+/// Which version this is, and where more is said of it.
+pub(super) fn about() -> Html {
+    let documentation = browser::documentation().map(|href| {
+        html! { <>{ " · " }<a {href} target="_blank" rel="noopener">{ "Documentation" }</a></> }
+    });
+    html! { <p class="about muted">{ "vramscope " }{ env!("CARGO_PKG_VERSION") }{ documentation.unwrap_or_default() }</p> }
 }
 
 fn to_html(element: web_sys::Element) -> Option<HtmlElement> {

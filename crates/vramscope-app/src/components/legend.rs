@@ -38,13 +38,16 @@ fn entry(entry: &LegendEntry, props: &LegendListProps, commands: &Commands) -> H
     } else {
         ("allocation", "allocations")
     };
-    let count = sentences::count_of(u64::from(entry.allocations), one, several);
+    let count = match entry.allocations {
+        0 => "elsewhere in the picture only".to_owned(),
+        count => sentences::count_of(u64::from(count), one, several),
+    };
     let title = format!("{} · {count}", entry.label);
     let content = html! {
         <>
             <span class="swatch" style={format!("background:rgb({r},{g},{b})")} aria-hidden="true" />
             <span class="grow label">{ site_label(&entry.label) }</span>
-            <span class="number">{ display::bytes(entry.bytes) }</span>
+            <span class="number">{ if entry.allocations == 0 { "–".to_owned() } else { display::bytes(entry.bytes) } }</span>
         </>
     };
     let Some(search) = entry.search.clone() else {

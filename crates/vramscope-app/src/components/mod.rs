@@ -49,6 +49,7 @@ mod table;
 mod timeline;
 mod tooltip;
 mod top_bar;
+mod verdict;
 mod view_props;
 mod virtual_list;
 mod what_if;

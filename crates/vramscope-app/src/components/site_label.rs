@@ -11,7 +11,7 @@ use crate::state::{OpenFile, sentences, stacks};
 /// The colours of a file's call sites, the same in all views.
 #[derive(Clone, PartialEq)]
 pub(super) struct SiteColours {
-    pub(super) theme: Theme,
+    theme: Theme,
     leaders: Leaders,
 }
 

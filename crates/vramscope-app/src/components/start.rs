@@ -5,6 +5,7 @@ use std::rc::Rc;
 use yew::prelude::*;
 
 use super::commands::use_commands;
+use super::help::about;
 use super::recipe::Recipe;
 use super::samples::Samples;
 use crate::state::{Permalink, sentences};
@@ -42,6 +43,7 @@ pub(super) fn Start(props: &StartProps) -> Html {
                     <h2 id="recipe-title">{ "Record your own" }</h2>
                     <Recipe />
                 </section>
+                { about() }
             </div>
         </main>
     }

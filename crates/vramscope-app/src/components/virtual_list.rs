@@ -94,15 +94,12 @@ pub(super) fn VirtualList(props: &VirtualListProps) -> Html {
         view_px: (height_px - props.head_px).max(0.0),
     };
     let now = list.clamp(*top);
-    // The scroll position last set by the list itself, whose event is ignored.
-    let asked = use_mut_ref(|| f64::NAN);
 
     let go = {
-        let (top, node, asked) = (top.clone(), node.clone(), asked.clone());
+        let (top, node) = (top.clone(), node.clone());
         Callback::from(move |to: f64| {
             let to = list.clamp(to);
             if let Some(element) = node.cast::<Element>() {
-                *asked.borrow_mut() = list.scroll_of(to).round();
                 element.set_scroll_top(list.scroll_of(to).round() as i32);
             }
             top.set(to);
@@ -125,8 +122,8 @@ pub(super) fn VirtualList(props: &VirtualListProps) -> Html {
                 return;
             };
             let scroll_px = f64::from(element.scroll_top());
-            if (scroll_px - *asked.borrow()).abs() > 1.0 {
-                *asked.borrow_mut() = f64::NAN;
+            // Whole px of a stretched list's scrollbar are too coarse for where it is already.
+            if (scroll_px - list.scroll_of(now)).abs() > 1.0 {
                 top.set(list.top_of(scroll_px));
             }
         })

@@ -42,6 +42,8 @@ const AT_ONCE: usize = 8;
 pub enum Source {
     /// A file of the user's machine: dropped, picked or pasted. It is read in place, never sent.
     File(web_sys::File),
+    /// A file that the page around this one has handed in.
+    Handed(web_sys::File),
     /// The address of a sample. May be relative to the page.
     Sample(String),
     /// The address of a file that the page's server was given, as `vramscope view` is.
@@ -63,7 +65,7 @@ impl Source {
     #[must_use]
     pub fn name(&self) -> String {
         let name = match self {
-            Self::File(file) => file.name(),
+            Self::File(file) | Self::Handed(file) => file.name(),
             Self::Sample(url) | Self::Served(url) | Self::Linked(url) => url::file_name(url),
             Self::Open(session) => return session.name().to_owned(),
         };
@@ -76,7 +78,9 @@ impl Source {
         match self {
             // …/files/NUMBER/NAME
             Self::Served(url) => url.rsplit('/').nth(1)?.parse().ok(),
-            Self::File(_) | Self::Sample(_) | Self::Linked(_) | Self::Open(_) => None,
+            Self::File(_) | Self::Handed(_) | Self::Sample(_) | Self::Linked(_) | Self::Open(_) => {
+                None
+            }
         }
     }
 
@@ -86,7 +90,7 @@ impl Source {
         match self {
             Self::Linked(url) => Some(url::host(url)),
             Self::Open(session) => session.source().linked_host(),
-            Self::File(_) | Self::Sample(_) | Self::Served(_) => None,
+            Self::File(_) | Self::Handed(_) | Self::Sample(_) | Self::Served(_) => None,
         }
     }
 }
@@ -213,7 +217,9 @@ impl Engine {
         });
         let name = source.name();
         match source {
-            Source::File(file) => session.send_with(&Request::OpenBlob { name }, file),
+            Source::File(file) | Source::Handed(file) => {
+                session.send_with(&Request::OpenBlob { name }, file);
+            }
             Source::Sample(url) | Source::Served(url) | Source::Linked(url) => {
                 let url = url::absolute(url);
                 session.send(&Request::OpenUrl { name, url });

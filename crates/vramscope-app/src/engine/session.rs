@@ -207,7 +207,7 @@ impl Session {
         match &self.inner.source {
             Source::Sample(url) | Source::Linked(url) => Some(url),
             // The page opens it anyway.
-            Source::Served(_) | Source::File(_) | Source::Open(_) => None,
+            Source::Served(_) | Source::File(_) | Source::Handed(_) | Source::Open(_) => None,
         }
     }
 
@@ -215,9 +215,15 @@ impl Session {
     #[must_use]
     pub fn file(&self) -> Option<&web_sys::File> {
         match &self.inner.source {
-            Source::File(file) => Some(file),
+            Source::File(file) | Source::Handed(file) => Some(file),
             _ => None,
         }
+    }
+
+    /// Whether the page around this one has the file itself.
+    #[must_use]
+    pub fn is_handed(&self) -> bool {
+        matches!(self.inner.source, Source::Handed(_))
     }
 
     /// The file at a path from the folder of this one; `None` if this one is of the user's machine, or the path leads out
@@ -229,7 +235,7 @@ impl Session {
             Source::Sample(own) => at(own).map(Source::Sample),
             Source::Served(own) => at(own).map(Source::Served),
             Source::Linked(own) => at(own).map(Source::Linked),
-            Source::File(_) | Source::Open(_) => None,
+            Source::File(_) | Source::Handed(_) | Source::Open(_) => None,
         }
     }
 

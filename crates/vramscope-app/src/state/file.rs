@@ -73,6 +73,8 @@ pub struct OpenFile {
     pub has_next: bool,
     /// How often in a row the next version could not be read.
     pub failures: u32,
+    /// Why not, the last time.
+    pub fault: Option<Shared<Failure>>,
     /// Numbers of the notes (see [`OpenFile::notes`]) that the user has closed, for all devices together.
     dismissed: Vec<(usize, usize)>,
 }
@@ -176,7 +178,8 @@ impl Tab {
                 if let Phase::Ready(file) = &mut self.phase {
                     let file = Rc::make_mut(file);
                     file.has_next = failure.is_none();
-                    file.failures = failure.map_or(0, |_| file.failures + 1);
+                    file.failures = failure.as_ref().map_or(0, |_| file.failures + 1);
+                    file.fault = failure.map(|failure| Shared::new(*failure));
                 }
             }
             Reply::Progress(_)
@@ -230,6 +233,7 @@ impl OpenFile {
             version: 0,
             has_next: false,
             failures: 0,
+            fault: None,
             dismissed: Vec::new(),
         }
     }

@@ -129,10 +129,10 @@ pub fn marker(marker: &Marker, pool: Option<&str>) -> Vec<String> {
         lines.push(marker.text.clone());
     }
     if marker.kind == MarkerKind::Oom {
-        lines.push(format!(
-            "the device had {} free",
-            display::bytes(marker.address)
-        ));
+        lines.push(match marker.device_free_bytes {
+            Some(bytes) => format!("the device had {} free", display::bytes(bytes)),
+            None => "what the device had free is not known".to_owned(),
+        });
     }
     if !matches!(marker.kind, MarkerKind::Oom | MarkerKind::Snapshot) {
         let mut place = format!(
@@ -188,9 +188,11 @@ pub fn left_out(facts: &LineFacts) -> String {
         let count = count_of(facts.outside, "annotation", "annotations");
         parts.push(format!("{count} before or after the recorded events"));
     }
-    if facts.without_time > 0 {
-        let count = count_of(facts.without_time, "annotation", "annotations");
-        parts.push(format!("{count} without a time to be placed by"));
+    if facts.unplaced > 0 {
+        let count = count_of(facts.unplaced, "annotation", "annotations");
+        parts.push(format!(
+            "{count} that cannot be placed: times are missing or go back"
+        ));
     }
     parts.join(", ")
 }

@@ -44,7 +44,13 @@ pub struct News {
     pub written_us: f64,
     /// Whether `vramscope-capture` goes on writing versions; `None` if that cannot be known.
     pub is_written: Option<bool>,
+    /// Whether the file is no longer there.
+    #[serde(default)]
+    pub is_gone: bool,
 }
+
+/// How often in a row a version cannot be read before it is said: one that is half written can be read a moment later.
+const TRIES: u32 = 2;
 
 /// The part of a file that is seen.
 #[derive(Clone, Copy)]
@@ -85,6 +91,7 @@ impl Live {
         let of_us = read_us.map_or(news.written_us, |us| us as f64);
         let ago = ago(now_us + self.ahead_us - of_us);
         let has_ended = recorded.is_some_and(|it| !it.is_running);
+        let fault = file.fault.as_ref().filter(|_| file.failures >= TRIES);
         let is_left = recorded.is_some() && news.is_written == Some(false);
         let (word, what) = if has_ended {
             (
@@ -101,6 +108,16 @@ impl Live {
                 "not connected",
                 "vramscope view, which serves this page, does not answer. What is shown stays.",
             )
+        } else if news.is_gone {
+            (
+                "file is gone",
+                "The file is no longer there. What is shown stays, and a new one is read once it is written.",
+            )
+        } else if fault.is_some() {
+            (
+                "not readable",
+                "The file was written again, and cannot be read. What is shown stays.",
+            )
         } else if recorded.is_some() {
             (
                 "live",
@@ -111,6 +128,9 @@ impl Live {
         };
         let mut title = format!("{what}\nAs of {ago}.");
         let mut text = format!("{word}, {ago}");
+        if let Some(fault) = fault {
+            title.push_str(&format!("\n{}", sentences::capital(&fault.message)));
+        }
         if let Some(recorded) = recorded {
             let (lost, older) = (recorded.lost_records, recorded.dropped_entries);
             if older > 0 {

@@ -1,13 +1,20 @@
 //! Sizes that users type into fields.
 
 use vramscope_core::analysis::search::filter::parse_bytes;
+use vramscope_core::cards::is_a_card_meant;
 
 /// Fewer bytes than these are hardly meant without a unit: `24` rather means 24 GiB.
 const LEAST_BARE_BYTES: u64 = 1 << 20;
 
-/// The question to a user who typed a small number without a unit; `None` if the text has one or is no size.
+/// The question to a user whose size is not clear: a small number without a unit, or what cards are sold with. `None` if
+/// the text is clear, or no size.
 #[must_use]
-pub fn without_unit(text: &str) -> Option<String> {
+pub fn unclear(text: &str) -> Option<String> {
+    without_unit(text).or_else(|| is_a_card_meant(text))
+}
+
+/// The question to a user who typed a small number without a unit; `None` if the text has one or is no size.
+fn without_unit(text: &str) -> Option<String> {
     let text = text.trim();
     let bytes = parse_bytes(text).ok()?;
     let is_bare = !text.contains(char::is_alphabetic);
@@ -24,7 +31,7 @@ pub fn typed_bytes(text: &str) -> Result<u64, String> {
         return Ok(0);
     }
     let bytes = parse_bytes(text).map_err(|instead| format!("Not a size: write {instead}."))?;
-    without_unit(text).map_or(Ok(bytes), Err)
+    unclear(text).map_or(Ok(bytes), Err)
 }
 
 /// The most memory that a device is believed to have, in bytes.
@@ -42,6 +49,7 @@ pub fn typed_capacity(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vramscope_core::cards::CARDS;
 
     #[test]
     fn a_bare_number_is_asked_for_its_unit() {
@@ -51,7 +59,21 @@ mod tests {
         assert_eq!(typed_bytes("1.5 GiB"), Ok(3 << 29));
         assert_eq!(typed_bytes("25769803776"), Ok(24 << 30));
         assert_eq!([typed_bytes(""), typed_bytes("0")], [Ok(0), Ok(0)]);
+        assert!(typed_bytes("24 GB").unwrap_err().contains("RTX 4090"));
+        assert_eq!(typed_bytes("25GB"), Ok(25_000_000_000));
         assert!(typed_bytes("abc").unwrap_err().starts_with("Not a size"));
+    }
+
+    #[test]
+    fn what_is_typed_for_a_card_is_its_size() {
+        for card in CARDS {
+            assert_eq!(
+                typed_bytes(&card.typed()),
+                Ok(card.bytes()),
+                "{}",
+                card.name
+            );
+        }
     }
 
     #[test]

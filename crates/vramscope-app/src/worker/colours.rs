@@ -1,7 +1,7 @@
 //! The colours of bands, and their meaning.
 
 use vramscope_core::analysis::time::selection::Selection;
-use vramscope_view::groups::Groups;
+use vramscope_view::groups::{GroupTotal, Groups, Lives};
 use vramscope_view::theme::Theme;
 
 use super::document::{Device, Document};
@@ -42,7 +42,7 @@ impl Colours {
             .1
     }
 
-    /// The meaning of a look's colours, with the selected bytes; the largest first.
+    /// The meaning of a look's colours, with the selected bytes; the largest first, and last what is drawn elsewhere only.
     pub(super) fn legend(
         &mut self,
         document: &Document,
@@ -57,7 +57,8 @@ impl Colours {
             ..Look::default()
         };
         let history = device.history;
-        let (groups, totals) = if look.picture == Picture::Segments {
+        let (all, most) = (0..=history.event_count, asked.entries as usize);
+        let (groups, lines) = if look.picture == Picture::Segments {
             let segments = device.segments();
             let peak = Selection::LiveAt(device.reserved().index.peak_moment());
             let selection = asked.selection.unwrap_or(peak);
@@ -67,15 +68,16 @@ impl Colours {
             };
             let pieces = (0..segments.len() as u32).filter(is_selected);
             let groups = self.of_segments(device, look);
-            (groups, groups.totals(&segments.bytes, pieces))
+            let lives = Lives::of_segments(segments);
+            (groups, groups.legend(lives, pieces, all, most))
         } else {
             let peak = Selection::LiveAt(history.peak_moment);
             let selection = asked.selection.unwrap_or(peak);
             let rows = selection.allocations(history).map(|id| id.0);
             let groups = self.of(device, look);
-            (groups, groups.totals(&history.allocations.bytes, rows))
+            (groups, groups.legend(Lives::of(history), rows, all, most))
         };
-        let entry = |total: &vramscope_view::groups::GroupTotal| {
+        let entry = |total: &GroupTotal| {
             let group = total.group as usize;
             Some(LegendEntry {
                 rgb: *groups.rgb.get(group)?,
@@ -85,12 +87,7 @@ impl Colours {
                 search: groups.filter(total.group).map(|filter| filter.to_string()),
             })
         };
-        let entries = totals
-            .iter()
-            .take(asked.entries as usize)
-            .filter_map(entry)
-            .collect();
-        Some(entries)
+        Some(lines.iter().filter_map(entry).collect())
     }
 }
 

@@ -21,9 +21,10 @@ pub(super) async fn blob(
     if !response.ok() {
         return Err(refused(url, &response));
     }
-    // With Content-Encoding the length is that of the compressed bytes, while decompressed ones are counted.
+    // With Content-Encoding the length is that of the compressed bytes, while decompressed ones are counted. Other servers
+    // need not show that header: then it is known once there are more bytes.
     let header = |name: &str| response.headers().get(name).ok().flatten();
-    let total = header("Content-Encoding")
+    let mut total = header("Content-Encoding")
         .is_none()
         .then(|| header("Content-Length")?.parse().ok())
         .flatten();
@@ -58,6 +59,7 @@ pub(super) async fn blob(
             .map_err(broken)?
             .unchecked_into();
         done_bytes += u64::from(chunk.length());
+        total = total.filter(|&total| done_bytes <= total);
         if total.is_none() && done_bytes > UNASKED_BYTES {
             return Err(endless(url));
         }

@@ -148,7 +148,10 @@ apart! { "views", "10",
             }
             Question::Hit(of) => alone(of, answer::hit(document, painter, of)),
             Question::Outline(of) => alone(of, answer::outline(document, painter, of)),
-            Question::Table(of) => with_extra(of, table::answer(of, document, &mut caches.table)),
+            Question::Table(of) => with_extra(
+                of,
+                table::answer(of, document, &mut painter.colours, &mut caches.table),
+            ),
             _ => None,
         }
     }

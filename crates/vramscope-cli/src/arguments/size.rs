@@ -1,5 +1,6 @@
 //! Sizes and whole numbers as arguments: `70GiB`, `512MB`, `1000`, `1,000`.
 
+use vramscope_core::analysis::search::filter;
 use vramscope_core::analysis::search::filter::{parse_bytes, parse_whole};
 
 /// A number of bytes.
@@ -9,6 +10,13 @@ pub(crate) struct Size(pub(crate) u64);
 /// Parses a size, for clap's `value_parser`. The error has an example.
 pub(crate) fn parse_size(text: &str) -> Result<Size, String> {
     parse_bytes(text)
+        .map(Size)
+        .map_err(|instead| format!("write {instead}"))
+}
+
+/// Parses how much memory there is, a size or a card's name, for clap's `value_parser`. The error has examples.
+pub(crate) fn parse_capacity(text: &str) -> Result<Size, String> {
+    filter::parse_capacity(text)
         .map(Size)
         .map_err(|instead| format!("write {instead}"))
 }

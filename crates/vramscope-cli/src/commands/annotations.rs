@@ -178,10 +178,10 @@ impl Options {
                 lanes.outside
             ));
         }
-        if lanes.without_time > 0 {
+        if lanes.unplaced > 0 {
             note(format!(
-                "Ranges that cannot be placed, as they or the events have no times: {}.",
-                lanes.without_time
+                "Ranges that cannot be placed, as times are missing or go back: {}.",
+                lanes.unplaced
             ));
         }
         if recorded > 0 && device.steps().is_none() {
@@ -306,7 +306,7 @@ fn steps_facts(part: &mut Part, device: &Device<'_>) {
         count,
         format!("{}: {by}", steps.pattern),
     );
-    let growth = steps.growth();
+    let growth = device.growth();
     part.fact_with(
         "growth_per_step_bytes",
         "growth per step",

@@ -168,7 +168,7 @@ fn state(part: &mut Part, device: &Device<'_>, grouping: Grouping, moment: u32) 
     let reserved = |moment: u32| Some(history.reserved_bytes(moment)).filter(|_| are_known);
     part.fact_with(
         "active_bytes",
-        "active",
+        "live",
         Cell::or_none(active(moment), Cell::Bytes),
         change(moment, active),
     );

@@ -5,7 +5,6 @@ mod among;
 mod answer;
 mod text;
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,10 +17,10 @@ use self::among::{Chosen, Read};
 use self::answer::{About, Answer};
 use crate::arguments::{Inputs, Size, parse_size};
 use crate::failure::Failure;
+use crate::guarded;
+use crate::harmless::quoted;
 use crate::input::{display_name, is_stdin};
-use crate::inputs::{
-    OVERVIEW, Source, bounded, each, files, none_read, overview, report_all, source,
-};
+use crate::inputs::{Source, bounded, each, files_once, none_read, overview, report_all, source};
 use crate::output;
 use crate::subject::Subject;
 
@@ -58,7 +57,8 @@ Examples:
   vramscope brief runs/42 --json --budget 2KiB | jq -r .causes.items[0].class
 
 Classes of causes: growth_per_step, never_freed, limit, other_processes, request_too_large, pending_free,
-private_pool, fragmentation, odd_rank, too_much_live";
+private_pool, fragmentation, rounding, held_output, odd_rank, first_pass,
+too_much_live";
 
 pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
     let Size(budget) = options.budget;
@@ -72,11 +72,10 @@ pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Fail
         Ok(answer) => answer,
         Err(failures) => return report_all(bounded(failures)),
     };
-    let text = match options.json {
-        true => answer.json()?,
-        false => answer.text()?,
+    let printed = match options.json {
+        true => output::print_bytes(answer.json()?.as_bytes()),
+        false => output::print(&answer.text()?),
     };
-    let printed = output::print(&text);
     report_all(bounded(failures).into_iter().chain(printed.err()))
 }
 
@@ -103,9 +102,7 @@ fn about(
 ) -> Result<(Answer, Vec<Failure>), Vec<Failure>> {
     let one = |failure| vec![failure];
     check(budget).map_err(one)?;
-    let mut files = files(named).map_err(one)?;
-    let mut seen = HashSet::new();
-    files.retain(|file| seen.insert(file.clone()));
+    let files = files_once(named).map_err(one)?;
     if let [file] = files.as_slice()
         && let Some(fleet) = overview(file).map_err(one)?
     {
@@ -152,31 +149,30 @@ fn about(
 fn about_dataset(
     named: &Path,
     overview: &Path,
-    mut fleet: Fleet,
+    fleet: Fleet,
     device: Option<DeviceIndex>,
     budget: u64,
 ) -> Result<Answer, Failure> {
-    // Paths begin where the dataset lies.
-    let parent = |path: &Path| path.parent().map(Path::to_owned).unwrap_or_default();
-    let base = match overview.file_name() == Some(OVERVIEW.as_ref()) {
-        true => parent(&parent(overview)),
-        false => parent(overview),
-    };
-    for rank in &mut fleet.ranks {
-        rank.source.path = display_name(&base.join(&rank.source.path));
-    }
     let fleet = fleet.only(|rank| device.is_none_or(|device| device == rank.device));
-    let chosen = Chosen::of(&fleet)
+    let mut chosen = Chosen::of(&fleet)
         .ok_or_else(|| Failure::Input(format!("{}: there is no rank", named.display())))?;
-    let file = Path::new(chosen.file());
-    if !file.exists() {
+    // Whoever made the overview chose the path.
+    let Some(file) = guarded::snapshot_of(overview, chosen.file()) else {
         let what = format!(
-            "{}: the rank to look at is that of {}, and this file is not there",
+            "{}: the rank to look at is that of {}, which is not in the dataset's folder and not below the one in which that lies",
             named.display(),
-            file.display()
+            quoted(chosen.file())
         );
-        let advice = "Put it there, or ask the dataset itself: `vramscope fleet odd`, `vramscope fleet oom`.";
-        return Err(Failure::Input(what).followed_by([advice]));
+        let advice = [
+            "No other file is opened because a dataset names it: if you trust the name, `vramscope brief FILE` asks the snapshot.",
+            "The dataset itself answers `vramscope fleet odd` and `vramscope fleet oom`.",
+        ];
+        return Err(Failure::Input(what).followed_by(advice));
+    };
+    let file = &file;
+    let parts = Path::new(chosen.file()).components().count();
+    if let Some(root) = file.ancestors().nth(parts) {
+        chosen.name_from(root);
     }
     let now = source(file);
     let changed = ((now.bytes, now.modified_us) != chosen.packed()).then(|| {

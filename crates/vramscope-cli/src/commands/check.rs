@@ -12,7 +12,7 @@ use vramscope_core::analysis::roles::Role;
 use vramscope_core::analysis::search::filter::parse_decimal;
 
 use self::measure::{Limit, Measured, Measures, Value};
-use crate::arguments::{Grouping, Inputs, Show, Size, parse_number, parse_size};
+use crate::arguments::{Grouping, Inputs, Show, Size, parse_capacity, parse_number, parse_size};
 use crate::failure::Failure;
 use crate::inputs::{Question, Source, ask, report_all};
 use crate::report::{Cell, Column, Part, column, detail};
@@ -29,11 +29,11 @@ use crate::subject::{Device, Subject};
 pub(crate) struct Options {
     #[command(flatten)]
     inputs: Inputs,
-    /// The most requested bytes that were live at once, pending frees included
-    #[arg(long, help_heading = BUDGETS_HEADING, value_name = "SIZE", value_parser = parse_size)]
+    /// The most requested bytes that were live at once, pending frees included: 70GiB, or a card's name such as h100
+    #[arg(long, help_heading = BUDGETS_HEADING, value_name = "SIZE", value_parser = parse_capacity)]
     max_peak: Option<Size>,
     /// The most bytes that were reserved from CUDA (segments) at once
-    #[arg(long, help_heading = BUDGETS_HEADING, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, help_heading = BUDGETS_HEADING, value_name = "SIZE", value_parser = parse_capacity)]
     max_reserved: Option<Size>,
     /// How much more is live at the end of each training step: the median of the slopes between all pairs of whole
     /// steps, the first two (warm-up) left out; at least four whole steps are needed
@@ -50,7 +50,7 @@ pub(crate) struct Options {
     #[arg(long, help_heading = BUDGETS_HEADING, value_name = "N", value_parser = parse_number)]
     max_allocations: Option<u64>,
     /// Requested bytes that are live after the last event
-    #[arg(long, help_heading = BUDGETS_HEADING, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, help_heading = BUDGETS_HEADING, value_name = "SIZE", value_parser = parse_capacity)]
     max_live_at_end: Option<Size>,
     /// The most bytes of one role that were live at once, such as activations=20GiB; may be given several times. Roles
     /// are inferred (see `vramscope peak --group-by role`): a file that does not tell what most of its memory is for

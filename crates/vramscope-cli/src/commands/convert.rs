@@ -181,6 +181,9 @@ impl Files {
             let names = names.join(", ");
             let cause = match name.as_ref() {
                 "-" => "no output format is given".to_owned(),
+                _ if is_folder(output) => {
+                    format!("{}: a folder's name tells no format", output.display())
+                }
                 name => format!("{name}: no format has this ending"),
             };
             Failure::Usage(format!("{cause}; add --to with one of {names}"))

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::Value;
 use vramscope_core::analysis::report::facts::{FactKind, facts};
-use vramscope_core::analysis::report::findings::{Finding, Severity, is_calm};
+use vramscope_core::analysis::report::findings::{Finding, NOT_TOLD, Severity, is_calm};
 use vramscope_core::analysis::report::overview::overview;
-use vramscope_plan::what_if::{add_conclusion, concluded};
+use vramscope_plan::what_if::concluded;
 
 use crate::arguments::{Inputs, Show};
 use crate::failure::Failure;
@@ -54,13 +54,17 @@ impl Question for Options {
 fn about(device: &Device<'_>) -> Part {
     let mut found = overview(**device, 0);
     if let Some(conclusion) = concluded(**device) {
-        add_conclusion(&mut found.findings, conclusion);
+        found.conclude(conclusion);
     }
     let mut part = Part::of(&device.subject.name, device.index());
     let sentence = found.roles.sentence();
+    let verdict = found.verdict();
+    part.prose.extend(wrap::paragraph("  ", &verdict, WIDTH));
+    part.fact("verdict", "", Cell::Text(verdict.clone()));
     part.fact("peak_bytes", "", Cell::Bytes(found.peak.active_bytes));
     part.fact("made_of", "", Cell::or_none(sentence.clone(), Cell::Text));
-    if let Some(sentence) = sentence {
+    if let Some(sentence) = sentence.filter(|sentence| *sentence != verdict) {
+        part.prose.push(String::new());
         part.prose.extend(wrap::paragraph("  ", &sentence, WIDTH));
     }
     for fact in facts(device.recording) {
@@ -73,8 +77,11 @@ fn about(device: &Device<'_>) -> Part {
         }
     }
     if is_calm(&found.findings) {
-        part.prose
-            .push("  Nothing found that looks wrong.".to_owned());
+        let said = match found.is_damaged {
+            true => NOT_TOLD,
+            false => "Nothing found that looks wrong.",
+        };
+        part.prose.extend(wrap::paragraph("  ", said, WIDTH));
     }
     for finding in &found.findings {
         part.prose.push(String::new());
@@ -95,6 +102,7 @@ fn findings_table(part: &mut Part, findings: Vec<Finding>) {
     };
     let rows = findings.into_iter().map(|finding| {
         let variable = variable(&finding).map(str::to_owned);
+        let advice: Vec<String> = finding.advice().map(str::to_owned).collect();
         vec![
             word(serde_json::to_value(finding.severity)),
             word(serde_json::to_value(finding.kind)),
@@ -102,7 +110,7 @@ fn findings_table(part: &mut Part, findings: Vec<Finding>) {
             Cell::Bytes(finding.bytes),
             Cell::Text(finding.seen),
             Cell::Text(finding.may_mean),
-            Cell::Lines(Arc::new(finding.to_try)),
+            Cell::Lines(Arc::new(advice)),
             Cell::or_none(variable, Cell::Text),
         ]
     });
@@ -140,7 +148,7 @@ fn explain(lines: &mut Vec<String>, finding: &Finding) {
     if finding.severity != Severity::Note {
         add("    ", &finding.may_mean);
     }
-    for text in &finding.to_try {
+    for text in finding.advice() {
         add("    > ", text);
     }
     // In one piece, to be copied.

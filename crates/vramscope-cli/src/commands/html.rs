@@ -337,7 +337,8 @@ impl Report {
     fn write(mut self) -> Result<(), Failure> {
         self.shown.file = self.files.first().map(Embedded::key);
         let html = one_file(&self.page, &self.files, &self.shown.to_text())?;
-        self.output.write(true, |out| {
+        // A page is no text to look at: a terminal would be full of the viewer's program.
+        self.output.write(false, |out| {
             out.write_all(html.as_bytes()).map_err(unwritten)
         })?;
         if self.output == Destination::Stdout {

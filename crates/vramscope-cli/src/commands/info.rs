@@ -8,6 +8,7 @@ use std::path::Path;
 use clap::Args;
 use vramscope_core::analysis::groups::live_at::{TopSites, live_at, top_call_sites};
 use vramscope_core::analysis::report::facts::{Fact, facts};
+use vramscope_core::analysis::report::overview::overview;
 use vramscope_core::analysis::report::peak_roles::PeakRoles;
 use vramscope_core::analysis::report::summary::{Summary, summary};
 use vramscope_core::fleet::Fleet;
@@ -50,11 +51,12 @@ struct Info {
     peaks: Vec<PeakSites>,
 }
 
-/// The call sites and the roles of a device's peak.
+/// The verdict on a device, and the call sites and the roles of its peak.
 struct PeakSites {
     device: DeviceIndex,
     sites: TopSites,
     roles: PeakRoles,
+    verdict: String,
 }
 
 pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
@@ -111,10 +113,12 @@ fn gather(subject: &Subject) -> Info {
         let device = devices.find(|device| device.index() == summary.device)?;
         let history = device.history;
         let live = live_at(history, history.peak_moment);
+        let overview = overview(*device, 0);
         Some(PeakSites {
             device: summary.device,
             sites: top_call_sites(*device, live, SITES),
-            roles: PeakRoles::of(*device),
+            verdict: overview.verdict(),
+            roles: overview.roles,
         })
     });
     let peaks = peaks.collect();

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use clap::Args;
 use vramscope_core::analysis::groups::group_changes::group_changes;
 use vramscope_core::analysis::groups::leaks::{GroupLeft, Leaks, leaks, whole_repetitions};
+use vramscope_core::analysis::report::findings::counted;
+use vramscope_core::analysis::time::lanes::WARM_UP;
 use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::units::Count;
 
@@ -29,9 +31,9 @@ pub(crate) struct Options {
     /// Repetitions: all annotated ranges of this name; `*` in it stands for anything
     #[arg(long, value_name = "NAME", conflicts_with = "range")]
     annotation: Option<String>,
-    /// Leave out the first N repetitions, as warm-up
-    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "range")]
-    skip: usize,
+    /// Leave out the first N repetitions, as warm-up; else 2, as growth does elsewhere, or fewer if few are there
+    #[arg(long, value_name = "N", conflicts_with = "range")]
+    skip: Option<usize>,
     /// Instead of repetitions, show what was allocated in this range and is live at its end
     #[arg(long, value_name = "A..B")]
     range: Option<String>,
@@ -100,16 +102,23 @@ impl Options {
                 ),
             },
         };
-        let found = found.map(|found| (found.steps.len(), self.without_warm_up(found)));
+        let whole = found.as_ref().map_or(0, |found| found.steps.len());
+        let skip = self
+            .skip
+            .unwrap_or_else(|| WARM_UP.min(whole.saturating_sub(2)));
+        let found = found.map(|mut found| {
+            found.steps.drain(..skip.min(whole));
+            found
+        });
         let why = match found {
-            Some((_, repetitions)) if repetitions.steps.len() >= 2 => {
-                return Ok(self.left(device, &repetitions));
+            Some(repetitions) if repetitions.steps.len() >= 2 => {
+                return Ok(self.left(device, &repetitions, skip));
             }
-            Some((whole, repetitions)) => format!(
+            Some(repetitions) => format!(
                 "of {}, {whole} recorded from beginning to end, {} after --skip {}; two are needed",
                 repetitions.name,
                 repetitions.steps.len(),
-                self.skip
+                skip
             ),
             None => why,
         };
@@ -121,6 +130,7 @@ impl Options {
             )));
         }
         let mut part = self.retained(device, (0, device.history.event_count));
+        part.notes.extend(doubts(device));
         part.notes.insert(
             0,
             format!(
@@ -131,18 +141,14 @@ impl Options {
         Ok(part)
     }
 
-    fn without_warm_up(&self, mut found: Repetitions) -> Repetitions {
-        found.steps.drain(..self.skip.min(found.steps.len()));
-        found
-    }
-
     /// Answers for repetitions.
-    fn left(&self, device: &Device<'_>, repetitions: &Repetitions) -> Part {
+    fn left(&self, device: &Device<'_>, repetitions: &Repetitions, skipped: usize) -> Part {
         let groups = device.groups(self.grouping);
         let moments: Vec<Moments> = repetitions.steps.iter().map(|step| step.1).collect();
         let found = leaks(device.history, &groups, &moments);
         let mut part = Part::of(&device.subject.name, device.index());
-        step_facts(&mut part, repetitions, &found, self.skip);
+        part.notes.extend(doubts(device));
+        step_facts(&mut part, repetitions, &found, skipped);
         let rows = found.groups.iter().map(|group| {
             let label = groups.labels.get(group.group as usize);
             row(group, repetitions, label.cloned().unwrap_or_default())
@@ -196,6 +202,22 @@ impl Options {
         );
         part
     }
+}
+
+/// Why what stays may not have stayed.
+fn doubts(device: &Device<'_>) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if device.snapshot().warnings.hide_frees() {
+        doubts.push("Some frees are missing, or are not understood: what seems to stay may have been freed.".to_owned());
+    }
+    let unplaced = device.lanes().unplaced;
+    if unplaced > 0 {
+        doubts.push(format!(
+            "{} cannot be placed, as times are missing or go back: steps may be missing.",
+            counted(unplaced, "annotation")
+        ));
+    }
+    doubts
 }
 
 /// The steps that the program itself names, or else those that stacks show.

@@ -7,6 +7,7 @@ use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::memory::releases::{ReleaseCause, Releases, releases};
 use vramscope_core::analysis::memory::settings::AllocatorConfig;
 use vramscope_core::analysis::report::findings::{FailedRequest, helpful, origin};
+use vramscope_core::analysis::report::first_pass::FirstPass;
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_core::ids::{EventId, StackId};
 use vramscope_plan::what_if::concluded;
@@ -133,9 +134,11 @@ impl Options {
             "failed requests",
             Cell::or_none(known, Cell::Number),
         );
-        if failures.count() > 0 {
-            conclude(&mut part, concluded(**device));
-        }
+        let concluded = (failures.count() > 0)
+            .then(|| concluded(**device))
+            .flatten();
+        let is_replayed = concluded.is_some();
+        conclude(&mut part, concluded);
         failures_table(&mut part, &failures);
         retries(&mut part, &failures);
         notes(&mut part, &failures);
@@ -144,12 +147,19 @@ impl Options {
         let in_full = failures.looked_at.iter().enumerate().skip(first);
         parts.extend(in_full.map(|(place, failure)| {
             let number = (failures.earlier + place + 1) as u64;
-            self.explained(&failures, number, failure)
+            self.explained(&failures, number, failure, is_replayed)
         }));
         parts
     }
 
-    fn explained(&self, failures: &Failures<'_>, number: u64, failure: &FailedRequest) -> Part {
+    /// `is_replayed`: whether it is known which settings of the allocator help.
+    fn explained(
+        &self,
+        failures: &Failures<'_>,
+        number: u64,
+        failure: &FailedRequest,
+        is_replayed: bool,
+    ) -> Part {
         let device = failures.device;
         let mut part = Part::of(&device.subject.name, device.index());
         let of = match failures.count() {
@@ -162,7 +172,11 @@ impl Options {
         held(&mut part, failure);
         let why = failure.verdict().words().to_owned();
         part.fact("why", "why", Cell::Text(why));
-        let explanation = failure.may_mean();
+        let first = FirstPass::of(**device, failure);
+        let explanation = match &first {
+            Some(pass) => format!("{}. {}", pass.title(), pass.explanation()),
+            None => failure.may_mean(),
+        };
         part.fact("explanation", "", Cell::Text(explanation));
         let origin = origin(**device, failure.moment);
         if !origin.is_empty() {
@@ -185,7 +199,11 @@ impl Options {
             part.notes.push(text.to_owned());
         }
         const TRY: [Column; 1] = [column("try", "what to try")];
-        let to_try = failure.to_try(&failures.config).into_iter();
+        let setting = failure.setting(&failures.config);
+        let setting = setting.filter(|_| !is_replayed && first.is_none());
+        let setting = setting.map(|it| it.advice);
+        let setting = setting.or_else(|| first.map(|pass| pass.advice().to_owned()));
+        let to_try = setting.into_iter().chain(failure.to_try());
         let to_try = to_try.map(|text| vec![Cell::Text(text)]);
         part.table("try", "", &TRY, to_try.collect());
         part
@@ -234,7 +252,7 @@ fn failures_table(part: &mut Part, failures: &Failures<'_>) {
             Cell::Number(failure.moment.into()),
             failures.time(failure.moment),
             Cell::Bytes(failure.requested_bytes),
-            Cell::Bytes(failure.device_free_bytes),
+            Cell::or_none(failure.device_free_bytes, Cell::Bytes),
             known(failure.gap.reserved_bytes),
             known(failure.own_free_bytes),
             Cell::Text(failure.verdict().words().to_owned()),
@@ -339,7 +357,7 @@ fn asked(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
         "asked of CUDA",
         Cell::Bytes(failure.segment_bytes),
     );
-    let device_free = Cell::Bytes(failure.device_free_bytes);
+    let device_free = Cell::or_none(failure.device_free_bytes, Cell::Bytes);
     part.fact("device_free_bytes", "free on the device", device_free);
     if let Some(told) = failure.device_bytes {
         part.fact("device_bytes", "device", Cell::Bytes(told));
@@ -390,7 +408,8 @@ fn held(part: &mut Part, failure: &FailedRequest) {
     );
     let all = failure.all_free_bytes();
     let missing = failure.requested_bytes.saturating_sub(all);
-    let missing = missing * u64::from(failure.has_state);
+    let is_known = failure.has_state && failure.device_free_bytes.is_some();
+    let missing = missing * u64::from(is_known);
     let remark = "even if all that is free were in one piece";
     part.fact_with("missing_bytes", "missing", some(missing), remark);
     let remark = "cached segments, right before";

@@ -51,11 +51,7 @@ fn part(device: &Device<'_>, grouping: Grouping) -> Part {
     let moment = history.peak_moment;
     let active_bytes = history.active_bytes_at(moment);
     let mut part = Part::of(&device.subject.name, device.index());
-    let name = if history.has_trace() {
-        "peak"
-    } else {
-        "active"
-    };
+    let name = if history.has_trace() { "peak" } else { "live" };
     part.fact("peak_bytes", name, Cell::Bytes(active_bytes));
     moment_facts(&mut part, device, moment, ["peak_moment", "peak_time_us"]);
     // If allocations are live but nothing is reserved, segments were not recorded.

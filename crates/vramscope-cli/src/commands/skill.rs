@@ -1,10 +1,12 @@
 //! `vramscope skill`: texts from which agents learn to use this program.
 
 use std::fs;
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
+use crate::destination::{self, Destination};
 use crate::failure::Failure;
 use crate::output;
 
@@ -62,15 +64,33 @@ Examples:
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let Command::Install { dir } = &options.command;
     let folder = dir.join("vramscope");
+    let references = folder.join("references");
+    // In a repository of somebody else, links may lead to any file of the user. Those on the way to a folder elsewhere are
+    // the user's own.
+    let on_the_way = dir.ancestors().filter(|place| place.is_relative());
+    let mut folders = on_the_way.chain([&*folder, &references]);
+    if let Some(link) = folders.find(|place| place.is_symlink()) {
+        return Err(in_the_way(link));
+    }
+    destination::create_folder(&references)?;
     for (name, text) in FILES {
         let path = folder.join(name);
-        let parent = path.parent().unwrap_or(&folder);
-        let failed = || Failure::io(format!("cannot write {}", path.display()));
-        fs::create_dir_all(parent).map_err(failed())?;
-        fs::write(&path, text).map_err(failed())?;
+        if fs::symlink_metadata(&path).is_ok_and(|it| !it.is_file()) {
+            return Err(in_the_way(&path));
+        }
+        let write = |out: &mut dyn Write| out.write_all(text.as_bytes()).map_err(output::unwritten);
+        Destination::Path(path).write(true, write)?;
     }
     output::print(&format!(
         "{}\n",
         crate::harmless::printable(&folder.join("SKILL.md").display().to_string())
+    ))
+}
+
+/// The failure for what is neither a folder nor a file where one is to be.
+fn in_the_way(place: &Path) -> Failure {
+    Failure::Usage(format!(
+        "{} is a link, or no file: nothing is written through it. Remove it, or name another folder with --dir",
+        place.display()
     ))
 }

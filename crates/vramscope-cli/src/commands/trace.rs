@@ -200,7 +200,8 @@ impl Log<'_> {
             Action::SegmentMap => format!("cuMemMap({address}, {size})"),
             Action::SegmentUnmap => format!("cuMemUnmap({address}, {size})"),
             Action::Oom => {
-                let free = self.size(event.addr);
+                let free = event.device_free_bytes();
+                let free = free.map_or_else(|| "unknown".to_owned(), |bytes| self.size(bytes));
                 format!("raise OutOfMemoryError # {size} requested, {free} free in CUDA")
             }
             Action::Snapshot => format!("# snapshot taken, {size} active"),

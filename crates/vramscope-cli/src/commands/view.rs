@@ -48,8 +48,8 @@ Examples:
   ssh node42 cat run/snapshot.pickle | vramscope view -
 
 The page is served on the loopback address, under a path that cannot be guessed, until Ctrl-C. Only
-the named files can be read through it, and the snapshots that a dataset names, if they lie in it,
-beside it or in folders beside it. The page is forbidden to reach any other machine.
+the named files can be read through it, and the snapshots that a dataset names, if they lie in it
+or below the folder in which it lies. The page is forbidden to reach any other machine.
 
 With --live the page asks this program for each new version of a file while it is looked at. A file that does not exist
 yet is waited for. Any file that a program writes again and again can be followed, if each version is complete (written

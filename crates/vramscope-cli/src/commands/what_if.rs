@@ -9,7 +9,7 @@ use vramscope_core::analysis::search::filter::ExactBytes;
 use vramscope_plan::allocator_model::ModelSettings;
 use vramscope_plan::what_if::{Baseline, WhatIf, baseline, conclusion};
 
-use crate::arguments::{Inputs, Show, Size, parse_size};
+use crate::arguments::{Inputs, Show, Size, parse_capacity};
 use crate::failure::Failure;
 use crate::inputs::{Question, Source, ask};
 use crate::report::{Cell, Column, Part, column, detail, remark};
@@ -33,8 +33,8 @@ pub(crate) struct Options {
     /// given, settings that often help
     #[arg(long, value_name = "SETTINGS")]
     set: Vec<String>,
-    /// How much memory the program may take; shows which requests would fail
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    /// How much memory the program may take, as 24GiB or by a card's name such as rtx4090; shows which requests would fail
+    #[arg(long, value_name = "SIZE", value_parser = parse_capacity)]
     capacity: Option<Size>,
     #[command(flatten)]
     show: Show,

@@ -132,7 +132,7 @@ fn write_instants(device: &Device<'_>, trace: &mut Trace<'_>) -> Result<(), Fail
         };
         let mut arguments = json!({"event": moment, "bytes": event.size});
         match kind {
-            MarkerKind::Oom => arguments["device_free_bytes"] = event.addr.into(),
+            MarkerKind::Oom => arguments["device_free_bytes"] = event.device_free_bytes().into(),
             MarkerKind::Snapshot => {}
             _ => arguments["address"] = format!("{:#x}", event.addr).into(),
         }

@@ -5,6 +5,7 @@
 //! JSON and HTML files count only where there is nothing else. A dataset of ranks stands for its overview.
 
 use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,14 +13,13 @@ use regex::Regex;
 use vramscope_core::sorting::natural;
 
 use crate::failure::Failure;
+use crate::guarded::{self, FORMAT_FILE, OVERVIEW};
 use crate::harmless::quoted;
 use crate::input::is_stdin;
+use crate::output;
 
-/// The file of a dataset that holds the summaries of all ranks, as soon as these are packed.
-pub(crate) const OVERVIEW: &str = "overview.vset";
-
-/// The file of a dataset that is written first: it tells that the folder is one.
-pub(crate) const FORMAT_FILE: &str = "format";
+/// The longest file of this name that can be one.
+const FORMAT_BYTES: u64 = 64;
 
 /// The endings of each kind, the kind that counts first in front.
 const KINDS: [&[&str]; 3] = [&[".pickle", ".pkl"], &[".vram"], &[".json", ".html"]];
@@ -38,6 +38,10 @@ pub(crate) fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         ));
     }
     let mut files = Vec::new();
+    for path in named {
+        guarded::check(path)
+            .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
+    }
     for path in named.iter().flat_map(|path| matching(path)) {
         let overview = path.join(OVERVIEW);
         if is_stdin(&path) || !path.is_dir() {
@@ -49,6 +53,28 @@ pub(crate) fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             files.extend(in_or_below(&path)?);
         }
     }
+    Ok(files)
+}
+
+/// The same, each file once: named twice, by a link or with its folder, it is still one.
+///
+/// # Errors
+/// As [`files`].
+pub(crate) fn files_once(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let (mut first, mut seen) = (HashMap::new(), HashSet::new());
+    let mut files = files(named)?;
+    files.retain(|file| {
+        let real = fs::canonicalize(file).unwrap_or_else(|_| file.clone());
+        let known = first.entry(real).or_insert_with(|| file.clone());
+        if known != file {
+            let (same, known) = (file.display(), known.display());
+            output::warn(&format!(
+                "{same} is the same file as {known}, and counts once"
+            ));
+        }
+        // Its own path may come again.
+        known == file && seen.insert(file.clone())
+    });
     Ok(files)
 }
 
@@ -149,8 +175,8 @@ fn in_folder(folder: &Path) -> Result<Vec<(usize, PathBuf)>, Failure> {
 /// # Errors
 /// When a folder is a dataset without an overview.
 pub(crate) fn check_finished(folder: &Path) -> Result<(), Failure> {
-    let format = fs::read(folder.join(FORMAT_FILE)).unwrap_or_default();
-    let is_dataset = format.starts_with(b"vramscope dataset ");
+    let format = guarded::read(&folder.join(FORMAT_FILE), FORMAT_BYTES);
+    let is_dataset = format.is_ok_and(|it| it.starts_with(b"vramscope dataset "));
     if !is_dataset || folder.join(OVERVIEW).is_file() {
         return Ok(());
     }
@@ -160,7 +186,7 @@ pub(crate) fn check_finished(folder: &Path) -> Result<(), Failure> {
     let again = quoted(&told.to_string());
     Err(Failure::Input(failure).followed_by([format!(
         "If no process is at it any more, go on by the command that began it: `vramscope fleet pack SNAPSHOTS -o {again}`. What \
-         is packed stays."
+         is packed stays, and `vramscope fleet pack --finish -o {again}` makes do with it."
     )]))
 }
 

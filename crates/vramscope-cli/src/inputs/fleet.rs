@@ -1,6 +1,6 @@
 //! The ranks that a question across ranks is about: an overview that was packed, or snapshots that are read for it.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read as _;
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,10 @@ use vramscope_core::container::FileKind;
 use vramscope_core::fleet::names::{Named, named, places};
 use vramscope_core::fleet::{Detail, Fleet, Place, RankFrom, Source, Unreadable, decode};
 
-use super::{OVERVIEW, each, files, report_all};
+use super::{each, files_once, report_all};
 use crate::arguments::{Size, parse_size};
 use crate::failure::Failure;
+use crate::guarded::{self, OVERVIEW, OVERVIEW_BYTES};
 use crate::harmless::quoted;
 use crate::input::{display_name, is_stdin};
 use crate::subject::Subject;
@@ -133,13 +134,13 @@ pub(crate) struct Read {
     pub(crate) is_mixed: bool,
 }
 
-/// Reads ranks. What cannot be read among several is left out, noted in the fleet, and told as a failure.
+/// Reads ranks, each file once. What cannot be read among several is left out, noted in the fleet, and told as a failure.
 ///
 /// # Errors
 /// When nothing can be read.
 pub(crate) fn fleet(ranks: &Ranks) -> Result<Read, Failure> {
     let (mut fleets, mut others, mut failures) = (Vec::new(), Vec::new(), Vec::new());
-    for path in files(&ranks.files)? {
+    for path in files_once(&ranks.files)? {
         match overview(&path) {
             Ok(Some(fleet)) => fleets.push(fleet),
             Ok(None) => others.push(path),
@@ -193,12 +194,13 @@ pub(crate) fn overview(path: &Path) -> Result<Option<Fleet>, Failure> {
         return Ok(None);
     }
     let mut head = Vec::new();
-    // What cannot be read fails where it is read as a snapshot.
-    let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut head));
+    // What cannot be read fails where it is read as a snapshot, and of a pipe nothing would be left for that.
+    let read = guarded::open(path).and_then(|file| file.take(16).read_to_end(&mut head));
     if read.is_err() || FileKind::of(&head) != FileKind::Fleet {
         return Ok(None);
     }
-    let bytes = fs::read(path).map_err(|error| Failure::unread(path, error))?;
+    let bytes = guarded::read(path, OVERVIEW_BYTES);
+    let bytes = bytes.map_err(|error| Failure::unread(path, error))?;
     let fleet = decode(&bytes, &Limits::default()).map_err(|error| {
         let name = display_name(path);
         let again = match path.parent().filter(|_| path.ends_with(OVERVIEW)) {

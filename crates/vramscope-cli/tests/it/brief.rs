@@ -425,3 +425,33 @@ fn words(command: &str) -> Vec<String> {
     }
     words
 }
+
+/// Nothing in a file orders a terminal about, in JSON as little as in text.
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_terminal_names_are_harmless() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = r#"{"segments": [], "device_traces": [[{"action": "alloc", "addr": 1, "size": 1048576, "stream": 0,
+        "frames": [{"name": "a\u009b31mb\u202ec\u001b[31m", "filename": "train.py", "line": 7}]},
+        {"action": "snapshot", "addr": 0, "size": 1048576, "stream": 0}]]}"#;
+    fs::write(folder.path().join("odd.json"), file).unwrap();
+    for options in ["", "--json"] {
+        let program = command(&[]);
+        let line = format!(
+            "{} brief {options} odd.json",
+            program.get_program().display()
+        );
+        // It runs a command with a terminal.
+        let run = std::process::Command::new("script")
+            .args(["-qec", &line, "/dev/null"])
+            .current_dir(folder.path())
+            .output();
+        let Ok(output) = run else { return };
+        let told = String::from_utf8(output.stdout).unwrap();
+        assert!(told.contains("train.py:7"), "{told}");
+        for character in ['\u{9b}', '\u{202e}'] {
+            assert!(!told.contains(character), "{options}: {told:?}");
+        }
+        assert!(!told.contains("\u{1b}[31m"), "{options}: {told:?}");
+    }
+}

@@ -45,7 +45,15 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vramscope"));
     command.args(arguments).current_dir(fixtures());
     // Whatever the machine has must not change what is printed.
-    for variable in ["SSH_CONNECTION", "COLUMNS", "CLICOLOR_FORCE"] {
+    for variable in [
+        "SSH_CONNECTION",
+        "COLUMNS",
+        "CLICOLOR_FORCE",
+        "RANK",
+        "WORLD_SIZE",
+        "SLURM_PROCID",
+        "SLURM_STEP_NUM_TASKS",
+    ] {
         command.env_remove(variable);
     }
     command

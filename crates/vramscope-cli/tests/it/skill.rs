@@ -47,3 +47,64 @@ fn a_skill_is_installed_and_its_commands_run() {
     }
     assert!(commands > 7, "{commands}");
 }
+
+/// A repository of somebody else may have links and pipes where the skill is to be.
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_through_links_and_no_pipe_is_waited_for() {
+    use std::os::unix::fs::symlink;
+    use std::path::Path;
+
+    let folder = tempfile::tempdir().unwrap();
+    let mine = folder.path().join("mine");
+    for path in [
+        "SKILL.md",
+        "vramscope/SKILL.md",
+        "skills/vramscope/SKILL.md",
+        "oom.md",
+    ] {
+        fs::create_dir_all(mine.join(path).parent().unwrap()).unwrap();
+        fs::write(mine.join(path), "export A=1").unwrap();
+    }
+    let places = [
+        (".agents", "mine"),
+        (".agents/skills", "mine"),
+        (".agents/skills/vramscope", "mine"),
+        (".agents/skills/vramscope/references", "mine"),
+        (".agents/skills/vramscope/SKILL.md", "mine/SKILL.md"),
+        (".agents/skills/vramscope/references/oom.md", "mine/oom.md"),
+        (".agents/skills/vramscope/SKILL.md", ""),
+    ];
+    for (number, (place, target)) in places.into_iter().enumerate() {
+        let repository = folder.path().join(number.to_string());
+        let place = repository.join(place);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        match target {
+            "" => drop(
+                std::process::Command::new("mkfifo")
+                    .arg(&place)
+                    .status()
+                    .unwrap(),
+            ),
+            target => symlink(folder.path().join(target), &place).unwrap(),
+        }
+        let before = crate::fleet_others::tree(&mine);
+        let output = command(&["skill", "install"])
+            .current_dir(&repository)
+            .output()
+            .unwrap();
+        let text = transcript(&output);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains("nothing is written through it"), "{text}");
+        assert_eq!(crate::fleet_others::tree(&mine), before, "{text}");
+    }
+    // A folder that the user names may be reached by links.
+    let link = folder.path().join("link");
+    symlink(&mine, &link).unwrap();
+    let installed = command(&["skill", "install", "--dir"])
+        .arg(link.join("skills"))
+        .output();
+    assert!(installed.unwrap().status.success());
+    let written = fs::read_to_string(Path::new(&mine).join("skills/vramscope/SKILL.md")).unwrap();
+    assert!(written.starts_with("---"), "{written}");
+}

@@ -57,6 +57,9 @@ pub(super) fn sniff(head: &[u8]) -> Result<Format, ErrorKind> {
         _ if head.starts_with(b"version https://git-lfs") => {
             return not_a_snapshot(Lookalike::GitLfsPointer);
         }
+        _ if head.starts_with(b"BZh") => return not_a_snapshot(Lookalike::Bzip2),
+        _ if head.starts_with(b"\xfd7zXZ\0") => return not_a_snapshot(Lookalike::Xz),
+        _ if head.get(257..262) == Some(b"ustar") => return not_a_snapshot(Lookalike::Tar),
         _ if is_picture(head) => return not_a_snapshot(Lookalike::Picture),
         _ if is_pickle(head) => return Ok(Format::Pickle),
         _ if is_graph(head) => return not_a_snapshot(Lookalike::InductorGraphs),

@@ -11,7 +11,7 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use super::layer::LOOKAHEAD;
 use super::*;
-use crate::error::Lookalike;
+use crate::error::{Error, Lookalike};
 
 /// Starts like a pickle and is long enough to need several reads.
 fn pickle() -> Vec<u8> {
@@ -327,6 +327,24 @@ fn empty_at_every_layer() {
         refusal(&html(b"")),
         ErrorKind::NotASnapshot(Lookalike::Nuls)
     );
+}
+
+#[test]
+fn packings_that_are_not_read_are_named() {
+    let mut tar = b"rank0.pickle".to_vec();
+    tar.resize(257, 0);
+    tar.extend_from_slice(b"ustar\x0000");
+    tar.resize(1024, 0);
+    for (head, lookalike) in [
+        (b"BZh91AY&SY".to_vec(), Lookalike::Bzip2),
+        (b"\xfd7zXZ\x00\x00\x04".to_vec(), Lookalike::Xz),
+        (gzip(&tar), Lookalike::Tar),
+        (tar, Lookalike::Tar),
+    ] {
+        let error = Error::from(refusal(&head));
+        assert_eq!(error.kind, ErrorKind::NotASnapshot(lookalike));
+        assert!(error.advice().contains("Unpack it"), "{error}");
+    }
 }
 
 #[test]

@@ -132,13 +132,23 @@ fn check_times(snapshot: &Snapshot, trace: &Trace, found: &mut Warnings) {
     if times.is_empty() {
         return;
     }
-    let mut latest = NO_TIME;
+    let (mut latest, mut missing) = (NO_TIME, 0);
     for row in trace.rows.clone() {
         let time = times.at(row as usize);
-        if time < latest && time != NO_TIME {
+        if time == NO_TIME {
+            missing += 1;
+        } else if time < latest {
             found.add(WarningKind::TimeRunsBackwards, || trace.place(row));
         }
         latest = latest.max(time);
+    }
+    if missing == 0 || latest == NO_TIME {
+        return;
+    }
+    for row in trace.rows.clone() {
+        if times.at(row as usize) == NO_TIME {
+            found.add(WarningKind::TimeMissing, || trace.place(row));
+        }
     }
 }
 

@@ -453,7 +453,11 @@ mod tests {
         // The addresses of the events are the last one there is, with room for one byte: their sizes are left out.
         let warnings = snapshot.warnings.list().iter();
         let warnings: Vec<_> = warnings.map(|of| (of.kind.clone(), of.count)).collect();
-        assert_eq!(warnings, [(WarningKind::ImpossibleSize, 3)]);
+        let expected = [
+            (WarningKind::ImpossibleSize, 3),
+            (WarningKind::TimeMissing, 2),
+        ];
+        assert_eq!(warnings, expected);
         assert_eq!(snapshot.segments.rows[0].total_size, 2_097_152);
         assert_eq!(snapshot.segments.rows[0].pool, Some(PoolId(0, 0)));
         assert_eq!(snapshot.traces, [0..0, 0..3]);

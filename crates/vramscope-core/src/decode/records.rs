@@ -11,8 +11,8 @@ use crate::budget::{Budget, NoRoom};
 use crate::ids::{ContextId, EventId, StackId, StringId};
 use crate::model::{
     Action, AnnotationTable, BlockTable, Context, ContextTable, Event, EventTable, Frame,
-    FrameTable, FxNode, KeysSeen, LinesId, NO_TIME, PoolId, Segment, StackTable, StringTable,
-    WarningKind,
+    FrameTable, FxNode, KeysSeen, LONGEST_ACTION, LinesId, NO_TIME, PoolId, Segment, StackTable,
+    StringTable, UNKNOWN_FREE, WarningKind,
 };
 
 /// 2^64, to which JavaScript rounds `2^64 - 1`.
@@ -290,6 +290,9 @@ impl Machine {
                 _ => WarningKind::MissingSize,
             });
         }
+        if event.action == Action::Oom && keys & (Key::Addr.bit() | Key::DeviceFree.bit()) == 0 {
+            event.addr = UNKNOWN_FREE;
+        }
         self.warn_of_repeated(known, keys);
         event.context = self.tables.context(context, &mut self.budget)?;
         Ok(Record::event(self.add_event(event)?))
@@ -342,7 +345,8 @@ impl Machine {
             }
             None => others.len() - 1,
         };
-        let text = self.tables.strings.get(name).chars().take(64).collect();
+        let text = self.tables.strings.get(name).chars();
+        let text = text.take(LONGEST_ACTION).collect();
         self.warn(WarningKind::UnknownAction(text));
         Action::Other(row as u8)
     }

@@ -5,7 +5,7 @@
 use crate::Snapshot;
 use crate::model::{
     Action, Block, BlockState, BlockTable, LARGEST_BYTES, Segment, SegmentTable, Tenant,
-    WarningKind, Warnings,
+    UNKNOWN_FREE, WarningKind, Warnings,
 };
 
 use super::key::Key;
@@ -174,12 +174,15 @@ fn settle_events(
         // program may ask for any size, but a negative one.
         let (is_addr_sound, is_size_sound) = match action {
             Action::Other(_) => continue,
-            Action::Oom => (is_possible(*addr), i64::try_from(*size).is_ok()),
+            Action::Oom => (
+                is_possible(*addr) || *addr == UNKNOWN_FREE,
+                i64::try_from(*size).is_ok(),
+            ),
             Action::Snapshot => (true, is_possible(*size)),
             _ => (true, has_room(*addr, *size)),
         };
         if !is_addr_sound {
-            *addr = 0;
+            *addr = UNKNOWN_FREE;
         }
         if !is_size_sound {
             *size = 0;

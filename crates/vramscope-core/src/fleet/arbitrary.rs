@@ -111,7 +111,7 @@ fn failures() -> impl Strategy<Value = Failure> {
             moment,
             time_us,
             requested_bytes: requested,
-            device_free_bytes: free,
+            device_free_bytes: Some(free).filter(|free| free % 3 > 0),
             active_bytes: active,
             reserved_bytes: reserved,
             site,

@@ -184,8 +184,8 @@ pub struct Failure {
     pub time_us: Option<i64>,
     /// Its size as the allocator aligns it.
     pub requested_bytes: u64,
-    /// What the device reported free.
-    pub device_free_bytes: u64,
+    /// What the device reported free; `None` if unknown.
+    pub device_free_bytes: Option<u64>,
     /// Requested bytes that were live.
     pub active_bytes: u64,
     /// Bytes of all segments.

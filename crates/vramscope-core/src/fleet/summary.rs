@@ -169,7 +169,9 @@ fn steps(rank: &mut Rank, sites: &mut Sites, device: Device<'_>, by_site: &Group
     }
     let Some(steps) = device.steps() else { return };
     let settled: Vec<_> = steps.settled().iter().map(|step| step.moments).collect();
-    for group in leaks(history, by_site, &settled).groups {
+    let knows_frees = !device.snapshot().warnings.hide_frees();
+    let left = knows_frees.then(|| leaks(history, by_site, &settled).groups);
+    for group in left.into_iter().flatten() {
         if let Some(label) = by_site.labels.get(group.group as usize) {
             let site = sites.at(label.clone());
             site.left_per_step_bytes = site.left_per_step_bytes.saturating_add(group.median_bytes);
@@ -177,7 +179,7 @@ fn steps(rank: &mut Rank, sites: &mut Sites, device: Device<'_>, by_site: &Group
     }
     rank.growth = Some(Growth {
         steps: steps.steps.iter().filter(|step| step.is_whole).count() as u64,
-        per_step_bytes: steps.growth().map(|growth| growth.per_step_bytes),
+        per_step_bytes: device.growth().map(|growth| growth.per_step_bytes),
     });
     let newest = steps.steps.len().saturating_sub(Curve::STEPS);
     let curve = &rank.curve;

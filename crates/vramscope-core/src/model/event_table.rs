@@ -88,7 +88,7 @@ impl Action {
 pub struct Event {
     /// The action.
     pub action: Action,
-    /// Start address; for [`Action::Oom`] the bytes that the device reported free.
+    /// Start address; for [`Action::Oom`] the bytes that the device reported free, or [`UNKNOWN_FREE`].
     pub addr: u64,
     /// Bytes; what they count depends on the action.
     pub size: u64,
@@ -98,6 +98,17 @@ pub struct Event {
     pub context: ContextId,
     /// The stack that caused it.
     pub stack: StackId,
+}
+
+/// Stands for what the device had free where the file does not tell, or not what can be.
+pub(crate) const UNKNOWN_FREE: u64 = 1 << 63;
+
+impl Event {
+    /// Bytes that the device reported free; `None` if unknown, and for all actions but [`Action::Oom`].
+    #[must_use]
+    pub fn device_free_bytes(&self) -> Option<u64> {
+        (self.action == Action::Oom && self.addr != UNKNOWN_FREE).then_some(self.addr)
+    }
 }
 
 /// Events as columns. All columns have the same length, except that `time_us` is empty while no

@@ -71,6 +71,16 @@ pub struct Producer {
     pub evidence: String,
 }
 
+impl Producer {
+    /// The oldest torch that it can be, as major and minor version; `None` if that is not known.
+    #[must_use]
+    pub fn oldest_torch(&self) -> Option<(u32, u32)> {
+        let version = self.name.strip_prefix("torch ")?.split(' ').next()?;
+        let (major, minor) = version.split_once('.')?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    }
+}
+
 /// One decoded snapshot, frozen.
 #[derive(Clone, Default)]
 pub struct Snapshot {

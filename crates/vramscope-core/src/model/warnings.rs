@@ -8,6 +8,9 @@ const PLACES_KEPT: usize = 3;
 /// Longest place that is taken from a file, in bytes. Our own are paths of 64 levels at most, each of 64 characters.
 const LONGEST_PLACE: usize = 32 << 10;
 
+/// The longest name of an unknown action that is kept, in characters.
+pub(crate) const LONGEST_ACTION: usize = 64;
+
 /// The largest size that is taken for possible: the address space of today's processors and GPUs.
 pub(crate) const LARGEST_BYTES: u64 = 1 << 48;
 
@@ -18,7 +21,7 @@ pub(crate) const LARGEST_BYTES: u64 = 1 << 48;
 pub enum WarningKind {
     /// A key that no torch up to 2.15 writes; its value was not read. (record, key)
     UnknownKey(String),
-    /// An action that no torch up to 2.15 writes; kept as an opaque event.
+    /// An action that no torch up to 2.15 writes; kept as an opaque event. What it did to memory is not known.
     UnknownAction(String),
     /// A record lacks a key that some tools leave out; 0 or the empty value was taken.
     MissingKey(String),
@@ -34,8 +37,10 @@ pub enum WarningKind {
     SegmentsUnsorted,
     /// Two segments of a device overlap.
     SegmentsOverlap,
-    /// An event has an earlier time than its predecessor.
+    /// An event has an earlier time than one before it: the clock was set back, or recordings were joined.
     TimeRunsBackwards,
+    /// An event has no time, but others of its trace have one.
+    TimeMissing,
     /// Text that is not valid UTF-8, or half of a surrogate pair; replacement characters stand for what is lost.
     InvalidUtf8,
     /// Bytes after the end of the data, or of a container; not NULs, with which many pad.
@@ -59,13 +64,15 @@ pub enum WarningKind {
     ValuesLeftOut,
     /// Several snapshots in one container; the first was read.
     FurtherFiles,
+    /// More is active than reserved, more is reserved than the device has, or more is active than can be counted.
+    MoreThanThereIs,
 }
 
 impl WarningKind {
     /// Whether figures or texts may differ from what was written, or more was written than was read: the file is
     /// damaged, was altered or joined. The other kinds are remarks on genuine files and files of other tools.
     ///
-    /// Kinds of damage hold no text of the file.
+    /// Kinds of damage hold no text of the file but the name of an action.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         match self {
@@ -83,12 +90,30 @@ impl WarningKind {
             | Self::FreedSizeDiffers
             | Self::ValuesLeftOut
             | Self::TrailingBytes
-            | Self::FurtherFiles => true,
-            Self::UnknownKey(_)
+            | Self::FurtherFiles
             | Self::UnknownAction(_)
-            | Self::MissingKey(_)
-            | Self::SegmentsUnsorted
-            | Self::TimeRunsBackwards => false,
+            | Self::TimeRunsBackwards
+            | Self::TimeMissing
+            | Self::MoreThanThereIs => true,
+            Self::UnknownKey(_) | Self::MissingKey(_) | Self::SegmentsUnsorted => false,
+        }
+    }
+
+    /// The same with a name of an action that is no longer than those that are read.
+    fn bounded(self) -> Self {
+        match &self {
+            Self::UnknownAction(name) if name.chars().count() > LONGEST_ACTION => {
+                self.without_text()
+            }
+            _ => self,
+        }
+    }
+
+    /// The same without a text of the file.
+    fn without_text(&self) -> Self {
+        match self {
+            Self::UnknownAction(_) => Self::UnknownAction(String::new()),
+            other => other.clone(),
         }
     }
 }
@@ -138,20 +163,29 @@ impl Warnings {
         }
     }
 
-    /// The warning of a kind; a new one has the count 0. `None` if the kind is dropped.
+    /// The warning of a kind; a new one has the count 0. `None` if the kind is dropped. Of too many names of actions the
+    /// further ones are one kind.
     fn entry(&mut self, kind: WarningKind) -> Option<&mut Warning> {
-        let index = match self.list.iter().position(|warning| warning.kind == kind) {
-            Some(index) => index,
-            None if self.list.len() < Self::KINDS_KEPT || kind.is_damage() => {
-                self.list.push(Warning {
-                    kind,
-                    count: 0,
-                    places: Vec::new(),
-                });
-                self.list.len() - 1
-            }
-            None => return None,
+        let place = |list: &[Warning], kind: &WarningKind| {
+            list.iter().position(|warning| warning.kind == *kind)
         };
+        let is_full = self.list.len() >= Self::KINDS_KEPT;
+        let (mut index, mut kind) = (place(&self.list, &kind), kind);
+        if index.is_none() && is_full {
+            if !kind.is_damage() {
+                return None;
+            }
+            kind = kind.without_text();
+            index = place(&self.list, &kind);
+        }
+        let index = index.unwrap_or_else(|| {
+            self.list.push(Warning {
+                kind,
+                count: 0,
+                places: Vec::new(),
+            });
+            self.list.len() - 1
+        });
         self.list.get_mut(index)
     }
 
@@ -159,7 +193,11 @@ impl Warnings {
     /// count holds: a file that was written from a damaged one says so itself, and shows some of the damage again.
     pub(crate) fn merge(&mut self, others: impl IntoIterator<Item = Warning>) {
         for other in others {
-            let Some(warning) = self.entry(other.kind) else {
+            // Where the events are, they are named again.
+            if other.kind == WarningKind::UnknownAction(String::new()) && self.name_actions() {
+                continue;
+            }
+            let Some(warning) = self.entry(other.kind.bounded()) else {
                 continue;
             };
             warning.count = warning.count.max(other.count);
@@ -172,14 +210,24 @@ impl Warnings {
     }
 
     /// The damage, for a snapshot made of a part of this one or with other names: without places, which would be
-    /// wrong there.
+    /// wrong there, and without names.
     pub(crate) fn inherited(&self) -> Self {
-        let list = self.damage().map(|warning| Warning {
-            places: Vec::new(),
-            ..warning.clone()
-        });
-        Self {
-            list: list.collect(),
+        let mut inherited = Self::default();
+        for warning in self.damage() {
+            inherited.add_all(warning.count, warning.kind.without_text());
+        }
+        inherited
+    }
+
+    fn name_actions(&self) -> bool {
+        let mut kinds = self.list.iter().map(|warning| &warning.kind);
+        kinds.any(|kind| matches!(kind, WarningKind::UnknownAction(name) if !name.is_empty()))
+    }
+
+    /// Counts oddities without a place.
+    fn add_all(&mut self, times: u64, kind: WarningKind) {
+        if let Some(warning) = self.entry(kind) {
+            warning.count = warning.count.saturating_add(times);
         }
     }
 
@@ -193,6 +241,24 @@ impl Warnings {
     /// Those that mean damage, see [`WarningKind::is_damage`].
     pub fn damage(&self) -> impl Iterator<Item = &Warning> {
         self.list.iter().filter(|warning| warning.kind.is_damage())
+    }
+
+    /// Whether frees may be missing or not understood: then what stays live, and how much memory grows, is not known.
+    #[must_use]
+    pub fn hide_frees(&self) -> bool {
+        self.list.iter().any(|warning| {
+            matches!(
+                warning.kind,
+                WarningKind::UnknownAction(_) | WarningKind::AllocatedTwice
+            )
+        })
+    }
+
+    /// Whether more memory is in use than there is: then the segments are not those of what is live.
+    #[must_use]
+    pub fn exceed_memory(&self) -> bool {
+        let mut kinds = self.list.iter().map(|warning| &warning.kind);
+        kinds.any(|kind| *kind == WarningKind::MoreThanThereIs)
     }
 
     /// Whether the place of a further oddity of this kind would be kept.

@@ -133,7 +133,10 @@ pub(super) fn columns<E>(device: Device<'_>, take: &mut TakeColumns<'_, E>) -> R
         }),
         Cells::sizes(|row| events.size[id(row).index()]),
         Cells::maybe(|row| match action(row) {
-            Action::Oom => Some(events.addr[id(row).index()].cast_signed()),
+            Action::Oom => {
+                let free = events.get(id(row)).device_free_bytes();
+                free.map(u64::cast_signed)
+            }
             _ => None,
         }),
         Cells::maybe(allocation),

@@ -413,7 +413,7 @@ fn failures<E>(fleet: &Fleet, rank: &Rank, write: &mut Write<'_, E>) -> Result<(
             Value::moment(failure.moment),
             Value::time(failure.time_us),
             Value::Bytes(failure.requested_bytes),
-            Value::Bytes(failure.device_free_bytes),
+            failure.device_free_bytes.map_or(Value::None, Value::Bytes),
             Value::Bytes(failure.active_bytes),
             Value::Bytes(failure.reserved_bytes),
             Value::text(fleet.label(failure.site)),

@@ -78,14 +78,16 @@ fn genuine_files_have_none() {
         .iter()
         .filter(|file| !file.name.contains("tolerant"))
     {
-        assert_eq!(damage(&decoded(file)), [], "{}", file.name);
+        let recording = Recording::of(decoded(file));
+        assert_eq!(damage(&recording.snapshot), [], "{}", file.name);
     }
     // A file that another project made up for its tests.
     for file in real_files()
         .iter()
         .filter(|file| !file.name.contains("mosaic"))
     {
-        assert_eq!(damage(&decoded(file)), [], "{}", file.name);
+        let recording = Recording::of(decoded(file));
+        assert_eq!(damage(&recording.snapshot), [], "{}", file.name);
     }
 }
 
@@ -473,7 +475,9 @@ fn missing_sizes() {
         []
     );
     // What nobody knows may have none.
-    assert_eq!(damage(&event(r#""action": "not_known_yet""#)), []);
+    let unknown = event(r#""action": "not_known_yet""#);
+    let named = WarningKind::UnknownAction("not_known_yet".to_owned());
+    assert_eq!(only(&unknown, named).0, 1);
     let block = read(
         r#"{"segments": [{"device": 0, "address": 0, "total_size": 0, "blocks": [{"address": 0, "state": "inactive"}]}]}"#,
     );
@@ -775,4 +779,93 @@ fn what_a_file_says_of_itself_is_bounded() {
         read(r#"{"segments": [], "damage": "none"}"#).extras["damage"],
         "none"
     );
+}
+
+/// A file of allocations at other addresses each, with these times; `None` for none.
+fn at_times(times: &[Option<i64>]) -> Snapshot {
+    let events = times.iter().enumerate().map(|(row, time)| {
+        let time = time.map_or(String::new(), |time| format!(r#", "time_us": {time}"#));
+        format!(
+            r#"{{"action": "alloc", "addr": {}, "size": 8, "stream": 0{time}}}"#,
+            64 * row
+        )
+    });
+    let events = events.collect::<Vec<_>>().join(",");
+    read(&format!(
+        r#"{{"segments": [], "device_traces": [[{events}]]}}"#
+    ))
+}
+
+#[test]
+fn times_that_go_back_or_are_missing() {
+    let back = at_times(&[Some(50), Some(40), Some(45), Some(60)]);
+    let places = ["device_traces[0][1]", "device_traces[0][2]"]
+        .map(str::to_owned)
+        .to_vec();
+    assert_eq!(only(&back, WarningKind::TimeRunsBackwards), (2, places));
+    let missing = at_times(&[Some(50), None, Some(50)]);
+    let places = vec!["device_traces[0][1]".to_owned()];
+    assert_eq!(only(&missing, WarningKind::TimeMissing), (1, places));
+    assert_eq!(damage(&at_times(&[None, None])), []);
+}
+
+#[test]
+fn actions_that_nobody_knows() {
+    let snapshot = read(&trace(&[("alloc", 1, 8), ("free", 1, 8), ("free", 1, 8)]));
+    let named = WarningKind::UnknownAction("free".to_owned());
+    assert_eq!(only(&snapshot, named.clone()).0, 2);
+    assert!(snapshot.warnings.hide_frees());
+    // Written again it is said once, and of a file without names without the name.
+    let mut again = Vec::new();
+    encode_json(&snapshot, &mut again).unwrap();
+    assert_eq!(only(&decode(&again[..]).unwrap(), named).0, 2);
+    let nameless = anonymise(&snapshot, &Anonymiser::salted("salt"));
+    let unnamed = WarningKind::UnknownAction(String::new());
+    assert_eq!(only(&nameless, unnamed).0, 2);
+    // No file makes the list long.
+    let names: Vec<_> = (0..600).map(|row| format!("a{row}")).collect();
+    let events: Vec<_> = names.iter().map(|name| (name.as_str(), 1, 8)).collect();
+    let many = read(&trace(&events));
+    assert!(many.warnings.list().len() < 300);
+    let counted: u64 = many.warnings.damage().map(|warning| warning.count).sum();
+    assert_eq!(counted, 600);
+}
+
+#[test]
+fn more_than_there_is() {
+    let of = |file: &str| {
+        let recording = Recording::of(read(file));
+        let found = damage(&recording.snapshot).into_iter();
+        let found: Vec<_> = found
+            .filter(|(kind, ..)| *kind == WarningKind::MoreThanThereIs)
+            .collect();
+        found
+            .into_iter()
+            .flat_map(|(.., places)| places)
+            .collect::<Vec<_>>()
+    };
+    let freed = trace(&[
+        ("segment_alloc", 4096, 2048),
+        ("alloc", 4096, 2048),
+        ("segment_free", 4096, 2048),
+    ]);
+    assert_eq!(
+        of(&freed),
+        ["device 0: 2.00 KiB active after event 3, 0 B reserved"]
+    );
+    let held = trace(&[("segment_alloc", 4096, 4096), ("alloc", 4096, 2048)]);
+    assert_eq!(of(&held), [""; 0]);
+    let device = |bytes: u64, call: &str| {
+        held.replace(r#"{"segments""#, &format!(r#"{{"total_memory": {bytes}, "call": "{call}", "capture": {{"tool": "x"}}, "segments""#))
+            .replace(r#""stream": 0"#, &format!(r#""stream": 0, "frames": [{{"name": "{call}", "filename": "libcuda.so.1", "line": 0}}]"#))
+    };
+    assert_eq!(
+        of(&device(2048, "cuMemAlloc")),
+        ["device 0: 4.00 KiB reserved, a device of 2.00 KiB"]
+    );
+    assert_eq!(of(&device(4096, "cuMemAlloc")), [""; 0]);
+    // It may be anywhere.
+    assert_eq!(of(&device(2048, "cuMemAllocManaged")), [""; 0]);
+    let many: Vec<_> = (0..2).map(|row| ("alloc", row << 48, 1 << 48)).collect();
+    assert_eq!(of(&trace(&many)), ["device 0: more than 256 TiB at once"]);
 }

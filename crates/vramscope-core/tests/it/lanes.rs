@@ -26,7 +26,7 @@ fn no_annotation_is_lost() {
                 .map(|kind| lanes.of_kind(kind).map(|lane| lane.len()).sum::<usize>())
                 .iter()
                 .sum();
-            let counted = annotated as u64 + lanes.outside + lanes.without_time;
+            let counted = annotated as u64 + lanes.outside + lanes.unplaced;
             assert_eq!(
                 counted as usize,
                 ranges.iter().filter(own).count(),

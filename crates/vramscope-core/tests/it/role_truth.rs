@@ -269,32 +269,30 @@ fn the_documentation_has_the_table() {
     }
 }
 
-/// Programs that set gradients to zero and were recorded late. What is as large as a parameter, and older than the
-/// recording, is a gradient or state of the optimizer; the files do not tell which, so both are unknown.
-const GRADIENTS_STAY: [&str; 4] = [
-    "rules/gpt_accumulate_zeroed_late",
-    "rules/mlp_zeroed_momentum_late",
-    "measured/encoder_accumulate_zeroed_late",
-    "measured/mlp_accumulate_late",
-];
-
-/// What the rules are to reach on each half: 95 % of the bytes right over all programs, 85 % in each whose file can tell,
-/// 2 % wrong.
+/// What the rules are to reach: 95 % of the bytes right and at most 1 % wrong, over all programs and over each half; and
+/// where less than 80 % of a program are right, the rest is unknown rather than wrong.
 #[test]
 fn the_goals_are_met() {
     for program in programs("rules") {
         program.print_mistakes();
     }
+    let mut both = Score::default();
     for half in HALVES {
         let (scores, all) = measure(half);
         for (name, score) in scores {
-            if GRADIENTS_STAY.contains(&&*name) {
-                assert!(score.wrong * 100 <= score.told(), "{name}: {score:?}");
-            } else {
-                assert!(score.right * 100 >= score.told() * 85, "{name}: {score:?}");
-            }
+            let is_right = score.right * 100 >= score.told() * 80;
+            assert!(
+                is_right || score.wrong * 100 <= score.told(),
+                "{name}: {score:?}"
+            );
         }
-        assert!(all.right * 100 >= all.told() * 95, "{half}: {all:?}");
-        assert!(all.wrong * 100 <= all.told() * 2, "{half}: {all:?}");
+        assert_good(half, all);
+        both = both.and(all);
     }
+    assert_good("all", both);
+}
+
+fn assert_good(what: &str, score: Score) {
+    assert!(score.right * 100 >= score.told() * 95, "{what}: {score:?}");
+    assert!(score.wrong * 100 <= score.told(), "{what}: {score:?}");
 }

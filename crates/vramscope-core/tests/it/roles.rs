@@ -6,12 +6,13 @@ use vramscope_core::analysis::recording::{Device, Recording};
 use vramscope_core::analysis::report::peak_roles::peak_of_role;
 use vramscope_core::analysis::roles::{Confidence, Phase, Role};
 use vramscope_core::decode;
+use vramscope_core::encode::encode_json;
 use vramscope_core::ids::AllocationId;
-use vramscope_synth::files::{all_files, real_files};
+use vramscope_synth::files::{all_files, fixtures, fixtures_in, real_files};
 use vramscope_synth::snapshot::{Producer, WriteOptions};
 use vramscope_synth::text;
 
-use crate::support::recorded;
+use crate::support::{decoded, recorded};
 
 const MIB: u64 = 1 << 20;
 
@@ -198,6 +199,49 @@ fn every_file_has_a_rule_per_allocation_and_phases_apart() {
                 .iter()
                 .all(|range| range.from < range.to && range.to <= device.history.event_count);
             assert!(apart && whole, "{}", file.name);
+        }
+    }
+}
+
+/// The roles of all allocations of all devices of a snapshot in JSON.
+fn roles_of_json(json: &str) -> Vec<Role> {
+    let recording = Recording::of(decode(json.as_bytes()).unwrap());
+    let rules = recording.devices().flat_map(Device::rule_of);
+    rules.map(|rule| rule.role()).collect()
+}
+
+/// Where somebody keeps code and packages tells nothing, whatever the folders are named.
+#[test]
+fn other_folders_change_no_role() {
+    let halves = ["roles/rules", "roles/measured"].map(fixtures_in);
+    let snapshots = halves
+        .into_iter()
+        .flatten()
+        .filter(|file| file.name.ends_with(".pickle.zst"));
+    for file in snapshots.chain(fixtures()) {
+        let mut json = Vec::new();
+        encode_json(&decoded(&file), &mut json).unwrap();
+        let json = String::from_utf8(json).unwrap();
+        let before = roles_of_json(&json);
+        for root in [
+            "optimized-llm/checkpoint/kv_cache_paper",
+            "optim/model_loader/safetensors",
+        ] {
+            let moved = json.replace(
+                "\"filename\":\"/",
+                &format!("\"filename\":\"/home/me/{root}/"),
+            );
+            let moved = moved.replace(
+                "\"filename\": \"/",
+                &format!("\"filename\": \"/home/me/{root}/"),
+            );
+            assert_ne!(
+                moved.len(),
+                json.len() * usize::from(json.contains("site-packages")),
+                "{}",
+                file.name
+            );
+            assert_eq!(roles_of_json(&moved), before, "{}: {root}", file.name);
         }
     }
 }

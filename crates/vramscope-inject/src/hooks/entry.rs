@@ -221,6 +221,34 @@ fn note_thread(result: CUresult) {
     }
 }
 
+thread_local! {
+    /// Stack address of the outermost call; 0 outside of calls.
+    static OUTERMOST: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A thread's outermost call, until it is dropped: an exception that leaves the call drops it, too.
+struct Outermost;
+
+impl Outermost {
+    /// Enters a call whose stack is at this address; `None` within another call. A program may leave a call by `longjmp`,
+    /// which drops nothing: calls from further up its stack are not inside.
+    #[inline]
+    fn enter(here: usize) -> Option<Self> {
+        if here < OUTERMOST.get() {
+            return None;
+        }
+        OUTERMOST.set(here);
+        Some(Self)
+    }
+}
+
+impl Drop for Outermost {
+    #[inline]
+    fn drop(&mut self) {
+        OUTERMOST.set(0);
+    }
+}
+
 /// Runs a call with `before` and `after`, if it is the thread's outermost call and recording is on.
 #[inline]
 fn run_outermost(
@@ -228,22 +256,17 @@ fn run_outermost(
     before: impl FnOnce(),
     after: impl FnOnce(CUresult),
 ) -> CUresult {
-    thread_local! {
-        /// Stack address of the outermost call; 0 outside of calls. A program may leave a call by `longjmp`: calls
-        /// from further up its stack are not inside.
-        static OUTERMOST: Cell<usize> = const { Cell::new(0) };
-    }
-    let here = 0_u8;
-    let here = black_box(&raw const here).addr();
-    if !log::is_recording() || here < OUTERMOST.get() {
+    if !log::is_recording() {
         return run();
     }
-    OUTERMOST.set(here);
+    let here = 0_u8;
+    let Some(_inside) = Outermost::enter(black_box(&raw const here).addr()) else {
+        return run();
+    };
     log::guard(before);
     let result = run();
     note_thread(result);
     log::guard(|| after(result));
-    OUTERMOST.set(0);
     result
 }
 
@@ -281,4 +304,27 @@ pub(super) fn field_u64(start: *const u64, at: usize) -> u64 {
     }
     // SAFETY: the driver has just read the same structure; callers pass an index within it.
     unsafe { start.add(at).read_unaligned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exception_ends_a_call() {
+        let left = std::panic::catch_unwind(|| {
+            let _outer = Outermost::enter(2000);
+            assert!(Outermost::enter(1000).is_none(), "it is inside");
+            std::panic::resume_unwind(Box::new(()));
+        });
+        assert!(left.is_err());
+        assert!(Outermost::enter(1000).is_some(), "deeper, but not inside");
+    }
+
+    #[test]
+    fn a_jump_ends_it_for_calls_from_further_up() {
+        std::mem::forget(Outermost::enter(2000));
+        assert!(Outermost::enter(3000).is_some());
+        assert!(Outermost::enter(1000).is_some());
+    }
 }

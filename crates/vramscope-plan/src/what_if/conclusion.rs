@@ -3,19 +3,19 @@
 use super::{Baseline, Verdict, WhatIf, baseline};
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::report::findings::{
-    EXPANDABLE, Evidence, Finding, FindingKind, SMALLEST_BYTES, Severity, counted,
+    Evidence, Finding, FindingKind, Replayed, SMALLEST_BYTES, SettingAdvice, Severity, counted,
 };
+use vramscope_core::analysis::report::first_pass::FirstPass;
+use vramscope_core::analysis::report::overview::reserved_peak;
 use vramscope_core::units::{Bytes, Percent};
 
-/// The setting that is advised without a replay.
-const EXPANDABLE_SEGMENTS: &str = "expandable_segments:True";
 /// The least share of reserved memory, in percent, that must be idle for replays without a failed request.
 const LEAST_IDLE_PERCENT: u64 = 5;
 /// The least share of reserved memory, in percent, that settings must save to be advised.
 const LEAST_SAVED_PERCENT: u64 = 1;
 
-/// Whether replays with other settings may conclude something: a request failed, or 5 % of reserved memory was never
-/// active.
+/// Whether replays with other settings may conclude something: a request failed, or 5 % of what was reserved at most was
+/// idle then.
 #[must_use]
 pub fn is_worth_replaying(device: Device<'_>) -> bool {
     let reserved = device.history.most_reserved_bytes();
@@ -31,15 +31,19 @@ pub fn conclusion(device: Device<'_>, baseline: &Baseline, tried: &[WhatIf]) -> 
     if baseline.refusal.is_some() || tried.is_empty() || !is_worth_replaying(device) {
         return None;
     }
+    let first = FirstPass::last(device);
     let case = Case {
         device,
+        first,
         baseline,
         tried: tried.len() as u64,
     };
-    let serves = |row: &&WhatIf| row.rescued > baseline.own.rescued && row.rank().0 == 0;
+    // To serve one request of a pass that needs more than there is helps nobody.
+    let serves =
+        |row: &&WhatIf| first.is_none() && row.rescued > baseline.own.rescued && row.rank().0 == 0;
     let reserved = baseline.error.reserved_bytes;
     let saves = |row: &&WhatIf| {
-        let saved = row.change_bytes.unsigned_abs();
+        let saved = saved_bytes(row);
         row.verdict == Verdict::Less
             && row.rank().0 == 0
             && is_share(saved, LEAST_SAVED_PERCENT, reserved)
@@ -47,7 +51,9 @@ pub fn conclusion(device: Device<'_>, baseline: &Baseline, tried: &[WhatIf]) -> 
     Some(
         if let Some(row) = best(tried.iter().filter(serves), reserved) {
             case.serving(row)
-        } else if let Some(row) = best(tried.iter().filter(saves), reserved) {
+        } else if let Some(row) =
+            best(tried.iter().filter(saves), reserved).filter(|_| first.is_none())
+        {
             case.saving(row)
         } else {
             case.nothing()
@@ -87,38 +93,21 @@ fn best<'a>(
     good.min_by_key(|row| (row.changes.matches(',').count(), row.peak_reserved_bytes))
 }
 
-/// Adds the conclusion to other findings, sorted: settings that serve what failed as the first advice about the failure,
-/// else after it, before what else wastes memory; last if no setting helps.
-pub fn add_conclusion(findings: &mut Vec<Finding>, conclusion: Finding) {
-    // What the replays do not bear out is no longer advised.
-    let is_borne_out = (conclusion.evidence.iter())
-        .any(|of| (of.settings.iter()).any(|settings| settings.contains(EXPANDABLE_SEGMENTS)));
-    for finding in findings.iter_mut().filter(|_| !is_borne_out) {
-        finding.to_try.retain(|text| !text.starts_with(EXPANDABLE));
-    }
-    let failure = (findings.iter_mut()).find(|of| of.kind == FindingKind::OutOfMemory);
-    if let Some(failure) = failure.filter(|_| conclusion.severity == Severity::Problem) {
-        failure.to_try.retain(|text| !text.starts_with(EXPANDABLE));
-        let served = format!("{}. {}", conclusion.title, conclusion.seen);
-        failure
-            .to_try
-            .splice(0..0, std::iter::once(served).chain(conclusion.to_try));
-        failure.evidence.extend(conclusion.evidence);
-        return;
-    }
-    let is_before = |other: &Finding| {
-        other.severity < conclusion.severity
-            || other.kind == FindingKind::OutOfMemory
-            || conclusion.severity == Severity::Note
-    };
-    let place = findings.partition_point(is_before);
-    findings.insert(place, conclusion);
+/// Bytes by which less would be reserved than was measured.
+fn saved_bytes(row: &WhatIf) -> u64 {
+    row.change_bytes.min(0).unsigned_abs()
 }
 
-/// Reserved bytes at the peak that no active memory ever needed.
+/// Active bytes at the moment with the most active bytes among those with the most reserved bytes.
+fn active_then(device: Device<'_>) -> u64 {
+    let history = device.history;
+    history.active_bytes_at(reserved_peak(history))
+}
+
+/// What was reserved at that moment and not active.
 fn idle_bytes(device: Device<'_>) -> u64 {
     let reserved = device.history.most_reserved_bytes();
-    reserved.saturating_sub(device.peak_bytes())
+    reserved.saturating_sub(active_then(device))
 }
 
 fn is_share(bytes: u64, percent: u64, whole: u64) -> bool {
@@ -129,6 +118,8 @@ fn is_share(bytes: u64, percent: u64, whole: u64) -> bool {
 struct Case<'a> {
     device: Device<'a>,
     baseline: &'a Baseline,
+    /// The first pass that a failed request ended, if what follows needs more than there is.
+    first: Option<FirstPass>,
     /// Number of replays.
     tried: u64,
 }
@@ -157,7 +148,7 @@ impl Case<'_> {
                 Bytes(row.peak_reserved_bytes),
                 self.error()
             ),
-            to_try: vec![SETTING.to_owned()],
+            setting: Some(self.setting(row)),
             evidence: replay_of(row),
             ..self.finding(title)
         }
@@ -165,7 +156,12 @@ impl Case<'_> {
 
     /// Settings that need less memory.
     fn saving(&self, row: &WhatIf) -> Finding {
-        let saved = row.change_bytes.unsigned_abs();
+        let saved = saved_bytes(row);
+        let words = self.replayed(row).words();
+        let title = match words.strip_prefix("about") {
+            Some(rest) => format!("About{rest}"),
+            None => words,
+        };
         Finding {
             bytes: saved,
             severity: if saved < SMALLEST_BYTES {
@@ -174,26 +170,27 @@ impl Case<'_> {
                 Severity::Warning
             },
             seen: format!(
-                "{} Replayed from empty, {} are reserved at the peak instead of {}. {}",
+                "{} Replayed from empty, the model reserves {}, and {} with the recorded settings. {}",
                 self.idle(),
                 Bytes(row.peak_reserved_bytes),
                 Bytes(self.baseline.own.peak_reserved_bytes),
                 self.error()
             ),
-            to_try: vec![SETTING.to_owned()],
+            setting: Some(self.setting(row)),
             evidence: replay_of(row),
-            ..self.finding(format!(
-                "{} less reserved with {}",
-                Bytes(saved),
-                row.changes
-            ))
+            ..self.finding(title)
         }
     }
 
     /// No settings help.
     fn nothing(&self) -> Finding {
         let failed = !self.device.failed_requests().is_empty();
-        let (title, advice) = if failed {
+        let (title, advice) = if let Some(pass) = &self.first {
+            (
+                "No setting of the allocator serves what follows",
+                pass.advice(),
+            )
+        } else if failed {
             (
                 "No other setting of the allocator is sure to serve it",
                 "Less must be live at that moment: the call sites above say what it is.",
@@ -207,6 +204,7 @@ impl Case<'_> {
         };
         let saves = format!("saves {LEAST_SAVED_PERCENT} % of that");
         let none = match self.baseline.error.largest_bytes() {
+            _ if self.first.is_some() => "changes what is needed".to_owned(),
             _ if failed => "serves it".to_owned(),
             0 => saves,
             _ => format!("{saves} and more than the model may be wrong"),
@@ -225,6 +223,23 @@ impl Case<'_> {
         }
     }
 
+    fn setting(&self, row: &WhatIf) -> SettingAdvice {
+        SettingAdvice {
+            advice: SETTING.to_owned(),
+            replayed: Some(self.replayed(row)),
+        }
+    }
+
+    fn replayed(&self, row: &WhatIf) -> Replayed {
+        Replayed {
+            changes: row.changes.clone(),
+            serves: row.rescued > self.baseline.own.rescued,
+            reserved_bytes: row.peak_reserved_bytes,
+            measured_bytes: self.baseline.error.reserved_bytes,
+            error_bytes: self.baseline.error.largest_bytes(),
+        }
+    }
+
     fn finding(&self, title: String) -> Finding {
         Finding {
             kind: FindingKind::Replay,
@@ -236,13 +251,14 @@ impl Case<'_> {
             may_mean: "The recorded requests are given to a model of PyTorch's allocator, with the recorded settings and with others. \
                        The program itself is taken as it was."
                 .to_owned(),
+            setting: None,
             to_try: Vec::new(),
             tables: Vec::new(),
             evidence: Vec::new(),
         }
     }
 
-    /// How much of what was reserved was never active.
+    /// How much of what was reserved at most was idle then.
     fn idle(&self) -> String {
         let reserved = self.device.history.most_reserved_bytes();
         let idle = idle_bytes(self.device);
@@ -251,9 +267,9 @@ impl Case<'_> {
             whole: reserved,
         };
         format!(
-            "Of {} reserved, at most {} were active at once: {} ({share}) were idle.",
+            "When most was reserved, {}, at most {} were live: {} ({share}) were idle.",
             Bytes(reserved),
-            Bytes(self.device.peak_bytes()),
+            Bytes(active_then(self.device)),
             Bytes(idle)
         )
     }

@@ -7,13 +7,14 @@ use vramscope_core::units::{Bytes, Count};
 
 /// The result of a what-if.
 pub(super) fn verdict(row: &WhatIf, own: &WhatIf, error: ModelError) -> String {
-    let share = row.change_bytes as f64 / own.peak_reserved_bytes.max(1) as f64;
+    let share = row.change_bytes as f64 / error.reserved_bytes.max(1) as f64;
     let bytes = Bytes(row.change_bytes.unsigned_abs());
     let percent = format!("{:.1} %", share.abs() * 100.0);
+    let is_same = row.peak_reserved_bytes == own.peak_reserved_bytes;
     let peak = match row.change_bytes {
-        0 => "The same peak as with the recorded settings.".to_owned(),
-        1.. => format!("{bytes} more reserved at the peak (+{percent})."),
-        _ => format!("{bytes} less reserved at the peak (−{percent})."),
+        _ if is_same => "The same peak as with the recorded settings.".to_owned(),
+        0.. => format!("{bytes} more reserved at the peak than was measured (+{percent})."),
+        _ => format!("{bytes} less reserved at the peak than was measured (−{percent})."),
     };
     match row.verdict {
         Verdict::WithinError => format!(
@@ -47,7 +48,14 @@ pub(super) fn verdict(row: &WhatIf, own: &WhatIf, error: ModelError) -> String {
                 counted(row.refused, "request")
             )
         }
-        _ => peak,
+        _ if is_same => peak,
+        _ => match error.largest_bytes() {
+            0 => peak,
+            bytes => format!(
+                "{peak} On this recording the model may be wrong by {}.",
+                Bytes(bytes)
+            ),
+        },
     }
 }
 
@@ -123,6 +131,7 @@ mod tests {
             verdict: Verdict::OutOfMemory,
             refused: 2,
             change_bytes: -500,
+            peak_reserved_bytes: 500,
             ..WhatIf::default()
         };
         let own = WhatIf::default();

@@ -2,8 +2,9 @@
 
 use vramscope_core::analysis::recording::Recording;
 use vramscope_core::analysis::report::findings::{Finding, FindingKind, Severity};
+use vramscope_core::analysis::report::overview::{Overview, overview};
 use vramscope_core::decode;
-use vramscope_plan::what_if::{add_conclusion, baseline, conclusion, is_worth_replaying};
+use vramscope_plan::what_if::{baseline, conclusion, is_worth_replaying, replays};
 use vramscope_synth::files;
 use vramscope_synth::scenario;
 use vramscope_synth::snapshot::{Producer, WriteOptions};
@@ -23,11 +24,15 @@ fn concluded(bytes: &[u8]) -> Option<Finding> {
 }
 
 fn of_scenario(name: &str) -> Option<Finding> {
+    concluded(&scenario_bytes(name))
+}
+
+fn scenario_bytes(name: &str) -> Vec<u8> {
     let (_, make) = scenario::ALL
         .iter()
         .find(|(known, _)| *known == name)
         .unwrap();
-    concluded(&make(1).to_pickle(&WriteOptions::new(Producer::Python(2, 15))))
+    make(1).to_pickle(&WriteOptions::new(Producer::Python(2, 15)))
 }
 
 /// The severity, the title and the variable to copy.
@@ -62,7 +67,7 @@ fn idle_memory_that_other_settings_save() {
     let found = of_scenario("fragmented").unwrap();
     assert_eq!(found.severity, Severity::Warning);
     assert_eq!(
-        found.title, "322 MiB less reserved with expandable_segments:True",
+        found.title, "TITLE fragmented",
         "a second setting must save a percent more"
     );
 }
@@ -71,16 +76,48 @@ fn idle_memory_that_other_settings_save() {
 fn idle_memory_of_which_settings_save_little() {
     let found = of_scenario("annotated").unwrap();
     assert_eq!(found.severity, Severity::Note);
-    assert_eq!(
-        found.title,
-        "4.00 MiB less reserved with expandable_segments:True"
-    );
+    assert_eq!(found.title, "TITLE annotated");
 }
 
 #[test]
 fn nothing_to_conclude() {
     assert_eq!(of_scenario("expandable"), None, "nothing is idle");
     assert_eq!(of_scenario("state-only"), None, "no trace");
+}
+
+/// Less is never reserved than was active at most, so that no more is promised than was idle.
+#[test]
+fn no_saving_exceeds_what_is_idle() {
+    let (mut savings, mut refused) = (0, 0);
+    let scenarios = scenario::ALL.iter().map(|(name, _)| scenario_bytes(name));
+    let real = files::real_files().into_iter().map(|file| file.bytes);
+    for bytes in scenarios.chain(real) {
+        let recording = Recording::of(decode(&bytes[..]).unwrap());
+        for device in recording.devices() {
+            let Some((baseline, tried)) = replays(device) else {
+                continue;
+            };
+            refused += usize::from(baseline.refusal.is_some());
+            let found = conclusion(device, &baseline, &tried);
+            assert!(found.is_none() || baseline.refusal.is_none());
+            let replayed = found.and_then(|found| found.setting?.replayed);
+            let Some(replayed) = replayed.filter(|it| !it.serves) else {
+                continue;
+            };
+            savings += 1;
+            assert_eq!(
+                replayed.measured_bytes,
+                device.history.most_reserved_bytes()
+            );
+            assert!(
+                replayed.reserved_bytes >= device.peak_bytes(),
+                "{replayed:?}"
+            );
+            let saved = replayed.measured_bytes - replayed.reserved_bytes;
+            assert!(saved > replayed.error_bytes, "{replayed:?}");
+        }
+    }
+    assert!(savings > 1, "{savings} savings, {refused} refused");
 }
 
 /// Real files, where there are some: the bytes saved, as the table of what-ifs has them.
@@ -90,56 +127,45 @@ fn real_files() {
         let found = concluded(&file.bytes);
         let title = found.as_ref().map(|found| found.title.as_str());
         if file.name.contains("xl_ctx512_full_step_bf16") {
-            assert_eq!(
-                title,
-                Some("6.01 GiB less reserved with expandable_segments:True")
-            );
+            assert_eq!(title, Some("TITLE linyun"));
         }
     }
 }
 
+/// The overview of a scenario's first device, with the conclusion.
+fn overview_of(name: &str) -> Overview {
+    let recording = Recording::of(decode(&scenario_bytes(name)[..]).unwrap());
+    let mut overview = overview(recording.devices().next().unwrap(), 0);
+    if let Some(conclusion) = of_scenario(name) {
+        overview.conclude(conclusion);
+    }
+    overview
+}
+
 #[test]
 fn settings_that_serve_are_the_first_advice_about_the_failure() {
-    let served = of_scenario("oom").unwrap();
-    let failure = Finding {
-        kind: FindingKind::OutOfMemory,
-        to_try: vec![
-            "Hold less.".to_owned(),
-            "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, which joins free memory.".to_owned(),
-        ],
-        evidence: Vec::new(),
-        ..served.clone()
-    };
-    let mut all = vec![failure];
-    add_conclusion(&mut all, served.clone());
-    assert_eq!(all.len(), 1);
+    let overview = overview_of("oom");
+    let failure = &overview.findings[0];
+    assert_eq!(failure.kind, FindingKind::OutOfMemory);
+    let advice: Vec<_> = failure.advice().collect();
     assert!(
-        all[0].to_try[0].starts_with("Would be served with expandable_segments:True. Replayed"),
-        "{:?}",
-        all[0].to_try
+        advice[0].starts_with("Would be served with expandable_segments:True. Replayed"),
+        "{advice:?}"
     );
-    assert_eq!(
-        all[0].to_try.len(),
-        3,
-        "the advice without a replay is gone"
+    let settings = advice.iter().filter(|it| it.contains("expandable"));
+    assert_eq!(settings.count(), 1, "{advice:?}");
+    assert!(failure.evidence.iter().any(|of| of.variable.is_some()));
+    let verdict = overview.verdict();
+    assert!(
+        verdict.starts_with("Fragmented: ")
+            && verdict.ends_with("; expandable_segments:True serves it."),
+        "{verdict}"
     );
-    assert_eq!(all[0].to_try[2], "Hold less.");
-    assert_eq!(all[0].evidence, served.evidence);
 }
 
 #[test]
 fn its_place_among_findings() {
-    let of = |kind, severity| Finding {
-        kind,
-        severity,
-        ..of_scenario("annotated").unwrap()
-    };
-    let mut all = vec![
-        of(FindingKind::OutOfMemory, Severity::Problem),
-        of(FindingKind::Fragmentation, Severity::Warning),
-        of(FindingKind::Cached, Severity::Note),
-    ];
-    add_conclusion(&mut all, of(FindingKind::Replay, Severity::Warning));
-    let kinds: Vec<_> = all.iter().map(|finding| finding.kind).collect();
-    assert_eq!(kinds[1], FindingKind::Replay, "{kinds:?}");
+    let overview = overview_of("fragmented");
+    assert_eq!(overview.findings[0].kind, FindingKind::Replay);
+    assert_eq!(overview.verdict(), "TITLE fragmented.");
 }

@@ -131,6 +131,7 @@ class Phase(TypedDict):
 class Explanation(Part):
     """What memory was for, what stands out, and what would help: ``vramscope explain``."""
 
+    verdict: str
     peak_bytes: int
     made_of: Optional[str]
     findings: List[Finding]

@@ -1,5 +1,7 @@
 //! Iteration over the records of a log, past unfinished and damaged ones.
 
+use std::sync::atomic::{Ordering, fence};
+
 use crate::layout::{
     self, HEADER_BYTES, Kind, LONGEST_PAYLOAD_BYTES, RECORD_ALIGNMENT, RECORD_HEADER_BYTES,
     record_bytes, record_check,
@@ -314,8 +316,13 @@ impl<'a> Iterator for Records<'a> {
                 }
                 continue;
             };
-            if kind == 0 && self.is_running {
-                return None;
+            if self.is_running {
+                if kind == 0 {
+                    return None;
+                }
+                // The program's thread stores the kind after the payload, with Release. Without this fence a processor may
+                // have read the payload before the kind.
+                fence(Ordering::Acquire);
             }
             self.offset = offset + record_bytes(length) as u64;
             if kind == 0 {

@@ -1,5 +1,6 @@
 //! Options for the content of a snapshot.
 
+use vramscope_core::analysis::memory::capture::LOSSES;
 use vramscope_core::model::Action;
 use vramscope_record::layout::{Call, Event, Loss, header};
 use vramscope_record::model::{Enabled, RecordingOptions};
@@ -141,6 +142,9 @@ fn what_the_log_says_of_its_program() {
     let (snapshot, report) = converted(&log);
     assert_eq!(report.dropped_records, 3);
     assert_eq!(report.lost, [(Loss::NoStack, 7)]);
+    // Files without names keep the reasons that are in this list.
+    let names = Loss::ALL.iter().map(|loss| loss.name());
+    assert!(names.eq(LOSSES));
     assert_eq!(
         snapshot.extras["capture"],
         serde_json::json!({

@@ -33,7 +33,8 @@ pub struct LegendLine {
     pub rgb: Rgb,
     /// What has this colour.
     pub label: String,
-    /// Bytes of this colour; `None` if the line shows no size.
+    /// Bytes of this colour, 0 if it is in the picture but not among what the legend counts; `None` if the line shows no
+    /// size.
     pub bytes: Option<u64>,
 }
 
@@ -129,7 +130,11 @@ fn draw_line(
     if let Some(bytes) = line.bytes {
         let letters = style.letters(LETTER_CSS, style.theme.text, (Across::Right, Down::Middle));
         let at = point(x + style.px(SIZE_CSS), y);
-        scene.text(at, display::bytes(bytes), letters);
+        let size = match bytes {
+            0 => "-".to_owned(),
+            bytes => display::bytes(bytes),
+        };
+        scene.text(at, size, letters);
         name_css = NAME_CSS;
     }
     let room_px = f64::from(width_px - style.px(name_css));

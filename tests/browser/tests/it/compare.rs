@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use vramscope_browser_tests::Modifiers;
 use vramscope_core::analysis::code::frame_groups::GroupOptions;
 use vramscope_core::analysis::compare::changes::{Comparison, compare};
+use vramscope_core::analysis::compare::headline::headline;
 use vramscope_core::analysis::compare::names::names_apart;
 use vramscope_core::analysis::compare::side::{Profile, ProfileNames, profile};
 use vramscope_core::analysis::groups::turnover::turnover;
@@ -113,6 +114,16 @@ fn two_moments_of_one_file() {
         &mut open,
         &display::bytes_change(before.total.bytes, after.total.bytes),
     );
+    // One sentence comes first, and each row says by which operators.
+    let sentence = open.page.text(".compare .headline").unwrap();
+    assert_eq!(sentence, headline(["A", "B"], &expected));
+    let operators = "[...document.querySelectorAll('.compare .site-rows .site-row')].map(row => row.querySelector('.operators')?.innerText ?? '')";
+    let operators: Vec<String> =
+        serde_json::from_value(open.page.eval(operators).unwrap()).unwrap();
+    let known = expected.sites.iter().filter(|site| !site.change.is_none());
+    let known: Vec<_> = known.map(|site| site.operators.clone()).collect();
+    assert_eq!(operators, known);
+    assert!(known.iter().any(|operators| !operators.is_empty()));
     let found = turnover(history, device.site_of(), from, to).total;
     wait_for_totals(&mut open, &display::bytes(found.new.bytes));
     check_rows(&mut open, &expected);

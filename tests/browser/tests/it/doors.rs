@@ -1,6 +1,7 @@
 //! Other pages: those that hand in snapshots, and those that show this one in a frame; and links that hold a file.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::time::Duration;
 
@@ -195,13 +196,19 @@ fn the_page_of_all_ranks_opens_a_snapshot() {
     assert_eq!(host.page.complaints().unwrap(), [""; 0]);
 }
 
-/// Opens a long page that shows the viewer in a frame. The folder is served as long as it is kept.
-fn framed(query: &str) -> (Open, tempfile::TempDir) {
+/// A folder with the page, where other things lie, too.
+fn site() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for entry in fs::read_dir(page_folder()).unwrap() {
         let entry = entry.unwrap();
         symlink(entry.path(), folder.path().join(entry.file_name())).unwrap();
     }
+    folder
+}
+
+/// Opens a long page that shows the viewer in a frame. The folder is served as long as it is kept.
+fn framed(query: &str) -> (Open, tempfile::TempDir) {
+    let folder = site();
     let page = format!(
         "<!doctype html><title>docs</title><h1 tabindex=0>docs</h1><iframe style='width:900px;height:420px' \
          src='index.html?mode=embed{query}'></iframe><p style='height:3000px'>text</p>"
@@ -308,6 +315,84 @@ fn a_sandbox_without_an_origin_is_enough() {
         .wait_for("told.includes('load')", PATIENCE)
         .unwrap();
     assert_eq!(host.page.complaints().unwrap(), [""; 0]);
+}
+
+/// Whoever shows the page in a frame can have it read what lies beside it, and must not learn what that is.
+#[test]
+fn a_page_of_another_site_is_told_only_whether_a_file_is_shown() {
+    let folder = site();
+    fs::write(folder.path().join("cfg.json"), r#"{"admin_password": 1}"#).unwrap();
+    fs::copy(fixture(SMALL), folder.path().join("run.pickle")).unwrap();
+    let viewer = Server::start(folder.path(), 0).unwrap();
+    let files = ["cfg.json", "missing.json", "run.pickle"];
+    let pages = ["index.html", "mini.html"];
+    let frames = pages
+        .iter()
+        .flat_map(|page| files.map(|file| format!("{page}?mode=embed&src={file}")));
+    let frames: Vec<String> = frames
+        .map(|path| format!("<iframe src='{}'></iframe>", viewer.url(&path)))
+        .collect();
+    let host = tempfile::tempdir().unwrap();
+    let page = format!(
+        "<!doctype html><title>evil</title><link rel=icon href=data:,>{}<script>\
+         const frames = [...document.querySelectorAll('iframe')]; globalThis.told = frames.map(() => new Set()); \
+         addEventListener('message', ({{source, data}}) => data.vramscope && \
+           told[frames.findIndex(({{contentWindow}}) => contentWindow === source)].add(JSON.stringify(data.vramscope))); \
+         setInterval(() => frames.forEach(({{contentWindow}}) => contentWindow.postMessage('PING', '*')), 100)</script>",
+        frames.concat()
+    );
+    fs::write(host.path().join("index.html"), page).unwrap();
+    let mut host = open_in(host.path(), "");
+    host.page
+        .wait_for("told.every(({size}) => size > 0)", PATIENCE)
+        .unwrap();
+    host.page.pause(Duration::from_millis(300)).unwrap();
+    let told = host.page.eval("told.map((texts) => [...texts])").unwrap();
+    for (frame, path) in pages
+        .iter()
+        .flat_map(|page| files.map(|file| (page, file)))
+        .enumerate()
+    {
+        let told = &told[frame];
+        match path.1 {
+            "run.pickle" => assert_eq!(*told, json!([r#"{"event":"load"}"#]), "{path:?}"),
+            // What is not there and what is something else are the same.
+            _ => assert_eq!(
+                *told,
+                json!([
+                    r#"{"event":"error","message":"the file cannot be opened","advice":"Open the viewer in a window of its own: it says why."}"#
+                ]),
+                "{path:?}"
+            ),
+        }
+    }
+}
+
+/// The length that a server tells of compressed bytes is not that of the file, and another server need not say that it compresses.
+#[test]
+fn a_download_never_has_more_than_all_of_its_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let zeros = fs::File::create(folder.path().join("run.pickle")).unwrap();
+    let mut zeros = brotli::CompressorWriter::new(zeros, 1 << 16, 1, 22);
+    for _ in 0..64 {
+        zeros.write_all(&vec![0; 1 << 20]).unwrap();
+    }
+    drop(zeros);
+    let headers = "Content-Encoding: br\r\nAccess-Control-Allow-Origin: *\r\n";
+    let other = Server::with_headers(folder.path(), headers).unwrap();
+    let (mut host, _folder) = framed(&format!("&src={}", other.url("run.pickle")));
+    let listen = "globalThis.told = []; addEventListener('message', ({data}) => data.vramscope && told.push(data.vramscope)); \
+         setInterval(() => document.querySelector('iframe').contentWindow.postMessage('PING', '*'), 20); null";
+    host.page.eval(listen).unwrap();
+    host.page
+        .wait_for("told.some(({event}) => event === 'error')", PATIENCE)
+        .unwrap();
+    let progress = "told.filter(({event, loaded}) => event === 'progress' && loaded > 0)";
+    let too_much = format!(
+        "{progress}.filter(({{loaded, total}}) => total !== null && loaded > total).length"
+    );
+    assert_eq!(host.page.eval(&too_much).unwrap(), 0);
+    assert_ne!(host.page.eval(&format!("{progress}.length")).unwrap(), 0);
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::time::Duration;
 
+use vramscope_browser_tests::views::VIEWS;
 use vramscope_browser_tests::{Modifiers, Server, page_folder};
 
 use crate::PATIENCE;
@@ -255,6 +257,32 @@ fn a_download_from_another_server_tells_how_far_it_is() {
     assert_eq!(label, "Loading… 10 %");
 }
 
+/// Whoever writes a wrong word finds out why nothing happens.
+#[test]
+fn what_attributes_cannot_say_is_told_on_the_console() {
+    let (mut host, _folder) = docs("<vramscope-viewer reveal=click></vramscope-viewer>");
+    host.page
+        .eval("globalThis.viewer = document.querySelector('vramscope-viewer'); null")
+        .unwrap();
+    let known = "Object.assign(viewer, { theme: 'dark', loading: 'eager', reveal: 'click', controls: 'mini', device: 7, range: '1..2.5', height: '40vh' }); \
+         viewer.height = 300; viewer.view = ''; viewer.restore(''); null";
+    host.page.eval(known).unwrap();
+    for view in VIEWS {
+        host.page
+            .eval(&format!("viewer.view = '{view}'; null"))
+            .unwrap();
+    }
+    assert_eq!(host.page.complaints().unwrap(), [""; 0]);
+    let unknown = "Object.assign(viewer, { view: 'mapp', theme: 'drak', device: 'x', range: 'x..y', height: 'banana' }); viewer.restore('garbage'); null";
+    host.page.eval(unknown).unwrap();
+    let told = host.page.complaints().unwrap();
+    assert_eq!(told.len(), 6, "{told:#?}");
+    assert_eq!(
+        told[0],
+        "<vramscope-viewer>: view=\"mapp\" is not one of: overview timeline segments map allocator flame table compare what-if facts"
+    );
+}
+
 /// What a site with a strict policy allows.
 const STRICT: &str = "Content-Security-Policy: default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; \
      worker-src 'self'; frame-src 'self'; connect-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'\r\n";
@@ -267,6 +295,27 @@ fn a_strict_policy_allows_it() {
     host.page.goto(&strict.url("docs.html")).unwrap();
     host.page.wait_for(PAINTED, PATIENCE).unwrap();
     assert_eq!(host.page.complaints().unwrap(), [""; 0]);
+}
+
+/// That the page cannot start is known at once, with the reason.
+#[test]
+fn a_policy_that_forbids_the_module_is_named() {
+    let (mut host, folder) = docs("");
+    let policy = "Content-Security-Policy: script-src 'self' 'unsafe-inline'\r\n";
+    let strict = Server::with_headers(folder.path(), policy).unwrap();
+    let page = format!(
+        "<!doctype html><title>docs</title><link rel=icon href=data:,><script type=module src=viewer/viewer.js></script>\
+         <vramscope-viewer src=viewer/samples/leak.pickle.gz></vramscope-viewer><script>{LISTEN}</script>"
+    );
+    fs::write(folder.path().join("docs.html"), page).unwrap();
+    host.page.goto(&strict.url("docs.html")).unwrap();
+    let error = "told.find(([type]) => type === 'error')?.[1]";
+    let error = host.page.wait_for(error, Duration::from_secs(15)).unwrap();
+    let text = error.to_string();
+    assert!(
+        text.contains("does not start") && text.contains("'wasm-unsafe-eval'"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -295,6 +344,14 @@ fn it_comes_from_another_server() {
     let load = "told.findIndex(([type]) => type === 'load')";
     let in_order = format!("0 <= {progress} && {progress} < {load}");
     assert_eq!(host.page.eval(&in_order).unwrap(), true);
+    // What lies on that server is loaded on this side, too, so that all is told of it.
+    let far = format!(
+        "document.querySelector('vramscope-viewer').src = '{}'; null",
+        viewer.url("samples/training.pickle.gz")
+    );
+    host.page.eval(&far).unwrap();
+    let load = "told.some(([type, {name, bytes}]) => type === 'load' && name === 'training.pickle.gz' && bytes > 1000)";
+    host.page.wait_for(load, PATIENCE).unwrap();
     assert_eq!(host.page.complaints().unwrap(), [""; 0]);
 }
 

@@ -17,7 +17,7 @@ const SNAPSHOT: &str = "torch-2.8.0/training.pickle";
 const ODD: u32 = 5;
 
 /// An overview of ranks, written into a folder. Returns its path, and the moment of all peaks.
-fn overview(folder: &Path, ranks: u32) -> (PathBuf, u32) {
+pub(crate) fn overview(folder: &Path, ranks: u32) -> (PathBuf, u32) {
     let bytes = fs::read(fixture(SNAPSHOT)).unwrap();
     let recording = Recording::of(vramscope_core::decode(&bytes[..]).unwrap());
     let of = |rank: u32| {

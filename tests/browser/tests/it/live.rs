@@ -206,6 +206,12 @@ fn a_page_left_alone_asks_for_nothing() {
     wait_for_events(&mut page, "> 40");
     page.wait_for("!!document.querySelector('.topbar .live.on')", PATIENCE)
         .unwrap();
+    // The bar has room for all of it.
+    for width_px in [1000, 1200, 1280] {
+        page.set_viewport(width_px, 720, 1.0).unwrap();
+        let beyond = "[...document.querySelectorAll('.topbar > *')].filter(it => it.getBoundingClientRect().right > innerWidth).map(it => it.outerHTML)";
+        assert_eq!(page.eval(beyond).unwrap(), json!([]), "{width_px}");
+    }
     let asked = |page: &mut Page| {
         let requests = page.requests().unwrap();
         requests

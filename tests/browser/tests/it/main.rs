@@ -11,6 +11,7 @@ mod files;
 mod flame;
 mod fleet;
 mod graph;
+mod hands;
 mod harness;
 mod keyboard;
 mod lanes;

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use vramscope_browser_tests::{Modifiers, Server, page_folder, root};
 
-use crate::PATIENCE;
 use crate::open::{Open, open_in};
+use crate::{PATIENCE, fleet};
 
 /// The most bytes, not compressed, that an element loads until its picture is there. Compressed they are held to their
 /// budget by `cargo xtask size`.
@@ -203,6 +203,18 @@ fn what_it_cannot_show_the_page_shows() {
         host.page.wait_for(&shown, PATIENCE).unwrap();
         host.check_quiet();
     }
+}
+
+#[test]
+fn ranks_are_shown_by_the_page() {
+    let (mut host, folder) = docs("reveal=click");
+    fleet::overview(folder.path(), 8);
+    host.page
+        .eval(&format!("{ELEMENT}.load('overview.vset'); null"))
+        .unwrap();
+    let shown = format!("!!{INNER}?.querySelector('.view.fleet .vrow')");
+    host.page.wait_for(&shown, PATIENCE).unwrap();
+    host.check_quiet();
 }
 
 #[test]

@@ -154,6 +154,22 @@ fn the_choices_of_the_flame_graph_fit_the_smallest_phone() {
     open.check_quiet();
 }
 
+/// The page says which it is, and names the documentation where it lies beside it.
+#[test]
+fn the_help_leads_to_the_documentation() {
+    let mut open = open("");
+    let about = "document.querySelector('.start .about').innerText";
+    let version = format!("vramscope {}", env!("CARGO_PKG_VERSION"));
+    assert_eq!(open.page.eval(about).unwrap(), version.as_str());
+    open.page
+        .eval("document.head.insertAdjacentHTML('beforeend', '<link rel=help href=book/>'); null")
+        .unwrap();
+    open.page.key("?", Modifiers::SHIFT).unwrap();
+    let link = "document.querySelector('.dialog .about a')?.href.endsWith('/book/')";
+    open.page.wait_for(link, PATIENCE).unwrap();
+    open.check_quiet();
+}
+
 /// Text has enough contrast to its background in both themes.
 #[test]
 fn both_themes_are_legible() {

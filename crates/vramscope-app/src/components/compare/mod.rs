@@ -32,6 +32,7 @@ use timelines::Timelines;
 use totals::Totals;
 use vramscope_core::analysis::compare::phases::different_phases;
 use vramscope_core::analysis::time::phase::PhasePeak;
+use vramscope_view::colour::ColourMode;
 use vramscope_view::display;
 use vramscope_view::stacked_curves::COLUMNS;
 
@@ -101,7 +102,8 @@ fn body(
     let theme = props.look.theme;
     let panel = match choices.panel {
         ComparePanel::Sites => html! {
-            <SitesPanel session={session.clone()} compared={compared.clone()} choices={choices.clone()} {theme} on_choose={choose.clone()} />
+            <SitesPanel session={session.clone()} compared={compared.clone()} choices={choices.clone()} {theme}
+                has_colours={props.look.colour_by == ColourMode::CallSite} on_choose={choose.clone()} />
         },
         ComparePanel::Flame => html! {
             <FlamePanel session={session.clone()} compared={compared.clone()} choices={choices.clone()} {theme} on_choose={choose.clone()} />
@@ -110,8 +112,9 @@ fn body(
     };
     html! {
             <>
-                <Totals compared={compared.clone()} />
+                { for compared.get().map(|compared| html! { <p class="headline">{ &compared.headline }</p> }) }
                 { phases(&compared, is_one_recording(before, after), choices, choose) }
+                <Totals compared={compared.clone()} />
     <Timelines compared={compared.clone()} titles={titles(before, after)} choices={choices.clone()} {theme} on_choose={choose.clone()} />
                 <PanelBar compared={compared.clone()} choices={choices.clone()} on_choose={choose.clone()} />
                 { panel }

@@ -24,6 +24,8 @@ pub(super) struct SitesPanelProps {
     pub(super) compared: ComparedRef,
     pub(super) choices: CompareChoices,
     pub(super) theme: ThemeName,
+    /// Whether colours stand for call sites. Beside others they would be taken for the same.
+    pub(super) has_colours: bool,
     pub(super) on_choose: Callback<CompareChoices>,
 }
 
@@ -62,7 +64,7 @@ pub(super) fn SitesPanel(props: &SitesPanelProps) -> Html {
         let top = (f64::from(first) + place as f64) * ROW_PX;
         html! {
             <div key={row.label.clone()} class="site-row" role="row" style={format!("top:{top}px")} {onclick}>
-                { cells(row, has_turnover) }
+                { cells(row, has_turnover, props.has_colours) }
             </div>
         }
     };
@@ -88,7 +90,7 @@ fn rows_of(answer: &Shared<Answer>) -> Option<&SiteRows> {
     }
 }
 
-fn cells(row: &SiteRow, has_turnover: bool) -> Html {
+fn cells(row: &SiteRow, has_turnover: bool, has_colours: bool) -> Html {
     let [r, g, b] = row.colour;
     let change = &row.change;
     let (before, after) = (change.before, change.after);
@@ -106,8 +108,9 @@ fn cells(row: &SiteRow, has_turnover: bool) -> Html {
     html! {
         <>
             <span class="what" role="cell" title={row.label.clone()}>
-                <i class="swatch" style={format!("background:rgb({r} {g} {b})")} aria-hidden="true" />
+                if has_colours { <i class="swatch" style={format!("background:rgb({r} {g} {b})")} aria-hidden="true" /> }
                 { site_label(&row.label) }
+                if !row.operators.is_empty() { <span class="operators" title={row.operators.clone()}>{ &row.operators }</span> }
             </span>
             { bytes(before) }
             { bytes(after) }

@@ -5,10 +5,11 @@ use yew::prelude::*;
 
 use crate::components::hooks::use_answer;
 use crate::components::legend::LegendList;
+use crate::components::site_label::site_label;
 use crate::engine::Session;
-use crate::protocol::{LegendOf, Look, Picture};
+use crate::protocol::{LegendEntry, LegendOf, Look, Picture};
 use crate::state::selected::Places;
-use crate::state::sentences;
+use crate::state::{Shared, sentences};
 
 /// The most entries; more than fit on a screen would not be read.
 const ENTRIES: u32 = 40;
@@ -21,10 +22,10 @@ pub(super) struct LegendProps {
     pub(super) search: AttrValue,
 }
 
-/// The legend of the shown picture. It does not depend on the axis, and on no search but for a memory pool. After a change
-/// of the selection the last one stays, under its own title, until the next arrives.
-#[component]
-pub(super) fn Legend(props: &LegendProps) -> Html {
+/// The legend of the shown picture, and what it is of. It does not depend on the axis, and on no search but for a memory
+/// pool. After a change of the selection the last one stays until the next arrives.
+#[hook]
+fn use_legend(props: &LegendProps) -> Option<(LegendOf, Shared<Vec<LegendEntry>>)> {
     let (look, places) = (&props.look, props.places);
     let question = LegendOf {
         device: look.device,
@@ -38,15 +39,40 @@ pub(super) fn Legend(props: &LegendProps) -> Html {
         entries: ENTRIES,
     };
     let answered = use_answer(&props.session, Some(question.clone()));
-    let shown = answered.and_then(|answered| {
-        let of = answered.question;
-        let is_current = LegendOf {
-            selection: question.selection,
-            ..of.clone()
-        } == question;
-        Some((of, answered.answer.filter(|_| is_current)?))
-    });
-    let Some((of, legend)) = shown else {
+    let answered = answered?;
+    let of = answered.question;
+    let is_current = LegendOf {
+        selection: question.selection,
+        ..of.clone()
+    } == question;
+    Some((of, answered.answer.filter(|_| is_current)?))
+}
+
+/// The most entries of a line.
+const IN_LINE: usize = 16;
+
+/// The colours alone, in a line, where there is no room for more.
+#[component]
+pub(super) fn LegendLine(props: &LegendProps) -> Html {
+    let legend = use_legend(props);
+    let entry = |entry: &LegendEntry| {
+        let [r, g, b] = entry.rgb;
+        html! {
+            <li title={entry.label.clone()}>
+                <span class="swatch" style={format!("background:rgb({r},{g},{b})")} aria-hidden="true" />
+                { site_label(&entry.label) }
+            </li>
+        }
+    };
+    let entries = legend.iter().flat_map(|(_, legend)| legend.iter());
+    html! { <ul class="legend-line" aria-label="Colours">{ for entries.take(IN_LINE).map(entry) }</ul> }
+}
+
+/// The legend under a title that says what it is of.
+#[component]
+pub(super) fn Legend(props: &LegendProps) -> Html {
+    let places = props.places;
+    let Some((of, legend)) = use_legend(props) else {
         return Html::default();
     };
     let is_of_segments = of.picture == Picture::Segments;

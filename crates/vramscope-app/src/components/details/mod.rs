@@ -17,6 +17,7 @@ use super::commands::use_commands;
 use super::divider::Divider;
 use super::hooks::use_part;
 use super::icons::{Glyph, Icon};
+use crate::browser::frame;
 use crate::engine::Session;
 use crate::parts::{Part, apart};
 use crate::protocol::{DeviceFacts, Look};
@@ -28,7 +29,7 @@ use crate::state::{
 use device::DeviceSummary;
 use event::EventPanel;
 use group::GroupPanel;
-use legend::Legend;
+use legend::{Legend, LegendLine};
 use pinned::Pinned;
 use range::RangePanel;
 use segment::SegmentPanel;
@@ -56,15 +57,19 @@ pub(super) struct DetailsPanelProps {
 #[component]
 pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
     let commands = use_commands();
-    if !props.is_open {
+    if !props.is_open || frame::is_picture_alone() {
+        let has_colours = props.shown.picture().is_some() || props.shown == ViewKind::Allocator;
         return html! {
-            <button type="button" class="unfold" title="Details (I)" aria-label="Unfold the details"
-                aria-expanded="false" onclick={commands.on(Action::Details(true))}><Glyph icon={Icon::Chevron} /></button>
+            <>
+                <button type="button" class="unfold" title="Details (I)" aria-label="Unfold the details"
+                    aria-expanded="false" onclick={commands.on(Action::Details(true))}><Glyph icon={Icon::Chevron} /></button>
+                if has_colours {
+                    <LegendLine session={props.session.clone()} look={props.look.clone()} places={props.places} search={props.search.text.clone()} />
+                }
+            </>
         };
     }
     let is_pinned = props.view.pin.is_some();
-    // The overview says itself what held the peak.
-    let has_legend = props.shown != ViewKind::Overview || props.places.chosen().is_some();
     let (title, content) = match &props.view.pin {
         Some(pin) => (
             pinned_title(pin),
@@ -92,9 +97,7 @@ pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
             }
             <div class="scroll">
                 { content }
-                if has_legend {
-                    <Legend session={props.session.clone()} look={props.look.clone()} places={props.places} search={props.search.text.clone()} />
-                }
+                <Legend session={props.session.clone()} look={props.look.clone()} places={props.places} search={props.search.text.clone()} />
             </div>
         </aside>
     }

@@ -5,16 +5,11 @@ use yew::prelude::*;
 
 use crate::components::commands::Commands;
 use crate::components::overview::rows::row_table;
-use crate::components::site_label::SiteColours;
 use crate::protocol::views::overview::FileDetails;
 use crate::state::sentences;
 
 /// The section; empty if no host memory was recorded.
-pub(super) fn host_section(
-    commands: &Commands,
-    details: &FileDetails,
-    colours: &SiteColours,
-) -> Html {
+pub(super) fn host_section(commands: &Commands, details: &FileDetails) -> Html {
     let Some(host) = &details.host else {
         return Html::default();
     };
@@ -44,7 +39,7 @@ pub(super) fn host_section(
             </dl>
             if !host.sites.rows.is_empty() {
                 <h4>{ &host.sites.title }</h4>
-                { row_table(commands, &host.sites, Some(memory.active_bytes), Some(colours), None) }
+                { row_table(commands, &host.sites, Some(memory.active_bytes), None, None) }
             }
         </section>
     }

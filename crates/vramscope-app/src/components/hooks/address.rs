@@ -10,6 +10,7 @@ use gloo::timers::callback::Timeout;
 use yew::prelude::*;
 
 use crate::browser::history;
+use crate::engine::Source;
 use crate::state::permalink::{Change, change, once_shown};
 use crate::state::{Action, Permalink, State, permalink};
 
@@ -62,16 +63,26 @@ impl Address {
     }
 }
 
-/// Keeps address and state in step. `starts_with_file` is set if the page was opened with a file.
+/// What the page's address says. The page was opened with `sources`: a single one need not be named.
+pub(crate) fn told(sources: &[Source]) -> Option<Permalink> {
+    let fragment = history::fragment();
+    match sources {
+        [only] => Permalink::parse_of(&fragment, &only.name()),
+        _ => Permalink::parse(&fragment),
+    }
+}
+
+/// Keeps address and state in step. The page was opened with `sources`.
 #[hook]
-pub(crate) fn use_address(state: &UseReducerHandle<State>, starts_with_file: bool) {
+pub(crate) fn use_address(state: &UseReducerHandle<State>, sources: &[Source]) {
     let address = use_mut_ref(Address::default);
     {
         let (address, dispatcher) = (address.clone(), state.dispatcher());
+        let sources = sources.to_vec();
         use_effect_on((), move |()| {
-            address.borrow_mut().starts_with_file = starts_with_file;
+            address.borrow_mut().starts_with_file = !sources.is_empty();
             let restore = move |is_first: bool| {
-                let link = Permalink::parse(&history::fragment());
+                let link = told(&sources);
                 if link.is_none() && is_first {
                     return;
                 }

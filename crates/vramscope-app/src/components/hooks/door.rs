@@ -86,7 +86,11 @@ pub(crate) fn use_door(open: Callback<Vec<Source>>, is_embedded: bool) -> Option
                         let is_of_host = is_embedded && door::is_of_host(event);
                         let taken = door.borrow_mut().take(event, file, is_of_host);
                         if let Some(file) = taken {
-                            open.emit(Source::files(vec![file]));
+                            let source = match is_of_host {
+                                true => Source::Handed(file),
+                                false => Source::File(file),
+                            };
+                            open.emit(vec![source]);
                         }
                         asked.set(door.borrow().first());
                     }

@@ -10,13 +10,17 @@ use yew::prelude::*;
 use crate::browser::door::{self, Message};
 use crate::browser::frame;
 use crate::components::hooks::{use_effect_on, use_kept};
+use crate::engine::{Session, SessionId};
 use crate::state::told::Told;
 use crate::state::{Action, State, ThemeChoice, permalink};
 
 /// Tells the page around this one, once it has asked whether this one listens, what happens to the file and what is
 /// shown of it.
 #[hook]
-pub(crate) fn use_host(state: &UseReducerHandle<State>) {
+pub(crate) fn use_host(
+    state: &UseReducerHandle<State>,
+    session: &Callback<SessionId, Option<Session>>,
+) {
     // Its origin.
     let host = use_kept(door::first_host);
     let is_embedded = state.is_embedded;
@@ -45,14 +49,16 @@ pub(crate) fn use_host(state: &UseReducerHandle<State>) {
             move || drop(listener)
         });
     }
-    let tell = |(host, told): &(Option<Rc<str>>, Option<Told>)| {
+    let is_handed = state.current.and_then(|id| session.emit(id));
+    let is_handed = is_handed.is_some_and(|session| session.is_handed());
+    let tell = move |(host, told): &(Option<Rc<str>>, Option<Told>)| {
         let was_told = match told {
             Some(Told::Progress { name, .. }) => door::was_told_of(name, false),
             Some(Told::Load { name, .. }) => door::was_told_of(name, true),
             _ => false,
         };
         if let (Some(host), Some(told), false) = (host, told, was_told) {
-            door::tell_host(host, told);
+            door::tell_host(host, told, is_handed);
         }
     };
     let told = host.as_ref().and_then(|_| Told::of_file(state));

@@ -17,7 +17,7 @@ mod size;
 mod theme;
 mod wheel;
 
-pub(super) use address::use_address;
+pub(super) use address::{told, use_address};
 pub(super) use ahead::use_answer_ahead;
 pub(super) use answer::{Answered, use_answer, use_known, use_painted, use_pools};
 pub(super) use closing::use_closing;

@@ -255,7 +255,7 @@ fn labels(header: &Header, facts: &LineFacts) -> Html {
         let mut name = lane_words::lane_name(lane).to_owned();
         let left_out = lane_words::left_out(facts);
         if lane.kind == LaneKind::Annotations && !left_out.is_empty() {
-            name = format!("{name} +{}", facts.outside + facts.without_time);
+            name = format!("{name} +{}", facts.outside + facts.unplaced);
             title = format!("{title}; not shown: {left_out}");
         }
         (!header.lanes.is_folded).then(|| label(row.top_css, row.height_css, name, title))

@@ -1,7 +1,7 @@
 //! Findings as cards: the observation, then what it may mean, then what to try.
 
 use vramscope_core::analysis::report::findings::{
-    Evidence, Figure, Finding, FindingTable, Severity, is_calm,
+    Evidence, Figure, Finding, FindingTable, NOT_TOLD, Severity, is_calm,
 };
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_view::display;
@@ -27,6 +27,7 @@ pub(super) struct CardsProps {
     /// Whether nothing was ever live.
     pub(super) is_empty: bool,
     pub(super) segments: SegmentsKnown,
+    pub(super) is_damaged: bool,
 }
 
 /// All findings.
@@ -39,6 +40,8 @@ pub(super) fn Cards(props: &CardsProps) -> Html {
             if is_calm(&props.findings) {
                 <p class="muted">{ if props.is_empty {
                     "Nothing was ever live here."
+                } else if props.is_damaged {
+                    NOT_TOLD
                 } else if props.segments == SegmentsKnown::Doubtful {
                     "The segments of this file do not hold what is live, so what looks wrong in them cannot be told."
                 } else if props.has_trace {
@@ -69,7 +72,7 @@ fn card(commands: &Commands, props: &CardsProps, card: &Finding) -> Html {
             <details open={is_open}>
                 <summary>{ "What it may mean, and what to try" }</summary>
                 <p>{ &card.may_mean }</p>
-                <ul class="try">{ for card.to_try.iter().map(|text| html! { <li>{ text }</li> }) }</ul>
+                <ul class="try">{ for card.advice().map(|text| html! { <li>{ text.to_owned() }</li> }) }</ul>
             </details>
             { for card.evidence.iter().filter_map(|of| of.variable.clone()).map(variable) }
             { for card.tables.iter().filter(|table| !table.rows.is_empty()).map(|of| table(commands, of, is_open, props.colours.as_ref())) }

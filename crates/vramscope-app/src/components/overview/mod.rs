@@ -30,7 +30,8 @@ use crate::state::ViewKind;
 use crate::state::choices::FlameChoices;
 use vramscope_core::analysis::report::findings::{Finding, is_calm};
 use vramscope_core::analysis::report::overview::Overview;
-use vramscope_plan::what_if::add_conclusion;
+use vramscope_view::colour::ColourMode;
+use vramscope_view::theme::Theme;
 
 #[component]
 pub(super) fn OverviewView(props: &ViewProps) -> Html {
@@ -48,6 +49,7 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
         .filter(|note| note.moment.is_none())
         .cloned()
         .collect();
+    let is_by_site = props.look.colour_by == ColourMode::CallSite;
     let root = use_node_ref();
     // So that keys scroll the page.
     use_keys_on_show(&root, true);
@@ -56,7 +58,7 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
         <section ref={root} class="view overview" aria-label="Overview" tabindex="0" data-scrolls="">
             { props.scope_note(ViewKind::Overview) }
             if let Some(found) = of_device {
-                <Found found={Overview::clone(&found)} {concluded} within_pool={props.search.pool().is_some()} choices={props.choices.flame.clone()} {notes} colours={SiteColours::of(&props.file, props.look.theme)} />
+                <Found found={Overview::clone(&found)} {concluded} within_pool={props.search.pool().is_some()} choices={props.choices.flame.clone()} {notes} theme={Theme::of(props.look.theme)} colours={is_by_site.then(|| SiteColours::of(&props.file, props.look.theme))} />
             } else {
                 <p class="muted wait">{ "Looking through the recording…" }</p>
             }
@@ -100,22 +102,23 @@ struct FoundProps {
     within_pool: bool,
     choices: FlameChoices,
     notes: Vec<Note>,
-    colours: SiteColours,
+    theme: Theme,
+    /// The colours of call sites; `None` while colours stand for something else.
+    colours: Option<SiteColours>,
 }
 
 /// The content, once the overview is computed.
 #[component]
 fn Found(props: &FoundProps) -> Html {
     let commands = use_commands();
-    let found = &props.found;
+    let mut found = props.found.clone();
     // What comes later does not change the columns: nothing moves sideways under the pointer.
     let is_calm = is_calm(&found.findings);
-    let mut findings = found.findings.clone();
     if let Some(concluded) = &props.concluded {
-        add_conclusion(&mut findings, concluded.clone());
+        found.conclude(concluded.clone());
     }
     let sentence = found.roles.sentence();
-    let colours = sentence.is_none().then(|| props.colours.clone());
+    let colours = props.colours.clone().filter(|_| sentence.is_none());
     let about = (!props.notes.is_empty()).then(|| {
         html! {
             <section class="recording">
@@ -134,12 +137,13 @@ fn Found(props: &FoundProps) -> Html {
         <div class="page">
             <Tiles found={found.clone()} within_pool={props.within_pool} />
             if let Some(sentence) = sentence {
-                <Roles {sentence} roles={found.roles.clone()} theme={props.colours.theme} />
+                // The verdict above all views may be the same.
+                <Roles sentence={(sentence != found.verdict()).then_some(sentence)} roles={found.roles.clone()} theme={props.theme} />
             }
             <div class={classes!("columns", is_calm.then_some("calm"))}>
                 <div class="column">
                     { above }
-                    <Cards {findings} choices={props.choices.clone()} colours={colours.clone()} has_trace={found.has_trace} is_empty={found.peak.allocations == 0} segments={found.segments} />
+                    <Cards findings={found.findings.clone()} choices={props.choices.clone()} colours={colours.clone()} has_trace={found.has_trace} is_empty={found.peak.allocations == 0} segments={found.segments} is_damaged={found.is_damaged} />
                     { below }
                 </div>
                 <div class="column">

@@ -14,7 +14,8 @@ use crate::state::{Action, ViewKind, sentences};
 
 #[derive(Properties, PartialEq)]
 pub(super) struct RolesProps {
-    pub(super) sentence: String,
+    /// What it is made of; `None` where that stands above already.
+    pub(super) sentence: Option<String>,
     pub(super) roles: PeakRoles,
     pub(super) theme: Theme,
 }
@@ -46,7 +47,7 @@ pub(super) fn Roles(props: &RolesProps) -> Html {
     };
     html! {
         <section class="roles">
-            <p>{ &props.sentence }</p>
+            if let Some(sentence) = &props.sentence { <p>{ sentence }</p> }
             <div class="bar">{ for roles.rows.iter().map(part) }</div>
             <ul>{ for roles.rows.iter().map(entry) }</ul>
         </section>

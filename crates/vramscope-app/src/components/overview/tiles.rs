@@ -2,8 +2,7 @@
 
 use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::memory::gap::Gap;
-use vramscope_core::analysis::report::overview::{GapAt, Occasion, Overview, SegmentsKnown};
-use vramscope_core::units::Bytes;
+use vramscope_core::analysis::report::overview::{Occasion, Overview, SegmentsKnown};
 use vramscope_view::display;
 use yew::prelude::*;
 
@@ -37,7 +36,6 @@ pub(super) fn Tiles(props: &TilesProps) -> Html {
         bar.map(|bar| &bar.at)
     };
     let mut tiles = vec![peak(&commands, found)];
-    tiles.extend(at(Occasion::ReservedPeak).map(|at| reserved(&commands, found, at)));
     // Segments that lack what is live have no figures of what is idle in them.
     if let Some(at) = at(Occasion::Peak).filter(|_| found.segments != SegmentsKnown::Doubtful) {
         tiles.push(gap(found, &at.gap));
@@ -102,41 +100,12 @@ fn peak(commands: &Commands, found: &Overview) -> Tile {
         } else {
             "Active"
         },
-        value: beside_each_other(found, peak.active_bytes),
+        value: display::bytes(peak.active_bytes),
         exact: format!(
             "{}: what live allocations requested, without rounding",
             sentences::exact_bytes(peak.active_bytes)
         ),
         remark: html! { <>{ when(commands, found, peak.moment, peak.time_us) }<br />{ allocations }{ from }</> },
-    }
-}
-
-/// A size with as many digits as tell what was active from what was reserved.
-fn beside_each_other(found: &Overview, bytes: u64) -> String {
-    let reserved = found.gaps.iter().map(|at| at.gap.reserved_bytes).max();
-    let sizes = [found.peak.active_bytes, reserved.unwrap_or(0)];
-    Bytes(bytes).to_digits(Bytes::digits_apart(&sizes))
-}
-
-fn reserved(commands: &Commands, found: &Overview, at: &GapAt) -> Tile {
-    let gap = &at.gap;
-    Tile {
-        name: if found.has_trace {
-            "Peak reserved"
-        } else {
-            "Reserved"
-        },
-        value: beside_each_other(found, gap.reserved_bytes),
-        exact: format!(
-            "{}: all segments, in use or free",
-            sentences::exact_bytes(gap.reserved_bytes)
-        ),
-        remark: html! {
-            <>
-                { when(commands, found, gap.moment, at.time_us) }<br />
-                if found.has_trace { { format!("{} active then", display::bytes(at.active_bytes)) } }
-            </>
-        },
     }
 }
 
@@ -160,17 +129,17 @@ fn gap(found: &Overview, gap: &Gap) -> Tile {
 
 fn largest(found: &Overview, gap: &Gap) -> Tile {
     Tile {
-        name: "Largest usable",
+        name: match found.allocator {
+            AllocatorKind::Torch => "Fits without cudaMalloc",
+            AllocatorKind::Driver => "Fits without mapping",
+        },
         value: display::bytes(gap.largest_free_bytes),
         exact: format!(
             "{}, in the {}",
             sentences::exact_bytes(gap.largest_free_bytes),
             found.own_place
         ),
-        remark: html! { match found.allocator {
-            AllocatorKind::Torch => "one block; more needs cudaMalloc",
-            AllocatorKind::Driver => "one block; more must be mapped",
-        } },
+        remark: html! { "the largest usable block" },
     }
 }
 

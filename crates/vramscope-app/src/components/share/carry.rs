@@ -30,7 +30,7 @@ pub(super) fn CarryItem(props: &CarryItemProps) -> Html {
     let outcome = use_kept(|| None);
     let what = match *outcome {
         None => format!(
-            "for who does not have it: up to {} compressed",
+            "for somebody who lacks the file: up to {} compressed",
             display::bytes(MOST_BYTES)
         ),
         Some(Outcome::Packing) => "is being made…".to_owned(),

@@ -98,7 +98,7 @@ fn Items(props: &ShareMenuProps) -> Html {
         file,
         session,
     } = props;
-    let name = stem(session.name());
+    let name = &stem(session.name());
     let view = match file {
         Some(_) => state.view.name(),
         None => "graph",
@@ -127,6 +127,7 @@ fn Items(props: &ShareMenuProps) -> Html {
             if let (Some(place), Some(_)) = (permalink(state), session.file()) {
                 <CarryItem session={session.clone()} fragment={place.to_text()} />
             }
+            { one_file_item(session.name(), name) }
             <h3>{ "What is seen" }</h3>
             { item("Picture (PNG)", if *png_failed { "the browser could not make it" } else { "with axes and texts, for documents" }, Some(on_png)) }
             { item("Picture (SVG)", "text stays text; opens in drawing programs", Some(on_svg)) }
@@ -228,13 +229,37 @@ fn link_item(link: String, has_source: bool) -> Html {
     let what = if has_source {
         "opens this file at what is seen"
     } else {
-        "shows what is seen to who opens the same file: the link does not hold it"
+        "shows the same view to anybody who has the file: the link does not hold it"
     };
     html! {
         <div class="item link">
             <span class="grow"><strong>{ "Link" }</strong><span class="muted">{ what }</span></span>
             <CopyButton text={link} what="the link" with_word=true />
         </div>
+    }
+}
+
+/// The page's own parts are on its server, and what packs them with a snapshot is the command line.
+fn one_file_item(name: &str, stem: &str) -> Html {
+    let command = format!(
+        "vramscope html {} -o {}",
+        quoted(name),
+        quoted(&format!("{stem}.html"))
+    );
+    html! {
+        <div class="item link">
+            <span class="grow"><strong>{ "One HTML file" }</strong><span class="muted">{ "viewer and file in one, made by the command line" }</span></span>
+            <CopyButton text={command} what="the command" with_word=true />
+        </div>
+    }
+}
+
+/// A file's name as a word of a shell.
+fn quoted(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+=@,/".contains(c);
+    match name.chars().all(is_plain) && !name.starts_with('-') {
+        true => name.to_owned(),
+        false => format!("'./{}'", name.replace('\'', "'\\''")),
     }
 }
 
@@ -320,7 +345,15 @@ fn stem(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::stem;
+    use super::{quoted, stem};
+
+    #[test]
+    fn names_are_words_of_a_shell() {
+        assert_eq!(quoted("run-1.pickle"), "run-1.pickle");
+        assert_eq!(quoted("a b$.pickle"), "'./a b$.pickle'");
+        assert_eq!(quoted("-o"), "'./-o'");
+        assert_eq!(quoted("it's"), "'./it'\\''s'");
+    }
 
     #[test]
     fn stems() {

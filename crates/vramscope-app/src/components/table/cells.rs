@@ -2,11 +2,11 @@
 
 use yew::prelude::*;
 
-use vramscope_core::analysis::code::call_sites::NO_STACK;
 use vramscope_core::analysis::report::allocations::{AllocationRow, Column};
+use vramscope_view::colour::{ColourMode, Rgb};
 use vramscope_view::display;
 
-use super::super::site_label::{SiteColours, site_label};
+use super::super::site_label::{background, site_label};
 use super::super::view_props::ViewProps;
 use crate::protocol::Axis;
 use crate::state::choices::TableChoices;
@@ -18,7 +18,8 @@ const GAP_PX: u32 = 10;
 #[derive(Clone)]
 pub(super) struct Cells {
     columns: Vec<Column>,
-    colours: SiteColours,
+    /// What the rows' colours stand for.
+    colour_by: ColourMode,
     axis: Axis,
     /// Number of allocations of the device.
     allocations: u32,
@@ -99,7 +100,7 @@ impl Cells {
         let facts = props.file.facts();
         Self {
             columns,
-            colours: SiteColours::of(&props.file, props.look.theme),
+            colour_by: props.look.colour_by,
             axis: props.look.axis,
             allocations: facts.map_or(0, |facts| facts.allocations),
             has_times: facts.is_some_and(|facts| facts.time_span_us.is_some()),
@@ -130,8 +131,8 @@ impl Cells {
             }
             Column::Lifetime if !self.has_times => (124, 0),
             Column::Size | Column::Block | Column::Rounding | Column::Lifetime => (68, 0),
-            Column::Site => (130, 6),
-            Column::Operator => (80, 4),
+            Column::Site => (200, 8),
+            Column::Operator => (80, 3),
             Column::Born | Column::Died if self.axis == Axis::Events => (70, 0),
             Column::Born | Column::Died => (86, 0),
             Column::Stream => (52, 0),
@@ -142,15 +143,15 @@ impl Cells {
         }
     }
 
-    pub(super) fn row(&self, row: &AllocationRow) -> Html {
+    pub(super) fn row(&self, row: &AllocationRow, colour: Rgb) -> Html {
         html! {
             <div class="allocation-row" style="grid-template-columns:var(--columns)">
-                { for self.columns.iter().map(|&column| self.cell(row, column)) }
+                { for self.columns.iter().map(|&column| self.cell(row, colour, column)) }
             </div>
         }
     }
 
-    fn cell(&self, row: &AllocationRow, column: Column) -> Html {
+    fn cell(&self, row: &AllocationRow, colour: Rgb, column: Column) -> Html {
         let number = |text: String, title: String| {
             html! { <span class="number" title={title}>{ text }</span> }
         };
@@ -175,7 +176,7 @@ impl Cells {
                 row.block_bytes
                     .map(|block| block.saturating_sub(row.requested_bytes)),
             ),
-            Column::Site => self.site(row),
+            Column::Site => self.site(row, colour),
             Column::Operator => text(Some(&row.operator)),
             Column::Born if row.born == 0 => {
                 html! { <span class="number muted" title="Before the recording began">{ "before" }</span> }
@@ -204,11 +205,11 @@ impl Cells {
         }
     }
 
-    fn site(&self, row: &AllocationRow) -> Html {
-        let known = Some(row.site.as_str()).filter(|&site| site != NO_STACK);
+    /// The call site, after the colour that the row has in the pictures.
+    fn site(&self, row: &AllocationRow, colour: Rgb) -> Html {
         html! {
             <span class="site" title={row.site.clone()}>
-                <span class="swatch" style={self.colours.swatch(known)} aria-hidden="true" />
+                <span class="swatch" title={format!("Its colour by {}", self.colour_by.word())} style={background(colour)} aria-hidden="true" />
                 { site_label(&row.site) }
             </span>
         }

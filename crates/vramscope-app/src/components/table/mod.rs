@@ -8,6 +8,7 @@ use yew::prelude::*;
 
 use vramscope_core::analysis::report::allocations::{AllocationRow, Column};
 use vramscope_core::ids::AllocationId;
+use vramscope_view::colour::Rgb;
 use vramscope_view::display;
 
 use super::commands::{Commands, use_commands};
@@ -37,8 +38,16 @@ impl Window {
     }
 
     fn row(&self, row: u32) -> Option<&AllocationRow> {
-        let window = self.get()?;
-        window.rows.get(row.checked_sub(window.first)? as usize)
+        self.get()?.rows.get(self.place(row)?)
+    }
+
+    /// The colour of a row.
+    fn colour(&self, row: u32) -> Option<Rgb> {
+        self.get()?.colours.get(self.place(row)?).copied()
+    }
+
+    fn place(&self, row: u32) -> Option<usize> {
+        Some(row.checked_sub(self.get()?.first)? as usize)
     }
 }
 
@@ -54,6 +63,8 @@ pub(super) fn TableView(props: &ViewProps) -> Html {
         count: seen.end - seen.start,
         locate: props.view.pinned(),
         moment: props.view.cursor_moment(),
+        colour_by: props.look.colour_by,
+        theme: props.look.theme,
     };
     let answered = use_answer(&props.session, Some(question));
     let located = answered.as_ref().map(|answered| match &answered.question {
@@ -111,8 +122,11 @@ fn order(props: &ViewProps) -> TableOrder {
 fn row(window: &Option<Window>, cells: Cells) -> Callback<u32, Html> {
     let window = window.clone();
     Callback::from(move |row: u32| {
-        let allocation = window.as_ref().and_then(|window| window.row(row));
-        allocation.map_or_else(Html::default, |allocation| cells.row(allocation))
+        let of = |window: &Window| {
+            let colour = window.colour(row).unwrap_or_default();
+            Some(cells.row(window.row(row)?, colour))
+        };
+        window.as_ref().and_then(of).unwrap_or_default()
     })
 }
 

@@ -1,7 +1,7 @@
-//! How little memory would be enough: the steps from ideal to real, the ideal packing beside the
-//! real map, and reserved memory under other settings of the allocator.
+//! How little memory would be enough: with another program and on which card, under other settings of the allocator, and
+//! in detail the steps from ideal to real and the ideal packing beside the real map.
 //!
-//! The plan is computed in slices: bars appear one by one, and other questions are answered in
+//! The plan is computed in slices, where it is looked at: bars appear one by one, and other questions are answered in
 //! between.
 
 mod arenas;
@@ -58,11 +58,14 @@ pub(super) fn WhatIfView(props: &ViewProps) -> Html {
     let longer_ms = use_kept(BTreeMap::<DeviceIndex, u32>::new);
     let device = props.look.device;
     let more_ms = longer_ms.get(&device).copied().unwrap_or(0);
-    let known = use_plan(props, SEARCH_MS.saturating_add(more_ms));
+    let is_of_program = choices.panel == WhatIfPanel::Program;
+    let search_ms = SEARCH_MS.saturating_add(more_ms);
+    let known = use_plan(props, (!is_of_program).then_some(search_ms));
     use_painted("what-if", known.clone());
     let is_planned = (known.as_ref().and_then(PlannedRef::get))
         .is_some_and(|of| matches!(of.stage, Stage::Searching | Stage::Done));
-    let concluded = use_conclusion(&props.session, device, is_planned);
+    let concluded = use_conclusion(&props.session, device, is_planned || is_of_program);
+    let conclusion = concluded.map(|found| AttrValue::from(found.title));
     let choose = commands
         .dispatch
         .reform(|choices| Action::Choose(Chosen::WhatIf(choices)));
@@ -74,43 +77,41 @@ pub(super) fn WhatIfView(props: &ViewProps) -> Html {
             longer_ms.set(longer);
         })
     };
-    let Some(planned) = known.as_ref().and_then(PlannedRef::get) else {
-        return html! {
-            <section class="view what-if" aria-label="What-if"><p class="hint muted late">{ "Gathering the buffers…" }</p></section>
-        };
-    };
-    if planned.plan.buffers == 0 {
-        return html! {
-            <section class="view what-if" aria-label="What-if">
-                { props.scope_note(ViewKind::WhatIf) }
-                <p class="hint muted">{ "No memory was allocated here: nothing could be saved." }</p>
-            </section>
-        };
-    }
-    let panel = match choices.panel {
-        WhatIfPanel::Settings => html! {
+    let planned = known.as_ref().and_then(PlannedRef::get);
+    let has_arenas = planned.is_some_and(|planned| planned.arenas > 1);
+    let panel = match (choices.panel, planned) {
+        (WhatIfPanel::Program, _) => html! {
+            <ProgramPanel session={props.session.clone()} {device} {conclusion} choices={choices.clone()} on_choose={choose.clone()} />
+        },
+        (_, None) => html! { <p class="hint muted late">{ "Gathering the buffers…" }</p> },
+        (_, Some(planned)) if planned.plan.buffers == 0 => {
+            html! { <p class="hint muted">{ NOTHING }</p> }
+        }
+        (WhatIfPanel::Settings, _) => html! {
             <SettingsPanel session={props.session.clone()} look={props.look.clone()} planned={known.clone()} choices={choices.clone()}
                 on_choose={choose.clone()} />
         },
-        WhatIfPanel::Program => html! {
-            <ProgramPanel session={props.session.clone()} device={props.look.device} choices={choices.clone()} on_choose={choose.clone()} />
-        },
-        WhatIfPanel::Places if planned.arenas > 1 => {
+        (WhatIfPanel::Places, _) if has_arenas => {
             html! { <ArenasPanel session={props.session.clone()} planned={known.clone()} /> }
         }
-        WhatIfPanel::Packing | WhatIfPanel::Places => html! {
-            <PackingPanel planned={known.clone()} given={props.clone()} {on_longer} />
+        _ => html! {
+            <>
+                <Bars planned={known.clone()} {conclusion} choices={choices.clone()} on_choose={choose.clone()} />
+                <PackingPanel planned={known.clone()} given={props.clone()} {on_longer} />
+            </>
         },
     };
     html! {
-        <section class="view what-if" aria-label="What-if" data-stage={stage_name(planned.stage)}>
+        <section class="view what-if" aria-label="What-if" data-stage={planned.map(|planned| stage_name(planned.stage))}>
             { props.scope_note(ViewKind::WhatIf) }
-            <Bars planned={known.clone()} conclusion={concluded.map(|found| AttrValue::from(found.title))} choices={choices.clone()} on_choose={choose.clone()} />
-            <PanelBar has_arenas={planned.arenas > 1} choices={choices.clone()} on_choose={choose} />
+            <PanelBar {has_arenas} choices={choices.clone()} on_choose={choose} />
             { panel }
         </section>
     }
 }
+
+/// What is said where there is nothing to look at.
+const NOTHING: &str = "No memory was allocated here: nothing could be saved.";
 
 /// The name of a stage, for style sheets and tests.
 fn stage_name(stage: Stage) -> &'static str {
@@ -122,18 +123,21 @@ fn stage_name(stage: Stage) -> &'static str {
     }
 }
 
-/// Asks for the plan of the current device until it is complete; returns the latest answer.
+/// Asks for the plan of the current device until it is complete, with so long a search; returns the latest answer. `None`
+/// asks for nothing.
 #[hook]
-fn use_plan(props: &ViewProps, search_ms: u32) -> Option<PlannedRef> {
+fn use_plan(props: &ViewProps, search_ms: Option<u32>) -> Option<PlannedRef> {
     let device = props.look.device;
-    let question = |round| Question::Plan {
-        device,
-        round,
-        search_ms,
+    let question = |round| {
+        search_ms.map(|search_ms| Question::Plan {
+            device,
+            round,
+            search_ms,
+        })
     };
     let answered = use_rounds(
         &props.session,
-        |round| Some(question(round)),
+        question,
         |answer| matches!(answer, Answer::Plan(planned) if planned.stage == Stage::Done),
     );
     let known = answered.and_then(|answered| answered.answer.map(PlannedRef));
@@ -148,27 +152,27 @@ struct PanelBarProps {
     on_choose: Callback<WhatIfChoices>,
 }
 
-/// The choice of what is shown below the bars.
+/// The choice of what is shown.
 #[component]
 fn PanelBar(props: &PanelBarProps) -> Html {
     const PANELS: [WhatIfPanel; 4] = [
-        WhatIfPanel::Packing,
-        WhatIfPanel::Settings,
         WhatIfPanel::Program,
+        WhatIfPanel::Settings,
+        WhatIfPanel::Packing,
         WhatIfPanel::Places,
     ];
     let mut options = vec![
         (
-            "ideal packing",
-            "where everything would lie if all lives were known beforehand, beside where it lay",
+            "change the program",
+            "where live memory would peak with checkpointing, half the batch, another optimizer, and which card has that much",
         ),
         (
             "other settings",
             "what the allocator would have reserved under other settings, by a model of it",
         ),
         (
-            "another program",
-            "where live memory would peak with checkpointing, half the batch, another optimizer",
+            "details",
+            "the steps from what was needed to what was reserved, and where everything would lie if all lives were known beforehand",
         ),
     ];
     if props.has_arenas {

@@ -17,7 +17,7 @@ use crate::engine::Session;
 use crate::protocol::Look;
 use crate::protocol::views::what_if::{Answer, Question, Replayed, Tries};
 use crate::state::choices::{SettingChanges, WhatIfChoices};
-use crate::state::typed_size::without_unit;
+use crate::state::typed_size::unclear;
 
 #[derive(Properties, PartialEq)]
 pub(super) struct SettingsPanelProps {
@@ -33,7 +33,7 @@ pub(super) fn SettingsPanel(props: &SettingsPanelProps) -> Html {
     let planned = props.planned.as_ref().and_then(PlannedRef::get);
     let no_model = planned.and_then(|planned| planned.no_what_if.clone());
     let settings = &props.choices.settings;
-    let unclear = without_unit(&settings.capacity);
+    let unclear = unclear(&settings.capacity);
     let is_asked = no_model.is_none() && unclear.is_none();
     let known = use_replay(
         &props.session,

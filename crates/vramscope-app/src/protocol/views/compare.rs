@@ -149,6 +149,8 @@ pub enum Answer {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Compared {
     pub id: ComparisonId,
+    /// How much differs and where, in a sentence that calls the sides A and B.
+    pub headline: String,
     /// The first side, without its names, tree, sites and settings.
     pub before: Profile,
     /// The second side, likewise.
@@ -178,6 +180,8 @@ pub struct SiteRows {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SiteRow {
     pub label: String,
+    /// The operators that made its allocations; empty if none is known.
+    pub operators: String,
     /// The filter that finds the allocations with its code on their stacks; `None` if it names no code.
     pub search: Option<String>,
     pub colour: Rgb,

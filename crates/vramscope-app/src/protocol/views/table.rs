@@ -6,8 +6,10 @@ use vramscope_core::analysis::search::filter::Totals;
 pub use vramscope_core::analysis::time::selection::Selection;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
+use vramscope_view::colour::{ColourMode, Rgb};
 
 use super::filter::FilterText;
+use crate::protocol::ThemeName;
 
 /// The rows of a table and their order.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -35,6 +37,9 @@ pub enum Question {
         locate: Option<AllocationId>,
         /// The moment at which live bytes are counted; the device's peak if there is none.
         moment: Option<u32>,
+        /// What the rows' colours stand for, and the theme that they are of.
+        colour_by: ColourMode,
+        theme: ThemeName,
     },
     /// A piece of the table as CSV. Answered by [`Answer::Csv`] with the bytes of its lines attached.
     Csv {
@@ -78,6 +83,8 @@ pub struct TableWindow {
     /// The first row of the window.
     pub first: u32,
     pub rows: Vec<AllocationRow>,
+    /// Per row, its colour in the legend.
+    pub colours: Vec<Rgb>,
     /// The row of the allocation that was asked for; `None` if the table does not hold it.
     pub place: Option<u32>,
     /// Sums over all rows of the table.

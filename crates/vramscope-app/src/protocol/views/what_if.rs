@@ -110,6 +110,8 @@ pub struct ProgramRows {
     pub device: DeviceIndex,
     /// The peak of live memory as recorded.
     pub peak_bytes: u64,
+    /// The most that was reserved; 0 if that is not recorded.
+    pub reserved_bytes: u64,
     /// What saves something, the most effective first, each with the bytes that it saves at the peak.
     pub rows: Vec<(u64, ProgramChange)>,
 }

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 use vramscope_plan::StepKind;
 use vramscope_plan::allocator_model::ModelSettings;
 
-use crate::state::typed_size::without_unit;
+use crate::state::typed_size::unclear;
 
 /// The choices in the what-if view, kept in the address.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WhatIfChoices {
-    /// The panel below the bars.
+    /// The panel that is shown.
     pub panel: WhatIfPanel,
     /// The bar that is explained; `None` = the one that adds the most.
     pub step: Option<StepKind>,
@@ -18,17 +18,17 @@ pub struct WhatIfChoices {
     pub settings: SettingChanges,
 }
 
-/// A panel below the bars.
+/// A panel of the view, in the order of its buttons.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhatIfPanel {
-    /// The ideal packing beside the memory map.
+    /// Changes of the program, and the cards that suffice for each.
     #[default]
-    Packing,
+    Program,
     /// Replays of the allocator with other settings.
     Settings,
-    /// Changes of the program.
-    Program,
+    /// The steps from ideal to real, and the ideal packing beside the memory map.
+    Packing,
     /// Figures by pool and stream.
     Places,
 }
@@ -156,7 +156,7 @@ impl SettingChanges {
         // A share lies between 0 and 1.
         let text = format!("capacity:1TiB,{key}:{value}");
         let is_refused = || ModelSettings::default().with_changes(&text).is_err();
-        !value.is_empty() && (is_refused() || key == "capacity" && without_unit(value).is_some())
+        !value.is_empty() && (is_refused() || key == "capacity" && unclear(value).is_some())
     }
 
     /// All settings as torch reads them, with the divisions as they were typed: the model spells each of them out.
@@ -206,6 +206,7 @@ mod tests {
             assert!(wrong(place, "lots"), "{place}");
         }
         assert!(wrong(5, "24"));
+        assert!(wrong(5, "24GB"));
     }
 
     #[test]

@@ -204,6 +204,7 @@ fn the_badge_tells_age_losses_and_the_end() {
         version: "1".to_owned(),
         written_us: 5_200_000.0,
         is_written,
+        is_gone: false,
     };
     let live = |is_written| Live {
         is_connected: true,
@@ -218,6 +219,27 @@ fn the_badge_tells_age_losses_and_the_end() {
         ..live(None)
     };
     assert_eq!(badge(&page, &lost).text, "not connected, 1.2 s ago");
+    let mut gone = live(None);
+    gone.files = vec![Some(News {
+        is_gone: true,
+        ..news(None)
+    })];
+    assert_eq!(badge(&page, &gone).text, "file is gone, 1.2 s ago");
+    // What is half written is read a moment later.
+    let failure = || Failure {
+        message: "no memory snapshot".to_owned(),
+        ..Failure::default()
+    };
+    page.reply(1, Reply::Reloaded(Some(Box::new(failure()))));
+    assert!(badge(&page, &live(None)).is_live);
+    page.reply(1, Reply::Reloaded(Some(Box::new(failure()))));
+    let said = badge(&page, &live(None));
+    assert_eq!(said.text, "not readable, 1.2 s ago");
+    assert!(
+        said.title.ends_with("\nNo memory snapshot"),
+        "{}",
+        said.title
+    );
     let mut ended = version(0.0, false);
     let recorded = ended.file.recorded.as_mut().unwrap();
     (recorded.lost_records, recorded.dropped_entries) = (1234, 1);

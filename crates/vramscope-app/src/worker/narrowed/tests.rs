@@ -3,11 +3,13 @@
 use super::*;
 use crate::protocol::views::overview::OverviewOf;
 use crate::protocol::{
-    DetailsOf, DevicesWithin, DrawRequest, EventOf, HitOf, LegendOf, Look, Picture, Viewport,
+    DetailsOf, DevicesWithin, DrawRequest, EventOf, HitOf, LegendOf, Look, Picture, ThemeName,
+    Viewport,
 };
 use vramscope_core::analysis::report::allocations::Column;
 use vramscope_core::analysis::time::selection::Selection;
 use vramscope_core::model::PoolId;
+use vramscope_view::colour::ColourMode;
 
 const FILE: &[u8] = include_bytes!("../../../../../tests/fixtures/synth/scenario-pools.pickle");
 
@@ -145,6 +147,8 @@ fn rows_have_the_numbers_of_the_whole_file() {
             count: table::MOST_ROWS,
             locate,
             moment: None,
+            colour_by: ColourMode::default(),
+            theme: ThemeName::default(),
         });
         match ask(&mut kept, &whole, &pool, &question) {
             Answer::Table(answer) => match *answer {

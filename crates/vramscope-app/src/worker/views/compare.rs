@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 
 use vramscope_core::analysis::code::frame_groups::GroupOptions;
 use vramscope_core::analysis::compare::changes::{Comparison, compare};
+use vramscope_core::analysis::compare::headline::headline;
 use vramscope_core::analysis::compare::side::{Profile, ProfileNames, profile};
 use vramscope_core::analysis::groups::turnover::{Turnover, turnover};
 use vramscope_core::analysis::report::named_moments::named_moments;
@@ -223,6 +224,7 @@ fn compared(
         .filter(|site| !site.change.is_none());
     let answer = Compared {
         id,
+        headline: headline(["A", "B"], &comparison),
         before: brief(old),
         after: brief(new),
         turnover: turned.as_ref().map(|(total, _)| *total),

@@ -13,11 +13,12 @@ use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 use vramscope_core::tables::{append_csv, csv_header};
 
+use super::super::colours::Colours;
 use super::super::document::{Device, Document};
-use crate::protocol::Extra;
 use crate::protocol::views::table::{
     Answer, MOST_CSV_ROWS, MOST_ROWS, Question, Selection, TableOrder, TableWindow,
 };
+use crate::protocol::{Extra, Look};
 
 /// The data kept from one question to the next.
 #[derive(Default)]
@@ -40,6 +41,7 @@ struct TableRows {
 pub(super) fn answer(
     question: &Question,
     document: &Document,
+    colours: &mut Colours,
     cache: &mut Cache,
 ) -> Option<(Answer, Extra)> {
     match *question {
@@ -49,9 +51,20 @@ pub(super) fn answer(
             count,
             locate,
             moment,
+            colour_by,
+            theme,
         } => {
             let window = (first, count.min(MOST_ROWS));
-            let window = cache.window(document, order, window, locate, moment)?;
+            let mut window = cache.window(document, order, window, locate, moment)?;
+            let look = Look {
+                device: order.device,
+                colour_by,
+                theme,
+                ..Look::default()
+            };
+            let groups = colours.of(document.device(order.device)?, &look);
+            let allocations = window.rows.iter().map(|row| row.allocation);
+            window.colours = allocations.map(|id| groups.rgb_of(id.index())).collect();
             Some((Answer::Rows(window), Extra::Nothing))
         }
         Question::Csv {
@@ -106,6 +119,7 @@ impl Cache {
             all_rows: table.rows.len() as u32,
             first,
             rows: rows(*device, cut(&table.rows, first, count)),
+            colours: Vec::new(),
             place: locate.and_then(|allocation| place_of(&table.rows, allocation)),
             totals,
             columns,

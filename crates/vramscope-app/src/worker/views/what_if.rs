@@ -96,6 +96,7 @@ pub(super) fn answer(
             Answer::Program(ProgramRows {
                 device: device.history.device,
                 peak_bytes: device.history.peak_bytes(),
+                reserved_bytes: device.history.most_reserved_bytes(),
                 rows: helpful(*device, device.history.event_count, true),
             })
         }

@@ -1,8 +1,11 @@
 //! Of several files the one that an answer is about, and how it compares with the others.
 
+use std::path::Path;
+
 use serde::Serialize;
 use vramscope_core::analysis::compare::changes::SettingChange;
-use vramscope_core::analysis::report::brief::{Brief, Cause, CauseClass};
+use vramscope_core::analysis::report::brief::Brief;
+use vramscope_core::analysis::report::causes::{Cause, CauseClass};
 use vramscope_core::fleet::questions::{
     self, Odd, OddRank, OddValue, diff, failed_cohort, odd, ooms,
 };
@@ -11,6 +14,7 @@ use vramscope_core::fleet::{Detail, Fleet, Place, Rank, Source};
 use vramscope_core::model::DeviceIndex;
 use vramscope_core::units::{Bytes, Count};
 
+use crate::input::display_name;
 use crate::subject::Subject;
 
 /// A file that was read.
@@ -99,6 +103,13 @@ impl Chosen {
         &self.rank().source.path
     }
 
+    /// Names files from where the user is. `root`: the folder from which they are named.
+    pub(super) fn name_from(&mut self, root: &Path) {
+        for rank in &mut self.fleet.ranks {
+            rank.source.path = display_name(&root.join(&rank.source.path));
+        }
+    }
+
     /// Size and date of the file when it was read for a dataset.
     pub(super) fn packed(&self) -> (u64, Option<i64>) {
         let source = &self.rank().source;
@@ -135,6 +146,9 @@ impl Chosen {
             .causes
             .retain(|cause| cause.class != CauseClass::OddRank);
         let place = usize::from(brief.failed.is_some()).min(brief.causes.len());
+        if place == 0 {
+            brief.verdict = cause.sentence();
+        }
         brief.causes.insert(place, cause);
     }
 
@@ -161,6 +175,7 @@ impl Chosen {
             seen,
             place,
             filter: String::new(),
+            setting: None,
             advice: String::new(),
         }
     }

@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use serde::Serialize;
-use vramscope_core::analysis::report::brief::{Brief, Cause, CauseClass, Change, Failed};
+use vramscope_core::analysis::report::brief::{Brief, Change, Failed};
+use vramscope_core::analysis::report::causes::{Cause, CauseClass};
 use vramscope_core::analysis::report::facts::warning_line;
+use vramscope_core::analysis::report::findings::Finding;
 use vramscope_core::analysis::report::overview::overview;
 use vramscope_core::analysis::search::filter::{Filter, Pointed, matches};
 use vramscope_plan::what_if::{Baseline, Verdict, WhatIf, conclusion, replays};
@@ -123,16 +125,16 @@ impl Answer {
                 subject.name
             ))
         })?;
-        let mut brief = Brief::of(*device, &overview(*device, 0));
+        let (concluded, what_ifs) = replays_of(&device);
+        let told = concluded.as_ref().map(|finding| finding.title.clone());
+        let mut overview = overview(*device, 0);
+        if let Some(concluded) = concluded {
+            overview.conclude(concluded);
+        }
+        let mut brief = Brief::of(*device, &overview);
         let among = about.chosen.and_then(Chosen::among);
         if let Some(chosen) = about.chosen {
             chosen.tell_odd(&mut brief);
-        }
-        let (told, what_ifs) = replays_of(&device);
-        if let (Some(told), 1.., Some(cause)) = (&told, what_ifs.total, brief.causes.first_mut())
-            && cause.class == CauseClass::Fragmentation
-        {
-            cause.advice = format!("{told}.");
         }
         let next = next(about, &device, &brief, &what_ifs, among.as_ref());
         Ok(Self {
@@ -239,6 +241,7 @@ impl Answer {
     /// Leaves each cause its class and title. Returns whether any had more.
     fn bare_causes(&mut self) -> bool {
         let texts = self.causes.items.iter_mut().flat_map(|cause| {
+            cause.setting = None;
             [
                 &mut cause.seen,
                 &mut cause.advice,
@@ -282,12 +285,14 @@ impl Answer {
             }
         };
         for cause in &mut self.causes.items {
-            for text in [
+            let setting = cause.setting.iter_mut().map(|it| &mut it.advice);
+            let texts = [
                 &mut cause.title,
                 &mut cause.seen,
                 &mut cause.place,
                 &mut cause.advice,
-            ] {
+            ];
+            for text in texts.into_iter().chain(setting) {
                 cut(text, true);
             }
             cut(&mut cause.filter, false);
@@ -337,12 +342,12 @@ fn cannot_tell(about: &About<'_>, brief: &mut Brief) -> List<String> {
 }
 
 /// What replays with other settings amount to, if any is worth it, and those that help.
-fn replays_of(device: &Device<'_>) -> (Option<String>, List<Replayed>) {
+fn replays_of(device: &Device<'_>) -> (Option<Finding>, List<Replayed>) {
     let Some((baseline, tried)) = replays(**device) else {
         return (None, List::of(Vec::new(), 0));
     };
-    let told = conclusion(**device, &baseline, &tried).map(|finding| finding.title);
-    (told, replayed(&baseline, tried))
+    let concluded = conclusion(**device, &baseline, &tried);
+    (concluded, replayed(&baseline, tried))
 }
 
 fn whole<T>(items: Vec<T>) -> List<T> {
@@ -456,7 +461,7 @@ fn about_cause(
             format!("vramscope find pending {file}{only} --limit 10")
         }
         // Of pending frees: what lies free on other streams.
-        CauseClass::Fragmentation | CauseClass::PendingFree => {
+        CauseClass::Fragmentation | CauseClass::Rounding | CauseClass::PendingFree => {
             format!("vramscope fragmentation {file}{only}")
         }
         CauseClass::Limit | CauseClass::OtherProcesses => format!("vramscope info {file}{only}"),
@@ -464,7 +469,10 @@ fn about_cause(
             Some(median) if median != file => format!("vramscope diff {median} {file}"),
             _ => format!("vramscope info {file}"),
         },
-        CauseClass::TooMuchLive | CauseClass::RequestTooLarge => {
+        CauseClass::TooMuchLive
+        | CauseClass::RequestTooLarge
+        | CauseClass::FirstPass
+        | CauseClass::HeldOutput => {
             format!("vramscope at {moment} {file}{only}")
         }
     }

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use vramscope_core::analysis::code::call_sites::NO_STACK;
-use vramscope_core::analysis::report::brief::{Cause, Failed};
+use vramscope_core::analysis::report::brief::Failed;
+use vramscope_core::analysis::report::causes::Cause;
+use vramscope_core::analysis::report::names::named;
 use vramscope_core::units::{Bytes, Count};
 
 use super::among::Among;
@@ -75,7 +77,7 @@ impl Answer {
             let moment = Count(self.peak_moment.into());
             ("peak    ", format!("after event {moment}"))
         } else {
-            ("active  ", "at the dump".to_owned())
+            ("live    ", "at the dump".to_owned())
         };
         let made_of = self.made_of.as_deref().unwrap_or("");
         lines.extend(wrap::paragraph(
@@ -146,15 +148,18 @@ fn section<T>(
 fn failed_words(failed: &Failed) -> String {
     let by = match failed.call_site.as_str() {
         NO_STACK => String::new(),
-        site => format!(" by {site}"),
+        site => format!(" by {}", named(site)),
     };
     let mut text = format!(
-        "{} requested after event {}{by}, {}; the device had {} free",
+        "{} requested after event {}{by}, {}",
         Bytes(failed.requested_bytes),
         Count(failed.moment.into()),
-        failed.place,
-        Bytes(failed.device_free_bytes)
+        failed.place
     );
+    text += &match failed.device_free_bytes {
+        Some(bytes) => format!("; the device had {} free", Bytes(bytes)),
+        None => "; what the device had free is not known".to_owned(),
+    };
     if let (Some(reserved), Some(usable)) = (failed.reserved_bytes, failed.usable_bytes) {
         let _ = write!(
             text,
@@ -190,8 +195,12 @@ fn cause_lines(cause: &Cause) -> Vec<String> {
     {
         lines.extend(wrap::paragraph("    ", text, WIDTH));
     }
-    if !cause.advice.is_empty() {
-        lines.extend(wrap::paragraph("    > ", &cause.advice, WIDTH));
+    let setting = cause.setting.iter().map(|setting| &setting.advice);
+    for text in setting
+        .chain([&cause.advice])
+        .filter(|text| !text.is_empty())
+    {
+        lines.extend(wrap::paragraph("    > ", text, WIDTH));
     }
     lines
 }

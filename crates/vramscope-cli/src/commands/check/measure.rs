@@ -244,9 +244,17 @@ impl<'a> Measures<'a> {
 
     fn growth(&self) -> Result<Measured, &'static str> {
         self.need_trace()?;
-        let steps = self.device.steps();
-        let steps = steps.ok_or(hints(&self.device.subject.snapshot).no_steps)?;
-        let growth = steps.growth().ok_or(FEW_STEPS)?;
+        let snapshot = &self.device.subject.snapshot;
+        if snapshot.warnings.hide_frees() {
+            return Err(FREES_UNKNOWN);
+        }
+        let unplaced = self.device.lanes().unplaced > 0;
+        let missing = match unplaced {
+            true => UNPLACED,
+            false => hints(snapshot).no_steps,
+        };
+        self.device.steps().ok_or(missing)?;
+        let growth = self.device.growth().ok_or(FEW_STEPS)?;
         Ok(Measured {
             value: Value::BytesPerStep(growth.per_step_bytes),
             makers: Makers::Grown(growth.moments),
@@ -443,7 +451,11 @@ const PINNING: [Column; 3] = [
 ];
 
 const DOUBTFUL_SEGMENTS: &str =
-    "the file's segments do not account for what is live: it is damaged or was altered";
+    "the file's segments contradict what else it says: it is damaged or was altered";
+const FREES_UNKNOWN: &str =
+    "the file has events of unknown actions, or lacks frees, so that what stays live is not known";
+const UNPLACED: &str =
+    "annotations cannot be placed, as times are missing or go back, and stacks show no steps";
 /// The keys of the tables of the roles, in the order of [`Role::ALL`].
 const ROLE_KEYS: [&str; 10] = [
     "parameter_by",

@@ -69,13 +69,13 @@ fn row_of(chosen: &Chosen, row: usize, start: Option<i64>) -> Vec<Cell> {
     let after = time.zip(start).map(|(time, start)| time.abs_diff(start));
     let bytes = failure.map(|failure| {
         [
-            failure.requested_bytes,
+            Some(failure.requested_bytes),
             failure.device_free_bytes,
-            failure.active_bytes,
-            failure.reserved_bytes,
+            Some(failure.active_bytes),
+            Some(failure.reserved_bytes),
         ]
     });
-    let bytes = |place: usize| Cell::or_none(bytes, |bytes| Cell::Bytes(bytes[place]));
+    let bytes = |place: usize| Cell::or_none(bytes.and_then(|bytes| bytes[place]), Cell::Bytes);
     let label = failure.map(|failure| chosen.fleet.label(failure.site).to_owned());
     vec![
         Cell::Number(rank.place.rank.into()),

@@ -1,25 +1,27 @@
 //! `vramscope fleet pack`: many snapshots as one dataset.
 //!
-//! `plan` finds the snapshots and their places, `dataset` knows the folder, `claims` shares the work with other processes,
-//! `snapshot` packs one of them, and `told` has the answer. A snapshot's piece is written last: its presence says that
-//! the snapshot is packed. The overview is made of all pieces by each process that finishes.
+//! `plan` finds the snapshots and their places, `share` tells which of them this process packs, `dataset` knows the folder,
+//! `snapshot` packs one of them, and `told` has the answer. A snapshot's piece is written last: its presence says that the
+//! snapshot is packed. Whoever sees the pieces of all snapshots after its share makes the overview of them. The process
+//! that ends last does, and where two do, both write the same.
 
-mod claims;
 mod dataset;
 mod plan;
+mod share;
 mod snapshot;
 mod told;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::mem;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::Args;
+use vramscope_core::fleet::Fleet;
 
-use self::claims::{Claim, Claims};
-use self::dataset::{Dataset, Piece, Spot};
-use self::plan::{Item, Plan};
+use self::dataset::{Dataset, Known, Piece, Spot};
+use self::plan::{Item, Plan, Sources};
+use self::share::Share;
 use self::snapshot::Packed;
 use crate::arguments::{Show, Size, parse_size};
 use crate::failure::Failure;
@@ -31,12 +33,13 @@ use crate::report;
 /// Reads all snapshots, several at once, and writes a folder with tables for every rank and an overview of all. Snapshots
 /// that are in it already and did not change are left out; what was interrupted goes on, and what is damaged is written
 /// again. A job may be packed bit by bit: those whose rank or job changes by others are packed again. Several processes,
-/// also of several machines with a shared file system, can pack into the same folder at once: each takes other snapshots.
+/// also of several machines with a shared file system, can pack into the same folder at once, each a share of the same
+/// snapshots; the one that ends last makes the overview.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     /// Snapshots, or folders of them; also patterns such as 'runs/*/rank*.pickle'
-    #[arg(required = true, value_name = "SOURCE")]
+    #[arg(required_unless_present = "finish", value_name = "SOURCE")]
     sources: Vec<PathBuf>,
     /// The folder to write, which may be there already
     #[arg(short, long, value_name = "DATASET")]
@@ -48,9 +51,16 @@ pub(crate) struct Options {
     /// Memory limit for snapshots that are read at once
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "4GiB")]
     memory: Size,
+    /// Pack only a share of the snapshots: 2/8 is the second of eight. If not given, what srun or torchrun tell the processes
+    /// that they start, else all
+    #[arg(long, value_name = "N/M", value_parser = Share::parse)]
+    share: Option<Share>,
     /// Remove ranks whose snapshots are not among SOURCES
     #[arg(long)]
     prune: bool,
+    /// Make the overview of what is packed, where processes that had other shares are gone
+    #[arg(long, conflicts_with_all = ["sources", "share", "prune", "rank_from"])]
+    finish: bool,
     #[command(flatten)]
     show: Show,
 }
@@ -61,52 +71,63 @@ Examples:
   vramscope fleet pack snapshots/*.pickle.gz -o job.vset --memory 64GiB
   vramscope fleet pack runs/ -o runs.vset --rank-from 'host(?<host>\\d+)/gpu(?<local_rank>\\d+)'
   srun vramscope fleet pack runs/ -o runs.vset
+  vramscope fleet pack runs/ -o runs.vset --share 2/8
+  vramscope fleet pack --finish -o runs.vset
 
 Exit codes: 0 all is packed, 1 a snapshot could not be read (the others are packed), 2 wrong usage";
 
-/// How long to wait before looking again at what other processes have.
-const PATIENCE: Duration = Duration::from_millis(200);
-
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let started = Instant::now();
+    if options.finish {
+        return finish(options);
+    }
+    let (share, by) = match options.share {
+        Some(share) => (share, None),
+        None => Share::of_launcher(),
+    };
     // Before a folder is made for them.
     let files = plan::files(&options.sources)?.into_iter();
     let files: Vec<PathBuf> = files.collect::<Result<_, _>>()?;
     let dataset = Dataset::open(&options.output)?;
-    let plan = |known: &HashMap<String, Piece>| {
-        // What is to go changes no place.
-        let beside = known.values().filter(|_| !options.prune);
-        plan::plan(&files, &dataset, beside, options.rank_from.as_ref())
-    };
-    let known = dataset.known();
-    let first = plan(&known)?;
+    let (sources, failures) = Sources::of(files, &dataset);
+    if sources.is_empty() {
+        let text = "no snapshot is among the sources, only this dataset itself: name the snapshots or their folder";
+        inputs::report_all(failures)?;
+        return Err(Failure::Usage(text.to_owned()));
+    }
     dataset.begin()?;
-    let mut claims = Claims::join(&dataset)?;
-    let mut work = Work {
+    let work = Work {
         dataset: &dataset,
-        claims: &claims,
-        plan: first,
+        sources,
+        rank_from: options.rank_from.as_ref(),
+        share,
         memory: options.memory,
-        known,
+        is_pruned: options.prune,
     };
-    let mut done = work.all()?;
-    // What others packed meanwhile may change places.
-    while let Some(known) = work.news().filter(|_| !options.prune) {
-        (work.plan, work.known) = (plan(&known)?, known);
-        done.add(work.all()?);
-    }
-    let mut fleet = dataset.write_overview()?;
-    if options.prune {
-        done.pruned = work.prune()?;
-    }
-    if done.pruned > 0 {
-        fleet = dataset.write_overview()?;
-    }
-    let part = told::part(&work, &done, &fleet, started.elapsed());
-    claims.leave();
-    dataset.sweep(|| claims.are_alone());
+    let (mut done, known) = work.all()?;
+    let fleet = work.overview(known, &mut done)?;
+    let part = told::part(&work, &done, &fleet, (by, started.elapsed()));
     let printed = report::print("fleet pack", [part], options.show);
-    inputs::report_all(told::failure(&done).into_iter().chain(printed.err()))
+    let failures = told::failure(&done)
+        .into_iter()
+        .chain(inputs::bounded(failures));
+    inputs::report_all(failures.chain(printed.err()))
+}
+
+/// Makes the overview of what is packed, whatever is missing.
+fn finish(options: &Options) -> Result<(), Failure> {
+    let dataset = Dataset::open(&options.output)?;
+    let known = dataset.known();
+    if known.is_empty() {
+        let text = format!("{}: nothing is packed there", dataset.shown());
+        return Err(Failure::Input(text));
+    }
+    let fleet = dataset.finish(&known, |_| true)?;
+    report::print(
+        "fleet pack",
+        [told::finished(&dataset, &fleet)],
+        options.show,
+    )
 }
 
 /// Packs snapshots into a folder that is there for a question only. Returns why some cannot be read, if others can.
@@ -128,16 +149,17 @@ pub(crate) fn for_a_question(
         }
     }
     let dataset = Dataset::open_passing(folder)?;
-    let plan = plan::plan(&files, &dataset, [], rank_from)?;
-    let claims = Claims::join(&dataset)?;
+    let (sources, unnamed) = Sources::of(files, &dataset);
+    failures.extend(unnamed);
     let work = Work {
         dataset: &dataset,
-        claims: &claims,
-        plan,
+        sources,
+        rank_from,
+        share: Share::ALL,
         memory,
-        known: HashMap::new(),
+        is_pruned: false,
     };
-    let done = work.all()?;
+    let (done, _) = work.all()?;
     failures.extend(done.failures);
     let failures = inputs::bounded(failures);
     match done.packed.is_empty() {
@@ -149,184 +171,111 @@ pub(crate) fn for_a_question(
 /// The work of this process.
 struct Work<'a> {
     dataset: &'a Dataset,
-    claims: &'a Claims,
-    plan: Plan,
+    sources: Sources,
+    rank_from: Option<&'a RankNames>,
+    share: Share,
     memory: Size,
-    /// What was in the dataset before, by the snapshots' paths.
-    known: HashMap<String, Piece>,
+    is_pruned: bool,
 }
 
 /// What became of it.
 #[derive(Default)]
 struct Done {
     packed: Vec<Packed>,
-    /// Snapshots that were in the dataset and did not change.
+    /// Snapshots of the share that were in the dataset and did not change.
     unchanged: usize,
-    /// Snapshots that other processes packed meanwhile.
-    by_others: usize,
+    /// Snapshots that are not packed as they are now: those of other shares, as long as these are at it.
+    missing: usize,
+    /// Snapshots of the dataset that should have another place beside these, but cannot be packed again.
+    stuck: usize,
+    /// Snapshots of the dataset that are not among the sources, and stay.
+    others: usize,
     pruned: usize,
     failures: Vec<Failure>,
 }
 
-impl Done {
-    /// Adds what became of the same snapshots, and of others, when they were looked at again.
-    fn add(&mut self, more: Self) {
-        self.packed.extend(more.packed);
-        self.by_others += more.by_others;
-        // What could not be read was tried again.
-        self.failures = more.failures;
-    }
-}
-
-/// What became of a snapshot.
-enum Outcome {
-    Packed(Packed),
-    Unreadable(Failure),
-    /// Another process does it, or did.
-    Claimed,
-    ByOthers,
-}
-
 impl Work<'_> {
-    /// Packs what is not packed yet, as far as no other process does. Then waits for those, and takes over from those
-    /// that are gone.
-    fn all(&self) -> Result<Done, Failure> {
+    /// Packs what is not packed yet of the share. What others packed meanwhile may change places. Also returns all pieces
+    /// as they were after that.
+    fn all(&self) -> Result<(Done, Known), Failure> {
         let mut done = Done::default();
-        let (unchanged, mut open): (Vec<usize>, Vec<usize>) = (0..self.plan.items.len())
-            .partition(|&index| self.is_unchanged(&self.plan.items[index]));
-        done.unchanged = unchanged.len();
-        while !open.is_empty() {
-            open = self.pass(&open, &mut done)?;
-            if !open.is_empty() {
-                thread::sleep(PATIENCE);
+        // Whatever others do, a snapshot is looked at once in each place.
+        let mut seen: HashSet<Spot> = HashSet::new();
+        loop {
+            let known = self.dataset.known();
+            let Plan { items, stuck } = self.plan(&known)?;
+            let own = items.iter().filter(|item| self.share.has(item.number));
+            let (unchanged, open): (Vec<&Item>, Vec<&Item>) = own
+                .filter(|item| seen.insert(item.spot()))
+                .partition(|item| self.is_unchanged(item, &known));
+            done.unchanged += unchanged.len();
+            done.stuck = stuck;
+            if open.is_empty() {
+                done.missing = items.iter().filter(|item| !is_packed(item, &known)).count();
+                return Ok((done, known));
             }
+            self.dataset.remove_overview()?;
+            self.pass(&open, &known, &mut done)?;
         }
-        Ok(done)
     }
 
-    fn is_unchanged(&self, item: &Item) -> bool {
-        let known = self.known.get(&item.source.path);
+    fn plan(&self, known: &Known) -> Result<Plan, Failure> {
+        // What is to go changes no place.
+        let beside = known.values().flatten().filter(|_| !self.is_pruned);
+        plan::plan(&self.sources, self.dataset, beside, self.rank_from)
+    }
+
+    fn is_unchanged(&self, item: &Item, known: &Known) -> bool {
+        let pieces = known.get(&item.source.path).map_or(&[][..], Vec::as_slice);
         // What could not be read may be readable now, without another date: permissions.
-        known.is_some_and(|piece| {
-            let is_whole = || self.dataset.has_tables(&piece.spot);
-            piece.is_of(item) && !piece.is_unreadable() && is_whole()
+        let is_whole =
+            |piece: &Piece| !piece.is_unreadable() && self.dataset.has_tables(&piece.spot);
+        is_packed(item, known) && pieces.iter().all(is_whole)
+    }
+
+    /// Packs snapshots.
+    fn pass(&self, open: &[&Item], known: &Known, done: &mut Done) -> Result<(), Failure> {
+        let files: Vec<_> = open.iter().map(|item| item.path.clone()).collect();
+        let one = |index: usize, _: &Path| {
+            let pieces = known.get(&open[index].source.path);
+            let old = pieces.into_iter().flatten().map(|piece| &piece.spot);
+            snapshot::pack(self.dataset, open[index], &old.collect::<Vec<_>>())
+        };
+        inputs::each(&files, self.memory, one, |outcomes| {
+            for outcome in outcomes {
+                match outcome {
+                    Ok(packed) => done.packed.push(packed),
+                    Err(snapshot::Failed::Read(failure)) => done.failures.push(failure),
+                    // A dataset that cannot be written ends it all.
+                    Err(snapshot::Failed::Write(failure)) => return Err(failure),
+                }
+            }
+            Ok(())
         })
     }
 
-    /// The pieces as they are now, if there are any of snapshots that the plan does not know.
-    fn news(&self) -> Option<HashMap<String, Piece>> {
-        let items = self.plan.items.iter();
-        let planned: HashSet<_> = items.map(|item| &item.source.path).collect();
-        let now = self.dataset.known();
-        let is_new = |path: &String| !planned.contains(path) && !self.known.contains_key(path);
-        now.keys().any(is_new).then_some(now)
-    }
-
-    /// Goes through snapshots once. Returns those that other processes work on.
-    fn pass(&self, open: &[usize], done: &mut Done) -> Result<Vec<usize>, Failure> {
-        let (mut left, free): (Vec<usize>, Vec<usize>) =
-            open.iter().partition(|&&index| self.is_taken(index));
-        let files: Vec<_> = free
-            .iter()
-            .map(|&index| self.plan.items[index].path.clone())
-            .collect();
-        let one = |place: usize, _: &Path| self.one(&self.plan.items[free[place]]);
-        inputs::each(&files, self.memory, one, |outcomes| {
-            // A dataset that cannot be written ends it all.
-            free.iter().zip(outcomes).try_for_each(|(&index, outcome)| {
-                match outcome? {
-                    Outcome::Packed(packed) => done.packed.push(packed),
-                    Outcome::Unreadable(failure) => done.failures.push(failure),
-                    Outcome::ByOthers => done.by_others += 1,
-                    Outcome::Claimed => left.push(index),
-                }
-                Ok(())
-            })
-        })?;
-        left.sort_unstable();
-        Ok(left)
-    }
-
-    /// Whether another process works on it.
-    fn is_taken(&self, index: usize) -> bool {
-        let item = &self.plan.items[index];
-        let spots = item.spots();
-        spots
-            .iter()
-            .any(|spot| self.claims.is_held_for(spot, &item.source.path))
-    }
-
-    fn one(&self, item: &Item) -> Result<Outcome, Failure> {
-        let Some((spot, _claim)) = self.claim(item)? else {
-            return Ok(Outcome::Claimed);
-        };
-        // Another process may have finished it before the claim.
-        let is_of_it = |piece: Piece| piece.is_of(item) && self.dataset.has_tables(&spot);
-        if self.dataset.piece(&spot).is_some_and(is_of_it) || self.has_failed_elsewhere(item) {
-            return Ok(Outcome::ByOthers);
+    /// All that is packed. Where nothing is missing any more, it is written as the overview.
+    fn overview(&self, mut known: Known, done: &mut Done) -> Result<Fleet, Failure> {
+        let is_other = |path: &str| !self.sources.has(path);
+        done.others = known.keys().filter(|path| is_other(path)).count();
+        if done.missing > 0 {
+            return Ok(dataset::fleet(known));
         }
-        let old = self.known.get(&item.source.path).map(|piece| &piece.spot);
-        // Another process may have put another snapshot there since this one began.
-        let is_still = |old: &&Spot| {
-            let there = self.dataset.piece(old);
-            there.is_some_and(|there| there.source().path == item.source.path)
-        };
-        let old = old.filter(is_still);
-        match snapshot::pack(self.dataset, item, &spot, old) {
-            Ok(packed) => Ok(Outcome::Packed(packed)),
-            Err(snapshot::Failed::Read(failure)) => Ok(Outcome::Unreadable(failure)),
-            Err(snapshot::Failed::Write(failure)) => Err(failure),
-        }
-    }
-
-    /// Whether another process found it unreadable since this one began.
-    fn has_failed_elsewhere(&self, item: &Item) -> bool {
-        let piece = self.dataset.piece(&Spot::of_unreadable(&item.source.path));
-        let is_of_it = |piece: &Piece| piece.is_of(item);
-        piece.as_ref().is_some_and(is_of_it)
-            && !self.known.get(&item.source.path).is_some_and(is_of_it)
-    }
-
-    /// Claims the first spot that belongs to no other snapshot; `None` if another process has this one.
-    fn claim(&self, item: &Item) -> Result<Option<(Spot, Claim)>, Failure> {
-        for spot in item.spots() {
-            match self.claims.take(&spot, &item.source.path)? {
-                claims::Taken::Mine(claim) => {
-                    let other = self.dataset.piece(&spot);
-                    if other.is_none_or(|piece| piece.source().path == item.source.path) {
-                        return Ok(Some((spot, claim)));
-                    }
-                }
-                claims::Taken::Same => return Ok(None),
-                claims::Taken::Other => {}
+        if self.is_pruned {
+            done.pruned = mem::take(&mut done.others);
+            let gone = known.extract_if(.., |path, _| is_other(path));
+            for piece in gone.flat_map(|(_, pieces)| pieces) {
+                self.dataset.remove(&piece.spot)?;
             }
         }
-        Ok(None)
+        self.dataset.finish(&known, |path| self.sources.has(path))
     }
+}
 
-    /// Removes what is in the dataset of snapshots that are not among the sources.
-    fn prune(&self) -> Result<usize, Failure> {
-        if !self.claims.are_alone() {
-            let text = "other processes are packing into this dataset: prune it when they are done";
-            return Err(Failure::Usage(text.to_owned()));
-        }
-        if self.plan.items.is_empty() {
-            let text = "no snapshot is among the sources, so that --prune would remove the whole dataset: name the folder of \
-                        the snapshots, which is not the dataset's";
-            return Err(Failure::Usage(text.to_owned()));
-        }
-        let gone = self.gone();
-        gone.iter()
-            .try_for_each(|piece| self.dataset.remove(&piece.spot))?;
-        Ok(gone.len())
-    }
-
-    /// What was in the dataset before of snapshots that are not among the sources.
-    fn gone(&self) -> Vec<&Piece> {
-        let items = self.plan.items.iter().filter(|item| item.is_named);
-        let paths: HashSet<_> = items.map(|item| &item.source.path).collect();
-        let pieces = self.known.iter();
-        let gone = pieces.filter(|(path, _)| !paths.contains(path));
-        gone.map(|(_, piece)| piece).collect()
+/// Whether a snapshot is packed as it is now, or known to be unreadable.
+fn is_packed(item: &Item, known: &Known) -> bool {
+    match known.get(&item.source.path).map(Vec::as_slice) {
+        Some([piece]) => piece.is_of(item),
+        _ => false,
     }
 }

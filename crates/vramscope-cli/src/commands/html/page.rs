@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use vramscope_serve::{Asset, Page, token};
+use vramscope_serve::{Asset, Page};
 use vramscope_view::address::FileKey;
 
 use crate::failure::Failure;
@@ -59,7 +59,7 @@ impl Embedded {
 /// # Errors
 /// When a part of the page that is built into this program is missing.
 pub(super) fn one_file(page: &Page, files: &[Embedded], shown: &str) -> Result<String, Failure> {
-    let nonce = token().map_err(Failure::page)?;
+    let nonce = nonce(files, shown);
     let index = page.text("index.html").map_err(Failure::page)?;
     let mut html = String::new();
     for line in index.lines() {
@@ -110,6 +110,20 @@ fn push_data(html: &mut String, page: &Page, files: &[Embedded]) -> Result<(), F
     Ok(())
 }
 
+/// The word by which the policy knows the page's own script. Equal files make equal pages, so it is no random one but a
+/// hash of all that others chose in the page: none of that can contain its own hash.
+fn nonce(files: &[Embedded], shown: &str) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let of_files = files
+        .iter()
+        .flat_map(|file| [file.name.as_bytes(), &file.packed]);
+    for text in of_files.chain([shown.as_bytes()]) {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text);
+    }
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
 /// The content security policy. Nothing is loaded from anywhere: `default-src` covers all that is not named.
 fn policy(nonce: &str) -> String {
     format!(
@@ -153,6 +167,23 @@ fn parts(page: &Page) -> impl Iterator<Item = (&str, &Asset)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn equal_pages_have_equal_nonces_and_others_have_not() {
+        let file = |name: &str, packed: &[u8]| {
+            let (name, packed) = (name.to_owned(), packed.to_vec());
+            [Embedded { name, packed }]
+        };
+        let of = |name, packed, shown| nonce(&file(name, packed), shown);
+        assert_eq!(of("a", b"bc", "d"), of("a", b"bc", "d"));
+        for other in [
+            of("ab", b"c", "d"),
+            of("a", b"b", "cd"),
+            of("a", b"bd", "d"),
+        ] {
+            assert_ne!(other, of("a", b"bc", "d"));
+        }
+    }
 
     #[test]
     fn names_stay_in_their_attribute() {

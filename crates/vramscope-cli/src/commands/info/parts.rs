@@ -44,6 +44,7 @@ pub(super) fn parts(info: &Info) -> Vec<Part> {
     parts.extend(info.summary.devices.iter().map(|device| {
         let mut part = device_part(&info.file, device);
         if let Some(peak) = info.peaks.iter().find(|peak| peak.device == device.device) {
+            part.fact("verdict", "", Cell::Text(peak.verdict.clone()));
             part.tables.push(site_table(peak));
             role_table(&mut part, &peak.roles);
         }

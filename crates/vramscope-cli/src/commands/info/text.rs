@@ -47,8 +47,12 @@ fn file_text(info: &Info) -> String {
     }
     for device in &info.summary.devices {
         page.title(&format!("device {}", device.device));
+        let peak = info.peaks.iter().find(|peak| peak.device == device.device);
+        if let Some(peak) = peak {
+            page.paragraph("  ", &peak.verdict);
+        }
         device_lines(&mut page, device);
-        if let Some(peak) = info.peaks.iter().find(|peak| peak.device == device.device) {
+        if let Some(peak) = peak {
             site_lines(&mut page, peak);
         }
     }
@@ -216,12 +220,12 @@ fn device_lines(page: &mut Page, device: &DeviceSummary) {
     };
     let remark = format!("{moment}, {}", counted(peak.allocations, "allocation"));
     if has_trace {
-        page.bytes("peak active", peak.active_bytes, &remark);
-        page.bytes("active at end", device.active_at_end_bytes, "");
+        page.bytes("peak live", peak.active_bytes, &remark);
+        page.bytes("live at end", device.active_at_end_bytes, "");
         page.bytes("reserved max", device.reserved_max_bytes, "");
         page.bytes("reserved at end", device.reserved_at_end_bytes, "");
     } else {
-        page.bytes("active", peak.active_bytes, &remark);
+        page.bytes("live", peak.active_bytes, &remark);
         page.bytes("reserved", device.reserved_max_bytes, "");
     }
     state_lines(page, &device.state);
@@ -323,7 +327,8 @@ fn site_lines(page: &mut Page, peak: &PeakSites) {
     if peak.sites.bytes == 0 {
         return;
     }
-    if let Some(sentence) = peak.roles.sentence() {
+    let sentence = peak.roles.sentence();
+    if let Some(sentence) = sentence.filter(|sentence| *sentence != peak.verdict) {
         page.paragraph("  ", &sentence);
     }
     let when = if peak.roles.has_trace { "peak" } else { "dump" };

@@ -15,8 +15,9 @@ use crate::commands::fleet::pack_for_a_question;
 use crate::destination::{self, Destination};
 use crate::export::WRITER;
 use crate::failure::Failure;
+use crate::guarded::OVERVIEW;
 use crate::input::{display_name, is_stdin};
-use crate::inputs::{self, OVERVIEW};
+use crate::inputs;
 use crate::output;
 use crate::temporary::PassingFolder;
 

@@ -84,6 +84,9 @@ pub fn relative_change(before: u64, after: u64) -> Option<f64> {
 pub struct SiteChange {
     /// The call site's label, as in the profiles.
     pub label: String,
+    /// The operators that made its allocations, if the sides are profiles that know them: those of the second side, else of
+    /// the first.
+    pub operators: String,
     /// Its amounts on both sides.
     pub change: Change,
 }
@@ -166,7 +169,23 @@ fn site_changes(sides: Sides<'_>) -> Vec<SiteChange> {
         (profile.sites.iter())
             .map(move |site| (name(site.label).map_or("", String::as_str), site.amount))
     });
-    changes(before, after)
+    let mut rows = changes(before, after);
+    let operators = sides.into_iter().flat_map(|(_, profile)| {
+        let known = profile
+            .sites
+            .iter()
+            .filter(|site| !site.operators.is_empty());
+        known.filter_map(|site| {
+            let name = profile.labels.get(site.label as usize)?;
+            Some((name.as_str(), site.operators.as_str()))
+        })
+    });
+    let operators: HashMap<&str, &str> = operators.collect();
+    for row in &mut rows {
+        let known = operators.get(row.label.as_str()).copied();
+        known.unwrap_or_default().clone_into(&mut row.operators);
+    }
+    rows
 }
 
 /// Joins the amounts of both sides by label. Sorted by the difference in bytes, then by the larger of both
@@ -184,6 +203,7 @@ pub fn changes<'a>(
         let row = *by_label.entry(label).or_insert_with(|| {
             rows.push(SiteChange {
                 label: label.to_owned(),
+                operators: String::new(),
                 change: Change::default(),
             });
             rows.len() - 1

@@ -5,6 +5,7 @@
 
 pub mod changes;
 pub mod flat_settings;
+pub mod headline;
 pub mod names;
 pub mod phases;
 pub mod side;

@@ -12,12 +12,11 @@ pub struct DifferentPhases {
     pub same: Vec<[PhasePeak; 2]>,
 }
 
-/// The phases of two sides, if they are in different ones. `names` are what the sides are called.
+/// The phases of two sides, if they are in different ones, between different ones, or one in and one between. `names` are
+/// what the sides are called.
 #[must_use]
 pub fn different_phases(names: [&str; 2], sides: [&Figures; 2]) -> Option<DifferentPhases> {
-    let [Some(before), Some(after)] = sides.map(|side| side.phase) else {
-        return None;
-    };
+    let [before, after] = [when(sides[0])?, when(sides[1])?];
     let peak = |side: &Figures, phase: Phase| {
         let peaks = side.phase_peaks.iter();
         peaks.copied().find(|peak| peak.phase == phase)
@@ -25,21 +24,27 @@ pub fn different_phases(names: [&str; 2], sides: [&Figures; 2]) -> Option<Differ
     let both = |phase| Some([peak(sides[0], phase)?, peak(sides[1], phase)?]);
     (before != after).then(|| DifferentPhases {
         sentence: format!(
-            "{} is {}, {} {} (inferred): what differs is also what they were doing.",
-            names[0],
-            before.while_in(),
-            names[1],
-            after.while_in()
+            "{} is {before}, {} {after} (inferred): what differs is also what they were doing.",
+            names[0], names[1],
         ),
         same: Phase::ALL.into_iter().filter_map(both).collect(),
     })
+}
+
+/// When a side is; `None` if its recording has no phases.
+fn when(side: &Figures) -> Option<&'static str> {
+    match (side.phase, side.last_phase) {
+        (Some(phase), _) => Some(phase.while_in()),
+        (None, Some(phase)) => Some(phase.when_over()),
+        (None, None) => (!side.phase_peaks.is_empty()).then_some("before the first phase"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn side(phase: Option<Phase>, peaks: &[(Phase, u32)]) -> Figures {
+    fn side(phase: Option<Phase>, last_phase: Option<Phase>, peaks: &[(Phase, u32)]) -> Figures {
         let peak = |&(phase, moment)| PhasePeak {
             phase,
             moment,
@@ -47,16 +52,18 @@ mod tests {
         };
         Figures {
             phase,
+            last_phase: phase.or(last_phase),
             phase_peaks: peaks.iter().map(peak).collect(),
             ..Figures::default()
         }
     }
 
+    const PEAKS: [(Phase, u32); 2] = [(Phase::Forward, 3), (Phase::Optimizer, 9)];
+
     #[test]
     fn what_both_have_can_be_compared() {
-        let peaks = [(Phase::Forward, 3), (Phase::Optimizer, 9)];
-        let a = side(Some(Phase::Forward), &peaks);
-        let b = side(Some(Phase::Optimizer), &peaks[..1]);
+        let a = side(Some(Phase::Forward), None, &PEAKS);
+        let b = side(Some(Phase::Optimizer), None, &PEAKS[..1]);
         let found = different_phases(["A", "B"], [&a, &b]).unwrap();
         assert_eq!(
             found.sentence,
@@ -64,6 +71,29 @@ mod tests {
         );
         assert_eq!(found.same, [[a.phase_peaks[0], b.phase_peaks[0]]]);
         assert_eq!(different_phases(["A", "B"], [&a, &a]), None);
-        assert_eq!(different_phases(["A", "B"], [&a, &side(None, &[])]), None);
+        assert_eq!(
+            different_phases(["A", "B"], [&a, &side(None, None, &[])]),
+            None
+        );
+    }
+
+    /// The peak of one recording is at the end of the backward pass, that of the other between forward and backward.
+    #[test]
+    fn between_two_phases_is_another_place_than_in_one() {
+        let within = side(Some(Phase::Backward), None, &PEAKS);
+        let between = side(None, Some(Phase::Forward), &PEAKS);
+        let begin = side(None, None, &PEAKS);
+        let says = |a, b| different_phases(["A", "B"], [a, b]).map(|found| found.sentence);
+        assert_eq!(
+            says(&within, &between).unwrap(),
+            "A is in the backward pass, B after the forward pass (inferred): what differs is also what they were doing."
+        );
+        assert!(
+            says(&begin, &between)
+                .unwrap()
+                .starts_with("A is before the first phase, B after")
+        );
+        assert_eq!(says(&between, &between), None);
+        assert_eq!(says(&begin, &begin), None);
     }
 }

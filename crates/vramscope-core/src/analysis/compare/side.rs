@@ -20,6 +20,7 @@ use crate::analysis::code::frame_groups::{
 };
 use crate::analysis::code::frames::{Location, clip};
 use crate::analysis::compare::flat_settings::{FlatSettings, flat_settings};
+use crate::analysis::groups::operator_sums::OperatorSums;
 use crate::analysis::recording::{Device, Recording};
 use crate::analysis::search::filter::rows;
 use crate::analysis::time::curves::{CurveAxis, Curves, place};
@@ -97,6 +98,8 @@ pub struct Figures {
     pub reserved_bytes: u64,
     /// The phase at `moment`, inferred; `None` if it is in none.
     pub phase: Option<Phase>,
+    /// The same, or else the last phase before `moment`; `None` before the first.
+    pub last_phase: Option<Phase>,
     /// The peaks of the phases, inferred.
     pub phase_peaks: Vec<PhasePeak>,
     /// Number of `segment_alloc` and `segment_map` events.
@@ -150,10 +153,12 @@ impl ProfileTree {
 }
 
 /// The amount of one call site.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SiteAmount {
     /// Index into [`Profile::labels`].
     pub label: u32,
+    /// The operators that made it, those of the most bytes first; empty if none is known.
+    pub operators: String,
     /// The selected allocations of the call site.
     pub amount: Amount,
 }
@@ -247,7 +252,10 @@ pub fn profile(
     curves: Curves,
 ) -> Profile {
     let (snapshot, history) = (device.snapshot(), device.history);
-    let sums = Sums::of(device, selection);
+    let rows = first_of_name(&names.sites);
+    let mut sums = Sums::of(device, selection, &rows);
+    let operators = std::mem::take(&mut sums.operators);
+    let operators = operators.named(device.call_sites().operators());
     let mut planter = Planter::new(snapshot, names);
     for (key, amount) in sums.stacks_by_bytes() {
         planter.plant(key, amount);
@@ -258,9 +266,11 @@ pub fn profile(
         shortened,
         ..
     } = planter;
-    let rows = device.call_sites().sites().iter();
-    let rows = rows.zip(&names.sites).zip(&sums.by_site);
-    let amounts = site_amounts(rows, &mut labels, |site| names.site_filter(snapshot, site));
+    let sites = device.call_sites().sites().iter();
+    let sites = sites.zip(&names.sites).zip(&sums.by_site).zip(&rows);
+    let amounts = site_amounts(sites, &operators, &mut labels, |site| {
+        names.site_filter(snapshot, site)
+    });
     let moments = moments(history, selection);
     let asked = moments.last().copied();
     let marks = moments.iter().map(|&at| place(history, curves.axis, at));
@@ -279,6 +289,14 @@ pub fn profile(
     }
 }
 
+/// For each name, the row of the first that is the same.
+fn first_of_name(names: &[String]) -> Vec<u32> {
+    let mut first: HashMap<&str, u32> = HashMap::new();
+    let rows = (0..).zip(names);
+    rows.map(|(row, name)| *first.entry(name).or_insert(row))
+        .collect()
+}
+
 /// A stack, and whether it is the stack of the free because that of the allocation is unknown.
 type StackKey = (StackId, bool);
 
@@ -290,10 +308,13 @@ struct Sums {
     /// The same for allocations of which only the stack of the free is known.
     by_free: Vec<Amount>,
     by_site: Vec<Amount>,
+    /// The operators of call sites, by the row of the first one with the same name.
+    operators: OperatorSums,
 }
 
 impl Sums {
-    fn of(device: Device<'_>, selection: Selection) -> Self {
+    /// `rows`: for each call site, the row of the first one with the same name.
+    fn of(device: Device<'_>, selection: Selection, rows: &[u32]) -> Self {
         let (snapshot, history) = (device.snapshot(), device.history);
         let site_of = device.site_of();
         let sites = device.call_sites().sites().iter();
@@ -304,6 +325,7 @@ impl Sums {
             by_stack: vec![Amount::default(); stacks + 1],
             by_free: vec![Amount::default(); stacks + 1],
             by_site: vec![Amount::default(); is_of_free.len().max(1)],
+            operators: OperatorSums::default(),
         };
         for id in selection.allocations(history) {
             let amount = Amount {
@@ -322,6 +344,9 @@ impl Sums {
             };
             by_stack[stack.index().min(stacks)].add(amount);
             sums.by_site[site].add(amount);
+            if let Some(&row) = rows.get(site) {
+                sums.operators.add(row, device.operator(id), amount.bytes);
+            }
             sums.total.add(amount);
         }
         sums
@@ -377,31 +402,36 @@ impl Labels {
 
 /// Amounts by call site, most bytes first. Sites with the same label are added up.
 fn site_amounts<'a>(
-    sites: impl Iterator<Item = ((&'a CallSite, &'a String), &'a Amount)>,
+    sites: impl Iterator<Item = (((&'a CallSite, &'a String), &'a Amount), &'a u32)>,
+    operators: &HashMap<u32, String>,
     labels: &mut Labels,
     filter: impl Fn(&CallSite) -> Option<String>,
 ) -> Vec<SiteAmount> {
-    let mut by_name: HashMap<&str, (Amount, &CallSite)> = HashMap::new();
-    for ((site, name), &amount) in sites.filter(|(_, amount)| !amount.is_nothing()) {
-        let (sum, _) = by_name.entry(name).or_insert((Amount::default(), site));
+    let mut by_name: HashMap<&str, (Amount, &CallSite, u32)> = HashMap::new();
+    for (((site, name), &amount), &row) in sites.filter(|((_, amount), _)| !amount.is_nothing()) {
+        let (sum, ..) = by_name
+            .entry(name)
+            .or_insert((Amount::default(), site, row));
         sum.add(amount);
     }
     let mut amounts: Vec<_> = by_name.into_iter().collect();
-    amounts.sort_few_by_key(|&(name, (amount, _))| (std::cmp::Reverse(amount.bytes), name));
+    amounts.sort_few_by_key(|&(name, (amount, ..))| (std::cmp::Reverse(amount.bytes), name));
     let rest = amounts.split_off(SITES_MAX.min(amounts.len()));
     let rows = amounts
         .into_iter()
-        .map(|(name, (amount, site))| SiteAmount {
+        .map(|(name, (amount, site, row))| SiteAmount {
             label: labels.intern(name, || filter(site)),
+            operators: operators.get(&row).cloned().unwrap_or_default(),
             amount,
         });
     let mut rows: Vec<_> = rows.collect();
     let mut other = Amount::default();
     rest.into_iter()
-        .for_each(|(_, (amount, _))| other.add(amount));
+        .for_each(|(_, (amount, ..))| other.add(amount));
     if !other.is_nothing() {
         rows.push(SiteAmount {
             label: labels.intern("further call sites", || None),
+            operators: String::new(),
             amount: other,
         });
     }
@@ -529,6 +559,7 @@ pub fn figures(device: Device<'_>, moment: u32) -> Figures {
         active_bytes: history.active_bytes_at(moment),
         reserved_bytes: history.reserved_bytes(moment),
         phase: device.phases().at(moment),
+        last_phase: device.phases().last_at(moment),
         phase_peaks: device.phases().peaks(history),
         segment_allocs: count(MarkerKind::SegmentAlloc) + count(MarkerKind::SegmentMap),
         segment_frees: count(MarkerKind::SegmentFree) + count(MarkerKind::SegmentUnmap),

@@ -91,7 +91,7 @@ fn at_failures(snapshot: &Snapshot, history: &History, failed: &[u32]) -> Option
     snapshot.segments.of_device(device).next()?;
     let told = failed.iter().filter_map(|&moment| {
         let event = history.event_before(moment)?;
-        let free_bytes = snapshot.events.get(event).addr;
+        let free_bytes = snapshot.events.get(event).device_free_bytes()?;
         let reserved_bytes = history.reserved_bytes(moment);
         Some(Capacity {
             bytes: reserved_bytes.saturating_add(free_bytes),

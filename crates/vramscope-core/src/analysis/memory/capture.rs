@@ -18,6 +18,28 @@ use crate::units::Count;
 const ITEMS_KEPT: usize = 256;
 const TEXT_BYTES: usize = 4096;
 
+/// The reasons for which the recorder loses something: [`Lost::reason`] in files that it wrote.
+pub const LOSSES: [&str; 18] = [
+    "UnknownFunction",
+    "MappingUnknown",
+    "PoolUnknown",
+    "ContextUnknown",
+    "DeviceUnknown",
+    "SizeUnknown",
+    "NoAddress",
+    "NoStack",
+    "CaptureUnknown",
+    "NotAsked",
+    "PoolUsageUnknown",
+    "FreeMemoryUnknown",
+    "TooManyRanges",
+    "TooManyDomains",
+    "TooManyNames",
+    "NoStreamRange",
+    "WrongStack",
+    "OtherLibrary",
+];
+
 /// The allocator whose allocations a snapshot shows, and whose rules apply.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -402,10 +424,8 @@ pub(crate) fn without_words(extras: &Map<String, Value>) -> Option<Value> {
     };
     let is_ours = version
         .is_some_and(|version| version.split('.').count() == 3 && version.split('.').all(is_part));
-    let is_word =
-        |word: &str| word.len() <= 40 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
     let lost = list(capture, "lost").iter().filter_map(Lost::of);
-    let lost = lost.filter(|lost| is_word(&lost.reason));
+    let lost = lost.filter(|lost| LOSSES.contains(&lost.reason.as_str()));
     let lost = lost.map(|lost| json!({"reason": lost.reason, "times": lost.times}));
     Some(json!({
         "tool": if is_ours { tool.as_str() } else { "vramscope-capture" },
@@ -533,7 +553,7 @@ mod tests {
     fn words_do_not_go_along() {
         let file = r#"{"segments": [], "device_traces": [[]], "capture": {"tool": "vramscope-capture 0.1.0",
             "program": ["/home/secret"], "notes": ["secret"], "threads": {"1": "secret"}, "ended": "secret",
-            "lost": [{"reason": "NoStack", "times": 1, "text": "secret"}, {"reason": "a secret", "times": 1}],
+            "lost": [{"reason": "NoStack", "times": 1, "text": "secret"}, {"reason": "secret", "times": 1}],
             "devices": [{"index": 0, "name": "secret", "uuid": "GPU-secret", "total_bytes": 8}],
             "memory": [{"device": 0, "free_bytes": 1, "total_bytes": 8, "tracked_bytes": "secret"}]}}"#;
         let snapshot = decode(file.as_bytes()).unwrap();

@@ -7,6 +7,7 @@ pub mod allocator_rules;
 pub mod allocator_state;
 pub mod capacity;
 pub mod capture;
+pub(crate) mod contradictions;
 pub mod final_state;
 pub mod gap;
 pub mod pool_usage;

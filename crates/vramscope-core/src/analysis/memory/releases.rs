@@ -5,12 +5,15 @@
 //! and tries again, which waits for the device. The trace has no event for such a retry. But segments released
 //! for a request have the stack of that request, and those released by `empty_cache` have it on their stack.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
+use super::allocator_rules::SMALL_SEGMENT_BYTES;
 use crate::Snapshot;
 use crate::analysis::time::history::History;
 use crate::ids::{EventId, StackId};
-use crate::model::Action;
+use crate::model::{Action, PoolId};
 use crate::sorting::SortFew;
 
 /// Maximum number of runs; the largest are kept.
@@ -73,6 +76,11 @@ pub struct Releases {
     pub unmaps: u64,
     /// Bytes of the `segment_unmap` events.
     pub unmap_bytes: u64,
+    /// Segments obtained in place of ones that had been given back before, other than to serve a request: of the same
+    /// pool, stream and size class.
+    pub again: u64,
+    /// Bytes of these.
+    pub again_bytes: u64,
     /// Runs released to serve a request.
     pub for_request: ReleaseTotal,
     /// Runs released by `empty_cache()`.
@@ -89,6 +97,8 @@ pub fn releases(snapshot: &Snapshot, history: &History) -> Releases {
     let mut found = Releases::default();
     let emptying = stacks_of_empty_cache(snapshot);
     let mut open: Option<Run> = None;
+    // Segments given back and not yet obtained again.
+    let mut given: HashMap<Kind, u64> = HashMap::new();
     for moment in 1..=history.event_count {
         let id = EventId(history.first_event + moment - 1);
         let Some(&action) = snapshot.events.action.get(id.index()) else {
@@ -99,15 +109,30 @@ pub fn releases(snapshot: &Snapshot, history: &History) -> Releases {
         match action {
             Action::SegmentFree | Action::SegmentUnmap => {
                 found.count(action, bytes);
-                open.get_or_insert(Run::new(moment, stack))
-                    .add(bytes, stack);
+                open.get_or_insert_with(|| Run::new(moment, stack)).add(
+                    bytes,
+                    stack,
+                    kind_of(snapshot, id),
+                );
                 continue;
             }
-            Action::SegmentAlloc | Action::SegmentMap => found.count(action, bytes),
             _ => {}
         }
-        if let Some(run) = open.take() {
-            found.close(&run, Some((action, stack)), &emptying);
+        if let Some(run) = open.take()
+            && found.close(&run, Some((action, stack)), &emptying) != ReleaseCause::ForRequest
+        {
+            for kind in run.kinds {
+                *given.entry(kind).or_default() += 1;
+            }
+        }
+        if matches!(action, Action::SegmentAlloc | Action::SegmentMap) {
+            found.count(action, bytes);
+            let given = given.get_mut(&kind_of(snapshot, id));
+            if let Some(given) = given.filter(|given| **given > 0) {
+                *given -= 1;
+                found.again += 1;
+                found.again_bytes = found.again_bytes.saturating_add(bytes);
+            }
         }
     }
     if let Some(run) = open {
@@ -128,6 +153,20 @@ struct Run {
     bytes: u64,
     /// The stack of its events; `None` if they differ.
     stack: Option<StackId>,
+    kinds: Vec<Kind>,
+}
+
+/// What a segment serves: pool, stream, and whether small requests.
+type Kind = (Option<PoolId>, i64, bool);
+
+fn kind_of(snapshot: &Snapshot, id: EventId) -> Kind {
+    let event = snapshot.events.get(id);
+    let context = snapshot.contexts.get(event.context);
+    (
+        context.pool,
+        context.stream,
+        event.size <= SMALL_SEGMENT_BYTES,
+    )
 }
 
 impl Run {
@@ -137,10 +176,12 @@ impl Run {
             events: 0,
             bytes: 0,
             stack: Some(stack),
+            kinds: Vec::new(),
         }
     }
 
-    fn add(&mut self, bytes: u64, stack: StackId) {
+    fn add(&mut self, bytes: u64, stack: StackId, kind: Kind) {
+        self.kinds.push(kind);
         self.events += 1;
         self.bytes = self.bytes.saturating_add(bytes);
         self.stack = self.stack.filter(|&shared| shared == stack);
@@ -159,7 +200,12 @@ impl Releases {
         *bytes = bytes.saturating_add(size);
     }
 
-    fn close(&mut self, run: &Run, next: Option<(Action, StackId)>, emptying: &[bool]) {
+    fn close(
+        &mut self,
+        run: &Run,
+        next: Option<(Action, StackId)>,
+        emptying: &[bool],
+    ) -> ReleaseCause {
         let stack = run.stack.filter(|stack| stack.has_frames());
         let empties = |stack: StackId| emptying.get(stack.index()).copied().unwrap_or(false);
         let serves = |action| {
@@ -197,6 +243,7 @@ impl Releases {
                 .sort_few_by_key(|run| std::cmp::Reverse(run.bytes));
             self.runs.truncate(RUNS_KEPT);
         }
+        cause
     }
 }
 
@@ -252,6 +299,21 @@ mod tests {
         };
         assert!(!run.before_oom);
         assert_eq!(run.to, run.from + 1);
+    }
+
+    #[test]
+    fn what_was_given_back_is_obtained_again() {
+        let of = |more: &str| {
+            releases_of(&format!(
+                "alloc a 40MiB a.py:1:f\nalloc b 40MiB a.py:2:f\nfree a\nfree b\nempty_cache\n{more}"
+            ))
+        };
+        assert_eq!(of("").again, 0, "what was obtained before does not count");
+        assert_eq!(of("alloc c 40MiB a.py:3:f").again, 1);
+        let all = of("alloc c 40MiB a.py:3:f\nalloc d 40MiB a.py:3:f\nalloc e 40MiB a.py:3:f");
+        assert_eq!((all.again, all.again_bytes >> 20), (2, 80));
+        let other = of("alloc c 40MiB stream=7 a.py:3:f\nalloc d 4KiB a.py:3:f");
+        assert_eq!(other.again, 0, "another stream, and another size class");
     }
 
     #[test]

@@ -77,7 +77,8 @@ impl AllocatorConfig {
             max_split_bytes: max_split_bytes(settings),
             garbage_collection_threshold: settings
                 .get("garbage_collection_threshold")
-                .and_then(Value::as_f64),
+                .and_then(Value::as_f64)
+                .filter(|share| (0.0..=1.0).contains(share)),
             rounds_to_power2: settings
                 .get("roundup_power2_divisions")
                 .and_then(Value::as_object)

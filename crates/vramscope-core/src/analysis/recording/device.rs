@@ -18,7 +18,7 @@ use crate::analysis::memory::streams_and_pools::{self, FewValues};
 use crate::analysis::roles::{Phases, RoleEvidence, RuleId, infer, repetitions};
 use crate::analysis::time::annotations::NamedRange;
 use crate::analysis::time::history::History;
-use crate::analysis::time::lanes::{Lanes, Steps, repeated_steps, steps};
+use crate::analysis::time::lanes::{Lanes, StepGrowth, Steps, repeated_steps, steps};
 use crate::analysis::time::markers::{MarkerKind, Markers};
 use crate::analysis::time::range_totals::RangeSums;
 use crate::analysis::time::replay::Replay;
@@ -381,6 +381,13 @@ impl<'a> Device<'a> {
         let found =
             || steps(self.snapshot(), self.history, self.lanes(), self.sums()).or_else(repeated);
         self.prepared.steps.get_or_init(found).as_ref()
+    }
+
+    /// The growth of live memory per step. `None` without enough steps, or where frees may be missing.
+    #[must_use]
+    pub fn growth(self) -> Option<StepGrowth> {
+        let knows_frees = !self.snapshot().warnings.hide_frees();
+        self.steps().filter(|_| knows_frees)?.growth()
     }
 }
 

@@ -18,6 +18,7 @@ use crate::Snapshot;
 use crate::analysis::code::call_sites::{CallSites, frees_carry_alloc_stacks};
 use crate::analysis::code::frames::FrameClasses;
 use crate::analysis::memory::allocator_state::SizeClass;
+use crate::analysis::memory::contradictions::contradictions;
 use crate::analysis::memory::gap::Arena;
 use crate::analysis::memory::pools::Pools;
 use crate::analysis::memory::settings::{Setting, settings};
@@ -46,7 +47,8 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Computes the history of every device, in the order of [`Snapshot::devices`].
+    /// Computes the history of every device, in the order of [`Snapshot::devices`]. What is contradictory then is added
+    /// to the snapshot's warnings.
     #[must_use]
     pub fn of(mut snapshot: Snapshot) -> Self {
         // The histories need the times of all events, too.
@@ -55,6 +57,8 @@ impl Recording {
         let histories: Vec<_> = devices
             .map(|device| History::of(&snapshot, device))
             .collect();
+        let found = contradictions(&snapshot, &histories);
+        snapshot.warnings.merge(found.into_list());
         Self::with(snapshot, histories)
     }
 

@@ -340,7 +340,8 @@ fn annotations(device: Device<'_>, id: AllocationId) -> Vec<String> {
 }
 
 fn ranges_at(device: Device<'_>, time_us: Option<i64>) -> Vec<String> {
-    let Some(time_us) = time_us else {
+    let times = &device.history.moment_start_us;
+    let Some(time_us) = time_us.filter(|&time_us| times.is_clear(time_us)) else {
         return Vec::new();
     };
     let here = device.ranges();

@@ -91,7 +91,7 @@ fn row(device: Device<'_>, number: u32) -> EventRow {
         since_start_us: time_us.and_then(|time| device.since_start_us(time)),
         bytes: event.size,
         address: is_placed.then_some(event.addr),
-        device_free_bytes: (event.action == Action::Oom).then_some(event.addr),
+        device_free_bytes: event.device_free_bytes(),
         allocation,
         name: name.unwrap_or_default(),
         stream: snapshot.contexts.get(event.context).stream,

@@ -19,6 +19,7 @@ use crate::analysis::time::replay::mismatched_segment_events;
 use crate::ids::{AllocationId, EventId};
 use crate::model::{Action, DeviceIndex, events_cut_off};
 
+pub use captured::{LOST, MORE_ROOM};
 pub use words::{warning_line, warning_text};
 
 /// How much a fact affects the results.
@@ -85,8 +86,8 @@ pub enum FactKind {
         events: u64,
         /// Size of the last one in bytes, rounded.
         requested_bytes: u64,
-        /// Bytes that the device reported free then.
-        device_free_bytes: u64,
+        /// Bytes that the device reported free then; `None` if unknown.
+        device_free_bytes: Option<u64>,
         /// The moment after the last one, which is also its number in the trace, counted from 1.
         event: u32,
     },
@@ -105,13 +106,6 @@ pub enum FactKind {
     FreesMissing {
         /// Number of such allocations.
         allocations: u64,
-    },
-    /// More memory was active than reserved: trace and segments are not from the same run.
-    ActiveExceedsReserved {
-        /// Peak of active bytes.
-        active_bytes: u64,
-        /// Peak of reserved bytes.
-        reserved_bytes: u64,
     },
     /// The file has pinned host memory, which is not included in the devices' figures.
     HostMemory {
@@ -229,7 +223,6 @@ fn device_facts(device: Device<'_>) -> Vec<FactKind> {
     if !device.knows_segments() && !has_segments(device) {
         kinds.push(FactKind::NoSegments);
     }
-    kinds.extend(active_exceeds_reserved(device));
     kinds.extend(no_stacks(device));
     kinds.extend(out_of_memory(device));
     kinds.extend(pending_free(history));
@@ -367,18 +360,6 @@ fn no_stacks(device: Device<'_>) -> Option<FactKind> {
     })
 }
 
-/// Compares the peaks: requested bytes cannot exceed the segments that contain them.
-fn active_exceeds_reserved(device: Device<'_>) -> Option<FactKind> {
-    let history = device.history;
-    let active_bytes = history.active_bytes.iter().copied().max().unwrap_or(0);
-    let reserved_bytes = history.most_reserved_bytes();
-    let is_odd = has_segments(device) && active_bytes > reserved_bytes;
-    is_odd.then_some(FactKind::ActiveExceedsReserved {
-        active_bytes,
-        reserved_bytes,
-    })
-}
-
 fn out_of_memory(device: Device<'_>) -> Option<FactKind> {
     let moments = device.failed_requests();
     let &last = moments.last()?;
@@ -387,7 +368,7 @@ fn out_of_memory(device: Device<'_>) -> Option<FactKind> {
     Some(FactKind::OutOfMemory {
         events: moments.len() as u64,
         requested_bytes: event.size,
-        device_free_bytes: event.addr,
+        device_free_bytes: event.device_free_bytes(),
         event: last,
     })
 }

@@ -10,6 +10,7 @@ mod captured;
 mod failed_request;
 mod fragmentation;
 mod growth;
+mod held_output;
 mod never_freed;
 mod odd_device;
 mod origin;
@@ -38,14 +39,15 @@ use crate::analysis::recording::Device;
 use crate::analysis::search::filter::{Filter, rows};
 use crate::analysis::time::selection::{Moments, Selection};
 use crate::sorting::SortFew;
+use crate::units::Bytes;
 
 pub use failed_request::{FailedRequest, FreePlace, Verdict, WaitedBlock};
 pub use origin::origin;
 pub use program_changes::helpful;
-pub use words::counted;
+pub use words::{counted, free_on_device};
 
-/// The advice to let segments grow begins with this.
-pub const EXPANDABLE: &str = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
+/// The setting that lets segments grow.
+const EXPANDABLE: &str = "expandable_segments:True";
 /// Findings about fewer bytes are left out.
 pub const SMALLEST_BYTES: u64 = 16 << 20;
 /// Maximum number of call sites or pools in a table.
@@ -103,6 +105,8 @@ pub enum FindingKind {
     Churn,
     /// One device holds far more than the others.
     OddDevice,
+    /// The output of the previous iteration is still held while the next is made.
+    HeldOutput,
 }
 
 /// What a piece of evidence shows. A front end chooses the view.
@@ -271,6 +275,67 @@ pub struct Figure {
     pub bytes: u64,
 }
 
+/// A setting of the allocator that a finding advises.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SettingAdvice {
+    /// The advice, in sentences.
+    pub advice: String,
+    /// What a replay with it showed; `None` if none was made.
+    pub replayed: Option<Replayed>,
+}
+
+impl SettingAdvice {
+    /// Segments that grow, unless the program has them already; `why` ends the sentence.
+    fn expandable(config: &AllocatorConfig, why: &str) -> Option<Self> {
+        let is_off = config.expandable_segments != Some(true);
+        is_off.then(|| Self {
+            advice: format!("PYTORCH_CUDA_ALLOC_CONF={EXPANDABLE}{why}"),
+            replayed: None,
+        })
+    }
+}
+
+/// What a replay with another setting showed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Replayed {
+    /// The setting, in the syntax of `PYTORCH_CUDA_ALLOC_CONF`.
+    pub changes: String,
+    /// Whether a request that failed is served.
+    pub serves: bool,
+    /// Most bytes reserved, as the model says.
+    pub reserved_bytes: u64,
+    /// Most bytes that were really reserved.
+    pub measured_bytes: u64,
+    /// How wrong the model may be.
+    pub error_bytes: u64,
+}
+
+impl Replayed {
+    /// Whether it lets segments grow, with or without other settings.
+    pub(super) fn is_expandable(&self) -> bool {
+        self.changes.contains(EXPANDABLE)
+    }
+
+    /// What it showed, to follow a verdict.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let changes = &self.changes;
+        let about = match self.error_bytes {
+            0 => String::new(),
+            bytes => format!(" (± {})", Bytes(bytes)),
+        };
+        match self.serves {
+            true => format!("{changes} serves it"),
+            false => format!(
+                "{}{}{about} would be reserved with {changes}, not {}",
+                if about.is_empty() { "" } else { "about " },
+                Bytes(self.reserved_bytes),
+                Bytes(self.measured_bytes)
+            ),
+        }
+    }
+}
+
 /// A finding.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Finding {
@@ -288,13 +353,23 @@ pub struct Finding {
     pub figures: Vec<Figure>,
     /// What it may mean.
     pub may_mean: String,
-    /// What to try: a sentence each.
+    /// A setting of the allocator to try first.
+    pub setting: Option<SettingAdvice>,
+    /// What else to try: a sentence each.
     #[serde(rename = "try")]
     pub to_try: Vec<String>,
     /// Tables that split its bytes.
     pub tables: Vec<FindingTable>,
     /// Links to the evidence.
     pub evidence: Vec<Evidence>,
+}
+
+impl Finding {
+    /// What to try, the setting first.
+    pub fn advice(&self) -> impl Iterator<Item = &str> {
+        let setting = self.setting.iter().map(|setting| &setting.advice);
+        setting.chain(&self.to_try).map(String::as_str)
+    }
 }
 
 /// A device with results that several findings need.
@@ -322,22 +397,25 @@ pub fn findings(material: Material<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     let is_torch = material.config.allocator == AllocatorKind::Torch;
     found.extend(out_of_memory::find(material));
-    let growth = growth::find(material);
+    // Where frees may be missing, everything seems to stay.
+    let knows_frees = !material.device.snapshot().warnings.hide_frees();
+    let growth = knows_frees.then(|| growth::find(material)).flatten();
     // What grows is told once.
     let grown = growth.iter().flat_map(|growth| &growth.tables);
     let grown = grown.flat_map(|table| table.rows.iter().filter_map(|row| row.site));
-    let unfreed = never_freed::find(material, &grown.collect::<Vec<_>>());
-    let is_kept = growth
-        .iter()
-        .chain(&unfreed)
-        .any(|found| found.severity != Severity::Note);
-    if !is_kept {
+    let grown: Vec<_> = grown.collect();
+    let unfreed = knows_frees
+        .then(|| never_freed::find(material, &grown))
+        .flatten();
+    let is_kept = growth.is_some() || unfreed.iter().any(|found| found.severity != Severity::Note);
+    if !is_kept && knows_frees {
         found.extend(steady::find(material));
     }
     found.extend(growth.into_iter().chain(unfreed));
     found.extend(captured::find(material));
     found.extend(program_changes::find(material));
     found.extend(odd_device::find(material));
+    found.extend(held_output::find(material));
     if material.has_segments {
         found.extend(fragmentation::find(material));
         found.extend(pools::find(material));
@@ -364,7 +442,11 @@ pub fn findings(material: Material<'_>) -> Vec<Finding> {
     found
 }
 
-/// Whether nothing was found that looks wrong or could be better.
+/// What is said in place of "nothing found" of a file that is damaged.
+pub const NOT_TOLD: &str =
+    "The file is damaged or contradicts itself: what is wrong cannot be told from it.";
+
+/// Whether nothing was found that looks wrong or could be better. Of a damaged file that says nothing: [`NOT_TOLD`].
 #[must_use]
 pub fn is_calm(findings: &[Finding]) -> bool {
     findings

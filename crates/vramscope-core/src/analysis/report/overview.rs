@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::causes::{Cause, CauseClass, causes, conclude};
 use super::findings::{Finding, FindingTable, Material, findings, site_table};
 use super::peak_roles::PeakRoles;
 use crate::Snapshot;
@@ -44,7 +45,8 @@ pub enum Occasion {
 pub enum SegmentsKnown {
     /// They are the allocator's segments.
     Real,
-    /// They contain too little of the live memory: the file is damaged or was altered.
+    /// They contradict what else the file says, or contain too little of the live memory: the file is damaged or was
+    /// altered.
     Doubtful,
     /// `_profile_to_snapshot` invented one segment that spans all addresses.
     MadeUp,
@@ -73,9 +75,9 @@ impl SegmentsKnown {
     pub fn remark(self) -> Option<&'static str> {
         match self {
             Self::Real => None,
-            Self::Doubtful => Some(
-                "The segments of this file account for too little of what is live: read this with care.",
-            ),
+            Self::Doubtful => {
+                Some("The segments of this file contradict what else it says: read this with care.")
+            }
             Self::MadeUp => Some(
                 "_profile_to_snapshot makes up one segment that spans all addresses: what was really reserved is not known.",
             ),
@@ -96,6 +98,8 @@ impl SegmentsKnown {
     pub fn judged_by(device: Device<'_>, gaps: &[Gap]) -> Self {
         if Self::are_made_up(device.snapshot()) {
             Self::MadeUp
+        } else if device.snapshot().warnings.exceed_memory() {
+            Self::Doubtful
         } else if gaps.iter().all(|gap| gap.reserved_bytes == 0) && !device.knows_segments() {
             Self::None
         } else if gaps.iter().all(Gap::is_trusted) {
@@ -152,8 +156,12 @@ pub struct Overview {
     pub releases: Releases,
     /// Number of failed requests.
     pub ooms: u64,
+    /// Whether the file is damaged or contradicts itself, see [`Warnings::damage`](crate::model::Warnings::damage).
+    pub is_damaged: bool,
     /// The findings, sorted by severity, then by bytes.
     pub findings: Vec<Finding>,
+    /// Why memory ran out or so much was used, what matters first. Empty if nothing was live.
+    pub causes: Vec<Cause>,
     /// The newest steps, at most 200; `None` if the program does not name its steps.
     pub steps: Option<Steps>,
     /// Number of older steps that are left out of `steps`.
@@ -170,6 +178,26 @@ pub struct Bar {
 }
 
 impl Overview {
+    /// The device in one sentence: the cause with its place, bytes and the setting that helps; where nothing is wrong,
+    /// what its peak is made of.
+    #[must_use]
+    pub fn verdict(&self) -> String {
+        let cause = self.causes.first();
+        let is_wrong = |cause: &&Cause| self.ooms > 0 || cause.class != CauseClass::TooMuchLive;
+        match (cause.filter(is_wrong), self.roles.sentence(), cause) {
+            (Some(cause), _, _) | (None, None, Some(cause)) => cause.sentence(),
+            (None, Some(made_of), _) => made_of,
+            (None, None, None) => "Nothing was ever live.".to_owned(),
+        }
+    }
+
+    /// Adds what replays with other settings amount to, a finding of kind
+    /// [`FindingKind::Replay`](super::findings::FindingKind::Replay), to the findings and the verdict: as the first advice
+    /// on a request that they serve, else as a finding of its own. What they do not bear out is no longer advised.
+    pub fn conclude(&mut self, conclusion: Finding) {
+        conclude(&mut self.findings, &mut self.causes, conclusion);
+    }
+
     /// The reserved memory at the special moments, equal ones merged; without a trace, at the dump only. Empty if the
     /// segments are unknown or invented.
     #[must_use]
@@ -235,7 +263,7 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
     let live = live_at(history, history.peak_moment);
     let peak_sites = top_call_sites(device, live, limit);
     let (steps, steps_left_out) = newest_steps(device);
-    Overview {
+    let mut overview = Overview {
         device: history.device,
         events: history.event_count,
         has_trace: history.has_trace(),
@@ -257,6 +285,7 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
         steps,
         steps_left_out,
         ooms,
+        is_damaged: device.snapshot().warnings.damage().next().is_some(),
         segments,
         findings: findings(Material {
             device,
@@ -268,7 +297,10 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
             at_end: &at_end,
         }),
         releases,
-    }
+        causes: Vec::new(),
+    };
+    overview.causes = causes(device, &overview);
+    overview
 }
 
 /// How many call sites had live allocations at the peak.

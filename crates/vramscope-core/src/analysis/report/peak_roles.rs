@@ -6,6 +6,7 @@ use crate::analysis::groups::grouping::{GroupColumn, group_totals};
 use crate::analysis::recording::Device;
 use crate::analysis::roles::{Confidence, Role};
 use crate::analysis::time::byte_steps::{ByteChanges, first_most};
+use crate::analysis::time::history::NEVER;
 use crate::analysis::time::selection::Selection;
 use crate::ids::AllocationId;
 use crate::sorting::SortFew;
@@ -33,15 +34,23 @@ pub struct PeakRoles {
     pub has_trace: bool,
     /// Whether some role does not follow from the file's own words or from the code that made the memory.
     pub is_inferred: bool,
+    /// Whether the role of most of the bytes follows from sizes alone: they have neither a stack nor a recorded begin or end.
+    pub by_size_alone: bool,
 }
 
 impl PeakRoles {
     /// Sums what is live at the device's peak.
     #[must_use]
     pub fn of(device: Device<'_>) -> Self {
+        Self::at(device, device.history.peak_moment)
+    }
+
+    /// The same of another moment, in place of the peak.
+    #[must_use]
+    pub fn at(device: Device<'_>, moment: u32) -> Self {
         let history = device.history;
         let column = GroupColumn::of_roles(device);
-        let live = Selection::LiveAt(history.peak_moment);
+        let live = Selection::LiveAt(moment);
         let mut rows: Vec<RoleTotal> = group_totals(history, &column, live)
             .into_iter()
             .map(|total| RoleTotal {
@@ -54,13 +63,22 @@ impl PeakRoles {
         let is_sure = |id: AllocationId| {
             device.rule_of()[id.index()].rule().confidence == Confidence::Certain
         };
-        let mut live = live.allocations(history);
-        let is_inferred = !live.all(is_sure);
+        let is_inferred = !live.allocations(history).all(is_sure);
+        let table = &history.allocations;
+        let tells_nothing = |id: &AllocationId| {
+            let row = id.index();
+            let is_bare = !device.stack_of()[row].has_frames();
+            let is_told = device.rule_of()[row].role() != Role::Unknown;
+            is_told && is_bare && table.born[row] == 0 && table.died[row] == NEVER
+        };
+        let bare = live.allocations(history).filter(tells_nothing);
+        let bare: u128 = bare.map(|id| u128::from(table.bytes[id.index()])).sum();
         Self {
             rows,
-            peak_bytes: device.peak_bytes(),
+            peak_bytes: history.active_bytes_at(moment),
             has_trace: history.has_trace(),
             is_inferred,
+            by_size_alone: bare * 2 > u128::from(history.active_bytes_at(moment)),
         }
     }
 
@@ -81,20 +99,23 @@ impl PeakRoles {
         }
         let is_shown = |row: &&RoleTotal| row.bytes.saturating_mul(1000) >= self.peak_bytes;
         let shown = self.rows.iter().filter(is_shown);
-        let parts: Vec<String> = shown
-            .map(|row| format!("{} {}", Bytes(row.bytes), plural(row.role)))
-            .collect();
-        let how = if self.is_inferred {
-            " (inferred from stacks, lifetimes and sizes)"
-        } else {
-            ""
+        let shown: Vec<&RoleTotal> = shown.collect();
+        let how = match (self.is_inferred, self.by_size_alone) {
+            (false, _) => "",
+            (true, false) => " (inferred from stacks, lifetimes and sizes)",
+            (true, true) => " (inferred, most of it from sizes alone)",
         };
-        let parts = parts.join(", ");
         let moment = if self.has_trace { "peak" } else { "dump" };
-        Some(format!(
-            "At the {moment}, {}: {parts}{how}.",
-            Bytes(self.peak_bytes)
-        ))
+        let whole = Bytes(self.peak_bytes);
+        let parts = match &shown[..] {
+            [only] => format!("{whole} of {}", plural(only.role)),
+            shown => {
+                let parts = shown.iter();
+                let parts = parts.map(|row| format!("{} {}", Bytes(row.bytes), plural(row.role)));
+                format!("{whole}: {}", parts.collect::<Vec<_>>().join(", "))
+            }
+        };
+        Some(format!("At the {moment}, {parts}{how}."))
     }
 }
 
@@ -146,10 +167,14 @@ mod tests {
             peak_bytes: (3 << 30) + (1 << 29) + 512,
             has_trace: true,
             is_inferred: true,
+            by_size_alone: false,
         };
         let expected = "At the peak, 3.50 GiB: 2.00 GiB optimizer state, 1.00 GiB parameters, 512 MiB of unknown role \
                         (inferred from stacks, lifetimes and sizes).";
         assert_eq!(roles.sentence().unwrap(), expected);
+        roles.by_size_alone = true;
+        let how = "(inferred, most of it from sizes alone).";
+        assert!(roles.sentence().unwrap().ends_with(how));
         roles.has_trace = false;
         assert!(
             roles
@@ -159,5 +184,14 @@ mod tests {
         );
         roles.rows.remove(0);
         assert_eq!(roles.sentence(), None);
+        // Where all is of one role, one figure says it.
+        roles.rows = vec![row(Role::Activation, 2 << 30)];
+        roles.peak_bytes = 2 << 30;
+        assert!(
+            roles
+                .sentence()
+                .unwrap()
+                .starts_with("At the dump, 2.00 GiB of activations (")
+        );
     }
 }

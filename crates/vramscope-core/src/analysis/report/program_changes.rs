@@ -13,7 +13,9 @@ use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
 
 use self::curve::Curve;
+use crate::analysis::groups::live_at::live_at;
 use crate::analysis::recording::Device;
+use crate::analysis::report::names::named;
 use crate::analysis::roles::{Phase, Role};
 use crate::analysis::time::history::{History, NEVER};
 use crate::bitset::BitSet;
@@ -190,7 +192,10 @@ fn checkpoint(device: Device<'_>, moments: [u32; 2]) -> Option<Change<'_>> {
         |row: &usize| of_block.contains(stacks[*row].index()) && blocks::is_pass_made(device, *row);
     let phases = device.phases();
     let pass_of = |moment: u32| phases.ended_before(moment);
-    let rows: Vec<usize> = (0..table.len()).filter(is_part).collect();
+    // Autocast keeps its casts of weights until the pass is over, and gathered parameters have rules of their own.
+    let of_weights = copies_of_weights(device);
+    let rows = (0..table.len()).filter(|&row| !of_weights.contains(row));
+    let rows: Vec<usize> = rows.filter(is_part).collect();
     let passes = rows.chunk_by(|_, &next| stacks[next] != block.begin);
     let mut passes = passes.peekable();
     while let Some(rows) = passes.next() {
@@ -234,8 +239,8 @@ fn checkpoint(device: Device<'_>, moments: [u32; 2]) -> Option<Change<'_>> {
 
 fn checkpoint_title(label: &str) -> String {
     let place = match label {
-        "" => "the block that repeats",
-        label => label,
+        "" => "the block that repeats".to_owned(),
+        label => named(label),
     };
     format!("Checkpoint {place} (torch.utils.checkpoint)")
 }
@@ -245,9 +250,11 @@ fn half_batch(device: Device<'_>, moments: [u32; 2]) -> Option<Change<'_>> {
     let table = &device.history.allocations;
     let mut curve = Curve::new(device.history, moments);
     let is_meanwhile = needs_of_passes(device);
+    let of_weights = copies_of_weights(device);
     let mut has_cache = false;
     for (row, rule) in device.rule_of().iter().enumerate() {
         let grows = match rule.role() {
+            _ if of_weights.contains(row) => false,
             Role::Activation | Role::Input | Role::KvCache => true,
             Role::Temporary => is_meanwhile(row),
             _ => false,
@@ -268,6 +275,41 @@ fn half_batch(device: Device<'_>, moments: [u32; 2]) -> Option<Change<'_>> {
         curve,
     };
     change.if_any()
+}
+
+/// What a pass makes of the weights, which has their size and not that of the batch: casts of autocast, and parameters
+/// gathered from shards. By the operator where it is known; else by a size that no more allocations have at the peak
+/// than there are parameters for it.
+fn copies_of_weights(device: Device<'_>) -> BitSet {
+    const COPIES: [&str; 5] = ["to", "_to_copy", "copy_", "all_gather", "_allgather_base_"];
+    let (history, rules) = (device.history, device.rule_of());
+    let bytes = &history.allocations.bytes;
+    // The same, half as much, and twice as much: from float32 to bfloat16 and back.
+    let mut of_size: HashMap<u64, u64, RandomState> = HashMap::default();
+    for (_, &size) in rules
+        .iter()
+        .zip(bytes)
+        .filter(|(rule, _)| rule.role() == Role::Parameter)
+    {
+        for size in [size, size / 2, size.saturating_mul(2)] {
+            *of_size.entry(size).or_default() += 1;
+        }
+    }
+    let is_of_pass = |row: usize| matches!(rules[row].role(), Role::Activation | Role::Temporary);
+    let mut live: HashMap<u64, u64, RandomState> = HashMap::default();
+    for id in live_at(history, history.peak_moment).filter(|id| is_of_pass(id.index())) {
+        *live.entry(bytes[id.index()]).or_default() += 1;
+    }
+    let operators = device.call_sites().operators();
+    BitSet::from_fn(bytes.len(), |row| {
+        let Some(&parameters) = of_size.get(&bytes[row]).filter(|_| is_of_pass(row)) else {
+            return false;
+        };
+        match operators.label(device.operator_of()[row]).split(' ').next() {
+            None | Some("") => live.get(&bytes[row]).is_none_or(|&live| live <= parameters),
+            Some(operator) => COPIES.contains(&operator),
+        }
+    })
 }
 
 /// Whether a temporary grows with the batch. Those of a forward pass, and of the loss behind it, do. Of those of a backward
@@ -342,15 +384,25 @@ fn foreach_stacks(device: Device<'_>) -> BitSet {
     })
 }
 
-/// Lets what a step made and the next one replaces die at the step's end.
-fn free_earlier(device: Device<'_>, moments: [u32; 2]) -> Option<Change<'_>> {
-    let steps = &device.steps()?.steps;
-    let mut curve = Curve::new(device.history, moments);
+/// What a step made and the next one replaced: an allocation that outlives the birth of its successor, which the same
+/// stack makes in the next step.
+pub(super) struct Replaced {
+    /// The row of the older one.
+    pub(super) before: usize,
+    /// The row of its successor.
+    pub(super) next: usize,
+    /// The end of the older one's step.
+    pub(super) step_end: u32,
+}
+
+/// All that is [`Replaced`] step by step, in order of the successors' births; empty without steps.
+pub(super) fn replaced(device: Device<'_>) -> Vec<Replaced> {
+    let steps = device.steps().map_or(&[][..], |steps| &steps.steps);
+    let mut found = Vec::new();
     let table = &device.history.allocations;
-    let (stacks, sites) = (device.stack_of(), device.site_of());
+    let stacks = device.stack_of();
     // The latest allocation of each stack, with its step.
     let mut latest: Vec<Option<(usize, usize)>> = vec![None; device.snapshot().stacks.len()];
-    let mut largest: Option<usize> = None;
     let mut step = 0;
     for row in (0..table.len()).filter(|&row| table.born[row] > 0 && stacks[row].has_frames()) {
         // Allocations are sorted by birth.
@@ -366,20 +418,39 @@ fn free_earlier(device: Device<'_>, moments: [u32; 2]) -> Option<Change<'_>> {
         if made + 1 != step {
             continue;
         }
-        let end = steps[made].moments.1;
+        let Some(step_end) = steps.get(made).map(|step| step.moments.1) else {
+            continue;
+        };
         let is_replaced = table.died[before] != NEVER && table.died[before] > table.born[row];
         if is_replaced && blocks::is_pass_made(device, before) {
-            curve.remove(table.bytes[before], end, table.died[before]);
-            if largest.is_none_or(|row| table.bytes[row] < table.bytes[before]) {
-                largest = Some(before);
-            }
+            found.push(Replaced {
+                before,
+                next: row,
+                step_end,
+            });
         }
     }
-    let largest = largest?;
+    found
+}
+
+/// Lets what a step made and the next one replaces die at the step's end.
+fn free_earlier(device: Device<'_>, moments: [u32; 2]) -> Option<Change<'_>> {
+    let replaced = replaced(device);
+    let mut curve = Curve::new(device.history, moments);
+    let table = &device.history.allocations;
+    let sites = device.site_of();
+    for it in &replaced {
+        curve.remove(table.bytes[it.before], it.step_end, table.died[it.before]);
+    }
+    let rows = replaced.iter().map(|it| it.before).rev();
+    let largest = rows.max_by_key(|&row| table.bytes[row])?;
     let site = &device.call_sites().get(*sites.get(largest)?).label;
     let change = Change {
         kind: ChangeKind::FreeEarlier,
-        title: format!("Free what {site} made at the end of each step (del)"),
+        title: format!(
+            "Free what {} made at the end of each step (del)",
+            named(site)
+        ),
         because: "it lives until the next step has made its successor".to_owned(),
         curve,
     };

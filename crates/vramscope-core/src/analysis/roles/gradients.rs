@@ -8,6 +8,7 @@ use super::phases::Phase;
 use super::role::Role;
 use super::rules::RuleId;
 use super::signals::Signals;
+use crate::analysis::time::history::NEVER;
 use crate::ids::AllocationId;
 
 /// How many allocations have each size.
@@ -24,6 +25,10 @@ pub(super) struct Gradients {
     pub have_ranks: bool,
     /// Whether the optimizer keeps two moments of each parameter, as Adam does.
     pub have_moments: bool,
+    /// Whether an optimizer is seen that keeps at most one.
+    pub have_momentum: bool,
+    /// Whether the optimizer makes its state in the recording, so that none is older.
+    pub state_is_made: bool,
     /// Whether each rank has a shard of each parameter, so that what it keeps may have any size.
     pub are_sharded: bool,
 }
@@ -32,6 +37,7 @@ impl RoleEvidence<'_> {
     /// What there is of gradients: those that a backward pass leaves, or those that hooks drop within it, or else what it
     /// adds to older ones. Only sizes of `older` rows, which are never freed, can be of the latter.
     pub(super) fn gradients(&self, rules: &[RuleId], older: &[u32]) -> Gradients {
+        let table = &self.history.allocations;
         // A buffer that holds all of them has the size of none.
         let is_own = |row: &usize| {
             rules[*row].role() == Role::Gradient && !self.made(*row).has(Signals::FLAT_GRADIENTS)
@@ -42,7 +48,19 @@ impl RoleEvidence<'_> {
             are_older: false,
             have_ranks: self.signals.show(Signals::RANKS),
             have_moments: self.signals.show(Signals::ADAM),
+            have_momentum: self.signals.show(Signals::MOMENTUM),
+            state_is_made: false,
             are_sharded: self.signals.show(Signals::GATHER),
+        };
+        let is_state = |&row: &usize| {
+            let is_new = table.born[row] > 0 && table.died[row] == NEVER;
+            is_new
+                && rules[row].role() == Role::OptimizerState
+                && gradients.counts.contains_key(&table.bytes[row])
+        };
+        let gradients = Gradients {
+            state_is_made: (0..rules.len()).any(|row| is_state(&row)),
+            ..gradients
         };
         // What hooks free or add before it is sharded has no size of the shards.
         if gradients.are_sharded {
@@ -162,7 +180,6 @@ fn most_live(moments: &[u32], lives: impl Iterator<Item = (u32, u32)>) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::time::history::NEVER;
 
     #[test]
     fn the_moment_with_most_is_the_first_of_equals() {

@@ -2,15 +2,17 @@
 
 use std::collections::HashSet;
 
-use super::copies::copies;
+use super::copies::{OlderCopy, copies};
+use super::gradients::Gradients;
+use super::life::{Life, When};
 use super::phases::{NEVER_PLACE, Phase, Phases, Place};
 use super::role::Role;
-use super::rules::{CUBLAS_WORKSPACE_BYTES, Life, RuleId, When, program};
+use super::rules::{CUBLAS_WORKSPACE_BYTES, RuleId, program};
 use super::signals::{Signals, StackSignals};
 use crate::Snapshot;
 use crate::analysis::memory::streams_and_pools::column;
 use crate::analysis::time::history::{History, NEVER, StackSource};
-use crate::ids::AllocationId;
+use crate::ids::{AllocationId, StackId};
 use crate::model::Context;
 
 /// What roles are inferred from. All belong to the same device of the same snapshot.
@@ -43,30 +45,22 @@ pub fn infer(evidence: RoleEvidence<'_>) -> Vec<RuleId> {
         decided.rule(life)
     });
     let mut rules: Vec<RuleId> = rules.collect();
-    let table = &evidence.history.allocations;
     let undecided: Vec<usize> = (0..rules.len())
         .filter(|&row| rules[row].role() == Role::Unknown)
         .collect();
-    let stays = |&&row: &&usize| table.born[row] == 0 && evidence.end_moment(row) == NEVER;
-    let older = undecided.iter().filter(stays);
-    let older: Vec<u32> = older.map(|&row| row as u32).collect();
-    let gradients = evidence.gradients(&rules, &older);
-    let mut copy_of = vec![None; undecided.len()];
-    // If nothing happens, the stacks of parameters show that memory without one is something else.
-    let shows_models = evidence.phases.ranges.is_empty()
-        && rules.iter().any(|rule| rule.role() == Role::Parameter);
-    if (uses_model && !shows_models) || !gradients.counts.is_empty() {
-        for (row, role) in copies(table, older, &gradients) {
-            if let Ok(at) = undecided.binary_search(&(row as usize)) {
-                copy_of[at] = Some(role);
-            }
-        }
-    }
+    let (copy_of, gradients) = evidence.older(&rules, &undecided, uses_model);
+    let sizes = &evidence.history.allocations.bytes;
     for (row, copy) in undecided.into_iter().zip(copy_of) {
-        let is_gradient_sized = gradients.counts.contains_key(&table.bytes[row]);
+        let is_gradient_sized = gradients.counts.contains_key(&sizes[row]);
         rules[row] = decided.rule(Life {
             copy,
             is_gradient_sized,
+            ..lives.get(row)
+        });
+    }
+    for row in evidence.casts(&rules) {
+        rules[row] = decided.rule(Life {
+            is_cast: true,
             ..lives.get(row)
         });
     }
@@ -105,9 +99,19 @@ struct Lives<'a> {
     longer_sizes: Option<HashSet<u64>>,
     /// The sizes of what is gathered of sharded parameters.
     gathered_sizes: HashSet<u64>,
+    /// The stacks that make larger and larger allocations.
+    growing: HashSet<StackId>,
 }
 
 impl<'a> Lives<'a> {
+    /// Whether it is one of larger and larger allocations of the same code, or replaced by one.
+    fn grows(&self, row: usize) -> bool {
+        let grows = |stack| self.growing.contains(&stack);
+        !self.growing.is_empty()
+            && (grows(self.evidence.stack(row))
+                || self.evidence.replaced_by(row).is_some_and(grows))
+    }
+
     fn of(evidence: RoleEvidence<'a>) -> Self {
         let (snapshot, history) = (evidence.snapshot, evidence.history);
         let category =
@@ -127,6 +131,7 @@ impl<'a> Lives<'a> {
         };
         Self {
             evidence,
+            growing: evidence.growing(),
             gathered_sizes,
             recorded: column(snapshot, history, category, |_| None),
             program: program(evidence.phases),
@@ -141,6 +146,7 @@ impl<'a> Lives<'a> {
         let is_rare = |sizes: &HashSet<u64>| !sizes.contains(&bytes);
         Life {
             is_gathered_sized: self.gathered_sizes.contains(&bytes),
+            grows: self.grows(row),
             is_scratch_sized: life.is_instant && self.longer_sizes.as_ref().is_some_and(is_rare),
             ..life
         }
@@ -149,7 +155,7 @@ impl<'a> Lives<'a> {
 
 impl RoleEvidence<'_> {
     /// When the program gave an allocation back, as a moment; [`NEVER`] if it did not.
-    fn end_moment(&self, row: usize) -> u32 {
+    pub(super) fn end_moment(&self, row: usize) -> u32 {
         let table = &self.history.allocations;
         table.free_requested[row].min(table.died[row])
     }
@@ -185,10 +191,44 @@ impl RoleEvidence<'_> {
             is_gradient_sized: false,
             is_scratch_sized: false,
             is_gathered_sized: false,
-            is_sharded: self.signals.show(Signals::GATHER),
+            is_cast: false,
+            grows: false,
             copy: None,
             program,
         }
+    }
+
+    /// What there is of gradients, and with them what sizes tell of each undecided row.
+    fn older(
+        &self,
+        rules: &[RuleId],
+        undecided: &[usize],
+        uses_model: bool,
+    ) -> (Vec<Option<OlderCopy>>, Gradients) {
+        let table = &self.history.allocations;
+        let stays = |&&row: &&usize| table.born[row] == 0 && self.end_moment(row) == NEVER;
+        let older = undecided.iter().filter(stays);
+        let older: Vec<u32> = older.map(|&row| row as u32).collect();
+        let gradients = self.gradients(rules, &older);
+        let mut copy_of = vec![None; undecided.len()];
+        // If nothing happens, the stacks of parameters show that memory without one is something else.
+        let shows_models = self.phases.ranges.is_empty()
+            && rules.iter().any(|rule| rule.role() == Role::Parameter);
+        if (uses_model && !shows_models) || !gradients.counts.is_empty() {
+            for (row, copy) in copies(table, older, &gradients) {
+                if let Ok(at) = undecided.binary_search(&(row as usize)) {
+                    copy_of[at] = Some(copy);
+                }
+            }
+        }
+        (copy_of, gradients)
+    }
+
+    /// The stack of the code that made it.
+    pub(super) fn stack(&self, row: usize) -> StackId {
+        self.history
+            .stack(self.snapshot, AllocationId::from_index(row))
+            .0
     }
 
     /// What the code that made it tells.
@@ -202,7 +242,8 @@ impl RoleEvidence<'_> {
         }
     }
 
-    fn end(&self, end: u32) -> Place {
+    /// The place in which it ended, by the moment.
+    pub(super) fn end(&self, end: u32) -> Place {
         if end == NEVER {
             NEVER_PLACE
         } else {

@@ -9,11 +9,17 @@
 mod copies;
 mod gradients;
 mod infer;
+mod life;
+mod names;
+mod paths;
 mod phases;
+mod recurring;
 mod repetition;
 mod role;
 mod rules;
 mod signals;
+#[cfg(test)]
+mod tests;
 
 pub use infer::{RoleEvidence, infer};
 pub use phases::{Phase, PhaseRange, Phases};

@@ -2,8 +2,9 @@
 //! optimizer.
 //!
 //! Each event with a telling stack is in a phase. Neighbours of the same phase make a range. Where stacks are of
-//! Python only, the backward pass has none: its thread runs no Python. Then events without a stack after a forward
-//! pass are its events. Events without any stack are in the phase that the annotation around them names.
+//! Python only, the backward pass has none: its thread runs no Python. Then events without a stack are its events once
+//! Python has started it; where no stack shows that but the program trains, they are after a forward pass. Events
+//! without any stack are in the phase that the innermost annotation around them names.
 
 use super::signals::{Signals, StackSignals};
 use crate::Snapshot;
@@ -191,7 +192,12 @@ struct Reader<'a> {
     frees_tell: bool,
     /// Whether the recorded allocations, and the frees, have stacks as a rule.
     has_stacks: [bool; 2],
-    is_forward_done: bool,
+    /// Whether a stack of the device shows where a backward pass starts.
+    shows_starts: bool,
+    /// Whether some stack shows training.
+    trains: bool,
+    /// Whether the thread of autograd, of which Python's stacks show nothing, may run now.
+    may_be_autograd: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -204,9 +210,12 @@ impl<'a> Reader<'a> {
         let first_event = history.first_event as usize;
         let rows = first_event..first_event + history.event_count as usize;
         let mut counts = [[0_u32; 2]; 2];
+        let mut shows_starts = false;
         for row in rows {
             if let Some(kind) = kind(snapshot.events.action[row]) {
-                counts[kind][usize::from(snapshot.events.stack[row].has_frames())] += 1;
+                let stack = snapshot.events.stack[row];
+                counts[kind][usize::from(stack.has_frames())] += 1;
+                shows_starts |= signals.get(stack).has(Signals::STARTS_BACKWARD);
             }
         }
         Self {
@@ -215,7 +224,9 @@ impl<'a> Reader<'a> {
             first_event,
             frees_tell,
             has_stacks: counts.map(|[without, with]| with > without / 4),
-            is_forward_done: false,
+            shows_starts,
+            trains: signals.show(TRAINING),
+            may_be_autograd: false,
         }
     }
 
@@ -230,19 +241,27 @@ impl<'a> Reader<'a> {
         let stack = self.snapshot.events.stack[row];
         if stack.has_frames() {
             let phase = phase_of(self.signals.get(stack));
-            self.is_forward_done = match phase {
+            self.may_be_autograd = match phase {
+                Some(Phase::Backward) => true,
+                Some(Phase::Forward) => self.trains && !self.shows_starts,
                 Some(Phase::Optimizer) => false,
-                Some(_) => true,
-                None => self.is_forward_done,
+                None => self.may_be_autograd,
             };
             return phase.map_or(Hint::Outside, Hint::In);
         }
-        if self.has_stacks[kind] && self.signals.is_python_only() && self.is_forward_done {
+        if self.has_stacks[kind] && self.signals.is_python_only() && self.may_be_autograd {
             return Hint::In(Phase::Backward);
         }
         Hint::Unknown
     }
 }
+
+/// What code of training alone does.
+const TRAINING: Signals = Signals::STARTS_BACKWARD
+    .and(Signals::BACKWARD)
+    .and(Signals::RECOMPUTE)
+    .and(Signals::STEP)
+    .and(Signals::ZERO_GRAD);
 
 const ALLOC: usize = 0;
 const FREE: usize = 1;
@@ -316,7 +335,7 @@ impl Ranges {
     }
 }
 
-/// Annotated ranges whose names tell a phase, the innermost of those that overlap, in order of time.
+/// Annotated ranges whose names tell a phase, cut so that each moment is in the innermost alone, in order of time.
 fn annotated(snapshot: &Snapshot, lanes: &Lanes) -> Vec<PhaseRange> {
     let lanes = lanes.of_kind(LaneKind::Annotations);
     let ranges = lanes.flat_map(|lane| lane.rows.iter().flatten());
@@ -325,15 +344,40 @@ fn annotated(snapshot: &Snapshot, lanes: &Lanes) -> Vec<PhaseRange> {
         let (from, to) = range.moments();
         (from < to).then_some(PhaseRange { phase, from, to })
     };
-    let mut found: Vec<PhaseRange> = ranges.filter_map(named).collect();
-    found.sort_few_by_key(|range| (range.from, range.to));
-    let mut apart: Vec<PhaseRange> = Vec::new();
-    for range in found {
-        if apart.last().is_none_or(|last| last.to <= range.from) {
-            apart.push(range);
+    innermost(ranges.filter_map(named).collect())
+}
+
+/// Cuts ranges that overlap: of those around a moment, the one that began last has it.
+fn innermost(mut ranges: Vec<PhaseRange>) -> Vec<PhaseRange> {
+    ranges.sort_few_by_key(|range| (range.from, std::cmp::Reverse(range.to)));
+    let mut cut = Vec::new();
+    let mut open: Vec<PhaseRange> = Vec::new();
+    let mut done = 0;
+    // Closes what ends by a moment, and gives the innermost what lies before it.
+    let mut pass = |open: &mut Vec<PhaseRange>, moment: u32| {
+        while let Some(&PhaseRange { phase, to, .. }) = open.last() {
+            let end = to.min(moment);
+            if done < end {
+                cut.push(PhaseRange {
+                    phase,
+                    from: done,
+                    to: end,
+                });
+                done = end;
+            }
+            if to > moment {
+                break;
+            }
+            open.pop();
         }
+        done = done.max(moment);
+    };
+    for range in ranges {
+        pass(&mut open, range.from);
+        open.push(range);
     }
-    apart
+    pass(&mut open, u32::MAX);
+    cut
 }
 
 /// The phase that a name of the program tells.
@@ -393,6 +437,23 @@ mod tests {
                 let after = ranges.iter().filter(|it| it.phase == phase && it.to >= from).count();
                 prop_assert_eq!(phases.count(phase, first, NEVER_PLACE), after as u32);
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn of_ranges_within_one_another_the_innermost_counts(parts in prop::collection::vec((0_u32..60, 1_u32..60, 0_usize..3), 0..12)) {
+            let ranges: Vec<PhaseRange> = parts.iter().map(|&(from, length, phase)| PhaseRange { phase: Phase::ALL[phase], from, to: from + length }).collect();
+            let mut sorted = ranges.clone();
+            sorted.sort_by_key(|range| (range.from, std::cmp::Reverse(range.to)));
+            let cut = innermost(ranges);
+            for moment in 1..=125 {
+                let around = |range: &&PhaseRange| range.from < moment && moment <= range.to;
+                let expected = sorted.iter().rfind(around).map(|range| range.phase);
+                let found: Vec<Phase> = cut.iter().filter(around).map(|range| range.phase).collect();
+                prop_assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
+            }
+            prop_assert!(cut.windows(2).all(|pair| pair[0].to <= pair[1].from));
         }
     }
 

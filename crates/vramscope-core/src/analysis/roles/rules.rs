@@ -4,118 +4,11 @@
 //! at last the sizes of what is older than the recording. Each row says in a sentence what was seen; where several
 //! explanations fit, no row claims one.
 
+use super::copies::OlderCopy;
+use super::life::{FEW_PASSES, Life};
 use super::phases::{Phase, Phases};
 use super::role::{Confidence, Role, RoleFinding};
 use super::signals::Signals;
-
-/// When something happened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum When {
-    /// Before the recording.
-    Before,
-    /// In a phase.
-    In(Phase),
-    /// In the recording, but in no phase.
-    Between,
-    /// Not within the recording.
-    Never,
-}
-
-/// What is known about an allocation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Life {
-    /// The role that the file records.
-    pub recorded: Option<Role>,
-    /// What code made it; nothing if unknown.
-    pub made: Signals,
-    /// What code freed it; nothing if unknown.
-    pub freed: Signals,
-    pub born: When,
-    pub died: When,
-    /// Whether it died in the same range, or the same gap between ranges, in which it was born.
-    pub is_short: bool,
-    /// Whether its free is the event after its birth.
-    pub is_instant: bool,
-    /// Whether it is freed at once, and nothing that lives longer has its size. Only looked for in programs with
-    /// convolutions whose stacks do not show what libraries of kernels do.
-    pub is_scratch_sized: bool,
-    /// Whether sharded parameters are gathered in memory of this size.
-    pub is_gathered_sized: bool,
-    /// Whether it was born in the phase with which the recording ends.
-    pub is_in_last: bool,
-    /// Number of ranges of each phase from its birth to its death, both included; [`Life::MOST_PASSES`] stands for more.
-    pub passes: [u8; 3],
-    /// Whether cuBLAS's workspace has this size.
-    pub is_workspace_sized: bool,
-    /// Whether gradients of parameters have this size.
-    pub is_gradient_sized: bool,
-    /// Whether each rank has a shard of each parameter.
-    pub is_sharded: bool,
-    /// The role that sizes give to memory from before the recording.
-    pub copy: Option<Role>,
-    /// Whether the recording has a phase of each kind.
-    pub program: [bool; 3],
-}
-
-impl Life {
-    /// No rule tells more passes apart.
-    pub(super) const MOST_PASSES: u8 = FEW_PASSES + 1;
-
-    fn passes(&self, phase: Phase) -> u8 {
-        self.passes[phase as usize]
-    }
-
-    /// A number that differs for most lives.
-    pub(super) fn mixed(&self) -> u32 {
-        let [forward, backward, optimizer] = self.passes;
-        let passes = u32::from_le_bytes([forward, backward, optimizer, self.is_short.into()]);
-        let signals = self.made.bits() ^ self.freed.bits().rotate_left(16);
-        // Multiplied by odd numbers from the golden ratio, of which the upper bits depend on all bits.
-        (signals.wrapping_mul(0x9E37_79B9) ^ passes.wrapping_mul(0x85EB_CA6B)) >> 24
-    }
-
-    fn program_has(&self, phase: Phase) -> bool {
-        self.program[phase as usize]
-    }
-
-    fn made_by(&self, signals: Signals) -> bool {
-        self.made.has(signals)
-    }
-
-    /// Whether it was made in a phase, as its stack or the events around it tell.
-    fn made_in(&self, phase: Phase) -> bool {
-        self.born == When::In(phase)
-    }
-
-    fn freed_in(&self, phase: Phase) -> bool {
-        self.died == When::In(phase)
-    }
-
-    fn is_older(&self) -> bool {
-        self.born == When::Before
-    }
-
-    fn stays(&self) -> bool {
-        self.died == When::Never
-    }
-
-    /// Whether it outlived the phase in which it was born.
-    fn outlives(&self) -> bool {
-        !(self.is_short || self.stays() && self.is_in_last)
-    }
-
-    /// Whether its stack shows an optimizer's step that does not merely call other passes.
-    fn made_by_step(&self) -> bool {
-        self.made_by(Signals::STEP)
-            && !self.made_by(Signals::FORWARD)
-            && !self.made_by(Signals::ACCUMULATE)
-    }
-
-    /// Whether it was born outside of all phases, in a recording that has some.
-    fn made_outside(&self) -> bool {
-        self.born == When::Between && self.program != [false; 3]
-    }
-}
 
 /// A rule.
 pub struct RoleRule {
@@ -190,7 +83,7 @@ const RECORDED: &str = "The file records its category.";
 pub(super) const CUBLAS_WORKSPACE_BYTES: u64 = 8_519_680;
 
 /// All rules. Earlier ones win.
-static RULES: [RoleRule; 57] = [
+static RULES: &[RoleRule] = &[
     // What the file records.
     rule(Parameter, Certain, RECORDED, |it| {
         it.recorded == Some(Parameter)
@@ -224,8 +117,14 @@ static RULES: [RoleRule; 57] = [
     rule(
         KvCache,
         Likely,
-        "The code that made it is named as a cache of keys and values.",
-        |it| it.made_by(Signals::CACHE) && !it.made_by(Signals::BACKWARD),
+        "The code that made it is named as a cache of keys and values, and no backward pass needs it.",
+        |it| it.made_by(Signals::CACHE) && !is_for_backward(it),
+    ),
+    rule(
+        Communication,
+        Likely,
+        "Sharded parameters are received in it, and it is freed before anything is computed with it.",
+        |it| it.made_by(Signals::FETCH) && it.is_short,
     ),
     rule(
         Parameter,
@@ -234,10 +133,34 @@ static RULES: [RoleRule; 57] = [
         |it| it.made_by(Signals::GATHER),
     ),
     rule(
+        Parameter,
+        Likely,
+        "Made where parameters are copied to compute with: to a replica, or out of a quantised form.",
+        |it| it.made_by(Signals::COPY),
+    ),
+    rule(
+        Input,
+        Likely,
+        "DataParallel gives the device its part of the batch.",
+        |it| it.made_by(Signals::SCATTER),
+    ),
+    rule(
+        Parameter,
+        Likely,
+        "The set-up of an optimizer flattens parameters into it.",
+        |it| it.made_by(Signals::FLATTEN) && it.made_by(Signals::STATE),
+    ),
+    rule(
         Gradient,
         Likely,
-        "Made where Megatron makes its buffers, after that of the parameters.",
+        "Made where a library makes its buffers, after those of the parameters.",
         |it| it.made_by(Signals::FLAT_GRADIENTS),
+    ),
+    rule(
+        Gradient,
+        Likely,
+        "Gradients are reduced into it, and it is kept after the backward pass.",
+        |it| it.made_by(Signals::REDUCE) && it.made_in(Backward) && it.outlives(),
     ),
     rule(
         Communication,
@@ -333,6 +256,24 @@ static RULES: [RoleRule; 57] = [
     ),
     // The forward pass.
     rule(
+        Parameter,
+        Likely,
+        "Autocast converts a parameter to it: made by a layer, and half as large as a parameter.",
+        |it| it.is_cast,
+    ),
+    rule(
+        KvCache,
+        Guess,
+        "Without a backward pass, it is kept for the next forward pass, which makes a larger one in its place.",
+        |it| {
+            it.made_in(Forward)
+                && it.grows
+                && !it.is_short
+                && !it.program_has(Backward)
+                && (it.passes(Forward) > 1 || it.is_in_last)
+        },
+    ),
+    rule(
         Activation,
         Certain,
         "Made by the forward pass, and freed by the backward pass.",
@@ -382,10 +323,10 @@ static RULES: [RoleRule; 57] = [
         |it| it.made_in(Forward) && it.is_in_last,
     ),
     rule(
-        KvCache,
+        Unknown,
         Guess,
-        "Without a backward pass, it is kept from one forward pass to the next.",
-        |it| it.made_in(Forward) && it.passes(Forward) > 1 && !it.program_has(Backward),
+        "Made by a forward pass, and kept over several others.",
+        |it| it.made_in(Forward) && it.passes(Forward) > FEW_PASSES && !it.program_has(Backward),
     ),
     rule(
         Activation,
@@ -411,7 +352,13 @@ static RULES: [RoleRule; 57] = [
     ),
     rule(
         Parameter,
-        Likely,
+        Guess,
+        "A function named for loading a model made it, and the program keeps it.",
+        |it| it.made_by(Signals::NAMED_BUILD) && it.stays(),
+    ),
+    rule(
+        Parameter,
+        Guess,
         "A constructor made it, and the program keeps it.",
         |it| it.made_by(Signals::SETUP) && it.stays(),
     ),
@@ -432,18 +379,6 @@ static RULES: [RoleRule; 57] = [
         Likely,
         "Kept to the end, and gradients have its size.",
         |it| it.made_outside() && it.stays() && it.is_gradient_sized && it.passes(Forward) > 0,
-    ),
-    rule(
-        KvCache,
-        Guess,
-        "Made by a constructor, and used by several forward passes of a program without a backward pass.",
-        |it| {
-            it.made_outside()
-                && it.made_by(Signals::SETUP)
-                && !it.stays()
-                && !it.program_has(Backward)
-                && it.passes(Forward) > FEW_PASSES
-        },
     ),
     rule(
         Input,
@@ -484,51 +419,82 @@ static RULES: [RoleRule; 57] = [
     ),
     rule(
         OptimizerState,
-        Guess,
-        "Never freed, and as large as a shard of a parameter, which lies at a lower address.",
-        |it| it.is_sharded && it.copy == Some(OptimizerState),
+        Likely,
+        "Never freed, and its size occurs three times as often as gradients of it: parameters and Adam's two moments.",
+        |it| it.copy == Some(OlderCopy::Moment),
     ),
     rule(
-        Parameter,
+        OptimizerState,
         Guess,
-        "Never freed, and at the lowest address of what may be a shard of a parameter.",
-        |it| it.is_sharded && it.copy == Some(Parameter),
+        "Never freed, and at the highest addresses of its size, of which there are more than parameters and Adam's moments.",
+        |it| it.copy == Some(OlderCopy::LastMoment),
     ),
     rule(
         OptimizerState,
         Likely,
-        "Never freed, and of a size that recurs as often as Adam's moments do.",
-        |it| it.copy == Some(OptimizerState),
+        "Never freed, and its size occurs twice as often as gradients of it: parameters and the one moment that the optimizer keeps.",
+        |it| it.copy == Some(OlderCopy::Momentum),
+    ),
+    rule(
+        OptimizerState,
+        Likely,
+        "Never freed, and as many are twice as large as gradients as copies of parameters, or moments, in higher precision would be.",
+        |it| it.copy == Some(OlderCopy::Double),
+    ),
+    rule(
+        OptimizerState,
+        Likely,
+        "Never freed, and nearly all sizes occur three times, as parameters and Adam's two moments do.",
+        |it| it.copy == Some(OlderCopy::Recurring),
     ),
     rule(
         Gradient,
         Guess,
         "Never freed, and gradients of its size are added to something older than the recording.",
-        |it| it.copy == Some(Gradient),
+        |it| it.copy == Some(OlderCopy::Gradient),
     ),
     rule(
         Unknown,
         Guess,
         "Never freed, but of a size that gradients and optimizer state from before the recording may have, too.",
-        |it| it.copy == Some(Unknown),
+        |it| it.copy == Some(OlderCopy::GradientOrState),
+    ),
+    rule(
+        Unknown,
+        Guess,
+        "Never freed, and as large as a parameter, but there are not as many as an optimizer would keep: some may be of another copy of the model.",
+        |it| it.copy == Some(OlderCopy::SecondModel),
+    ),
+    rule(
+        Unknown,
+        Guess,
+        "Never freed, and a part of sharded parameters or of the optimizer's state for them, which are equally large.",
+        |it| it.copy == Some(OlderCopy::Shard),
     ),
     rule(
         Parameter,
         Guess,
         "Live before the recording, and never freed, as caches of programs that do not train may be, too.",
-        |it| it.copy == Some(Parameter) && !it.program_has(Backward),
+        |it| it.copy == Some(OlderCopy::Parameter) && !it.program_has(Backward),
     ),
     rule(
         Parameter,
         Likely,
         "Live before the recording, and never freed.",
-        |it| it.copy == Some(Parameter),
+        |it| it.copy == Some(OlderCopy::Parameter),
     ),
     rule(Unknown, Guess, "Nothing tells what it is for.", |_| true),
 ];
 
-/// Most forward passes that read one input of a program without a backward pass.
-const FEW_PASSES: u8 = 2;
+/// Whether a backward pass made it or frees it, or is to come in a program that trains.
+fn is_for_backward(life: &Life) -> bool {
+    let by_backward = life.made_by(Signals::BACKWARD)
+        || life.freed_in(Backward)
+        || life.freed.has(Signals::BACKWARD);
+    let is_in_training = life.made_in(Forward)
+        && (life.passes(Backward) > 0 || life.is_in_last && life.program_has(Backward));
+    by_backward || is_in_training
+}
 
 /// Whether it lives no longer than one step of training, or few forward passes without any.
 fn is_for_one_step(life: &Life) -> bool {

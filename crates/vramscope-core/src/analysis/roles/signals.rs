@@ -1,24 +1,27 @@
-//! What frames tell about the purpose of an allocation: a table of functions, and the sum of it for each stack.
+//! What frames tell about the purpose of an allocation, by the tables of [`names`](super::names), and the sum of it for
+//! each stack.
 //!
-//! Only the table knows names. A signal says what code was running, not what the memory is for: that follows from
-//! signals and lifetimes together, in [`rules`](super::rules).
+//! A signal says what code was running, not what the memory is for: that follows from signals and lifetimes together,
+//! in [`rules`](super::rules).
 
 use std::collections::BTreeSet;
 
+use super::names::{BUFFERS, NATIVE, PYTHON, buffers};
+use super::paths::CodePath;
 use super::phases::{Phase, phase_of};
 use crate::Snapshot;
-use crate::analysis::code::frames::{by_texts, clip, is_python_source};
+use crate::analysis::code::frames::{by_texts, clip, clip_end, is_python_source};
 use crate::ids::StackId;
 use crate::model::Frame;
 
 /// What code was running, as a set.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
-pub(super) struct Signals(u32);
+pub(super) struct Signals(u64);
 
 impl Signals {
-    /// A bit for each.
-    pub(super) fn bits(self) -> u32 {
-        self.0
+    /// A number that differs for most sets.
+    pub(super) fn folded(self) -> u32 {
+        (self.0 ^ (self.0 >> 32)) as u32
     }
 
     pub(super) const NONE: Self = Self(0);
@@ -53,7 +56,7 @@ impl Signals {
     /// Code of Python.
     pub(super) const PYTHON: Self = Self(1 << 14);
     /// Code that is not of Python.
-    const NATIVE: Self = Self(1 << 15);
+    pub(super) const NATIVE: Self = Self(1 << 15);
     /// A convolution.
     pub(super) const CONVOLUTION: Self = Self(1 << 16);
     /// Python starts a backward pass: the program's, or a checkpoint one of its own within it.
@@ -64,11 +67,38 @@ impl Signals {
     pub(super) const ADAM: Self = Self(1 << 19);
     /// The buffer that holds all gradients of a kind.
     pub(super) const FLAT_GRADIENTS: Self = Self(1 << 20);
-    /// Megatron makes a buffer of all parameters, or of all gradients.
-    const FLAT_BUFFER: Self = Self(1 << 21);
+    /// A function that makes buffers of several roles, see [`BUFFERS`](super::names::BUFFERS).
+    pub(super) const BUFFERS: Self = Self(1 << 21);
+    /// A name alone says that a forward pass runs.
+    pub(super) const NAMED_FORWARD: Self = Self(1 << 22);
+    /// A name alone says that a model is loaded.
+    pub(super) const NAMED_BUILD: Self = Self(1 << 23);
+    /// Parameters are copied to compute with: to a replica, or out of a quantised form.
+    pub(super) const COPY: Self = Self(1 << 24);
+    /// Autocast converts something.
+    pub(super) const AUTOCAST: Self = Self(1 << 25);
+    /// Many tensors are copied into one.
+    pub(super) const FLATTEN: Self = Self(1 << 26);
+    /// Gradients are reduced to the shards of each rank.
+    pub(super) const REDUCE: Self = Self(1 << 27);
+    /// An optimizer that keeps at most one moment of each parameter.
+    pub(super) const MOMENTUM: Self = Self(1 << 28);
+    /// A layer that multiplies by its weight.
+    pub(super) const WEIGHTED: Self = Self(1 << 29);
+
+    /// Through it threads of autograd enter Python: for custom functions, hooks and checkpoints.
+    pub(super) const ENTERED: Self = Self(1 << 30);
+    /// Sharded parameters are received, of which copies are made to compute with.
+    pub(super) const FETCH: Self = Self(1 << 31);
+    /// A device gets its part of a batch.
+    pub(super) const SCATTER: Self = Self(1 << 32);
 
     pub(super) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     /// Whether both sets have something in common.
@@ -76,180 +106,6 @@ impl Signals {
         self.0 & any.0 != 0
     }
 }
-
-/// Which functions of a file.
-enum Functions {
-    All,
-    Named(&'static [&'static str]),
-    With(&'static str),
-}
-use Functions::{All, Named, With};
-
-/// Functions of Python by a part of their file's path, with forward slashes.
-const PYTHON: &[(Signals, &str, Functions)] = &[
-    (Signals::STEP, "optim", Named(&["step", "_init_group"])),
-    (
-        Signals::STEP,
-        "torch/optim/optimizer.py",
-        Named(&["wrapper"]),
-    ),
-    (
-        Signals::STEP,
-        "deepspeed/runtime/",
-        Named(&["step", "_take_model_step"]),
-    ),
-    (
-        Signals::STATE,
-        "optim",
-        Named(&[
-            "__init__",
-            "_init_group",
-            "load_state_dict",
-            "init_state_fn",
-        ]),
-    ),
-    (Signals::STATE, "optim", With("main_param")),
-    (Signals::STATE, "optim", With("initialize_optimizer_states")),
-    (Signals::STATE, "apex/fp16_utils/", All),
-    (Signals::ADAM, "optim/adam", All),
-    (Signals::ZERO_GRAD, "", Named(&["zero_grad"])),
-    (
-        Signals::BACKWARD.and(Signals::STARTS_BACKWARD),
-        "torch/autograd/__init__.py",
-        Named(&["backward", "grad"]),
-    ),
-    (
-        Signals::BACKWARD.and(Signals::STARTS_BACKWARD),
-        "torch/autograd/graph.py",
-        Named(&["_engine_run_backward"]),
-    ),
-    (Signals::BACKWARD, "torch/_tensor.py", Named(&["backward"])),
-    (
-        Signals::RECOMPUTE,
-        "checkpoint",
-        Named(&["recompute_fn", "unpack_hook", "backward"]),
-    ),
-    (
-        Signals::FORWARD,
-        "torch/nn/modules/module.py",
-        Named(&["_call_impl", "_wrapped_call_impl", "__call__"]),
-    ),
-    (Signals::FORWARD, "torch/nn/functional.py", All),
-    (Signals::CONVOLUTION, "torch/nn/modules/conv.py", All),
-    (Signals::FORWARD, "", Named(&["forward", "training_step"])),
-    (
-        Signals::BUILD,
-        "torch/nn/modules/module.py",
-        Named(&[
-            "_apply",
-            "to",
-            "cuda",
-            "convert",
-            "to_empty",
-            "load_state_dict",
-            "_load_from_state_dict",
-        ]),
-    ),
-    (
-        Signals::BUILD,
-        "torch/nn/modules/",
-        Named(&["__init__", "reset_parameters"]),
-    ),
-    (Signals::BUILD, "torch/serialization.py", All),
-    (Signals::BUILD, "safetensors/", All),
-    (
-        Signals::BUILD,
-        "transformers/modeling_utils.py",
-        With("load"),
-    ),
-    (
-        Signals::BUILD,
-        "transformers/modeling_utils.py",
-        Named(&["from_pretrained"]),
-    ),
-    (Signals::BUILD, "accelerate/utils/modeling.py", All),
-    (Signals::BUILD, "model_loader", All),
-    (Signals::BUILD, "", With("init_weight")),
-    (
-        Signals::BUILD,
-        "",
-        Named(&["create_weights", "load_weights", "from_pretrained"]),
-    ),
-    (Signals::SETUP, "", Named(&["__init__"])),
-    (
-        Signals::FLAT_BUFFER,
-        "param_and_grad_buffer.py",
-        Named(&["__init__"]),
-    ),
-    (Signals::CACHE, "", With("kv_cache")),
-    (Signals::CACHE, "kv_cache", All),
-    (Signals::CACHE, "cache_utils", All),
-    (Signals::CACHE, "cache_engine", All),
-    (Signals::CACHE, "mem_cache/memory_pool.py", All),
-    (
-        Signals::COLLECTIVE,
-        "torch/distributed/distributed_c10d.py",
-        All,
-    ),
-    (Signals::COLLECTIVE, "_functional_collectives.py", All),
-    (Signals::COLLECTIVE, "_fsdp_collectives.py", All),
-    (
-        Signals::COLLECTIVE,
-        "torch/nn/parallel/distributed.py",
-        Named(&["_ddp_init_helper", "_pre_forward"]),
-    ),
-    (Signals::COLLECTIVE, "deepspeed/comm/", All),
-    (Signals::COLLECTIVE, "tensor_parallel/mappings.py", All),
-    (
-        Signals::GATHER,
-        "torch/distributed/fsdp/_flat_param.py",
-        Named(&["_alloc_padded_unsharded_flat_param", "unshard"]),
-    ),
-    (
-        Signals::GATHER,
-        "_fsdp_param.py",
-        Named(&[
-            "init_all_gather_outputs",
-            "alloc_all_gather_outputs",
-            "alloc_storage",
-        ]),
-    ),
-    (
-        Signals::GATHER,
-        "_fsdp_param_group.py",
-        Named(&["wait_for_unshard"]),
-    ),
-    (Signals::RANKS, "torch/nn/parallel/", All),
-    (Signals::RANKS, "torch/distributed/", All),
-    (Signals::RANKS, "deepspeed/", All),
-    (Signals::RANKS, "megatron/", All),
-    (Signals::INPUT, "torch/utils/data/", All),
-    (Signals::INPUT, "accelerate/data_loader.py", All),
-    (
-        Signals::INPUT,
-        "",
-        Named(&[
-            "get_batch",
-            "_prepare_inputs",
-            "_prepare_input",
-            "send_to_device",
-        ]),
-    ),
-];
-
-/// Functions of other languages by a part of their name.
-const NATIVE: &[(Signals, &str)] = &[
-    (Signals::BACKWARD, "torch::autograd::Engine::"),
-    (Signals::ACCUMULATE, "torch::autograd::AccumulateGrad"),
-    (Signals::STEP, "torch::optim::"),
-    (Signals::FORWARD, "Impl::forward("),
-    (Signals::WORKSPACE, "orkspace"),
-    (Signals::WORKSPACE, "getCurrentCUDABlasHandle"),
-    (Signals::WORKSPACE, "at::cuda::blas::"),
-    (Signals::WORKSPACE, "at::native::raw_cudnn_"),
-    (Signals::WORKSPACE, "at::native::run_conv_plan"),
-    (Signals::COLLECTIVE.and(Signals::RANKS), "c10d::"),
-];
 
 /// Longest name and path that are looked at, in bytes.
 const TEXT_LIMIT_BYTES: usize = 1024;
@@ -260,18 +116,21 @@ fn signals_of(name: &str, file: &str) -> Signals {
         let matching = NATIVE.iter().filter(|(_, part)| name.contains(part));
         return matching.fold(Signals::NATIVE, |sum, &(signal, _)| sum.and(signal));
     }
-    let file = &file[file.ceil_char_boundary(file.len().saturating_sub(TEXT_LIMIT_BYTES))..];
-    let slashes = file.contains('\\').then(|| file.replace('\\', "/"));
-    let file = slashes.as_deref().unwrap_or(file);
-    let matching = PYTHON.iter().filter(|(_, part, functions)| {
-        let named = match functions {
-            All => true,
-            Named(names) => names.contains(&name),
-            With(part) => name.contains(part),
-        };
-        named && file.contains(part)
+    let path = CodePath::of(clip_end(file, TEXT_LIMIT_BYTES));
+    let matching = PYTHON.iter().filter(|(_, patterns, functions)| {
+        functions.have(name) && patterns.iter().any(|pattern| path.fits(pattern))
     });
-    matching.fold(Signals::PYTHON, |sum, &(signal, ..)| sum.and(signal))
+    let sum = matching.fold(Signals::PYTHON, |sum, &(signal, ..)| sum.and(signal));
+    // The file that is run does not enter anything.
+    let sum = if name == "<module>" {
+        sum.without(Signals::ENTERED)
+    } else {
+        sum
+    };
+    match buffers(name, &path) {
+        Some(_) => sum.and(Signals::BUFFERS),
+        None => sum,
+    }
 }
 
 /// The signals of every stack of a snapshot.
@@ -298,7 +157,11 @@ impl StackSignals {
                 let sum = frames.fold(Signals::NONE, |sum, frame| {
                     sum.and(of_frame.get(frame.index()).copied().unwrap_or_default())
                 });
-                match !sum.has(Signals::NATIVE) && begins_in_torch(snapshot, stack) {
+                let outermost = snapshot.stacks.frames(stack).next_back();
+                let entered = outermost.and_then(|frame| of_frame.get(frame.index()));
+                let is_entered = entered.is_some_and(|frame| frame.has(Signals::ENTERED));
+                // The program's own threads begin in the program or in `threading`.
+                match !sum.has(Signals::NATIVE) && is_entered {
                     true => sum.and(Signals::BACKWARD),
                     false => sum,
                 }
@@ -307,25 +170,38 @@ impl StackSignals {
         let frames = of_frame.iter().copied();
         let all = frames.fold(Signals::NONE, Signals::and);
         let mut signals = Self { of, all };
-        if signals.show(Signals::FLAT_BUFFER) {
-            signals.tell_flat_buffers(snapshot);
+        if signals.show(Signals::BUFFERS) {
+            signals.tell_buffers(snapshot);
+        }
+        // A name alone tells a forward pass where nothing better does.
+        if !signals.show(Signals::FORWARD) && signals.show(Signals::NAMED_FORWARD) {
+            signals.believe_names();
         }
         signals
     }
 
-    /// Tells Megatron's buffers apart by the lines that make them: one holds all parameters, where the optimizer is
-    /// distributed; a later line makes the one that holds all gradients.
-    fn tell_flat_buffers(&mut self, snapshot: &Snapshot) {
-        let stacks = (0..self.of.len()).filter(|&stack| self.of[stack].has(Signals::FLAT_BUFFER));
+    fn believe_names(&mut self) {
+        let named = |signals: &&mut Signals| signals.has(Signals::NAMED_FORWARD);
+        for signals in self.of.iter_mut().filter(named) {
+            *signals = signals.and(Signals::FORWARD);
+        }
+        self.all = self.all.and(Signals::FORWARD);
+    }
+
+    /// Tells the buffers of [`BUFFERS`] apart by the lines that make them.
+    fn tell_buffers(&mut self, snapshot: &Snapshot) {
+        let stacks = (0..self.of.len()).filter(|&stack| self.of[stack].has(Signals::BUFFERS));
         let made = stacks
-            .filter_map(|stack| Some((stack, flat_buffer(snapshot, StackId::from_index(stack))?)));
-        let made: Vec<(usize, u32)> = made.collect();
-        let lines: BTreeSet<u32> = made.iter().map(|&(_, line)| line).collect();
-        for (stack, line) in made {
-            let signal = match lines.len() {
-                2.. if lines.first() == Some(&line) => Signals::BUILD,
-                _ if lines.last() == Some(&line) => Signals::FLAT_GRADIENTS,
-                _ => continue,
+            .filter_map(|stack| Some((stack, made_buffer(snapshot, StackId::from_index(stack))?)));
+        let made: Vec<(usize, (usize, u32))> = made.collect();
+        let lines: BTreeSet<(usize, u32)> = made.iter().map(|&(_, place)| place).collect();
+        for (stack, (row, line)) in made {
+            let mut own = lines.range((row, 0)..=(row, u32::MAX));
+            let (_, _, [earlier, last, alone]) = BUFFERS[row];
+            let signal = match (own.next(), own.next_back()) {
+                (_, None) => alone,
+                (_, Some(&(_, end))) if end == line => last,
+                _ => earlier,
             };
             self.of[stack] = self.of[stack].and(signal);
         }
@@ -358,35 +234,17 @@ impl StackSignals {
     }
 }
 
-/// The line of Megatron's `_ParamAndGradBuffer.__init__` that a stack's innermost function of Python is in.
-fn flat_buffer(snapshot: &Snapshot, stack: StackId) -> Option<u32> {
+/// The row of [`BUFFERS`] and the line that a stack's innermost function of Python is in.
+fn made_buffer(snapshot: &Snapshot, stack: StackId) -> Option<(usize, u32)> {
     let texts = &snapshot.strings;
     let mut frames = snapshot
         .stacks
         .frames(stack)
         .map(|id| snapshot.frames.get(id));
     let inner = frames.find(|frame| is_python_source(texts.get(frame.filename)))?;
-    let is_buffer = texts
-        .get(inner.filename)
-        .ends_with("param_and_grad_buffer.py")
-        && texts.get(inner.name) == "__init__";
-    is_buffer.then_some(inner.line)
-}
-
-/// Whether a stack of Python alone has torch's own code as its outermost function. Threads of autograd enter Python
-/// only for custom functions, hooks and checkpoints; the program's threads begin in the program or in `threading`.
-fn begins_in_torch(snapshot: &Snapshot, stack: StackId) -> bool {
-    let Some(outermost) = snapshot.stacks.frames(stack).next_back() else {
-        return false;
-    };
-    let frame = snapshot.frames.get(outermost);
-    let file = snapshot.strings.get(frame.filename).replace('\\', "/");
-    let is_entered = [
-        "/torch/autograd/",
-        "/torch/utils/checkpoint",
-        "/torch/distributed/",
-        "/torch/_functorch/",
-    ];
-    is_entered.iter().any(|part| file.contains(part))
-        && snapshot.strings.get(frame.name) != "<module>"
+    let row = buffers(
+        texts.get(inner.name),
+        &CodePath::of(texts.get(inner.filename)),
+    )?;
+    Some((row, inner.line))
 }

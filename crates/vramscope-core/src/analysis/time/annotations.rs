@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::moment_times::MomentTimes;
 use crate::Snapshot;
 use crate::ids::StringId;
 use crate::model::{Annotation, NO_TIME, Stage};
@@ -37,6 +38,12 @@ impl NamedRange {
     pub fn contains(&self, time_us: i64) -> bool {
         self.start_us.is_none_or(|start| start <= time_us)
             && self.end_us.is_none_or(|end| time_us <= end)
+    }
+
+    /// Whether its times tell between which events it began and ended.
+    pub(crate) fn is_clear(&self, times: &MomentTimes) -> bool {
+        let mut ends = self.start_us.into_iter().chain(self.end_us);
+        ends.all(|time| times.is_clear(time))
     }
 }
 

@@ -157,8 +157,9 @@ pub struct Lanes {
     pub lanes: Vec<Lane>,
     /// Number of annotations of the device that are wholly before or after the recorded events.
     pub outside: u64,
-    /// Number of annotations of the device that cannot be placed, because they or the events have no times.
-    pub without_time: u64,
+    /// Number of annotations of the device that cannot be placed: they or the events have no times, or the clock was set
+    /// back over them.
+    pub unplaced: u64,
 }
 
 impl Lanes {
@@ -252,7 +253,7 @@ impl Lanes {
                     ranges.push(((Owner::of(&range), range.domain), placed));
                 }
                 Placement::Outside => self.outside += 1,
-                Placement::WithoutTime => self.without_time += 1,
+                Placement::Unplaced => self.unplaced += 1,
             }
         }
         for ranges in [&mut own, &mut internal] {
@@ -268,16 +269,19 @@ type Placed = ((Owner, Option<StringId>), LaneRange);
 enum Placement {
     Inside(LaneRange),
     Outside,
-    WithoutTime,
+    Unplaced,
 }
 
 fn place(history: &History, range: &NamedRange) -> Placement {
     let times = &history.moment_start_us;
     let (Some(first), Some(last)) = (times.first(), times.last()) else {
-        return Placement::WithoutTime;
+        return Placement::Unplaced;
     };
     if range.start_us.is_none() && range.end_us.is_none() {
-        return Placement::WithoutTime;
+        return Placement::Unplaced;
+    }
+    if !range.is_clear(times) {
+        return Placement::Unplaced;
     }
     let start_us = range
         .start_us

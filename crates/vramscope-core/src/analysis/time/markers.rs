@@ -150,8 +150,10 @@ pub struct Marker {
     pub moment: u32,
     /// Bytes; see [`MarkerKind`].
     pub bytes: u64,
-    /// Start address; for an OOM, the bytes that the device reported free.
+    /// Start address; meaningless for an OOM.
     pub address: u64,
+    /// For an OOM, the bytes that the device reported free, if known.
+    pub device_free_bytes: Option<u64>,
     /// µs since the Unix epoch; `None` without times.
     pub time_us: Option<i64>,
     /// The stream's handle.
@@ -182,6 +184,7 @@ pub fn marker(snapshot: &Snapshot, history: &History, moment: u32) -> Option<Mar
         moment,
         bytes: event.size,
         address: event.addr,
+        device_free_bytes: event.device_free_bytes(),
         time_us: history.moment_start_us.get(moment),
         stream: context.stream,
         stream_name: snapshot.streams().name(context.stream),
@@ -237,7 +240,7 @@ mod tests {
             (segment.pool, segment.stream_name.as_str()),
             (Some(PoolId(0, 3)), "stream 1")
         );
-        assert_eq!(marker(5).unwrap().address, 77);
+        assert_eq!(marker(5).unwrap().device_free_bytes, Some(77));
         assert_eq!((marker(0), marker(2), marker(6)), (None, None, None));
     }
 }

@@ -17,6 +17,8 @@ pub struct MomentTimes {
     len: usize,
     /// 1 if moment 0 has no row of its own, but shares that of moment 1.
     shared: usize,
+    /// The stretches of time that the clock went through more than once, both ends included; ascending and apart.
+    repeated: Vec<(i64, i64)>,
 }
 
 impl MomentTimes {
@@ -34,6 +36,7 @@ impl MomentTimes {
                 from,
                 len: to - from + 1,
                 shared: 1,
+                repeated: Vec::new(),
             };
         }
         let mut latest = first;
@@ -41,7 +44,19 @@ impl MomentTimes {
             latest = latest.max(time);
             latest
         });
-        [first].into_iter().chain(latest).collect()
+        Self {
+            repeated: repeated(times()),
+            ..[first].into_iter().chain(latest).collect()
+        }
+    }
+
+    /// Whether a time tells before which event it was. It does not where the clock went back over it.
+    #[must_use]
+    pub fn is_clear(&self, time_us: i64) -> bool {
+        let next = self.repeated.partition_point(|&(_, to)| to < time_us);
+        self.repeated
+            .get(next)
+            .is_none_or(|&(from, _)| time_us < from)
     }
 
     /// Number of moments; 0 without times.
@@ -109,8 +124,27 @@ impl FromIterator<i64> for MomentTimes {
             times,
             from: 0,
             shared: 0,
+            repeated: Vec::new(),
         }
     }
+}
+
+/// The stretches between each time that lies before an earlier event's, and the latest of these.
+fn repeated(times: impl Iterator<Item = i64>) -> Vec<(i64, i64)> {
+    let mut stretches: Vec<(i64, i64)> = Vec::new();
+    let mut latest = NO_TIME;
+    for time in times.filter(|&time| time != NO_TIME) {
+        if time >= latest {
+            latest = time;
+            continue;
+        }
+        let mut from = time;
+        while let Some((earlier, _)) = stretches.pop_if(|&mut (_, to)| to >= time) {
+            from = from.min(earlier);
+        }
+        stretches.push((from, latest));
+    }
+    stretches
 }
 
 /// The first number below `count` for which this is not so, or `count`; it is so for all before that one, and for none
@@ -165,6 +199,12 @@ mod tests {
             prop_assert_eq!(times.get(expected.len() as u32), None);
             let before = expected.iter().skip(1).filter(|&&time| time < sought).count();
             prop_assert_eq!(times.events_before(|time| time < sought), before as u32);
+            let known: Vec<i64> = own.iter().copied().filter(|&time| time != NO_TIME).collect();
+            let is_repeated = (0..known.len()).any(|later| {
+                let mut earlier = known[..later].iter();
+                known[later] <= sought && earlier.any(|&time| time >= sought && time > known[later])
+            });
+            prop_assert_eq!(times.is_clear(sought), !is_repeated);
         }
     }
 }

@@ -28,6 +28,16 @@ impl Phase {
         }
     }
 
+    /// The same once it is over and before the next one: `after the forward pass`.
+    #[must_use]
+    pub fn when_over(self) -> &'static str {
+        match self {
+            Self::Forward => "after the forward pass",
+            Self::Backward => "after the backward pass",
+            Self::Optimizer => "after the optimizer step",
+        }
+    }
+
     /// Its name in all outputs.
     #[must_use]
     pub fn word(self) -> &'static str {

@@ -8,6 +8,7 @@ use crate::fleet::model::{
     Curve, Failure, Fleet, Fragmentation, Growth, Rank, RankFrom, Site, Source, StepLevels, Told,
     Unreadable,
 };
+use crate::model::UNKNOWN_FREE;
 
 type Result<T> = std::result::Result<T, ErrorKind>;
 
@@ -121,7 +122,9 @@ fn lists(codec: &mut Codec<'_>, ranks: &mut [Rank], labels: usize) -> Result<()>
             codec.small(&mut it.moment)?;
             codec.option(&mut it.time_us, Codec::signed)?;
             codec.number(&mut it.requested_bytes)?;
-            codec.number(&mut it.device_free_bytes)?;
+            let mut free = it.device_free_bytes.unwrap_or(UNKNOWN_FREE);
+            codec.number(&mut free)?;
+            it.device_free_bytes = Some(free).filter(|&bytes| bytes != UNKNOWN_FREE);
             codec.number(&mut it.active_bytes)?;
             codec.number(&mut it.reserved_bytes)?;
             codec.row(&mut it.site, labels)?;

@@ -5,7 +5,7 @@
 use super::{Allowed, MIB, ModelSettings};
 use vramscope_core::analysis::memory::allocator_rules::{Divisions, INTERVALS};
 use vramscope_core::analysis::memory::settings::{is_known, split_pairs};
-use vramscope_core::analysis::search::filter::parse_bytes;
+use vramscope_core::analysis::search::filter::{parse_bytes, parse_capacity};
 use vramscope_core::floats;
 
 impl ModelSettings {
@@ -150,7 +150,7 @@ fn limit(key: &str, value: &str) -> Result<Option<u64>, String> {
     if matches!(value, "unlimited" | "none") {
         return Ok(None);
     }
-    let bytes = parse_bytes(value);
+    let bytes = parse_capacity(value);
     bytes
         .map(Some)
         .map_err(|instead| format!("{key} is {instead}, not “{value}”."))

@@ -1,5 +1,7 @@
 //! Memory over time: timeline, segment timeline and map.
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::groups::live_at::live_at;
 use vramscope_core::analysis::memory::private_pools::private_pools;
@@ -12,7 +14,7 @@ use crate::axes::XUnit;
 use crate::band_labels::BandNames;
 use crate::colour::ColourMode;
 use crate::decorations::Sources;
-use crate::groups::Groups;
+use crate::groups::{Groups, Lives};
 use crate::map::{Lanes, MemoryMap};
 use crate::plot::{Legend, LegendLine, OverTime, Plot, PlotError, Stack};
 use crate::raster::{Bands, TimelineIndex};
@@ -153,7 +155,7 @@ impl Drawing<'_> {
             subtitle: self.live_subtitle(peak_moment),
             note: self.live_note(),
             legend_title: &self.live_title(),
-            legend: &self.live_legend(&groups, peak_moment),
+            legend: &self.live_legend(&groups, self.bands, peak_moment),
         };
         let found = self.subject.found();
         let Some(of) = Restacked::new(self.bands, &groups, found, self.view.stacking) else {
@@ -187,7 +189,7 @@ impl Drawing<'_> {
             label: "reserved, but free".to_owned(),
             bytes: None,
         }];
-        legend.extend(self.live_legend(&groups, peak_moment));
+        legend.extend(self.live_legend(&groups, self.bands, peak_moment));
         let words = Words {
             subtitle: self.live_subtitle(peak_moment),
             note: if lanes.is_empty() {
@@ -219,6 +221,7 @@ impl Drawing<'_> {
             segments.born[piece] <= peak && peak < segments.died[piece]
         };
         let held = (0..segments.len() as u32).filter(is_held);
+        let shown = self.moments(&bands).unwrap_or(peak..=peak);
         let by = mode.word_of_segments();
         let peak_bytes = bands.total_bytes.at(peak);
         let (at_most, when) = if device.history.has_trace() {
@@ -240,7 +243,10 @@ impl Drawing<'_> {
                 ""
             },
             legend_title: &format!("reserved{when}, by {by}"),
-            legend: &legend_lines(&groups, &groups.totals(&segments.bytes, held)),
+            legend: &legend_lines(
+                &groups,
+                &groups.legend(Lives::of_segments(segments), held, shown, usize::MAX),
+            ),
         };
         // Of a search, only its pool says something of segments.
         let search = self.subject.search;
@@ -257,18 +263,27 @@ impl Drawing<'_> {
         Groups::of(self.view.colour_by, &self.theme, leaders, self.device)
     }
 
+    /// The moments in the shown range; `None` if there are none.
+    fn moments(&self, bands: &Bands<'_>) -> Option<RangeInclusive<u32>> {
+        let (from, to) = self.view.x.unwrap_or((0.0, bands.x_end()));
+        bands.moments_in(from, to)
+    }
+
     /// The moment in the shown range with the most live bytes.
     fn highest(&self, bands: &Bands<'_>, index: &TimelineIndex) -> u32 {
-        let (from, to) = self.view.x.unwrap_or((0.0, bands.x_end()));
-        let shown = bands.moments_in(from, to);
+        let shown = self.moments(bands);
         shown.map_or(0, |moments| index.highest_in(bands, moments))
     }
 
-    /// The legend of groups live at a moment, the largest first.
-    fn live_legend(&self, groups: &Groups, moment: u32) -> Vec<LegendLine> {
+    /// The legend of groups live at a moment, the largest first, and of those that are drawn elsewhere.
+    fn live_legend(&self, groups: &Groups, bands: &Bands<'_>, moment: u32) -> Vec<LegendLine> {
         let history = self.device.history;
         let live = live_at(history, moment).map(|id| id.0);
-        legend_lines(groups, &groups.totals(&history.allocations.bytes, live))
+        let shown = self.moments(bands).unwrap_or(moment..=moment);
+        legend_lines(
+            groups,
+            &groups.legend(Lives::of(history), live, shown, usize::MAX),
+        )
     }
 
     fn live_title(&self) -> String {

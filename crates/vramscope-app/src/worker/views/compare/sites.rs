@@ -46,6 +46,7 @@ pub(super) fn rows(
         let site = &sites[place as usize];
         SiteRow {
             label: site.label.clone(),
+            operators: site.operators.clone(),
             search: kept.filters.get(&site.label).cloned(),
             colour: leaders.colour(
                 &theme,

@@ -1,6 +1,6 @@
 //! The snapshots to pack, and the place of each in its job.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,7 @@ use vramscope_core::fleet::{Place, RankFrom, Source};
 
 use super::dataset::{Dataset, Piece, Spot};
 use crate::failure::Failure;
+use crate::guarded;
 use crate::input::is_stdin;
 use crate::inputs::{self, RankNames};
 
@@ -20,18 +21,14 @@ pub(super) struct Item {
     pub(super) place: Place,
     /// Whether it is among the sources. If not, it is in the dataset already, and has another place beside these.
     pub(super) is_named: bool,
-    /// Whether another snapshot has the same rank and step.
-    is_one_of_several: bool,
+    /// Its number among all snapshots, in an order that all processes see alike that are given the same.
+    pub(super) number: usize,
 }
 
 impl Item {
-    /// Where it may be in the dataset, the best first.
-    pub(super) fn spots(&self) -> Vec<Spot> {
-        let own = Spot::of_path(self.place.rank, &self.source.path);
-        match self.is_one_of_several {
-            true => vec![own],
-            false => vec![Spot::of_place(&self.place), own],
-        }
+    /// Where it is to be in the dataset.
+    pub(super) fn spot(&self) -> Spot {
+        Spot::of(&self.place, &self.source)
     }
 }
 
@@ -39,7 +36,7 @@ impl Item {
 pub(super) struct Plan {
     /// The snapshots, each once, in the order of their places.
     pub(super) items: Vec<Item>,
-    /// Number of snapshots of the dataset that should have another place beside these, but are gone.
+    /// Number of snapshots of the dataset that should have another place beside these, but cannot be packed again.
     pub(super) stuck: usize,
 }
 
@@ -48,8 +45,8 @@ struct Other<'a> {
     source: &'a Source,
     /// `None` if it could not be read.
     place: Option<&'a Place>,
-    path: PathBuf,
-    is_gone: bool,
+    /// `None` if it is gone, or where no dataset may send us.
+    path: Option<PathBuf>,
     /// Whether the user said its place when it was packed, and does not say it anew.
     is_given: bool,
 }
@@ -57,12 +54,11 @@ struct Other<'a> {
 impl<'a> Other<'a> {
     fn of(piece: &'a Piece, dataset: &Dataset, names: Option<&RankNames>) -> Self {
         let (source, place) = (piece.source(), piece.place());
-        let path = dataset.base().join(&source.path);
+        let path = guarded::below(dataset.base(), &source.path);
         let is_given = place.is_some_and(|place| place.rank_from == RankFrom::Given);
         Self {
             source,
             place,
-            is_gone: !path.is_file(),
             path,
             is_given: is_given && !names.is_some_and(|names| names.fits(&source.path)),
         }
@@ -72,7 +68,7 @@ impl<'a> Other<'a> {
     fn tell(&self, names: Option<&RankNames>) -> (Named, RankFrom) {
         let (said, from) = RankNames::tell(names, &self.source.path);
         let is_counted = |place: &&Place| {
-            self.is_gone && place.rank_from == RankFrom::Order && place.local_rank.is_none()
+            self.path.is_none() && place.rank_from == RankFrom::Order && place.local_rank.is_none()
         };
         let known = self
             .place
@@ -90,29 +86,55 @@ impl<'a> Other<'a> {
     }
 }
 
-/// Plans to pack files, but for those that are in the dataset's folder. `beside`: what else is in the dataset. Places are told
-/// among all of these, so that a job that is packed bit by bit has those that it would have as a whole.
+/// The snapshots that a user named, as they were when the command began.
+pub(super) struct Sources(BTreeMap<String, (PathBuf, Source)>);
+
+impl Sources {
+    /// Those of files, each once, but for what the dataset itself has. Also returns why others cannot be packed.
+    pub(super) fn of(files: Vec<PathBuf>, dataset: &Dataset) -> (Self, Vec<Failure>) {
+        let is_own = |path: &PathBuf| {
+            let is_vset = path.extension().is_some_and(|ending| ending == "vset");
+            is_vset && path.starts_with(dataset.folder())
+        };
+        let (mut found, mut failures) = (BTreeMap::new(), Vec::new());
+        for path in files.into_iter().filter(|path| !is_own(path)) {
+            let Some(name) = relative(&path, dataset.base()) else {
+                let shown = path.display();
+                let why = format!(
+                    "{shown}: a dataset tells snapshots apart by their paths, and this one is not UTF-8"
+                );
+                failures.push(Failure::Input(why).followed_by(["Rename the file or its folder."]));
+                continue;
+            };
+            let source = Source {
+                path: name.clone(),
+                ..inputs::source(&path)
+            };
+            found.insert(name, (path, source));
+        }
+        (Self(found), failures)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.0.contains_key(path)
+    }
+}
+
+/// Plans to pack snapshots. `beside`: what else is in the dataset. Places are told among all of these, so that a job that
+/// is packed bit by bit has those that it would have as a whole.
 ///
 /// # Errors
 /// When what the user says of names is of no use.
 pub(super) fn plan<'a>(
-    files: &[PathBuf],
+    Sources(found): &Sources,
     dataset: &Dataset,
     beside: impl IntoIterator<Item = &'a Piece>,
     names: Option<&RankNames>,
 ) -> Result<Plan, Failure> {
-    let mut found: BTreeMap<String, (&PathBuf, Source)> = BTreeMap::new();
-    for path in files
-        .iter()
-        .filter(|path| !path.starts_with(dataset.folder()))
-    {
-        let name = relative(path, dataset.base());
-        let source = Source {
-            path: name.clone(),
-            ..inputs::source(path)
-        };
-        found.insert(name, (path, source));
-    }
     let mut paths: Vec<&str> = found.keys().map(String::as_str).collect();
     if let Some(names) = names.filter(|_| !paths.is_empty()) {
         names.check(&paths)?;
@@ -127,23 +149,24 @@ pub(super) fn plan<'a>(
         Some(other) => other.tell(names),
         None => RankNames::tell(names, path),
     });
-    let mut counts: HashMap<(u32, Option<u64>), usize> = HashMap::new();
-    for place in &places {
-        *counts.entry((place.rank, place.step)).or_default() += 1;
-    }
     let (mut items, mut stuck) = (Vec::new(), 0);
-    for (name, place) in paths.into_iter().zip(places) {
+    for (number, (name, place)) in paths.into_iter().zip(places).enumerate() {
         let other = others.get(name);
         let (path, source) = match (other, found.get(name)) {
             (Some(other), _) if other.is_given || other.place.is_none_or(|it| *it == place) => {
                 continue;
             }
-            (Some(other), _) if other.is_gone => {
+            (Some(Other { path: None, .. }), _) => {
                 stuck += 1;
                 continue;
             }
-            (Some(other), _) => (other.path.clone(), inputs::source(&other.path)),
-            (None, Some((path, source))) => ((*path).clone(), source.clone()),
+            (
+                Some(Other {
+                    path: Some(path), ..
+                }),
+                _,
+            ) => (path.clone(), inputs::source(path)),
+            (None, Some((path, source))) => (path.clone(), source.clone()),
             (None, None) => continue,
         };
         items.push(Item {
@@ -153,7 +176,7 @@ pub(super) fn plan<'a>(
                 ..source
             },
             is_named: other.is_none(),
-            is_one_of_several: counts[&(place.rank, place.step)] > 1,
+            number,
             place,
         });
     }
@@ -178,14 +201,15 @@ pub(super) fn files(sources: &[PathBuf]) -> Result<Vec<Result<PathBuf, Failure>>
     Ok(canonical.collect())
 }
 
-/// `../runs/rank0.pickle`, for a path and a folder that are both canonical.
-fn relative(path: &Path, folder: &Path) -> String {
+/// `../runs/rank0.pickle`, for a path and a folder that are both canonical; `None` if it is no UTF-8.
+fn relative(path: &Path, folder: &Path) -> Option<String> {
     let common = path.components().zip(folder.components());
     let common = common.take_while(|(a, b)| a == b).count();
-    let up = folder.components().skip(common).map(|_| "..".into());
+    let up = folder.components().skip(common).map(|_| Some(".."));
     let down = path.components().skip(common);
-    let down = down.map(|part| part.as_os_str().to_string_lossy());
-    up.chain(down).collect::<Vec<_>>().join("/")
+    let down = down.map(|part| part.as_os_str().to_str());
+    let parts: Option<Vec<_>> = up.chain(down).collect();
+    Some(parts?.join("/"))
 }
 
 #[cfg(test)]
@@ -199,7 +223,8 @@ mod tests {
             ("/b/rank0.pickle", "/a/x", "../../b/rank0.pickle"),
             ("/a/rank0.pickle", "/a", "rank0.pickle"),
         ] {
-            assert_eq!(relative(Path::new(path), Path::new(folder)), expected);
+            let told = relative(Path::new(path), Path::new(folder));
+            assert_eq!(told.as_deref(), Some(expected));
         }
     }
 }

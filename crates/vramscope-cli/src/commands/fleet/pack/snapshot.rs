@@ -14,14 +14,18 @@ use vramscope_core::tables::dataset::{Content, DatasetTable};
 use vramscope_core::tables::fleet::for_each_keyed_stack;
 use vramscope_core::tables::{Value, for_each_piece};
 
-use super::dataset::{Dataset, Spot, remove_file};
+use super::dataset::{Dataset, Spot};
 use super::plan::Item;
+use crate::destination;
 use crate::export::bounded::Bounded;
 use crate::export::parquet::{Column, TableFile};
 use crate::failure::Failure;
 use crate::input::{decode, open_file, regular_bytes};
 use crate::output::unwritten;
 use crate::temporary::PassingFolder;
+
+/// The name of a piece as long as it is written.
+pub(super) const PIECE: &str = "piece";
 
 /// A snapshot that was packed.
 pub(super) struct Packed {
@@ -40,26 +44,18 @@ pub(super) enum Failed {
     Write(Failure),
 }
 
-/// Packs a snapshot into its place, or writes down why it cannot be read. `old` is its place before.
-pub(super) fn pack(
-    dataset: &Dataset,
-    item: &Item,
-    spot: &Spot,
-    old: Option<&Spot>,
-) -> Result<Packed, Failed> {
-    let unreadable = Spot::of_unreadable(&item.source.path);
+/// Packs a snapshot into its place, or writes down why it cannot be read. `old` are the places of what is known of it.
+pub(super) fn pack(dataset: &Dataset, item: &Item, old: &[&Spot]) -> Result<Packed, Failed> {
     let read = read(&item.path).and_then(|snapshot| summed_up(item, snapshot));
-    let (recording, fleet) = match read {
-        Ok(read) => read,
-        Err(failure) => {
-            let written = unread(dataset, item, &unreadable, old, &failure);
-            written.map_err(Failed::Write)?;
-            return Err(Failed::Read(failure));
+    match read {
+        Ok((recording, fleet)) => {
+            write(dataset, item, old, (&recording, &fleet)).map_err(Failed::Write)
         }
-    };
-    // An earlier attempt may have failed.
-    let old: Vec<&Spot> = old.into_iter().chain([&unreadable]).collect();
-    write(dataset, item, spot, &old, (&recording, &fleet)).map_err(Failed::Write)
+        Err(failure) => {
+            unread(dataset, item, old, &failure).map_err(Failed::Write)?;
+            Err(Failed::Read(failure))
+        }
+    }
 }
 
 fn read(path: &Path) -> Result<Snapshot, Failure> {
@@ -83,13 +79,7 @@ fn summed_up(item: &Item, snapshot: Snapshot) -> Result<(Recording, Fleet), Fail
 }
 
 /// Writes down that a snapshot cannot be read. What was known of it is of another file.
-fn unread(
-    dataset: &Dataset,
-    item: &Item,
-    spot: &Spot,
-    old: Option<&Spot>,
-    failure: &Failure,
-) -> Result<(), Failure> {
+fn unread(dataset: &Dataset, item: &Item, old: &[&Spot], failure: &Failure) -> Result<(), Failure> {
     let fleet = Fleet {
         unreadable: vec![Unreadable {
             source: item.source.clone(),
@@ -97,22 +87,21 @@ fn unread(
         }],
         ..Fleet::default()
     };
-    let mut files = Files::new(dataset, spot)?;
+    let mut files = Files::new(dataset, item, Spot::of_unreadable(&item.source))?;
     files.piece(&fleet)?;
-    files.hand_out(old.as_slice())
+    files.hand_out(old)
 }
 
 fn write(
     dataset: &Dataset,
     item: &Item,
-    spot: &Spot,
     old: &[&Spot],
     (recording, fleet): (&Recording, &Fleet),
 ) -> Result<Packed, Failure> {
     let snapshot = &recording.snapshot;
     let keys = StackKeys::of(snapshot);
     let devices: Vec<Device<'_>> = recording.devices().collect();
-    let mut files = Files::new(dataset, spot)?;
+    let mut files = Files::new(dataset, item, item.spot())?;
     for table in DatasetTable::ALL {
         let columns = table.columns().into_iter();
         let columns = columns.map(|(field, content)| match content {
@@ -146,19 +135,24 @@ fn write(
 /// The files of a snapshot while they are written: in a folder that vanishes with them, unless all are whole.
 struct Files<'a> {
     dataset: &'a Dataset,
-    spot: &'a Spot,
+    spot: Spot,
     folder: PassingFolder,
+    /// Of the folder, until it is gone.
+    _lock: File,
     /// Names in that folder, and the paths that the files are to have. The piece is the last one.
     names: Vec<(PathBuf, PathBuf)>,
     bytes: u64,
 }
 
 impl<'a> Files<'a> {
-    fn new(dataset: &'a Dataset, spot: &'a Spot) -> Result<Self, Failure> {
+    fn new(dataset: &'a Dataset, item: &Item, spot: Spot) -> Result<Self, Failure> {
+        let what = format!("{}\n{}", spot.name(), item.source.path);
+        let (folder, lock) = dataset.packing(&what)?;
         Ok(Self {
             dataset,
             spot,
-            folder: dataset.packing()?,
+            folder,
+            _lock: lock,
             names: Vec::new(),
             bytes: 0,
         })
@@ -174,43 +168,43 @@ impl<'a> Files<'a> {
     ) -> Result<(), Failure> {
         let path = PathBuf::from(name);
         let place = self.folder.as_ref().join(&path);
-        let failed = |error| self.failed(error);
-        let mut out = BufWriter::new(File::create(&place).map_err(failed)?);
-        let mut bounded = Bounded::new(&mut out, source);
-        let mut file = TableFile::create(name, columns, None, &mut bounded)?;
-        rows(&mut file)?;
-        file.finish()?;
-        out.flush().map_err(unwritten)?;
-        self.add(path, self.dataset.table(name, self.spot))
+        let written = || {
+            let mut out = BufWriter::new(File::create(&place).map_err(unwritten)?);
+            let mut bounded = Bounded::new(&mut out, source);
+            let mut file = TableFile::create(name, columns, None, &mut bounded)?;
+            rows(&mut file)?;
+            file.finish()?;
+            out.flush().map_err(unwritten)
+        };
+        // Those who write know no place.
+        let shown = Path::new(self.dataset.shown());
+        written().map_err(|failure| destination::named(shown, failure))?;
+        self.add(path, self.dataset.table(name, &self.spot))
     }
 
     fn piece(&mut self, fleet: &Fleet) -> Result<(), Failure> {
-        let path = PathBuf::from("piece");
+        let path = PathBuf::from(PIECE);
         let written = fs::write(self.folder.as_ref().join(&path), encode(fleet));
-        written.map_err(|error| self.failed(error))?;
-        self.add(path, self.dataset.piece_path(self.spot))
+        written.map_err(self.dataset.unwritten())?;
+        self.add(path, self.dataset.piece_path(&self.spot))
     }
 
     fn add(&mut self, path: PathBuf, place: PathBuf) -> Result<(), Failure> {
         let metadata = fs::metadata(self.folder.as_ref().join(&path));
-        self.bytes += metadata.map_err(|error| self.failed(error))?.len();
+        self.bytes += metadata.map_err(self.dataset.unwritten())?.len();
         self.names.push((path, place));
         Ok(())
     }
 
-    fn failed(&self, error: std::io::Error) -> Failure {
-        Failure::io(format!("cannot write into {}", self.dataset.shown()))(error)
-    }
-
     /// Gives the files their paths, and removes what was at `old` places.
     fn hand_out(self, old: &[&Spot]) -> Result<(), Failure> {
-        // Nothing counts until the new piece is there.
+        // Nothing counts until the new piece is there. What is at its own place already is of the same file.
         let first = || {
-            let mut others = old.iter().filter(|spot| **spot != self.spot);
-            others.try_for_each(|spot| self.dataset.remove_files(spot))?;
-            remove_file(&self.dataset.piece_path(self.spot))
+            let mut old = old.iter().filter(|spot| **spot != &self.spot);
+            old.try_for_each(|spot| self.dataset.remove_files(spot))?;
+            self.dataset.make_folders(&self.spot)
         };
         let done = self.folder.hand_out(first, &self.names);
-        done.map_err(|error| self.failed(error))
+        done.map_err(self.dataset.unwritten())
     }
 }

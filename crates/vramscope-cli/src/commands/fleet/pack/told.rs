@@ -6,38 +6,99 @@ use vramscope_core::analysis::report::findings::counted;
 use vramscope_core::fleet::Fleet;
 use vramscope_core::units::Count;
 
+use super::dataset::Dataset;
+use super::share::Share;
 use super::{Done, Work};
 use crate::failure::Failure;
 use crate::harmless::quoted;
 use crate::report::{Cell, Part, column};
 
-/// The answer of the command.
-pub(super) fn part(work: &Work<'_>, done: &Done, fleet: &Fleet, time: Duration) -> Part {
-    let mut part = Part {
-        file: work.dataset.shown().to_owned(),
-        ..Part::default()
-    };
+/// The answer of the command. `by`: the variable that told the share.
+pub(super) fn part(
+    work: &Work<'_>,
+    done: &Done,
+    fleet: &Fleet,
+    (by, time): (Option<&str>, Duration),
+) -> Part {
+    let mut part = empty(work.dataset);
+    share(&mut part, work, by);
     facts(&mut part, done, fleet, time);
     problems(&mut part, fleet);
-    let gone = work.gone().len();
-    if gone > 0 && done.pruned == 0 {
+    if done.others > 0 {
         part.notes.push(format!(
             "{} of the dataset {} not among the sources, and {}; --prune removes {}.",
-            counted(gone as u64, "snapshot"),
-            if gone == 1 { "is" } else { "are" },
-            if gone == 1 { "stays" } else { "stay" },
-            if gone == 1 { "it" } else { "them" },
+            counted(done.others as u64, "snapshot"),
+            if done.others == 1 { "is" } else { "are" },
+            if done.others == 1 { "stays" } else { "stay" },
+            if done.others == 1 { "it" } else { "them" },
         ));
     }
-    part.notes.extend(stuck(work.plan.stuck));
-    let name = quoted(work.dataset.shown());
+    part.notes.extend(stuck(done.stuck));
+    match done.missing {
+        0 => next(&mut part, work.dataset, fleet),
+        missing => part.notes.push(unfinished(missing, work.dataset)),
+    }
+    part
+}
+
+/// The answer where only the overview was made.
+pub(super) fn finished(dataset: &Dataset, fleet: &Fleet) -> Part {
+    let mut part = empty(dataset);
+    in_dataset(&mut part, fleet);
+    problems(&mut part, fleet);
+    next(&mut part, dataset, fleet);
+    part
+}
+
+fn empty(dataset: &Dataset) -> Part {
+    Part {
+        file: dataset.shown().to_owned(),
+        ..Part::default()
+    }
+}
+
+/// Which share it was, where it was not all.
+fn share(part: &mut Part, work: &Work<'_>, by: Option<&str>) {
+    if work.share != Share::ALL {
+        let remark = by.map_or_else(String::new, |by| {
+            format!("from {by}; --share 1/1 packs all")
+        });
+        part.fact_with("share", "share", Cell::Text(work.share.name()), remark);
+    }
+}
+
+/// That the dataset has no overview yet, and why.
+fn unfinished(missing: usize, dataset: &Dataset) -> String {
+    let (snapshots, is) = match missing {
+        1 => ("1 snapshot".to_owned(), "is"),
+        more => (counted(more as u64, "snapshot"), "are"),
+    };
+    format!(
+        "Not finished: {snapshots} {is} not packed yet. The process that ends last makes the overview. If one \
+         is gone, pack its share again; or `vramscope fleet pack --finish -o {}` makes the overview of what there is.",
+        quoted(dataset.shown())
+    )
+}
+
+/// What lies in the folder beside, and what to ask next.
+fn next(part: &mut Part, dataset: &Dataset, fleet: &Fleet) {
+    const NAMED: usize = 5;
+    let others = dataset.others();
+    if !others.is_empty() {
+        let more = if others.len() > NAMED { ", …" } else { "" };
+        let named: Vec<_> = others.iter().take(NAMED).map(|it| quoted(it)).collect();
+        part.notes.push(format!(
+            "Left alone in the dataset's folder, as it is not of the dataset: {}{more}.",
+            named.join(", ")
+        ));
+    }
+    let name = quoted(dataset.shown());
     if !fleet.ranks.is_empty() {
         part.notes.push(format!(
             "Next: `vramscope fleet odd {name}`, `vramscope fleet peaks {name}`, `vramscope view {name}`, \
              `vramscope sql --tables`."
         ));
     }
-    part
 }
 
 /// The snapshots whose ranks are not what they would be if all were packed at once.
@@ -48,7 +109,8 @@ fn stuck(count: usize) -> Option<String> {
         _ => ("keep", "they are"),
     };
     Some(format!(
-        "{} of the dataset {has} an earlier job or rank, as {it} gone and cannot be packed again beside these.",
+        "{} of the dataset {has} an earlier job or rank, as {it} gone, or not below the folder in \
+         which the dataset lies, and cannot be packed again beside these.",
         counted(count as u64, "snapshot"),
     ))
 }
@@ -70,20 +132,13 @@ fn facts(part: &mut Part, done: &Done, fleet: &Fleet, time: Duration) {
     let unpacked = sum(|packed| packed.unpacked_bytes);
     part.fact("packed", "packed", number(done.packed.len()));
     part.fact("skipped", "unchanged", number(done.unchanged));
-    if done.by_others > 0 {
-        part.fact(
-            "by_others",
-            "packed by others meanwhile",
-            number(done.by_others),
-        );
+    if done.missing > 0 {
+        part.fact("missing", "not packed yet", number(done.missing));
     }
-    let damaged = fleet.ranks.iter().filter(|rank| rank.damage > 0).count();
-    part.fact("damaged", "damaged", number(damaged));
-    part.fact("unreadable", "unreadable", number(fleet.unreadable.len()));
     if done.pruned > 0 {
         part.fact("pruned", "removed", number(done.pruned));
     }
-    part.fact("ranks", "ranks in the dataset", number(fleet.ranks.len()));
+    in_dataset(part, fleet);
     let events = sum(|packed| packed.events);
     // Text leaves out what has no label: there is nothing to tell of nothing.
     let label = |text| if done.packed.is_empty() { "" } else { text };
@@ -106,6 +161,14 @@ fn facts(part: &mut Part, done: &Done, fleet: &Fleet, time: Duration) {
         _ => format!("{:.0} MB/s of snapshots", unpacked as f64 / 1e6 / seconds),
     };
     part.fact_with("duration_us", "time", Cell::SpanUs(micros), remark);
+}
+
+fn in_dataset(part: &mut Part, fleet: &Fleet) {
+    let number = |number: usize| Cell::Number(number as u64);
+    let damaged = fleet.ranks.iter().filter(|rank| rank.damage > 0).count();
+    part.fact("damaged", "damaged", number(damaged));
+    part.fact("unreadable", "unreadable", number(fleet.unreadable.len()));
+    part.fact("ranks", "ranks in the dataset", number(fleet.ranks.len()));
 }
 
 /// The snapshots of the dataset that could not be read, or not as a whole.

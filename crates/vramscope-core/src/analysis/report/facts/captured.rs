@@ -6,6 +6,14 @@ use crate::Snapshot;
 use crate::analysis::memory::capture::{AllocatorKind, Capture, Ended, has_torch};
 use crate::units::{Bytes, Count};
 
+/// What it means that records are lost.
+pub const LOST: &str = "Where a free is missing, memory looks live to the end; what was allocated meanwhile is missing. A log that somebody \
+    follows (--live, --max-entries) goes on as soon as there is room, so that the hole lies in the middle; without, nothing \
+    that came later is here.";
+
+/// What to do so that none is lost.
+pub const MORE_ROOM: &str = "Capture with more room (--cap). With --live or --max-entries, see that the program that follows keeps up.";
+
 /// The facts about the capture; empty for other snapshots.
 pub(super) fn facts(snapshot: &Snapshot) -> Vec<Fact> {
     let Some(capture) = Capture::of(snapshot) else {
@@ -65,8 +73,8 @@ pub(super) fn words(kind: FactKind) -> Words {
                 Count(records),
                 plural(records, "record was", "records were")
             ),
-            "What happened afterwards is missing, frees too, so that memory may look live that was not.",
-            "Capture with more room (--cap) or keep only the newest events (--max-entries).",
+            LOST,
+            MORE_ROOM,
         ),
         FactKind::NotRecorded { .. } => Words::of(
             "",

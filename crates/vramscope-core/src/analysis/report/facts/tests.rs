@@ -153,7 +153,7 @@ fn an_out_of_memory_event_with_its_figures() {
     let oom = FactKind::OutOfMemory {
         events: 1,
         requested_bytes: 2048,
-        device_free_bytes: 100,
+        device_free_bytes: Some(100),
         event: 2,
     };
     assert!(found.contains(&oom), "{found:?}");

@@ -2,6 +2,8 @@
 
 use super::{Fact, FactKind, FactLevel, captured, saturating_sum};
 use crate::analysis::memory::capture::AllocatorKind;
+use crate::analysis::report::findings::free_on_device;
+use crate::analysis::report::names::quoted;
 use crate::model::{DeviceIndex, Warning, WarningKind};
 use crate::units::{Bytes, Count};
 
@@ -74,9 +76,7 @@ fn words(kind: FactKind) -> Words {
         | FactKind::BeforeRecording { .. }
         | FactKind::RingFull { .. }
         | FactKind::SkippedActions { .. } => of_omissions(kind),
-        FactKind::Skew { .. }
-        | FactKind::FreesMissing { .. }
-        | FactKind::ActiveExceedsReserved { .. } => of_contradictions(kind),
+        FactKind::Skew { .. } | FactKind::FreesMissing { .. } => of_contradictions(kind),
         FactKind::OutOfMemory { .. } | FactKind::PendingFree { .. } => of_events(kind),
         FactKind::EndedWithoutNotice
         | FactKind::RecorderFailed
@@ -235,18 +235,6 @@ fn of_contradictions(kind: FactKind) -> Words {
              freed long before.",
             "Record without skip_actions.",
         ),
-        FactKind::ActiveExceedsReserved {
-            active_bytes,
-            reserved_bytes,
-        } => Words::of(
-            format!(
-                "{} were active at the peak, but only {} held from CUDA.",
-                Bytes(active_bytes),
-                Bytes(reserved_bytes)
-            ),
-            "That cannot be: trace and final state do not belong together, or the file was altered.",
-            "",
-        ),
         _ => Words::default(),
     }
 }
@@ -298,10 +286,10 @@ fn of_events(kind: FactKind) -> Words {
             };
             Words::of(
                 format!(
-                    "Out of memory {often}: the last request, at event {}, was for {} with {} free on the device.",
+                    "Out of memory {often}: the last request, at event {}, was for {} with {}.",
                     Count(u64::from(event)),
                     Bytes(requested_bytes),
-                    Bytes(device_free_bytes)
+                    free_on_device(device_free_bytes)
                 ),
                 "PyTorch gives segments that are wholly free back to CUDA before it fails. What it still held free then lay in \
                  segments partly in use, where the request did not fit.",
@@ -346,7 +334,11 @@ pub fn warning_text(kind: &WarningKind) -> String {
     let text = match kind {
         WarningKind::UnknownKey(key) => return format!("unknown key {key}, not read"),
         WarningKind::UnknownAction(action) => {
-            return format!("unknown action {action}, kept as it is");
+            let name = match action.as_str() {
+                "" => String::new(),
+                action => format!(" {}", quoted(action)),
+            };
+            return format!("unknown action{name}: what it did to memory is not known");
         }
         WarningKind::MissingKey(key) => return format!("missing {key}, taken as 0 or empty"),
         WarningKind::MissingSize => "an address, a size or an action is missing; 0 is taken for it",
@@ -355,7 +347,11 @@ pub fn warning_text(kind: &WarningKind) -> String {
         WarningKind::SegmentSumsDiffer => "a segment's sums are not those of its blocks",
         WarningKind::SegmentsUnsorted => "segments are not in address order",
         WarningKind::SegmentsOverlap => "segments overlap",
-        WarningKind::TimeRunsBackwards => "an event's time lies before its predecessor's",
+        WarningKind::TimeRunsBackwards => {
+            "an event's time lies before an earlier event's: annotations of that time cannot be placed"
+        }
+        WarningKind::TimeMissing => "an event has no time, but others have",
+        WarningKind::MoreThanThereIs => "more memory is in use than there is",
         WarningKind::InvalidUtf8 => "text is not valid Unicode; the bad parts are replaced",
         WarningKind::TrailingBytes => "bytes after the end of the data",
         WarningKind::DamagedEnd => {
@@ -373,7 +369,9 @@ pub fn warning_text(kind: &WarningKind) -> String {
         WarningKind::ValuesLeftOut => {
             "values are left out: too many, nested too deeply, of another shape, or of a key that comes again"
         }
-        WarningKind::FurtherFiles => "further snapshots in the same container; the first was read",
+        WarningKind::FurtherFiles => {
+            "another snapshot in the same archive or page, which is not read: only the first is"
+        }
     };
     text.to_owned()
 }

@@ -43,6 +43,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
                    threshold (CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) beyond that; other processes on the device do not get it.",
         }
         .to_owned(),
+        setting: None,
         to_try: vec![match material.config.allocator {
             AllocatorKind::Torch => "torch.cuda.empty_cache() once after the phase that needed them, if others need the memory.",
             AllocatorKind::Driver => "cuMemPoolTrimTo(pool, 0) after a synchronize, once the phase that needed it is over, if \

@@ -3,6 +3,7 @@
 use super::words::percent;
 use super::{Evidence, EvidenceOf, Figure, Finding, FindingKind, Material, Severity, is_notable};
 use crate::analysis::memory::capture::{Capture, CapturedDevice};
+use crate::analysis::report::facts::{LOST, MORE_ROOM};
 use crate::units::{Bytes, Count};
 
 /// Minimum share of the device for a note, and for a warning.
@@ -25,17 +26,20 @@ fn records_lost(capture: &Capture) -> Option<Finding> {
         kind: FindingKind::RecordsLost,
         severity: Severity::Problem,
         bytes: 0,
-        title: format!("{} records were lost because the log was full", Count(records)),
-        seen: "The log had no more room: nothing that the program did afterwards is here.".to_owned(),
+        title: format!(
+            "{} records were lost because the log was full",
+            Count(records)
+        ),
+        seen: "The log had no more room for them.".to_owned(),
         figures: Vec::new(),
-        may_mean: "Everything said of the end is doubtful: memory that was freed afterwards looks live, and what was \
-                   allocated afterwards is missing."
-            .to_owned(),
-        to_try: vec![
-            "Capture with more room (--cap), or keep only the newest events (--max-entries).".to_owned(),
-        ],
+        may_mean: LOST.to_owned(),
+        setting: None,
+        to_try: vec![MORE_ROOM.to_owned()],
         tables: Vec::new(),
-        evidence: vec![Evidence::new("what is known of the capture", EvidenceOf::FileFacts)],
+        evidence: vec![Evidence::new(
+            "what is known of the capture",
+            EvidenceOf::FileFacts,
+        )],
     })
 }
 
@@ -68,6 +72,7 @@ fn others(device: &CapturedDevice) -> Option<Finding> {
         may_mean: "Other processes on the device; this program's CUDA context and modules (some hundred MiB); what the \
                    driver needs itself."
             .to_owned(),
+        setting: None,
         to_try: vec!["See who else is on the device: nvidia-smi lists processes and what each holds.".to_owned()],
         tables: Vec::new(),
         evidence: vec![Evidence::new("what is known of the device", EvidenceOf::FileFacts)],

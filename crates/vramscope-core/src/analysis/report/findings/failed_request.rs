@@ -16,6 +16,8 @@ use crate::analysis::memory::gap::{Arena, Gap, gap};
 use crate::analysis::memory::releases::Releases;
 use crate::analysis::memory::settings::AllocatorConfig;
 use crate::analysis::recording::{Device, Recording};
+use crate::analysis::report::overview::SegmentsKnown;
+use crate::analysis::time::history::History;
 use crate::ids::{EventId, StackId};
 use crate::sorting::SortFew;
 use crate::units::Bytes;
@@ -38,7 +40,7 @@ pub enum Verdict {
     Limit,
     /// The device reported enough free memory for the segment: CUDA was not even asked, or another process was quicker.
     DeviceHadEnough,
-    /// The file has no reliable segments, so free blocks are unknown.
+    /// The file has no reliable segments, so free blocks are unknown; or it does not tell what the device had free.
     Unknown,
     /// A block of the request's own arena was large enough, but waited for another stream until it was too late.
     Waited,
@@ -96,8 +98,8 @@ pub struct FailedRequest {
     /// Bytes that the allocator (for the driver: the device) needs to serve the request from new memory. In an
     /// expandable segment, the most that it needs.
     pub segment_bytes: u64,
-    /// Bytes that the device reported free.
-    pub device_free_bytes: u64,
+    /// Bytes that the device reported free; `None` if the file does not tell.
+    pub device_free_bytes: Option<u64>,
     /// The pool and stream of the request.
     pub arena: Arena,
     /// Whether it is served from segments for small requests.
@@ -118,8 +120,10 @@ pub struct FailedRequest {
     pub other_largest_bytes: u64,
     /// Bytes of segments released right before it.
     pub released_bytes: u64,
-    /// Number of events recorded after it.
-    pub events_after: u32,
+    /// Number of allocations recorded after it.
+    pub allocations_after: u64,
+    /// Whether other events were.
+    pub is_followed: bool,
     /// Whether the file's segments are those of the allocator. Otherwise free blocks are unknown.
     pub has_state: bool,
     /// The allocator that served the request.
@@ -135,6 +139,15 @@ pub struct FailedRequest {
 }
 
 impl FailedRequest {
+    /// The last request of a device that failed; `None` if none did.
+    #[must_use]
+    pub fn last(device: Device<'_>, releases: &Releases, segments: SegmentsKnown) -> Option<Self> {
+        let &moment = device.failed_requests().last()?;
+        let state = device.state_at(moment);
+        let has_segments = segments == SegmentsKnown::Real;
+        Some(Self::of(device, releases, has_segments, moment, &state))
+    }
+
     /// Analyses a failed request. `moment` must be one of [`Device::failed_requests`], `state` the allocator's
     /// state at that moment. `has_segments`: whether its segments are reliable.
     #[must_use]
@@ -160,7 +173,7 @@ impl FailedRequest {
             moment,
             requested_bytes: event.size,
             segment_bytes: segment_bytes(kind, event.size),
-            device_free_bytes: event.addr,
+            device_free_bytes: event.device_free_bytes(),
             arena,
             is_small: event.size <= SMALL_BYTES,
             stack: event.stack,
@@ -171,7 +184,8 @@ impl FailedRequest {
             other_fitting: 0,
             other_largest_bytes: 0,
             released_bytes: released.fold(0, |sum, run| run.bytes.saturating_add(sum)),
-            events_after: history.event_count.saturating_sub(moment),
+            allocations_after: made_after(history, moment),
+            is_followed: moment < history.event_count,
             has_state: has_segments,
             kind,
             device_bytes: stated(snapshot, history.device),
@@ -236,7 +250,9 @@ impl FailedRequest {
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let wanted = self.requested_bytes;
-        let device = self.device_free_bytes;
+        let Some(device) = self.device_free_bytes else {
+            return Verdict::Unknown;
+        };
         if device >= self.segment_bytes {
             match self.granted_share {
                 Some(_) => Verdict::Limit,
@@ -270,15 +286,15 @@ impl FailedRequest {
     }
 
     /// What the device would have free if the program held nothing.
-    pub(super) fn reachable_bytes(&self) -> u64 {
+    pub(in super::super) fn reachable_bytes(&self) -> u64 {
         let reserved = self.gap.reserved_bytes;
-        reserved.saturating_add(self.device_free_bytes)
+        reserved.saturating_add(self.known_free_bytes())
     }
 
     /// Whether empty segments of the request's private pool and the device together had enough. Those of the default pool
     /// are given back before a request fails.
     fn pool_could_give_back(&self) -> bool {
-        let both = self.gap.empty_bytes.saturating_add(self.device_free_bytes);
+        let both = self.gap.empty_bytes.saturating_add(self.known_free_bytes());
         let is_private = self.kind == AllocatorKind::Torch && self.arena.pool.is_private();
         is_private && self.gap.empty_bytes > 0 && both >= self.segment_bytes
     }
@@ -301,33 +317,32 @@ impl FailedRequest {
     /// Bytes of the device that this process once had, or could have had, and that others hold now.
     #[must_use]
     pub fn taken_bytes(&self) -> u64 {
-        let now = self
-            .gap
-            .reserved_bytes
-            .saturating_add(self.device_free_bytes);
-        if self.has_state {
-            self.earlier_bytes.saturating_sub(now)
+        if self.has_state && self.device_free_bytes.is_some() {
+            self.earlier_bytes.saturating_sub(self.reachable_bytes())
         } else {
             0
         }
     }
 
-    /// Free bytes of the allocator and the device together.
+    /// Free bytes of the allocator and the device together, as far as they are known.
     #[must_use]
     pub fn all_free_bytes(&self) -> u64 {
-        self.gap.free_bytes().saturating_add(self.device_free_bytes)
+        self.gap
+            .free_bytes()
+            .saturating_add(self.known_free_bytes())
+    }
+
+    fn known_free_bytes(&self) -> u64 {
+        self.device_free_bytes.unwrap_or(0)
     }
 
     /// Bytes of the device used by others: other processes, contexts, modules, the driver itself. `None` if the
-    /// capacity of the device is unknown.
+    /// capacity of the device or what it had free is unknown, or the capacity is less than both.
     #[must_use]
     pub fn others_bytes(&self) -> Option<u64> {
-        let known = self
-            .gap
-            .reserved_bytes
-            .saturating_add(self.device_free_bytes);
         let device = self.device_bytes.filter(|_| self.has_state)?;
-        Some(device.saturating_sub(known))
+        self.device_free_bytes?;
+        device.checked_sub(self.reachable_bytes())
     }
 
     /// Free memory by pool, stream and size class, most bytes first.
@@ -371,6 +386,12 @@ impl FailedRequest {
             rows: places.map(|place| place.row(recording)).collect(),
         }
     }
+}
+
+/// Number of allocations made after a moment.
+fn made_after(history: &History, moment: u32) -> u64 {
+    let born = &history.allocations.born;
+    (born.len() - born.partition_point(|&born| born <= moment)) as u64
 }
 
 /// Bytes that the allocator needs to serve a request from new memory.

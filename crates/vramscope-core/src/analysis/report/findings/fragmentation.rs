@@ -3,13 +3,12 @@
 
 use super::words::{at_moment, at_peak, counted, has_trace, percent};
 use super::{
-    EXPANDABLE, Evidence, EvidenceOf, Finding, FindingKind, FindingRow, FindingTable, Material,
-    ROWS, Severity, is_notable,
+    Evidence, EvidenceOf, Finding, FindingKind, FindingRow, FindingTable, Material, ROWS,
+    SettingAdvice, Severity, is_notable,
 };
 use crate::analysis::groups::grouping::{GroupBy, GroupColumn};
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::memory::gap::Gap;
-use crate::analysis::memory::settings::AllocatorConfig;
 use crate::analysis::report::fragmentation::pinned;
 use crate::units::Bytes;
 
@@ -70,7 +69,11 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         ),
         figures: Vec::new(),
         may_mean: may_mean(material.config.allocator).to_owned(),
-        to_try: to_try(material.config),
+        setting: setting(material),
+        to_try: to_try(material.config.allocator)
+            .iter()
+            .map(|&text| text.to_owned())
+            .collect(),
         tables: vec![holders(material, gap.moment)],
         evidence: vec![
             Evidence::state(gap.moment),
@@ -116,26 +119,23 @@ fn may_mean(allocator: AllocatorKind) -> &'static str {
     }
 }
 
-fn to_try(config: &AllocatorConfig) -> Vec<String> {
-    match config.allocator {
-        AllocatorKind::Torch => {
-            let expandable = format!(
-                "{EXPANDABLE}: segments that grow instead of many fixed ones."
-            );
-            let is_off = config.expandable_segments != Some(true);
-            let sizes = "Allocate what lives long first, and keep sizes that vary (sequence lengths) to a few steps, e.g. \
-                         by padding or roundup_power2_divisions.";
-            is_off
-                .then_some(expandable)
-                .into_iter()
-                .chain([sizes.to_owned()])
-                .collect()
-        }
-        AllocatorKind::Driver => [
+/// PyTorch's allocator alone has the setting.
+fn setting(material: Material<'_>) -> Option<SettingAdvice> {
+    let is_torch = material.config.allocator == AllocatorKind::Torch;
+    let why = ": segments that grow instead of many fixed ones.";
+    let setting = SettingAdvice::expandable(material.config, why);
+    setting.filter(|_| is_torch)
+}
+
+fn to_try(allocator: AllocatorKind) -> &'static [&'static str] {
+    match allocator {
+        AllocatorKind::Torch => &[
+            "Allocate what lives long first, and keep sizes that vary (sequence lengths) to a few steps, e.g. by padding or \
+             roundup_power2_divisions.",
+        ],
+        AllocatorKind::Driver => &[
             "Allocate what lives long first, or from a pool of its own (cuMemPoolCreate).",
             "Many small buffers: one large allocation that the program divides, or cuMemAllocAsync, which packs them.",
-        ]
-        .map(str::to_owned)
-        .to_vec(),
+        ],
     }
 }

@@ -3,16 +3,17 @@
 
 use std::collections::HashMap;
 
-use super::words::{counted, percent, stayed_filter};
+use super::words::{CACHE_GROWS, counted, percent, stayed_filter};
 use super::{
     Evidence, EvidenceOf, Finding, FindingKind, FindingRow, FindingTable, Material, ROWS, Severity,
     is_notable, is_share,
 };
 use crate::analysis::code::call_sites::CallSiteId;
-use crate::analysis::code::frames::clip;
 use crate::analysis::groups::live_at::live_at;
 use crate::analysis::memory::capture::AllocatorKind;
+use crate::analysis::report::names::named;
 use crate::analysis::report::summary::saturating_sum;
+use crate::analysis::roles::Role;
 use crate::analysis::time::history::NEVER;
 use crate::analysis::time::lanes::{FEW_STEPS, Steps, StepsBy, WARM_UP};
 use crate::analysis::time::selection::{Moments, Selection};
@@ -50,7 +51,7 @@ fn of_trend(material: Material<'_>, steps: &Steps) -> Option<Finding> {
     let table = grown_sites(material, moments);
     let at = match table.rows.first() {
         Some(row) if is_share(row.bytes, MAIN_PERCENT, growth) => {
-            format!(", most of it at {}", row.label)
+            format!(", most of it at {}", named(&row.label))
         }
         _ => String::new(),
     };
@@ -59,7 +60,7 @@ fn of_trend(material: Material<'_>, steps: &Steps) -> Option<Finding> {
          {} more. The first {WARM_UP} steps are left out.{}",
         counted(intervals, "step"),
         Bytes(live[0]),
-        clip(&name, 80),
+        named(&name),
         Bytes(live[live.len() - 1]),
         percent(growth, live[0]),
         how_told(steps)
@@ -95,11 +96,11 @@ fn of_sites(material: Material<'_>, steps: &Steps) -> Option<Finding> {
     let title = format!(
         "Live memory grows by {} per step, at {}{others}",
         Bytes(per_step),
-        label(main.site)
+        named(label(main.site))
     );
     let seen = format!(
         "What {} made in each of {} is still live at the end: {} in all.{}",
-        clip(label(main.site), 80),
+        named(label(main.site)),
         counted(main.steps, "step"),
         Bytes(total),
         how_told(steps)
@@ -142,15 +143,24 @@ fn finding(
     [title, seen]: [String; 2],
     table: FindingTable,
 ) -> Finding {
-    let (may_mean, to_try) = advice(material.config.allocator);
+    let is_cache = are_caches(material, moments);
+    let (may_mean, to_try) = match is_cache {
+        true => (CACHE_GROWS, LESS_CACHE),
+        false => advice(material.config.allocator),
+    };
     Finding {
         kind: FindingKind::Growth,
-        severity: Severity::Problem,
+        severity: if is_cache {
+            Severity::Note
+        } else {
+            Severity::Problem
+        },
         bytes,
         title,
         seen,
         figures: Vec::new(),
         may_mean: may_mean.to_owned(),
+        setting: None,
         to_try: vec![
             "Look at the call sites that grew, and at who holds what they make.".to_owned(),
             to_try.to_owned(),
@@ -164,6 +174,28 @@ fn finding(
             Evidence::range("the steps", EvidenceOf::LiveMemory, moments),
         ],
     }
+}
+
+/// What to try where a cache grows.
+const LESS_CACHE: &str = "Shorter answers, fewer requests at a time, or a cache of a fixed size.";
+
+/// Whether most of what was made between two moments and stayed is the cache of keys and values.
+fn are_caches(material: Material<'_>, (from, to): Moments) -> bool {
+    let table = &material.device.history.allocations;
+    let rules = material.device.rule_of();
+    let stayed = (0..table.len())
+        .filter(|&row| table.born[row] > from && table.born[row] <= to && table.died[row] > to);
+    let [mut all, mut cached] = [0_u128; 2];
+    for row in stayed {
+        let bytes = u128::from(table.bytes[row]);
+        all += bytes;
+        cached += if rules[row].role() == Role::KvCache {
+            bytes
+        } else {
+            0
+        };
+    }
+    cached * 2 > all
 }
 
 /// What growth may mean, and what to try.

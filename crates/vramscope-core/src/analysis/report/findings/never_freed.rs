@@ -1,6 +1,6 @@
 //! Finding: memory allocated during the steps is still live at the end of the recording.
 
-use super::words::{counted, stayed_filter};
+use super::words::{CACHE_GROWS, counted, stayed_filter};
 use super::{
     Evidence, EvidenceOf, Finding, FindingKind, Material, ROWS, Severity, is_notable, site_table,
 };
@@ -71,6 +71,7 @@ pub(super) fn find(material: Material<'_>, grown: &[CallSiteId]) -> Option<Findi
         ),
         figures: Vec::new(),
         may_mean: may_mean(leaks, is_cache, material.config.allocator).to_owned(),
+        setting: None,
         to_try: vec!["Look at the call sites, and at who holds what they make.".to_owned()],
         tables: vec![site_table("Never freed, by call site", &top)],
         evidence: vec![
@@ -93,9 +94,7 @@ fn severity(leaks: bool) -> Severity {
 
 fn may_mean(leaks: bool, is_cache: bool, allocator: AllocatorKind) -> &'static str {
     match (leaks, allocator) {
-        _ if is_cache => {
-            "Most of it is the cache of keys and values, which grows with every token until the answer is complete."
-        }
+        _ if is_cache => CACHE_GROWS,
         (true, _) => {
             "What earlier steps made and later ones did not free is held on purpose (a cache, state) or by a \
                           forgotten reference."

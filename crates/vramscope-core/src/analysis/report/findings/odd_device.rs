@@ -4,7 +4,11 @@ use super::words::counted;
 use super::{
     Evidence, Finding, FindingKind, FindingRow, FindingTable, Material, SMALLEST_BYTES, Severity,
 };
+use crate::analysis::groups::live_at::live_at;
 use crate::analysis::memory::capture::AllocatorKind;
+use crate::analysis::recording::Device;
+use crate::bitset::BitSet;
+use crate::ids::{FrameId, StringId};
 use crate::sorting::SortFew;
 use crate::units::Bytes;
 
@@ -43,6 +47,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         count: (device.recording.device(index)).map_or(0, |it| it.history.allocations.len() as u64),
         remark: String::new(),
     });
+    let is_replicated = shows_data_parallel(device);
     Some(Finding {
         kind: FindingKind::OddDevice,
         severity: Severity::Warning,
@@ -58,10 +63,17 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             Bytes(own)
         ),
         figures: Vec::new(),
-        may_mean: "The work is not evenly divided: one device has more layers, the outputs of all, or what was made before the \
-                   others were used."
-            .to_owned(),
+        may_mean: match is_replicated {
+            true => "Stacks show torch.nn.DataParallel: each device runs the same layers on its part of the batch, and the first \
+                     one also holds the inputs, the outputs and the parameters of all.",
+            false => "The work is not evenly divided: one device has more layers, the outputs of all, or what was made before the \
+                      others were used.",
+        }
+        .to_owned(),
+        setting: None,
         to_try: vec![match material.config.allocator {
+            AllocatorKind::Torch if is_replicated => "DistributedDataParallel, in which each process has its own batch; or a batch that divides evenly, and \
+                 the loss computed in the module, so that only that is gathered.",
             AllocatorKind::Torch => "Move layers to the other devices (device_map, the stages of the pipeline), and make tensors on the device that uses them.",
             AllocatorKind::Driver => "Move work to the other devices, and allocate on the device that uses the memory.",
         }
@@ -72,5 +84,27 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             rows: rows.collect(),
         }],
         evidence: vec![Evidence::live_at(device.history.peak_moment)],
+    })
+}
+
+/// Whether something live at the peak was made by torch.nn.DataParallel, or below it.
+fn shows_data_parallel(device: Device<'_>) -> bool {
+    let snapshot = device.snapshot();
+    let is_file = |id: StringId| {
+        let path = snapshot.strings.get(id).replace('\\', "/");
+        [
+            "torch/nn/parallel/data_parallel.py",
+            "torch/nn/parallel/parallel_apply.py",
+        ]
+        .iter()
+        .any(|file| path.ends_with(file))
+    };
+    let of_frames = BitSet::from_fn(snapshot.frames.len(), |row| {
+        is_file(snapshot.frames.get(FrameId::from_index(row)).filename)
+    });
+    let stacks = device.stack_of();
+    live_at(device.history, device.history.peak_moment).any(|id| {
+        let mut frames = snapshot.stacks.frames(stacks[id.index()]);
+        frames.any(|frame| of_frames.contains(frame.index()))
     })
 }

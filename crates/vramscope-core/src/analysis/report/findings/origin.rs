@@ -3,6 +3,7 @@
 use super::words::percent;
 use crate::analysis::groups::live_at::live_at;
 use crate::analysis::recording::Device;
+use crate::analysis::report::names::named;
 use crate::analysis::report::program_changes::{RepeatedBlock, repeated_block};
 use crate::analysis::report::summary::saturating_sum;
 use crate::analysis::roles::{Phase, PhaseRange};
@@ -87,7 +88,7 @@ fn requested_bytes(device: Device<'_>, moment: u32) -> u64 {
 fn block_sentence(block: &RepeatedBlock) -> String {
     let under = match block.label.as_str() {
         "" => String::new(),
-        label => format!(" under {label}"),
+        label => format!(" under {}", named(label)),
     };
     let failed = match block.is_in_another {
         true => format!("; it failed in block {}", Count(block.count + 1)),

@@ -3,9 +3,10 @@
 use super::words::by_operator_at;
 use super::{
     Evidence, EvidenceOf, FailedRequest, Finding, FindingKind, Material, ROWS, Severity, Verdict,
-    helpful, origin, program_changes, site_table,
+    free_on_device, helpful, origin, program_changes, site_table,
 };
 use crate::analysis::groups::live_at::{live_at, top_call_sites};
+use crate::analysis::report::first_pass::FirstPass;
 use crate::units::{Bytes, Count};
 
 /// Maximum number of earlier failures that are linked to.
@@ -28,9 +29,9 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let live = live_at(history, moment);
     let top = top_call_sites(material.device, live, ROWS);
     let title = format!(
-        "Out of memory: {} requested, {} free on the device",
+        "Out of memory: {} requested, {}",
         Bytes(failure.requested_bytes),
-        Bytes(failure.device_free_bytes)
+        free_on_device(failure.device_free_bytes)
     );
     let live_table = site_table("Live when it failed, by call site", &top);
     let free_table = failure
@@ -41,7 +42,9 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let changes_table =
         (!changes.is_empty()).then(|| program_changes::table(saved, &changes, false));
     let less = changes.iter().map(program_changes::sentence);
-    let own = failure.to_try(material.config);
+    let first = FirstPass::of(material.device, &failure);
+    let own = first.iter().map(|pass| pass.advice().to_owned());
+    let own = own.chain(failure.to_try());
     let to_try: Vec<String> = match is_about_size(failure.verdict()) {
         true => less.chain(own).collect(),
         false => own.into_iter().chain(less).collect(),
@@ -61,7 +64,11 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         title,
         seen,
         figures: failure.figures(),
-        may_mean: failure.may_mean(),
+        may_mean: match &first {
+            Some(pass) => format!("{}. {}", pass.title(), pass.explanation()),
+            None => failure.may_mean(),
+        },
+        setting: failure.setting(material.config).filter(|_| first.is_none()),
         to_try,
         tables: [live_table]
             .into_iter()

@@ -57,14 +57,26 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
                    stream has passed; PyTorch looks only when something is allocated. If the host runs far ahead \
                    of the device, much can wait."
             .to_owned(),
+        setting: None,
         to_try: vec![
-            "Keep a reference until the other stream is done and synchronize (wait_stream) instead of record_stream(); \
-             for collectives, TORCH_NCCL_AVOID_RECORD_STREAMS=1; for FSDP, limit_all_gathers or FSDP2."
-                .to_owned(),
+            format!(
+                "Keep a reference until the other stream is done and synchronize (wait_stream) instead of record_stream();{} \
+                 for FSDP, limit_all_gathers or FSDP2.",
+                of_collectives(material.device.snapshot().producer.oldest_torch())
+            ),
         ],
         tables: vec![site_table("Waiting then, by call site", &top)],
         evidence: evidence(moment, is_over_time),
     })
+}
+
+/// Advice on collectives, which torch 2.8 and later follow by themselves.
+fn of_collectives(oldest_torch: Option<(u32, u32)>) -> &'static str {
+    match oldest_torch {
+        Some((2, ..8) | (..2, _)) => " for collectives, TORCH_NCCL_AVOID_RECORD_STREAMS=1;",
+        Some(_) => "",
+        None => " for collectives before torch 2.8, TORCH_NCCL_AVOID_RECORD_STREAMS=1;",
+    }
 }
 
 fn evidence(moment: u32, is_over_time: bool) -> Vec<Evidence> {

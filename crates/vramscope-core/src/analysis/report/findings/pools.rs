@@ -111,6 +111,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             "What is free in a pool of the user's own (MemPool, cuMemPoolCreate) serves only that pool."
         }
         .to_owned(),
+        setting: None,
         to_try: vec![if material.config.allocator == AllocatorKind::Driver {
             "Destroy graphs and pools that are no longer needed; cuMemPoolTrimTo(pool, 0) and cuDeviceGraphMemTrim give \
              back what they hold free."

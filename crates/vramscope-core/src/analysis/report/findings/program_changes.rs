@@ -159,6 +159,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         may_mean: "Estimates, computed from when the recorded allocations were made and freed: how the program would behave \
                    otherwise is not recorded."
             .to_owned(),
+        setting: None,
         to_try: (without_backward(material.device).into_iter())
             .chain(changes.iter().map(sentence))
             .collect(),

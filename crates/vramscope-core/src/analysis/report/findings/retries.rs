@@ -2,7 +2,7 @@
 
 use super::words::counted;
 use super::{
-    EXPANDABLE, Evidence, EvidenceOf, Finding, FindingKind, Material, SMALLEST_BYTES, Severity,
+    Evidence, EvidenceOf, Finding, FindingKind, Material, SMALLEST_BYTES, SettingAdvice, Severity,
 };
 use crate::analysis::memory::releases::ReleaseCause;
 use crate::sorting::SortFew;
@@ -48,10 +48,8 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
              the next such request may fail for good."
         }
         .to_owned(),
-        to_try: vec![
-            format!("{EXPANDABLE}: segments that grow need not be given back."),
-            "Fewer different sizes, or less live memory at the peak.".to_owned(),
-        ],
+        setting: SettingAdvice::expandable(material.config, ": segments that grow need not be given back."),
+        to_try: vec!["Fewer different sizes, or less live memory at the peak.".to_owned()],
         tables: Vec::new(),
         evidence: evidence.collect(),
     })
@@ -66,25 +64,23 @@ pub(super) fn find_churn(material: Material<'_>) -> Option<Finding> {
         events += total.events;
         bytes = bytes.saturating_add(total.bytes);
     }
-    let obtained = found.mallocs.saturating_add(found.maps);
-    let again = events.min(obtained);
+    let again = found.again;
     if runs < CHURN_RUNS || again < CHURN_EVENTS || bytes < SMALLEST_BYTES {
         return None;
     }
     let by_program = found.empty_cache.runs > 0;
-    let obtained_bytes = found.malloc_bytes.saturating_add(found.map_bytes);
     Some(Finding {
         kind: FindingKind::Churn,
         severity: Severity::Warning,
         bytes,
         title: format!("Segments were given back to CUDA and asked for again {}", times(again)),
         seen: format!(
-            "{} in {} gave {} back, and {} obtained {}.",
+            "{} in {} gave {} back, and {} obtained {} in their place.",
             counted(events, "segment event"),
             counted(runs, "place"),
             Bytes(bytes),
-            counted(obtained, "segment event"),
-            Bytes(obtained_bytes)
+            counted(again, "segment event"),
+            Bytes(found.again_bytes)
         ),
         figures: Vec::new(),
         may_mean: if by_program {
@@ -95,6 +91,7 @@ pub(super) fn find_churn(material: Material<'_>) -> Option<Finding> {
              waits for the device, and each cudaMalloc takes time; the memory is needed again anyway."
         }
         .to_owned(),
+        setting: None,
         to_try: vec!["Call empty_cache() once between phases of different needs, not in the loop.".to_owned()],
         tables: Vec::new(),
         evidence: vec![Evidence::new("segments over time", EvidenceOf::Segments)],

@@ -39,6 +39,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
                   few MiB that adds up.",
         }
         .to_owned(),
+        setting: None,
         to_try: vec![if is_driver {
             "Fewer, larger allocations.".to_owned()
         } else if rounds {

@@ -35,6 +35,7 @@ fn expandable_without_effect(material: Material<'_>) -> Option<Finding> {
         may_mean: "They were made before the setting was changed, or the platform cannot do it (PyTorch then warns and \
                    goes on without)."
             .to_owned(),
+        setting: None,
         to_try: vec!["Set it in the environment before the program starts, and look for a warning in its output.".to_owned()],
         tables: Vec::new(),
         evidence: vec![Evidence::new("all settings", EvidenceOf::FileFacts)],
@@ -58,6 +59,7 @@ fn collection_without_limit(material: Material<'_>) -> Option<Finding> {
         may_mean: "It was not passed while recording. Or no memory fraction is set: without \
                    set_per_process_memory_fraction() PyTorch does not collect at all."
             .to_owned(),
+        setting: None,
         to_try: vec![
             "Call torch.cuda.set_per_process_memory_fraction(), or do without the threshold."
                 .to_owned(),

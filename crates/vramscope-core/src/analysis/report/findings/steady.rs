@@ -47,6 +47,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
              not seen."
         }
         .to_owned(),
+        setting: None,
         to_try: vec![
             "If memory grows only over hours, record more steps, or a snapshot early and one late, and compare them."
                 .to_owned(),

@@ -56,6 +56,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         may_mean: "Each stream keeps segments of its own; a request on one cannot use what is free on another. Before \
                    a request fails, wholly free segments of all streams are given back, partly used ones are not."
             .to_owned(),
+        setting: None,
         to_try: vec![
             "Allocate on one stream and use the memory on others instead of allocating there. Order them with wait_stream() \
              and keep a reference until the other stream is done: record_stream() would make frees wait."

@@ -1,15 +1,28 @@
 //! Texts that several findings share.
 
 use crate::analysis::code::call_sites::{CallSiteId, CallSites};
+use crate::analysis::report::names::named;
 use crate::analysis::time::history::History;
 use crate::analysis::time::selection::Moments;
 use crate::ids::StackId;
-use crate::units::{Count, Percent};
+use crate::units::{Bytes, Count, Percent};
+
+/// What stayed of an inference program.
+pub(super) const CACHE_GROWS: &str = "Most of it is the cache of keys and values, which grows with every token until the answer is complete.";
 
 /// A number with its noun: `1 block`, `2 blocks`.
 pub fn counted(number: u64, thing: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {thing}{ending}", Count(number))
+}
+
+/// `1.00 GiB free on the device`, as the device reported.
+#[must_use]
+pub fn free_on_device(bytes: Option<u64>) -> String {
+    match bytes {
+        Some(bytes) => format!("{} free on the device", Bytes(bytes)),
+        None => "an unknown amount free on the device".to_owned(),
+    }
 }
 
 /// `Event 12` or `Before the first event`; for a file without a trace `In the recorded state`.
@@ -21,10 +34,10 @@ pub(super) fn at_moment(history: &History, moment: u32) -> String {
     }
 }
 
-/// `, at the peak of active memory`; empty for a file without a trace.
+/// `, at the peak of live memory`; empty for a file without a trace.
 pub(super) fn at_peak(history: &History) -> &'static str {
     if has_trace(history) {
-        ", at the peak of active memory"
+        ", at the peak of live memory"
     } else {
         ""
     }
@@ -45,7 +58,7 @@ pub(super) fn at_site(sites: &CallSites, site: CallSiteId) -> String {
     if site == CallSiteId::NONE {
         return String::new();
     }
-    format!(" at {}", sites.get(site).label)
+    format!(" at {}", named(&sites.get(site).label))
 }
 
 /// ` by addmm, at train.py:10 step`: the operator and the call site of a stack, as far as they are known.
@@ -53,8 +66,8 @@ pub(super) fn by_operator_at(sites: &CallSites, stack: StackId) -> String {
     let at = at_site(sites, sites.of_stack(stack));
     match sites.operators().label(sites.operators().of_stack(stack)) {
         "" => at,
-        operator if at.is_empty() => format!(" by {operator}"),
-        operator => format!(" by {operator},{at}"),
+        operator if at.is_empty() => format!(" by {}", named(operator)),
+        operator => format!(" by {},{at}", named(operator)),
     }
 }
 

@@ -110,6 +110,30 @@ fn half_the_batch_halves_what_the_loss_needs() {
     });
 }
 
+/// Casts of weights have the size of the weights, whatever the batch is.
+#[test]
+fn half_the_batch_leaves_casts_of_weights() {
+    let layer = "train.py:3:main > net.py:10:__init__";
+    let mut story = String::new();
+    for number in 0..4 {
+        story += &format!("alloc p{number} 64MiB {layer}\n");
+    }
+    for number in 0..4 {
+        story += &format!(
+            "alloc c{number} 32MiB {CALL} > block.py:3:forward\nalloc a{number} 100MiB {CALL} > block.py:4:forward\n"
+        );
+    }
+    for number in 0..4 {
+        story += &format!("free a{number} {BACKWARD}\nfree c{number} {BACKWARD}\n");
+    }
+    with_device(&story, |device| {
+        assert_eq!(device.peak_bytes(), (4 * 64 + 4 * 132) * MIB);
+        let found = program_changes(device, device.history.event_count);
+        let half = found.iter().find(|it| it.kind == ChangeKind::HalfBatch);
+        assert_eq!(half.unwrap().peak_bytes, (4 * 64 + 4 * (32 + 50)) * MIB);
+    });
+}
+
 #[test]
 fn outputs_that_outlive_their_step() {
     let mut story = String::new();

@@ -47,7 +47,8 @@ pub use filter_text::FilterText;
 pub use next::{NextMatch, next_match};
 pub(crate) use number::when as parse_when;
 pub use number::{
-    ExactBytes, bytes as parse_bytes, decimal as parse_decimal, whole as parse_whole,
+    ExactBytes, bytes as parse_bytes, capacity as parse_capacity, decimal as parse_decimal,
+    whole as parse_whole,
 };
 pub use pattern::{Matcher, Pattern};
 pub use term::{

@@ -71,7 +71,10 @@ pub(super) fn named(pattern: &Pattern, on: Device<'_>) -> (Vec<Stretch>, bool) {
     if times.is_empty() {
         return (Vec::new(), here.count() > 0);
     }
+    let mut exists = false;
+    let here = here.inspect(|_| exists = true);
     let mut stretches: Vec<Stretch> = here
+        .filter(|range| range.is_clear(times))
         .map(|range| {
             let from = range
                 .start_us
@@ -82,7 +85,6 @@ pub(super) fn named(pattern: &Pattern, on: Device<'_>) -> (Vec<Stretch>, bool) {
             (from, to)
         })
         .collect();
-    let exists = !stretches.is_empty();
     stretches.sort_few_by(Ord::cmp);
     let mut merged: Vec<Stretch> = Vec::new();
     for (from, to) in stretches.into_iter().filter(|(from, to)| from <= to) {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::term::{LengthUnit, When};
+use crate::cards::Card;
 use crate::units::Bytes;
 
 /// What to write instead of an invalid text: the end of the sentence "write …".
@@ -81,6 +82,32 @@ pub fn bytes(text: &str) -> Result<u64, &'static str> {
         return Err(NO_COMMA);
     }
     number.times(factor)
+}
+
+/// Parses how much memory a device or a program may take: a [size](bytes), or a card's name such as `rtx4090`.
+///
+/// # Errors
+/// What to write instead, as the end of a sentence. So, too, if the text has the "GB" of a card: they are meant as GiB by
+/// some and as a billion bytes by others.
+pub fn capacity(text: &str) -> Result<u64, String> {
+    if let Some(card) = Card::called(text) {
+        return Ok(card.bytes());
+    }
+    let typed = bytes(text)?;
+    let (number, unit) = split(text, SIZE)?;
+    let sold_gb = u64::try_from(number.digits).ok();
+    let sold_gb = sold_gb.filter(|_| unit == "gb" && number.decimals == 0);
+    match sold_gb.and_then(Card::sold_with) {
+        Some(card) => Err(format!(
+            "{}GiB, a card's name such as {} ({}), or {typed}: {} GB would be {}",
+            card.sold_gb,
+            card.name,
+            Bytes(card.bytes()),
+            card.sold_gb,
+            Bytes(typed)
+        )),
+        None => Ok(typed),
+    }
 }
 
 /// Parses a whole number such as `512`, `1,024` or `1_024`.
@@ -288,6 +315,20 @@ fn alike(number: u64, unit: u64) -> (u64, u64) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_cards_gb_are_asked_for() {
+        assert_eq!(capacity("24GiB"), Ok(24 << 30));
+        assert_eq!(capacity("RTX 4090"), Ok(24_564 << 20));
+        assert_eq!(capacity("70GB"), Ok(70_000_000_000), "no card has it");
+        assert_eq!(capacity("24000000000"), Ok(24_000_000_000));
+        let why = capacity("24GB").unwrap_err();
+        assert_eq!(
+            why,
+            "24GiB, a card's name such as rtx3090 (24.0 GiB), or 24000000000: 24 GB would be 22.4 GiB"
+        );
+        assert!(capacity("much").is_err());
+    }
 
     #[test]
     fn sizes_are_read_in_their_units() {

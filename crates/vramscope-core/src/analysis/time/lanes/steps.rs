@@ -115,11 +115,10 @@ pub fn steps(
 ) -> Option<Steps> {
     let mut groups: BTreeMap<Key, Vec<Candidate>> = BTreeMap::new();
     let mut names = Names::new(snapshot);
-    for kind in [
-        LaneKind::Annotations,
-        LaneKind::UserMetadata,
-        LaneKind::Inferred,
-    ] {
+    // Where some annotations cannot be placed, steps may be among them.
+    let annotations = (lanes.unplaced == 0).then_some(LaneKind::Annotations);
+    let of_events = [LaneKind::UserMetadata, LaneKind::Inferred];
+    for kind in annotations.into_iter().chain(of_events) {
         for (lane, row, range) in ranges_of(lanes, kind) {
             let Some((by, rank, number, pattern)) = names.evidence(kind, range.name) else {
                 continue;

@@ -89,7 +89,7 @@ fn annotations_cover_the_events_between_their_times() {
     assert_eq!(shown(&snapshot, &lanes, LaneKind::Annotations), expected);
     let lookup = [row("TorchDynamo Cache Lookup", 0, 1, 1)];
     assert_eq!(shown(&snapshot, &lanes, LaneKind::Internal), lookup);
-    assert_eq!((lanes.outside, lanes.without_time), (1, 0));
+    assert_eq!((lanes.outside, lanes.unplaced), (1, 0));
     let sums = RangeSums::of(&history);
     let load = lanes.of_kind(LaneKind::Annotations).next().unwrap().rows[1][0];
     let totals = sums.totals(&history, load.moments());
@@ -119,7 +119,36 @@ fn without_times_annotations_are_counted_only() {
         serde_json::json!({"segments": [], "device_traces": events, "external_annotations": marks});
     let snapshot = decode(file.to_string().as_bytes()).unwrap();
     let lanes = Lanes::of(&snapshot, &History::of(&snapshot, 0));
-    assert_eq!((lanes.lanes.len(), lanes.without_time), (0, 1));
+    assert_eq!((lanes.lanes.len(), lanes.unplaced), (0, 1));
+}
+
+/// Where the clock went back, nothing is between two events for certain.
+#[test]
+fn what_the_clock_went_back_over_has_no_place() {
+    let alloc = |addr: u64, time_us: i64| serde_json::json!({"action": "alloc", "addr": addr, "size": 1, "stream": 0, "time_us": time_us});
+    let mark = |stage: &str, name: &str, time_us: i64| serde_json::json!({"stage": stage, "name": name, "device": 0, "time_us": time_us});
+    let file = serde_json::json!({
+        "segments": [],
+        "device_traces": [[alloc(1, 10), alloc(2, 40), alloc(3, 20), alloc(4, 60)]],
+        "external_annotations": [
+            mark("START", "step 0", 5), mark("END", "step 0", 15),
+            mark("START", "step 1", 16), mark("END", "step 1", 30),
+            mark("START", "step 2", 41), mark("END", "step 2", 70),
+        ],
+    });
+    let snapshot = decode(file.to_string().as_bytes()).unwrap();
+    let history = History::of(&snapshot, 0);
+    let lanes = Lanes::of(&snapshot, &history);
+    let row = |name: &str, from, to| (name.to_owned(), 0, from, to);
+    let placed = [row("step 0", 0, 1), row("step 2", 3, 4)];
+    assert_eq!(shown(&snapshot, &lanes, LaneKind::Annotations), placed);
+    assert_eq!(lanes.unplaced, 1);
+    let sums = RangeSums::of(&history);
+    assert_eq!(
+        steps(&snapshot, &history, &lanes, &sums),
+        None,
+        "one is missing"
+    );
 }
 
 /// Marks as vramscope-capture writes them: stage, name, range, thread, domain, time.

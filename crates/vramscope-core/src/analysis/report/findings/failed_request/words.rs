@@ -1,7 +1,7 @@
 //! The text of a failed request, for PyTorch's allocator and for the driver.
 
 use super::super::words::counted;
-use super::super::{EXPANDABLE, Figure};
+use super::super::{Figure, SettingAdvice};
 use super::{FailedRequest, Verdict};
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::memory::settings::AllocatorConfig;
@@ -27,7 +27,10 @@ impl FailedRequest {
         if failures > 1 {
             text += &format!(", the last of {}", counted(failures, "failure"));
         }
-        text += &format!(". The device had {} left.", Bytes(self.device_free_bytes));
+        text += &match self.device_free_bytes {
+            Some(bytes) => format!(". The device had {} left.", Bytes(bytes)),
+            None => ". What the device had left is not known.".to_owned(),
+        };
         if self.has_state {
             text += &format!(" {}", self.seen_pieces());
         }
@@ -44,14 +47,14 @@ impl FailedRequest {
                 Bytes(self.released_bytes)
             );
         }
-        match self.events_after {
+        match self.allocations_after {
+            0 if self.is_followed => text += " Nothing was allocated afterwards.",
             0 => {}
-            1 => text += " One event follows.",
             more => {
                 text += &format!(
-                    " The program went on: {} events follow.",
-                    Count(more.into())
-                )
+                    " The program went on: {} follow.",
+                    counted(more, "allocation")
+                );
             }
         }
         text
@@ -109,7 +112,7 @@ impl FailedRequest {
         };
         let figures = [
             ("requested", Some(self.requested_bytes)),
-            ("free on the device", Some(self.device_free_bytes)),
+            ("free on the device", self.device_free_bytes),
             ("held by others", self.others_bytes()),
             (held, Some(gap.reserved_bytes)),
             ("requested, not freed", Some(gap.requested_bytes)),
@@ -135,97 +138,108 @@ impl FailedRequest {
             .collect()
     }
 
-    /// Why the request may have failed.
+    /// Why the request failed, in one sentence without its stop; `None` if only what was live then tells why.
+    #[must_use]
+    pub fn why(&self) -> Option<String> {
+        let wanted = Bytes(self.requested_bytes);
+        let left = Bytes(self.device_free_bytes?);
+        let (free, largest) = (Bytes(self.own_free_bytes), Bytes(self.own_largest_bytes));
+        Some(match self.verdict() {
+            Verdict::Limit => self.limit(),
+            Verdict::DeviceHadEnough => {
+                format!("Refused although the device had {left} free for a request of {wanted}")
+            }
+            Verdict::Waited => format!(
+                "A block of {} that would have served it was freed, but waited for another stream",
+                Bytes(self.waited.map_or(0, |block| block.bytes))
+            ),
+            Verdict::PoolNotEmptied => format!(
+                "Its private pool kept {} in segments in which nothing was live, which would have served it",
+                Bytes(self.gap.empty_bytes)
+            ),
+            Verdict::OwnBlockFits => {
+                format!("A free block of {largest} was not used for a request of {wanted}")
+            }
+            Verdict::OtherBlockFits => format!(
+                "A free block of {} would have served it, but belongs to another {}",
+                Bytes(self.other_largest_bytes),
+                match self.kind {
+                    AllocatorKind::Torch => "pool or stream",
+                    AllocatorKind::Driver => "memory pool",
+                }
+            ),
+            Verdict::OwnPiecesSuffice => {
+                format!("Fragmented: {free} free, the largest piece {largest}")
+            }
+            Verdict::PiecesAndDeviceSuffice => format!(
+                "Fragmented: {free} free in pieces, the largest {largest}, and {left} left on the device"
+            ),
+            Verdict::SegmentTooLarge => format!(
+                "{left} were left on the device, but not the {} that a request of {wanted} takes there",
+                Bytes(self.segment_bytes)
+            ),
+            Verdict::AllFreeSuffices => format!(
+                "Fragmented: {} free in several pools or streams, the largest piece that it could use {largest}",
+                Bytes(self.all_free_bytes())
+            ),
+            Verdict::Others => self.others(),
+            Verdict::RequestTooLarge => format!(
+                "A request for {wanted} where the device had {} for all of this program",
+                Bytes(self.reachable_bytes())
+            ),
+            Verdict::Unknown | Verdict::Short => return None,
+        })
+    }
+
+    /// Why the request may have failed, in sentences that begin with [`why`](Self::why).
     #[must_use]
     pub fn may_mean(&self) -> String {
-        if self.kind == AllocatorKind::Driver {
-            return match self.verdict() {
-                Verdict::Others => self.others_mean(),
-                Verdict::RequestTooLarge => self.too_large_means(),
-                verdict => driver_may_mean(verdict).to_owned(),
-            };
+        if self.device_free_bytes.is_none() {
+            return "The file does not tell what the device had free, so that it is not known why that did not do."
+                .to_owned();
         }
-        let text = match self.verdict() {
-            Verdict::Limit => return self.limit_means(),
-            Verdict::DeviceHadEnough => {
-                "The device had enough, so CUDA was most likely not even asked. PyTorch refuses by itself beyond a limit that \
-                 set_per_process_memory_fraction() set, and with throw_on_cudamalloc_oom. Or another process held the memory \
-                 at that instant."
+        let explanation = self.explanation();
+        match self.why() {
+            Some(why) => format!("{why}. {explanation}").trim_end().to_owned(),
+            None => explanation,
+        }
+    }
+
+    /// What is behind [`why`](Self::why); may be empty.
+    #[must_use]
+    pub fn explanation(&self) -> String {
+        let text = match (self.kind, self.verdict()) {
+            (_, Verdict::RequestTooLarge) => {
+                "Even if nothing had been live, it would have failed. Its size is not what was meant, or others hold the device."
             }
-            Verdict::Waited => return self.waited_means(),
-            Verdict::PoolNotEmptied => {
+            (_, Verdict::Others) => return self.taken_means(),
+            (AllocatorKind::Driver, verdict) => driver_explanation(verdict),
+            (_, Verdict::Limit) => {
                 return format!(
-                    "Its pool kept {} in segments in which nothing was live. The default pool gives such segments back to CUDA \
-                     and tries again; a private pool does not (pytorch#159674). With them, CUDA had had enough.",
-                    Bytes(self.gap.empty_bytes)
+                    "The device had enough. PyTorch held {} and refused without asking CUDA.",
+                    Bytes(self.gap.reserved_bytes)
                 );
             }
-            Verdict::Others => return self.others_mean(),
-            Verdict::RequestTooLarge => return self.too_large_means(),
-            Verdict::SegmentTooLarge => {
-                return format!(
-                    "The device had enough for the request, but PyTorch takes memory from CUDA in segments: for such \
-                     a request, one of {}.",
-                    Bytes(self.segment_bytes)
-                );
-            }
-            Verdict::Unknown => {
-                "The file has no segments that can be trusted, so that it is not known what PyTorch held and why \
-                 that did not do."
-            }
-            Verdict::OwnBlockFits => {
-                "A free block of its kind seems large enough. Block sizes at past moments are derived; or \
-                 max_split_size kept the block from being used."
-            }
-            Verdict::OtherBlockFits => {
-                "There was a free block, but it belongs to another pool or stream, and memory is not shared \
-                 between them."
-            }
-            Verdict::OwnPiecesSuffice => {
-                "Fragmentation: there was enough free memory of the right kind, but not in one piece."
-            }
-            Verdict::PiecesAndDeviceSuffice => {
-                "Free pieces and what the device had left would have been enough together: PyTorch could not \
-                 give the pieces back, as their segments are partly in use."
-            }
-            Verdict::AllFreeSuffices => {
-                "Free memory is spread over pools and streams; no one of them has enough."
-            }
-            Verdict::Short => {
-                "No other arrangement of these blocks would have helped: less must be live at that moment. What else \
-                 is on the device (the CUDA context, NCCL, other processes) is not in a snapshot."
-            }
+            (_, Verdict::Waited) => return self.waited_means(),
+            (_, verdict) => torch_explanation(verdict),
         };
         text.to_owned()
     }
 
-    fn too_large_means(&self) -> String {
-        format!(
-            "Even if nothing had been live, the request would have failed: the device had {} for this program, with all \
-             that it held. Its size is not what was meant, or others hold the device.",
-            Bytes(self.reachable_bytes())
-        )
-    }
-
-    fn limit_means(&self) -> String {
+    fn limit(&self) -> String {
         let share = self.granted_share.unwrap_or(1.0);
         let of = match self.device_bytes {
             Some(device) => format!(
-                ", which is {} of the device's {}",
+                " of the device, {} of {}",
                 Bytes((device as f64 * share) as u64),
                 Bytes(device)
             ),
-            None => String::new(),
+            None => " of the device".to_owned(),
         };
-        format!(
-            "The device had enough, but per_process_memory_fraction grants this process {share} of it{of}. PyTorch held {} and \
-             refused without asking CUDA.",
-            Bytes(self.gap.reserved_bytes)
-        )
+        format!("Refused at a limit: per_process_memory_fraction grants this process {share}{of}")
     }
 
     fn waited_means(&self) -> String {
-        let block = self.waited.map_or(0, |block| block.bytes);
         let served = match self.waited.and_then(|block| block.served) {
             Some(moment) => format!(
                 " The same request was served from it at event {}, without new memory from CUDA.",
@@ -234,37 +248,51 @@ impl FailedRequest {
             None => String::new(),
         };
         format!(
-            "A block of {} had been freed, but waited for an event of another stream. PyTorch waits for such blocks before it \
-             gives up, but then asks CUDA instead of looking at them again (pytorch#189504).{served}",
-            Bytes(block)
+            "PyTorch waits for such blocks before it gives up, but then asks CUDA instead of looking at them again \
+             (pytorch#189504).{served}"
         )
     }
 
-    fn others_mean(&self) -> String {
+    fn others(&self) -> String {
+        let (did, bytes) = match self.others_bytes() {
+            Some(bytes) => ("held", bytes),
+            None => ("took", self.taken_bytes()),
+        };
+        format!(
+            "Others {did} {} of the device; without them the request would have been served",
+            Bytes(bytes)
+        )
+    }
+
+    fn taken_means(&self) -> String {
         match self.others_bytes() {
-            Some(bytes) => format!(
-                "Others held {} of the device: without them the request would have been served.",
-                Bytes(bytes)
-            ),
+            Some(_) => String::new(),
             None => format!(
-                "Others took {} of the device: earlier, this process had or could have had {}. With that, the request would \
-                 have been served.",
-                Bytes(self.taken_bytes()),
+                "Earlier, this process had or could have had {}.",
                 Bytes(self.earlier_bytes)
             ),
         }
     }
 
-    /// What to try, a sentence each.
+    /// A setting of the allocator that may serve it, as long as no replay tells.
     #[must_use]
-    pub fn to_try(&self, config: &AllocatorConfig) -> Vec<String> {
+    pub fn setting(&self, config: &AllocatorConfig) -> Option<SettingAdvice> {
+        let is_scattered = matches!(
+            self.verdict(),
+            Verdict::OwnPiecesSuffice | Verdict::PiecesAndDeviceSuffice | Verdict::AllFreeSuffices
+        );
+        let why = " (before torch 2.1 there is only max_split_size_mb), which joins free memory.";
+        let setting = SettingAdvice::expandable(config, why);
+        setting.filter(|_| is_scattered && self.kind == AllocatorKind::Torch)
+    }
+
+    /// What to try beside a [`setting`](Self::setting), a sentence each.
+    #[must_use]
+    pub fn to_try(&self) -> Vec<String> {
         if self.kind == AllocatorKind::Driver {
             return self.driver_to_try();
         }
         let verdict = self.verdict();
-        let grow = format!(
-            "{EXPANDABLE} (before torch 2.1 there is only max_split_size_mb), which joins free memory."
-        );
         let mut list: Vec<&str> = Vec::new();
         match verdict {
             Verdict::DeviceHadEnough => list.push(
@@ -282,14 +310,6 @@ impl FailedRequest {
             Verdict::Others => list.push("See who else is on the device: nvidia-smi lists processes and what each holds."),
             Verdict::RequestTooLarge => list.push(ASK_SIZE),
             _ => {}
-        }
-        let expandable = config.expandable_segments == Some(true);
-        let is_scattered = matches!(
-            verdict,
-            Verdict::OwnPiecesSuffice | Verdict::PiecesAndDeviceSuffice | Verdict::AllFreeSuffices
-        );
-        if is_scattered && !expandable {
-            list.push(&grow);
         }
         if matches!(verdict, Verdict::OtherBlockFits | Verdict::AllFreeSuffices) {
             list.push("Allocate on fewer streams, share one pool between graphs, or free the other pool first.");
@@ -348,39 +368,70 @@ impl FailedRequest {
 /// What to try if a request is larger than what is there.
 const ASK_SIZE: &str = "Look where the request comes from and what its size is made of: a dimension may be larger than meant.";
 
-/// Why the driver may have refused.
-fn driver_may_mean(verdict: Verdict) -> &'static str {
+/// What is behind a failure of PyTorch's allocator.
+fn torch_explanation(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::DeviceHadEnough => {
+            "CUDA was most likely not even asked: PyTorch refuses by itself beyond a limit that \
+             set_per_process_memory_fraction() set, and with throw_on_cudamalloc_oom. Or another process held the memory \
+             at that instant."
+        }
+        Verdict::PoolNotEmptied => {
+            "The default pool gives such segments back to CUDA and tries again; a private pool does not (pytorch#159674)."
+        }
+        Verdict::SegmentTooLarge => "PyTorch takes memory from CUDA in segments.",
+        Verdict::Unknown => {
+            "The file has no segments that can be trusted, so that it is not known what PyTorch held and why \
+             that did not do."
+        }
+        Verdict::OwnBlockFits => {
+            "Block sizes at past moments are derived; or max_split_size kept the block from being used."
+        }
+        Verdict::OtherBlockFits | Verdict::AllFreeSuffices => {
+            "Memory is not shared between pools and streams."
+        }
+        Verdict::OwnPiecesSuffice => {
+            "There was enough free memory of the right kind, but not in one piece."
+        }
+        Verdict::PiecesAndDeviceSuffice => {
+            "They would have been enough together: PyTorch could not give the pieces back, as their segments are partly in use."
+        }
+        Verdict::Short => {
+            "No other arrangement of these blocks would have helped: less must be live at that moment. What else \
+             is on the device (the CUDA context, NCCL, other processes) is not in a snapshot."
+        }
+        // These are told with figures.
+        Verdict::Limit | Verdict::Waited | Verdict::Others | Verdict::RequestTooLarge => "",
+    }
+}
+
+/// What is behind a failure of the driver.
+fn driver_explanation(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::DeviceHadEnough => {
             "Something other than the device's memory refused the request: a limit of the memory pool, or another \
              process that took memory at that instant."
         }
         Verdict::SegmentTooLarge => {
-            "The device had enough for the request, but the driver maps memory in pages of 2 MiB, and there was no room \
-             for the last one."
+            "The driver maps memory in pages of 2 MiB, and there was no room for the last one."
         }
         Verdict::Unknown => {
             "The file has no segments that can be trusted, so that it is not known what the program held and why \
              that did not do."
         }
         Verdict::OwnBlockFits => {
-            "A free block of the pool seems large enough. Memory that was freed on one stream serves another only after \
-             the first has got there; and cuMemAlloc does not use what pools hold."
+            "Memory that was freed on one stream serves another only after the first has got there; and cuMemAlloc does \
+             not use what pools hold."
         }
-        Verdict::OtherBlockFits => {
-            "There was a free block, but it belongs to another memory pool, and pools do not share."
-        }
+        Verdict::OtherBlockFits | Verdict::AllFreeSuffices => "Memory pools do not share.",
         Verdict::OwnPiecesSuffice => {
-            "Fragmentation: there was enough free memory in the pool, but not in one piece."
+            "There was enough free memory in the pool, but not in one piece."
         }
         Verdict::PiecesAndDeviceSuffice => {
-            "Free pieces and what the device had left would have been enough together: the driver could not give the \
-             pieces back, as other allocations lie in the same mappings."
+            "They would have been enough together: the driver could not give the pieces back, as other allocations lie in \
+             the same mappings."
         }
-        Verdict::AllFreeSuffices => {
-            "Free memory is spread over several memory pools; no one of them has enough."
-        }
-        // Others are told with their figures; the rest is only told of PyTorch's allocator.
+        // The rest is only told of PyTorch's allocator, or with figures.
         Verdict::Others
         | Verdict::Limit
         | Verdict::Waited

@@ -1,0 +1,176 @@
+//! GPUs by name, with the memory that programs find on them: a "24 GB" card has neither 24 GB nor 24 GiB of it.
+//!
+//! The figures are what torch's out-of-memory messages call "total capacity" in public reports, the lowest of several
+//! for each card: drivers and ECC differ by a few hundred MiB, and what fits into the least fits into all.
+
+use crate::units::Bytes;
+
+/// A GPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Card {
+    /// Its name, with its size where the name is that of several: `A100 80 GB`.
+    pub name: &'static str,
+    /// The size that it is sold with, in GB.
+    pub sold_gb: u64,
+    /// What programs find, in hundredths of a GiB.
+    hundredths: u64,
+}
+
+/// The cards, the smallest first.
+pub const CARDS: [Card; 19] = [
+    card("RTX 3060 12 GB", 12, 11_63),
+    card("T4", 16, 14_56),
+    card("RTX A4000", 16, 15_57),
+    card("V100 16 GB", 16, 15_75),
+    card("L4", 24, 21_95),
+    card("A10G", 24, 21_98),
+    card("RTX 4090", 24, 23_52),
+    card("RTX 3090", 24, 23_68),
+    card("RTX 5090", 32, 31_36),
+    card("V100 32 GB", 32, 31_74),
+    card("A100 40 GB", 40, 39_38),
+    card("L40S", 48, 44_39),
+    card("RTX A6000, 6000 Ada", 48, 47_40),
+    card("H100 80 GB", 80, 79_10),
+    card("A100 80 GB", 80, 79_14),
+    card("RTX PRO 6000", 96, 94_96),
+    card("H200", 141, 139_72),
+    card("B200", 180, 178_35),
+    card("MI300X", 192, 191_69),
+];
+
+const fn card(name: &'static str, sold_gb: u64, hundredths: u64) -> Card {
+    Card {
+        name,
+        sold_gb,
+        hundredths,
+    }
+}
+
+impl Card {
+    /// The card that a name stands for, also without its size where no other card is called so: `RTX 4090`, `a100-80gb`,
+    /// `h200`.
+    #[must_use]
+    pub fn called(name: &str) -> Option<&'static Self> {
+        let plain = |name: &str| {
+            let letters = name.chars().filter(char::is_ascii_alphanumeric);
+            letters.collect::<String>().to_ascii_lowercase()
+        };
+        let asked = plain(name);
+        if !asked.starts_with(|letter: char| letter.is_ascii_alphabetic()) {
+            return None;
+        }
+        let fits = |card: &&Self| plain(card.name) == asked;
+        let begins = |card: &&Self| plain(card.name).starts_with(&asked);
+        let mut alike = CARDS.iter().filter(begins);
+        let only = alike.next().filter(|_| alike.next().is_none());
+        CARDS.iter().find(fits).or(only)
+    }
+
+    /// The largest card that is sold with so many GB.
+    #[must_use]
+    pub fn sold_with(gb: u64) -> Option<&'static Self> {
+        CARDS.iter().rev().find(|card| card.sold_gb == gb)
+    }
+
+    /// The bytes that a program finds on it.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        self.hundredths * (1 << 30) / 100
+    }
+
+    /// The same as a size to type: `23.52GiB`.
+    #[must_use]
+    pub fn typed(&self) -> String {
+        let (whole, rest) = (self.hundredths / 100, self.hundredths % 100);
+        format!("{whole}.{rest:02}GiB")
+    }
+}
+
+/// The smallest card with so many bytes; `None` if no known one has them.
+#[must_use]
+pub fn smallest_with(bytes: u64) -> Option<&'static Card> {
+    CARDS.iter().find(|card| card.bytes() >= bytes)
+}
+
+/// The question about a typed size that cards are sold with, such as `24GB`: none of them holds so much to the byte. `None`
+/// for all other texts, those with binary units among them.
+#[must_use]
+pub fn is_a_card_meant(typed: &str) -> Option<String> {
+    const GB: u64 = 1_000_000_000;
+    let lower = typed.trim().to_lowercase();
+    let gb: u64 = lower.strip_suffix("gb")?.trim_end().parse().ok()?;
+    let sold = CARDS.iter().filter(|card| card.sold_gb == gb);
+    let sold: Vec<String> = sold
+        .map(|card| format!("{} ({})", card.typed(), card.name))
+        .collect();
+    let exactly = Bytes(gb.saturating_mul(GB)).to_digits(4).replace(' ', "");
+    (!sold.is_empty()).then(|| {
+        format!(
+            "{gb} GB is {exactly}, but cards sold as {gb} GB hold a different amount: write {}, or {exactly} if that is meant.",
+            sold.join(", ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cards_are_in_order_and_near_the_size_they_are_sold_with() {
+        assert!(CARDS.is_sorted_by_key(Card::bytes));
+        for card in CARDS {
+            // Nobody finds as many GiB as GB are promised, nor less than nine tenths of them.
+            let sold = card.sold_gb << 30;
+            let found = card.bytes();
+            assert!(found < sold && found > sold / 10 * 9, "{}", card.name);
+        }
+    }
+
+    #[test]
+    fn a_card_is_found_by_its_name() {
+        let name = |typed| Card::called(typed).map(|card| card.name);
+        for card in &CARDS {
+            assert_eq!(name(card.name), Some(card.name));
+        }
+        assert_eq!(name("rtx4090"), Some("RTX 4090"));
+        assert_eq!(name("h100"), Some("H100 80 GB"));
+        assert_eq!(name("a100-80gb"), Some("A100 80 GB"));
+        // Two have this name; and what is no name is a size, or nothing.
+        for typed in ["a100", "", "24", "80 GB"] {
+            assert_eq!(name(typed), None, "{typed}");
+        }
+        assert_eq!(Card::sold_with(24).map(|card| card.name), Some("RTX 3090"));
+        assert_eq!(Card::sold_with(70), None);
+    }
+
+    #[test]
+    fn the_smallest_card_with_enough_is_found() {
+        let name = |bytes| smallest_with(bytes).map(|card| card.name);
+        assert_eq!(name(24 << 30), Some("RTX 5090"));
+        assert_eq!(name(CARDS[1].bytes()), Some(CARDS[1].name));
+        assert_eq!(name(1 << 40), None);
+    }
+
+    #[test]
+    fn a_size_of_cards_asks_which_is_meant() {
+        let asked = is_a_card_meant(" 80 gb").unwrap();
+        assert_eq!(
+            asked,
+            "80 GB is 74.51GiB, but cards sold as 80 GB hold a different amount: write 79.10GiB (H100 80 GB), \
+             79.14GiB (A100 80 GB), or 74.51GiB if that is meant."
+        );
+        for other in [
+            "80GiB",
+            "81GB",
+            "80000000000",
+            "80.0GB",
+            "GB",
+            "",
+            "99999999999999999999GB",
+        ] {
+            assert_eq!(is_a_card_meant(other), None, "{other}");
+        }
+    }
+}
