@@ -5,7 +5,7 @@
 // snapshots: beside a file that is opened from disk nothing can be loaded.
 
 const GLUE = "vramscope_app.js";
-// Name of a part of the module that is loaded later → its files. Filled in when the page is built.
+// Name of a part of the module that is loaded later → its files. Filled in when the page is built, unless it is in one piece.
 const PARTS = {};
 const modules = new Map();
 const inPage = new Map(Array.from(document.querySelectorAll("script[data-part]"), (part) => [part.dataset.part, part]));
@@ -160,7 +160,7 @@ function transferOf(files) {
 // The files of a part with their modules.
 async function loadPart(name) {
   if (isMini && name === "whole") await loadStyle();
-  return Promise.all(PARTS[name].map(async (file) => [file, await moduleOf(file)]));
+  return Promise.all((PARTS[name] ?? []).map(async (file) => [file, await moduleOf(file)]));
 }
 
 // Parts share files. Nothing is kept of a load that failed, so that it can be tried again.

@@ -32,7 +32,7 @@ fn main() -> io::Result<()> {
             let name = name_in_page(&page, file);
             writeln!(
                 table,
-                "Asset {{ name: {name:?}, gzip: include_bytes!({compressed:?}) }},"
+                "Asset::of_program({name:?}, include_bytes!({compressed:?})),"
             )
             .map_err(io::Error::other)?;
         }

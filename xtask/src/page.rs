@@ -18,12 +18,12 @@ use crate::tidy::with_crates_below;
 use crate::toolchain::{self, Toolchain};
 use crate::{fingerprint, samples};
 
-/// How the page is optimised.
+/// How the page is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Profile {
-    /// For users: whole-program optimisation, which takes minutes.
+    /// For hosts: optimised as a whole and cut into parts, which takes minutes.
     Full,
-    /// For work on the page: seconds to rebuild, slower to run.
+    /// For this machine: one module, quick to build and to build again.
     Fast,
 }
 
@@ -88,12 +88,30 @@ pub(crate) const MINI_APP: &str = "mini";
 /// The element that shows the page in others.
 pub(crate) const VIEWER: &str = "viewer.js";
 
-/// Returns the folder with the page. Builds it, unless it was built from the same sources by the same compiler.
+/// Returns the folder with the page and the start page's samples. Builds what was not built from the same sources by the
+/// same compiler.
 ///
 /// # Errors
 ///
-/// If no toolchain is found, the build fails, or a file cannot be written.
+/// If no toolchain is found, a build fails, or a file cannot be written.
 pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
+    let page = build_bare(profile)?;
+    let samples = page.join("samples");
+    if !samples.is_dir() {
+        let staging = page.with_extension("samples");
+        replace_folder(&staging)?;
+        samples::write(&staging)?;
+        fs::rename(&staging, &samples)?;
+    }
+    Ok(page)
+}
+
+/// Like [`build`], but samples are there only if they were before.
+///
+/// # Errors
+///
+/// As [`build`].
+pub(crate) fn build_bare(profile: Profile) -> Result<PathBuf> {
     let folder = profile.folder();
     let stamp = folder.with_extension("fingerprint");
     let sources = sources();
@@ -110,18 +128,14 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     let module = compile(profile, toolchain)?;
     let staging = folder.with_extension("new");
     replace_folder(&staging)?;
-    // Each page has one of these parts in its first module: for the index 29 files of 803 KiB of brotli would be what one of
-    // 672 is, and it has no use for the other part.
-    let open = fs::read(&module).with_context(|| format!("cannot read {}", module.display()))?;
-    let first = module.with_extension("first.wasm");
     let (app, mini) = (staging.join(APP), staging.join(MINI_APP));
-    write_app(&app, &doors::closed(&open, WHOLE)?, &first, profile)?;
-    write_app(
-        &mini,
-        &doors::closed(&open, FIRST_PICTURE)?,
-        &first,
-        profile,
-    )?;
+    match profile {
+        Profile::Full => write_in_parts(&app, &mini, &module)?,
+        Profile::Fast => {
+            write_app(&app, &module)?;
+            write_app(&mini, &module)?;
+        }
+    }
     // Its address is written into other people's pages, and stays the same.
     write_script(VIEWER, &staging)?;
     let index = with_one_style(INDEX, &app)?;
@@ -130,7 +144,6 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     let first_picture = with_one_style(MINI, &mini)?;
     name_by_content(&app, INDEX, &index)?;
     name_by_content(&mini, MINI, &first_picture)?;
-    samples::write(&staging.join("samples"))?;
 
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
@@ -140,17 +153,27 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Writes the scripts and modules of a page.
-fn write_app(app: &Path, module: &[u8], first: &Path, profile: Profile) -> Result<()> {
-    fs::create_dir_all(app)?;
-    write_script("page.js", app)?;
-    let parts = parts::split(module, first, app, FIRST_PICTURE)?;
-    write_glue(first, app)?;
-    parts.tell(&app.join("page.js"))?;
-    if profile == Profile::Full {
-        optimise(&app.join(FIRST));
+/// Writes the scripts and modules of both pages. Each has one part in its first module: for the index 29 files of 803 KiB
+/// of brotli would be what one of 672 is, and it has no use for the other part.
+fn write_in_parts(app: &Path, mini: &Path, module: &Path) -> Result<()> {
+    let open = fs::read(module).with_context(|| format!("cannot read {}", module.display()))?;
+    let first = module.with_extension("first.wasm");
+    for (folder, part) in [(app, WHOLE), (mini, FIRST_PICTURE)] {
+        fs::create_dir_all(folder)?;
+        let closed = doors::closed(&open, part)?;
+        let parts = parts::split(&closed, &first, folder, FIRST_PICTURE)?;
+        write_app(folder, &first)?;
+        parts.tell(&folder.join("page.js"))?;
+        optimise(&folder.join(FIRST));
     }
     Ok(())
+}
+
+/// Writes the script and the first module of a page.
+fn write_app(app: &Path, module: &Path) -> Result<()> {
+    fs::create_dir_all(app)?;
+    write_script("page.js", app)?;
+    write_glue(module, app)
 }
 
 /// Writes a script of `www` into `folder`.
@@ -179,16 +202,12 @@ fn fingerprint(sources: &[PathBuf], profile: Profile, compiler: &str) -> Result<
 /// Compiles the wasm module and returns its path.
 fn compile(profile: Profile, toolchain: Toolchain) -> Result<PathBuf> {
     let mut build = toolchain.cargo("rustc");
-    build.args([
-        "--package",
-        "vramscope-app",
-        "--lib",
-        "--profile",
-        profile.cargo_name(),
+    build.args(["--package", "vramscope-app", "--lib", "--profile"]);
+    build.arg(profile.cargo_name());
+    if profile == Profile::Full {
         // Which function refers to which: without that the module cannot be split.
-        "--",
-        "-Clink-arg=--emit-relocs",
-    ]);
+        build.args(["--features", "parts", "--", "-Clink-arg=--emit-relocs"]);
+    }
     run(&mut build)?;
     Ok(module(profile, toolchain))
 }

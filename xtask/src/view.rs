@@ -1,58 +1,82 @@
 //! `cargo xtask view`: from a fresh clone to an open page.
 
+use std::collections::HashMap;
+use std::fs::File;
 use std::path::PathBuf;
+use std::process;
+use std::thread;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result};
 use clap::Args;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use vramscope_serve::{Page, Served, Server, forwarding_line};
 
 use crate::page::{self, Profile};
-use crate::process::{cargo, run as run_command};
+use crate::process::target_dir;
 
 /// Options of the command.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Snapshots to load
+    /// Snapshots to load; without any, the page has samples
     files: Vec<PathBuf>,
     /// Print the address, open no browser
     #[arg(long)]
     no_open: bool,
     /// Serve on this port instead of a free one
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    port: u16,
+    /// Build the page as hosts get it: smaller and a little faster, which takes minutes
     #[arg(long)]
-    port: Option<u16>,
-    /// Build the page less optimised, for working on it
-    #[arg(long)]
-    fast: bool,
+    release: bool,
 }
 
 /// Builds the page, then serves it until interrupted.
 ///
 /// # Errors
 ///
-/// If a build fails or the server cannot start.
+/// If a file cannot be read, the build fails or the server cannot start.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    // The files' names are relative to the user's folder, but the command runs in the root.
-    let here = std::env::current_dir()?;
-    let files: Vec<PathBuf> = options.files.iter().map(|file| here.join(file)).collect();
-    for file in &files {
-        // Told now, not after the builds. Patterns are for the program.
-        let is_pattern = file.to_string_lossy().contains(['*', '?', '[']);
-        ensure!(
-            is_pattern || file.exists(),
-            "there is no {}",
-            file.display()
-        );
+    // Opened now: a wrong name is reported before the build.
+    let files = options.files.iter().map(|path| {
+        let opened = File::open(path).and_then(|file| Served::of_file(path, file, HashMap::new()));
+        opened.with_context(|| format!("cannot read {}", path.display()))
+    });
+    let files = files.collect::<Result<Vec<_>>>()?;
+    let profile = Profile::from_flag(!options.release);
+    let page = match files.is_empty() {
+        true => page::build(profile)?,
+        false => page::build_bare(profile)?,
+    };
+    let server = Server::bind(options.port, Page::read(&page)?, files, false)?;
+    let address = server.address();
+    println!("{address}");
+    if let Some(line) = forwarding_line(server.port(), |name| std::env::var(name).ok()) {
+        println!("On your own machine, run:  {line}\nthen open the address above there.");
+    } else if !options.no_open {
+        // The address was printed, so a machine without a browser is no failure.
+        if let Err(error) = open(&address) {
+            println!("cannot open a browser: {error:#}\nOpen the address above yourself.");
+        }
     }
-    let page = page::build(Profile::from_flag(options.fast))?;
-    let mut command = cargo();
-    // The command line with the page built in.
-    command.env("VRAMSCOPE_PAGE", page);
-    command.args(["run", "--package", "vramscope-cli", "--", "view"]);
-    if options.no_open {
-        command.arg("--no-open");
-    }
-    if let Some(port) = options.port {
-        command.args(["--port", &port.to_string()]);
-    }
-    command.args(files);
-    run_command(&mut command)
+    println!("Ctrl-C ends.");
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    thread::spawn(move || {
+        signals.forever().next();
+        // Ending the server is what the user wanted: no failure.
+        process::exit(0);
+    });
+    Ok(server.serve()?)
+}
+
+/// Opens the address in the user's browser.
+fn open(address: &str) -> Result<()> {
+    // In the target directory it may stay when the server is ended.
+    let name = target_dir().join("view.html");
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(&name)?;
+    Ok(vramscope_serve::open(address, (file, name))?)
 }

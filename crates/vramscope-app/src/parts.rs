@@ -4,6 +4,8 @@
 //! that uses the memory and the functions of the first one. Building the page (`xtask/src/page/parts.rs`) moves into
 //! a part what is reached only through its doors: functions that [`apart`] declares. A door may be called only
 //! where its part is [here](is_here).
+//!
+//! Without the feature `parts` the module is in one piece, and all of it is here.
 
 use std::cell::RefCell;
 
@@ -20,8 +22,8 @@ thread_local! {
 /// Whether the doors of a part may be called.
 #[must_use]
 pub fn is_here(part: Part) -> bool {
-    // Elsewhere the module is in one piece.
-    !cfg!(target_family = "wasm") || HERE.with_borrow(|(parts, _)| parts.contains(&part))
+    !cfg!(all(target_family = "wasm", feature = "parts"))
+        || HERE.with_borrow(|(parts, _)| parts.contains(&part))
 }
 
 /// Takes a part in. `modules` are pairs of a file's name and its compiled module, as `www/page.js` loads them.
@@ -45,14 +47,14 @@ pub fn take(part: Part, modules: &Array) -> Result<(), JsValue> {
 
 /// Declares a door: `apart!(views, "01", fn name(argument: Type) -> Type { … })`. The number is that of no other door.
 ///
-/// Outside of wasm it is the function itself. Its arguments and its result may be of any type: both sides are
+/// In a module of one piece it is the function itself. Its arguments and its result may be of any type: both sides are
 /// compiled together.
 macro_rules! apart {
     ($part:literal, $number:literal, $(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty $body:block) => {
         $(#[$meta])*
         $vis fn $name($($arg: $ty),*) -> $ret {
             // The names by which the splitter finds both sides: any 32 hexadecimal digits tell doors apart.
-            #[cfg(target_family = "wasm")]
+            #[cfg(all(target_family = "wasm", feature = "parts"))]
             {
                 #[expect(unsafe_code, reason = "the splitter tells both sides of a door by their names")]
                 #[expect(clippy::allow_attributes, reason = "the types of some doors are C's, too")]
@@ -69,7 +71,7 @@ macro_rules! apart {
                 extern "C" fn inside($($arg: $ty),*) -> $ret $body
                 outside($($arg),*)
             }
-            #[cfg(not(target_family = "wasm"))]
+            #[cfg(not(all(target_family = "wasm", feature = "parts")))]
             $body
         }
     };

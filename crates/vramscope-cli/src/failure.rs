@@ -53,6 +53,14 @@ impl Failure {
         }
     }
 
+    /// The failure of a page that cannot be served.
+    pub(crate) fn page(error: vramscope_serve::Error) -> Self {
+        match error {
+            vramscope_serve::Error::Io { doing, error } => Self::io(doing)(error),
+            vramscope_serve::Error::Page(_) => Self::Usage(error.to_string()),
+        }
+    }
+
     /// The failure for a file that could not be read.
     pub(crate) fn unread(path: &Path, error: io::Error) -> Self {
         let cure = match error.kind() {

@@ -25,6 +25,7 @@ mod mcp;
 mod memory;
 pub mod opened;
 mod output;
+mod page;
 mod progress;
 mod report;
 mod subject;

@@ -20,12 +20,12 @@ use vramscope_core::cut::without_freed;
 use vramscope_core::model::DeviceIndex;
 use vramscope_core::units::Bytes;
 use vramscope_core::vram_format;
+use vramscope_serve::Page;
 use vramscope_view::address::Address;
 use vramscope_view::colour::ColourMode;
 use vramscope_view::views::ViewKind;
 
 use super::inductor::files::{holds_graphs, read as read_graphs};
-use super::view::assets::PAGE;
 use crate::arguments::parse_view;
 use crate::destination::{self, Destination};
 use crate::failure::Failure;
@@ -106,7 +106,7 @@ impl Options {
 
 /// The page with snapshots that are open.
 fn of_open(options: &Options, subjects: &[Arc<Subject>]) -> Result<String, Failure> {
-    PAGE.must_be_here()?;
+    let page = crate::page::of_program()?;
     let mut shown = showing(options.view);
     let mut files = Vec::new();
     for subject in subjects {
@@ -117,13 +117,12 @@ fn of_open(options: &Options, subjects: &[Arc<Subject>]) -> Result<String, Failu
         files.push(embedded(Path::new(&subject.name), &subject.snapshot)?);
     }
     shown.file = files.first().map(Embedded::key);
-    one_file(PAGE, &files, &shown.to_text())
+    one_file(&page, &files, &shown.to_text())
 }
 
 /// The page without any file, for a page that hands it snapshots.
 pub(crate) fn viewer() -> Result<String, Failure> {
-    PAGE.must_be_here()?;
-    one_file(PAGE, &[], "")
+    one_file(&crate::page::of_program()?, &[], "")
 }
 
 /// The address of a view on the file's first device.
@@ -275,6 +274,7 @@ pub(crate) fn run_profile_plot(options: &ProfilePlotOptions) -> Result<(), Failu
 
 /// The HTML file that is being made.
 struct Report {
+    page: Page,
     output: Destination,
     /// The address that the page opens first, on the first file.
     shown: Address,
@@ -288,8 +288,8 @@ impl Report {
         // Checked before minutes of work.
         let output = Destination::of(output);
         destination::check([&output], inputs)?;
-        PAGE.must_be_here()?;
         Ok(Self {
+            page: crate::page::of_program()?,
             output,
             shown,
             files: Vec::new(),
@@ -336,7 +336,7 @@ impl Report {
 
     fn write(mut self) -> Result<(), Failure> {
         self.shown.file = self.files.first().map(Embedded::key);
-        let html = one_file(PAGE, &self.files, &self.shown.to_text())?;
+        let html = one_file(&self.page, &self.files, &self.shown.to_text())?;
         // A page is no text to look at: a terminal would be full of the viewer's program.
         self.output.write(false, |out| {
             out.write_all(html.as_bytes()).map_err(unwritten)

@@ -1,25 +1,22 @@
 //! `vramscope view`: the page in a browser, with files opened.
 
-pub(crate) mod assets;
-mod browser;
-mod events;
-mod files;
-mod http;
 mod ranks;
-mod server;
-#[cfg(test)]
-mod server_tests;
 
-use std::path::PathBuf;
+use std::env;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use clap::Args;
+use vramscope_serve::{Served, Server, forwarding_line};
 
 use crate::failure::Failure;
-use crate::input::is_stdin;
+use crate::input::{is_stdin, open_file};
 use crate::inputs;
 use crate::output;
+use crate::page;
+use crate::temporary::Temporary;
 
 /// The time between two looks whether a file is there.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -60,21 +57,25 @@ under another name, then renamed).";
 
 /// Serves until interrupted.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    assets::PAGE.must_be_here()?;
+    let page = page::of_program()?;
     if options.live {
         wait_for(&options.files)?;
     }
-    let files = files::prepare(&inputs::files(&options.files)?)?;
-    let server = server::Server::bind(options.port, assets::PAGE, files, options.live)?;
+    let files = inputs::files(&options.files)?;
+    let files = files
+        .iter()
+        .map(|path| served(path))
+        .collect::<Result<_, _>>()?;
+    let server = Server::bind(options.port, page, files, options.live).map_err(Failure::page)?;
     let address = server.address();
     output::print(&format!("{address}\n"))?;
-    if let Some(line) = forwarding_line(server.port(), |name| std::env::var(name).ok()) {
+    if let Some(line) = forwarding_line(server.port(), |name| env::var(name).ok()) {
         output::note(&format!(
             "On your own machine, run:  {line}\nthen open the address above there.\n"
         ));
     } else if !options.no_open {
         // The address was printed already, so a machine without a browser is no failure.
-        match browser::open(&address) {
+        match open_browser(&address) {
             Ok(()) => output::note("If no page appears, open the address above yourself.\n"),
             Err(error) => output::note(&format!(
                 "cannot open a browser: {error}\nOpen this address yourself:  {address}\n"
@@ -82,7 +83,25 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         }
     }
     output::note("Ctrl-C ends.\n");
-    server.serve()
+    server.serve().map_err(Failure::page)
+}
+
+/// Checks that a file can be read, and reads pipes and the like to their end.
+fn served(path: &Path) -> Result<Served, Failure> {
+    if is_stdin(path) {
+        let read = Served::of_stream("stdin", io::stdin().lock());
+        return read.map_err(Failure::io("cannot read standard input"));
+    }
+    let served = Served::of_file(path, open_file(path)?, ranks::of(path));
+    served.map_err(Failure::io(format!("cannot read {}", path.display())))
+}
+
+/// Opens the address in the user's browser. The file that it takes goes with the command.
+fn open_browser(address: &str) -> io::Result<()> {
+    // `tempfile` creates it with mode 0600.
+    let mut name = tempfile::Builder::new();
+    name.prefix("vramscope-").suffix(".html");
+    vramscope_serve::open(address, Temporary::create(&name, &env::temp_dir())?)
 }
 
 /// Waits until files exist that are still to be written.
@@ -99,49 +118,4 @@ fn wait_for(files: &[PathBuf]) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// Over SSH: the command that forwards the port to the user's machine.
-fn forwarding_line(port: u16, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
-    let connection = variable("SSH_CONNECTION")?;
-    // SSH_CONNECTION has client address, client port, server address, server port.
-    let mut fields = connection.split_whitespace().skip(2);
-    let host = fields.next().unwrap_or("HOST");
-    let ssh_port = fields
-        .next()
-        .filter(|&port| port != "22")
-        .map(|port| format!(" -p {port}"));
-    let user = variable("USER")
-        .filter(|user| !user.is_empty())
-        .map(|user| format!("{user}@"));
-    Some(format!(
-        "ssh -L {port}:127.0.0.1:{port}{} {}{host}",
-        ssh_port.unwrap_or_default(),
-        user.unwrap_or_default()
-    ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ssh_sessions_are_told_how_to_forward() {
-        let line = |connection: Option<&str>| {
-            forwarding_line(8321, |name| match name {
-                "SSH_CONNECTION" => connection.map(str::to_owned),
-                "USER" => Some("me".to_owned()),
-                _ => None,
-            })
-        };
-        assert_eq!(line(None), None);
-        assert_eq!(
-            line(Some("10.0.0.1 50000 10.0.0.2 22")).as_deref(),
-            Some("ssh -L 8321:127.0.0.1:8321 me@10.0.0.2")
-        );
-        assert_eq!(
-            line(Some("10.0.0.1 50000 10.0.0.2 2222")).as_deref(),
-            Some("ssh -L 8321:127.0.0.1:8321 -p 2222 me@10.0.0.2")
-        );
-    }
 }

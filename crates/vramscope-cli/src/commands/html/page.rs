@@ -16,9 +16,9 @@ use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use vramscope_serve::{Asset, Page};
 use vramscope_view::address::FileKey;
 
-use crate::commands::view::assets::{Asset, Page, unexpected};
 use crate::failure::Failure;
 
 /// The beginnings of other lines that are left out: the policy of a served page, and links to its files.
@@ -58,9 +58,9 @@ impl Embedded {
 ///
 /// # Errors
 /// When a part of the page that is built into this program is missing.
-pub(super) fn one_file(page: Page, files: &[Embedded], shown: &str) -> Result<String, Failure> {
+pub(super) fn one_file(page: &Page, files: &[Embedded], shown: &str) -> Result<String, Failure> {
     let nonce = nonce(files, shown);
-    let index = page.text("index.html")?;
+    let index = page.text("index.html").map_err(Failure::page)?;
     let mut html = String::new();
     for line in index.lines() {
         let tag = line.trim_start();
@@ -71,10 +71,10 @@ pub(super) fn one_file(page: Page, files: &[Embedded], shown: &str) -> Result<St
             html.push_str(line);
             html.push_str(&policy(&nonce));
         } else if tag.starts_with("<link rel=\"stylesheet\"") {
-            let style = page.text(address(tag)?)?;
+            let style = page.text(address(tag)?).map_err(Failure::page)?;
             let _ = write!(html, "<style>\n{style}</style>");
         } else if tag.starts_with("<script") {
-            let script = page.text(address(tag)?)?;
+            let script = page.text(address(tag)?).map_err(Failure::page)?;
             let _ = write!(
                 html,
                 "<script type=\"module\" nonce=\"{nonce}\">\n{script}</script>"
@@ -91,10 +91,10 @@ pub(super) fn one_file(page: Page, files: &[Embedded], shown: &str) -> Result<St
 }
 
 /// Adds the parts and files. Samples are left out: they exist only beside a served page.
-fn push_data(html: &mut String, page: Page, files: &[Embedded]) -> Result<(), Failure> {
+fn push_data(html: &mut String, page: &Page, files: &[Embedded]) -> Result<(), Failure> {
     html.push_str("<style>.start section:has(#samples-title) { display: none }</style>\n");
     for (part, asset) in parts(page) {
-        let gzip = STANDARD.encode(asset.gzip);
+        let gzip = STANDARD.encode(&asset.gzip);
         let _ = writeln!(
             html,
             "<script type=\"application/octet-stream\" data-part=\"{part}\">{gzip}</script>"
@@ -153,18 +153,15 @@ fn address(tag: &str) -> Result<&str, Failure> {
     let after = |start| tag.split_once(start).map(|(_, rest)| rest);
     let rest = after(" href=\"").or_else(|| after(" src=\""));
     rest.and_then(|rest| rest.split('"').next())
-        .ok_or_else(|| unexpected(tag))
+        .ok_or_else(|| Failure::page(vramscope_serve::Error::Page(tag.to_owned())))
 }
 
 /// The files that the script loads, with their last path component: the folder's name is a hash of its content.
-fn parts(page: Page) -> impl Iterator<Item = (&'static str, &'static Asset)> {
-    let named =
-        |asset: &'static Asset| (asset.name.rsplit('/').next().unwrap_or(asset.name), asset);
-    let is_part = |name: &str| name == GLUE || name.ends_with(".wasm");
-    page.0
-        .iter()
-        .map(named)
-        .filter(move |(name, _)| is_part(name))
+fn parts(page: &Page) -> impl Iterator<Item = (&str, &Asset)> {
+    let assets = page.assets().iter();
+    assets
+        .map(move |asset| (asset.name.rsplit('/').next().unwrap_or(&asset.name), asset))
+        .filter(|(name, _)| *name == GLUE || name.ends_with(".wasm"))
 }
 
 #[cfg(test)]

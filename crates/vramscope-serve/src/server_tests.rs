@@ -1,5 +1,7 @@
 //! Tests of the server over real connections.
 
+use std::collections::HashMap;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
@@ -10,9 +12,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
-use super::assets::{Asset, Page};
-use super::files::prepare;
-use super::server::Server;
+use crate::{Asset, Page, Served, Server};
 
 const HTML: &str = "<!doctype html><head><title>test</title></head>";
 const SCRIPT: &str = "start()";
@@ -40,14 +40,28 @@ fn start(files: &[PathBuf]) -> Running {
 }
 
 fn start_as(files: &[PathBuf], is_live: bool) -> Running {
+    let files = files.iter().map(|path| served(path, &[]));
+    start_with(files.collect(), is_live)
+}
+
+fn served(path: &PathBuf, ranks: &[(&str, PathBuf)]) -> Served {
+    let ranks = ranks.iter();
+    let ranks: HashMap<_, _> = ranks
+        .map(|(name, path)| ((*name).to_owned(), path.clone()))
+        .collect();
+    Served::of_file(path, File::open(path).unwrap(), ranks).unwrap()
+}
+
+fn start_with(files: Vec<Served>, is_live: bool) -> Running {
     let asset = |name, text: &str| {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
         encoder.write_all(text.as_bytes()).unwrap();
         let gzip = encoder.finish().unwrap().leak();
-        Asset { name, gzip }
+        Asset::of_program(name, gzip)
     };
-    let page = Page(vec![asset("index.html", HTML), asset("page.js", SCRIPT)].leak());
-    let server = Server::bind(0, page, prepare(files).unwrap(), is_live).unwrap();
+    let assets = vec![asset("index.html", HTML), asset("page.js", SCRIPT)];
+    let page = Page::of_program(assets.leak());
+    let server = Server::bind(0, page, files, is_live).unwrap();
     let address = server.address();
     let running = Running {
         port: server.port(),
@@ -384,23 +398,13 @@ fn an_overview_serves_the_snapshots_that_it_names() {
     let folder = tempfile::tempdir().unwrap();
     let at = |path: &str| folder.path().join(path);
     std::fs::create_dir_all(at("runs.vset")).unwrap();
-    std::fs::write(at("runs.vset/rank 0.pickle"), b"snapshot").unwrap();
-    std::fs::write(at("runs.vset/other.pickle"), b"snapshot").unwrap();
-    let rank = vramscope_core::fleet::Rank {
-        source: vramscope_core::fleet::Source {
-            path: "rank 0.pickle".to_owned(),
-            bytes: 8,
-            modified_us: None,
-        },
-        ..Default::default()
-    };
-    let fleet = vramscope_core::fleet::Fleet {
-        ranks: vec![rank],
-        ..Default::default()
-    };
+    std::fs::create_dir_all(at("dumps")).unwrap();
+    std::fs::write(at("dumps/rank 0.pickle"), b"snapshot").unwrap();
+    std::fs::write(at("dumps/other.pickle"), b"snapshot").unwrap();
     let overview = at("runs.vset/overview.vset");
-    std::fs::write(&overview, vramscope_core::fleet::encode(&fleet)).unwrap();
-    let server = start(&[overview]);
+    std::fs::write(&overview, b"overview").unwrap();
+    let ranks = [("rank 0.pickle", at("dumps/rank 0.pickle"))];
+    let server = start_with(vec![served(&overview, &ranks)], false);
     let of_rank = server.get(&server.path("files/0/rank%200.pickle"));
     assert_eq!(
         (of_rank.status(), of_rank.body.as_slice()),

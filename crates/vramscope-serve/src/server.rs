@@ -11,11 +11,11 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::assets::{Asset, Page, content_type, unexpected};
 use super::events::{self, EVENTS, Events};
 use super::files::{self, Served};
 use super::http::{Request, Response, Status, parse, read_head, write_response};
-use crate::failure::Failure;
+use super::page::{Asset, Page, content_type};
+use crate::error::Error;
 
 /// The time for a whole request head: whoever connects and sends slowly takes a place for no longer, and browsers
 /// open connections in advance that they never use. On one machine a head takes milliseconds.
@@ -32,7 +32,7 @@ const RETRY_AFTER: Duration = Duration::from_millis(100);
 const RETRIES: u32 = 600;
 
 /// The page and the files, ready to be served.
-pub(crate) struct Server {
+pub struct Server {
     listener: TcpListener,
     port: u16,
     token: String,
@@ -49,33 +49,30 @@ impl Server {
     ///
     /// # Errors
     /// When it is in use, the page has no head, or the system has no random numbers.
-    pub(crate) fn bind(
-        port: u16,
-        page: Page,
-        files: Vec<Served>,
-        is_live: bool,
-    ) -> Result<Self, Failure> {
+    pub fn bind(port: u16, page: Page, files: Vec<Served>, is_live: bool) -> Result<Self, Error> {
         let doing = format!("cannot listen on 127.0.0.1:{port}");
-        let listener =
-            TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(Failure::io(&doing))?;
-        let port = listener.local_addr().map_err(Failure::io(&doing))?.port();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(Error::io(&doing))?;
+        let port = listener.local_addr().map_err(Error::io(&doing))?.port();
         Ok(Self {
             listener,
             port,
             token: token()?,
-            index: index(page, &files, is_live)?,
+            index: index(&page, &files, is_live)?,
             page,
             files,
             listeners: is_live.then(Places::default),
         })
     }
 
-    pub(crate) fn port(&self) -> u16 {
+    /// The port that it listens on.
+    #[must_use]
+    pub fn port(&self) -> u16 {
         self.port
     }
 
     /// The page's address.
-    pub(crate) fn address(&self) -> String {
+    #[must_use]
+    pub fn address(&self) -> String {
         format!("http://127.0.0.1:{}/{}/", self.port, self.token)
     }
 
@@ -83,7 +80,7 @@ impl Server {
     ///
     /// # Errors
     /// When accepting connections fails for longer than silent ones are kept.
-    pub(crate) fn serve(&self) -> Result<(), Failure> {
+    pub fn serve(&self) -> Result<(), Error> {
         let places = Places::default();
         thread::scope(|scope| {
             let mut failed = 0;
@@ -99,7 +96,7 @@ impl Server {
                         thread::sleep(RETRY_AFTER);
                         continue;
                     }
-                    Err(error) => return Err(Failure::io("cannot accept connections")(error)),
+                    Err(error) => return Err(Error::io("cannot accept connections")(error)),
                 };
                 failed = 0;
                 // If no thread can be started the connection is closed, and the browser retries.
@@ -246,24 +243,33 @@ impl Drop for Place<'_> {
     }
 }
 
-/// The page's `index.html` with the files in its head, and where their changes are told.
-fn index(page: Page, files: &[Served], is_live: bool) -> Result<String, Failure> {
+/// The page's `index.html` with the files in its head, and where their changes are told. A page that was built without
+/// samples offers none.
+fn index(page: &Page, files: &[Served], is_live: bool) -> Result<String, Error> {
+    const NO_SAMPLES: &str =
+        "<style>.start section:has(#samples-title) { display: none }</style>\n";
     let html = page.text("index.html")?;
     let (head, body) = html
         .split_once("</head>")
-        .ok_or_else(|| unexpected("</head>"))?;
+        .ok_or_else(|| Error::Page("</head>".to_owned()))?;
     let live = if is_live { events::LINK } else { "" };
-    Ok(format!("{head}{}{live}</head>{body}", files::links(files)))
+    let is_sample = |asset: &Asset| asset.name.starts_with("samples/");
+    let has_samples = page.assets().iter().any(is_sample);
+    let style = if has_samples { "" } else { NO_SAMPLES };
+    Ok(format!(
+        "{head}{style}{}{live}</head>{body}",
+        files::links(files)
+    ))
 }
 
-fn asset_response(asset: &'static Asset, accepts_gzip: bool) -> Response<'static> {
-    let content_type = content_type(asset.name);
+fn asset_response(asset: &Asset, accepts_gzip: bool) -> Response<'_> {
+    let content_type = content_type(&asset.name);
     let (body, length): (Box<dyn Read>, _) = if accepts_gzip {
-        (Box::new(asset.gzip), asset.gzip.len())
+        (Box::new(&*asset.gzip), asset.gzip.len())
     } else {
         let mut bytes = Vec::new();
         // The data were compressed by the build, so this cannot fail.
-        drop(flate2::read::GzDecoder::new(asset.gzip).read_to_end(&mut bytes));
+        drop(flate2::read::GzDecoder::new(&*asset.gzip).read_to_end(&mut bytes));
         let length = bytes.len();
         (Box::new(Cursor::new(bytes)), length)
     };
@@ -305,11 +311,11 @@ fn is_same_secret(given: &str, secret: &str) -> bool {
     given.len() == secret.len() && differing == 0
 }
 
-/// 128 random bits in hex.
-fn token() -> Result<String, Failure> {
+/// 128 random bits in hex: what nobody can guess.
+fn token() -> Result<String, Error> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)
-        .map_err(|error| Failure::Input(format!("the system gives no random numbers: {error}")))?;
+        .map_err(|error| Error::io("the system gives no random numbers")(error.into()))?;
     Ok(bytes.iter().fold(String::new(), |mut token, byte| {
         let _ = write!(token, "{byte:02x}");
         token

@@ -7,10 +7,6 @@ use std::path::{Path, PathBuf};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::ranks;
-use crate::failure::Failure;
-use crate::input::{is_stdin, open_file};
-
 /// The characters that are left unencoded in a path; none of them has a meaning in HTML.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
@@ -20,7 +16,7 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
 
 /// One file that the server offers.
 #[derive(Debug)]
-pub(crate) struct Served {
+pub struct Served {
     /// Its last path component, for the page's tab.
     pub(crate) name: String,
     content: Content,
@@ -40,6 +36,41 @@ enum Content {
 pub(crate) type Stream<'a> = (Box<dyn Read + 'a>, u64);
 
 impl Served {
+    /// A file that the user named, opened. What is no regular file, such as a pipe, is read to its end now. `ranks`: of an
+    /// overview of ranks, their snapshots, by the path that it names.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn of_file(
+        path: &Path,
+        mut file: File,
+        ranks: HashMap<String, PathBuf>,
+    ) -> io::Result<Self> {
+        let content = match file.metadata()?.is_file() {
+            // The server's working folder may change, so relative paths are resolved now.
+            true => Content::Path(std::path::absolute(path)?),
+            false => Content::Spooled(spool(&mut file)?),
+        };
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        Ok(Self {
+            name: name.to_string_lossy().into_owned(),
+            content,
+            ranks,
+        })
+    }
+
+    /// What comes from a stream, such as standard input, read to its end.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn of_stream(name: &str, mut stream: impl Read) -> io::Result<Self> {
+        Ok(Self {
+            name: name.to_owned(),
+            content: Content::Spooled(spool(&mut stream)?),
+            ranks: HashMap::new(),
+        })
+    }
+
     /// The encoded path below the page: `files/0/snapshot.pickle`.
     fn address(&self, index: usize) -> String {
         format!("files/{index}/{}", utf8_percent_encode(&self.name, PLAIN))
@@ -87,45 +118,7 @@ fn open_regular(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Checks that every file can be read, and reads pipes and the like to their end.
-pub(crate) fn prepare(paths: &[PathBuf]) -> Result<Vec<Served>, Failure> {
-    paths.iter().map(|path| prepare_one(path)).collect()
-}
-
-fn prepare_one(path: &Path) -> Result<Served, Failure> {
-    if is_stdin(path) {
-        let bytes = spool(io::stdin().lock()).map_err(Failure::io("cannot read standard input"))?;
-        return Ok(Served {
-            name: "stdin".to_owned(),
-            content: Content::Spooled(bytes),
-            ranks: HashMap::new(),
-        });
-    }
-    let file = open_file(path)?;
-    let name = path
-        .file_name()
-        .unwrap_or(path.as_os_str())
-        .to_string_lossy()
-        .into_owned();
-    let is_regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
-    let content = if is_regular {
-        // The server's working folder may change, so relative paths are resolved now.
-        let absolute = std::path::absolute(path);
-        Content::Path(absolute.map_err(Failure::io(format!("cannot read {}", path.display())))?)
-    } else {
-        Content::Spooled(
-            spool(file).map_err(Failure::io(format!("cannot read {}", path.display())))?,
-        )
-    };
-    let ranks = ranks::of(path);
-    Ok(Served {
-        name,
-        content,
-        ranks,
-    })
-}
-
-fn spool(mut input: impl Read) -> io::Result<Vec<u8>> {
+fn spool(input: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     input.read_to_end(&mut bytes)?;
     Ok(bytes)
@@ -144,11 +137,7 @@ mod tests {
     use super::*;
 
     fn served(name: &str) -> Served {
-        Served {
-            name: name.to_owned(),
-            content: Content::Spooled(Vec::new()),
-            ranks: HashMap::new(),
-        }
+        Served::of_stream(name, io::empty()).unwrap()
     }
 
     #[test]

@@ -1,0 +1,22 @@
+//! Serves the page, with files that it opens, to a browser on the same machine.
+//!
+//! A [`Page`] is a list of compressed files, [`Served`] are the files of the user, and a [`Server`] answers requests for both
+//! and for nothing else. It knows nothing of what is in them: who wants a dataset's ranks served names their files.
+
+mod browser;
+mod error;
+mod events;
+mod files;
+mod forwarding;
+mod http;
+mod page;
+mod server;
+#[cfg(test)]
+mod server_tests;
+
+pub use self::browser::open;
+pub use self::error::Error;
+pub use self::files::Served;
+pub use self::forwarding::forwarding_line;
+pub use self::page::{Asset, Page};
+pub use self::server::Server;
