@@ -19,7 +19,7 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use crate::browser;
-use crate::page::{self, Profile};
+use crate::page;
 use crate::process::{cargo, output, run as run_command, target_dir};
 
 /// Reads a pickle three times and prints the median in seconds.
@@ -104,7 +104,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let page = if options.no_browser {
         None
     } else {
-        Some(page::build(Profile::from_flag(options.fast))?)
+        Some(page::build(page::profile(options.fast))?)
     };
     let chromium = page.as_ref().map(|_| browser::find()).transpose()?;
     let mut rows = Vec::new();

@@ -29,14 +29,13 @@ use clap::Args;
 use crate::book;
 use crate::fingerprint::files_under;
 use crate::packages;
-use crate::page::{self, INDEX, Profile, copy_folder, replace_folder};
+use crate::page::{self, INDEX, copy_folder, replace_folder};
 use crate::process::root;
 use crate::python;
 use crate::toolchain::WASM;
 
 use self::inside::{Crates, Part};
 
-pub(crate) use self::portable::PROFILE;
 pub(crate) use self::wheel::build as wheel;
 
 /// Options of the command.
@@ -70,7 +69,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     check(&out, options.page.as_deref())?;
     let page = match &options.page {
         Some(page) => std::path::absolute(page)?,
-        None => page::build(Profile::Full)?,
+        None => page::build(page::FULL)?,
     };
     replace_folder(&out)?;
     copy_licences(&out)?;

@@ -14,7 +14,7 @@ use crate::book;
 use crate::browser;
 use crate::dist;
 use crate::packages::{vscode, with_tools};
-use crate::page::{self, Profile, replace_folder};
+use crate::page::{self, replace_folder};
 use crate::process::{root, run as run_command, target_dir};
 use crate::python::{before_path, environment, install, programs, wheel_with};
 
@@ -64,7 +64,7 @@ enum Host {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let page = match &options.page {
         Some(page) => std::path::absolute(page)?,
-        None => page::build(Profile::Full)?,
+        None => page::build(page::FULL)?,
     };
     let chromium = browser::find()?;
     let hosts = match &options.hosts[..] {

@@ -16,29 +16,25 @@ mod ci;
 mod consumers;
 mod dist;
 mod executions;
-mod fingerprint;
 mod fleet;
 mod fuzz;
 mod gpu_kit;
 mod hosts;
 mod packages;
 mod page;
-mod process;
 mod program;
 mod publish;
 mod python;
-mod samples;
 mod shots;
 mod size;
 mod test;
 mod tidy;
-mod toolchain;
 mod torment;
-mod view;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use xtask_page::{fingerprint, process, toolchain, view};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Build, test and measure vramscope")]
@@ -109,7 +105,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<()> {
     match command {
-        Command::View(options) => view::run(&options),
+        Command::View(options) => view::run(&options, page::profile(!options.release)),
         Command::Test(options) => test::run(&options),
         Command::Book(options) => book::run(&options),
         Command::Dist(options) => dist::run(&options),
@@ -132,7 +128,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Size(options) => size::run(&options),
         Command::Tidy => tidy::run(),
         Command::Build => {
-            let page = page::build(page::Profile::Full)?;
+            let page = page::build(page::FULL)?;
             println!(
                 "{}",
                 program::build(&page, program::Speed::Release)?.display()
@@ -140,7 +136,7 @@ fn run(command: Command) -> anyhow::Result<()> {
             Ok(())
         }
         Command::Page { fast } => {
-            println!("{}", page::build(page::Profile::from_flag(fast))?.display());
+            println!("{}", page::build(page::profile(fast))?.display());
             Ok(())
         }
     }

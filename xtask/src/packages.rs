@@ -14,7 +14,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::consumers;
-use crate::page::{self, Profile, copy_folder, replace_folder};
+use crate::page::{self, copy_folder, replace_folder};
 use crate::process::{find_program, output, root};
 
 /// The workspace's version.
@@ -36,7 +36,7 @@ impl Options {
     fn page(&self) -> Result<PathBuf> {
         match &self.page {
             Some(page) => Ok(std::path::absolute(page)?),
-            None => page::build(Profile::Full),
+            None => page::build(page::FULL),
         }
     }
 }

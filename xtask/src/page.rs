@@ -1,7 +1,4 @@
-//! Builds the page: wasm module, JavaScript glue, static files, samples.
-//!
-//! The result is a folder for any static host: `index.html`, `mini.html`, `viewer.js`, `samples/`, and for each of the two pages
-//! a folder, `app-<hash>/` and `mini-<hash>/`, with files that can be cached forever, because the hash is that of their content.
+//! The page as hosts get it: optimised as a whole, and cut into parts. That takes minutes.
 
 mod doors;
 mod parts;
@@ -10,147 +7,33 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, anyhow};
-use wasm_bindgen_cli_support::Bindgen;
+use anyhow::{Context, Result};
+pub(crate) use xtask_page::page::{
+    FAST, INDEX, MINI, MINI_APP, Profile, VIEWER, build, compiled, copy_folder, replace_folder,
+};
+use xtask_page::page::write_app;
 
-use crate::process::{find_program, root, run, target_dir};
-use crate::tidy::with_crates_below;
-use crate::toolchain::{self, Toolchain};
-use crate::{fingerprint, samples};
+use crate::process::{find_program, run};
 
-/// How the page is built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Profile {
-    /// For hosts: optimised as a whole and cut into parts, which takes minutes.
-    Full,
-    /// For this machine: one module, quick to build and to build again.
-    Fast,
-}
-
-impl Profile {
-    /// The profile for the flag `--fast`.
-    pub(crate) fn from_flag(fast: bool) -> Self {
-        if fast { Self::Fast } else { Self::Full }
-    }
-
-    /// Name of the profile in the workspace's `Cargo.toml`.
-    fn cargo_name(self) -> &'static str {
-        match self {
-            Self::Full => "wasm",
-            Self::Fast => "wasm-fast",
-        }
-    }
-
-    fn folder(self) -> PathBuf {
-        target_dir().join(match self {
-            Self::Full => "page",
-            Self::Fast => "page-fast",
-        })
-    }
-}
-
-/// The page's sources, in addition to its crates.
-const SOURCES: [&str; 13] = [
-    ".cargo/config.toml",
-    "Cargo.lock",
-    "Cargo.toml",
-    // Writes the samples.
-    "crates/vramscope-synth",
-    INDEX,
-    MINI,
-    // Its worker reads one as a warm-up.
-    "tests/fixtures/synth/torch-2.10-py-p4.pickle",
-    "www",
-    "xtask/src/page",
-    "xtask/src/page.rs",
-    samples::GRAPH,
-    samples::RECORDINGS,
-    "xtask/src/samples.rs",
-];
+/// For hosts.
+pub(crate) const FULL: Profile = Profile {
+    name: "wasm",
+    folder: "page",
+    // Which function refers to which: without that the module cannot be split.
+    arguments: &["--features", "parts", "--", "-Clink-arg=--emit-relocs"],
+    write: write_in_parts,
+};
 
 /// The first module: all others are parts of it.
 pub(crate) const FIRST: &str = "vramscope_app_bg.wasm";
-
-/// The page.
-pub(crate) const INDEX: &str = "index.html";
-
-/// The page of an embedded viewer's first picture.
-pub(crate) const MINI: &str = "mini.html";
 
 /// The part that is all of the page but the first picture, and the one that only `mini.html` takes.
 const WHOLE: &str = "whole";
 const FIRST_PICTURE: &str = "mini";
 
-/// The folders of the page, and of the first picture, before they are named by their content.
-const APP: &str = "app";
-pub(crate) const MINI_APP: &str = "mini";
-
-/// The element that shows the page in others.
-pub(crate) const VIEWER: &str = "viewer.js";
-
-/// Returns the folder with the page and the start page's samples. Builds what was not built from the same sources by the
-/// same compiler.
-///
-/// # Errors
-///
-/// If no toolchain is found, a build fails, or a file cannot be written.
-pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
-    let page = build_bare(profile)?;
-    let samples = page.join("samples");
-    if !samples.is_dir() {
-        let staging = page.with_extension("samples");
-        replace_folder(&staging)?;
-        samples::write(&staging)?;
-        fs::rename(&staging, &samples)?;
-    }
-    Ok(page)
-}
-
-/// Like [`build`], but samples are there only if they were before.
-///
-/// # Errors
-///
-/// As [`build`].
-pub(crate) fn build_bare(profile: Profile) -> Result<PathBuf> {
-    let folder = profile.folder();
-    let stamp = folder.with_extension("fingerprint");
-    let sources = sources();
-    if let Some(toolchain) = toolchain::present() {
-        let fingerprint = fingerprint(&sources, profile, &toolchain.version()?)?;
-        if fs::read_to_string(&stamp).is_ok_and(|built| built == fingerprint) && folder.is_dir() {
-            return Ok(folder);
-        }
-    }
-
-    println!("building the page (profile {})", profile.cargo_name());
-    let toolchain = toolchain::find()?;
-    let fingerprint = fingerprint(&sources, profile, &toolchain.version()?)?;
-    let module = compile(profile, toolchain)?;
-    let staging = folder.with_extension("new");
-    replace_folder(&staging)?;
-    let (app, mini) = (staging.join(APP), staging.join(MINI_APP));
-    match profile {
-        Profile::Full => write_in_parts(&app, &mini, &module)?,
-        Profile::Fast => {
-            write_app(&app, &module)?;
-            write_app(&mini, &module)?;
-        }
-    }
-    // Its address is written into other people's pages, and stays the same.
-    write_script(VIEWER, &staging)?;
-    let index = with_one_style(INDEX, &app)?;
-    // All of the page comes into that of the first picture.
-    with_one_style(INDEX, &mini)?;
-    let first_picture = with_one_style(MINI, &mini)?;
-    name_by_content(&app, INDEX, &index)?;
-    name_by_content(&mini, MINI, &first_picture)?;
-
-    if folder.exists() {
-        fs::remove_dir_all(&folder)?;
-    }
-    fs::rename(&staging, &folder).with_context(|| format!("cannot write {}", folder.display()))?;
-    fs::write(&stamp, fingerprint)?;
-    Ok(folder)
+/// The profile for the flag `--fast`.
+pub(crate) fn profile(is_fast: bool) -> Profile {
+    if is_fast { FAST } else { FULL }
 }
 
 /// Writes the scripts and modules of both pages. Each has one part in its first module: for the index 29 files of 803 KiB
@@ -169,105 +52,6 @@ fn write_in_parts(app: &Path, mini: &Path, module: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the script and the first module of a page.
-fn write_app(app: &Path, module: &Path) -> Result<()> {
-    fs::create_dir_all(app)?;
-    write_script("page.js", app)?;
-    write_glue(module, app)
-}
-
-/// Writes a script of `www` into `folder`.
-fn write_script(name: &str, folder: &Path) -> Result<()> {
-    let script = read(&root().join("www").join(name))?;
-    Ok(fs::write(folder.join(name), bare_script(&script))?)
-}
-
-fn read(path: &Path) -> Result<String> {
-    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
-}
-
-/// Files and folders with the page's sources.
-fn sources() -> Vec<PathBuf> {
-    let crates = with_crates_below("vramscope-app");
-    let crates = crates.iter().map(|name| root().join("crates").join(name));
-    let others = SOURCES.iter().map(|source| root().join(source));
-    crates.chain(others).collect()
-}
-
-/// Fingerprint of the sources, the profile and the compiler's version.
-fn fingerprint(sources: &[PathBuf], profile: Profile, compiler: &str) -> Result<String> {
-    fingerprint::of(sources, &format!("{}\n{compiler}", profile.cargo_name()))
-}
-
-/// Compiles the wasm module and returns its path.
-fn compile(profile: Profile, toolchain: Toolchain) -> Result<PathBuf> {
-    let mut build = toolchain.cargo("rustc");
-    build.args(["--package", "vramscope-app", "--lib", "--profile"]);
-    build.arg(profile.cargo_name());
-    if profile == Profile::Full {
-        // Which function refers to which: without that the module cannot be split.
-        build.args(["--features", "parts", "--", "-Clink-arg=--emit-relocs"]);
-    }
-    run(&mut build)?;
-    Ok(module(profile, toolchain))
-}
-
-/// Where the compiler writes the wasm module.
-fn module(profile: Profile, toolchain: Toolchain) -> PathBuf {
-    target_dir()
-        .join(toolchain.folder())
-        .join(toolchain::WASM)
-        .join(profile.cargo_name())
-        .join("vramscope_app.wasm")
-}
-
-/// The wasm module as the compiler wrote it, with the names of its functions; `None` if it is not there any more.
-pub(crate) fn compiled(profile: Profile) -> Option<PathBuf> {
-    let module = module(profile, toolchain::present()?);
-    module.is_file().then_some(module)
-}
-
-/// Writes the wasm module, and the JavaScript module that loads it, into `out`.
-fn write_glue(module: &Path, out: &Path) -> Result<()> {
-    let mut bindgen = Bindgen::new();
-    bindgen
-        .input_path(module)
-        .out_name("vramscope_app")
-        .typescript(false);
-    // Parts use its table of functions, too.
-    bindgen.keep_lld_exports(true);
-    bindgen
-        .remove_name_section(true)
-        .remove_producers_section(true);
-    let output = bindgen
-        .web(true)
-        .and_then(|bindgen| bindgen.generate_output());
-    // Its error type cannot be borrowed as a standard one.
-    let mut output = output.map_err(|error| anyhow!("wasm-bindgen: {error:#}"))?;
-    let mut script = output.js().to_owned() + IN_WORKERS;
-    // Names with hashes, which cannot be compressed, in both files.
-    for (number, import) in output.wasm_mut().imports.iter_mut().enumerate() {
-        let short = format!("_{number}_");
-        script = script.replace(&import.name, &short);
-        import.name = short;
-    }
-    let written = output.emit(out);
-    written.map_err(|error| anyhow!("wasm-bindgen: {error:#}"))?;
-    Ok(fs::write(
-        out.join("vramscope_app.js"),
-        bare_script(&script),
-    )?)
-}
-
-/// A worker's entry, in the script that the page imports: the first message is the module that the page compiled, and
-/// Rust takes the others. Synchronous, so that no message slips by before it listens.
-const IN_WORKERS: &str = "
-if (!globalThis.document) self.onmessage = ({ data }) => {
-  initSync({ module: data });
-  start_worker();
-};
-";
-
 /// Runs wasm-opt if it is installed. Without it the page is a little larger.
 fn optimise(module: &Path) {
     let Some(wasm_opt) = find_program(&["wasm-opt"]) else {
@@ -283,84 +67,6 @@ fn optimise(module: &Path) {
         Ok(()) => println!("wasm-opt: optimised"),
         Err(error) => println!("wasm-opt: left out ({error:#})"),
     }
-}
-
-/// Joins the style sheets of a page, in its order, into one in `app`, since each costs a request before anything is drawn.
-/// Returns the page with that one alone, and without comments.
-fn with_one_style(page: &str, app: &Path) -> Result<String> {
-    const LINK: &str = "<link rel=\"stylesheet\" href=\"";
-    let html = read(&root().join(page))?;
-    let joined = page.replace(".html", ".css");
-    let mut lines = Vec::new();
-    let mut styles = String::new();
-    for line in html.lines() {
-        // A comment on a line of its own is for developers.
-        if line.trim_start().starts_with("<!--") && line.ends_with("-->") {
-            continue;
-        }
-        let link = line.trim_start().strip_prefix(LINK);
-        let Some((path, _)) = link.and_then(|link| link.split_once('"')) else {
-            lines.push(line.to_owned());
-            continue;
-        };
-        if styles.is_empty() {
-            lines.push(line.replace(path, &format!("www/{joined}")));
-        }
-        styles += &without_comments(&read(&root().join(path))?);
-    }
-    fs::write(app.join(joined), styles)?;
-    Ok(lines.join("\n") + "\n")
-}
-
-/// A style sheet without its comments and its indentation. None of ours has `/*` in a text.
-fn without_comments(style: &str) -> String {
-    let mut pieces = style.split("/*");
-    let mut bare = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        bare += piece.split_once("*/").map_or("", |(_, after)| after);
-    }
-    let lines = bare.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.collect::<Vec<_>>().join("\n") + "\n"
-}
-
-/// A script without its indentation, and without comments that have lines of their own. None of ours and of
-/// wasm-bindgen's has a text of several lines.
-fn bare_script(script: &str) -> String {
-    let mut bare = String::new();
-    let mut is_comment = false;
-    for line in script.lines().map(str::trim) {
-        is_comment |= line.starts_with("/*");
-        if !is_comment && !line.is_empty() && !line.starts_with("//") {
-            bare += line;
-            bare.push('\n');
-        }
-        is_comment &= !line.contains("*/");
-    }
-    bare
-}
-
-/// Renames a page's folder by a hash of its content, and writes the page that refers to it.
-fn name_by_content(app: &Path, page: &str, html: &str) -> Result<()> {
-    // The hash includes the name of the staging folder, which is the same for every build.
-    let hash = fingerprint::of(&[app.to_path_buf()], "")?;
-    let folder = app.file_name().context("a folder with a name")?;
-    let name = format!("{}-{hash}", folder.display());
-    fs::rename(app, app.with_file_name(&name))?;
-    let html = html.replace("\"www/", &format!("\"{name}/"));
-    Ok(fs::write(app.with_file_name(page), html)?)
-}
-
-/// Creates an empty folder, removing what was there.
-///
-/// # Errors
-///
-/// If it cannot be removed or created.
-pub(crate) fn replace_folder(folder: &Path) -> Result<()> {
-    if folder.exists() {
-        fs::remove_dir_all(folder)
-            .with_context(|| format!("cannot remove {}", folder.display()))?;
-    }
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
 }
 
 /// Removes what an embedded viewer's first picture takes from a copy of the page, where nobody embeds viewers.
@@ -380,76 +86,4 @@ pub(crate) fn remove_mini(page: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Copies the files below `from` to the same paths below `to`.
-///
-/// # Errors
-///
-/// If a file cannot be read or written.
-pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
-    for file in fingerprint::files_under(from)? {
-        let target = to.join(file.strip_prefix(from)?);
-        if let Some(parent) = target.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        fs::copy(&file, &target)
-            .with_context(|| format!("cannot copy {} to {}", file.display(), target.display()))?;
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Profile, bare_script, fingerprint, sources, without_comments};
-    use crate::process::root;
-    use crate::toolchain::Toolchain;
-
-    #[test]
-    fn style_sheets_lose_their_comments_alone() {
-        assert_eq!(
-            without_comments("/* a */\na {\n  /* b\n */ color: red; /* c */\n}\n\nb{}"),
-            "a {\ncolor: red;\n}\nb{}\n"
-        );
-    }
-
-    #[test]
-    fn scripts_lose_comments_on_lines_of_their_own() {
-        assert_eq!(
-            bare_script("/**\n * a\n */\nif (a) {\n  // b\n  c(\"//\"); /* d */\n}\n"),
-            "if (a) {\nc(\"//\"); /* d */\n}\n"
-        );
-    }
-
-    #[test]
-    fn all_sources_exist() {
-        for source in sources() {
-            assert!(source.exists(), "{}", source.display());
-        }
-    }
-
-    #[test]
-    fn another_compiler_or_profile_builds_the_page_anew() {
-        let sources = [root().join("index.html")];
-        let of = |profile, compiler: &str| fingerprint(&sources, profile, compiler).unwrap();
-        let version = Toolchain::Active.version().unwrap();
-        assert!(version.contains("rustc "), "{version}");
-        let built = of(Profile::Full, &version);
-        assert_eq!(built, of(Profile::Full, &version));
-        assert_ne!(
-            built,
-            of(Profile::Full, &version.replace("rustc ", "rustc 2."))
-        );
-        assert_ne!(built, of(Profile::Fast, &version));
-    }
-
-    #[test]
-    fn the_same_compiler_from_debian_is_another() {
-        // Debian's toolchain builds the standard library as well.
-        let versions = [Toolchain::Active, Toolchain::Debian].map(|toolchain| toolchain.version());
-        let [Ok(active), Ok(debian)] = versions else {
-            return;
-        };
-        assert_ne!(active, debian);
-    }
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 use clap::Args;
 
-use crate::page::{self, Profile, copy_folder, replace_folder};
+use crate::page::{self, copy_folder, replace_folder};
 use crate::process::{cargo, in_root, output, root, run as run_command, target_dir};
 
 /// Options of the command.
@@ -35,7 +35,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     );
     let page = match &options.page {
         Some(page) => std::path::absolute(page)?,
-        None => page::build(Profile::Full)?,
+        None => page::build(page::FULL)?,
     };
     // What is published cannot be found there yet: the capture's build gets its library from here.
     run_command(cargo().args([

@@ -15,7 +15,7 @@ use clap::Args;
 
 use crate::dist::{self, TARGET};
 use crate::fingerprint::files_under;
-use crate::page::{self, Profile, copy_folder, replace_folder};
+use crate::page::{self, copy_folder, replace_folder};
 use crate::process::{
     cargo, find_program, in_root, output, root, run as run_command, run_for_output, target_dir,
 };
@@ -52,7 +52,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let page = match &options.page {
         Some(page) => std::path::absolute(page)?,
-        None => page::build(Profile::from_flag(options.fast))?,
+        None => page::build(page::profile(options.fast))?,
     };
     if options.release {
         println!("{}", dist::wheel(&page, &options.target)?.display());

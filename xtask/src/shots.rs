@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::browser;
-use crate::page::{self, Profile};
+use crate::page;
 use crate::process::{cargo, root, run as run_command};
 
 /// Options of the command.
@@ -28,7 +28,7 @@ pub(crate) struct Options {
 /// If a build fails or the page does not appear.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let chromium = browser::find()?;
-    let page = page::build(Profile::from_flag(options.fast))?;
+    let page = page::build(page::profile(options.fast))?;
     let folder = if options.readme { "docs" } else { "shots" };
     let mut shots = cargo();
     shots

@@ -13,7 +13,7 @@ use flate2::write::GzEncoder;
 use wasmparser::{KnownCustom, Name, Parser, Payload};
 
 use crate::fingerprint::files_under;
-use crate::page::{self, FIRST, MINI, MINI_APP, Profile, VIEWER};
+use crate::page::{self, FIRST, MINI, MINI_APP, VIEWER};
 
 /// The most that a browser may load before the page is there, in KiB of brotli: what opens a plain pickle and draws
 /// its timelines, for the page and its workers together. That is six seconds at a megabit, and half a second at ten.
@@ -57,10 +57,10 @@ struct Sizes {
 ///
 /// If the build fails, a file cannot be read, or the page is larger than its budget.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let page = page::build(Profile::Full)?;
+    let page = page::build(page::FULL)?;
     let files = measure(&page)?;
     print_files(&files);
-    let module = page::compiled(Profile::Full);
+    let module = page::compiled(page::FULL);
     match module.as_deref().map(read).transpose()? {
         Some(module) => {
             print_crates(&module);

@@ -1,5 +1,6 @@
 //! `cargo xtask test`: all tests, with everything that they need.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -11,7 +12,7 @@ use crate::browser;
 use crate::capture;
 use crate::consumers;
 use crate::packages::npm;
-use crate::page::{self, Profile};
+use crate::page;
 use crate::process::{built, cargo, output, run as run_command, target_dir};
 use crate::python;
 use crate::size;
@@ -59,16 +60,56 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     // Set up first, so that a missing program is reported early.
     let chromium = browser::find()?;
     println!("browser: {}", chromium.display());
-    let page = page::build(Profile::from_flag(options.fast))?;
+    let page = page::build(page::profile(options.fast))?;
     if !options.fast {
         size::hold(&page)?;
     }
     native(Some(&page))?;
+    let mut times = Times::default();
+    times.read()?;
     let program = built("vramscope");
     python::test(&program)?;
     book::build(&page, &target_dir().join("book"))?;
     torment::in_tests(&program)?;
-    in_browser(&chromium, &page, &program)
+    in_browser(&chromium, &page, &program)?;
+    times.read()?;
+    times.print();
+    Ok(())
+}
+
+/// How long tests took.
+#[derive(Default)]
+struct Times(Vec<(f64, String)>);
+
+impl Times {
+    /// Adds those of nextest's last run, as its configuration has it write them; none without it.
+    fn read(&mut self) -> Result<()> {
+        let report = target_dir().join("nextest/default/junit.xml");
+        let Ok(report) = fs::read_to_string(report) else {
+            return Ok(());
+        };
+        for test in report.split("<testcase ").skip(1) {
+            let value = |name: &str| {
+                let (_, value) = test.split_once(&format!("{name}=\""))?;
+                value.split('"').next()
+            };
+            if let (Some(name), Some(of), Some(time)) =
+                (value("name"), value("classname"), value("time"))
+            {
+                self.0.push((time.parse()?, format!("{of} {name}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The longest ten.
+    fn print(mut self) {
+        self.0.sort_by(|one, other| other.0.total_cmp(&one.0));
+        println!("the longest tests (CONTRIBUTING.md says why they are long):");
+        for (seconds, name) in self.0.iter().take(10) {
+            println!("{seconds:7.1} s  {name}");
+        }
+    }
 }
 
 /// All tests but those in the browser, and the programs that tests start. With `page`, the command line has it inside.

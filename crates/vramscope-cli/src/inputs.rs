@@ -15,6 +15,8 @@ use vramscope_core::fleet::Fleet;
 
 #[cfg(feature = "sql")]
 pub(crate) use self::files::check_finished;
+#[cfg(not(feature = "sql"))]
+pub(crate) use self::files::is_dataset;
 pub(crate) use self::files::{files, files_once};
 pub(crate) use self::fleet::{RankNames, Ranks, bounded, fleet, overview, source};
 pub(crate) use self::ranks::{part as ranks_part, summary as ranks_of};

@@ -29,6 +29,7 @@ pub mod files;
 pub mod fixtures;
 pub mod fleet;
 pub mod pickle;
+#[cfg(feature = "random")]
 pub mod random;
 pub mod recorder;
 mod rng;

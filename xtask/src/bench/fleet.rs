@@ -13,7 +13,6 @@ use serde_json::Value;
 use wait4::Wait4;
 
 use crate::consumers;
-use crate::dist::PROFILE;
 use crate::fleet::FEATURE;
 use crate::process::{cargo, run, target_dir};
 
@@ -112,13 +111,13 @@ pub(super) fn measure(options: &Options) -> Result<()> {
 fn build() -> Result<PathBuf> {
     let mut build = cargo();
     build
-        .args(["build", "--profile", PROFILE])
+        .args(["build", "--release"])
         .args(["--package", "vramscope-cli", "--package", "vramscope-synth"])
         .args(FEATURE)
         // An inherited variable would put the page inside.
         .env_remove("VRAMSCOPE_PAGE");
     run(&mut build)?;
-    Ok(target_dir().join(PROFILE))
+    Ok(target_dir().join("release"))
 }
 
 fn pack(

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{VIEWS, browser_bench, last_line, training};
 use crate::browser;
-use crate::page::{self, Profile};
+use crate::page;
 use crate::process::output;
 
 /// The events of the files that are opened if none is given.
@@ -32,7 +32,7 @@ const TIMES: [(&str, &str); 6] = [
 ///
 /// If the build or a measurement fails.
 pub(super) fn measure(files: &[PathBuf]) -> Result<()> {
-    let page = page::build(Profile::Full)?;
+    let page = page::build(page::FULL)?;
     let chromium = browser::find()?;
     let files = match files {
         [] => EVENTS.into_iter().map(training).collect::<Result<_>>()?,

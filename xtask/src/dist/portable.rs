@@ -17,9 +17,6 @@ use super::symbols;
 /// and so have the oldest containers that wheels for `manylinux2014` run in.
 const GLIBC: &str = "2.17";
 
-/// The profile of what is given to others, in the workspace's `Cargo.toml`.
-pub(crate) const PROFILE: &str = "dist";
-
 /// Builds `vramscope` with the page inside, and `vramscope-capture` with its library.
 ///
 /// # Errors
@@ -48,9 +45,9 @@ pub(super) fn build(target: &str, page: &Path, builders: &Path) -> Result<[PathB
     let library = "libvramscope_inject.so";
     let library = compile("vramscope-inject", "injected", None, library)?;
     let carried = Some(("VRAMSCOPE_INJECT", library.as_path()));
-    let capture = compile("vramscope-capture", PROFILE, carried, "vramscope-capture")?;
+    let capture = compile("vramscope-capture", "release", carried, "vramscope-capture")?;
     let shown = Some(("VRAMSCOPE_PAGE", page));
-    let program = compile("vramscope-cli", PROFILE, shown, "vramscope")?;
+    let program = compile("vramscope-cli", "release", shown, "vramscope")?;
     let programs = [program, capture];
     if starter(target, &programs[0]).is_none() {
         println!("nothing here runs programs for {target}: they are not started");

@@ -36,7 +36,7 @@ pub(crate) fn build(page: &Path, target: &str) -> Result<PathBuf> {
     let mut maturin = in_root(Command::new(python::programs(&builders).join("maturin")));
     maturin
         .args(["build", "--quiet", "--locked", "--zig", "--target", target])
-        .args(["--profile", portable::PROFILE])
+        .arg("--release")
         .args(["--compatibility", "manylinux2014", "--manifest-path"])
         .arg(package.join("Cargo.toml"))
         .arg("--sbom-include")

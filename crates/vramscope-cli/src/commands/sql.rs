@@ -5,6 +5,8 @@
 
 #[cfg(feature = "sql")]
 mod asked;
+#[cfg(not(feature = "sql"))]
+mod elsewhere;
 #[cfg(feature = "sql")]
 mod shown;
 mod tables;
@@ -82,13 +84,13 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 use self::asked::run as ask;
 
 #[cfg(not(feature = "sql"))]
-fn ask(_: &Options) -> Result<(), Failure> {
-    Err(Failure::Usage(
-        "this build is without the SQL engine: take a program that `cargo xtask dist` made, or install one with it, in the \
-         source's folder by `cargo xtask page` and \
-         `VRAMSCOPE_PAGE=$PWD/target/page cargo install --path crates/vramscope-cli --features sql`"
-            .to_owned(),
-    ))
+fn ask(options: &Options) -> Result<(), Failure> {
+    let sql = options.sql.as_deref().unwrap_or_default();
+    Err(Failure::Usage(format!(
+        "this build has no SQL engine (those of `cargo xtask dist` have); DuckDB, which `pip install duckdb-cli` installs, \
+         answers the same:\n{}",
+        elsewhere::in_duckdb(sql, &options.files)
+    )))
 }
 
 #[cfg(test)]

@@ -172,12 +172,16 @@ fn in_folder(folder: &Path) -> Result<Vec<(usize, PathBuf)>, Failure> {
     Ok(found)
 }
 
+/// Whether a folder is a dataset, complete or not.
+pub(crate) fn is_dataset(folder: &Path) -> bool {
+    let format = guarded::read(&folder.join(FORMAT_FILE), FORMAT_BYTES);
+    format.is_ok_and(|it| it.starts_with(b"vramscope dataset "))
+}
+
 /// # Errors
 /// When a folder is a dataset without an overview.
 pub(crate) fn check_finished(folder: &Path) -> Result<(), Failure> {
-    let format = guarded::read(&folder.join(FORMAT_FILE), FORMAT_BYTES);
-    let is_dataset = format.is_ok_and(|it| it.starts_with(b"vramscope dataset "));
-    if !is_dataset || folder.join(OVERVIEW).is_file() {
+    if !is_dataset(folder) || folder.join(OVERVIEW).is_file() {
         return Ok(());
     }
     let told = folder.display();

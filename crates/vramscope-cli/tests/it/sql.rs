@@ -22,7 +22,8 @@ fn a_build_without_the_engine_says_so() {
     assert_eq!(output.status.code(), Some(2));
     let said = transcript(&output);
     assert!(
-        said.contains("this build is without the SQL engine"),
+        said.contains("this build has no SQL engine"),
         "{said}"
     );
+    assert!(said.contains("\nduckdb <<'SQL'\nselect 1;\nSQL\n"), "{said}");
 }

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use crate::process::{cargo, in_root, output, root, run, run_quiet, target_dir};
 
 /// The target's name.
-pub(crate) const WASM: &str = "wasm32-unknown-unknown";
+pub const WASM: &str = "wasm32-unknown-unknown";
 
 /// Debian's packages: compiler, cargo, sources of the library, linker.
 const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-22"];
@@ -27,7 +27,7 @@ const FORCE: &str = "VRAMSCOPE_WASM_TOOLCHAIN";
 
 /// A toolchain that can build for the browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Toolchain {
+pub enum Toolchain {
     /// The active toolchain, with a compiled standard library.
     Active,
     /// Debian's compiler in `/usr/bin`, which builds the standard library first.
@@ -38,7 +38,7 @@ impl Toolchain {
     /// This toolchain's cargo with a subcommand and everything that the target needs.
     ///
     /// It uses its own target directory, because two compilers would invalidate each other's outputs.
-    pub(crate) fn cargo(self, subcommand: &str) -> Command {
+    pub fn cargo(self, subcommand: &str) -> Command {
         let mut command = match self {
             Self::Active => cargo(),
             Self::Debian => debian_cargo(),
@@ -52,7 +52,7 @@ impl Toolchain {
     }
 
     /// Name of its folder in the target directory.
-    pub(crate) fn folder(self) -> &'static str {
+    pub fn folder(self) -> &'static str {
         match self {
             Self::Active => "web",
             Self::Debian => "web-debian",
@@ -64,7 +64,7 @@ impl Toolchain {
     /// # Errors
     ///
     /// If the compiler does not answer.
-    pub(crate) fn version(self) -> Result<String> {
+    pub fn version(self) -> Result<String> {
         let mut rustc = match self {
             Self::Active => active_rustc(),
             Self::Debian => Command::new(DEBIAN_RUSTC),
@@ -86,14 +86,14 @@ impl Toolchain {
 /// # Errors
 ///
 /// If there is none and none can be installed. The message contains the command that helps.
-pub(crate) fn find() -> Result<Toolchain> {
+pub fn find() -> Result<Toolchain> {
     let toolchain = choose()?;
     println!("wasm32 toolchain: {}", toolchain.description());
     Ok(toolchain)
 }
 
 /// The toolchain that is available without installing anything, or the one that [`find`] found.
-pub(crate) fn present() -> Option<Toolchain> {
+pub fn present() -> Option<Toolchain> {
     if (may_be("active") || may_be("rustup")) && active_has_target() {
         return Some(Toolchain::Active);
     }
@@ -182,7 +182,7 @@ fn debian_cargo() -> Command {
 /// # Errors
 ///
 /// If not root (the message contains the command), or if apt fails.
-pub(crate) fn apt_install(packages: &[&str], purpose: &str) -> Result<()> {
+pub fn apt_install(packages: &[&str], purpose: &str) -> Result<()> {
     let list = packages.join(" ");
     let is_root = output(Command::new("id").arg("-u")).is_some_and(|id| id == "0");
     if !is_root {

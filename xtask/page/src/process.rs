@@ -5,14 +5,14 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// The repository's root: the folder that contains this package.
-pub(crate) fn root() -> &'static Path {
+/// The repository's root, two folders above this package.
+pub fn root() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here)
+    here.ancestors().nth(2).unwrap_or(here)
 }
 
 /// Cargo's target directory for this workspace.
-pub(crate) fn target_dir() -> PathBuf {
+pub fn target_dir() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         // Cargo resolves a relative path against the current folder, which is the root here.
         Some(dir) => root().join(dir),
@@ -21,19 +21,19 @@ pub(crate) fn target_dir() -> PathBuf {
 }
 
 /// Where the build for tests puts a program.
-pub(crate) fn built(program: &str) -> PathBuf {
+pub fn built(program: &str) -> PathBuf {
     let folder = target_dir().join("debug");
     folder.join(format!("{program}{}", std::env::consts::EXE_SUFFIX))
 }
 
 /// The active toolchain's cargo, to run in the repository's root.
-pub(crate) fn cargo() -> Command {
+pub fn cargo() -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     in_root(Command::new(program))
 }
 
 /// Sets the repository's root as the command's folder.
-pub(crate) fn in_root(mut command: Command) -> Command {
+pub fn in_root(mut command: Command) -> Command {
     command.current_dir(root());
     command
 }
@@ -43,7 +43,7 @@ pub(crate) fn in_root(mut command: Command) -> Command {
 /// # Errors
 ///
 /// If it cannot be started or does not succeed.
-pub(crate) fn run(command: &mut Command) -> Result<()> {
+pub fn run(command: &mut Command) -> Result<()> {
     println!("$ {}", shown(command));
     run_quiet(command)
 }
@@ -53,7 +53,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 /// # Errors
 ///
 /// If it cannot be started or does not succeed.
-pub(crate) fn run_quiet(command: &mut Command) -> Result<()> {
+pub fn run_quiet(command: &mut Command) -> Result<()> {
     let status = command
         .status()
         .with_context(|| format!("cannot start {}", shown(command)))?;
@@ -68,7 +68,7 @@ pub(crate) fn run_quiet(command: &mut Command) -> Result<()> {
 /// # Errors
 ///
 /// As [`run`], and if the output is not text.
-pub(crate) fn run_for_output(command: &mut Command) -> Result<String> {
+pub fn run_for_output(command: &mut Command) -> Result<String> {
     println!("$ {}", shown(command));
     let output = command
         .stderr(Stdio::inherit())
@@ -81,14 +81,14 @@ pub(crate) fn run_for_output(command: &mut Command) -> Result<String> {
 }
 
 /// Runs a command and returns its trimmed standard output; `None` if it fails in any way.
-pub(crate) fn output(command: &mut Command) -> Option<String> {
+pub fn output(command: &mut Command) -> Option<String> {
     let output = command.stderr(Stdio::null()).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| text.trim().to_owned())
 }
 
 /// The first of `names` that is on the search path.
-pub(crate) fn find_program(names: &[&str]) -> Option<PathBuf> {
+pub fn find_program(names: &[&str]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders: Vec<_> = std::env::split_paths(&path).collect();
     names

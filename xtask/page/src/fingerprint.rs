@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 /// # Errors
 ///
 /// If a folder cannot be read.
-pub(crate) fn files_under(path: &Path) -> Result<Vec<PathBuf>> {
+pub fn files_under(path: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut open = vec![path.to_path_buf()];
     while let Some(path) = open.pop() {
@@ -39,7 +39,7 @@ pub(crate) fn files_under(path: &Path) -> Result<Vec<PathBuf>> {
 /// # Errors
 ///
 /// If a file cannot be read.
-pub(crate) fn of(paths: &[PathBuf], extra: &str) -> Result<String> {
+pub fn of(paths: &[PathBuf], extra: &str) -> Result<String> {
     let mut hasher = DefaultHasher::new();
     hasher.write(extra.as_bytes());
     for path in paths {

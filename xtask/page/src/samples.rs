@@ -11,10 +11,10 @@ use crate::fingerprint::files_under;
 use crate::process::{cargo, root, run_quiet};
 
 /// A graph by torch.compile, as inductor exports it; relative to the repository's root.
-pub(crate) const GRAPH: &str = "tests/fixtures/planning/graphs/dag_of_mib.orm.json.zst";
+pub const GRAPH: &str = "tests/fixtures/planning/graphs/dag_of_mib.orm.json.zst";
 
 /// Where real recordings of small programs lie; relative to the repository's root.
-pub(crate) const RECORDINGS: &str = "tests/fixtures/roles/rules";
+pub const RECORDINGS: &str = "tests/fixtures/roles/rules";
 
 /// Those that are samples.
 const RECORDED: [&str; 5] = [
@@ -30,7 +30,7 @@ const RECORDED: [&str; 5] = [
 /// # Errors
 ///
 /// If vramscope-synth does not build or a file cannot be written.
-pub(crate) fn write(folder: &Path) -> Result<()> {
+pub fn write(folder: &Path) -> Result<()> {
     println!("writing the start page's samples");
     let mut synth = cargo();
     synth.args([

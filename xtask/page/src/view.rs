@@ -17,7 +17,7 @@ use crate::process::target_dir;
 
 /// Options of the command.
 #[derive(Args)]
-pub(crate) struct Options {
+pub struct Options {
     /// Snapshots to load; without any, the page has samples
     files: Vec<PathBuf>,
     /// Print the address, open no browser
@@ -28,7 +28,7 @@ pub(crate) struct Options {
     port: u16,
     /// Build the page as hosts get it: smaller and a little faster, which takes minutes
     #[arg(long)]
-    release: bool,
+    pub release: bool,
 }
 
 /// Builds the page, then serves it until interrupted.
@@ -36,14 +36,13 @@ pub(crate) struct Options {
 /// # Errors
 ///
 /// If a file cannot be read, the build fails or the server cannot start.
-pub(crate) fn run(options: &Options) -> Result<()> {
+pub fn run(options: &Options, profile: Profile) -> Result<()> {
     // Opened now: a wrong name is reported before the build.
     let files = options.files.iter().map(|path| {
         let opened = File::open(path).and_then(|file| Served::of_file(path, file, HashMap::new()));
         opened.with_context(|| format!("cannot read {}", path.display()))
     });
     let files = files.collect::<Result<Vec<_>>>()?;
-    let profile = Profile::from_flag(!options.release);
     let page = match files.is_empty() {
         true => page::build(profile)?,
         false => page::build_bare(profile)?,

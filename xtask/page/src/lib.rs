@@ -1,0 +1,10 @@
+//! The page, built and shown. The project's other commands build on this, in a program of their own: whoever wants to see a
+//! picture should not wait for what packages, measures and checks.
+#![expect(clippy::print_stdout, reason = "a command line tool")]
+
+pub mod fingerprint;
+pub mod page;
+pub mod process;
+pub mod samples;
+pub mod toolchain;
+pub mod view;

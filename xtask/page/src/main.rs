@@ -1,0 +1,58 @@
+//! `cargo xtask`: shows the page, and hands all other commands to the program that has them, which is built first.
+#![expect(clippy::print_stderr, reason = "a command line tool")]
+
+use std::ffi::OsStr;
+use std::process::{self, ExitCode};
+use std::{env, fs};
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use signal_hook::consts::SIGINT;
+use signal_hook::iterator::Signals;
+use xtask_page::process::cargo;
+use xtask_page::view;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask view")]
+struct View {
+    #[command(flatten)]
+    options: view::Options,
+}
+
+fn main() -> ExitCode {
+    let mut given = env::args_os().skip(1);
+    if given.next().as_deref() != Some(OsStr::new("view")) {
+        return ended(others());
+    }
+    let View { options } = View::parse_from(env::args_os().skip(1));
+    match options.release {
+        // That page is cut into parts, by crates that would double the time to the first picture.
+        true => ended(others()),
+        false => ended(view::run(&options, xtask_page::page::FAST).map(|()| ExitCode::SUCCESS)),
+    }
+}
+
+fn ended(result: Result<ExitCode>) -> ExitCode {
+    result.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+/// Builds the program with the other commands, and runs it with the same arguments. What it and all that it starts write
+/// as temporary files is gone afterwards.
+fn others() -> Result<ExitCode> {
+    let temporary = env::temp_dir().join(format!("vramscope-xtask-{}", process::id()));
+    fs::create_dir(&temporary)
+        .with_context(|| format!("cannot make {}", temporary.display()))?;
+    let mut run = cargo();
+    run.args(["run", "--package", "xtask", "--"]);
+    run.args(env::args_os().skip(1)).env("TMPDIR", &temporary);
+    // Ctrl-C is for the program that runs: this one cleans up after it.
+    let _held = Signals::new([SIGINT])?;
+    let status = run.status().context("cannot start cargo");
+    fs::remove_dir_all(&temporary)
+        .with_context(|| format!("cannot remove {}", temporary.display()))?;
+    let code = status?.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+}
