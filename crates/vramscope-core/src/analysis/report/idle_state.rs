@@ -60,7 +60,7 @@ impl IdleState {
     /// One line.
     pub(super) fn title(&self) -> String {
         format!(
-            "{} of optimizer state from {} are held, where a step has {} of gradients: they are of parameters that are not \
+            "{} of optimizer state from {}, but a step has only {} of gradients: most of it is of parameters that are not \
              trained any more",
             Bytes(self.bytes),
             named(&self.place),
