@@ -24,7 +24,7 @@ PROGRAMS = os.path.join(HERE, "causes")
 # A larger snapshot shows nothing that a smaller one does not. (700,000 for the first four sets.)
 MOST_BYTES = 250_000
 # What the examiners measured and wrote the truth with.
-NO_PROGRAMS = ["__pycache__", "lib", "out", "fixed", "measure.py", "verify.py", "write_truth.py", "causes.py", "causes_example.py", "old_causes.py"]
+NO_PROGRAMS = ["__pycache__", "lib", "out", "fixed", "measure.py", "verify.py", "wrap.py", "write_truth.py", "causes.py", "causes_example.py", "old_causes.py"]
 
 
 def main(folder, name):
