@@ -105,3 +105,8 @@ fn of_the_third_set() {
 fn of_the_fourth_set() {
     judge("fourth");
 }
+
+#[test]
+fn of_the_fifth_set() {
+    judge("fifth");
+}

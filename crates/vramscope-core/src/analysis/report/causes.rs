@@ -10,6 +10,7 @@ use super::findings::{
 };
 use super::first_pass::FirstPass;
 use super::growing_request::GrowingRequest;
+use super::idle_state::IdleState;
 use super::names::named;
 use super::next_step::NextStep;
 use super::overview::Overview;
@@ -128,7 +129,8 @@ impl Cause {
 /// A device that is nearly full always has some pieces left, and every program keeps something.
 const MATTERS_PERCENT: u128 = 10;
 
-/// The least share of reserved memory that settings must save to be told in the first sentence on a program that went well.
+/// The least share of reserved memory that settings must save to be told in the first sentence, and only where memory ran
+/// short. A program that went well may have as much as it has.
 const SAVES_MUCH_PERCENT: u8 = 25;
 
 fn matters(bytes: u64, of: u64) -> bool {
@@ -139,95 +141,135 @@ fn matters(bytes: u64, of: u64) -> bool {
 /// live, or what is free is too little to matter. What is merely good to know comes last.
 pub(super) fn causes(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
     let failure = FailedRequest::last(device, &overview.releases, overview.segments);
-    let moment = failure
-        .as_ref()
-        .map_or(overview.peak.moment, |failure| failure.moment);
-    let told = overview.findings.iter();
-    let told = told.filter_map(|finding| Some((finding.severity, of_finding(finding)?)));
-    let (warned, notes): (Vec<_>, Vec<_>) =
-        told.partition(|&(severity, _)| severity != Severity::Note);
-    let [mut warned, mut notes] =
-        [warned, notes].map(|told| told.into_iter().map(|(_, cause)| cause).collect::<Vec<_>>());
-    let live_bytes = device.history.active_bytes_at(moment);
-    let live = too_much_live(device, overview, moment, failure.as_ref());
-    let live = Some(live).filter(|live| live.bytes > 0);
-    let gaps = overview.gaps.iter();
-    let reserved = gaps.map(|at| at.gap.reserved_bytes).max().unwrap_or(0);
-    let held = failure
-        .as_ref()
-        .map_or(reserved, |failure| failure.gap.reserved_bytes);
-    // What is never freed may be kept on purpose: growth is more than that, if it matters.
-    let growing: Vec<_> = warned
-        .extract_if(.., |cause| {
-            cause.class == CauseClass::GrowthPerStep
-                && matters(
-                    cause.bytes.max(live_from(device, moment, &cause.place)),
-                    held,
-                )
-        })
-        .collect();
-    // Where most of all is in pools that nothing else can use, or idle in the cache, that is the answer.
-    let is_elsewhere = |cause: &mut Cause| match cause.class {
-        CauseClass::PrivatePool => cause.bytes > reserved / 2,
-        CauseClass::Cached => failure.is_none() && live_bytes > 0 && cause.bytes > reserved / 2,
-        _ => false,
+    let mut causes = match &failure {
+        Some(failure) => of_failed(device, overview, failure),
+        None => of_gone_well(device, overview),
     };
-    let mut elsewhere: Vec<Cause> = warned.extract_if(.., is_elsewhere).collect();
-    elsewhere.extend(notes.extract_if(.., is_elsewhere));
-    let mut causes: Vec<Cause> = Vec::new();
-    if let Some(failure) = &failure {
-        let first = FirstPass::of(device, failure);
-        let first = first.map(|pass| of_first_pass(device, failure, pass));
-        let own = first.or_else(|| of_failure(device, overview, failure));
-        let (pieces, own) = match own {
-            Some(own) if own.is_of_pieces() && failure.waited.is_none() => (Some(own), None),
-            own => (None, own),
-        };
-        let next = NextStep::of(device, failure);
-        let free_matters = matters(failure.all_free_bytes(), held)
-            && next.is_none()
-            && !is_in_first_pass(device, moment);
-        let (pieces, few) = match free_matters {
-            true => (pieces, None),
-            false => (None, pieces),
-        };
-        let piling: Vec<_> = warned
-            .extract_if(.., |cause| cause.piles_up() && matters(cause.bytes, held))
-            .collect();
-        let series = GrowingRequest::of(device, failure).map(of_growing_request);
-        causes.extend(own);
-        causes.extend(growing);
-        causes.extend(series.filter(|series| matters(series.bytes, held)));
-        causes.extend(elsewhere);
-        causes.extend(EarlierPasses::of(device, moment).map(of_earlier_passes));
-        causes.extend(pieces);
-        causes.extend(piling);
-        causes.extend(live.map(|live| match &next {
-            Some(next) => of_next_step(next, live),
-            None => live,
-        }));
-        causes.extend(few);
-        causes.extend(warned);
-    } else {
-        causes.extend(growing);
-        causes.extend(elsewhere);
-        let is_little = |cause: &mut Cause| match cause.class {
-            CauseClass::NeverFreed => !matters(cause.bytes, live_bytes),
-            CauseClass::Fragmentation => cause.bytes < reserved / 4,
-            _ => false,
-        };
-        let little: Vec<_> = warned.extract_if(.., is_little).collect();
-        causes.extend(warned);
-        causes.extend(live);
-        causes.extend(little);
-    }
-    causes.extend(notes);
     let mut told = Vec::new();
     causes.retain(|cause| {
         let is_new = !told.contains(&cause.class);
         told.push(cause.class);
         is_new
     });
+    causes
+}
+
+/// What the findings tell, in the order in which it is weighed.
+struct Told {
+    /// What grows enough to matter. What is never freed may be kept on purpose: growth is more than that.
+    growing: Vec<Cause>,
+    /// Pools that nothing else can use, or the cache, if most of all is there.
+    elsewhere: Vec<Cause>,
+    /// The other warnings.
+    warned: Vec<Cause>,
+    /// What is merely good to know.
+    notes: Vec<Cause>,
+}
+
+impl Told {
+    /// `held_bytes`: what is reserved at the moment; `has_failed`: whether a request failed then.
+    fn of(
+        device: Device<'_>,
+        overview: &Overview,
+        moment: u32,
+        held_bytes: u64,
+        has_failed: bool,
+    ) -> Self {
+        let told = overview.findings.iter();
+        let told = told.filter_map(|finding| Some((finding.severity, of_finding(finding)?)));
+        let (warned, notes): (Vec<_>, Vec<_>) =
+            told.partition(|&(severity, _)| severity != Severity::Note);
+        let [mut warned, mut notes] = [warned, notes]
+            .map(|told| told.into_iter().map(|(_, cause)| cause).collect::<Vec<_>>());
+        let grows = |cause: &mut Cause| {
+            let live = || live_from(device, moment, &cause.place);
+            cause.class == CauseClass::GrowthPerStep && matters(cause.bytes.max(live()), held_bytes)
+        };
+        let growing = warned.extract_if(.., grows).collect();
+        let most = most_reserved_bytes(overview) / 2;
+        let is_any_live = device.history.active_bytes_at(moment) > 0;
+        let is_elsewhere = |cause: &mut Cause| match cause.class {
+            CauseClass::PrivatePool => cause.bytes > most,
+            CauseClass::Cached => !has_failed && is_any_live && cause.bytes > most,
+            _ => false,
+        };
+        let mut elsewhere: Vec<Cause> = warned.extract_if(.., is_elsewhere).collect();
+        elsewhere.extend(notes.extract_if(.., is_elsewhere));
+        Self {
+            growing,
+            elsewhere,
+            warned,
+            notes,
+        }
+    }
+}
+
+fn most_reserved_bytes(overview: &Overview) -> u64 {
+    let gaps = overview.gaps.iter();
+    gaps.map(|at| at.gap.reserved_bytes).max().unwrap_or(0)
+}
+
+/// The causes of a request that failed, all of them.
+fn of_failed(device: Device<'_>, overview: &Overview, failure: &FailedRequest) -> Vec<Cause> {
+    let (moment, held) = (failure.moment, failure.gap.reserved_bytes);
+    let mut told = Told::of(device, overview, moment, held, true);
+    let first = FirstPass::of(device, failure);
+    let first = first.map(|pass| of_first_pass(device, failure, pass));
+    let own = first.or_else(|| of_failure(device, overview, failure));
+    let (pieces, own) = match own {
+        Some(own) if own.is_of_pieces() && failure.waited.is_none() => (Some(own), None),
+        own => (None, own),
+    };
+    let next = NextStep::of(device, failure);
+    let free_matters = matters(failure.all_free_bytes(), held)
+        && next.is_none()
+        && !is_in_first_pass(device, moment);
+    let (pieces, few) = match free_matters {
+        true => (pieces, None),
+        false => (None, pieces),
+    };
+    let piles = |cause: &mut Cause| cause.piles_up() && matters(cause.bytes, held);
+    let piling: Vec<_> = told.warned.extract_if(.., piles).collect();
+    let series = GrowingRequest::of(device, failure).map(of_growing_request);
+    let live = too_much_live(device, overview, moment, Some(failure));
+    let live = Some(live).filter(|live| live.bytes > 0);
+    let mut causes: Vec<Cause> = own.into_iter().collect();
+    causes.extend(told.growing);
+    causes.extend(series.filter(|series| matters(series.bytes, held)));
+    causes.extend(told.elsewhere);
+    causes.extend(EarlierPasses::of(device, moment).map(of_earlier_passes));
+    let idle = IdleState::of(device, moment).map(of_idle_state);
+    causes.extend(idle.filter(|idle| matters(idle.bytes, held)));
+    causes.extend(pieces);
+    causes.extend(piling);
+    causes.extend(live.map(|live| match &next {
+        Some(next) => of_next_step(next, live),
+        None => live,
+    }));
+    causes.extend(few);
+    causes.extend(told.warned);
+    causes.extend(told.notes);
+    causes
+}
+
+/// Why so much was used where nothing failed.
+fn of_gone_well(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
+    let (moment, reserved) = (overview.peak.moment, most_reserved_bytes(overview));
+    let live_bytes = device.history.active_bytes_at(moment);
+    let mut told = Told::of(device, overview, moment, reserved, false);
+    let is_little = |cause: &mut Cause| match cause.class {
+        CauseClass::NeverFreed => !matters(cause.bytes, live_bytes),
+        CauseClass::Fragmentation => cause.bytes < reserved / 4,
+        _ => false,
+    };
+    let little: Vec<_> = told.warned.extract_if(.., is_little).collect();
+    let live = too_much_live(device, overview, moment, None);
+    let mut causes = told.growing;
+    causes.extend(told.elsewhere);
+    causes.extend(told.warned);
+    causes.extend(Some(live).filter(|live| live.bytes > 0));
+    causes.extend(little);
+    causes.extend(told.notes);
     causes
 }
 
@@ -256,6 +298,20 @@ fn of_growing_request(series: GrowingRequest) -> Cause {
         advice: "Move what is collected to the CPU as it comes, or keep only what is needed of it."
             .to_owned(),
         place: series.place,
+        filter: String::new(),
+        setting: None,
+    }
+}
+
+fn of_idle_state(state: IdleState) -> Cause {
+    Cause {
+        class: CauseClass::NeverFreed,
+        bytes: state.bytes,
+        title: state.title(),
+        seen: state.explanation(),
+        advice: "Look for what still refers to the models or optimizers of before: lists, callbacks, caches, parameter groups."
+            .to_owned(),
+        place: state.place,
         filter: String::new(),
         setting: None,
     }
@@ -508,17 +564,25 @@ pub(super) fn conclude(findings: &mut Vec<Finding>, causes: &mut Vec<Cause>, con
         failure.evidence.extend(conclusion.evidence);
         return;
     }
+    let ran_short = |finding: &Finding| {
+        matches!(
+            finding.kind,
+            FindingKind::OutOfMemory | FindingKind::Retries
+        )
+    };
+    let ran_short = findings.iter().any(ran_short);
     let saves_much = replayed.is_some_and(|replayed| {
         u128::from(conclusion.bytes) * 100
             >= u128::from(replayed.measured_bytes) * u128::from(SAVES_MUCH_PERCENT)
     });
+    let is_first = ran_short && saves_much;
     let setting = conclusion.setting.clone();
     match causes.first_mut().filter(|_| replayed.is_some()) {
         Some(first) if first.class == CauseClass::Fragmentation => first.setting = setting,
-        Some(first) if first.is_of_reserved() => first.setting = setting.filter(|_| saves_much),
+        Some(first) if first.is_of_reserved() => first.setting = setting.filter(|_| is_first),
         Some(first) if first.class == CauseClass::TooMuchLive && !has_failed => {
             if let Some(cause) = of_finding(&conclusion) {
-                first.setting = setting.filter(|_| saves_much);
+                first.setting = setting.filter(|_| is_first);
                 causes.retain(|other| other.class != cause.class);
                 causes.insert(1, cause);
             }

@@ -18,6 +18,7 @@ pub mod first_pass;
 pub mod fragmentation;
 mod growing_request;
 pub mod host;
+mod idle_state;
 pub mod named_moments;
 pub mod names;
 mod next_step;

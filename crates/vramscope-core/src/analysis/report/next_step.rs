@@ -49,9 +49,9 @@ impl NextStep {
     /// One line.
     pub(super) fn title(&self) -> String {
         format!(
-            "A step like the one before needs {}, {} are there",
+            "A step like the one before needs {}, {} more than is there",
             Bytes(self.needed_bytes),
-            Bytes(self.there_bytes)
+            Bytes(self.needed_bytes - self.there_bytes)
         )
     }
 }
