@@ -1,5 +1,6 @@
 //! One device of a recording, and the results that several analyses of it share.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -18,7 +19,9 @@ use crate::analysis::memory::streams_and_pools::{self, FewValues};
 use crate::analysis::roles::{Phases, RoleEvidence, RuleId, infer, repetitions};
 use crate::analysis::time::annotations::NamedRange;
 use crate::analysis::time::history::History;
-use crate::analysis::time::lanes::{Lanes, StepGrowth, Steps, StepsBy, repeated_steps, steps};
+use crate::analysis::time::lanes::{
+    FEW_STEPS, Lanes, StepGrowth, Steps, StepsBy, repeated_steps, steps,
+};
 use crate::analysis::time::markers::{MarkerKind, Markers};
 use crate::analysis::time::range_totals::RangeSums;
 use crate::analysis::time::replay::Replay;
@@ -381,6 +384,9 @@ impl<'a> Device<'a> {
         };
         let passes = || {
             let begins = self.phases().forward_passes()?;
+            if !begin_alike(self.snapshot(), self.history, &begins) {
+                return None;
+            }
             let by = StepsBy::InferredForward;
             repeated_steps(self.history, self.sums(), by, &begins)
         };
@@ -395,6 +401,18 @@ impl<'a> Device<'a> {
         let knows_frees = !self.snapshot().warnings.hide_frees();
         self.steps().filter(|_| knows_frees)?.growth()
     }
+}
+
+/// Whether enough of some passes, given by the moment before each, begin with the same code. Else they are parts of one.
+fn begin_alike(snapshot: &Snapshot, history: &History, begins: &[u32]) -> bool {
+    let mut times: HashMap<StackId, usize> = HashMap::new();
+    begins.iter().any(|&begin| {
+        let row = (history.first_event + begin) as usize;
+        let stack = snapshot.events.stack.get(row).copied();
+        let times = times.entry(stack.unwrap_or(StackId::ABSENT)).or_default();
+        *times += 1;
+        *times >= FEW_STEPS
+    })
 }
 
 /// Segments, and the allocator's state.

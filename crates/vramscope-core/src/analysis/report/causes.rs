@@ -10,11 +10,11 @@ use super::findings::{
 };
 use super::first_pass::FirstPass;
 use super::growing_request::GrowingRequest;
-use super::idle_state::IdleState;
 use super::names::named;
 use super::next_step::NextStep;
 use super::overview::Overview;
 use super::peak_roles::{PeakRoles, plural};
+use super::piled_up::PiledUp;
 use super::summary::saturating_sum;
 use crate::analysis::groups::live_at::{live_at, top_call_sites};
 use crate::analysis::recording::Device;
@@ -182,8 +182,8 @@ impl Told {
         let [mut warned, mut notes] = [warned, notes]
             .map(|told| told.into_iter().map(|(_, cause)| cause).collect::<Vec<_>>());
         let grows = |cause: &mut Cause| {
-            let live = || live_from(device, moment, &cause.place);
-            cause.class == CauseClass::GrowthPerStep && matters(cause.bytes.max(live()), held_bytes)
+            cause.class == CauseClass::GrowthPerStep
+                && matters(live_of(device, moment, cause), held_bytes)
         };
         let growing = warned.extract_if(.., grows).collect();
         let most = most_reserved_bytes(overview) / 2;
@@ -234,12 +234,24 @@ fn of_failed(device: Device<'_>, overview: &Overview, failure: &FailedRequest) -
     let live = too_much_live(device, overview, moment, Some(failure));
     let live = Some(live).filter(|live| live.bytes > 0);
     let mut causes: Vec<Cause> = own.into_iter().collect();
+    // As long as more is free than has piled up, what grows is not yet why.
+    let piled = told
+        .growing
+        .iter()
+        .map(|cause| live_of(device, moment, cause));
+    let is_room = piled
+        .max()
+        .is_some_and(|piled| failure.all_free_bytes() >= piled);
+    let (nearer, pieces) = match is_room {
+        true => (pieces, None),
+        false => (None, pieces),
+    };
+    causes.extend(nearer);
     causes.extend(told.growing);
     causes.extend(series.filter(|series| matters(series.bytes, held)));
     causes.extend(told.elsewhere);
     causes.extend(EarlierPasses::of(device, moment).map(of_earlier_passes));
-    let idle = IdleState::of(device, moment).map(of_idle_state);
-    causes.extend(idle.filter(|idle| matters(idle.bytes, held)));
+    causes.extend(PiledUp::of(device, moment).map(of_piled_up));
     causes.extend(pieces);
     causes.extend(piling);
     causes.extend(live.map(|live| match &next {
@@ -280,7 +292,11 @@ fn is_in_first_pass(device: Device<'_>, moment: u32) -> bool {
     begun == 1 && ranges[0].phase == Phase::Forward && moment <= ranges[0].to.saturating_add(1)
 }
 
-/// What is live from a place, recorded growth or older.
+/// What is live of a cause: what the recording shows, or all from its place, with what is older.
+fn live_of(device: Device<'_>, moment: u32, cause: &Cause) -> u64 {
+    cause.bytes.max(live_from(device, moment, &cause.place))
+}
+
 fn live_from(device: Device<'_>, moment: u32, place: &str) -> u64 {
     let sites = device.call_sites();
     let site_of = device.site_of();
@@ -303,15 +319,15 @@ fn of_growing_request(series: GrowingRequest) -> Cause {
     }
 }
 
-fn of_idle_state(state: IdleState) -> Cause {
+fn of_piled_up(piled: PiledUp) -> Cause {
     Cause {
         class: CauseClass::NeverFreed,
-        bytes: state.bytes,
-        title: state.title(),
-        seen: state.explanation(),
-        advice: "Look for what still refers to the models or optimizers of before: lists, callbacks, caches, parameter groups."
+        bytes: piled.bytes,
+        title: piled.title(),
+        seen: piled.explanation(),
+        advice: "Look for what still refers to what was made before: lists, callbacks, caches, parameter groups."
             .to_owned(),
-        place: state.place,
+        place: piled.place,
         filter: String::new(),
         setting: None,
     }
