@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::causes::{Cause, CauseClass, causes, conclude};
-use super::findings::{Finding, FindingTable, Material, findings, site_table};
+use super::findings::{Finding, FindingKind, FindingTable, Material, findings, site_table};
 use super::peak_roles::PeakRoles;
 use crate::Snapshot;
 use crate::analysis::code::call_sites::CallSiteId;
@@ -301,6 +301,14 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
         causes: Vec::new(),
     };
     overview.causes = causes(device, &overview);
+    // What is kept is no growth by the rules of steps, and yet why the next one fails. A smaller batch only delays that.
+    if overview.causes.first().is_some_and(Cause::piles_up) {
+        (overview.findings).retain(|finding| finding.kind != FindingKind::NoGrowth);
+        let failed = |finding: &&mut Finding| finding.kind == FindingKind::OutOfMemory;
+        if let Some(failed) = overview.findings.iter_mut().find(failed) {
+            failed.to_try.clear();
+        }
+    }
     overview
 }
 
