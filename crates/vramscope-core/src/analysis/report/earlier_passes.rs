@@ -20,9 +20,6 @@ use crate::units::Bytes;
 const SHARE_PERCENT: u128 = 10;
 /// Without a backward pass between them, so many forward passes may belong together, such as those of two views of an input.
 const MOST_TOGETHER: usize = 2;
-/// A pass that keeps no more than these, and freed three times as many, is one without gradients: what is left is its output.
-const MOST_OUTPUTS: usize = 4;
-
 /// What earlier forward passes left.
 pub(super) struct EarlierPasses {
     /// How many passes.
@@ -76,16 +73,8 @@ impl EarlierPasses {
             let later = &ranges[pass.min(now)..now];
             later.iter().any(|range| range.phase == Phase::Backward)
         };
-        let are_outputs = |&pass: &usize| {
-            let from = ranges[pass.min(now)].from;
-            let freed = (0..table.len()).filter(|&row| {
-                (from + 1..=begin).contains(&table.born[row]) && table.died[row] <= begin
-            });
-            left.len() <= MOST_OUTPUTS && freed.count() >= 3 * left.len()
-        };
         let are_together = passes.len() <= MOST_TOGETHER
             && !passes.iter().any(is_over)
-            && !passes.first().is_some_and(are_outputs)
             && !passes
                 .first()
                 .is_some_and(|&first| went_back_alone(&ranges[..first]));
