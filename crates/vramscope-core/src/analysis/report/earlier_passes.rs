@@ -20,6 +20,7 @@ use crate::units::Bytes;
 const SHARE_PERCENT: u128 = 10;
 /// Without a backward pass between them, so many forward passes may belong together, such as those of two views of an input.
 const MOST_TOGETHER: usize = 2;
+
 /// What earlier forward passes left.
 pub(super) struct EarlierPasses {
     /// How many passes.
