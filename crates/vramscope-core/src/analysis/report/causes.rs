@@ -462,11 +462,7 @@ fn too_much_live(
     let top = top_call_sites(device, live, 1);
     let row = site_table("", &top).rows.into_iter().next();
     let live_bytes = device.history.active_bytes_at(moment);
-    let when = match (overview.has_trace, overview.ooms) {
-        (false, _) => "at the dump",
-        (true, 0) => "at the peak",
-        (true, _) => "when it failed",
-    };
+    let when = when(overview);
     let could_have = failure.filter(|failure| failure.device_free_bytes.is_some());
     let of_all = could_have.map(|failure| {
         let all = Bytes(failure.reachable_bytes());
@@ -513,6 +509,14 @@ fn too_much_live(
         place,
         setting: None,
         advice: String::new(),
+    }
+}
+
+fn when(overview: &Overview) -> &'static str {
+    match (overview.has_trace, overview.ooms) {
+        (false, _) => "at the dump",
+        (true, 0) => "at the peak",
+        (true, _) => "when it failed",
     }
 }
 
