@@ -115,11 +115,9 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
     use_questions(session, &look, file.view());
     use_group(session, state, &look, file.view());
     let Some((facts, view)) = file.facts().zip(file.view()) else {
+        let (session, file) = (session.clone(), file.clone());
         return html! {
-            <>
-                { follower }
-                <main class="workspace"><Rail view={ViewKind::Facts} /><FactsAlone session={session.clone()} file={file.clone()} /></main>
-            </>
+            <>{ follower }<main class="workspace"><Rail view={ViewKind::Facts} /><FactsAlone {session} {file} /></main></>
         };
     };
     let places = state.places().unwrap_or_default();

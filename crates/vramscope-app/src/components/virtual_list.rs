@@ -129,6 +129,8 @@ pub(super) fn VirtualList(props: &VirtualListProps) -> Html {
         })
     };
     let offset_px = list.place_px(now, window.start);
+    // A row that is out of view is not there to be referred to.
+    let there = props.active.filter(|row| window.contains(row));
     let rows = window.map(|row| one_row(props, row));
     html! {
         <div class="vlist" ref={node} {onscroll} onkeydown={on_key(props, list)}>
@@ -136,7 +138,7 @@ pub(super) fn VirtualList(props: &VirtualListProps) -> Html {
                 <div class="vhead" style={format!("height:{}px", props.head_px)}>{ props.header.clone() }</div>
             }
             <div class="vspace" ref={options} tabindex="0" role="listbox" aria-label={props.label.clone()} data-scrolls={if props.is_narrow { "y" } else { "" }}
-                aria-activedescendant={props.active.map(|row| row_id(props, row))} style={format!("height:{}px", list.content_px())}>
+                aria-activedescendant={there.map(|row| row_id(props, row))} style={format!("height:{}px", list.content_px())}>
                 <div class="vrows" style={format!("transform:translateY({offset_px}px)")}>{ for rows }</div>
             </div>
         </div>

@@ -94,37 +94,19 @@ impl Live {
         let fault = file.fault.as_ref().filter(|_| file.failures >= TRIES);
         let is_left = recorded.is_some() && news.is_written == Some(false);
         let (word, what) = if has_ended {
-            (
-                "ended",
-                "The program has ended: this is all that was recorded last.",
-            )
+            ENDED
         } else if is_left {
-            (
-                "ended",
-                "Nobody writes this file any more: the recorder has ended, and did not see the program's end.",
-            )
+            LEFT
         } else if !self.is_connected {
-            (
-                "not connected",
-                "vramscope view, which serves this page, does not answer. What is shown stays.",
-            )
+            NOT_CONNECTED
         } else if news.is_gone {
-            (
-                "file is gone",
-                "The file is no longer there. What is shown stays, and a new one is read once it is written.",
-            )
+            GONE
         } else if fault.is_some() {
-            (
-                "not readable",
-                "The file was written again, and cannot be read. What is shown stays.",
-            )
+            NOT_READABLE
         } else if recorded.is_some() {
-            (
-                "live",
-                "The program is running. This is the picture of its newest events.",
-            )
+            RECORDED
         } else {
-            ("live", "The file is read again whenever it is written.")
+            READ_AGAIN
         };
         let mut title = format!("{what}\nAs of {ago}.");
         let mut text = format!("{word}, {ago}");
@@ -150,6 +132,35 @@ impl Live {
         })
     }
 }
+
+/// What a badge says: in a word, and what that means.
+type Said = (&'static str, &'static str);
+
+const ENDED: Said = (
+    "ended",
+    "The program has ended: this is all that was recorded last.",
+);
+const LEFT: Said = (
+    "ended",
+    "Nobody writes this file any more: the recorder has ended, and did not see the program's end.",
+);
+const NOT_CONNECTED: Said = (
+    "not connected",
+    "vramscope view, which serves this page, does not answer. What is shown stays.",
+);
+const GONE: Said = (
+    "file is gone",
+    "The file is no longer there. What is shown stays, and a new one is read once it is written.",
+);
+const NOT_READABLE: Said = (
+    "not readable",
+    "The file was written again, and cannot be read. What is shown stays.",
+);
+const RECORDED: Said = (
+    "live",
+    "The program is running. This is the picture of its newest events.",
+);
+const READ_AGAIN: Said = ("live", "The file is read again whenever it is written.");
 
 /// `1.2 s ago`; whole seconds from ten on, as nobody reads more.
 fn ago(us: f64) -> String {

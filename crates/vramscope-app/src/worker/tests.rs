@@ -34,13 +34,17 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Every committed snapshot, the refused ones included.
+/// Every committed snapshot, the refused ones included; without the hundreds of recordings of one kind that what is
+/// concluded is judged by.
 fn fixtures() -> Vec<PathBuf> {
     let mut found = Vec::new();
-    files(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures"),
-        &mut found,
-    );
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
+    files(&folder, &mut found);
+    found.retain(|path| {
+        !["causes", "roles"]
+            .iter()
+            .any(|of| path.starts_with(folder.join(of)))
+    });
     assert!(!found.is_empty());
     found
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use serde_json::Value;
+use vramscope_core::analysis::report::causes::{Cause, CauseClass};
 use vramscope_core::analysis::report::facts::{FactKind, facts};
 use vramscope_core::analysis::report::findings::{Finding, NOT_TOLD, Severity, is_calm};
 use vramscope_core::analysis::report::overview::overview;
@@ -65,6 +66,22 @@ fn about(device: &Device<'_>) -> Part {
         part.prose.push(String::new());
         part.prose
             .extend(wrap::paragraph("  ", &sentence, wrap::PROSE_WIDTH));
+    }
+    let tells = |cause: &Cause| {
+        found
+            .findings
+            .iter()
+            .any(|finding| finding.seen.contains(&cause.seen))
+    };
+    let claims = |cause: &&Cause| cause.class != CauseClass::TooMuchLive && !tells(cause);
+    if let Some(cause) = found.causes.first().filter(claims) {
+        part.prose.push(String::new());
+        let advice = Some(&cause.advice).filter(|advice| !advice.is_empty());
+        for (sign, text) in [("  ", Some(&cause.seen)), ("  > ", advice)] {
+            let text = text.map_or("", String::as_str);
+            part.prose
+                .extend(wrap::paragraph(sign, text, wrap::PROSE_WIDTH));
+        }
     }
     for fact in facts(device.recording) {
         let is_state = matches!(fact.kind, FactKind::NoTrace | FactKind::StateOnly);

@@ -115,3 +115,8 @@ fn of_the_fifth_set() {
 fn of_the_sixth_set() {
     judge("sixth");
 }
+
+#[test]
+fn of_the_seventh_set() {
+    judge("seventh");
+}

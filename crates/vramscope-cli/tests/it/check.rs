@@ -87,6 +87,17 @@ fn not_measurable_is_not_fine() {
     assert_eq!(code(&[empty, "--no-oom"]), Some(1), "no device");
 }
 
+/// A ring has lost the events of the peak: 6 GiB were reserved when the first one that it has was recorded.
+#[test]
+fn a_peak_before_the_recording_is_not_fine() {
+    const LATE: &str = "causes/write_recipes.pickle.zst";
+    let said = check(&[LATE, "--max-peak", "5GiB"]);
+    assert!(said.contains("not measured"), "{said}");
+    assert_eq!(code(&[LATE, "--max-peak", "5GiB"]), Some(1));
+    assert_eq!(code(&[LATE, "--max-peak", "7GiB"]), Some(0));
+    assert_eq!(code(&[LATE, "--max-peak", "500MiB"]), Some(3));
+}
+
 #[test]
 fn every_file_is_checked_and_a_broken_budget_comes_first() {
     assert_snapshot!(check(&[

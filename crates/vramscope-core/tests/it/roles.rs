@@ -223,26 +223,15 @@ fn other_folders_change_no_role() {
         encode_json(&decoded(&file), &mut json).unwrap();
         let json = String::from_utf8(json).unwrap();
         let before = roles_of_json(&json);
-        for root in [
-            "optimized-llm/checkpoint/kv_cache_paper",
-            "optim/model_loader/safetensors",
-        ] {
-            let moved = json.replace(
-                "\"filename\":\"/",
-                &format!("\"filename\":\"/home/me/{root}/"),
-            );
-            let moved = moved.replace(
-                "\"filename\": \"/",
-                &format!("\"filename\": \"/home/me/{root}/"),
-            );
-            assert_ne!(
-                moved.len(),
-                json.len() * usize::from(json.contains("site-packages")),
-                "{}",
-                file.name
-            );
-            assert_eq!(roles_of_json(&moved), before, "{}: {root}", file.name);
-        }
+        let root =
+            "/home/me/optimized-llm/checkpoint/kv_cache_paper/optim/model_loader/safetensors";
+        let moved = json.replace("\"filename\":\"/", &format!("\"filename\":\"{root}/"));
+        assert!(
+            moved.len() > json.len() || !json.contains("site-packages"),
+            "{}",
+            file.name
+        );
+        assert_eq!(roles_of_json(&moved), before, "{}", file.name);
     }
 }
 

@@ -197,7 +197,7 @@ impl Case<'_> {
         } else if failed {
             (
                 "No other setting of the allocator is sure to serve it",
-                "Less must be live at that moment: the call sites above say what it is.",
+                "Less must be live at that moment.",
             )
         } else {
             (

@@ -170,9 +170,15 @@ impl<'a> Measures<'a> {
     pub(super) fn measure(&self, limit: Limit) -> Result<Measured, &'static str> {
         match limit {
             Limit::LiveAtEnd(_) => Ok(self.live(self.device.history.event_count)),
-            Limit::Peak(_) => {
+            Limit::Peak(limit) => {
                 self.need_trace()?;
-                Ok(self.live(self.device.history.peak_moment))
+                let history = self.device.history;
+                let may_have_been_higher =
+                    history.peak_bytes() <= limit && history.reserved_bytes(0) > limit;
+                if may_have_been_higher && self.need_segments().is_ok() {
+                    return Err(BEGAN_LATE);
+                }
+                Ok(self.live(history.peak_moment))
             }
             Limit::Reserved(_) => self.reserved(),
             Limit::Growth(_) => self.growth(),
@@ -471,5 +477,7 @@ const ROLE_KEYS: [&str; 10] = [
 ];
 const UNKNOWN_ROLES: &str =
     "the file does not tell what most of the memory at its peak is for: record with stacks";
+const BEGAN_LATE: &str = "more than that was reserved when the recording began, so that the peak may lie before it: record \
+                          from the start of the program, with more entries";
 const FEW_STEPS: &str =
     "fewer than four whole steps were recorded, and the first two are warm-up. Record more";

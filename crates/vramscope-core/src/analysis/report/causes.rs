@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::earlier_passes::EarlierPasses;
+use super::findings::pools::kept_bytes;
 use super::findings::{
     FailedRequest, Finding, FindingKind, FindingRow, Replayed, SettingAdvice, Severity, Verdict,
     site_table,
@@ -12,7 +13,7 @@ use super::first_pass::FirstPass;
 use super::growing_request::GrowingRequest;
 use super::names::named;
 use super::next_step::NextStep;
-use super::overview::Overview;
+use super::overview::{Overview, reserved_peak};
 use super::peak_roles::{PeakRoles, plural};
 use super::piled_up::PiledUp;
 use super::summary::saturating_sum;
@@ -91,10 +92,13 @@ impl Cause {
     }
 
     /// Whether memory is kept that is not needed any more.
-    fn piles_up(&self) -> bool {
+    pub(super) fn piles_up(&self) -> bool {
         matches!(
             self.class,
-            CauseClass::GrowthPerStep | CauseClass::NeverFreed | CauseClass::HeldOutput
+            CauseClass::GrowthPerStep
+                | CauseClass::NeverFreed
+                | CauseClass::HeldOutput
+                | CauseClass::EarlierPasses
         )
     }
 
@@ -188,8 +192,9 @@ impl Told {
         let growing = warned.extract_if(.., grows).collect();
         let most = most_reserved_bytes(overview) / 2;
         let is_any_live = device.history.active_bytes_at(moment) > 0;
+        let in_pools = || kept_bytes(&device.state_at(reserved_peak(device.history)));
         let is_elsewhere = |cause: &mut Cause| match cause.class {
-            CauseClass::PrivatePool => cause.bytes > most,
+            CauseClass::PrivatePool => in_pools() > most,
             CauseClass::Cached => !has_failed && is_any_live && cause.bytes > most,
             _ => false,
         };
@@ -221,16 +226,14 @@ fn of_failed(device: Device<'_>, overview: &Overview, failure: &FailedRequest) -
         own => (None, own),
     };
     let next = NextStep::of(device, failure);
-    let free_matters = matters(failure.all_free_bytes(), held)
-        && next.is_none()
-        && !is_in_first_pass(device, moment);
-    let (pieces, few) = match free_matters {
+    let would_go_on = next.is_none() && !is_in_first_pass(device, moment);
+    let (pieces, few) = match would_go_on {
         true => (pieces, None),
         false => (None, pieces),
     };
     let piles = |cause: &mut Cause| cause.piles_up() && matters(cause.bytes, held);
     let piling: Vec<_> = told.warned.extract_if(.., piles).collect();
-    let series = GrowingRequest::of(device, failure).map(of_growing_request);
+    let series = GrowingRequest::of(device, failure).map(Cause::from);
     let live = too_much_live(device, overview, moment, Some(failure));
     let live = Some(live).filter(|live| live.bytes > 0);
     let mut causes: Vec<Cause> = own.into_iter().collect();
@@ -250,8 +253,15 @@ fn of_failed(device: Device<'_>, overview: &Overview, failure: &FailedRequest) -
     causes.extend(told.growing);
     causes.extend(series.filter(|series| matters(series.bytes, held)));
     causes.extend(told.elsewhere);
-    causes.extend(EarlierPasses::of(device, moment).map(of_earlier_passes));
-    causes.extend(PiledUp::of(device, moment).map(of_piled_up));
+    // What is kept up to a limit is no reason why it would not go on.
+    let kept = EarlierPasses::of(device, moment);
+    let (nearer, pieces) = match kept.as_ref().is_some_and(|kept| kept.turns_over) {
+        true => (pieces, None),
+        false => (None, pieces),
+    };
+    causes.extend(nearer);
+    causes.extend(kept.map(Cause::from));
+    causes.extend(PiledUp::of(device, moment).map(Cause::from));
     causes.extend(pieces);
     causes.extend(piling);
     causes.extend(live.map(|live| match &next {
@@ -305,34 +315,6 @@ fn live_from(device: Device<'_>, moment: u32, place: &str) -> u64 {
     saturating_sum(live.map(|id| device.history.allocations.bytes[id.index()]))
 }
 
-fn of_growing_request(series: GrowingRequest) -> Cause {
-    Cause {
-        class: CauseClass::GrowthPerStep,
-        bytes: series.bytes,
-        title: series.title(),
-        seen: series.explanation(),
-        advice: "Move what is collected to the CPU as it comes, or keep only what is needed of it."
-            .to_owned(),
-        place: series.place,
-        filter: String::new(),
-        setting: None,
-    }
-}
-
-fn of_piled_up(piled: PiledUp) -> Cause {
-    Cause {
-        class: CauseClass::NeverFreed,
-        bytes: piled.bytes,
-        title: piled.title(),
-        seen: piled.explanation(),
-        advice: "Look for what still refers to what was made before: lists, callbacks, caches, parameter groups."
-            .to_owned(),
-        place: piled.place,
-        filter: String::new(),
-        setting: None,
-    }
-}
-
 /// What is live, with what a step needs.
 fn of_next_step(next: &NextStep, live: Cause) -> Cause {
     Cause {
@@ -340,19 +322,6 @@ fn of_next_step(next: &NextStep, live: Cause) -> Cause {
         seen: format!("{}. {}", live.title, live.seen),
         title: next.title(),
         ..live
-    }
-}
-
-fn of_earlier_passes(left: EarlierPasses) -> Cause {
-    Cause {
-        class: CauseClass::EarlierPasses,
-        bytes: left.bytes,
-        title: left.title(),
-        seen: left.explanation(),
-        advice: left.advice(),
-        place: left.place,
-        filter: String::new(),
-        setting: None,
     }
 }
 
@@ -423,7 +392,7 @@ fn of_failure(device: Device<'_>, overview: &Overview, failure: &FailedRequest) 
         | Verdict::OwnPiecesSuffice
         | Verdict::SegmentTooLarge
         | Verdict::PiecesAndDeviceSuffice => CauseClass::Fragmentation,
-        Verdict::Unknown | Verdict::Short => return None,
+        Verdict::Unknown | Verdict::LittleFree | Verdict::Short => return None,
     };
     let told = overview.findings.iter();
     let same = told
@@ -493,11 +462,7 @@ fn too_much_live(
     let top = top_call_sites(device, live, 1);
     let row = site_table("", &top).rows.into_iter().next();
     let live_bytes = device.history.active_bytes_at(moment);
-    let when = match (overview.has_trace, overview.ooms) {
-        (false, _) => "at the dump",
-        (true, 0) => "at the peak",
-        (true, _) => "when it failed",
-    };
+    let when = when(overview);
     let could_have = failure.filter(|failure| failure.device_free_bytes.is_some());
     let of_all = could_have.map(|failure| {
         let all = Bytes(failure.reachable_bytes());
@@ -547,6 +512,14 @@ fn too_much_live(
     }
 }
 
+fn when(overview: &Overview) -> &'static str {
+    match (overview.has_trace, overview.ooms) {
+        (false, _) => "at the dump",
+        (true, 0) => "at the peak",
+        (true, _) => "when it failed",
+    }
+}
+
 /// Adds what replays with other settings amount to, a finding of kind [`FindingKind::Replay`]: of a request that failed
 /// as its first advice, else among the findings, before what else wastes memory. What they do not bear out is no longer
 /// advised.
@@ -573,11 +546,11 @@ pub(super) fn conclude(findings: &mut Vec<Finding>, causes: &mut Vec<Cause>, con
         // Where more is live than there is room for, or pools keep what they have, to serve one request helps nobody.
         let is_served =
             |cause: &&mut Cause| cause.is_of_pieces() && cause.class != CauseClass::PrivatePool;
-        if let Some(cause) = causes.iter_mut().find(is_served) {
+        if let Some(cause) = causes.iter_mut().take(1).find(is_served) {
             cause.setting = Some(setting.clone());
+            failure.setting = Some(setting);
+            failure.evidence.extend(conclusion.evidence);
         }
-        failure.setting = Some(setting);
-        failure.evidence.extend(conclusion.evidence);
         return;
     }
     let ran_short = |finding: &Finding| {

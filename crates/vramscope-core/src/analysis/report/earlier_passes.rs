@@ -3,6 +3,7 @@
 //! A backward pass, or the end of an evaluation, frees what a forward pass kept. What is still there is held: an output of
 //! the pass before, or losses with all that they were computed from.
 
+use super::causes::{Cause, CauseClass};
 use std::collections::{BTreeSet, HashSet};
 
 use super::names::named;
@@ -13,7 +14,7 @@ use crate::analysis::groups::live_at::{live_at, top_call_sites};
 use crate::analysis::recording::Device;
 use crate::analysis::roles::{Phase, PhaseRange, Role};
 use crate::ids::{AllocationId, FrameId, StackId};
-use crate::units::{Bytes, Count};
+use crate::units::Bytes;
 
 /// Minimum share of what was live.
 const SHARE_PERCENT: u128 = 10;
@@ -26,6 +27,8 @@ pub(super) struct EarlierPasses {
     passes: usize,
     /// Whether one of them ended with a request that failed.
     has_failed: bool,
+    /// Whether as many of the same were let go after some passes: what is kept has a limit.
+    pub(super) turns_over: bool,
     /// Requested bytes that were live.
     pub(super) bytes: u64,
     /// The code that runs the pass, or else the call site with the most of them.
@@ -65,7 +68,7 @@ impl EarlierPasses {
         let bytes = saturating_sum(left.iter().map(|&row| table.bytes[row]));
         let all = u128::from(device.history.active_bytes_at(moment));
         // The pass that each was made in.
-        let pass_of = |row: usize| ranges.partition_point(|range| range.to < table.born[row]);
+        let pass_of = |row: usize| pass_of_moment(ranges, table.born[row]);
         let passes: BTreeSet<usize> = left.iter().map(|&row| pass_of(row)).collect();
         let is_over = |&pass: &usize| {
             let later = &ranges[pass.min(now)..now];
@@ -79,9 +82,17 @@ impl EarlierPasses {
         if u128::from(bytes) * 100 < all * SHARE_PERCENT || are_together {
             return None;
         }
+        let made_left: HashSet<_> = left.iter().map(|&row| stacks[row]).collect();
+        let was_let_go = |row: &usize| {
+            made_left.contains(&stacks[*row])
+                && table.born[*row] > 0
+                && table.died[*row] <= begin
+                && pass_of_moment(ranges, table.died[*row]) > pass_of(*row) + 1
+        };
         Some(Self {
             passes: passes.len(),
             has_failed: false,
+            turns_over: (0..table.len()).filter(was_let_go).count() >= left.len(),
             bytes,
             place: place(device, &left),
         })
@@ -117,17 +128,18 @@ impl EarlierPasses {
         (!is_little && !went_on).then(|| Self {
             passes: 1,
             has_failed: true,
+            turns_over: false,
             bytes,
             place: place(device, &left),
         })
     }
 
     /// One line without its stop.
-    pub(super) fn title(&self) -> String {
+    fn title(&self) -> String {
         let passes = match self.passes {
             1 if self.has_failed => "a forward pass that failed".to_owned(),
             1 => "the previous forward pass".to_owned(),
-            passes => format!("{} earlier forward passes", Count(passes as u64)),
+            _ => "earlier forward passes".to_owned(),
         };
         format!(
             "{} from {passes} at {} are still live",
@@ -158,6 +170,26 @@ impl EarlierPasses {
                 .to_owned(),
         }
     }
+}
+
+impl From<EarlierPasses> for Cause {
+    fn from(left: EarlierPasses) -> Self {
+        Self {
+            class: CauseClass::EarlierPasses,
+            bytes: left.bytes,
+            title: left.title(),
+            seen: left.explanation(),
+            advice: left.advice(),
+            place: left.place,
+            filter: String::new(),
+            setting: None,
+        }
+    }
+}
+
+/// The first pass that is not over before a moment, by its place.
+fn pass_of_moment(ranges: &[PhaseRange], moment: u32) -> usize {
+    ranges.partition_point(|range| range.to < moment)
 }
 
 /// Whether each forward pass had its backward pass before the next: at least two of them, and none without.

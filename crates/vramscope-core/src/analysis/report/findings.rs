@@ -16,7 +16,7 @@ mod odd_device;
 mod origin;
 mod out_of_memory;
 mod pending;
-mod pools;
+pub(super) mod pools;
 mod program_changes;
 mod retries;
 mod rounding;

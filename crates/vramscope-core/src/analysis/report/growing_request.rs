@@ -1,6 +1,7 @@
 //! A request that failed as the next of a series: the same code asks for more each time, as a concatenation to all that came
 //! before does.
 
+use super::causes::{Cause, CauseClass};
 use super::findings::FailedRequest;
 use super::names::named;
 use crate::analysis::recording::Device;
@@ -62,7 +63,7 @@ impl GrowingRequest {
     }
 
     /// One line.
-    pub(super) fn title(&self) -> String {
+    fn title(&self) -> String {
         format!(
             "Each request at {} is larger than the one before, the last by {}",
             named(&self.place),
@@ -77,5 +78,22 @@ impl GrowingRequest {
              before. The old one is live while the new one is made.",
             Count(self.count as u64)
         )
+    }
+}
+
+impl From<GrowingRequest> for Cause {
+    fn from(series: GrowingRequest) -> Self {
+        Self {
+            class: CauseClass::GrowthPerStep,
+            bytes: series.bytes,
+            title: series.title(),
+            seen: series.explanation(),
+            advice:
+                "Move what is collected to the CPU as it comes, or keep only what is needed of it."
+                    .to_owned(),
+            place: series.place,
+            filter: String::new(),
+            setting: None,
+        }
     }
 }

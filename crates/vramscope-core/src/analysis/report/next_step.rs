@@ -4,8 +4,11 @@
 //! Where that is more than there is, a setting that serves the one request which failed would only let the next one fail.
 
 use super::findings::FailedRequest;
+use super::summary::saturating_sum;
+use crate::analysis::groups::live_at::live_at;
 use crate::analysis::recording::Device;
-use crate::analysis::roles::Phase;
+use crate::analysis::roles::{Phase, Role};
+use crate::ids::{AllocationId, StackId};
 use crate::units::Bytes;
 
 /// A step that does not fit.
@@ -16,30 +19,32 @@ pub(super) struct NextStep {
 }
 
 impl NextStep {
-    /// The step in which a request failed; `None` if a step like the one before would fit, or the file does not tell.
+    /// The step in which a request failed; `None` if a step like the one before would fit, the file does not tell, or the
+    /// two do not begin their first forward passes with the same code.
     pub(super) fn of(device: Device<'_>, failure: &FailedRequest) -> Option<Self> {
         if failure.device_free_bytes.is_none() {
             return None;
         }
         let steps = &device.steps()?.steps;
         let now = steps.partition_point(|step| step.moments.1 < failure.moment);
-        let before = now.checked_sub(1).and_then(|at| steps.get(at))?;
-        let begin = steps
-            .get(now)
-            .map_or(before.moments.1, |step| step.moments.0);
-        let live_at_start = |from: u32| {
-            let ranges = &device.phases().ranges;
-            let mut passes = ranges.iter().filter(|range| range.phase == Phase::Forward);
-            let first = passes
-                .find(|range| range.from >= from)
-                .map(|range| range.from);
-            device.history.active_bytes_at(first.unwrap_or(from))
-        };
-        let peak_bytes = before.totals.peak_bytes;
-        let rise = peak_bytes.saturating_sub(live_at_start(before.moments.0));
+        let (from, to) = now.checked_sub(1).and_then(|at| steps.get(at))?.moments;
+        let before = first_pass(device, from, to)?;
+        let begin = first_pass(device, to, failure.moment)?;
+        if first_stack(device, before) != first_stack(device, begin) {
+            return None;
+        }
+        let history = device.history;
+        // The optimizer's first step makes its state, which the next one has already.
+        let optimizer = (device.phases().ranges.iter())
+            .find(|range| range.phase == Phase::Optimizer && range.from >= before);
+        let end = optimizer.map_or(to, |range| range.from.min(to));
+        let passes = history.active_bytes.get(before as usize..=end as usize)?;
+        let rise = (passes.iter().max()?).saturating_sub(history.active_bytes_at(before));
+        // Gradients that are left are added to, or freed before there are others.
+        let left = gradients(device, begin).saturating_sub(gradients(device, before));
         let found = Self {
-            needed_bytes: live_at_start(begin)
-                .min(device.history.active_bytes_at(failure.moment))
+            needed_bytes: (history.active_bytes_at(begin))
+                .saturating_sub(left)
                 .saturating_add(rise),
             there_bytes: failure.reachable_bytes(),
         };
@@ -54,4 +59,24 @@ impl NextStep {
             Bytes(self.needed_bytes - self.there_bytes)
         )
     }
+}
+
+/// The moment before the first forward pass that begins between two moments.
+fn first_pass(device: Device<'_>, from: u32, to: u32) -> Option<u32> {
+    let mut ranges = device.phases().ranges.iter();
+    let first = ranges.find(|range| range.phase == Phase::Forward && range.from >= from)?;
+    (first.from < to).then_some(first.from)
+}
+
+/// The stack of the event after a moment.
+fn first_stack(device: Device<'_>, moment: u32) -> Option<StackId> {
+    let row = (device.history.first_event + moment) as usize;
+    device.snapshot().events.stack.get(row).copied()
+}
+
+fn gradients(device: Device<'_>, moment: u32) -> u64 {
+    let rules = device.rule_of();
+    let live = live_at(device.history, moment).map(AllocationId::index);
+    let gradients = live.filter(|&row| rules[row].role() == Role::Gradient);
+    saturating_sum(gradients.map(|row| device.history.allocations.bytes[row]))
 }

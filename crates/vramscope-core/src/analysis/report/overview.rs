@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::causes::{Cause, CauseClass, causes, conclude};
-use super::findings::{Finding, FindingTable, Material, findings, site_table};
+use super::findings::{Finding, FindingKind, FindingTable, Material, findings, site_table};
 use super::peak_roles::PeakRoles;
 use crate::Snapshot;
 use crate::analysis::code::call_sites::CallSiteId;
@@ -240,24 +240,12 @@ fn sites_title(history: &History) -> &'static str {
 #[must_use]
 pub fn overview(device: Device<'_>, limit: usize) -> Overview {
     let history = device.history;
-    let gap_at = |moment, own| gap(&device.state_at(moment), own);
+    let gap_at = |moment| gap(&device.state_at(moment), None);
     let reserved_peak = reserved_peak(history);
-    let at_peak = gap_at(history.peak_moment, None);
-    let at_reserved_peak = gap_at(reserved_peak, None);
-    let at_end = gap_at(history.event_count, None);
+    let at_peak = gap_at(history.peak_moment);
+    let at_reserved_peak = gap_at(reserved_peak);
+    let at_end = gap_at(history.event_count);
     let (ooms, last) = failures(device);
-    let on = |occasion, gap: Gap| GapAt {
-        occasion,
-        gap,
-        active_bytes: value_at(&history.active_bytes, gap.moment).unwrap_or(0),
-        time_us: history.moment_start_us.get(gap.moment),
-    };
-    let mut gaps = vec![
-        on(Occasion::Peak, at_peak),
-        on(Occasion::ReservedPeak, at_reserved_peak),
-    ];
-    gaps.extend(last.map(|(moment, arena)| on(Occasion::OutOfMemory, gap_at(moment, Some(arena)))));
-    gaps.push(on(Occasion::End, at_end));
     let segments = SegmentsKnown::judged_by(device, &[at_peak, at_reserved_peak, at_end]);
     let releases = releases(device.snapshot(), history);
     let config = AllocatorConfig::of(device.snapshot());
@@ -279,7 +267,7 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
             time_us: history.moment_start_us.get(history.peak_moment),
             allocations: peak_sites.count,
         },
-        gaps,
+        gaps: gaps(device, [at_peak, at_reserved_peak, at_end], last),
         roles: PeakRoles::of(device),
         peak_sites: site_table(sites_title(history), &peak_sites),
         peak_site_count: peak_site_count(device),
@@ -301,7 +289,48 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
         causes: Vec::new(),
     };
     overview.causes = causes(device, &overview);
+    if overview.causes.first().is_some_and(Cause::piles_up) {
+        take_back(&mut overview.findings);
+    }
     overview
+}
+
+/// Takes back what does not go with a cause by which memory piles up: what is kept is no growth by the rules of steps, and
+/// yet why the next one fails; and a smaller batch only delays that.
+fn take_back(findings: &mut Vec<Finding>) {
+    findings.retain(|finding| finding.kind != FindingKind::NoGrowth);
+    let failed = |finding: &&mut Finding| finding.kind == FindingKind::OutOfMemory;
+    if let Some(failed) = findings.iter_mut().find(failed) {
+        failed.to_try.clear();
+    }
+}
+
+/// The reserved memory at what is special of a recording; `last`: the last failed request, with its arena.
+fn gaps(
+    device: Device<'_>,
+    [peak, reserved_peak, end]: [Gap; 3],
+    last: Option<(u32, Arena)>,
+) -> Vec<GapAt> {
+    let history = device.history;
+    let on = |occasion, gap: Gap| GapAt {
+        occasion,
+        gap,
+        active_bytes: value_at(&history.active_bytes, gap.moment).unwrap_or(0),
+        time_us: history.moment_start_us.get(gap.moment),
+    };
+    let failed = |(moment, arena)| {
+        on(
+            Occasion::OutOfMemory,
+            gap(&device.state_at(moment), Some(arena)),
+        )
+    };
+    let mut gaps = vec![
+        on(Occasion::Peak, peak),
+        on(Occasion::ReservedPeak, reserved_peak),
+    ];
+    gaps.extend(last.map(failed));
+    gaps.push(on(Occasion::End, end));
+    gaps
 }
 
 /// How many call sites had live allocations at the peak.

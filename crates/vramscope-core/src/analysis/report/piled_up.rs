@@ -1,6 +1,7 @@
 //! What code outside of passes makes again and again while nothing of it is ever freed: models, optimizer state, masks,
 //! buffers. In a recording that begins late most of it is older, and only its stacks tell that it is of the same code.
 
+use super::causes::{Cause, CauseClass};
 use std::collections::HashMap;
 
 use super::names::named;
@@ -101,7 +102,7 @@ impl PiledUp {
     }
 
     /// One line.
-    pub(super) fn title(&self) -> String {
+    fn title(&self) -> String {
         format!(
             "{} made again and again, most of it at {}, are all still live",
             Bytes(self.bytes),
@@ -120,5 +121,21 @@ impl PiledUp {
                 times => format!("{} times", Count(times as u64)),
             }
         )
+    }
+}
+
+impl From<PiledUp> for Cause {
+    fn from(piled: PiledUp) -> Self {
+        Self {
+        class: CauseClass::NeverFreed,
+        bytes: piled.bytes,
+        title: piled.title(),
+        seen: piled.explanation(),
+        advice: "Look for what still refers to what was made before: lists, callbacks, caches, parameter groups."
+            .to_owned(),
+        place: piled.place,
+        filter: String::new(),
+        setting: None,
+    }
     }
 }

@@ -58,6 +58,9 @@ pub enum Verdict {
     PiecesAndDeviceSuffice,
     /// All free memory together was enough.
     AllFreeSuffices,
+    /// In pieces, or with what the device had, it was, but it is little of what was reserved: had this request been served,
+    /// one soon after would have failed.
+    LittleFree,
     /// It was not, but without what others had taken of the device it would have been.
     Others,
     /// All that the program held and the device had free together was not enough.
@@ -83,7 +86,7 @@ impl Verdict {
             Self::OwnPiecesSuffice | Self::PiecesAndDeviceSuffice => "fragmentation",
             Self::AllFreeSuffices => "free in several pools or streams",
             Self::RequestTooLarge => "the request itself is too large",
-            Self::Short => "too much in use",
+            Self::LittleFree | Self::Short => "too much in use",
         }
     }
 }
@@ -249,6 +252,25 @@ impl FailedRequest {
     /// Why the request failed.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
+        match self.of_figures() {
+            Verdict::OwnPiecesSuffice
+            | Verdict::SegmentTooLarge
+            | Verdict::PiecesAndDeviceSuffice
+            | Verdict::AllFreeSuffices
+                if !self.has_much_free() =>
+            {
+                Verdict::LittleFree
+            }
+            verdict => verdict,
+        }
+    }
+
+    /// Whether what was free is more than the pieces that a nearly full device always has: a tenth of what was reserved.
+    pub(in super::super) fn has_much_free(&self) -> bool {
+        u128::from(self.all_free_bytes()) * 10 >= u128::from(self.gap.reserved_bytes)
+    }
+
+    fn of_figures(&self) -> Verdict {
         let wanted = self.requested_bytes;
         let Some(device) = self.device_free_bytes else {
             return Verdict::Unknown;

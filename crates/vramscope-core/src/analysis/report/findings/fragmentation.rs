@@ -42,15 +42,13 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     ];
     // The largest free block can serve the largest request, so only the others count.
     let notable = |gap: &Gap, whole| is_notable(gap.scattered_bytes(), SHARE_PERCENT, whole);
-    let &(gap, _, when, severity) = found
-        .iter()
-        .find(|&&(gap, whole, ..)| notable(gap, whole))?;
+    let mut found = found.into_iter();
+    let (gap, _, when, severity) = found.find(|&(gap, whole, ..)| notable(gap, whole))?;
     Some(Finding {
         kind: FindingKind::Fragmentation,
-        severity: if has_trace(history) {
-            severity
-        } else {
-            Severity::Note
+        severity: match has_trace(history) {
+            true => severity,
+            false => Severity::Note,
         },
         bytes: gap.scattered_bytes(),
         title: format!(

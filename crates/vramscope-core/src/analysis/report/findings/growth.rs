@@ -72,11 +72,11 @@ fn of_trend(material: Material<'_>, steps: &Steps) -> Option<Finding> {
         None => String::new(),
     };
     let seen = format!(
-        "{rises}: from {} (after {}) to {}, {} more. The first {WARM_UP} steps are left out.{}",
+        "{rises}: from {} (after {}) to {}, {}. The first {WARM_UP} steps are left out.{}",
         Bytes(live[0]),
         named(&name),
         Bytes(live[live.len() - 1]),
-        percent(growth, live[0]),
+        more(growth, live[0]),
         how_told(steps)
     );
     let title = format!(
@@ -84,6 +84,17 @@ fn of_trend(material: Material<'_>, steps: &Steps) -> Option<Finding> {
         Bytes(growth / intervals)
     );
     Some(finding(material, growth, moments, [title, seen], table))
+}
+
+/// By how much, as words.
+fn more(growth: u64, from: u64) -> String {
+    match growth < from {
+        true => format!("{} more", percent(growth, from)),
+        false => format!(
+            "{:.1} times as much",
+            (growth as f64 + from as f64) / from.max(1) as f64
+        ),
+    }
 }
 
 /// The few call sites that together hold most of the growth, as words.

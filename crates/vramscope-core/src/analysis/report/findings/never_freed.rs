@@ -54,11 +54,7 @@ pub(super) fn find(material: Material<'_>, grown: &[CallSiteId]) -> Option<Findi
     let step_of = |row: usize| whole.partition_point(|step| step.moments.1 < table.born[row]);
     let of_steps: BTreeSet<usize> = kept.clone().map(step_of).collect();
     let leaks = older > 0 && (of_steps.len() < MANY_STEPS || goes_on(&whole));
-    let rules = material.device.rule_of();
-    let cached = kept
-        .clone()
-        .filter(|&row| rules[row].role() == Role::KvCache);
-    let is_cache = saturating_sum(cached.map(|row| table.bytes[row])) > bytes / 2;
+    let is_cache = is_cache(material, kept.clone(), bytes);
     let stayed = (from, history.event_count);
     Some(Finding {
         kind: FindingKind::NeverFreed,
@@ -100,6 +96,16 @@ fn goes_on(whole: &[&Step]) -> bool {
     let from = first + (last - first) * 3 / 4;
     let (all, late) = (live(last) - live(first), live(last) - live(from));
     from == last || all <= 0 || late * 2 * (last - first) as i128 >= all * (last - from) as i128
+}
+
+/// Whether most of the bytes of some rows are a cache of keys and values.
+fn is_cache(material: Material<'_>, rows: impl Iterator<Item = usize>, bytes: u64) -> bool {
+    let (rules, table) = (
+        material.device.rule_of(),
+        &material.device.history.allocations,
+    );
+    let cached = rows.filter(|&row| rules[row].role() == Role::KvCache);
+    saturating_sum(cached.map(|row| table.bytes[row])) > bytes / 2
 }
 
 fn severity(leaks: bool) -> Severity {

@@ -30,15 +30,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     if !is_odd || own.saturating_sub(next) < SMALLEST_BYTES {
         return None;
     }
-    let listed = others.iter().take(LISTED);
-    let mut list: Vec<String> = listed.map(|&(bytes, _)| Bytes(bytes).to_string()).collect();
-    if others.len() > LISTED {
-        list.push(counted((others.len() - LISTED) as u64, "other"));
-    }
-    let against = match list.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => list.concat(),
-    };
+    let against = listed(&others);
     let all = [(own, device.index())].into_iter().chain(others);
     let rows = all.map(|(bytes, index)| FindingRow {
         label: format!("device {index}"),
@@ -85,6 +77,19 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         }],
         evidence: vec![Evidence::live_at(device.history.peak_moment)],
     })
+}
+
+/// The peaks of devices, as words.
+fn listed(devices: &[(u64, u32)]) -> String {
+    let listed = devices.iter().take(LISTED);
+    let mut list: Vec<String> = listed.map(|&(bytes, _)| Bytes(bytes).to_string()).collect();
+    if devices.len() > LISTED {
+        list.push(counted((devices.len() - LISTED) as u64, "other"));
+    }
+    match list.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => list.concat(),
+    }
 }
 
 /// Whether something live at the peak was made by torch.nn.DataParallel, or below it.

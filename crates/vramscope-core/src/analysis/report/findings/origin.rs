@@ -1,4 +1,4 @@
-//! What was live when a request failed, by when it was made: this says what is not the cause.
+//! What was live when a request failed, by when it was made.
 
 use super::words::percent;
 use crate::analysis::groups::live_at::live_at;
@@ -9,14 +9,12 @@ use crate::analysis::report::summary::saturating_sum;
 use crate::analysis::roles::{Phase, PhaseRange};
 use crate::units::{Bytes, Count};
 
-/// A phase that made at least this share of what is live is the cause.
+/// Of a phase that made at least this share of what is live, what is older is not the cause.
 const MOST_PERCENT: u128 = 80;
-/// One that made at most this share is not.
-const LITTLE_PERCENT: u128 = 20;
 /// A block that repeats is told if its instances hold at least this share.
 const BLOCK_PERCENT: u128 = 10;
 
-/// Sentences on what made the memory that was live when a request failed, what is excluded, and which block repeats; empty
+/// Sentences on what made the memory that was live when a request failed, and which block repeats; empty
 /// if stacks show no phases.
 #[must_use]
 pub fn origin(device: Device<'_>, moment: u32) -> String {
@@ -41,10 +39,6 @@ pub fn origin(device: Device<'_>, moment: u32) -> String {
         Phase::Optimizer => "optimizer step",
     };
     let is_share = |bytes: u64, percent: u128| u128::from(bytes) * 100 >= u128::from(all) * percent;
-    // The request itself belongs to the phase.
-    let requested = u128::from(requested_bytes(device, moment));
-    let (with_it, of) = (requested + u128::from(since), requested + u128::from(all));
-    let is_little = with_it * 100 < of * LITTLE_PERCENT;
     let mut text = format!(
         "Of {} live then, {} ({}) were made since this {phase} began",
         Bytes(all),
@@ -54,11 +48,6 @@ pub fn origin(device: Device<'_>, moment: u32) -> String {
     text += &if is_share(since, MOST_PERCENT) {
         format!(
             ": what is older (parameters, optimizer state, what the loop keeps) is excluded as the cause, it holds {}.",
-            Bytes(before)
-        )
-    } else if is_little {
-        format!(
-            ": the {phase} is excluded as the cause, {} are older.",
             Bytes(before)
         )
     } else {
@@ -76,13 +65,6 @@ pub fn origin(device: Device<'_>, moment: u32) -> String {
         text += &block_sentence(&block);
     }
     text
-}
-
-/// The bytes of the request that failed with the event before a moment.
-fn requested_bytes(device: Device<'_>, moment: u32) -> u64 {
-    let row = (device.history.first_event as usize + moment as usize).checked_sub(1);
-    let sizes = &device.snapshot().events.size;
-    row.and_then(|row| sizes.get(row)).copied().unwrap_or(0)
 }
 
 fn block_sentence(block: &RepeatedBlock) -> String {

@@ -49,20 +49,15 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         true => less.chain(own).collect(),
         false => own.into_iter().chain(less).collect(),
     };
-    let seen = failure.seen(
-        recording,
-        failures.len() as u64,
-        &by_operator_at(material.device.call_sites(), failure.stack),
-    );
-    let seen = format!("{seen} {}", origin(material.device, moment))
-        .trim_end()
-        .to_owned();
+    let by = by_operator_at(material.device.call_sites(), failure.stack);
+    let seen = failure.seen(recording, failures.len() as u64, &by);
+    let seen = format!("{seen} {}", origin(material.device, moment));
     Some(Finding {
         kind: FindingKind::OutOfMemory,
         severity: Severity::Problem,
         bytes: failure.requested_bytes,
         title,
-        seen,
+        seen: seen.trim_end().to_owned(),
         figures: failure.figures(),
         may_mean: match &first {
             Some(pass) => format!("{}. {}", pass.title(), pass.explanation()),

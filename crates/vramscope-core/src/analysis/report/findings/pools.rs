@@ -11,6 +11,7 @@ use crate::analysis::memory::allocator_state::AllocatorState;
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::memory::gap::Arena;
 use crate::analysis::recording::Recording;
+use crate::analysis::report::summary::saturating_sum;
 use crate::model::PoolId;
 use crate::sorting::SortFew;
 use crate::units::Bytes;
@@ -72,6 +73,20 @@ fn remark(recording: &Recording, arena: Arena, free_bytes: u64) -> String {
         Some(owner) => format!("{} free; mostly {owner}", Bytes(free_bytes)),
         None => format!("{} free", Bytes(free_bytes)),
     }
+}
+
+/// What private pools keep from all else: of a graph's pool all, since its replays write to what is free there; of the
+/// user's own what is free.
+pub(in super::super) fn kept_bytes(state: &AllocatorState) -> u64 {
+    let groups = state
+        .groups
+        .iter()
+        .map(|group| (Arena::of(group).pool, &group.sums));
+    let private = groups.filter(|(pool, _)| pool.is_private());
+    saturating_sum(private.map(|(pool, sums)| match pool.1 {
+        0 => sums.reserved_bytes,
+        _ => sums.free_bytes,
+    }))
 }
 
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {

@@ -184,7 +184,7 @@ impl FailedRequest {
                 "A request for {wanted} where the device had {} for all of this program",
                 Bytes(self.reachable_bytes())
             ),
-            Verdict::Unknown | Verdict::Short => return None,
+            Verdict::Unknown | Verdict::LittleFree | Verdict::Short => return None,
         })
     }
 
@@ -317,7 +317,10 @@ impl FailedRequest {
         ) {
             list.push("Look through what was live then: what the loop still holds from before, saved activations, optimizer state.");
         }
-        if matches!(verdict, Verdict::Short | Verdict::SegmentTooLarge) {
+        if matches!(
+            verdict,
+            Verdict::Short | Verdict::LittleFree | Verdict::SegmentTooLarge
+        ) {
             list.push("A smaller batch or sequence, activation checkpointing, or sharding.");
         }
         list.into_iter().map(str::to_owned).collect()
@@ -355,7 +358,10 @@ impl FailedRequest {
             Verdict::RequestTooLarge => ASK_SIZE,
             _ => "Look through what was live then: buffers kept from before, and who holds them.",
         });
-        if matches!(verdict, Verdict::Short | Verdict::SegmentTooLarge) {
+        if matches!(
+            verdict,
+            Verdict::Short | Verdict::LittleFree | Verdict::SegmentTooLarge
+        ) {
             list.push("Work on less at a time: a smaller batch, shorter sequences, fewer buffers at once.");
         }
         list.into_iter().map(str::to_owned).collect()
@@ -393,6 +399,9 @@ fn torch_explanation(verdict: Verdict) -> &'static str {
         Verdict::PiecesAndDeviceSuffice => {
             "They would have been enough together: PyTorch could not give the pieces back, as their segments are partly in use."
         }
+        Verdict::LittleFree => {
+            "What was free would have done for this request, but was little and in pieces: less must be live at that moment."
+        }
         Verdict::Short => {
             "No other arrangement of these blocks would have helped: less must be live at that moment. What else \
              is on the device (the CUDA context, NCCL, other processes) is not in a snapshot."
@@ -427,6 +436,10 @@ fn driver_explanation(verdict: Verdict) -> &'static str {
         Verdict::PiecesAndDeviceSuffice => {
             "They would have been enough together: the driver could not give the pieces back, as other allocations lie in \
              the same mappings."
+        }
+        Verdict::LittleFree => {
+            "What was free would have done for this request, but was little and in pieces: less must be live at that moment, or \
+             others must hold less."
         }
         // The rest is only told of PyTorch's allocator, or with figures.
         Verdict::Others
