@@ -121,14 +121,14 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         };
     };
     let places = state.places().unwrap_or_default();
+    let all = facts.bounds(file.picture, file.axis);
+    let bounds = file.bounds().unwrap_or(all);
     let given = ViewProps {
         session: session.clone(),
         id: props.tab.id,
         file: file.clone(),
         look: look.clone(),
-        bounds: file
-            .bounds()
-            .unwrap_or_else(|| facts.bounds(file.picture, file.axis)),
+        bounds,
         view: view.clone(),
         places,
         search: state.search.clone(),
