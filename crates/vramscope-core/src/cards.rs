@@ -34,9 +34,9 @@ pub const CARDS: [Card; 19] = [
     card("H100 80 GB", 80, 79_10),
     card("A100 80 GB", 80, 79_14),
     card("RTX PRO 6000", 96, 94_96),
-    card("H200", 141, 139_72),
-    card("B200", 180, 178_35),
-    card("MI300X", 192, 191_69),
+    card("H200", 141, 13_972),
+    card("B200", 180, 17_835),
+    card("MI300X", 192, 19_169),
 ];
 
 const fn card(name: &'static str, sold_gb: u64, hundredths: u64) -> Card {

@@ -121,14 +121,14 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         };
     };
     let places = state.places().unwrap_or_default();
+    let all = facts.bounds(file.picture, file.axis);
+    let bounds = file.bounds().unwrap_or(all);
     let given = ViewProps {
         session: session.clone(),
         id: props.tab.id,
         file: file.clone(),
         look: look.clone(),
-        bounds: file
-            .bounds()
-            .unwrap_or_else(|| facts.bounds(file.picture, file.axis)),
+        bounds,
         view: view.clone(),
         places,
         search: state.search.clone(),
@@ -159,10 +159,8 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
                     <Rail view={state.view} />
                     { center }
                     if has_details {
-                        <DetailsPanel session={session.clone()} {look} facts={facts.clone()} view={view.clone()} {places}
-                            shown={state.view} lanes={state.choices.lanes} replay={state.choices.what_if.settings.text()} compare={state.choices.compare.clone()}
-                            search={state.search.clone()}
-                            is_open={state.details_open} width_px={state.details_width_px} />
+                        <DetailsPanel session={session.clone()} {look} facts={facts.clone()} view={view.clone()} {places} shown={state.view} lanes={state.choices.lanes} replay={state.choices.what_if.settings.text()} compare={state.choices.compare.clone()}
+                            search={state.search.clone()} is_open={state.details_open} width_px={state.details_width_px} />
                     }
                 </main>
             </>

@@ -94,8 +94,8 @@ fn message(line: &[u8]) -> Result<RxJsonRpcMessage<RoleServer>, Option<Value>> {
     if line.len() > MOST_BYTES {
         return Err(error(&Value::Null, PARSE_ERROR, "Message too long"));
     }
-    let parsed: Result<Value, _> = serde_json::from_slice(line);
-    let value = parsed.map_err(|_| error(&Value::Null, PARSE_ERROR, "Parse error"))?;
+    let parsed: Option<Value> = serde_json::from_slice(line).ok();
+    let value = parsed.ok_or_else(|| error(&Value::Null, PARSE_ERROR, "Parse error"))?;
     let method = value["method"].as_str();
     let is_short = method.is_none_or(|method| method.len() <= MOST_METHOD_BYTES);
     let is_notification = method.is_some() && value.get("id").is_none();

@@ -133,10 +133,7 @@ fn contradictory() -> Vec<(&'static str, Value)> {
     let base = 0x7f00_0000_0000;
     let freed = (1..100).flat_map(|row| {
         let (address, time) = (base + row * GIB, row as i64 * 10);
-        [
-            event("free_requested", address, GIB, time),
-            event("free_completed", address, GIB, time),
-        ]
+        ["free_requested", "free_completed"].map(|action| event(action, address, GIB, time))
     });
     let more_active = file(
         &[segment(base, GIB)],

@@ -12,6 +12,9 @@ fn stats(arguments: &[&str]) -> String {
     transcript(&vramscope(&[&["stats"], arguments].concat()))
 }
 
+/// A figure of a segment, as PyTorch told it.
+type Figure = fn(&Segment) -> Option<u64>;
+
 #[test]
 fn by_pool() {
     assert_snapshot!(stats(&["torch-2.15.0/private_pools.pickle"]));
@@ -99,7 +102,7 @@ fn the_words_mean_what_they_mean_to_torch() {
         let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
         for part in answer["parts"].as_array().unwrap() {
             let device = i32::try_from(part["device"].as_i64().unwrap()).unwrap();
-            let counted: [(&str, fn(&Segment) -> Option<u64>); 3] = [
+            let counted: [(&str, Figure); 3] = [
                 ("allocated_bytes", |segment| segment.allocated_size),
                 ("active_bytes", |segment| segment.active_size),
                 ("requested_bytes", |segment| segment.requested_size),

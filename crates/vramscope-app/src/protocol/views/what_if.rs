@@ -73,7 +73,7 @@ pub enum Answer {
     Program(ProgramRows),
     Replay(Box<Replayed>),
     Tries(Tries),
-    Concluded(Concluded),
+    Concluded(Box<Concluded>),
 }
 
 /// A plan as far as it is known.

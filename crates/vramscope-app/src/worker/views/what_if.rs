@@ -120,7 +120,7 @@ pub(super) fn answer(
         }
         Question::Conclude { device, .. } => {
             let device = document.device(*device)?;
-            Answer::Concluded(concluded(device, cache))
+            Answer::Concluded(Box::new(concluded(device, cache)))
         }
     })
 }

@@ -22,9 +22,7 @@ impl NextStep {
     /// The step in which a request failed; `None` if a step like the one before would fit, the file does not tell, or the
     /// two do not begin their first forward passes with the same code.
     pub(super) fn of(device: Device<'_>, failure: &FailedRequest) -> Option<Self> {
-        if failure.device_free_bytes.is_none() {
-            return None;
-        }
+        failure.device_free_bytes?;
         let steps = &device.steps()?.steps;
         let now = steps.partition_point(|step| step.moments.1 < failure.moment);
         let (from, to) = now.checked_sub(1).and_then(|at| steps.get(at))?.moments;

@@ -185,7 +185,7 @@ fn conclusion_of(
     let mut rounds = (0..MOST_ROUNDS).map(|round| {
         let question = Question::Conclude { device, round };
         match ask(&question, document, cache, path) {
-            Answer::Concluded(concluded) => concluded,
+            Answer::Concluded(concluded) => *concluded,
             _ => panic!("{path:?}"),
         }
     });
