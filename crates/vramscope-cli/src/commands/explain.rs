@@ -76,9 +76,7 @@ fn about(device: &Device<'_>) -> Part {
     let claims = |cause: &&Cause| cause.class != CauseClass::TooMuchLive && !tells(cause);
     if let Some(cause) = found.causes.first().filter(claims) {
         part.prose.push(String::new());
-        let advice = Some(&cause.advice).filter(|advice| !advice.is_empty());
-        for (sign, text) in [("  ", Some(&cause.seen)), ("  > ", advice)] {
-            let text = text.map_or("", String::as_str);
+        for (sign, text) in [("  ", &cause.seen), ("  > ", &cause.advice)] {
             part.prose
                 .extend(wrap::paragraph(sign, text, wrap::PROSE_WIDTH));
         }

@@ -69,8 +69,8 @@ fn told(file: &Path) -> (String, String) {
     (text(class), text(sentence))
 }
 
-/// All of a set: at most two are not told, and nothing false is said of any.
-fn judge(set: &str) {
+/// All of a set: so many are not told, and nothing false is said of any.
+fn judge(set: &str, untold: usize) {
     let folder = fixtures().join("causes");
     let mut rows = csv::Reader::from_path(folder.join("causes.csv")).unwrap();
     let (mut text, mut counts) = (String::new(), [0; 3]);
@@ -83,40 +83,40 @@ fn judge(set: &str) {
     }
     insta::assert_snapshot!(set, text);
     let [right, silent, wrong] = counts;
-    assert!(right > 0 && silent <= 2 && wrong == 0, "{text}");
+    assert!(right > 0 && silent == untold && wrong == 0, "{text}");
 }
 
 #[test]
 fn of_the_first_set() {
-    judge("first");
+    judge("first", 1);
 }
 
 #[test]
 fn of_the_second_set() {
-    judge("second");
+    judge("second", 1);
 }
 
 #[test]
 fn of_the_third_set() {
-    judge("third");
+    judge("third", 1);
 }
 
 #[test]
 fn of_the_fourth_set() {
-    judge("fourth");
+    judge("fourth", 0);
 }
 
 #[test]
 fn of_the_fifth_set() {
-    judge("fifth");
+    judge("fifth", 0);
 }
 
 #[test]
 fn of_the_sixth_set() {
-    judge("sixth");
+    judge("sixth", 2);
 }
 
 #[test]
 fn of_the_seventh_set() {
-    judge("seventh");
+    judge("seventh", 1);
 }

@@ -384,7 +384,7 @@ impl<'a> Device<'a> {
         };
         let passes = || {
             let begins = self.phases().forward_passes()?;
-            if !begin_alike(self.snapshot(), self.history, &begins) {
+            if !self.begin_alike(&begins) {
                 return None;
             }
             let by = StepsBy::InferredForward;
@@ -395,24 +395,28 @@ impl<'a> Device<'a> {
         self.prepared.steps.get_or_init(found).as_ref()
     }
 
+    /// Whether enough of some passes, given by the moment before each, begin with the same code. Else they are parts of one.
+    fn begin_alike(self, begins: &[u32]) -> bool {
+        let mut times: HashMap<Option<StackId>, usize> = HashMap::new();
+        begins.iter().any(|&begin| {
+            let times = times.entry(self.stack_after(begin)).or_default();
+            *times += 1;
+            *times >= FEW_STEPS
+        })
+    }
+
+    /// The stack of the event after a moment; `None` after the last one.
+    pub(crate) fn stack_after(self, moment: u32) -> Option<StackId> {
+        let row = (self.history.first_event + moment) as usize;
+        self.snapshot().events.stack.get(row).copied()
+    }
+
     /// The growth of live memory per step. `None` without enough steps, or where frees may be missing.
     #[must_use]
     pub fn growth(self) -> Option<StepGrowth> {
         let knows_frees = !self.snapshot().warnings.hide_frees();
         self.steps().filter(|_| knows_frees)?.growth()
     }
-}
-
-/// Whether enough of some passes, given by the moment before each, begin with the same code. Else they are parts of one.
-fn begin_alike(snapshot: &Snapshot, history: &History, begins: &[u32]) -> bool {
-    let mut times: HashMap<StackId, usize> = HashMap::new();
-    begins.iter().any(|&begin| {
-        let row = (history.first_event + begin) as usize;
-        let stack = snapshot.events.stack.get(row).copied();
-        let times = times.entry(stack.unwrap_or(StackId::ABSENT)).or_default();
-        *times += 1;
-        *times >= FEW_STEPS
-    })
 }
 
 /// Segments, and the allocator's state.

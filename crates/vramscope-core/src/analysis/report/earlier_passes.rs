@@ -3,9 +3,9 @@
 //! A backward pass, or the end of an evaluation, frees what a forward pass kept. What is still there is held: an output of
 //! the pass before, or losses with all that they were computed from.
 
-use super::causes::{Cause, CauseClass};
 use std::collections::{BTreeSet, HashSet};
 
+use super::causes::{Cause, CauseClass};
 use super::names::named;
 use super::summary::saturating_sum;
 use crate::analysis::code::call_sites::label;
@@ -149,7 +149,7 @@ impl EarlierPasses {
     }
 
     /// What it may mean.
-    pub(super) fn explanation(&self) -> String {
+    fn explanation(&self) -> String {
         if self.has_failed {
             return "An error keeps what its traceback refers to: all that was live in the functions that it went through. While the \
                     error is kept, or its except block is left only after the next attempt, so is that memory."
@@ -161,7 +161,7 @@ impl EarlierPasses {
     }
 
     /// What to try.
-    pub(super) fn advice(&self) -> String {
+    fn advice(&self) -> String {
         match self.passes {
             _ if self.has_failed => "Keep str(error) instead of the error, and try again after the except block.".to_owned(),
             1 => "del what holds the outputs of a pass before the next one.".to_owned(),

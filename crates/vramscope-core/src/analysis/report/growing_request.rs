@@ -72,7 +72,7 @@ impl GrowingRequest {
     }
 
     /// What it may mean.
-    pub(super) fn explanation(&self) -> String {
+    fn explanation(&self) -> String {
         format!(
             "{} requests of the same code grew, and the one that failed is the next: as when results are added to all that came \
              before. The old one is live while the new one is made.",

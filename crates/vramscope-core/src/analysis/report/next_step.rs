@@ -8,7 +8,7 @@ use super::summary::saturating_sum;
 use crate::analysis::groups::live_at::live_at;
 use crate::analysis::recording::Device;
 use crate::analysis::roles::{Phase, Role};
-use crate::ids::{AllocationId, StackId};
+use crate::ids::AllocationId;
 use crate::units::Bytes;
 
 /// A step that does not fit.
@@ -28,7 +28,7 @@ impl NextStep {
         let (from, to) = now.checked_sub(1).and_then(|at| steps.get(at))?.moments;
         let before = first_pass(device, from, to)?;
         let begin = first_pass(device, to, failure.moment)?;
-        if first_stack(device, before) != first_stack(device, begin) {
+        if device.stack_after(before) != device.stack_after(begin) {
             return None;
         }
         let history = device.history;
@@ -64,12 +64,6 @@ fn first_pass(device: Device<'_>, from: u32, to: u32) -> Option<u32> {
     let mut ranges = device.phases().ranges.iter();
     let first = ranges.find(|range| range.phase == Phase::Forward && range.from >= from)?;
     (first.from < to).then_some(first.from)
-}
-
-/// The stack of the event after a moment.
-fn first_stack(device: Device<'_>, moment: u32) -> Option<StackId> {
-    let row = (device.history.first_event + moment) as usize;
-    device.snapshot().events.stack.get(row).copied()
 }
 
 fn gradients(device: Device<'_>, moment: u32) -> u64 {

@@ -1,9 +1,9 @@
 //! What code outside of passes makes again and again while nothing of it is ever freed: models, optimizer state, masks,
 //! buffers. In a recording that begins late most of it is older, and only its stacks tell that it is of the same code.
 
-use super::causes::{Cause, CauseClass};
 use std::collections::HashMap;
 
+use super::causes::{Cause, CauseClass};
 use super::names::named;
 use super::summary::saturating_sum;
 use crate::analysis::groups::live_at::top_call_sites;
@@ -17,6 +17,8 @@ use crate::units::{Bytes, Count};
 const SHARE_PERCENT: u128 = 25;
 /// So many times what is made at once is live, at least.
 const FEWEST_TIMES: u64 = 3;
+
+const ADVICE: &str = "Look for what still refers to what was made before: lists, callbacks, caches, parameter groups.";
 
 /// What has piled up.
 pub(super) struct PiledUp {
@@ -111,7 +113,7 @@ impl PiledUp {
     }
 
     /// What it may mean.
-    pub(super) fn explanation(&self) -> String {
+    fn explanation(&self) -> String {
         format!(
             "The recording shows the code with most of it making up to {} {}, between passes, and nothing of it being freed. A \
              list, a callback, an optimizer's parameter groups or a cache still refers to what was made before.",
@@ -127,15 +129,14 @@ impl PiledUp {
 impl From<PiledUp> for Cause {
     fn from(piled: PiledUp) -> Self {
         Self {
-        class: CauseClass::NeverFreed,
-        bytes: piled.bytes,
-        title: piled.title(),
-        seen: piled.explanation(),
-        advice: "Look for what still refers to what was made before: lists, callbacks, caches, parameter groups."
-            .to_owned(),
-        place: piled.place,
-        filter: String::new(),
-        setting: None,
-    }
+            class: CauseClass::NeverFreed,
+            bytes: piled.bytes,
+            title: piled.title(),
+            seen: piled.explanation(),
+            advice: ADVICE.to_owned(),
+            place: piled.place,
+            filter: String::new(),
+            setting: None,
+        }
     }
 }
