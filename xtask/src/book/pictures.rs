@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use crate::page::replace_folder;
 use crate::process::{root, run, target_dir};
 use crate::program::{self, Speed};
-use crate::samples;
+use xtask_page::samples;
 
 /// Where they lie; relative to the repository's root.
 const FOLDER: &str = "book/src/pictures";
