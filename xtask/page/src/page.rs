@@ -173,7 +173,7 @@ fn fingerprint(sources: &[PathBuf], profile: &str, compiler: &str) -> Result<Str
 /// Compiles the wasm module and returns its path.
 fn compile(profile: Profile, toolchain: Toolchain) -> Result<PathBuf> {
     let mut build = toolchain.cargo("rustc");
-    build.args(["--package", "vramscope-app", "--lib", "--profile"]);
+    build.args(["--package", "vramscope-app", "--bins", "--profile"]);
     build.arg(profile.name);
     run(build.args(profile.arguments))?;
     Ok(module(profile, toolchain))
