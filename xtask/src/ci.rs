@@ -26,7 +26,7 @@ pub(crate) fn run() -> Result<()> {
         ("lints for wasm32", wasm_lints),
         ("documentation", documentation),
         ("fuzz targets", fuzz_targets),
-        ("tests", || test::run(&test::Options::default())),
+        ("tests", all_tests),
     ];
     let mut times = Vec::new();
     for (name, check) in checks {
@@ -37,6 +37,13 @@ pub(crate) fn run() -> Result<()> {
     }
     println!("\nall checks passed: {}", times.join(", "));
     Ok(())
+}
+
+fn all_tests() -> Result<()> {
+    test::run(&test::Options {
+        all: true,
+        no_browser: false,
+    })
 }
 
 fn format() -> Result<()> {

@@ -26,14 +26,19 @@ pub(crate) fn prepare() -> PathBuf {
         return folder;
     }
     python(&folder, &list.join("requirements.txt"));
+    prepare_for_browser();
+    memory_viz(&folder, &list.join("memory_viz.py"));
+    folder
+}
+
+/// Installs what takes seconds: the checks of the page's accessibility, and two readers.
+pub(crate) fn prepare_for_browser() {
     npm(
-        &folder,
-        &list.join("package.json"),
+        &folder(),
+        &root().join("tests/consumers/package.json"),
         "speedscope, pprof-format and axe-core",
         "speedscope, pprof-format and axe",
     );
-    memory_viz(&folder, &list.join("memory_viz.py"));
-    folder
 }
 
 fn python(folder: &Path, requirements: &Path) {

@@ -28,6 +28,7 @@ use clap::Args;
 
 use crate::book;
 use crate::fingerprint::files_under;
+use crate::fleet;
 use crate::packages;
 use crate::page::{self, INDEX, copy_folder, replace_folder};
 use crate::process::root;
@@ -50,6 +51,9 @@ pub(crate) struct Options {
     /// The machines that programs and wheels are for; aarch64-unknown-linux-gnu is another
     #[arg(long, value_name = "TARGET", default_value = TARGET)]
     target: Vec<String>,
+    /// With the engine of `vramscope sql` in the program: DataFusion takes half an hour to build on two cores
+    #[arg(long)]
+    sql: bool,
 }
 
 /// The project's licences, which lie beside whatever is given to others.
@@ -77,8 +81,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     site(&page, &out)?;
     copy_into(&packages::npm::pack(&page)?, &out.join("packages"))?;
     copy_into(&packages::vscode::pack(&page)?, &out.join("packages"))?;
+    let features: &[&str] = if options.sql { &fleet::FEATURE } else { &[] };
     for target in &options.target {
-        programs(target, &page, &out)?;
+        programs(target, features, &page, &out)?;
         copy_into(&wheel(&page, target)?, &out.join("wheels"))?;
     }
     sums::write(&out)?;
@@ -126,7 +131,7 @@ pub(crate) fn site(page: &Path, out: &Path) -> Result<()> {
     book::build(&site, &site.join(book::IN_SITE))?;
     link_book(&site.join(INDEX))?;
     copy_licences(&site)?;
-    let components = Crates::read()?.inside(&[Part("vramscope-app", WASM)])?;
+    let components = Crates::read()?.inside(&[Part("vramscope-app", WASM, &[])])?;
     licences::write(&components, &site.join("THIRD-PARTY.txt"))?;
     sbom::write(&components, &out.join("site.cdx.json"))?;
     for name in ["Containerfile", "nginx.conf"] {
@@ -144,18 +149,18 @@ fn link_book(index: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Both programs.
-fn programs(target: &str, page: &Path, out: &Path) -> Result<()> {
+/// Both programs, the command line with these features.
+fn programs(target: &str, features: &[&str], page: &Path, out: &Path) -> Result<()> {
     let crates = Crates::read()?;
     let builders = python::builders()?;
-    let built = portable::build(target, page, &builders)?;
+    let built = portable::build(target, features, page, &builders)?;
     let linked = portable::linked(&builders)?;
     let folder = out.join("bin").join(target);
     let parts = [
-        [Part("vramscope-cli", target), Part("vramscope-app", WASM)],
+        [Part("vramscope-cli", target, features), Part("vramscope-app", WASM, &[])],
         [
-            Part("vramscope-capture", target),
-            Part("vramscope-inject", target),
+            Part("vramscope-capture", target, &[]),
+            Part("vramscope-inject", target, &[]),
         ],
     ];
     for (program, parts) in built.iter().zip(parts) {

@@ -8,16 +8,17 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use xtask_page::page::write_app;
 pub(crate) use xtask_page::page::{
     FAST, INDEX, MINI, MINI_APP, Profile, VIEWER, build, compiled, copy_folder, replace_folder,
 };
-use xtask_page::page::write_app;
 
 use crate::process::{find_program, run};
 
 /// For hosts.
 pub(crate) const FULL: Profile = Profile {
     name: "wasm",
+    time: "as hosts get it, some five minutes on two cores",
     folder: "page",
     // Which function refers to which: without that the module cannot be split.
     arguments: &["--features", "parts", "--", "-Clink-arg=--emit-relocs"],

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: all tests, with everything that they need.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
@@ -41,10 +41,11 @@ pub(crate) const ALL_PARTS: [&str; 2] =
 pub(crate) struct Options {
     /// Leave the browser tests out
     #[arg(long)]
-    no_browser: bool,
-    /// Build the page less optimised
-    #[arg(long)]
-    fast: bool,
+    pub(crate) no_browser: bool,
+    /// Also what takes minutes and seldom breaks: the page as hosts get it, held to its sizes, the npm package in sites,
+    /// and the programs that read conversions
+    #[arg(long, conflicts_with = "no_browser")]
+    pub(crate) all: bool,
 }
 
 /// Runs the native tests, the examples in the documentation and the book's build, a minute of attacks, then the browser tests.
@@ -60,9 +61,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     // Set up first, so that a missing program is reported early.
     let chromium = browser::find()?;
     println!("browser: {}", chromium.display());
-    let page = page::build(page::profile(options.fast))?;
-    if !options.fast {
+    let page = page::build(page::profile(!options.all))?;
+    if options.all {
         size::hold(&page)?;
+        consumers::prepare();
+    } else {
+        consumers::prepare_for_browser();
     }
     native(Some(&page))?;
     let mut times = Times::default();
@@ -71,9 +75,18 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     python::test(&program)?;
     book::build(&page, &target_dir().join("book"))?;
     torment::in_tests(&program)?;
-    in_browser(&chromium, &page, &program)?;
+    let sites = match options.all {
+        true => npm::sites(&page)?,
+        false => None,
+    };
+    in_browser(&chromium, &page, &program, sites)?;
     times.read()?;
     times.print();
+    if !options.all {
+        println!(
+            "left to `cargo xtask ci`: the page as hosts get it, its npm package, readers of conversions that are not installed"
+        );
+    }
     Ok(())
 }
 
@@ -117,7 +130,7 @@ fn native(page: Option<&Path>) -> Result<()> {
     let page = page.map(|page| ("VRAMSCOPE_PAGE", page));
     build(page)?;
     let mut tests = runner(Tests::Native);
-    tests.env(consumers::VARIABLE, consumers::prepare());
+    tests.env(consumers::VARIABLE, consumers::folder());
     tests.envs(capture::prepare()?);
     run_command(tests.envs(page))?;
     let mut examples = cargo();
@@ -136,14 +149,14 @@ fn build(page: Option<(&str, &Path)>) -> Result<()> {
     run_command(build.args(ALL_PARTS).envs(page))
 }
 
-fn in_browser(chromium: &Path, page: &Path, program: &Path) -> Result<()> {
+fn in_browser(chromium: &Path, page: &Path, program: &Path, sites: Option<PathBuf>) -> Result<()> {
     let mut tests = runner(Tests::InBrowser);
     tests
         .env("CHROME", chromium)
         .env("VRAMSCOPE_PAGE", page)
         .env("VRAMSCOPE_BIN", program)
         .env(consumers::VARIABLE, consumers::folder())
-        .envs(npm::sites(page)?.map(|sites| (npm::SITES, sites)))
+        .envs(sites.map(|sites| (npm::SITES, sites)))
         .envs(capture::prepare()?);
     run_command(&mut tests)
 }

@@ -25,7 +25,7 @@ const LONGEST_FILE_LINES: usize = 600;
 const FIXTURES_LIMIT_BYTES: u64 = 18 << 20;
 
 /// The project's crates, and those that each may use.
-const MAY_USE: [(&str, &[&str]); 14] = [
+const MAY_USE: [(&str, &[&str]); 15] = [
     ("vramscope-core", &[]),
     ("vramscope-inductor", &["vramscope-core"]),
     ("vramscope-plan", &["vramscope-core"]),
@@ -48,10 +48,13 @@ const MAY_USE: [(&str, &[&str]); 14] = [
             "vramscope-core",
             "vramscope-inductor",
             "vramscope-plan",
+            "vramscope-serve",
             "vramscope-sql",
             "vramscope-view",
         ],
     ),
+    // It is given a page and files, and knows no snapshot.
+    ("vramscope-serve", &[]),
     // It is given Parquet files, and knows no snapshot.
     ("vramscope-sql", &[]),
     ("vramscope-python", &["vramscope-cli", "vramscope-core"]),

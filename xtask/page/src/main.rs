@@ -43,8 +43,7 @@ fn ended(result: Result<ExitCode>) -> ExitCode {
 /// as temporary files is gone afterwards.
 fn others() -> Result<ExitCode> {
     let temporary = env::temp_dir().join(format!("vramscope-xtask-{}", process::id()));
-    fs::create_dir(&temporary)
-        .with_context(|| format!("cannot make {}", temporary.display()))?;
+    fs::create_dir(&temporary).with_context(|| format!("cannot make {}", temporary.display()))?;
     let mut run = cargo();
     run.args(["run", "--package", "xtask", "--"]);
     run.args(env::args_os().skip(1)).env("TMPDIR", &temporary);

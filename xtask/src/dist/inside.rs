@@ -10,11 +10,14 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use spdx::{Expression, LicenseReq, ParseMode};
 
-use crate::fleet::FEATURE;
 use crate::process::{cargo, output, root};
 
-/// One of the project's packages, and the target that it is compiled for.
-pub(super) struct Part<'a>(pub(super) &'a str, pub(super) &'a str);
+/// One of the project's packages, the target that it is compiled for, and the features that it has there.
+pub(super) struct Part<'a>(
+    pub(super) &'a str,
+    pub(super) &'a str,
+    pub(super) &'a [&'a str],
+);
 
 /// Something with a licence of its own.
 #[derive(Clone)]
@@ -68,14 +71,6 @@ const WITHIN_CRATES: [(&str, &str); 2] = [
 /// Crates that come without the file with their licence, and the one that their repository has.
 const MISSING: [(&str, &str); 1] = [("alloc-stdlib", "xtask/src/dist/alloc-stdlib.LICENSE")];
 
-/// What is given to others has what takes too long to build for everyone else.
-pub(super) fn features(package: &str) -> &'static [&'static str] {
-    match package {
-        "vramscope-cli" => &FEATURE,
-        _ => &[],
-    }
-}
-
 /// All packages that cargo knows of.
 pub(super) struct Crates {
     packages: BTreeMap<(String, String), Value>,
@@ -115,8 +110,8 @@ impl Crates {
     /// If a licence is missing or not accepted.
     pub(super) fn inside(&self, parts: &[Part<'_>]) -> Result<Vec<Component>> {
         let mut names = BTreeSet::new();
-        for Part(package, target) in parts {
-            names.extend(compiled_in(package, target)?);
+        for Part(package, target, features) in parts {
+            names.extend(compiled_in(package, target, features)?);
         }
         let mut packages = Vec::new();
         for name in &names {
@@ -137,12 +132,12 @@ impl Crates {
 }
 
 /// The names and versions of the crates that are compiled into a package.
-fn compiled_in(package: &str, target: &str) -> Result<BTreeSet<(String, String)>> {
+fn compiled_in(package: &str, target: &str, features: &[&str]) -> Result<BTreeSet<(String, String)>> {
     let mut tree = cargo();
     tree.args(["tree", "--locked", "--quiet", "--prefix", "none"]);
     tree.args(["--edges", "normal,no-proc-macro", "--format", "{p}"]);
     tree.args(["--package", package, "--target", target]);
-    tree.args(features(package));
+    tree.args(features);
     let tree = output(&mut tree).with_context(|| format!("cargo tree failed for {package}"))?;
     let pairs = tree.lines().filter_map(|line| line.split_once(" v"));
     Ok(pairs

@@ -10,26 +10,31 @@ use anyhow::{Context, Result, ensure};
 use crate::process::{find_program, in_root, output, root, run, run_for_output, target_dir};
 use crate::python;
 
-use super::inside::{Component, features};
+use super::inside::Component;
 use super::symbols;
 
 /// The newest C library that may be needed. Rust's own library needs as much; Red Hat 7 and all later systems have it,
 /// and so have the oldest containers that wheels for `manylinux2014` run in.
 const GLIBC: &str = "2.17";
 
-/// Builds `vramscope` with the page inside, and `vramscope-capture` with its library.
+/// Builds `vramscope` with these features and the page inside, and `vramscope-capture` with its library.
 ///
 /// # Errors
 ///
 /// If a build fails, or what is built needs more than it should or does not start.
-pub(super) fn build(target: &str, page: &Path, builders: &Path) -> Result<[PathBuf; 2]> {
-    let compile = |package, profile, inside: Option<(&str, &Path)>, file: &str| {
+pub(super) fn build(
+    target: &str,
+    features: &[&str],
+    page: &Path,
+    builders: &Path,
+) -> Result<[PathBuf; 2]> {
+    let compile = |package, features: &[&str], profile, inside: Option<(&str, &Path)>, file: &str| {
         let mut zigbuild = in_root(Command::new(
             python::programs(builders).join("cargo-zigbuild"),
         ));
         zigbuild
             .args(["zigbuild", "--locked", "--package", package])
-            .args(features(package))
+            .args(features)
             .args(["--profile", profile, "--target"])
             .arg(format!("{target}.{GLIBC}"))
             .env("PATH", python::before_path(python::programs(builders))?)
@@ -43,11 +48,11 @@ pub(super) fn build(target: &str, page: &Path, builders: &Path) -> Result<[PathB
     };
     // The library goes into other people's programs, which may run on a still older system than the one who looks.
     let library = "libvramscope_inject.so";
-    let library = compile("vramscope-inject", "injected", None, library)?;
+    let library = compile("vramscope-inject", &[], "injected", None, library)?;
     let carried = Some(("VRAMSCOPE_INJECT", library.as_path()));
-    let capture = compile("vramscope-capture", "release", carried, "vramscope-capture")?;
+    let capture = compile("vramscope-capture", &[], "release", carried, "vramscope-capture")?;
     let shown = Some(("VRAMSCOPE_PAGE", page));
-    let program = compile("vramscope-cli", "release", shown, "vramscope")?;
+    let program = compile("vramscope-cli", features, "release", shown, "vramscope")?;
     let programs = [program, capture];
     if starter(target, &programs[0]).is_none() {
         println!("nothing here runs programs for {target}: they are not started");

@@ -25,8 +25,8 @@ pub(crate) fn build(page: &Path, target: &str) -> Result<PathBuf> {
     replace_folder(&folder)?;
     let package = root().join("crates/vramscope-python");
     let parts = [
-        Part("vramscope-python", target),
-        Part("vramscope-app", WASM),
+        Part("vramscope-python", target, &[]),
+        Part("vramscope-app", WASM, &[]),
     ];
     let mut components = Crates::read()?.inside(&parts)?;
     components.extend(portable::linked(&builders)?);

@@ -87,7 +87,7 @@ use self::asked::run as ask;
 fn ask(options: &Options) -> Result<(), Failure> {
     let sql = options.sql.as_deref().unwrap_or_default();
     Err(Failure::Usage(format!(
-        "this build has no SQL engine (those of `cargo xtask dist` have); DuckDB, which `pip install duckdb-cli` installs, \
+        "this build has no SQL engine (those of `cargo xtask dist --sql` have); DuckDB, which `pip install duckdb-cli` installs, \
          answers the same:\n{}",
         elsewhere::in_duckdb(sql, &options.files)
     )))
