@@ -13,7 +13,7 @@ target=$(cd "$here" && cargo metadata --no-deps --format-version 1 | "$python" -
 (cd "$here" && cargo build --quiet --package vramscope-standin)
 cp "$target/debug/libvramscope_standin.so" "$build"
 # torch opens some by name, and links others, which need not be installed.
-for name in $(cat "$here/../../crates/vramscope-standin/names.txt"); do
+for name in $(cat "$here/../../crates/vramscope-standin/src/names.txt"); do
     ln -s libvramscope_standin.so "$build/$name"
 done
 cuda=$("$python" -c 'import importlib.util, re; file = importlib.util.find_spec("torch").origin.replace("__init__", "version"); major, minor = re.search(r"cuda.*= .(\d+)\.(\d+)", open(file).read()).groups(); print(int(major) * 1000 + int(minor) * 10)')

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::c::{OK, handle, put};
+use crate::memory::copy_letter;
 use crate::settings::SETTINGS;
 
 /// What tests listen to: the addresses of workspaces, and of the buffers of collectives.
@@ -36,6 +37,18 @@ unsafe fn workspace(address: u64) -> i32 {
 unsafe fn collective(from: u64, to: u64) -> i32 {
     tell(1, from);
     tell(1, if to == from { 0 } else { to })
+}
+
+/// Every rank says what this one says, so that programs find their peers alike.
+unsafe fn gather(from: u64, to: u64, count: u64, kind: i32, of: u64) -> i32 {
+    let bytes = count
+        * [1, 1, 4, 4, 8, 8, 2, 4, 8, 2]
+            .get(kind as usize)
+            .unwrap_or(&1);
+    for rank in 0..group(of)[0] as u64 {
+        copy_letter(to + rank * bytes, from, bytes as usize);
+    }
+    collective(from, to)
 }
 
 unsafe fn matmul_algorithms(wanted: i32, results: *mut [u8; 96], found: *mut i32) -> i32 {
@@ -293,7 +306,7 @@ c! {
     fn ncclMemAlloc(to: *mut u64, bytes: u64) = crate::memory::allocate(to, bytes);
     fn ncclMemFree(address: u64) = crate::memory::free(address);
     fn ncclAllReduce(from: u64, to: u64) = collective(from, to);
-    fn ncclAllGather(from: u64, to: u64) = collective(from, to);
+    fn ncclAllGather(from: u64, to: u64, count: u64, kind: i32, of: u64) = gather(from, to, count, kind, of);
     fn ncclAlltoAll(from: u64, to: u64) = collective(from, to);
     fn ncclReduceScatter(from: u64, to: u64) = collective(from, to);
     fn ncclBroadcast(from: u64, to: u64) = collective(from, to);

@@ -46,7 +46,7 @@ struct Memory {
     physical: Vec<(u64, usize)>,
     /// Pinned memory of the host: bytes by address.
     pinned: BTreeMap<u64, u64>,
-    /// Address and bytes.
+    /// Address and bytes, the newest first.
     letters: VecDeque<(u64, Vec<u8>)>,
     random: u64,
     /// Copies to the host of what no copy had written, and their bytes.
@@ -102,6 +102,21 @@ impl Memory {
                 to[0] = (self.next_random() >> 63) as u8;
             }
         }
+    }
+
+    /// Keeps what was written to a device.
+    fn write(&mut self, to: u64, text: Vec<u8>) {
+        self.letters.retain(|(address, _)| *address != to);
+        self.letters.push_front((to, text));
+        self.letters.truncate(LETTERS);
+    }
+
+    /// What was written to these bytes last, if anything is kept of it.
+    fn letter(&self, from: u64, bytes: usize) -> Option<&[u8]> {
+        self.letters.iter().find_map(|(address, text)| {
+            let start = usize::try_from(from.checked_sub(*address)?).ok()?;
+            text.get(start..start.checked_add(bytes)?)
+        })
     }
 
     /// Knuth's generator of 64 bits, whose high bits are good.
@@ -212,36 +227,32 @@ pub(crate) unsafe fn copy(to: u64, from: u64, bytes: usize) -> i32 {
     if bytes == 0 {
         return OK;
     }
-    let mut memory = memory();
     match (device_of(to), device_of(from)) {
-        (None, None) => {
-            // the caller says that it may be copied.
-            std::ptr::copy(from as *const u8, to as *mut u8, bytes)
-        }
+        (None, None) => std::ptr::copy(from as *const u8, to as *mut u8, bytes),
         (Some(_), None) if bytes <= LETTER_BYTES => {
-            // the caller says that so many bytes can be read.
             let text = std::slice::from_raw_parts(from as *const u8, bytes);
-            memory.letters.retain(|(address, _)| *address != to);
-            memory.letters.push_back((to, text.to_vec()));
-            if memory.letters.len() > LETTERS {
-                memory.letters.pop_front();
-            }
+            memory().write(to, text.to_vec());
         }
+        (Some(_), Some(_)) => copy_letter(to, from, bytes),
         (None, Some(_)) => {
-            // the caller says that so many bytes can be written. They may be uninitialised, but bytes have no
-            // invalid values, and none is read before it is written.
             let to = std::slice::from_raw_parts_mut(to as *mut u8, bytes);
-            let letters = memory.letters.iter();
-            let mut letters =
-                letters.filter(|(address, text)| *address == from && text.len() >= bytes);
-            match letters.next() {
-                Some((_, text)) => to.copy_from_slice(&text[..bytes]),
+            let mut memory = memory();
+            match memory.letter(from, bytes) {
+                Some(text) => to.copy_from_slice(text),
                 None => memory.invent(to),
             }
         }
-        _ => {}
+        (Some(_), None) => {}
     }
     OK
+}
+
+/// What is known of one place is known of another: after a copy on the devices, or a collective.
+pub(crate) fn copy_letter(to: u64, from: u64, bytes: usize) {
+    let mut memory = memory();
+    if let Some(text) = memory.letter(from, bytes).map(<[u8]>::to_vec) {
+        memory.write(to, text);
+    }
 }
 
 c! {
