@@ -203,9 +203,9 @@ def main():
         run_one(options.run)
     for name in options.only or RUNS:
         settings, device = RUNS[name]
-        environment = {**os.environ, "STANDIN_TOTAL_BYTES": str(device << 20), "STANDIN_DEVICES": "1"}
+        environment = {**os.environ, "STANDIN_TOTAL_BYTES": str(device << 20), "STANDIN_DEVICES": "1", "STANDIN_ADDRESSES": "up"}
         if name.startswith("descending"):
-            environment["STANDIN_DOWN"] = "1"
+            environment["STANDIN_ADDRESSES"] = "down"
         for variable in ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"):
             environment.pop(variable, None)
             if settings:

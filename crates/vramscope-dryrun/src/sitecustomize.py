@@ -207,6 +207,16 @@ def go_on():
         sys.modules.setdefault("sitecustomize", mine)
 
 
+def check():
+    """Without the stand-in the program would use a real GPU."""
+    import ctypes
+
+    if not hasattr(ctypes.CDLL(None), "standin_read_back"):
+        print("vramscope dry-run: the stand-in for CUDA could not be preloaded, so the program is not started", file=sys.stderr)
+        os._exit(1)
+
+
 if FOLDER:
+    check()
     sys.meta_path.insert(0, Finder())
 go_on()

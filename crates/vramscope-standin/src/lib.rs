@@ -24,7 +24,7 @@
 //! | `STANDIN_CUDA`, `STANDIN_CUDNN`, `STANDIN_NCCL` | versions, as the libraries write them | 13000, 91000, 22800 |
 //! | `STANDIN_CUDNN_WORKSPACE_BYTES` | what a convolution asks for | 24 MiB |
 //! | `STANDIN_VALUES` | what the host reads: `zeros`, `ones` or `uniform` | `zeros` |
-//! | `STANDIN_DOWN` | if set, addresses are counted down | |
+//! | `STANDIN_ADDRESSES` | `up` or `down`, counted from a fixed one; else as the driver's: some free blocks are chosen by address | |
 #![cfg(target_os = "linux")]
 #![expect(unsafe_code, reason = "speaks C")]
 #![expect(

@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::c::{OK, put};
-use crate::settings::{SETTINGS, Values};
+use crate::settings::{Addresses, SETTINGS, Values};
 
 /// Most devices.
 pub(crate) const DEVICES_MAX: usize = 8;
 /// The driver maps memory in pages of this size.
 pub(crate) const PAGE_BYTES: u64 = 2 << 20;
+/// And gives out addresses in chunks of this one.
+const CHUNK_BYTES: u64 = 32 << 20;
 /// Status of the runtime and of the driver.
 pub(crate) const OUT_OF_MEMORY: i32 = 2;
 /// Where nothing of a Linux process lies: its program is above, and its mappings are far above.
@@ -28,6 +30,7 @@ thread_local! {
 
 static MEMORY: Mutex<Memory> = Mutex::new(Memory {
     addressed_bytes: [0; DEVICES_MAX],
+    chunk_rests: [const { Vec::new() }; DEVICES_MAX],
     used_bytes: [0; DEVICES_MAX],
     ranges: BTreeMap::new(),
     physical: Vec::new(),
@@ -38,7 +41,10 @@ static MEMORY: Mutex<Memory> = Mutex::new(Memory {
 });
 
 struct Memory {
+    /// Of each device's addresses, how many were given out.
     addressed_bytes: [u64; DEVICES_MAX],
+    /// Of each device's chunks, the newest last: the first address that is not in use, and how many bytes follow.
+    chunk_rests: [Vec<(u64, u64)>; DEVICES_MAX],
     used_bytes: [u64; DEVICES_MAX],
     /// Allocations: bytes and device by address.
     ranges: BTreeMap<u64, (u64, usize)>,
@@ -63,14 +69,37 @@ impl Memory {
     }
 
     /// Addresses of a device. None is given out twice: a device has 4 TiB of them.
+    ///
+    /// The driver takes whole chunks from the top downwards, and before it takes one it looks for room behind the
+    /// allocation in an older one, the newest first. Of equal free blocks PyTorch takes that with the lowest address, so the order matters:
+    /// this one was found on twelve snapshots of a real card, whose reserved memory it gives to the byte, and counting
+    /// upwards or downwards does not.
     fn addresses(&mut self, device: usize, bytes: u64) -> u64 {
-        let before = self.addressed_bytes[device];
-        let after = before + bytes.next_multiple_of(PAGE_BYTES);
-        self.addressed_bytes[device] = after;
+        let bytes = bytes.max(1).next_multiple_of(PAGE_BYTES);
+        let whole = bytes.next_multiple_of(CHUNK_BYTES);
+        let taken = &mut self.addressed_bytes[device];
+        let rests = &mut self.chunk_rests[device];
         let base = BASE + DEVICE_SPAN * device as u64;
-        match SETTINGS.is_counted_down {
-            true => base + DEVICE_SPAN / 2 - after,
-            false => base + before,
+        match SETTINGS.addresses {
+            Addresses::Up => {
+                *taken += bytes;
+                base + *taken - bytes
+            }
+            Addresses::Down => {
+                *taken += bytes;
+                base + DEVICE_SPAN - *taken
+            }
+            Addresses::Driver => {
+                if let Some((start, left)) = rests.iter_mut().rfind(|(_, left)| *left >= bytes) {
+                    let address = *start;
+                    (*start, *left) = (address + bytes, *left - bytes);
+                    return address;
+                }
+                *taken += whole;
+                let address = base + DEVICE_SPAN - *taken;
+                rests.push((address + bytes, whole - bytes));
+                address
+            }
         }
     }
 

@@ -22,7 +22,11 @@ pub(crate) static SETTINGS: LazyLock<Settings> = LazyLock::new(|| Settings {
         Some("uniform") => Values::Uniform,
         _ => Values::Zeros,
     },
-    is_counted_down: text("DOWN").is_some(),
+    addresses: match text("ADDRESSES").as_deref() {
+        Some("up") => Addresses::Up,
+        Some("down") => Addresses::Down,
+        _ => Addresses::Driver,
+    },
 });
 
 /// See the crate's table.
@@ -38,7 +42,14 @@ pub(crate) struct Settings {
     pub(crate) nccl: i32,
     pub(crate) cudnn_workspace_bytes: u64,
     pub(crate) values: Values,
-    pub(crate) is_counted_down: bool,
+    pub(crate) addresses: Addresses,
+}
+
+/// How addresses follow each other.
+pub(crate) enum Addresses {
+    Up,
+    Down,
+    Driver,
 }
 
 /// What the host reads where a kernel would have written.
