@@ -12,7 +12,7 @@ macro_rules! nothing {
 
 nothing! {
     // the runtime
-    __cudaInitModule __cudaPushCallConfiguration __cudaRegisterFatBinaryEnd __cudaRegisterFunction
+    __cudaInitModule __cudaLaunchKernel __cudaPushCallConfiguration __cudaRegisterFatBinaryEnd __cudaRegisterFunction
     __cudaRegisterManagedVar __cudaRegisterSurface __cudaRegisterTexture __cudaRegisterVar __cudaUnregisterFatBinary
     cudaDeviceEnablePeerAccess cudaDeviceReset cudaDeviceSetCacheConfig cudaDeviceSetGraphMemAttribute
     cudaDeviceSetLimit cudaDeviceSynchronize cudaEventDestroy cudaEventRecord cudaEventRecordWithFlags

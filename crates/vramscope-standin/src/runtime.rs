@@ -292,6 +292,7 @@ c! {
     fn cudaLibraryLoadData(library: *mut u64) = handle(library);
     fn cudaLibraryLoadFromFile(library: *mut u64) = handle(library);
     fn cudaLibraryGetKernel(kernel: *mut u64) = handle(kernel);
+    fn __cudaGetKernel(kernel: *mut u64) = handle(kernel);
     fn cudaLibraryGetKernelCount(count: *mut u32) = put(count, 1);
     fn cudaLibraryGetUnifiedFunction(function: *mut u64) = handle(function);
     fn cudaLibraryGetGlobal(address: *mut u64, bytes: *mut u64) = { put(bytes, 0); put(address, memory::reserve(1)) };
