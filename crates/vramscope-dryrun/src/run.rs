@@ -128,6 +128,8 @@ fn variables(torch: &Torch, options: &Options) -> Vec<(&'static str, String)> {
         // Kernels of Triton would be compiled for nothing: what is compiled runs as it is written.
         ("TORCH_COMPILE_DISABLE", "1".to_owned()),
         ("TORCHDYNAMO_DISABLE", "1".to_owned()),
+        // cuDNN's attention has no plans here; FlashAttention, which torch takes then, is torch's own.
+        ("TORCH_CUDNN_SDPA_DEPRIORITIZED", "1".to_owned()),
         ("PYTHONDONTWRITEBYTECODE", "1".to_owned()),
     ];
     let known = [("STANDIN_CUDNN", torch.cudnn), ("STANDIN_NCCL", torch.nccl)];

@@ -12,14 +12,14 @@ macro_rules! nothing {
 
 nothing! {
     // the runtime
-    __cudaInitModule __cudaLaunchKernel __cudaPushCallConfiguration __cudaRegisterFatBinaryEnd __cudaRegisterFunction
+    __cudaInitModule __cudaPushCallConfiguration __cudaRegisterFatBinaryEnd __cudaRegisterFunction
     __cudaRegisterManagedVar __cudaRegisterSurface __cudaRegisterTexture __cudaRegisterVar __cudaUnregisterFatBinary
     cudaDeviceEnablePeerAccess cudaDeviceReset cudaDeviceSetCacheConfig cudaDeviceSetGraphMemAttribute
     cudaDeviceSetLimit cudaDeviceSynchronize cudaEventDestroy cudaEventRecord cudaEventRecordWithFlags
     cudaEventSynchronize cudaFuncSetAttribute cudaFuncSetCacheConfig cudaGetLastError cudaGraphAddNode
     cudaGraphConditionalHandleCreate cudaGraphDebugDotPrint cudaGraphDestroy cudaGraphExecDestroy cudaGraphLaunch
     cudaGraphNodeGetDependencies cudaGraphRetainUserObject cudaGraphUpload cudaKernelSetAttributeForDevice
-    cudaLaunchCooperativeKernel cudaLaunchKernel cudaLaunchKernelExC cudaLibraryUnload cudaMemAdvise
+    cudaLaunchCooperativeKernel cudaLibraryUnload cudaMemAdvise
     cudaMemPoolSetAccess cudaMemPoolSetAttribute cudaMemPoolTrimTo cudaMemPrefetchAsync cudaMemcpyPeerAsync
     cudaMemcpyToSymbol cudaMemset cudaMemsetAsync cudaPeekAtLastError cudaProfilerInitialize cudaProfilerStart
     cudaProfilerStop cudaSetDeviceFlags cudaStreamAttachMemAsync cudaStreamDestroy cudaStreamQuery

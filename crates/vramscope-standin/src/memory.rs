@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::c::{OK, put};
@@ -23,6 +24,18 @@ const DEVICE_SPAN: u64 = 1 << 42;
 /// small copies to the devices are kept.
 const LETTERS: usize = 256;
 const LETTER_BYTES: usize = 4096;
+const LETTER_LAUNCHES: u64 = 64;
+
+/// Kernels launched so far.
+static LAUNCHES: AtomicU64 = AtomicU64::new(0);
+
+/// Something small that was copied to a device.
+struct Letter {
+    address: u64,
+    text: Vec<u8>,
+    /// Kernels launched before.
+    launches: u64,
+}
 
 thread_local! {
     static DEVICE: Cell<usize> = const { Cell::new(0) };
@@ -52,8 +65,8 @@ struct Memory {
     physical: Vec<(u64, usize)>,
     /// Pinned memory of the host: bytes by address.
     pinned: BTreeMap<u64, u64>,
-    /// Address and bytes, the newest first.
-    letters: VecDeque<(u64, Vec<u8>)>,
+    /// The newest first.
+    letters: VecDeque<Letter>,
     random: u64,
     /// Copies to the host of what no copy had written, and their bytes.
     read_back: [u64; 2],
@@ -135,17 +148,21 @@ impl Memory {
 
     /// Keeps what was written to a device.
     fn write(&mut self, to: u64, text: Vec<u8>) {
-        self.letters.retain(|(address, _)| *address != to);
-        self.letters.push_front((to, text));
+        self.letters.retain(|letter| letter.address != to);
+        self.letters.push_front(Letter {
+            address: to,
+            text,
+            launches: LAUNCHES.load(Ordering::Relaxed),
+        });
         self.letters.truncate(LETTERS);
     }
 
-    /// What was written to these bytes last, if anything is kept of it.
+    /// What was written to these bytes a moment ago: later kernels may have written there.
     fn letter(&self, from: u64, bytes: usize) -> Option<&[u8]> {
-        self.letters.iter().find_map(|(address, text)| {
-            let start = usize::try_from(from.checked_sub(*address)?).ok()?;
-            text.get(start..start.checked_add(bytes)?)
-        })
+        let now = LAUNCHES.load(Ordering::Relaxed);
+        let is_it = |letter: &&Letter| letter.address == from && letter.text.len() == bytes;
+        let letter = self.letters.iter().find(is_it)?;
+        (now - letter.launches <= LETTER_LAUNCHES).then_some(&letter.text)
     }
 
     /// Knuth's generator of 64 bits, whose high bits are good.
@@ -163,6 +180,12 @@ fn memory() -> MutexGuard<'static, Memory> {
 /// The thread's current device.
 pub(crate) fn device_now() -> usize {
     DEVICE.get()
+}
+
+/// Counts a kernel.
+pub(crate) fn launch() -> i32 {
+    LAUNCHES.fetch_add(1, Ordering::Relaxed);
+    OK
 }
 
 /// Sets the thread's current device; `false` if there is no such device.

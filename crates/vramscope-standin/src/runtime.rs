@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::c::{OK, handle, put};
 use crate::memory::{
-    self, allocate, copy, device_now, device_of, free, free_and_total, is_pinned, pin, set_device,
+    self, allocate, copy, device_now, device_of, free, free_and_total, is_pinned, launch, pin,
+    set_device,
 };
 use crate::settings::SETTINGS;
 
@@ -286,6 +287,9 @@ c! {
     fn cudaGraphInstantiate(exec: *mut u64) = handle(exec);
     fn cudaGraphInstantiateWithFlags(exec: *mut u64) = handle(exec);
 
+    fn cudaLaunchKernel() = launch();
+    fn cudaLaunchKernelExC() = launch();
+    fn __cudaLaunchKernel() = launch();
     fn cudaFuncGetAttributes(to: *mut [i32; 14]) = fill_attributes(to);
     fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks: *mut i32, _function: u64, threads: i32) = put(blocks, occupancy(threads));
     fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks: *mut i32, _function: u64, threads: i32) = put(blocks, occupancy(threads));
