@@ -48,6 +48,7 @@ class Recorder:
     def at_failure(self, *_):
         if not self.failed:
             self.keep("oom")
+        # Where this ends the program, all that was live is freed before its end.
         self.failed = True
 
     def at_sigterm(self, number, _):
@@ -72,8 +73,8 @@ class Recorder:
             return
         peaks = self.peaks()
         highest = max((active for active, _, _ in peaks.values()), default=0)
-        # What was recorded later does not tell of this peak.
-        if self.restarted and self.kept is not None and highest <= self.kept and why != "oom":
+        # What is recorded now does not tell of this peak, or tells of its end as well.
+        if (self.restarted or self.failed) and self.kept is not None and highest <= self.kept:
             return
         import ctypes
         import pickle

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use vramscope_core::analysis::recording::Recording;
 use vramscope_core::analysis::report::overview::overview;
 use vramscope_core::cards::CARDS;
+use vramscope_core::model::DeviceIndex;
 use vramscope_core::units::{Bytes, Count};
 use vramscope_dryrun::device::Device;
 use vramscope_dryrun::invented::{CUDNN_WORKSPACE, CUFFT_WORKSPACE, Invented, NCCL};
@@ -18,6 +19,8 @@ pub(super) struct Judged {
     recording: Recording,
     /// Highest active and reserved bytes, and failed requests, of the device with the most reserved.
     peaks: [u64; 3],
+    /// That device.
+    device: DeviceIndex,
     /// Copies to the host of what nobody computed.
     read_back: u64,
 }
@@ -27,7 +30,7 @@ impl Judged {
     pub(super) fn of(path: PathBuf, recording: Recording) -> Self {
         let mark = recording.snapshot.dry_run();
         let told = mark.and_then(|mark| mark.get("peaks")?.as_object());
-        let mut peaks: [u64; 3] = [0; 3];
+        let (mut peaks, mut highest): ([u64; 3], DeviceIndex) = ([0; 3], 0);
         let number = |value: Option<&serde_json::Value>| {
             value.and_then(serde_json::Value::as_u64).unwrap_or(0)
         };
@@ -41,7 +44,7 @@ impl Judged {
                 told[2].max(device.failed_requests().len() as u64),
             ];
             if here[1] > peaks[1] {
-                peaks = here;
+                (peaks, highest) = (here, device.index());
             }
         }
         let read_back = mark.and_then(|mark| mark.get("read_back")?.get(0));
@@ -50,6 +53,7 @@ impl Judged {
             path,
             recording,
             peaks,
+            device: highest,
             read_back,
         }
     }
@@ -108,7 +112,7 @@ impl Judged {
                 _ => "invented ones: what depends on them may differ on a card",
             },
         );
-        if let Some(main) = self.recording.main_device() {
+        if let Some(main) = self.recording.device(self.device) {
             let overview = overview(main, 0);
             part.prose.push(overview.verdict());
             let rows = overview.roles.rows.iter().map(|row| {
