@@ -1,6 +1,6 @@
 """Records one program in torch's caching allocator under many settings.
 
-    PYTHON=venv/bin/python SCRIPT=allocator.py sh tests/make/fakecuda.sh
+    PYTHON=venv/bin/python SCRIPT=allocator.py sh tests/make/standin.sh
 
 The program allocates as in training, in inference and at random, on three streams and in private pools, with
 empty_cache() in between. It does not depend on the allocator: a request that fails is left out, and so is
@@ -164,7 +164,7 @@ class Program:
 def torch_hold():
     import ctypes
 
-    function = ctypes.CDLL(None).fakecuda_hold
+    function = ctypes.CDLL(None).standin_hold
     return lambda on: function(int(on))
 
 
@@ -203,9 +203,9 @@ def main():
         run_one(options.run)
     for name in options.only or RUNS:
         settings, device = RUNS[name]
-        environment = {**os.environ, "FAKECUDA_TOTAL_MB": str(device), "FAKECUDA_DEVICES": "1"}
+        environment = {**os.environ, "STANDIN_TOTAL_BYTES": str(device << 20), "STANDIN_DEVICES": "1", "STANDIN_ADDRESSES": "up"}
         if name.startswith("descending"):
-            environment["FAKECUDA_DOWN"] = "1"
+            environment["STANDIN_ADDRESSES"] = "down"
         for variable in ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"):
             environment.pop(variable, None)
             if settings:

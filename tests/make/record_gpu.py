@@ -1,7 +1,7 @@
 """Records snapshots of torch's own CUDA caching allocator, one small file per feature.
 
     python tests/make/record_gpu.py                 on a machine with an NVIDIA GPU
-    sh tests/make/fakecuda.sh                       on any machine: the same, with a CUDA runtime that needs no GPU
+    sh tests/make/standin.sh                       on any machine: the same, with a CUDA runtime that needs no GPU
     python tests/make/record_gpu.py --out FOLDER --only streams oom
     python tests/make/record_gpu.py --large FOLDER  a file of several hundred MB as well (never committed)
     python tests/make/record_gpu.py --list
@@ -11,7 +11,7 @@ buffer last as long as the process. A scenario that this torch cannot run is rep
 torch from 2.0 on writes the files that it can. All files go to tests/fixtures/torch-<version>/, with
 personal folders replaced and stacks cut short.
 
-The committed files were recorded with fakecuda.c, CPython 3.11 and the torch versions in the folder
+The committed files were recorded over a stand-in for CUDA, CPython 3.11 and the torch versions in the folder
 names: the allocator's code, the stacks and the pickling are genuine, CUDA's answers are not.
 """
 
@@ -93,9 +93,9 @@ def snapshot_of(torch, **options):
 
 
 def hold(on):
-    """With fakecuda: sets whether events stay unfinished. On a GPU, a kernel keeps the stream busy instead."""
+    """Over the stand-in: sets whether events stay unfinished. On a GPU, a kernel keeps the stream busy instead."""
     try:
-        function = ctypes.CDLL(None).fakecuda_hold
+        function = ctypes.CDLL(None).standin_hold
     except AttributeError:
         return False
     function(int(on))
@@ -353,7 +353,7 @@ def expandable():
     return {"expandable_grown": grown, "expandable_holes": holes, "expandable_refilled": snapshot_of(torch)}
 
 
-@scenario(FAKECUDA_TOTAL_MB="128")
+@scenario(STANDIN_TOTAL_BYTES=str(128 << 20))
 def oom():
     """An allocation that fails: the snapshot that an observer takes, and the one afterwards."""
     torch = torch_cuda()

@@ -223,7 +223,7 @@ def held_masks_late(run):
 
 def decoded(*shape):
     """Made by a thread of a library in C++, as decoders of video do: no Python is on its stack."""
-    make, empty = ctypes.CDLL(None).fakecuda_decoded, ctypes.CDLL(f"{torch.__path__[0]}/lib/libtorch_cpu.so").aoti_torch_empty_strided
+    make, empty = ctypes.CDLL(None).standin_decoded, ctypes.CDLL(f"{torch.__path__[0]}/lib/libtorch_cpu.so").aoti_torch_empty_strided
     make.restype, make.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p]
     made = make(ctypes.cast(empty, ctypes.c_void_p), len(shape), (ctypes.c_int64 * len(shape))(*shape))
     capsule = ctypes.pythonapi.PyCapsule_New
@@ -305,7 +305,7 @@ def images_on(run, device, batch, side):
     return x, y
 
 
-@program("dataparallel", "python", FAKECUDA_DEVICES="2")
+@program("dataparallel", "python", STANDIN_DEVICES="2")
 def dp_replica_late(run):
     """Device 0 has replicas alone: the first device of the program is device 1."""
     return parallel(run, Classifier(width=640, layers=4, vocabulary=6000), [1, 0], torch.optim.AdamW, lambda: texts_on(run, "cuda:1"), True)
@@ -317,13 +317,13 @@ def texts_on(run, device):
     return tokens, labels
 
 
-@program("dataparallel", "all", FAKECUDA_DEVICES="2")
+@program("dataparallel", "all", STANDIN_DEVICES="2")
 def dp_replica_images(run):
     run.record()
     return parallel(run, ResNet(), [1, 0], lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9), lambda: images_on(run, "cuda:1", 24, 128), False)
 
 
-@program("dataparallel", "python", FAKECUDA_DEVICES="2")
+@program("dataparallel", "python", STANDIN_DEVICES="2")
 def dp_first_late(run):
     """What the first device has: parameters, gradients, state."""
     return parallel(run, ResNet(), [0, 1], torch.optim.Adam, lambda: images_on(run, "cuda:0", 24, 128), True)

@@ -1,6 +1,6 @@
 """Records programs of the other role_*.py together with what each of their allocations is for.
 
-    PYTHON=venv/bin/python SCRIPT=roles.py sh tests/make/fakecuda.sh [--only NAME...] [--out FOLDER] [--keep]
+    PYTHON=venv/bin/python SCRIPT=roles.py sh tests/make/standin.sh [--only NAME...] [--out FOLDER] [--keep]
 
 Writes NAME.pickle.zst, a snapshot as a user would take it, and NAME.csv.zst, the truth beside it, to
 tests/fixtures/roles/rules or tests/fixtures/roles/measured. Within each kind of program, in their order,
@@ -10,7 +10,7 @@ the first, third, fifth ... go to `rules`, the others to `measured`. Whoever wri
 With `--keep` the snapshots stay as they are, and only the truth about them is written anew.
 
 Each program runs twice, in processes of its own. The first run is recorded and nothing watches it. The second
-looks on (hooks of autograd and of modules, the stand-in libraries of fakelibraries.c) and writes down addresses. The
+looks on (hooks of autograd and of modules, the stand-in libraries) and writes down addresses. The
 allocator must do exactly the same in both, event by event, or the script stops.
 
 A row of the truth is `address,moment,bytes,role`: the allocation of so many requested bytes that lies at the address
@@ -59,7 +59,7 @@ import tempfile
 import tidy
 
 HERE = pathlib.Path(__file__).resolve().parent
-ENVIRONMENT = {"FAKECUDA_TOTAL_MB": "81920", "FAKECUDA_DEVICES": "1", "FAKECUDA_CAPABILITY": "80"}
+ENVIRONMENT = {"STANDIN_TOTAL_BYTES": str(80 << 30), "STANDIN_DEVICES": "1", "STANDIN_CAPABILITY": "80"}
 
 
 class Run:
@@ -99,7 +99,7 @@ class Noted(Run):
     def __init__(self, stacks):
         super().__init__(stacks)
         self.notes, self.phases = set(), [(0, "setup")]
-        self.device_of = ctypes.CDLL(None).fakecuda_device_of
+        self.device_of = ctypes.CDLL(None).standin_device_of
         self.before = None
         self.parameters, self.optimizers, self.more = [], [], []
         self.parameter_places, self.full_shapes, self.hooked = set(), set(), set()
@@ -212,8 +212,8 @@ class Noted(Run):
         listener = ctypes.CFUNCTYPE(None, ctypes.c_ulonglong)
         self.listeners = [listener(lambda address: self.note_address("workspace", address)), listener(lambda address: self.note_address("communication", address))]
         library = ctypes.CDLL(None)
-        library.fakecuda_on_workspace(self.listeners[0])
-        library.fakecuda_on_collective(self.listeners[1])
+        library.standin_on_workspace(self.listeners[0])
+        library.standin_on_collective(self.listeners[1])
         self.listen_to_gloo(torch.distributed)
         self.listen_to_fsdp()
         self.listen_to_moves(torch.nn.Module)

@@ -1,6 +1,6 @@
 """The debug server of a real torch, with four ranks as processes: gloo, and the CUDA runtime that stands in for a GPU.
 
-    PYTHON=/path/to/venv/bin/python SCRIPT=../python/real_debug_server.py sh tests/make/fakecuda.sh
+    PYTHON=/path/to/venv/bin/python SCRIPT=../python/real_debug_server.py sh tests/make/standin.sh
 
 The environment needs a CUDA build of torch, tabulate, and this package. What it prints at the end was measured.
 """

@@ -1,6 +1,6 @@
 """Recording with a real torch: over its own allocator, on a GPU or on the CUDA runtime that stands in for one.
 
-    PYTHON=/path/to/venv/bin/python SCRIPT=../python/real_torch.py sh tests/make/fakecuda.sh
+    PYTHON=/path/to/venv/bin/python SCRIPT=../python/real_torch.py sh tests/make/standin.sh
 
 The environment needs a CUDA build of torch, and this package.
 """

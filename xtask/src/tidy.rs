@@ -25,7 +25,7 @@ const LONGEST_FILE_LINES: usize = 600;
 const FIXTURES_LIMIT_BYTES: u64 = 18 << 20;
 
 /// The project's crates, and those that each may use.
-const MAY_USE: [(&str, &[&str]); 15] = [
+const MAY_USE: [(&str, &[&str]); 17] = [
     ("vramscope-core", &[]),
     ("vramscope-inductor", &["vramscope-core"]),
     ("vramscope-plan", &["vramscope-core"]),
@@ -46,6 +46,7 @@ const MAY_USE: [(&str, &[&str]); 15] = [
         "vramscope-cli",
         &[
             "vramscope-core",
+            "vramscope-dryrun",
             "vramscope-inductor",
             "vramscope-plan",
             "vramscope-serve",
@@ -65,6 +66,9 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     // The library in captured programs, and the crate for programs to call, should be as small as possible.
     ("vramscope-inject", &["vramscope-record"]),
     ("vramscope-api", &[]),
+    // The stand-in is built a second time, by rustc alone.
+    ("vramscope-dryrun", &["vramscope-core"]),
+    ("vramscope-standin", &[]),
     ("fakecuda", &[]),
 ];
 

@@ -31,6 +31,13 @@ pub enum Failure {
     Usage(String),
     /// The file was read, but breaks a limit that the user set.
     Broken(String),
+    /// A program that was run for the user and failed; its exit code is this one's.
+    Ended {
+        /// Its exit code.
+        code: u8,
+        /// How it ended.
+        text: String,
+    },
     /// A failure with lines below it, such as advice.
     Explained {
         /// The failure.
@@ -101,6 +108,7 @@ impl Failure {
             Self::Decode { .. } | Self::Io { .. } | Self::Input(_) => 1,
             Self::Usage(_) => 2,
             Self::Broken(_) => 3,
+            Self::Ended { code, .. } => *code,
             Self::Explained { failure, .. } => failure.exit_code(),
         }
     }
@@ -116,9 +124,10 @@ impl fmt::Display for Failure {
                 let lines: &[_] = if cure.is_empty() { &[] } else { &[cure] };
                 write_below(f, lines)
             }
-            Self::Input(text) | Self::Usage(text) | Self::Broken(text) => {
-                f.write_str(&printable(text))
-            }
+            Self::Input(text)
+            | Self::Usage(text)
+            | Self::Broken(text)
+            | Self::Ended { text, .. } => f.write_str(&printable(text)),
             Self::Explained { failure, lines } => {
                 write!(f, "{failure}")?;
                 write_below(f, lines)

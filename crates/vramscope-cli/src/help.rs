@@ -26,6 +26,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "pack",
             "what-if",
             "inductor",
+            "dry-run",
             "annotations",
             "diff",
             "check",

@@ -39,9 +39,9 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
-    annotations, anonymise, at, brief, check, compare, completions, convert, cut, diff, explain,
-    find, flame_graph, fleet, fragmentation, html, inductor, info, leaks, man, oom, pack, peak,
-    plan, plot, range, skill, sql, stats, top, trace, view, what_if,
+    annotations, anonymise, at, brief, check, compare, completions, convert, cut, diff, dry_run,
+    explain, find, flame_graph, fleet, fragmentation, html, inductor, info, leaks, man, oom, pack,
+    peak, plan, plot, range, skill, sql, stats, top, trace, view, what_if,
 };
 pub use crate::failure::Failure;
 use crate::inputs::Source;
@@ -97,6 +97,7 @@ enum Command {
     Annotations(annotations::Options),
     Find(find::Options),
     Sql(sql::Options),
+    DryRun(dry_run::Options),
     Diff(diff::Options),
     Check(check::Options),
     Fleet(fleet::Options),
@@ -178,6 +179,7 @@ fn run_command(command: &Command) -> Result<(), Failure> {
     }
     match command {
         Command::View(options) => view::run(options),
+        Command::DryRun(options) => dry_run::run(options),
         Command::Pack(options) => pack::run(options),
         Command::Inductor(options) => inductor::run(options),
         Command::Check(options) => check::run(options),

@@ -27,7 +27,8 @@ use crate::analysis::memory::capture;
 use crate::analysis::memory::settings::is_known;
 use crate::decode::producer;
 use crate::model::{
-    BlockState, CAPTURE_KEY, DeviceIndex, SegmentKind, Stage, events_cut_off, note_events_cut_off,
+    BlockState, CAPTURE_KEY, DRY_RUN_KEY, DeviceIndex, SegmentKind, Stage, events_cut_off,
+    note_events_cut_off,
 };
 use crate::transfer::{Rename, Role, Transfer};
 use functions::is_signature;
@@ -127,6 +128,10 @@ pub fn anonymise(snapshot: &Snapshot, anonymiser: &Anonymiser) -> Snapshot {
     let capture = capture::without_words(&snapshot.extras);
     new.extras
         .extend(capture.map(|capture| (CAPTURE_KEY.to_owned(), capture)));
+    if snapshot.dry_run().is_some() {
+        new.extras
+            .insert(DRY_RUN_KEY.to_owned(), serde_json::Map::new().into());
+    }
     let devices = 0..new.traces.len() as DeviceIndex;
     let cut_off = devices.map(|device| (device, events_cut_off(&snapshot.extras, device)));
     note_events_cut_off(&mut new.extras, cut_off);

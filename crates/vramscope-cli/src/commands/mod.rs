@@ -10,6 +10,7 @@ pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod cut;
 pub(crate) mod diff;
+pub(crate) mod dry_run;
 pub(crate) mod explain;
 pub(crate) mod find;
 pub(crate) mod flame_graph;

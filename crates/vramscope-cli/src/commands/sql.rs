@@ -86,11 +86,13 @@ use self::asked::run as ask;
 #[cfg(not(feature = "sql"))]
 fn ask(options: &Options) -> Result<(), Failure> {
     let sql = options.sql.as_deref().unwrap_or_default();
-    Err(Failure::Usage(format!(
-        "this build has no SQL engine (those of `cargo xtask dist --sql` have); DuckDB, which `pip install duckdb-cli` installs, \
-         answers the same:\n{}",
-        elsewhere::in_duckdb(sql, &options.files)
-    )))
+    // Ready to be pasted, or to be piped into a shell.
+    output::print(&elsewhere::in_duckdb(sql, &options.files))?;
+    Err(Failure::Usage(
+        "this build has no SQL engine (those of `cargo xtask dist --sql` have): the lines above have DuckDB answer the same, \
+         which `pip install duckdb-cli` installs"
+            .to_owned(),
+    ))
 }
 
 #[cfg(test)]

@@ -327,9 +327,10 @@ fn the_readmes_commands_are_commands() {
             let Some(words) = line.strip_prefix("vramscope ") else {
                 continue;
             };
-            // Help is given only once all that stands before it is understood.
+            // Help is given only once all that stands before it is understood. What follows `--` is another program's.
+            let ours = words.split(" -- ").next().unwrap_or(words);
             let told = command(&[])
-                .args(words.split_whitespace())
+                .args(ours.split_whitespace())
                 .arg("--help")
                 .output()
                 .unwrap();

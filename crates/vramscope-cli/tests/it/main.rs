@@ -15,6 +15,7 @@ mod contradictions;
 mod convert;
 mod damage;
 mod diff;
+mod dry_run;
 mod explain;
 mod exports;
 mod find;

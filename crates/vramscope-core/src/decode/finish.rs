@@ -9,8 +9,8 @@ use super::producer;
 use super::value::{DictCell, Fault, ListCell, Record, RecordKind, Value, malformed};
 use crate::ErrorKind;
 use crate::model::{
-    AnnotationTable, CAPTURE_KEY, CUT_KEY, DAMAGE_KEY, Producer, Segment, SegmentTable, Snapshot,
-    Source, Warning, WarningKind, capture_of, damage_of,
+    AnnotationTable, CAPTURE_KEY, CUT_KEY, DAMAGE_KEY, DRY_RUN_KEY, Producer, Segment,
+    SegmentTable, Snapshot, Source, Warning, WarningKind, capture_of, damage_of,
 };
 
 /// Most devices, because each costs an analysis of its own. Today's largest machines have 72.
@@ -202,12 +202,12 @@ impl Parts {
                         self.damage = damage;
                         continue;
                     }
-                    let is_cut = name == CUT_KEY && json.is_object();
+                    let is_known = [CUT_KEY, DRY_RUN_KEY].contains(&&*name) && json.is_object();
                     if self.extras.insert(name.clone(), json).is_some() {
                         machine.warn_at(WarningKind::ValuesLeftOut, 1, Some(&name));
                     }
                     let is_capture = name == CAPTURE_KEY && capture_of(&self.extras).is_some();
-                    if !is_capture && !is_cut {
+                    if !is_capture && !is_known {
                         machine.warn(WarningKind::UnknownKey(format!("{name} at the top level")));
                     }
                 }

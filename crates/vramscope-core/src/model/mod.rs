@@ -27,7 +27,8 @@ pub use frame_table::{Frame, FrameTable, FxNode};
 pub(crate) use interner::RowIndex;
 pub use segment_table::{Segment, SegmentKind, SegmentTable};
 pub(crate) use snapshot::{
-    CAPTURE_KEY, CUT_KEY, DAMAGE_KEY, capture_of, damage_of, events_cut_off, note_events_cut_off,
+    CAPTURE_KEY, CUT_KEY, DAMAGE_KEY, DRY_RUN_KEY, capture_of, damage_of, events_cut_off,
+    note_events_cut_off,
 };
 pub use snapshot::{ContainerKind, DeviceIndex, KeysSeen, Producer, Snapshot, Source};
 pub use stack_table::{LinesId, StackTable};

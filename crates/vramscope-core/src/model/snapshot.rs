@@ -120,6 +120,14 @@ pub struct Snapshot {
     pub warnings: Warnings,
 }
 
+impl Snapshot {
+    /// What the recorder of a dry run says of it, as it stands in the file; `None` for snapshots of a GPU.
+    #[must_use]
+    pub fn dry_run(&self) -> Option<&serde_json::Map<String, serde_json::Value>> {
+        self.extras.get(DRY_RUN_KEY)?.as_object()
+    }
+}
+
 /// The known keys that occurred in each kind of record, as a bit per [`Key`](crate::decode::Key).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct KeysSeen {
@@ -171,6 +179,9 @@ pub(crate) fn note_events_cut_off(
         extras.insert(CUT_KEY.to_owned(), cut.into());
     }
 }
+
+/// The top-level key of snapshots of a dry run, a dict.
+pub(crate) const DRY_RUN_KEY: &str = "dry_run";
 
 /// The top-level key of snapshots that were written from a damaged file.
 pub(crate) const DAMAGE_KEY: &str = "damage";

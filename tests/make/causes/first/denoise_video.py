@@ -26,7 +26,7 @@ def frames(batches, size=8):
 def main():
     torch.cuda.memory._record_memory_history(max_entries=100_000, stacks="python")
     model = Denoiser().cuda().half().float()
-    ctypes.CDLL(None).fakecuda_hold(1)  # the stand-in for a GPU that lags behind: kernels are queued, events do not complete
+    ctypes.CDLL(None).standin_hold(1)  # the stand-in for a GPU that lags behind: kernels are queued, events do not complete
     for images in CudaPrefetcher(frames(24)):
         clean = model(images).clamp_(0, 1).mul_(255).byte()
         del images, clean

@@ -112,6 +112,8 @@ pub enum FactKind {
         /// Reserved bytes at the end.
         bytes: u64,
     },
+    /// The program ran over a stand-in for CUDA.
+    DryRun,
     /// A captured program ended without notifying the recorder.
     EndedWithoutNotice,
     /// The recorder of a captured program stopped because of an error of its own.
@@ -179,6 +181,9 @@ pub fn facts(recording: &Recording) -> Vec<Fact> {
     {
         add(FactKind::Nothing, None);
         return facts;
+    }
+    if snapshot.dry_run().is_some() {
+        add(FactKind::DryRun, None);
     }
     let devices = recording.histories.len() as u64;
     if devices > 1 {

@@ -23,6 +23,23 @@ fn a_file_without_anything() {
 }
 
 #[test]
+fn a_dry_run_says_so_and_its_key_is_known() {
+    let json = format!(
+        r#"{{"segments": [{SEGMENT}], "device_traces": [[]], "dry_run": {{"note": "dry run: nothing was computed"}}}}"#
+    );
+    assert_eq!(kinds(&json).first(), Some(&FactKind::DryRun));
+    let snapshot = decode(json.as_bytes()).unwrap();
+    assert!(
+        snapshot.warnings.is_empty(),
+        "{:?}",
+        snapshot.warnings.list()
+    );
+    let hashed =
+        crate::anonymise::anonymise(&snapshot, &crate::anonymise::Anonymiser::new([0; 32]));
+    assert!(hashed.dry_run().is_some_and(serde_json::Map::is_empty));
+}
+
+#[test]
 fn a_file_without_a_trace() {
     let found = kinds(&format!(
         r#"{{"segments": [{SEGMENT}], "device_traces": [[]]}}"#

@@ -23,6 +23,7 @@ pub(super) fn fact(kind: FactKind, device: Option<DeviceIndex>, allocator: Alloc
         | FactKind::HostMemory { .. }
         | FactKind::BeforeRecording { .. }
         | FactKind::PendingFree { .. }
+        | FactKind::DryRun
         | FactKind::EndedWithoutNotice
         | FactKind::CaptureNote
         | FactKind::TorchCaptured
@@ -72,6 +73,12 @@ fn words(kind: FactKind) -> Words {
         | FactKind::NoSegments
         | FactKind::SeveralDevices { .. }
         | FactKind::HostMemory { .. } => of_contents(kind),
+        FactKind::DryRun => Words::of(
+            "A dry run: nothing was computed, and no GPU was there.",
+            "Memory is what PyTorch's own allocator made of the program's requests. What depends on computed values, and how much \
+             cuDNN and other libraries ask for, may differ on a card.",
+            "",
+        ),
         FactKind::NoStacks { .. }
         | FactKind::BeforeRecording { .. }
         | FactKind::RingFull { .. }

@@ -1,0 +1,82 @@
+//! What the stand-in cannot know: each value, how far it may be off, and what it rests on. There is no other place where
+//! something is invented.
+
+use serde::Serialize;
+
+const MIB: u64 = 1 << 20;
+
+/// What a value rests on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// The maker's documentation.
+    Documented,
+    /// Somebody's card.
+    Measured,
+    /// Nothing.
+    Guessed,
+}
+
+/// An invented value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Invented {
+    /// What it is, in words for users.
+    pub what: &'static str,
+    /// The value in bytes.
+    pub bytes: u64,
+    /// How far it may be off, in bytes, as far as anybody knows.
+    pub spread_bytes: u64,
+    /// What it rests on.
+    pub basis: Basis,
+    /// The same in words.
+    pub why: &'static str,
+}
+
+/// What CUDA's context, with the kernels that it loads, takes of a card before the first tensor.
+///
+/// The measured ones are what out-of-memory messages of single users leave over: memory of the process less what PyTorch had
+/// allocated and reserved.
+#[must_use]
+pub const fn context(capability: u32) -> Invented {
+    let (mib, basis, why) = match capability {
+        75 => (147, Basis::Measured, "one message from a T4"),
+        80 => (504, Basis::Measured, "one message from an A100 40 GB"),
+        86 => (465, Basis::Measured, "one message from an RTX A6000"),
+        90 => (601, Basis::Measured, "one message from an H100 PCIe"),
+        _ => (500, Basis::Guessed, "as on cards of about that age"),
+    };
+    Invented {
+        what: "CUDA's context and kernels",
+        bytes: mib * MIB,
+        spread_bytes: 150 * MIB,
+        basis,
+        why,
+    }
+}
+
+/// What cuDNN asks for in each convolution.
+pub const CUDNN_WORKSPACE: Invented = Invented {
+    what: "cuDNN's workspace of a convolution",
+    bytes: 24 * MIB,
+    spread_bytes: 1024 * MIB,
+    basis: Basis::Guessed,
+    why: "it depends on the algorithm that cuDNN chooses on the card",
+};
+
+/// What cuFFT asks for in each transform.
+pub const CUFFT_WORKSPACE: Invented = Invented {
+    what: "cuFFT's workspace",
+    bytes: 0,
+    spread_bytes: 1024 * MIB,
+    basis: Basis::Guessed,
+    why: "sizes with large prime factors need some",
+};
+
+/// NCCL's buffers, which are not torch's memory.
+pub const NCCL: Invented = Invented {
+    what: "NCCL's buffers",
+    bytes: 0,
+    spread_bytes: 1024 * MIB,
+    basis: Basis::Guessed,
+    why: "some hundred MiB for each communicator, by its channels",
+};

@@ -1,0 +1,199 @@
+//! One run of a program over the stand-in.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::{env, fs, io};
+
+use crate::device::Device;
+use crate::invented::CUDNN_WORKSPACE;
+use crate::torch::Torch;
+
+/// Empty on platforms without it.
+static STANDIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libvramscope_standin.so"));
+const LIBRARY: &str = "libvramscope_standin.so";
+/// The names under which programs look for CUDA's libraries.
+const NAMES: &str = include_str!("../standin/names.txt");
+const RECORDER: &str = include_str!("sitecustomize.py");
+
+/// What the host reads where a kernel would have written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Values {
+    /// Zeros.
+    #[default]
+    Zeros,
+    /// Ones: of four bytes and more as floats.
+    Ones,
+    /// Floats from 0 to 1.
+    Uniform,
+}
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What the program finds.
+    pub device: Device,
+    /// How many of them, 1 to 8.
+    pub devices: u32,
+    /// Which rank of how many the program is to be, where it is started as one of several.
+    pub rank: Option<(u32, u32)>,
+    /// What the host reads.
+    pub values: Values,
+    /// Whether its standard output goes to standard error, as somebody reads an answer from the former.
+    pub quiet: bool,
+}
+
+/// What a run left.
+#[derive(Debug)]
+pub struct Run {
+    /// How the program ended.
+    pub status: ExitStatus,
+    /// The snapshots of the processes that used CUDA, in the folder of the run.
+    pub snapshots: Vec<PathBuf>,
+}
+
+/// Whether this build carries the stand-in: on Linux with glibc, on x86-64 and aarch64.
+#[must_use]
+pub fn is_possible() -> bool {
+    !STANDIN.is_empty()
+}
+
+/// Runs a program in `folder`, which is the caller's to remove: libraries and snapshots lie there.
+///
+/// # Errors
+/// If the folder cannot be filled or the program not be started.
+pub fn run(
+    command: &[OsString],
+    torch: &Torch,
+    options: &Options,
+    folder: &Path,
+) -> io::Result<Run> {
+    let [libraries, recorder, snapshots] =
+        ["lib", "python", "snapshots"].map(|name| folder.join(name));
+    for folder in [&libraries, &recorder, &snapshots] {
+        fs::create_dir_all(folder)?;
+    }
+    let library = libraries.join(LIBRARY);
+    if !library.exists() {
+        fs::write(&library, STANDIN)?;
+        for name in NAMES.split_whitespace() {
+            link(LIBRARY, &libraries.join(name))?;
+        }
+        fs::write(recorder.join("sitecustomize.py"), RECORDER)?;
+    }
+    for old in fs::read_dir(&snapshots)? {
+        fs::remove_file(old?.path())?;
+    }
+    let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut child = Command::new(program);
+    child.args(arguments);
+    child.envs(variables(torch, options));
+    child.env("VRAMSCOPE_DRY_RUN", &snapshots);
+    child.env("LD_PRELOAD", before("LD_PRELOAD", &library));
+    child.env("LD_LIBRARY_PATH", before("LD_LIBRARY_PATH", &libraries));
+    child.env("PYTHONPATH", before("PYTHONPATH", &recorder));
+    // Which devices of the machine a program may see says nothing of these.
+    child.env_remove("CUDA_VISIBLE_DEVICES");
+    if options.quiet {
+        child.stdout(stderr()?);
+    }
+    end_with_us(&mut child);
+    let status = child.status()?;
+    let written = fs::read_dir(&snapshots)?.map(|entry| Ok(entry?.path()));
+    let mut snapshots = written.collect::<io::Result<Vec<_>>>()?;
+    snapshots.retain(|file| file.extension().is_some_and(|it| it == "pickle"));
+    snapshots.sort();
+    Ok(Run { status, snapshots })
+}
+
+/// What the stand-in and the program are told.
+fn variables(torch: &Torch, options: &Options) -> Vec<(&'static str, String)> {
+    let device = &options.device;
+    let mut variables = vec![
+        ("STANDIN_TOTAL_BYTES", device.total_bytes.to_string()),
+        ("STANDIN_CONTEXT_BYTES", device.context().bytes.to_string()),
+        ("STANDIN_DEVICES", options.devices.to_string()),
+        ("STANDIN_CAPABILITY", device.capability.to_string()),
+        ("STANDIN_PROCESSORS", device.processors.to_string()),
+        ("STANDIN_NAME", device.name.clone()),
+        ("STANDIN_CUDA", torch.cuda.to_string()),
+        (
+            "STANDIN_CUDNN_WORKSPACE_BYTES",
+            CUDNN_WORKSPACE.bytes.to_string(),
+        ),
+        (
+            "STANDIN_VALUES",
+            format!("{:?}", options.values).to_lowercase(),
+        ),
+        // Kernels of Triton would be compiled for nothing: what is compiled runs as it is written.
+        ("TORCH_COMPILE_DISABLE", "1".to_owned()),
+        ("TORCHDYNAMO_DISABLE", "1".to_owned()),
+        // cuDNN's attention has no plans here; FlashAttention, which torch takes then, is torch's own.
+        ("TORCH_CUDNN_SDPA_DEPRIORITIZED", "1".to_owned()),
+        ("PYTHONDONTWRITEBYTECODE", "1".to_owned()),
+    ];
+    let known = [("STANDIN_CUDNN", torch.cudnn), ("STANDIN_NCCL", torch.nccl)];
+    let known = known.into_iter().filter(|(_, version)| *version > 0);
+    variables.extend(known.map(|(name, version)| (name, version.to_string())));
+    if let Some((rank, world)) = options.rank {
+        let local = rank % options.devices.max(1);
+        variables.extend([
+            ("RANK", rank.to_string()),
+            ("LOCAL_RANK", local.to_string()),
+            ("WORLD_SIZE", world.to_string()),
+            ("LOCAL_WORLD_SIZE", world.min(options.devices).to_string()),
+            ("MASTER_ADDR", "127.0.0.1".to_owned()),
+            ("MASTER_PORT", "29500".to_owned()),
+            ("VRAMSCOPE_DRY_RUN_PEERS", "1".to_owned()),
+        ]);
+    }
+    variables
+}
+
+/// A list of paths with one before it.
+fn before(variable: &str, path: &Path) -> OsString {
+    let mut list = path.as_os_str().to_owned();
+    if let Some(old) = env::var_os(variable).filter(|old| !old.is_empty()) {
+        list.push(":");
+        list.push(old);
+    }
+    list
+}
+
+#[cfg(unix)]
+fn link(to: &str, from: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(to, from)
+}
+
+#[cfg(not(unix))]
+fn link(_: &str, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(unix)]
+fn stderr() -> io::Result<Stdio> {
+    use std::os::fd::AsFd;
+    Ok(io::stderr().as_fd().try_clone_to_owned()?.into())
+}
+
+#[cfg(not(unix))]
+fn stderr() -> io::Result<Stdio> {
+    Ok(Stdio::null())
+}
+
+/// Has the program told to end when this process does, whatever ends it.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "runs in the child before the program")]
+fn end_with_us(child: &mut Command) {
+    use std::os::unix::process::CommandExt;
+    let ask = || {
+        // SAFETY: one call to the system, which allocates nothing and takes no lock.
+        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) };
+        Ok(())
+    };
+    // SAFETY: what it does may be done between fork and exec.
+    unsafe { child.pre_exec(ask) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_with_us(_: &mut Command) {}

@@ -1,0 +1,223 @@
+"""Has torch record from the moment when a process first uses CUDA, and writes its snapshot at the end.
+
+`vramscope dry-run` puts this before a program. Each process that used CUDA writes PID.pickle into the folder of the run: when it
+ends, at the first request that fails, at SIGTERM, and before the program itself starts or ends a recording, which would
+lose what was recorded. Of these the one with the highest peak stays.
+"""
+
+import importlib.abc
+import importlib.util
+import os
+import sys
+
+FOLDER = os.environ.get("VRAMSCOPE_DRY_RUN")
+
+
+class Recorder:
+    def __init__(self, torch):
+        self.torch, self.kept, self.restarted, self.failed = torch, None, False, False
+
+    def start(self):
+        """CUDA is there: everything is recorded from now on."""
+        import atexit
+        import signal
+        import threading
+
+        self.pid = os.getpid()
+        self.record = self.torch.cuda.memory._record_memory_history
+        self.restart()
+        self.torch.cuda.memory._record_memory_history = self.programs_own
+        self.torch._C._cuda_attach_out_of_memory_observer(self.at_failure)
+        atexit.register(self.keep, "end")
+        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, self.at_sigterm)
+
+    def restart(self):
+        self.record("all", context="all", stacks="python", max_entries=1_000_000)
+
+    def programs_own(self, enabled="all", *arguments, **named):
+        """The program records by itself: its file is as on a card, and ours goes on where its recording ends."""
+        self.keep("recorder")
+        self.restarted = True
+        # What stood before it is not in its file on a card.
+        self.record(None)
+        self.record(enabled, *arguments, **named)
+        if enabled is None or enabled is False:
+            self.restart()
+
+    def at_failure(self, *_):
+        if not self.failed:
+            self.keep("oom")
+        # Where this ends the program, all that was live is freed before its end.
+        self.failed = True
+
+    def at_sigterm(self, number, _):
+        import signal
+
+        self.keep("sigterm")
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    def peaks(self):
+        """Highest active and reserved bytes of each device, and the number of failed requests."""
+        peaks = {}
+        for device in range(self.torch.cuda.device_count()):
+            stats = self.torch.cuda.memory_stats(device)
+            if stats:
+                names = ("active_bytes.all.peak", "reserved_bytes.all.peak", "num_ooms")
+                peaks[str(device)] = [stats[name] for name in names]
+        return peaks
+
+    def keep(self, why):
+        if os.getpid() != self.pid:
+            return
+        peaks = self.peaks()
+        highest = max((active for active, _, _ in peaks.values()), default=0)
+        # What is recorded now does not tell of this peak, or tells of its end as well.
+        if (self.restarted or self.failed) and self.kept is not None and highest <= self.kept:
+            return
+        import ctypes
+        import pickle
+
+        read_back = (ctypes.c_ulonglong * 2)()
+        ctypes.CDLL(None).standin_read_back(read_back)
+        snapshot = self.torch.cuda.memory._snapshot()
+        snapshot["dry_run"] = {
+            "note": "dry run: nothing was computed",
+            "card": os.environ.get("STANDIN_NAME"),
+            "total_bytes": int(os.environ.get("STANDIN_TOTAL_BYTES", 0)),
+            "context_bytes": int(os.environ.get("STANDIN_CONTEXT_BYTES", 0)),
+            "torch": str(self.torch.__version__),
+            "rank": os.environ.get("RANK"),
+            "taken_at": why,
+            "peaks": peaks,
+            "read_back": list(read_back),
+        }
+        path = os.path.join(FOLDER, f"{self.pid}.pickle")
+        with open(path + ".new", "wb") as file:
+            pickle.dump(snapshot, file, protocol=4)
+        os.replace(path + ".new", path)
+        self.kept = highest
+
+
+class Peers:
+    """Ranks that this process is not: each says what this one says."""
+
+    def __init__(self, distributed):
+        self.distributed = distributed
+        self.world = int(os.environ["WORLD_SIZE"])
+        for name in ("init_process_group", "new_group"):
+            plain = getattr(distributed.distributed_c10d, name)
+            for module in (distributed, distributed.distributed_c10d):
+                setattr(module, name, self.without_gloo(plain))
+        handlers = sys.modules["torch.distributed.rendezvous"]._rendezvous_handlers
+        handlers["env"] = handlers["tcp"] = self.meet
+
+    def without_gloo(self, plain):
+        """Collectives of the host would look for other processes."""
+
+        def named(*arguments, **options):
+            import torch.testing._internal.distributed.fake_pg  # noqa: F401, what registers the backend
+
+            arguments = [word.replace("gloo", "fake") if isinstance(word, str) else word for word in arguments]
+            backend = options.get("backend")
+            if isinstance(backend, str):
+                options["backend"] = backend.replace("gloo", "fake")
+            elif not arguments and plain.__name__ == "init_process_group":
+                options["backend"] = "cpu:fake,cuda:nccl"
+            return plain(*arguments, **options)
+
+        return named
+
+    def meet(self, *_, **__):
+        world, plain = self.world, self.distributed.Store
+
+        class Store(plain):
+            def __init__(self):
+                super().__init__()
+                self.values = {}
+
+            def set(self, key, value):
+                self.values[key] = value if isinstance(value, bytes) else value.encode()
+
+            def get(self, key):
+                return self.values.get(key, b"\7" * 128)
+
+            def add(self, _, __):
+                return world
+
+            def wait(self, *_):
+                pass
+
+            def check(self, keys):
+                return all(key in self.values for key in keys)
+
+            def set_timeout(self, _):
+                pass
+
+            def delete_key(self, key):
+                return self.values.pop(key, None) is not None
+
+        # torch's side holds it, but without this one it has no methods.
+        self.store = Store()
+        yield self.store, int(os.environ["RANK"]), world
+
+
+def prepare_cuda(module):
+    recorder = Recorder(sys.modules["torch"])
+    module._lazy_call(recorder.start)
+
+
+def prepare_distributed(module):
+    if os.environ.get("VRAMSCOPE_DRY_RUN_PEERS") and module.is_available():
+        module.vramscope_peers = Peers(module)
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Prepares some modules once they are imported."""
+
+    prepare = {"torch.cuda": prepare_cuda, "torch.distributed": prepare_distributed}
+
+    def find_spec(self, name, path, target=None):
+        prepare = self.prepare.pop(name, None)
+        if prepare is None:
+            return None
+        spec = importlib.util.find_spec(name)
+        plain = spec.loader.exec_module
+
+        def exec_module(module):
+            plain(module)
+            prepare(module)
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+def go_on():
+    """The sitecustomize of the user's own, which this one hides."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    kept, sys.path[:] = sys.path[:], [folder for folder in sys.path if os.path.abspath(folder) != here]
+    mine = sys.modules.pop("sitecustomize")
+    try:
+        import sitecustomize  # noqa: F401
+    except ImportError:
+        pass
+    finally:
+        sys.path[:] = kept
+        # Who imports this one looks for it there.
+        sys.modules.setdefault("sitecustomize", mine)
+
+
+def check():
+    """Without the stand-in the program would use a real GPU."""
+    import ctypes
+
+    if not hasattr(ctypes.CDLL(None), "standin_read_back"):
+        print("vramscope dry-run: the stand-in for CUDA could not be preloaded, so the program is not started", file=sys.stderr)
+        os._exit(1)
+
+
+if FOLDER:
+    check()
+    sys.meta_path.insert(0, Finder())
+go_on()

@@ -1,0 +1,31 @@
+//! Runs over the stand-in: without torch wherever there is a Python, and with torch where `VRAMSCOPE_TORCH_PYTHON` names a
+//! Python that has torch's build for CUDA.
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
+
+mod programs;
+mod torch;
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use vramscope_core::cards::Card;
+use vramscope_dryrun::device::Device;
+use vramscope_dryrun::run::{Options, Run, Values, run};
+use vramscope_dryrun::torch::Torch;
+
+/// Options for a card.
+fn on(card: &str) -> Options {
+    Options {
+        device: Device::of(Card::called(card).unwrap()).unwrap(),
+        devices: 1,
+        rank: None,
+        values: Values::Zeros,
+        quiet: true,
+    }
+}
+
+/// Runs a program in Python.
+fn run_python(python: &str, program: &str, torch: &Torch, options: &Options, folder: &Path) -> Run {
+    let command = [python, "-c", program].map(OsString::from);
+    run(&command, torch, options, folder).unwrap()
+}

@@ -1,0 +1,31 @@
+//! Functions in C's way of calling, and access to what they are given.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Defines exported functions that return a status, each as `fn name(argument: type) = status;`.
+macro_rules! c {
+    ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) = $status:expr;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> i32 {
+            $status
+        }
+    )*};
+}
+
+/// Success in all of CUDA's libraries.
+pub(crate) const OK: i32 = 0;
+
+/// Writes an answer, if it is wanted.
+pub(crate) unsafe fn put<T>(to: *mut T, value: T) -> i32 {
+    if !to.is_null() {
+        to.write_unaligned(value);
+    }
+    OK
+}
+
+/// Answers with a new handle. As the driver's do, handles look like heap addresses; counted, so that recordings are
+/// reproducible.
+pub(crate) unsafe fn handle(to: *mut u64) -> i32 {
+    static NEXT: AtomicU64 = AtomicU64::new(0x5581_c0de_0000);
+    put(to, NEXT.fetch_add(0x40, Ordering::Relaxed) + 0x40)
+}

@@ -1,0 +1,43 @@
+//! CUDA's libraries without a GPU: just enough of them that PyTorch's own allocator does what it does on a card.
+//!
+//! The allocator asks CUDA for address ranges, streams and events, and never touches the memory. So segments, blocks,
+//! traces, stacks and the pickling are torch's own, on any machine. Kernels and copies on the device do nothing; what is
+//! copied to the host is invented ([`memory`]). Where torch allocates what a library asks for, that is
+//! invented too, and told by whoever starts the program: nothing here knows a card.
+//!
+//! One file stands in for all of CUDA: preloaded, its functions go before those of the libraries that torch was installed with, and
+//! linked under their names it takes the place of those that are missing. Not simulated: cuSOLVER, cuSPARSE,
+//! cuDNN's recurrent layers; they answer "not supported", and the first of each kind says so on standard error.
+//!
+//! ```text
+//! runtime, driver, libraries (functions by the macro `c!`) ─> memory, settings       empty: functions that do nothing
+//! ```
+//!
+//! | variable | meaning | default |
+//! | --- | --- | --- |
+//! | `STANDIN_TOTAL_BYTES` | memory of each device | 1 GiB |
+//! | `STANDIN_CONTEXT_BYTES` | part of it that is taken before the first tensor | 0 |
+//! | `STANDIN_DEVICES` | number of devices, at most 8 | 2 |
+//! | `STANDIN_CAPABILITY` | compute capability without its point | 90 |
+//! | `STANDIN_PROCESSORS` | multiprocessors | 1 |
+//! | `STANDIN_NAME` | name of the devices | Stand-in GPU |
+//! | `STANDIN_CUDA`, `STANDIN_CUDNN`, `STANDIN_NCCL` | versions, as the libraries write them | 13000, 91000, 22800 |
+//! | `STANDIN_CUDNN_WORKSPACE_BYTES` | what a convolution asks for | 24 MiB |
+//! | `STANDIN_VALUES` | what the host reads: `zeros`, `ones` or `uniform` | `zeros` |
+//! | `STANDIN_ADDRESSES` | `up` or `down`, counted from a fixed one; else as the driver's: some free blocks are chosen by address | |
+#![cfg(target_os = "linux")]
+#![expect(unsafe_code, reason = "speaks C")]
+#![expect(
+    unsafe_op_in_unsafe_fn,
+    reason = "every pointer is the calling program's, as in C"
+)]
+
+#[macro_use]
+mod c;
+
+mod driver;
+mod empty;
+mod libraries;
+mod memory;
+mod runtime;
+mod settings;
