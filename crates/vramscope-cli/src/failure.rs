@@ -38,6 +38,8 @@ pub enum Failure {
         /// The lines.
         lines: Vec<String>,
     },
+    /// The program that was recorded ended with this code, which is this program's, too. It has said why itself.
+    Ended(u8),
     /// The reader of standard output closed it, as `head` does: no failure of the program, if there is no other.
     ClosedPipe,
 }
@@ -93,6 +95,7 @@ impl Failure {
             Self::Decode { .. } | Self::Io { .. } | Self::Input(_) => 1,
             Self::Usage(_) => 2,
             Self::Broken(_) => 3,
+            Self::Ended(code) => *code,
             Self::Explained { failure, .. } => failure.exit_code(),
         }
     }
@@ -115,6 +118,7 @@ impl fmt::Display for Failure {
                 write!(f, "{failure}")?;
                 write_below(f, lines)
             }
+            Self::Ended(code) => write!(f, "the program ended with {code}"),
             Self::ClosedPipe => f.write_str("standard output was closed"),
         }
     }

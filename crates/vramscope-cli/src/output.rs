@@ -76,8 +76,9 @@ pub(crate) fn stream(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Re
 }
 
 /// Prints why a command failed; [`Failure`] keeps texts from files on their line. A closed pipe needs no words: its reader had all it wanted.
+/// Nor does the end of a recorded program.
 pub(crate) fn report(failure: &Failure) {
-    if matches!(failure, Failure::ClosedPipe) {
+    if matches!(failure, Failure::ClosedPipe | Failure::Ended(_)) {
         return;
     }
     note(&format!("error: {failure}\n"));

@@ -179,6 +179,7 @@ class _Recorder(object):
         self.is_old = False
         self.switch = None
         self.wakers = ()
+        self.is_blocked = False
 
     # What happens before a device is used.
 
@@ -319,6 +320,11 @@ class _Recorder(object):
             _attempt(self._serve, ears)
         is_main = threading.current_thread() is threading.main_thread()
         if is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            os.register_at_fork(
+                before=lambda: _attempt(self._before_fork),
+                after_in_parent=lambda: _attempt(self._after_fork, False),
+                after_in_child=lambda: _attempt(self._after_fork, True),
+            )
             signal.signal(signal.SIGTERM, self._terminated)
             self._wake()
             ears.extend(self.wakers[1:])
@@ -340,34 +346,53 @@ class _Recorder(object):
 
         inner, outer = socket.socketpair()
         inner.setblocking(False)
+        # With the sender's number: a process that is forked has this socket, too, until it closes it.
+        outer.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         before = signal.set_wakeup_fd(inner.fileno(), warn_on_full_buffer=False)
-        if before != -1:
+        if before == -1:
+            self.wakers = (inner, outer)
+        else:
             signal.set_wakeup_fd(before)
-            return
-        self.wakers = (inner, outer)
-        os.register_at_fork(after_in_child=lambda: _attempt(self._forked))
 
-    def _forked(self):
-        """A signal for the child is none for its parent, and the child is no recorded process."""
+    def _before_fork(self):
+        """A signal for a child waits until the child has the handler that it would have without us."""
         import signal
 
-        now = signal.set_wakeup_fd(-1)
-        if now not in (-1, self.wakers[0].fileno()):
-            signal.set_wakeup_fd(now)
-        if signal.getsignal(signal.SIGTERM) == self._terminated:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        self.is_blocked = signal.SIGTERM not in before
+
+    def _after_fork(self, in_child):
+        import signal
+
+        if in_child and self.wakers:
+            now = signal.set_wakeup_fd(-1)
+            if now not in (-1, self.wakers[0].fileno()):
+                signal.set_wakeup_fd(now)
+        if in_child and signal.getsignal(signal.SIGTERM) == self._terminated:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if self.is_blocked:
+            self.is_blocked = False
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
     def _listen(self, ears):
         import select
-        import signal
 
         while self.process == os.getpid():
             for ear in select.select(ears, [], [])[0]:
-                if ear in self.wakers:
-                    if signal.SIGTERM in bytearray(ear.recv(64)):
-                        _attempt(self._terminated_in_c)
-                else:
+                if ear not in self.wakers:
                     _attempt(self._asked, ear)
+                elif _attempt(self._woken, ear):
+                    _attempt(self._terminated_in_c)
+
+    def _woken(self, ear):
+        """Whether this process has got SIGTERM."""
+        import signal
+        import socket
+        import struct
+
+        numbers, told, _, _ = ear.recvmsg(64, socket.CMSG_SPACE(12))
+        senders = [struct.unpack("3i", it)[0] for _, kind, it in told if kind == socket.SCM_CREDENTIALS]
+        return signal.SIGTERM in bytearray(numbers) and senders == [os.getpid()]
 
     def _asked(self, server):
         client, _ = server.accept()
@@ -437,7 +462,10 @@ class _Recorder(object):
             if not (self.is_on or self.is_theirs):
                 return None
             snapshot = self.memory._snapshot()
-            if not snapshot["segments"] and not any(snapshot["device_traces"]):
+            # On a device where nothing else has happened, there are only our own earlier looks.
+            traces = snapshot["device_traces"]
+            traces[:] = [trace if any(it["action"] != "snapshot" for it in trace) else [] for trace in traces]
+            if not snapshot["segments"] and not any(traces):
                 _tell("empty")
                 return None
             if _option("SOURCE"):

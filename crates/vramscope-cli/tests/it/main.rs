@@ -46,6 +46,7 @@ mod plot;
 mod program;
 mod range;
 mod ranks;
+mod record;
 mod refused;
 mod set_up;
 mod skill;

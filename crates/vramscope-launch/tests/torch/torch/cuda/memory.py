@@ -1,5 +1,6 @@
 """The recorder of memory, as torch/cuda/memory.py has it since 2.1, or with the arguments of 2.0."""
 
+import os
 import pickle
 
 import torch
@@ -33,14 +34,23 @@ else:
 
 
 def _snapshot(device=None):
+    """Each event is an allocation that stays, of FAKE_TORCH_BYTES."""
     frames = [{"name": "main", "filename": torch.__file__.replace("torch/__init__.py", "own.py"), "line": 1}]
-    block = {"address": 0, "size": 512, "requested_size": 512, "state": "active_allocated", "frames": frames}
-    trace = [{"action": "alloc", "addr": 0, "size": 512, "stream": 0, "frames": frames}] * torch.events
-    segment = {"device": 0, "address": 0, "total_size": 512, "blocks": [block]}
+    size = int(os.environ.get("FAKE_TORCH_BYTES", 512))
+    events = range(torch.events)
+    block = {"size": size, "requested_size": size, "state": "active_allocated", "frames": frames}
+    alloc = {"action": "alloc", "size": size, "stream": 0, "frames": frames}
+    segment = {
+        "device": 0,
+        "address": 4096,
+        "total_size": size * len(events),
+        "stream": 0,
+        "segment_type": "large",
+        "blocks": [{"address": 4096 + size * event, **block} for event in events],
+    }
     return {
-        "segments": [segment] if torch.cuda._initialized and torch.events else [],
-        "device_traces": [trace],
-        "recording": torch.is_recording,
+        "segments": [segment] if torch.cuda._initialized and events else [],
+        "device_traces": [[{"addr": 4096 + size * event, "time_us": event, **alloc} for event in events]],
         "calls": [repr(call) for call in torch.calls],
     }
 
