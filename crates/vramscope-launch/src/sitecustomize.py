@@ -227,12 +227,25 @@ class _Recorder(object):
         self.lock = threading.RLock()
         _tell("device", backend=self._allocator())
         if not self.is_theirs:
+            if _option("STACKS") != "python":
+                _attempt(self._unwind_quietly)
             self._on("all" if self.first <= 1 else "state")
         _attempt(self._watch_failures)
         _attempt(self._watch_steps)
         atexit.register(_attempt, self.finish)
         _attempt(self._watch_exit)
         _attempt(self._watch_signals)
+
+    def _unwind_quietly(self):
+        """C++ stacks make torch warn of libraries that tell it less than it wants, once for each. Who turns warnings into
+        errors would get them as such."""
+        import warnings
+
+        for message in ("Did not find a PT_GNU_EH_FRAME segment", "Unsupported unwinding pattern"):
+            warnings.filterwarnings("ignore", message)
+        gather = getattr(getattr(self.torch._C, "_profiler", None), "gather_traceback", None)
+        if gather is not None:
+            gather(python=False, script=False, cpp=True)
 
     def _allocator(self):
         name = getattr(self.memory, "get_allocator_backend", None)

@@ -78,6 +78,15 @@ fn with_an_exception_an_exit_code_and_os_exit() {
     }
 }
 
+/// torch complains of libraries when it records stacks of C++.
+#[test]
+fn no_warning_is_added_not_even_where_they_are_errors() {
+    same(
+        "import warnings\nwarnings.simplefilter('error')\nimport torch\ntorch.use()\ntorch.use()\nprint('done')",
+    );
+    same("import torch\ntorch.use()\ntorch.use()\nprint('done')");
+}
+
 #[test]
 fn when_a_request_fails() {
     let script = "import torch\ntorch.use()\nfor _ in range(9):\n  try: torch.use(fail=True)\n  except RuntimeError: pass\ntorch.use(fail=True)";

@@ -6,6 +6,7 @@ was told is in `torch.calls`.
 
 import os
 import types
+import warnings
 
 KIND = os.environ.get("FAKE_TORCH", "cuda")
 __version__ = {"cpu": "2.15.0+cpu", "old": "2.0.1", "hip": "2.15.0+rocm7.0"}.get(KIND, "2.15.0+cu130")
@@ -26,7 +27,14 @@ def _attach(observer):
     observers.append(observer)
 
 
-_C = types.SimpleNamespace(_cuda_attach_out_of_memory_observer=_attach)
+def _unwind(**_):
+    """The first stack of C++ looks at all libraries, and complains."""
+    warnings.warn("Unsupported unwinding pattern: made up")
+
+
+_C = types.SimpleNamespace(
+    _cuda_attach_out_of_memory_observer=_attach, _profiler=types.SimpleNamespace(gather_traceback=_unwind)
+)
 
 from . import cuda, distributed, optim  # noqa: E402
 
@@ -46,4 +54,6 @@ def use(fail=False):
         for observer in observers:
             observer(0, 1, 2, 3)
         raise OutOfMemoryError("CUDA out of memory.")
+    if is_recording:
+        _unwind()
     events += 1
