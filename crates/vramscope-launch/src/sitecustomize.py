@@ -180,6 +180,8 @@ class _Recorder(object):
         self.switch = None
         self.wakers = ()
         self.is_blocked = False
+        self.writing = 0
+        self.is_ending = False
 
     # What happens before a device is used.
 
@@ -421,21 +423,25 @@ class _Recorder(object):
             client.close()
 
     def _terminated(self, number, _frame):
-        import signal
-
-        _attempt(self.finish)
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
+        self.is_ending = True
+        if not self.writing or self.process != os.getpid():
+            _attempt(self.finish)
+            self._end()
 
     def _terminated_in_c(self):
         """SIGTERM has come. The main thread deals with it, unless it is in a call of C for long."""
         import signal
 
         time.sleep(1)
-        if self.is_over or signal.getsignal(signal.SIGTERM) != self._terminated:
-            return
-        self.finish()
+        if signal.getsignal(signal.SIGTERM) == self._terminated:
+            _attempt(self.finish)
+            with self.lock:
+                self._end()
+
+    def _end(self):
+        """Ends this process as SIGTERM does. Python sets handlers on the main thread only."""
         import ctypes
+        import signal
 
         default = ctypes.CDLL(None).signal
         default.argtypes = (ctypes.c_int, ctypes.c_void_p)
@@ -469,37 +475,62 @@ class _Recorder(object):
 
     def write(self, moment=""):
         """Writes what is recorded into the folder of a moment. Returns the path, or None where nothing was allocated."""
+        with self.lock:
+            self.writing += 1
+            try:
+                return self._write(moment)
+            finally:
+                self.writing -= 1
+                # SIGTERM came meanwhile.
+                if self.is_ending and not self.writing:
+                    _attempt(self.finish)
+                    self._end()
+
+    def _snapshot(self):
+        """What torch has. It looks up the names of C++ frames by itself if told so, else by programs that it starts: that takes
+        longer, and fails where SIGTERM goes to all of the group."""
+        name = "TORCH_SYMBOLIZE_MODE"
+        if name not in os.environ:
+            os.environ[name] = "fast"
+            try:
+                return self.memory._snapshot()
+            except Exception:
+                # This torch does not know the word.
+                pass
+            finally:
+                os.environ.pop(name, None)
+        return self.memory._snapshot()
+
+    def _write(self, moment):
         import pickle
 
-        with self.lock:
-            if not (self.is_on or self.is_theirs):
-                return None
-            snapshot = self.memory._snapshot()
-            # On a device where nothing else has happened, there are only our own earlier looks.
-            traces = snapshot["device_traces"]
-            traces[:] = [trace if any(it["action"] != "snapshot" for it in trace) else [] for trace in traces]
-            if not snapshot["segments"] and not any(traces):
-                _tell("empty")
-                return None
-            if _option("SOURCE"):
-                snapshot["source_code"] = _attempt(_sources, snapshot) or {}
-            rank = _rank()
-            name = "%spid%d.pickle" % ("" if rank is None else "rank%d_" % rank, os.getpid())
-            folder = os.path.join(_option("FOLDER"), moment)
-            beside = os.path.join(folder, ".vramscope-" + name)
-            path = os.path.join(folder, name)
-            try:
-                if not os.path.isdir(folder):
-                    os.makedirs(folder)
-                with open(beside, "wb") as file:
-                    pickle.dump(snapshot, file, 4)
-                os.replace(beside, path)
-            except BaseException:
-                if os.path.exists(beside):
-                    os.unlink(beside)
-                raise
-            _tell("file", path=path, moment=moment, step=self.step)
-            return path
+        if not (self.is_on or self.is_theirs):
+            return None
+        snapshot = self._snapshot()
+        # On a device where nothing else has happened, there are only our own earlier looks.
+        traces = snapshot["device_traces"]
+        traces[:] = [trace if any(it["action"] != "snapshot" for it in trace) else [] for trace in traces]
+        if not snapshot["segments"] and not any(traces):
+            _tell("empty")
+            return None
+        if _option("SOURCE"):
+            snapshot["source_code"] = _attempt(_sources, snapshot) or {}
+        rank = _rank()
+        name = "%spid%d.pickle" % ("" if rank is None else "rank%d_" % rank, os.getpid())
+        folder = os.path.join(_option("FOLDER"), moment)
+        beside = os.path.join(folder, ".vramscope-" + name)
+        path = os.path.join(folder, name)
+        try:
+            os.makedirs(folder, exist_ok=True)
+            with open(beside, "wb") as file:
+                pickle.dump(snapshot, file, 4)
+            os.replace(beside, path)
+        except BaseException:
+            if os.path.exists(beside):
+                os.unlink(beside)
+            raise
+        _tell("file", path=path, moment=moment, step=self.step)
+        return path
 
 
 def _sources(snapshot):

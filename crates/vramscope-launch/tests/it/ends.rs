@@ -154,6 +154,32 @@ fn by_sigterm_also_while_the_main_thread_is_in_c() {
 }
 
 #[test]
+fn by_sigterm_while_the_file_is_written() {
+    let script = "import os, signal, torch\ntorch.use()\nwhole = torch.cuda.memory._snapshot\n\
+                  def snapshot():\n  os.kill(os.getpid(), signal.SIGTERM)\n  return whole()\n\
+                  torch.cuda.memory._snapshot = snapshot";
+    let recorded = Recorded::new();
+    let Some(output) = recorded.run(script) else {
+        return;
+    };
+    assert_eq!(output.status.signal(), Some(15));
+    assert_eq!(recorded.names(), ["pid.pickle"]);
+}
+
+#[test]
+fn by_sigterm_in_c_after_the_steps_that_were_wanted() {
+    let recorded = Recorded::steps(1, Some(1), None);
+    let script = "import ctypes, torch\ntorch.use()\ntorch.optim.Optimizer().step()\nprint('ready', flush=True)\n\
+                  ctypes.CDLL(None).pause()\nctypes.CDLL(None).pause()";
+    let Some((mut child, _output)) = started(&recorded, script) else {
+        return;
+    };
+    terminate(&child);
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+    assert_eq!(recorded.names(), ["pid.pickle"]);
+}
+
+#[test]
 fn the_programs_own_handler_of_sigterm_stays() {
     let before = "import signal, sys, time, torch\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(5))\ntorch.use()\n";
     let after = "import signal, sys, time, torch\ntorch.use()\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(5))\n";
