@@ -143,10 +143,10 @@ fn settings(options: &Options, folder: PathBuf) -> Settings {
 
 /// The folder for the snapshots, which has nothing of another run.
 fn folder(options: &Options) -> Result<PathBuf, Failure> {
-    let label = options.label.as_deref().unwrap_or_default();
-    let folder = match (&options.output, label) {
-        (None, "") => return Ok(PathBuf::from(format!("vramscope-{}", now()))),
-        (output, label) => output.clone().unwrap_or_default().join(label),
+    let folder = match (&options.output, &options.label) {
+        (None, None) => return Ok(PathBuf::from(format!("vramscope-{}", now()))),
+        (Some(output), None) => output.clone(),
+        (output, Some(label)) => output.clone().unwrap_or_default().join(label),
     };
     let is_one_of_many = RANKS.iter().any(|name| env::var_os(name).is_some());
     let mut entries = fs::read_dir(&folder).into_iter().flatten();

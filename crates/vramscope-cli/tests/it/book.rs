@@ -327,6 +327,8 @@ fn the_readmes_commands_are_commands() {
             let Some(words) = line.strip_prefix("vramscope ") else {
                 continue;
             };
+            // What stands behind is another program's.
+            let words = words.split(" -- ").next().unwrap_or(words);
             // Help is given only once all that stands before it is understood.
             let told = command(&[])
                 .args(words.split_whitespace())

@@ -41,7 +41,7 @@ const USE: &str = "import torch; torch.use(); print('done')";
 #[test]
 fn the_end_is_the_programs_own_and_what_was_got_is_said() {
     let folder = tempfile::tempdir().unwrap();
-    let script = "import sys, torch; torch.use(); print('done'); sys.exit(7)";
+    let script = "import sys, torch; torch.use(); torch.use(); print('done'); sys.exit(7)";
     let Some(output) = record(&folder, &["-o", "run"], script, "512") else {
         return;
     };
@@ -49,7 +49,7 @@ fn the_end_is_the_programs_own_and_what_was_got_is_said() {
     assert_eq!(output.stdout, b"done\n");
     let said = error(&output);
     assert!(said.starts_with("vramscope: 1 snapshot in run\n"), "{said}");
-    assert!(said.contains("512 B"), "{said}");
+    assert!(said.contains("1.00 KiB"), "{said}");
     assert!(
         said.ends_with("\nTo look at it: vramscope view run\n"),
         "{said}"
