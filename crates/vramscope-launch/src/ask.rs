@@ -110,3 +110,18 @@ fn run_folder(process: u32) -> Option<PathBuf> {
     let value = variables.find_map(|it| it.strip_prefix(RUN.as_bytes())?.strip_prefix(b"="))?;
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(value)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_started_a_process_stands_for_it() {
+        let processes = BTreeMap::from([(1, 0), (7, 1), (8, 7), (9, 8), (20, 1)]);
+        let below = |process, wanted| is_below(process, wanted, &processes);
+        assert!(below(9, 9) && below(9, 7) && below(9, 1));
+        assert!(!below(9, 20) && !below(7, 9) && !below(9, 10));
+        // A circle, of numbers that were given out again meanwhile, ends.
+        assert!(!is_below(3, 5, &BTreeMap::from([(3, 4), (4, 3)])));
+    }
+}
