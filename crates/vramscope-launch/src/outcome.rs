@@ -36,7 +36,7 @@ impl Outcome {
             .iter()
             .flat_map(|account| &account.lines)
             .any(|line| line.step > 0);
-        let used = accounts.iter().any(|account| is_recorded(account));
+        let used = accounts.iter().any(is_recorded);
         if counts_steps && used && !has_steps {
             remarks.push(
                 "No step was counted: steps are those of torch.optim's optimizers.".to_owned(),
