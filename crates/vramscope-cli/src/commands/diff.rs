@@ -165,12 +165,13 @@ fn pairs(before: &Path, after: &Path) -> Result<(Vec<PathBuf>, Vec<Failure>), Fa
     }
     let (mut both, mut failures) = (Vec::new(), Vec::new());
     // First those in folders of the same names: rank 0 of one step is not that of another.
-    let in_same_folder = |file: &Path, other: &Path| below(file, before) == below(other, after);
-    let of_same_name = |file: &Path, other: &Path| name(file) == name(other);
-    let alike: [&dyn Fn(&Path, &Path) -> bool; 2] = [&in_same_folder, &of_same_name];
-    for is_alike in alike {
+    let keys: [fn(&Path, &Path) -> String; 2] = [below, |file, _| name(file)];
+    for key in keys {
         before_files.retain(|file| {
-            let counterpart = after_files.iter().position(|other| is_alike(file, other));
+            let wanted = key(file, before);
+            let counterpart = after_files
+                .iter()
+                .position(|other| key(other, after) == wanted);
             let other = counterpart.map(|place| after_files.remove(place));
             both.extend(other.into_iter().flat_map(|other| [file.clone(), other]));
             counterpart.is_none()

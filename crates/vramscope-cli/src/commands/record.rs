@@ -293,7 +293,8 @@ fn parse_whom(text: &str) -> Result<Whom, String> {
         "all" => Ok(Whom::All),
         _ => text
             .parse()
+            .ok()
             .map(Whom::Process)
-            .map_err(|_| "write the number of a process, or all".to_owned()),
+            .ok_or_else(|| "write the number of a process, or all".to_owned()),
     }
 }
