@@ -39,6 +39,20 @@ pub(crate) struct Inputs {
     pub(crate) memory: Size,
 }
 
+impl Inputs {
+    /// These files, and else what is usual.
+    #[cfg(unix)]
+    pub(crate) fn of(files: Vec<PathBuf>) -> Self {
+        Self {
+            snapshots: Snapshots {
+                files,
+                device: None,
+            },
+            memory: Size(4 << 30),
+        }
+    }
+}
+
 impl Deref for Inputs {
     type Target = Snapshots;
 

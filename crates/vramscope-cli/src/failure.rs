@@ -35,7 +35,7 @@ pub enum Failure {
     Ended {
         /// Its exit code.
         code: u8,
-        /// How it ended.
+        /// How it ended; empty where it has said that itself.
         text: String,
     },
     /// A failure with lines below it, such as advice.

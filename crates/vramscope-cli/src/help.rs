@@ -5,7 +5,8 @@ use clap::{Command, CommandFactory};
 use crate::Arguments;
 
 /// All commands, grouped by task.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Record", &["record"]),
     (
         "Look",
         &["brief", "info", "explain", "view", "plot", "html"],

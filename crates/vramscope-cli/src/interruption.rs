@@ -6,6 +6,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::panic;
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -21,6 +22,17 @@ const ENDING: [c_int; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU];
 
 /// How long the bars may take to vanish: a stopped terminal must not keep the program alive.
 const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Whether signals are for a program that runs in the foreground, and not for this one.
+static IS_DEAF: AtomicBool = AtomicBool::new(false);
+
+/// Does work during which signals end nothing here.
+pub(crate) fn without<T>(work: impl FnOnce() -> T) -> T {
+    IS_DEAF.store(true, Ordering::SeqCst);
+    let done = work();
+    IS_DEAF.store(false, Ordering::SeqCst);
+    done
+}
 
 /// Starts a thread that waits for signals: within a handler itself, locks and most of the standard library are
 /// forbidden.
@@ -54,7 +66,7 @@ pub(crate) fn watch() -> io::Result<()> {
         .spawn(move || {
             for signal in signals.forever() {
                 // Once it does not end the program, a file beyond the permitted size is an error of writing.
-                if signal != SIGXFSZ {
+                if signal != SIGXFSZ && !IS_DEAF.load(Ordering::SeqCst) {
                     end(signal);
                 }
             }

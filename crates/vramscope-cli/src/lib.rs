@@ -5,7 +5,7 @@
 //! `input` and `progress` (reading), `subject` (a file and what is derived from it once), `report` (an answer
 //! as text, JSON or CSV), `export` (formats of other tools), `destination` (files to write), `interruption` (signals).
 //! Exit codes: 0 success, 1 bad input, 2 wrong usage, 3 a broken budget, a damaged file given to `check` or a plan that
-//! does not fit; of several failures the gravest decides.
+//! does not fit, or that of a recorded program; of several failures the gravest decides.
 
 mod arguments;
 mod commands;
@@ -38,6 +38,8 @@ use std::path::Path;
 use clap::error::{ContextKind, ContextValue};
 use clap::{FromArgMatches, Parser, Subcommand};
 
+#[cfg(unix)]
+use crate::commands::record;
 use crate::commands::{
     annotations, anonymise, at, brief, check, compare, completions, convert, cut, diff, dry_run,
     explain, find, flame_graph, fleet, fragmentation, html, inductor, info, leaks, man, oom, pack,
@@ -61,6 +63,7 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
+  vramscope record -- python train.py
   vramscope info snapshot.pickle
   vramscope view rank0.pickle rank1.pickle
   vramscope peak snapshot.pickle --group-by module
@@ -74,10 +77,13 @@ Examples:
 
 Exit codes: 0 success, 1 bad input or a budget that cannot be measured, 2 wrong usage, 3 a budget of
 `check` or `diff` is broken, a file given to `check` is damaged, or nothing that `pack` found fits,
+that of the program that `record` started,
 128+N ended by signal N (130: Ctrl-C), which leaves no unfinished file";
 
 #[derive(Subcommand)]
 enum Command {
+    #[cfg(unix)]
+    Record(record::Options),
     Brief(brief::Options),
     Info(info::Options),
     Explain(explain::Options),
@@ -178,6 +184,8 @@ fn run_command(command: &Command) -> Result<(), Failure> {
         return answered;
     }
     match command {
+        #[cfg(unix)]
+        Command::Record(options) => record::run(options),
         Command::View(options) => view::run(options),
         Command::DryRun(options) => dry_run::run(options),
         Command::Pack(options) => pack::run(options),

@@ -76,9 +76,12 @@ pub(crate) fn stream(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Re
 }
 
 /// Prints why a command failed; [`Failure`] keeps texts from files on their line. A closed pipe needs no words: its reader had all it wanted.
+/// Nor does a program that has said itself why it ended.
 pub(crate) fn report(failure: &Failure) {
-    if matches!(failure, Failure::ClosedPipe) {
-        return;
+    match failure {
+        Failure::ClosedPipe => return,
+        Failure::Ended { text, .. } if text.is_empty() => return,
+        _ => {}
     }
     note(&format!("error: {failure}\n"));
 }

@@ -93,6 +93,18 @@ pub(crate) fn json(files: &[PathBuf], budget: u64) -> Result<String, Failure> {
     }
 }
 
+/// What the command prints about files, whatever else could not be read.
+///
+/// # Errors
+/// If no file can be read.
+#[cfg(unix)]
+pub(crate) fn text(files: &[PathBuf], budget: u64) -> Result<String, Failure> {
+    match about(files, USUAL_MEMORY, None, budget) {
+        Ok((answer, _)) => answer.text(),
+        Err(failures) => Err(none_read(failures)),
+    }
+}
+
 /// The answer about the file that failed or stands out, and why others could not be read. Fails with why none could be.
 fn about(
     named: &[PathBuf],

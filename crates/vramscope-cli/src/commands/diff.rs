@@ -12,8 +12,10 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use self::growth::{Growth, parse_growth};
+pub(crate) use self::growth::{Growth, parse_growth};
 use self::sides::{Pair, Side, paired, sides};
+#[cfg(unix)]
+use crate::arguments::GroupWord;
 use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
 use crate::inputs::{Source, each, files, report_all};
@@ -48,8 +50,8 @@ Examples:
   vramscope diff snapshot.pickle --at 'step[2]' --to 'step[9]'
   vramscope diff monday/ tuesday/ --at end --csv
 
-Of two folders, files of the same name are compared. A device is compared with the one of its number, or, where
-either side has only one, with that.";
+Of two folders, files of the same name are compared, whatever the numbers of processes in it (rank0_pid4711). A device is
+compared with the one of its number, or, where either side has only one, with that.";
 
 pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
     let to = options.to.as_deref().unwrap_or(&options.at);
@@ -162,17 +164,67 @@ fn pairs(before: &Path, after: &Path) -> Result<(Vec<PathBuf>, Vec<Failure>), Fa
         ));
     }
     let (mut both, mut failures) = (Vec::new(), Vec::new());
-    for file in before_files {
-        let counterpart = after_files
-            .iter()
-            .position(|other| other.file_name() == file.file_name());
-        match counterpart {
-            Some(place) => both.extend([file, after_files.remove(place)]),
-            None => failures.push(alone(&file, after)),
-        }
+    // First those in folders of the same names: rank 0 of one step is not that of another.
+    let keys: [fn(&Path, &Path) -> String; 2] = [below, |file, _| name(file)];
+    for key in keys {
+        before_files.retain(|file| {
+            let wanted = key(file, before);
+            let counterpart = after_files
+                .iter()
+                .position(|other| key(other, after) == wanted);
+            let other = counterpart.map(|place| after_files.remove(place));
+            both.extend(other.into_iter().flat_map(|other| [file.clone(), other]));
+            counterpart.is_none()
+        });
     }
+    failures.extend(before_files.iter().map(|file| alone(file, after)));
     failures.extend(after_files.iter().map(|file| alone(file, before)));
     Ok((both, failures))
+}
+
+/// A file's path below a folder, but for the numbers of processes: those of two runs are never the same.
+fn below(file: &Path, folder: &Path) -> String {
+    let path = file.strip_prefix(folder).unwrap_or(file);
+    let mut text = path.to_string_lossy().into_owned();
+    let mut at = 0;
+    while let Some(found) = text[at..].find("pid") {
+        at += found + "pid".len();
+        let digits = text[at..].bytes().take_while(u8::is_ascii_digit).count();
+        text.replace_range(at..at + digits, "");
+    }
+    text
+}
+
+/// The same without folders.
+fn name(file: &Path) -> String {
+    below(file, file.parent().unwrap_or(Path::new("")))
+}
+
+/// Two folders in words: a sentence for each pair, the same as a whole comparison begins with, and what failed.
+#[cfg(unix)]
+pub(crate) fn headlines(
+    folders: [&Path; 2],
+    limit: Option<Growth>,
+) -> Result<(Vec<String>, Vec<Failure>), Failure> {
+    let (files, mut failures) = pairs(folders[0], folders[1])?;
+    let options = Options {
+        inputs: Inputs::of(folders.map(Path::to_owned).to_vec()),
+        at: "peak".to_owned(),
+        to: None,
+        fail_if_grown: limit,
+        grouping: Grouping {
+            group_by: GroupWord::CallSite,
+            depth: 1,
+        },
+        show: Show::default(),
+    };
+    let mut lines = Vec::new();
+    for pair in read(&options, &files, "peak", &mut failures) {
+        let (headline, changes) = answer::in_short(&pair, GroupWord::CallSite.group_by());
+        lines.push(format!("{}: {headline}", pair.after.file));
+        failures.extend(limit.and_then(|limit| limit.broken(&pair, &changes)));
+    }
+    Ok((lines, failures))
 }
 
 fn alone(file: &Path, other: &Path) -> Failure {

@@ -27,6 +27,8 @@ pub(crate) mod peak;
 pub(crate) mod plan;
 pub(crate) mod plot;
 pub(crate) mod range;
+#[cfg(unix)]
+pub(crate) mod record;
 pub(crate) mod skill;
 pub(crate) mod sql;
 mod stack;

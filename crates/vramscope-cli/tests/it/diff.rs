@@ -182,6 +182,35 @@ fn two_folders() {
     ));
 }
 
+/// The numbers of processes are no names, and a rank of one step is compared with itself in the same step.
+#[test]
+fn folders_of_processes_and_steps() {
+    let folders = tempfile::tempdir().unwrap();
+    for (file, mib) in [
+        ("old/rank0_pid11.pickle", 100),
+        ("old/step_4/rank0_pid11.pickle", 10),
+        ("new/rank0_pid21.pickle", 101),
+        ("new/step_4/rank0_pid21.pickle", 12),
+    ] {
+        let file = folders.path().join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let story = format!("device 0\nalloc a {mib}MiB a.py:1:f");
+        fs::write(file, text::pickle(&story, Producer::Python(2, 8)).unwrap()).unwrap();
+    }
+    let output = command(&["diff", "old", "new", "--json"])
+        .current_dir(folders.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", transcript(&output));
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let parts = answer["parts"].as_array().unwrap().iter();
+    let mut changes: Vec<i64> = parts
+        .map(|it| it["change_bytes"].as_i64().unwrap())
+        .collect();
+    changes.sort_unstable();
+    assert_eq!(changes, [1 << 20, 2 << 20]);
+}
+
 /// The real files against each other: every pair has an answer that adds up.
 #[test]
 fn real_files() {

@@ -47,6 +47,7 @@ mod plot;
 mod program;
 mod range;
 mod ranks;
+mod record;
 mod refused;
 mod set_up;
 mod skill;

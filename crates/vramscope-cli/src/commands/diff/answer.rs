@@ -40,6 +40,13 @@ pub(super) fn part(pair: &Pair, by: GroupBy) -> (Part, Vec<SiteChange>) {
     (part, changes)
 }
 
+/// The sentence about a pair, and its changes.
+#[cfg(unix)]
+pub(super) fn in_short(pair: &Pair, by: GroupBy) -> (String, Vec<SiteChange>) {
+    let changes = changes(named(&pair.before), named(&pair.after));
+    (sentence(pair, &changes, by), changes)
+}
+
 /// The sentence that Compare begins with in the page, too.
 fn sentence(pair: &Pair, changes: &[SiteChange], by: GroupBy) -> String {
     let Pair { before, after, .. } = pair;

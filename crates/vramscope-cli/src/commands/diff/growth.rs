@@ -19,7 +19,7 @@ pub(crate) enum Growth {
 }
 
 /// Parses a percentage or a size, for clap's `value_parser`.
-pub(super) fn parse_growth(text: &str) -> Result<Growth, String> {
+pub(crate) fn parse_growth(text: &str) -> Result<Growth, String> {
     let wrong = || "write a percentage or a size: 5%, 100MiB".to_owned();
     let text = text.trim();
     if let Some(percent) = text.strip_suffix('%') {

@@ -1,0 +1,146 @@
+//! `record`: the program's own end, what is said then, and the comparison of two recordings. What happens in the program is
+//! tested in `vramscope-launch`, with whose made-up torch these run.
+#![cfg(unix)]
+
+use std::path::Path;
+use std::process::Output;
+
+use insta::assert_snapshot;
+use tempfile::TempDir;
+
+use crate::program::{command, transcript};
+
+/// Records a text as a program of Python. `None` where there is none.
+fn record(folder: &TempDir, arguments: &[&str], script: &str, bytes: &str) -> Option<Output> {
+    let python = std::process::Command::new("python3")
+        .arg("--version")
+        .output();
+    python.ok().filter(|output| output.status.success())?;
+    let torch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vramscope-launch/tests/torch");
+    let mut all = vec!["record"];
+    all.extend(arguments);
+    all.extend(["--", "python3", "-c", script]);
+    let mut command = command(&all);
+    command.current_dir(folder.path());
+    command
+        .env("PYTHONPATH", torch)
+        .env("FAKE_TORCH_BYTES", bytes);
+    command.env("PYTHONDONTWRITEBYTECODE", "1");
+    for rank in ["RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"] {
+        command.env_remove(rank);
+    }
+    Some(command.output().unwrap())
+}
+
+fn error(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).unwrap()
+}
+
+const USE: &str = "import torch; torch.use(); print('done')";
+
+#[test]
+fn the_end_is_the_programs_own_and_what_was_got_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "import sys, torch; torch.use(); torch.use(); print('done'); sys.exit(7)";
+    let Some(output) = record(&folder, &["-o", "run"], script, "512") else {
+        return;
+    };
+    assert_eq!(output.status.code(), Some(7));
+    assert_eq!(output.stdout, b"done\n");
+    let said = error(&output);
+    assert!(said.starts_with("vramscope: 1 snapshot in run\n"), "{said}");
+    assert!(said.contains("1.00 KiB"), "{said}");
+    assert!(
+        said.ends_with("\nTo look at it: vramscope view run\n"),
+        "{said}"
+    );
+    // Nothing is mixed with it.
+    let again = record(&folder, &["-o", "run"], script, "512").unwrap();
+    assert_eq!(again.status.code(), Some(2));
+    assert!(
+        error(&again).contains("run has files already"),
+        "{}",
+        error(&again)
+    );
+}
+
+#[test]
+fn without_a_snapshot_there_is_a_reason_and_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(output) = record(&folder, &["-o", "run"], "print('done')", "512") else {
+        return;
+    };
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(
+        error(&output),
+        "vramscope: Python was started, but no process imported torch to its end.\nvramscope: no snapshot was written\n"
+    );
+    assert!(!folder.path().join("run").exists());
+}
+
+#[test]
+fn two_recordings_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(old) = record(&folder, &["--label", "old", "--quiet"], USE, "1048576") else {
+        return;
+    };
+    assert_eq!((old.status.code(), error(&old)), (Some(0), ""));
+    let against = [
+        "--label",
+        "new",
+        "-q",
+        "--against",
+        "old",
+        "--fail-if-grown",
+    ];
+    let within = record(&folder, &[&against[..], &["3MiB"]].concat(), USE, "2097152").unwrap();
+    assert_eq!(within.status.code(), Some(0));
+    let said = error(&within);
+    assert!(
+        said.contains("1.00 MiB more than the first file (1.00 MiB \u{2192} 2.00 MiB)"),
+        "{said}"
+    );
+    assert!(
+        said.ends_with("\nTo see where: vramscope diff old new\n"),
+        "{said}"
+    );
+    std::fs::remove_dir_all(folder.path().join("new")).unwrap();
+    let beyond = record(&folder, &[&against[..], &["5%"]].concat(), USE, "2097152").unwrap();
+    assert_eq!(beyond.status.code(), Some(3));
+    assert!(
+        error(&beyond).contains("grew by 1.00 MiB"),
+        "{}",
+        error(&beyond)
+    );
+    // The numbers of processes differ.
+    let diff = command(&["diff", "old", "new", "--json"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(diff.status.code(), Some(0), "{}", error(&diff));
+}
+
+#[test]
+fn what_cannot_be_started_is_told() {
+    let missing = command(&["record", "--", "/no/such/program"])
+        .output()
+        .unwrap();
+    assert_eq!(missing.status.code(), Some(127));
+    assert!(error(&missing).starts_with("error: cannot start /no/such/program"));
+    let folder = command(&["record", "--", "/"]).output().unwrap();
+    assert_eq!(folder.status.code(), Some(126));
+    let none = command(&["record", "--dump", "1"]).output().unwrap();
+    assert_eq!(none.status.code(), Some(1));
+    assert!(
+        error(&none).contains("process 1 is not being recorded"),
+        "{}",
+        error(&none)
+    );
+}
+
+#[test]
+fn help() {
+    assert_snapshot!(transcript(
+        &command(&["record", "--help"]).output().unwrap()
+    ));
+}

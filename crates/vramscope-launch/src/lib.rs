@@ -1,0 +1,19 @@
+//! Starts a program so that PyTorch records its GPU memory, though nobody has changed the program.
+//!
+//! A [`Session`] lays a `sitecustomize.py` into a temporary folder and puts that ahead on PYTHONPATH, so that every Python
+//! below runs it. It waits for torch, records, and writes snapshots; [`Session::outcome`] reads what the processes told of
+//! themselves. [`run`] starts the program and forwards signals to it, [`ask`] has running processes write a file now.
+//!
+//! No snapshot is read here. Only for Unix: elsewhere the crate is empty.
+#![cfg(unix)]
+
+mod account;
+mod ask;
+mod outcome;
+mod run;
+mod session;
+
+pub use self::ask::{Answer, Whom, ask};
+pub use self::outcome::Outcome;
+pub use self::run::run;
+pub use self::session::{Session, Settings, Stacks, Steps};

@@ -1,0 +1,174 @@
+//! What a recording has left behind, in words: which files there are, and for what there is none, why.
+
+use std::path::{Path, PathBuf};
+
+use crate::account::Account;
+
+/// What the processes of a program left behind.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Outcome {
+    /// The snapshots, those of a process in the order in which they were written.
+    pub files: Vec<PathBuf>,
+    /// What is to be said: each a sentence or two.
+    pub remarks: Vec<String>,
+}
+
+/// Most processes that a remark names.
+const NAMED: usize = 4;
+
+impl Outcome {
+    pub(crate) fn of(accounts: &[Account], was_reached: bool, counts_steps: bool) -> Self {
+        let mut files: Vec<PathBuf> = Vec::new();
+        for line in accounts.iter().flat_map(|account| account.all("file")) {
+            if !files.contains(&line.path) && line.path.exists() {
+                files.push(line.path.clone());
+            }
+        }
+        let mut remarks = Remarks::default();
+        for account in accounts {
+            remarks.about(account);
+        }
+        let mut remarks = remarks.texts();
+        if let Some(nothing) = nothing(accounts, was_reached) {
+            remarks.insert(0, nothing);
+        }
+        let has_steps = accounts
+            .iter()
+            .flat_map(|account| &account.lines)
+            .any(|line| line.step > 0);
+        let used = accounts.iter().any(is_recorded);
+        if counts_steps && used && !has_steps {
+            remarks.push(
+                "No step was counted: steps are those of torch.optim's optimizers.".to_owned(),
+            );
+        }
+        Self { files, remarks }
+    }
+}
+
+/// Whether a process used a device that torch can record.
+fn is_recorded(account: &Account) -> bool {
+    let device = account.first("device");
+    device.is_some_and(|line| line.backend == "native")
+}
+
+/// Why there is nothing at all, if no process used a device.
+fn nothing(accounts: &[Account], was_reached: bool) -> Option<String> {
+    if accounts
+        .iter()
+        .any(|account| account.first("device").is_some())
+    {
+        return None;
+    }
+    if !was_reached {
+        return Some(
+            "No Python was reached. Either none was started, or with -I, -E or -S, or something between has taken PYTHONPATH away \
+             (sudo, a container, another machine)."
+                .to_owned(),
+        );
+    }
+    let mut imported = accounts.iter().filter_map(|account| account.first("torch"));
+    let Some(torch) = imported.next() else {
+        return Some("Python was started, but no process imported torch to its end.".to_owned());
+    };
+    let version = &torch.version;
+    Some(if torch.can {
+        format!("torch {version} was imported, but no process used a device.")
+    } else if torch.npu {
+        format!(
+            "torch {version} with torch_npu: this does not record Ascend's devices. torch_npu has a recorder of its own, \
+             torch.npu.memory._record_memory_history, to be called in the program."
+        )
+    } else if torch.xpu {
+        format!("torch {version} cannot record memory of XPU: its recorder came with 2.11.")
+    } else if torch.cuda || torch.hip {
+        format!("torch {version} has no recorder of memory: it came with 2.0.")
+    } else {
+        format!("torch {version} is built for the CPU alone: it uses no memory of a GPU.")
+    })
+}
+
+/// Sentences, each with the processes that it is about.
+#[derive(Default)]
+struct Remarks(Vec<(String, Vec<String>)>);
+
+impl Remarks {
+    fn add(&mut self, account: &Account, text: impl Into<String>) {
+        let text = text.into();
+        match self.0.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, names)) => {
+                if !names.contains(&account.name()) {
+                    names.push(account.name());
+                }
+            }
+            None => self.0.push((text, vec![account.name()])),
+        }
+    }
+
+    fn about(&mut self, account: &Account) {
+        for problem in account.all("problem") {
+            // What torch says of such an allocator is longer and says less.
+            if account
+                .first("device")
+                .is_none_or(|it| it.backend == "native")
+            {
+                self.add(account, format!("could not do all: {}", problem.text));
+            }
+        }
+        let Some(device) = account.first("device") else {
+            return;
+        };
+        if device.backend != "native" {
+            let text = format!(
+                "uses the allocator {}, which PyTorch cannot record. `vramscope-capture run -- COMMAND` records the driver's calls.",
+                device.backend
+            );
+            return self.add(account, text);
+        }
+        if account.first("taken_over").is_some() {
+            self.add(
+                account,
+                "uses PyTorch's recorder itself, with its own settings, which were kept: there is what it recorded.",
+            );
+        }
+        if account.first("torch").is_some_and(|torch| torch.hip) {
+            self.add(
+                account,
+                "uses ROCm: PyTorch's memory is recorded. Nothing here records memory that PyTorch does not know of.",
+            );
+        }
+        if account.first("file").is_some() {
+            return;
+        }
+        if account.first("empty").is_some() {
+            self.add(
+                account,
+                "used a device, but PyTorch allocated nothing there.",
+            );
+        } else if Path::new(&format!("/proc/{}", account.process)).exists() {
+            self.add(
+                account,
+                "still runs, and writes its file when it ends; `vramscope record --dump PID` has it written now, if that began \
+                 while `record` was there.",
+            );
+        } else if account.first("problem").is_none() {
+            self.add(
+                account,
+                "used a device and left no file: it was killed (by SIGKILL, a crash, or the system for lack of memory), or has \
+                 ended its recording.",
+            );
+        }
+    }
+
+    fn texts(self) -> Vec<String> {
+        let texts = self.0.into_iter().map(|(text, names)| {
+            let more = names.len().saturating_sub(NAMED);
+            let named = names[..names.len() - more].join(", ");
+            match more {
+                0 => format!("{named}: {text}"),
+                more => format!("{named} and {more} more: {text}"),
+            }
+        });
+        texts.collect()
+    }
+}

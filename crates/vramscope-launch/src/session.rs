@@ -1,0 +1,156 @@
+//! The folder that a recorded program finds its recorder in, and the variables that tell it what to do.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fmt};
+
+use tempfile::TempDir;
+
+use crate::account::accounts;
+use crate::outcome::Outcome;
+
+/// The part in the recorded program.
+const RECORDER: &str = include_str!("sitecustomize.py");
+
+/// Names the folder in which processes give account and listen.
+pub(crate) const RUN: &str = "VRAMSCOPE_RECORD_RUN";
+
+/// What is recorded, and where it goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// Where the snapshots go. Made if it is not there.
+    pub folder: PathBuf,
+    /// Most events that are kept, for each device; the newest stay.
+    pub max_entries: u32,
+    /// Whose frames are recorded.
+    pub stacks: Stacks,
+    /// The steps to record; all, and what is before and after them, if not given.
+    pub steps: Option<Steps>,
+    /// A file at each step whose number is a multiple of this.
+    pub every: Option<u32>,
+    /// Whether the text of the project's own source files is kept in the snapshots.
+    pub with_source: bool,
+}
+
+/// Whose frames are recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stacks {
+    /// Those of Python, C++ and the system: memory of the backward pass has no others.
+    All,
+    /// Those of Python, which costs half.
+    Python,
+}
+
+/// Steps of the optimizer, counted from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Steps {
+    /// The first one that is recorded.
+    pub first: u32,
+    /// The last one; up to the end of the program if not given.
+    pub last: Option<u32>,
+}
+
+impl fmt::Display for Steps {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{}..", self.first)?;
+        self.last.map_or(Ok(()), |last| write!(to, "{last}"))
+    }
+}
+
+/// A program that is to be recorded. What it leaves among the temporary files goes with this.
+#[derive(Debug)]
+pub struct Session {
+    settings: Settings,
+    temporary: TempDir,
+}
+
+impl Session {
+    /// Makes the folders.
+    ///
+    /// # Errors
+    /// If they or the files in them cannot be made.
+    pub fn new(settings: Settings) -> io::Result<Self> {
+        fs::create_dir_all(&settings.folder)?;
+        // The program may change its folder.
+        let folder = settings.folder.canonicalize()?;
+        let temporary = tempfile::Builder::new()
+            .prefix("vramscope-record-")
+            .tempdir()?;
+        fs::create_dir(temporary.path().join("run"))?;
+        fs::create_dir(temporary.path().join("site"))?;
+        fs::write(temporary.path().join("site/sitecustomize.py"), RECORDER)?;
+        let settings = Settings { folder, ..settings };
+        Ok(Self {
+            settings,
+            temporary,
+        })
+    }
+
+    /// Where the snapshots go, as an absolute path.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.settings.folder
+    }
+
+    /// Gives a command the variables.
+    pub fn prepare(&self, command: &mut Command) {
+        let mut path: OsString = self.temporary.path().join("site").into();
+        if let Some(before) = env::var_os("PYTHONPATH").filter(|before| !before.is_empty()) {
+            path.push(":");
+            path.push(before);
+        }
+        command.env("PYTHONPATH", path);
+        let Settings { steps, every, .. } = &self.settings;
+        let stacks = match self.settings.stacks {
+            Stacks::All => "all",
+            Stacks::Python => "python",
+        };
+        let text = |value: Option<String>| value.map(OsString::from);
+        for (name, value) in [
+            (RUN, Some(self.run_folder().into())),
+            (
+                "VRAMSCOPE_RECORD_FOLDER",
+                Some(self.folder().as_os_str().to_owned()),
+            ),
+            (
+                "VRAMSCOPE_RECORD_MAX_ENTRIES",
+                text(Some(self.settings.max_entries.to_string())),
+            ),
+            ("VRAMSCOPE_RECORD_STACKS", text(Some(stacks.to_owned()))),
+            (
+                "VRAMSCOPE_RECORD_STEPS",
+                text(steps.map(|steps| steps.to_string())),
+            ),
+            (
+                "VRAMSCOPE_RECORD_EVERY",
+                text(every.map(|every| every.to_string())),
+            ),
+            (
+                "VRAMSCOPE_RECORD_SOURCE",
+                self.settings.with_source.then(|| "1".into()),
+            ),
+        ] {
+            // A recording around this one is not to be mixed with it.
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+    }
+
+    /// What the processes left behind, and what is to be said of it.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        let run = self.run_folder();
+        let was_reached = run.join("python").exists();
+        let counts_steps = self.settings.steps.is_some() || self.settings.every.is_some();
+        Outcome::of(&accounts(&run), was_reached, counts_steps)
+    }
+
+    fn run_folder(&self) -> PathBuf {
+        self.temporary.path().join("run")
+    }
+}

@@ -1,0 +1,1 @@
+"""A file of the project, whose text snapshots may have."""
