@@ -13,6 +13,9 @@ use crate::model::{
     Source, Warning, WarningKind, capture_of, damage_of,
 };
 
+/// The texts of source files by their paths, which torch-snapkit and `vramscope record --source` write: kept, and no riddle.
+const SOURCE_KEY: &str = "source_code";
+
 /// Most devices, because each costs an analysis of its own. Today's largest machines have 72.
 pub(crate) const MOST_DEVICES: usize = 256;
 
@@ -203,11 +206,12 @@ impl Parts {
                         continue;
                     }
                     let is_cut = name == CUT_KEY && json.is_object();
+                    let is_source = name == SOURCE_KEY && json.is_object();
                     if self.extras.insert(name.clone(), json).is_some() {
                         machine.warn_at(WarningKind::ValuesLeftOut, 1, Some(&name));
                     }
                     let is_capture = name == CAPTURE_KEY && capture_of(&self.extras).is_some();
-                    if !is_capture && !is_cut {
+                    if !is_capture && !is_cut && !is_source {
                         machine.warn(WarningKind::UnknownKey(format!("{name} at the top level")));
                     }
                 }
