@@ -25,7 +25,7 @@ const LONGEST_FILE_LINES: usize = 600;
 const FIXTURES_LIMIT_BYTES: u64 = 18 << 20;
 
 /// The project's crates, and those that each may use.
-const MAY_USE: [(&str, &[&str]); 17] = [
+const MAY_USE: [(&str, &[&str]); 18] = [
     ("vramscope-core", &[]),
     ("vramscope-inductor", &["vramscope-core"]),
     ("vramscope-plan", &["vramscope-core"]),
@@ -48,6 +48,7 @@ const MAY_USE: [(&str, &[&str]); 17] = [
             "vramscope-core",
             "vramscope-dryrun",
             "vramscope-inductor",
+            "vramscope-launch",
             "vramscope-plan",
             "vramscope-serve",
             "vramscope-sql",
@@ -56,6 +57,7 @@ const MAY_USE: [(&str, &[&str]); 17] = [
     ),
     // It is given a page and files, and knows no snapshot.
     ("vramscope-serve", &[]),
+    ("vramscope-launch", &[]),
     // It is given Parquet files, and knows no snapshot.
     ("vramscope-sql", &[]),
     ("vramscope-python", &["vramscope-cli", "vramscope-core"]),

@@ -59,7 +59,11 @@ fn start_with(files: Vec<Served>, is_live: bool) -> Running {
         let gzip = encoder.finish().unwrap().leak();
         Asset::of_program(name, gzip)
     };
-    let assets = vec![asset("index.html", HTML), asset("page.js", SCRIPT)];
+    let assets = vec![
+        asset("index.html", HTML),
+        asset("page.js", SCRIPT),
+        asset("samples/leak.pickle", ""),
+    ];
     let page = Page::of_program(assets.leak());
     let server = Server::bind(0, page, files, is_live).unwrap();
     let address = server.address();

@@ -18,6 +18,8 @@ use clap::Args;
 use crate::arguments::{Show, Size, parse_size};
 use crate::failure::Failure;
 use crate::inputs::RankNames;
+#[cfg(not(feature = "sql"))]
+use crate::output;
 
 /// Answer SQL about many ranks: a dataset, or snapshots
 ///

@@ -120,6 +120,26 @@ fn two_recordings_are_compared() {
     assert_eq!(diff.status.code(), Some(0), "{}", error(&diff));
 }
 
+/// The texts of source files are nothing odd.
+#[test]
+fn a_snapshot_with_source_is_read_without_a_remark() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(output) = record(&folder, &["-o", "run", "-q", "--source"], USE, "512") else {
+        return;
+    };
+    assert_eq!((output.status.code(), error(&output)), (Some(0), ""));
+    let mut files = std::fs::read_dir(folder.path().join("run")).unwrap();
+    let file = files.next().unwrap().unwrap().path();
+    let bytes = std::fs::read(&file).unwrap();
+    assert!(String::from_utf8_lossy(&bytes).contains("source_code"));
+    let info = command(&["info"]).arg(file).output().unwrap();
+    let text = String::from_utf8(info.stdout).unwrap();
+    assert!(
+        info.status.success() && !text.contains("source_code"),
+        "{text}"
+    );
+}
+
 #[test]
 fn what_cannot_be_started_is_told() {
     let missing = command(&["record", "--", "/no/such/program"])

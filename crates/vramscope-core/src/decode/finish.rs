@@ -13,6 +13,9 @@ use crate::model::{
     SegmentTable, Snapshot, Source, Warning, WarningKind, capture_of, damage_of,
 };
 
+/// The texts of source files by their paths, which torch-snapkit and `vramscope record --source` write: kept, and no riddle.
+const SOURCE_KEY: &str = "source_code";
+
 /// Most devices, because each costs an analysis of its own. Today's largest machines have 72.
 pub(crate) const MOST_DEVICES: usize = 256;
 
@@ -202,7 +205,8 @@ impl Parts {
                         self.damage = damage;
                         continue;
                     }
-                    let is_known = [CUT_KEY, DRY_RUN_KEY].contains(&&*name) && json.is_object();
+                    let known = [CUT_KEY, DRY_RUN_KEY, SOURCE_KEY];
+                    let is_known = known.contains(&&*name) && json.is_object();
                     if self.extras.insert(name.clone(), json).is_some() {
                         machine.warn_at(WarningKind::ValuesLeftOut, 1, Some(&name));
                     }
