@@ -157,7 +157,10 @@ fn programs(target: &str, features: &[&str], page: &Path, out: &Path) -> Result<
     let linked = portable::linked(&builders)?;
     let folder = out.join("bin").join(target);
     let parts = [
-        [Part("vramscope-cli", target, features), Part("vramscope-app", WASM, &[])],
+        [
+            Part("vramscope-cli", target, features),
+            Part("vramscope-app", WASM, &[]),
+        ],
         [
             Part("vramscope-capture", target, &[]),
             Part("vramscope-inject", target, &[]),

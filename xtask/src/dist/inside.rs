@@ -132,7 +132,11 @@ impl Crates {
 }
 
 /// The names and versions of the crates that are compiled into a package.
-fn compiled_in(package: &str, target: &str, features: &[&str]) -> Result<BTreeSet<(String, String)>> {
+fn compiled_in(
+    package: &str,
+    target: &str,
+    features: &[&str],
+) -> Result<BTreeSet<(String, String)>> {
     let mut tree = cargo();
     tree.args(["tree", "--locked", "--quiet", "--prefix", "none"]);
     tree.args(["--edges", "normal,no-proc-macro", "--format", "{p}"]);

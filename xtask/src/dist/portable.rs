@@ -28,29 +28,36 @@ pub(super) fn build(
     page: &Path,
     builders: &Path,
 ) -> Result<[PathBuf; 2]> {
-    let compile = |package, features: &[&str], profile, inside: Option<(&str, &Path)>, file: &str| {
-        let mut zigbuild = in_root(Command::new(
-            python::programs(builders).join("cargo-zigbuild"),
-        ));
-        zigbuild
-            .args(["zigbuild", "--locked", "--package", package])
-            .args(features)
-            .args(["--profile", profile, "--target"])
-            .arg(format!("{target}.{GLIBC}"))
-            .env("PATH", python::before_path(python::programs(builders))?)
-            .env_remove("VRAMSCOPE_PAGE")
-            .env_remove("VRAMSCOPE_INJECT")
-            .envs(inside);
-        run(&mut zigbuild)?;
-        let built = target_dir().join(target).join(profile).join(file);
-        symbols::hold(&built, GLIBC)?;
-        anyhow::Ok(built)
-    };
+    let compile =
+        |package, features: &[&str], profile, inside: Option<(&str, &Path)>, file: &str| {
+            let mut zigbuild = in_root(Command::new(
+                python::programs(builders).join("cargo-zigbuild"),
+            ));
+            zigbuild
+                .args(["zigbuild", "--locked", "--package", package])
+                .args(features)
+                .args(["--profile", profile, "--target"])
+                .arg(format!("{target}.{GLIBC}"))
+                .env("PATH", python::before_path(python::programs(builders))?)
+                .env_remove("VRAMSCOPE_PAGE")
+                .env_remove("VRAMSCOPE_INJECT")
+                .envs(inside);
+            run(&mut zigbuild)?;
+            let built = target_dir().join(target).join(profile).join(file);
+            symbols::hold(&built, GLIBC)?;
+            anyhow::Ok(built)
+        };
     // The library goes into other people's programs, which may run on a still older system than the one who looks.
     let library = "libvramscope_inject.so";
     let library = compile("vramscope-inject", &[], "injected", None, library)?;
     let carried = Some(("VRAMSCOPE_INJECT", library.as_path()));
-    let capture = compile("vramscope-capture", &[], "release", carried, "vramscope-capture")?;
+    let capture = compile(
+        "vramscope-capture",
+        &[],
+        "release",
+        carried,
+        "vramscope-capture",
+    )?;
     let shown = Some(("VRAMSCOPE_PAGE", page));
     let program = compile("vramscope-cli", features, "release", shown, "vramscope")?;
     let programs = [program, capture];
