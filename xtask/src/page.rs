@@ -88,3 +88,15 @@ pub(crate) fn remove_mini(page: &Path) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tidy::with_crates_below;
+
+    #[test]
+    fn the_page_is_built_anew_when_any_of_its_crates_changes() {
+        let mut crates = with_crates_below("vramscope-app");
+        crates.sort_unstable();
+        assert_eq!(crates, xtask_page::page::CRATES);
+    }
+}

@@ -41,7 +41,7 @@ pub const FAST: Profile = Profile {
 };
 
 /// The page's crates.
-const CRATES: [&str; 5] = [
+pub const CRATES: [&str; 5] = [
     "vramscope-app",
     "vramscope-core",
     "vramscope-inductor",

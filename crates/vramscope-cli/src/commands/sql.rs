@@ -89,7 +89,7 @@ use self::asked::run as ask;
 fn ask(options: &Options) -> Result<(), Failure> {
     let sql = options.sql.as_deref().unwrap_or_default();
     // Ready to be pasted, or to be piped into a shell.
-    output::print(&elsewhere::in_duckdb(sql, &options.files))?;
+    output::print(&(elsewhere::in_duckdb(sql, &options.files) + "\n"))?;
     Err(Failure::Usage(
         "this build has no SQL engine (those of `cargo xtask dist --sql` have): the lines above have DuckDB answer the same, \
          which `pip install duckdb-cli` installs"
