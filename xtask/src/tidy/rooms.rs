@@ -104,7 +104,7 @@ const ORDERS: [Order; 10] = [
         floors: &[
             &["harmless", "memory"],
             &["failure", "guarded", "help", "hints", "temporary"],
-            &["output", "progress"],
+            &["output", "page", "progress"],
             &["input", "interruption"],
             &["arguments", "destination"],
             &["report"],

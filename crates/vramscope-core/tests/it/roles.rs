@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use vramscope_core::Snapshot;
 use vramscope_core::analysis::recording::{Device, Recording};
 use vramscope_core::analysis::report::peak_roles::peak_of_role;
 use vramscope_core::analysis::roles::{Confidence, Phase, Role};
 use vramscope_core::decode;
 use vramscope_core::encode::encode_json;
 use vramscope_core::ids::AllocationId;
-use vramscope_synth::files::{all_files, fixtures, fixtures_in, real_files};
+use vramscope_synth::files::{File, all_files, fixtures, fixtures_in, real_files};
 use vramscope_synth::snapshot::{Producer, WriteOptions};
 use vramscope_synth::text;
 
@@ -205,24 +206,23 @@ fn every_file_has_a_rule_per_allocation_and_phases_apart() {
 
 /// The roles of all allocations of all devices of a snapshot in JSON.
 fn roles_of_json(json: &str) -> Vec<Role> {
-    let recording = Recording::of(decode(json.as_bytes()).unwrap());
+    roles_of(decode(json.as_bytes()).unwrap())
+}
+
+fn roles_of(snapshot: Snapshot) -> Vec<Role> {
+    let recording = Recording::of(snapshot);
     let rules = recording.devices().flat_map(Device::rule_of);
     rules.map(|rule| rule.role()).collect()
 }
 
 /// Where somebody keeps code and packages tells nothing, whatever the folders are named.
-#[test]
-fn other_folders_change_no_role() {
-    let halves = ["roles/rules", "roles/measured"].map(fixtures_in);
-    let snapshots = halves
-        .into_iter()
-        .flatten()
-        .filter(|file| file.name.ends_with(".pickle.zst"));
-    for file in snapshots.chain(fixtures()) {
+fn other_folders_change_no_role(files: impl Iterator<Item = File>) {
+    for file in files {
         let mut json = Vec::new();
-        encode_json(&decoded(&file), &mut json).unwrap();
+        let snapshot = decoded(&file);
+        encode_json(&snapshot, &mut json).unwrap();
         let json = String::from_utf8(json).unwrap();
-        let before = roles_of_json(&json);
+        let before = roles_of(snapshot);
         let root =
             "/home/me/optimized-llm/checkpoint/kv_cache_paper/optim/model_loader/safetensors";
         let moved = json.replace("\"filename\":\"/", &format!("\"filename\":\"{root}/"));
@@ -233,6 +233,26 @@ fn other_folders_change_no_role() {
         );
         assert_eq!(roles_of_json(&moved), before, "{}", file.name);
     }
+}
+
+fn recordings_of_roles(half: &str) -> impl Iterator<Item = File> {
+    let files = fixtures_in(&format!("roles/{half}")).into_iter();
+    files.filter(|file| file.name.ends_with(".pickle.zst"))
+}
+
+#[test]
+fn other_folders_change_no_role_by_rules() {
+    other_folders_change_no_role(recordings_of_roles("rules"));
+}
+
+#[test]
+fn other_folders_change_no_measured_role() {
+    other_folders_change_no_role(recordings_of_roles("measured"));
+}
+
+#[test]
+fn other_folders_change_no_role_of_other_files() {
+    other_folders_change_no_role(fixtures().into_iter());
 }
 
 /// What is known of real files: the programs are those of one course, whose models and optimizers are public. In

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use vramscope_core::analysis::recording::Recording;
 use vramscope_core::analysis::report::overview::overview;
+use vramscope_core::analysis::report::peak_roles::PeakRoles;
 use vramscope_core::cards::CARDS;
 use vramscope_core::model::DeviceIndex;
 use vramscope_core::units::{Bytes, Count};
@@ -115,22 +116,7 @@ impl Judged {
         if let Some(main) = self.recording.device(self.device) {
             let overview = overview(main, 0);
             part.prose.push(overview.verdict());
-            let rows = overview.roles.rows.iter().map(|row| {
-                let share = row.bytes as f64 / overview.roles.peak_bytes.max(1) as f64;
-                vec![
-                    Cell::Bytes(row.bytes),
-                    Cell::Share(share),
-                    Cell::Number(row.count),
-                    Cell::Text(row.role.label().to_owned()),
-                ]
-            });
-            let columns = [
-                sum("bytes", "bytes"),
-                sum("share", "share"),
-                sum("allocations", "allocations"),
-                column("role", "at the peak"),
-            ];
-            part.table("roles", "", &columns, rows.collect());
+            roles(&mut part, &overview.roles);
         }
         self.cards(&mut part, device);
         invented(&mut part, device, has_peers);
@@ -163,6 +149,26 @@ impl Judged {
         ];
         part.table("cards", "", &columns, rows.collect());
     }
+}
+
+/// What the peak is made of.
+fn roles(part: &mut Part, roles: &PeakRoles) {
+    let rows = roles.rows.iter().map(|row| {
+        let share = row.bytes as f64 / roles.peak_bytes.max(1) as f64;
+        vec![
+            Cell::Bytes(row.bytes),
+            Cell::Share(share),
+            Cell::Number(row.count),
+            Cell::Text(row.role.label().to_owned()),
+        ]
+    });
+    let columns = [
+        sum("bytes", "bytes"),
+        sum("share", "share"),
+        sum("allocations", "allocations"),
+        column("role", "at the peak"),
+    ];
+    part.table("roles", "", &columns, rows.collect());
 }
 
 /// What the verdict rests on that is neither the program's nor torch's.
