@@ -69,7 +69,7 @@ const MAY_USE: [(&str, &[&str]); 18] = [
     ("vramscope-inject", &["vramscope-record"]),
     ("vramscope-api", &[]),
     // The stand-in is built a second time, by rustc alone.
-    ("vramscope-dryrun", &["vramscope-core"]),
+    ("vramscope-dryrun", &["vramscope-core", "vramscope-launch"]),
     ("vramscope-standin", &[]),
     ("fakecuda", &[]),
 ];

@@ -98,7 +98,7 @@ pub fn run(
         child.stdout(stderr()?);
     }
     end_with_us(&mut child);
-    let status = child.status()?;
+    let status = in_foreground(&mut child)?;
     let written = fs::read_dir(&snapshots)?.map(|entry| Ok(entry?.path()));
     let mut snapshots = written.collect::<io::Result<Vec<_>>>()?;
     snapshots.retain(|file| file.extension().is_some_and(|it| it == "pickle"));
@@ -179,6 +179,17 @@ fn stderr() -> io::Result<Stdio> {
 #[cfg(not(unix))]
 fn stderr() -> io::Result<Stdio> {
     Ok(Stdio::null())
+}
+
+/// Signals that are sent to us are for the program.
+#[cfg(unix)]
+fn in_foreground(child: &mut Command) -> io::Result<ExitStatus> {
+    vramscope_launch::run(child)
+}
+
+#[cfg(not(unix))]
+fn in_foreground(child: &mut Command) -> io::Result<ExitStatus> {
+    child.status()
 }
 
 /// Has the program told to end when this process does, whatever ends it.

@@ -23,6 +23,10 @@ class Recorder:
         import signal
         import threading
 
+        backend = getattr(self.torch.cuda.memory, "get_allocator_backend", lambda: "native")()
+        if backend != "native":
+            print(f"vramscope dry-run: PyTorch cannot record the allocator {backend}: leave backend: out of PYTORCH_CUDA_ALLOC_CONF", file=sys.stderr)
+            return
         self.pid = os.getpid()
         self.record = self.torch.cuda.memory._record_memory_history
         self.restart()

@@ -59,6 +59,10 @@ fn find(program: &OsStr) -> Option<PathBuf> {
 /// # Errors
 /// In one line, what is lacking and how to get it.
 pub fn find_torch(program: &OsStr) -> Result<Torch, String> {
+    if !find(program).is_some_and(|file| file.is_file()) {
+        let name = program.display();
+        return Err(format!("cannot start {name}: there is no such program"));
+    }
     let python = python_of(program);
     let asked = Command::new(&python)
         .args(["-c", QUESTION])

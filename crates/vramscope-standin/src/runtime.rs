@@ -274,8 +274,9 @@ c! {
     fn cudaEventCreate(event: *mut u64) = handle(event);
     fn cudaEventCreateWithFlags(event: *mut u64) = handle(event);
     fn cudaEventQuery() = event_status();
-    fn cudaEventElapsedTime(ms: *mut f32) = put(ms, 0.0);
-    fn cudaEventElapsedTime_v2(ms: *mut f32) = put(ms, 0.0);
+    // Programs divide by it.
+    fn cudaEventElapsedTime(ms: *mut f32) = put(ms, 1.0);
+    fn cudaEventElapsedTime_v2(ms: *mut f32) = put(ms, 1.0);
 
     fn cudaStreamBeginCapture(stream: u64) = begin_capture(stream);
     fn cudaStreamBeginCaptureToGraph(stream: u64) = begin_capture(stream);

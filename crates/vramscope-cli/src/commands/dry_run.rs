@@ -18,13 +18,14 @@ use vramscope_dryrun::fit::largest;
 use vramscope_dryrun::run::{self, Options as Running, Run, Values, is_possible};
 use vramscope_dryrun::torch::{Torch, find_torch};
 
-use self::verdict::Judged;
+use self::verdict::{Circumstances, Judged};
 use crate::arguments::{Show, parse_capacity};
 use crate::destination::{self, Destination};
 use crate::failure::Failure;
 use crate::inputs::report_all;
 use crate::report::{self, Cell, Part};
 use crate::temporary::PassingFolder;
+use crate::{interruption, output};
 
 /// Run a program without a GPU, and tell whether it would fit
 ///
@@ -157,17 +158,10 @@ impl Place<'_> {
     fn once(&self, destination: Option<&Destination>) -> Result<(), Failure> {
         let ran = self.run(&self.options.program, false)?;
         let mut judged = self.judged(&ran)?;
-        let failed = ended(ran.status);
-        if judged.is_empty() {
-            let text = "no process of it used CUDA through torch, so there is nothing to tell";
-            return Err(failed.unwrap_or_else(|| Failure::Input(text.to_owned())));
-        }
         let mut failures: Vec<_> = self.keep(&judged, destination).err().into_iter().collect();
-        let parts = judged
-            .iter_mut()
-            .map(|judged| judged.part(&self.options.gpu, self.options.world.is_some()));
-        failures.extend(self.print(parts.collect()).err());
-        failures.extend(failed);
+        let parts = self.parts(&mut judged, ended(ran.status).as_ref());
+        failures.extend(self.print(parts).err());
+        failures.extend(ended(ran.status));
         report_all(failures)
     }
 
@@ -188,11 +182,12 @@ impl Place<'_> {
             let ran = self.run(&words.collect::<Vec<_>>(), true)?;
             let judged = self.judged(&ran)?;
             let fits = judged.iter().all(Judged::fits);
+            // It ended for another reason than memory, so nothing is known.
+            if let (true, Some(failure)) = (fits, ended(ran.status)) {
+                return Err(failure);
+            }
             tell(number, &judged, fits);
             if fits {
-                if let Some(failure) = ended(ran.status) {
-                    return Err(failure);
-                }
                 self.keep(&judged, destination)?;
                 best = judged;
             }
@@ -204,10 +199,7 @@ impl Place<'_> {
                 "not even {least} fits on the {card}"
             )));
         };
-        let mut parts: Vec<Part> = best
-            .iter_mut()
-            .map(|judged| judged.part(&self.options.gpu, self.options.world.is_some()))
-            .collect();
+        let mut parts = self.parts(&mut best, None);
         if let Some(part) = parts.first_mut() {
             part.fact_with(
                 "largest_that_fits",
@@ -235,13 +227,34 @@ impl Place<'_> {
         let name = program
             .first()
             .map(|name| name.to_string_lossy().into_owned());
-        run::run(program, self.torch, &running, self.folder).map_err(Failure::io(format!(
-            "cannot run {}",
-            name.unwrap_or_default()
-        )))
+        let doing = format!("cannot run {}", name.unwrap_or_default());
+        // What interrupts the program leaves us to say what was recorded.
+        interruption::without(|| run::run(program, self.torch, &running, self.folder))
+            .map_err(Failure::io(doing))
     }
 
-    /// The processes that used CUDA, the one that reserved most first.
+    /// An answer for each process.
+    fn parts(&self, judged: &mut [Judged], ended: Option<&Failure>) -> Vec<Part> {
+        let device = &self.options.gpu;
+        let others = |own: usize| {
+            let others = judged.iter().enumerate().filter(|(index, _)| *index != own);
+            let taken = others.map(|(_, other)| other.taken_of(&judged[own], device));
+            taken.sum::<u64>()
+        };
+        let others: Vec<u64> = (0..judged.len()).map(others).collect();
+        let parts = judged.iter_mut().zip(others);
+        let parts = parts.map(|(judged, others_bytes)| {
+            judged.part(&Circumstances {
+                device,
+                has_peers: self.options.world.is_some(),
+                ended: ended.map(ToString::to_string),
+                others_bytes,
+            })
+        });
+        parts.collect()
+    }
+
+    /// The processes that used CUDA, the one that reserved most first. There is at least one.
     fn judged(&self, ran: &Run) -> Result<Vec<Judged>, Failure> {
         let read = ran.snapshots.iter().map(|path| {
             let file = File::open(path).map_err(Failure::io("cannot read the recording"))?;
@@ -254,6 +267,11 @@ impl Place<'_> {
         let mut judged = read.collect::<Result<Vec<_>, Failure>>()?;
         judged.retain(Judged::has_used_memory);
         judged.sort_by_key(|judged| std::cmp::Reverse(judged.reserved_bytes()));
+        if judged.is_empty() {
+            let text = "no process of it left a recording of CUDA's memory through torch (os._exit, Python's -I, -E and -S, and \
+                        PYTORCH_NO_CUDA_MEMORY_CACHING keep it away)";
+            return Err(ended(ran.status).unwrap_or_else(|| Failure::Input(text.to_owned())));
+        }
         Ok(judged)
     }
 
@@ -292,12 +310,11 @@ fn numbered(path: &Path, number: usize) -> PathBuf {
 }
 
 /// One line for each try.
-#[expect(clippy::print_stderr, reason = "somebody waits for minutes")]
 fn tell(number: u64, judged: &[Judged], fits: bool) {
     let reserved = judged.first().map_or(0, Judged::reserved_bytes);
     let reserved = vramscope_core::units::Bytes(reserved);
     let word = if fits { "fits" } else { "does not fit" };
-    eprintln!("{number}: {word}, {reserved} reserved at most");
+    output::note(&format!("{number}: {word}, {reserved} reserved at most\n"));
 }
 
 /// The failure of a program that did not end well: its exit code is ours.

@@ -13,12 +13,24 @@ use vramscope_dryrun::invented::{CUDNN_WORKSPACE, CUFFT_WORKSPACE, Invented, NCC
 
 use crate::report::{Cell, Part, column, remark, sum};
 
+/// What a verdict is about, besides the process.
+pub(super) struct Circumstances<'a> {
+    /// The card.
+    pub(super) device: &'a Device,
+    /// Whether the process is one of several ranks, of which no other ran.
+    pub(super) has_peers: bool,
+    /// How the program ended, if not well.
+    pub(super) ended: Option<String>,
+    /// What the program's other processes took of the same device at most, in bytes.
+    pub(super) others_bytes: u64,
+}
+
 /// A process of the program.
 pub(super) struct Judged {
     /// Its snapshot.
     pub(super) path: PathBuf,
     recording: Recording,
-    /// Highest active and reserved bytes, and failed requests, of the device with the most reserved.
+    /// Highest active and reserved bytes, and failed requests, of the device with the most failed, else the most reserved.
     peaks: [u64; 3],
     /// That device.
     device: DeviceIndex,
@@ -44,7 +56,8 @@ impl Judged {
                 told[1].max(history.most_reserved_bytes()),
                 told[2].max(device.failed_requests().len() as u64),
             ];
-            if here[1] > peaks[1] {
+            // What failed counts before what was reserved.
+            if (here[2], here[1]) > (peaks[2], peaks[1]) {
                 (peaks, highest) = (here, device.index());
             }
         }
@@ -60,7 +73,15 @@ impl Judged {
     }
 
     pub(super) fn has_used_memory(&self) -> bool {
-        self.peaks[1] > 0
+        self.peaks[1] > 0 || self.peaks[2] > 0
+    }
+
+    /// What it took of a device at most, in bytes, with its context: 0 if it is about another device.
+    pub(super) fn taken_of(&self, other: &Self, card: &Device) -> u64 {
+        match self.device == other.device {
+            true => self.peaks[1] + card.context().bytes,
+            false => 0,
+        }
     }
 
     pub(super) fn reserved_bytes(&self) -> u64 {
@@ -72,28 +93,67 @@ impl Judged {
         self.peaks[2] == 0
     }
 
+    /// The verdict in words, and whether it fits, if that can be told.
+    fn verdict(&self, run: &Circumstances<'_>) -> (String, Cell) {
+        let [_, reserved, failed] = self.peaks;
+        let device = run.device;
+        let card = format!("{} ({})", device.name, Bytes(device.total_bytes));
+        let free = device.free_bytes();
+        let left = free.saturating_sub(reserved);
+        let of_free = format!("{} of {}", Bytes(reserved), Bytes(free));
+        match (failed, &run.ended) {
+            (1, _) => (
+                format!("it does not fit on the {card}: one request failed"),
+                Cell::Flag(false),
+            ),
+            (2.., _) => (
+                format!(
+                    "it does not fit on the {card}: {} requests failed",
+                    Count(failed)
+                ),
+                Cell::Flag(false),
+            ),
+            (0, Some(ended)) => (
+                format!("it had room on the {card} until {ended}: {of_free} reserved"),
+                Cell::None,
+            ),
+            (0, None) if run.others_bytes > left => (
+                format!(
+                    "perhaps not on one {card}: the program's processes take {} together, if each has its most at once",
+                    Bytes(run.others_bytes + reserved + device.context().bytes)
+                ),
+                Cell::None,
+            ),
+            (0, None) if left < device.context().spread_bytes => (
+                format!(
+                    "it just fits on the {card}, unless CUDA's context takes more than assumed: {of_free} reserved at most"
+                ),
+                Cell::None,
+            ),
+            (0, None) => (
+                format!("it fits on the {card}: {of_free} reserved at most"),
+                Cell::Flag(true),
+            ),
+        }
+    }
+
     /// The answer.
-    pub(super) fn part(&mut self, device: &Device, has_peers: bool) -> Part {
+    pub(super) fn part(&mut self, run: &Circumstances<'_>) -> Part {
         let [active, reserved, failed] = self.peaks;
+        let device = run.device;
+        let mark = self.recording.snapshot.dry_run();
+        let rank = mark.and_then(|mark| mark.get("rank")?.as_str());
+        let process = self.path.file_stem().unwrap_or_default().to_string_lossy();
         let mut part = Part {
-            file: "dry run".to_owned(),
+            file: match rank {
+                Some(rank) => format!("dry run, rank {rank}, process {process}"),
+                None => format!("dry run, process {process}"),
+            },
             ..Part::default()
         };
-        let card = format!("{} ({})", device.name, Bytes(device.total_bytes));
-        let free = Bytes(device.free_bytes());
-        let verdict = match failed {
-            0 => format!(
-                "it fits on the {card}: {} of {free} reserved at most",
-                Bytes(reserved)
-            ),
-            1 => format!("it does not fit on the {card}: one request failed"),
-            _ => format!(
-                "it does not fit on the {card}: {} requests failed",
-                Count(failed)
-            ),
-        };
+        let (verdict, fits) = self.verdict(run);
         part.fact("verdict", "verdict", Cell::Text(verdict));
-        part.fact("fits", "", Cell::Flag(failed == 0));
+        part.fact("fits", "", fits);
         part.fact("card_bytes", "", Cell::Bytes(device.total_bytes));
         part.fact_with("active_bytes", "peak active", Cell::Bytes(active), "");
         let left = Bytes(device.free_bytes().saturating_sub(reserved));
@@ -118,23 +178,28 @@ impl Judged {
             part.prose.push(overview.verdict());
             roles(&mut part, &overview.roles);
         }
-        self.cards(&mut part, device);
-        invented(&mut part, device, has_peers);
+        self.cards(&mut part, run);
+        invented(&mut part, device, run.has_peers);
         part
     }
 
-    /// On which cards it fits: surely where all that was reserved has room, surely not where what is live has none.
-    fn cards(&self, part: &mut Part, ran_on: &Device) {
+    /// On which cards it fits: surely not where what is live has no room. Kernels of another generation may need other
+    /// workspaces.
+    fn cards(&self, part: &mut Part, run: &Circumstances<'_>) {
         let [active, reserved, failed] = self.peaks;
+        let ran_on = run.device;
         let rows = CARDS.iter().filter_map(|card| {
             let device = Device::of(card)?;
             let free = device.free_bytes();
+            let is_ended = failed > 0 || run.ended.is_some();
             let answer = match () {
                 () if free < active => "no",
                 () if failed > 0 && free <= ran_on.free_bytes() => "no",
-                () if failed > 0 => "unknown: it failed before it was done",
-                () if free >= reserved => "yes",
-                () => "perhaps: what is live has room, what is reserved has not",
+                () if is_ended => "unknown: it ended before it was done",
+                () if free < reserved => "perhaps: what is live has room, what is reserved has not",
+                () if free - reserved < device.context().spread_bytes => "perhaps: it is close",
+                () if device.capability != ran_on.capability => "likely: with other kernels",
+                () => "yes",
             };
             Some(vec![
                 Cell::Bytes(device.total_bytes),
@@ -191,4 +256,100 @@ fn invented(part: &mut Part, device: &Device, has_peers: bool) {
         remark("basis", "basis"),
     ];
     part.table("invented", "", &columns, all.map(row).collect());
+}
+
+#[cfg(test)]
+mod tests {
+    use vramscope_core::cards::Card;
+    use vramscope_core::decode;
+
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    /// A process with these reserved bytes and failed requests on each device.
+    fn judged(devices: &[(u64, u64)]) -> Judged {
+        let segments = (0..devices.len()).map(|device| {
+            serde_json::json!({
+                "device": device, "address": 2 << 20, "total_size": 2 << 20, "allocated_size": 0, "active_size": 0,
+                "requested_size": 0, "stream": 0, "segment_type": "small",
+                "blocks": [{"address": 2 << 20, "size": 2 << 20, "requested_size": 0, "state": "inactive"}],
+            })
+        });
+        let peaks = devices
+            .iter()
+            .enumerate()
+            .map(|(device, (reserved, failed))| {
+                (
+                    device.to_string(),
+                    serde_json::json!([reserved, reserved, failed]),
+                )
+            });
+        let snapshot = serde_json::json!({
+            "segments": segments.collect::<Vec<_>>(),
+            "device_traces": vec![(); devices.len()].iter().map(|()| [(); 0]).collect::<Vec<_>>(),
+            "dry_run": {"peaks": peaks.collect::<serde_json::Map<_, _>>()},
+        });
+        let snapshot = decode(snapshot.to_string().as_bytes()).unwrap();
+        Judged::of(PathBuf::from("4711.pickle"), Recording::of(snapshot))
+    }
+
+    fn verdict(judged: &Judged, ended: Option<&str>, others_bytes: u64) -> (String, bool) {
+        let device = Device::of(Card::called("rtx4090").unwrap()).unwrap();
+        let (text, fits) = judged.verdict(&Circumstances {
+            device: &device,
+            has_peers: false,
+            ended: ended.map(str::to_owned),
+            others_bytes,
+        });
+        (text, matches!(fits, Cell::Flag(true)))
+    }
+
+    #[test]
+    fn a_request_that_failed_counts_wherever_it_was() {
+        for devices in [&[(20 * GIB, 0), (10 * GIB, 1)][..], &[(0, 1)]] {
+            let judged = judged(devices);
+            assert!(judged.has_used_memory());
+            assert!(!judged.fits());
+            let (text, fits) = verdict(&judged, None, 0);
+            assert!(text.starts_with("it does not fit") && !fits, "{text}");
+        }
+    }
+
+    #[test]
+    fn it_fits_only_if_nothing_speaks_against_it() {
+        let small = judged(&[(8 * GIB, 0)]);
+        assert!(verdict(&small, None, 0).1);
+        let ended = verdict(&small, Some("the program ended with exit code 1"), 0);
+        assert!(
+            ended.0.starts_with("it had room on the RTX 4090"),
+            "{}",
+            ended.0
+        );
+        assert!(ended.0.contains("until the program ended with exit code 1") && !ended.1);
+        let with_others = verdict(&small, None, 20 * GIB);
+        assert!(with_others.0.starts_with("perhaps not on one RTX 4090") && !with_others.1);
+        let close = verdict(&judged(&[(23 * GIB, 0)]), None, 0);
+        assert!(
+            close.0.starts_with("it just fits") && !close.1,
+            "{}",
+            close.0
+        );
+    }
+
+    #[test]
+    fn processes_on_one_device_are_added() {
+        let device = Device::of(Card::called("rtx4090").unwrap()).unwrap();
+        let [one, same, other] = [
+            &[(8 * GIB, 0)][..],
+            &[(4 * GIB, 0)],
+            &[(0, 0), (4 * GIB, 0)],
+        ]
+        .map(judged);
+        assert_eq!(
+            same.taken_of(&one, &device),
+            4 * GIB + device.context().bytes
+        );
+        assert_eq!(other.taken_of(&one, &device), 0);
+    }
 }
