@@ -24,6 +24,8 @@ pub(crate) struct Line {
     /// Of a file.
     pub(crate) path: PathBuf,
     pub(crate) step: u64,
+    /// Whether its trace has as many events as are kept, so that earlier ones are gone.
+    pub(crate) full: bool,
     /// What went wrong.
     pub(crate) text: String,
 }

@@ -137,6 +137,12 @@ impl Remarks {
                 "uses ROCm: PyTorch's memory is recorded. Nothing here records memory that PyTorch does not know of.",
             );
         }
+        if account.all("file").any(|file| file.full) {
+            self.add(
+                account,
+                "had more events than --max-entries keeps: the newest are there, and the peak may have been before them.",
+            );
+        }
         if account.first("file").is_some() {
             return;
         }

@@ -43,6 +43,10 @@ def _option(name):
     return os.environ.get(_VARIABLE + name, "")
 
 
+def _max_entries():
+    return int(_option("MAX_ENTRIES") or 200000)
+
+
 def _other_sitecustomize():
     """Runs the sitecustomize that Python would have found without this one. Its errors are its own, also that of none."""
     from importlib.machinery import PathFinder
@@ -257,7 +261,7 @@ class _Recorder(object):
         """Begins recording in the words of this torch."""
         from inspect import signature
 
-        entries = int(_option("MAX_ENTRIES") or 200000)
+        entries = _max_entries()
         stacks = _option("STACKS") or "all"
         known = signature(self.switch).parameters
         self.is_old = "trace_alloc_max_entries" in known  # torch 2.0
@@ -513,6 +517,7 @@ class _Recorder(object):
         if not snapshot["segments"] and not any(traces):
             _tell("empty")
             return None
+        is_full = not self.is_theirs and any(len(trace) >= _max_entries() for trace in traces)
         if _option("SOURCE"):
             snapshot["source_code"] = _attempt(_sources, snapshot) or {}
         rank = _rank()
@@ -529,7 +534,7 @@ class _Recorder(object):
             if os.path.exists(beside):
                 os.unlink(beside)
             raise
-        _tell("file", path=path, moment=moment, step=self.step)
+        _tell("file", path=path, moment=moment, step=self.step, full=is_full)
         return path
 
 

@@ -48,6 +48,23 @@ fn at_its_end() {
 }
 
 #[test]
+fn more_events_than_are_kept_are_told_of() {
+    let recorded = Recorded::of(|settings| settings.max_entries = 3);
+    if recorded
+        .run("import torch\ntorch.use()\ntorch.events = 3")
+        .is_none()
+    {
+        return;
+    }
+    assert_eq!(recorded.names(), ["pid.pickle"]);
+    let remarks = recorded.remarks();
+    assert!(
+        remarks.contains("had more events than --max-entries keeps"),
+        "{remarks}"
+    );
+}
+
+#[test]
 fn what_never_uses_a_device_leaves_nothing() {
     let Some(recorded) = same("import torch\nprint(torch.__version__)") else {
         return;
