@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use vramscope_browser_tests::page_folder;
 use vramscope_browser_tests::views::VIEWS;
+use vramscope_browser_tests::{is_in_parts, page_folder};
 
 use crate::PATIENCE;
 use crate::open::{Open, fixture, open, open_in, open_slowly};
@@ -94,20 +94,9 @@ fn nothing_is_asked_for_after_load_but_parts_when_they_are_first_needed() {
     open.check_quiet();
 }
 
-/// Whether the page is that of hosts, which is cut into parts.
-fn is_in_parts() -> bool {
-    let script = page_folder().read_dir().unwrap().find_map(|entry| {
-        let folder = entry.unwrap();
-        let is_app = folder.file_name().to_string_lossy().starts_with("app-");
-        is_app.then(|| fs::read_to_string(folder.path().join("page.js")).unwrap())
-    });
-    !script.unwrap().contains("const PARTS = {};")
-}
-
 #[test]
 fn a_part_that_cannot_be_loaded_is_told_and_can_be_tried_again() {
     if !is_in_parts() {
-        println!("skipped: this page is in one part; `cargo xtask ci` tries that of hosts");
         return;
     }
     let mut open = open("");

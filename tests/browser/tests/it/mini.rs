@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use vramscope_browser_tests::{Modifiers, Server, page_folder, root};
+use vramscope_browser_tests::{Modifiers, Server, is_in_parts, page_folder, root};
 
 use crate::open::{Open, open_in};
 use crate::{PATIENCE, fleet};
@@ -70,6 +70,9 @@ fn bytes_of(folder: &Path, paths: &[String]) -> u64 {
 
 #[test]
 fn its_picture_takes_few_bytes_and_the_page_follows_the_pointer() {
+    if !is_in_parts() {
+        return;
+    }
     let (mut host, folder) = docs("src=run.pickle");
     wait_for_picture(&mut host);
     let files = loaded(&host.server, "viewer/");
@@ -140,6 +143,9 @@ fn the_full_viewer_opens_in_its_place() {
 
 #[test]
 fn beside_a_full_viewer_each_has_its_own_modules() {
+    if !is_in_parts() {
+        return;
+    }
     let (mut host, _folder) = docs("reveal=click");
     let inner = "document.querySelectorAll('vramscope-viewer')[1]?.shadowRoot?.querySelector('iframe')?.contentDocument";
     host.page
@@ -163,6 +169,9 @@ fn beside_a_full_viewer_each_has_its_own_modules() {
 
 #[test]
 fn packed_files_have_their_picture_without_the_page() {
+    if !is_in_parts() {
+        return;
+    }
     let (mut host, _folder) = docs("src=viewer/samples/expandable.pickle.gz theme=dark");
     wait_for_picture(&mut host);
     let files = loaded(&host.server, "viewer/");
