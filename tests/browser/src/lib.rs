@@ -34,6 +34,7 @@ pub fn page_folder() -> PathBuf {
 /// # Panics
 /// If there is no page.
 #[must_use]
+#[expect(clippy::print_stdout, reason = "tests say what they skip")]
 pub fn is_in_parts() -> bool {
     let entries = page_folder().read_dir().expect("a built page");
     let folders = entries.flatten().map(|entry| entry.path());
