@@ -43,7 +43,9 @@ pub fn is_in_parts() -> bool {
         .into_iter()
         .any(|script| !script.contains("const PARTS = {};"));
     if !is {
-        println!("skipped: this page is in one part; `cargo xtask ci` tries that of hosts");
+        println!(
+            "this page is in one part: what is about parts is left out here, and tried by `cargo xtask ci`"
+        );
     }
     is
 }
