@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 
+use crate::fresh;
 use crate::process::{cargo, output, run as run_command, target_dir};
 use crate::test::{self, ALL_PARTS};
 use crate::tidy;
@@ -19,7 +20,7 @@ type Check = (&'static str, fn() -> Result<()>);
 ///
 /// If a check fails.
 pub(crate) fn run() -> Result<()> {
-    let checks: [Check; 7] = [
+    let checks: [Check; 8] = [
         ("tidy", tidy::run),
         ("format", format),
         ("lints", lints),
@@ -27,6 +28,7 @@ pub(crate) fn run() -> Result<()> {
         ("documentation", documentation),
         ("fuzz targets", fuzz_targets),
         ("tests", all_tests),
+        ("first picture in a fresh clone", fresh::check),
     ];
     let mut times = Vec::new();
     for (name, check) in checks {

@@ -17,6 +17,7 @@ mod consumers;
 mod dist;
 mod executions;
 mod fleet;
+mod fresh;
 mod fuzz;
 mod gpu_kit;
 mod hosts;

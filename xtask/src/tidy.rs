@@ -2,8 +2,6 @@
 //!
 //! Each check adds its findings to a list. A finding names the file and what to do about it.
 
-mod functions;
-mod modules;
 mod packed;
 mod rooms;
 mod source;
@@ -16,10 +14,13 @@ use serde_json::Value;
 
 use crate::process::{cargo, in_root, output, root};
 
-use self::source::{Source, parse_all};
+use self::source::{Source, read_all};
 
 /// Maximum number of lines of a source file, not counting tests.
 const LONGEST_FILE_LINES: usize = 600;
+
+/// Maximum number of lines of code of a Yew component with its signature, as `clippy.toml` has it for functions.
+const LONGEST_COMPONENT_LINES: usize = 62;
 
 /// Maximum size of all fixtures together, because every clone contains them forever.
 const FIXTURES_LIMIT_BYTES: u64 = 18 << 20;
@@ -130,11 +131,11 @@ pub(crate) fn run() -> Result<()> {
     for (name, text) in &files {
         check_addresses(name, text, &mut findings);
     }
-    let sources = parse_all(&files, &mut findings);
+    let sources = read_all(&files);
     for source in &sources {
         check_rust(source, &mut findings);
+        check_components(source, &mut findings);
     }
-    functions::check(&sources, &mut findings);
     rooms::check(&sources, &mut findings);
     check_fixtures(&names, &mut findings);
     let packages = packages()?;
@@ -178,7 +179,7 @@ fn check_rust(source: &Source, findings: &mut Vec<String>) {
     if source.is_test {
         return;
     }
-    let lines = source.lines().count();
+    let lines = source.lines.len();
     if lines > LONGEST_FILE_LINES {
         findings.push(format!(
             "{name} has {lines} lines without tests; split it by topic"
@@ -190,12 +191,25 @@ fn check_rust(source: &Source, findings: &mut Vec<String>) {
         .any(|pure| folder.starts_with(&format!("{pure}/src/")))
     {
         for word in NOT_IN_PURE_CRATES {
-            let mut code = source
-                .lines()
-                .filter(|line| !line.trim_start().starts_with("//"));
-            if code.any(|line| line.contains(word)) {
+            if source.code().any(|(_, line)| line.contains(word)) {
                 findings.push(format!(
                     "{name} uses {word}; its crate touches no file, clock, thread or page"
+                ));
+            }
+        }
+    }
+}
+
+/// Checks that components are short. Clippy's `too_many_lines` does not look into them.
+fn check_components(source: &Source, findings: &mut Vec<String>) {
+    let mut code = source.code().filter(|(_, line)| !line.trim().is_empty());
+    while let Some((number, line)) = code.next() {
+        if line.starts_with("#[component") {
+            let lines = code.by_ref().take_while(|(_, line)| *line != "}").count();
+            if lines > LONGEST_COMPONENT_LINES {
+                let name = source.name;
+                findings.push(format!(
+                    "{name}:{number}: the component has {lines} lines; split it"
                 ));
             }
         }
@@ -325,7 +339,7 @@ fn items(list: &Value) -> &[Value] {
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST_FILE_LINES, check_rust, parse_all, with_crates_below};
+    use super::{LONGEST_FILE_LINES, check_components, check_rust, read_all, with_crates_below};
 
     #[test]
     fn crates_below_are_found_by_way_of_others() {
@@ -335,18 +349,33 @@ mod tests {
         );
     }
 
+    fn findings(text: String) -> String {
+        let files = [("crates/vramscope-core/src/model/mod.rs".to_owned(), text)];
+        let mut findings = Vec::new();
+        for source in &read_all(&files) {
+            check_rust(source, &mut findings);
+            check_components(source, &mut findings);
+        }
+        findings.join("\n")
+    }
+
     #[test]
     fn a_leading_test_module_hides_nothing() {
         let mut text = "//! Doc.\n\n#[cfg(test)]\nmod tests;\n\n".to_owned();
         text += &"fn f() {}\n".repeat(LONGEST_FILE_LINES);
         text += "use std::fs;\n";
-        let files = [("crates/vramscope-core/src/model/mod.rs".to_owned(), text)];
-        let mut findings = Vec::new();
-        for source in &parse_all(&files, &mut findings) {
-            check_rust(source, &mut findings);
-        }
-        let told = findings.join("\n");
+        let told = findings(text);
         assert!(told.contains("has 604 lines without tests"), "{told}");
         assert!(told.contains("uses std::fs"), "{told}");
+    }
+
+    #[test]
+    fn long_components_are_findings() {
+        let component = |lines| {
+            let lines = "    <A />\n\n    // why\n".repeat(lines);
+            format!("//! Doc.\n#[component]\nfn A() -> Html {{\n{lines}}}\nfn b() {{}}\n")
+        };
+        assert_eq!(findings(component(61)), "");
+        assert!(findings(component(62)).contains(":2: the component has 63 lines"));
     }
 }

@@ -14,9 +14,6 @@ use crate::program::{self, Speed};
 /// The package that attacks.
 pub(crate) const PACKAGE: &str = "vramscope-torment";
 
-/// Seconds of the attack in `cargo xtask test`.
-const SECONDS_IN_TESTS: u64 = 60;
-
 /// The seed in `cargo xtask test`. A change must never fail by a file that chance chose.
 const SEED_IN_TESTS: u64 = 1;
 
@@ -70,14 +67,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     result
 }
 
-/// The attack that is part of the tests, by the program that is built with them: the same shapes and files in the same order each time, as many as the time allows.
+/// The attack that is part of the tests, by the program that is built with them: the same shapes and files in the same
+/// order each time, as many as the time allows.
 ///
 /// # Errors
 ///
 /// As [`run`].
-pub(crate) fn in_tests(program: &Path) -> Result<()> {
+pub(crate) fn in_tests(program: &Path, seconds: u64) -> Result<()> {
     let words = [
-        format!("--seconds={SECONDS_IN_TESTS}"),
+        format!("--seconds={seconds}"),
         format!("--seed={SEED_IN_TESTS}"),
         "--growth".to_owned(),
     ];

@@ -15,6 +15,9 @@
 //! - [`state`]: the page's state, and how actions change it;
 //! - [`components`]: the elements of the page, rendered from the state.
 
+// Natively there are only its tests.
+#![cfg(any(test, doc, target_arch = "wasm32"))]
+
 pub mod browser;
 pub mod canvas;
 pub mod components;

@@ -10,9 +10,49 @@
 use std::cell::RefCell;
 
 use js_sys::{Array, Object, Reflect, WebAssembly};
+use serde::{Deserialize, Serialize};
 use wasm_bindgen::{JsCast, JsValue};
 
-pub use crate::protocol::Part;
+/// A part of the module that is loaded when it is first needed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Part {
+    /// All of the page, and of its answers, but the first picture of a file and the parts below. In `index.html` it lies in
+    /// the first module (`xtask/src/page/doors.rs`) and is always there. An embedded viewer of one picture
+    /// (`crate::mini`) loads it once somebody wants more.
+    Whole,
+    /// All views of a snapshot but the two timelines and [`Part::Planning`], and what is pinned. Loaded once the first
+    /// picture of a file is there.
+    Views,
+    /// The matches of a search, and what else may be searched for.
+    Search,
+    /// What-if, and graphs of torch.compile.
+    Planning,
+    /// Pictures, tables and snapshots to save.
+    Saving,
+    /// Files that are no plain pickles.
+    Formats,
+    /// Files that change while they are shown.
+    Live,
+    /// Ranks beside each other.
+    Fleet,
+}
+
+impl Part {
+    /// Its name among the page's files, and in its doors.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "whole",
+            Self::Views => "views",
+            Self::Search => "search",
+            Self::Planning => "planning",
+            Self::Saving => "saving",
+            Self::Formats => "formats",
+            Self::Live => "live",
+            Self::Fleet => "fleet",
+        }
+    }
+}
 
 thread_local! {
     /// What this instance of the module, the page's or a worker's, has: the parts, and the files they are made of.

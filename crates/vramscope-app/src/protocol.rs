@@ -38,8 +38,9 @@ pub use facts::{
     Opened, Progress, Stage, UNASKED_BYTES,
 };
 pub use live::{Adopt, Adopted, Carried, PlaceOf, Recorded};
-pub use parts::Part;
 pub(crate) use parts::is_map;
+
+pub use crate::parts::Part;
 pub use pictures::{
     BandLabels, BandLabelsOf, Curve, DrawRequest, DrawnFrame, Hit, HitOf, HitOn, LegendEntry,
     LegendOf, Look, Minimap, MinimapOf, OomMark, OutlineColumns, OutlineOf, ReservedOf,

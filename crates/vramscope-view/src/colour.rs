@@ -6,7 +6,6 @@
 //! apart.
 
 mod leaders;
-mod spaces;
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::recording::Device;
@@ -14,8 +13,8 @@ use vramscope_core::analysis::report::peak_roles::PeakRoles;
 use vramscope_core::analysis::roles::Role;
 
 pub use self::leaders::Leaders;
-pub use self::spaces::{Rgb, linear, oklch, srgb8};
-pub(crate) use self::spaces::{linear12, sin_cos};
+pub use crate::colour_spaces::{Rgb, linear, oklch, srgb8};
+pub(crate) use crate::colour_spaces::{linear12, sin_cos};
 use crate::theme::Theme;
 
 /// The distinct colours: offset from the theme's lightness, OKLCH chroma, and hue in degrees. A search has put them as

@@ -40,6 +40,7 @@ pub use vramscope_core::bitset;
 pub mod change_flame;
 pub mod chart;
 pub mod colour;
+mod colour_spaces;
 mod coverage;
 pub mod decorations;
 pub mod display;

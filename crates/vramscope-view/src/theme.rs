@@ -2,7 +2,7 @@
 //!
 //! Colours of the data come from [`crate::colour`]; the colours here are used for nothing else.
 
-use crate::colour::{Rgb, oklch};
+use crate::colour_spaces::{Rgb, linear, oklch};
 use serde::{Deserialize, Serialize};
 
 /// Light or dark.
@@ -143,7 +143,7 @@ impl Theme {
 #[must_use]
 pub fn contrast(a: Rgb, b: Rgb) -> f64 {
     let luminance = |rgb: Rgb| {
-        let [r, g, b] = rgb.map(|v| f64::from(crate::colour::linear(v)));
+        let [r, g, b] = rgb.map(|v| f64::from(linear(v)));
         0.2126 * r + 0.7152 * g + 0.0722 * b
     };
     let (a, b) = (luminance(a) + 0.05, luminance(b) + 0.05);

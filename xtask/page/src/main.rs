@@ -43,6 +43,10 @@ fn ended(result: Result<ExitCode>) -> ExitCode {
 /// as temporary files is gone afterwards.
 fn others() -> Result<ExitCode> {
     let temporary = env::temp_dir().join(format!("vramscope-xtask-{}", process::id()));
+    if temporary.exists() {
+        // A killed process left it, which had the same number.
+        fs::remove_dir_all(&temporary)?;
+    }
     fs::create_dir(&temporary).with_context(|| format!("cannot make {}", temporary.display()))?;
     let mut run = cargo();
     run.args(["run", "--package", "xtask", "--"]);

@@ -55,7 +55,7 @@ fn taken_by(name: &str, sources: &[Source]) -> Vec<String> {
 }
 
 fn taken(source: &Source) -> Vec<String> {
-    let lines: Vec<_> = source.lines().collect();
+    let lines: Vec<_> = source.lines.iter().map(|(_, line)| *line).collect();
     let text = lines.join("\n").replace("include_bytes!", "include_str!");
     let rests = text.split("include_str!(").skip(1);
     // What the build wrote is no text here.
@@ -78,7 +78,7 @@ fn beside(source: &str, path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::source::parse_all;
+    use super::super::source::read_all;
     use super::{missing, taken_by};
 
     #[test]
@@ -88,7 +88,7 @@ mod tests {
                     #[cfg(test)]\nmod tests {\n    const E: &str = include_str!(\"../../e.md\");\n}\n";
         let files = [("crates/a/src/lib.rs".to_owned(), text.to_owned())];
         let mut findings = Vec::new();
-        let taken = taken_by("a", &parse_all(&files, &mut findings));
+        let taken = taken_by("a", &read_all(&files));
         assert_eq!(taken, ["crates/a/a.md", "crates/a/src/b/c.bin"]);
         missing(
             "a",

@@ -1,18 +1,18 @@
 //! Checks the order of rooms: which modules of a crate may use which others.
 //!
-//! A room is a top-level module of a crate, or of a folder that is declared here. Rooms stand on floors. A room
-//! may use rooms on its own floor and below. Files of different rooms must not use each other in a circle. A
-//! crate's root and a `mod.rs` above rooms belong to no room: they may use everything.
+//! A room is a top-level module of a crate, or of a folder that is declared here. Rooms stand on floors. A room may use
+//! the rooms on floors below. A crate's root and a `mod.rs` above rooms belong to no room: they may use everything.
+//!
+//! Uses are found in the text: paths that begin with `crate` or `super`. Re-exports are not followed.
 //!
 //! The order of crates is in `tidy`, because cargo knows their dependencies.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
-use super::modules::{Modules, Use};
 use super::source::Source;
 
 /// The order of the rooms in a folder.
-pub(super) struct Order<'a> {
+struct Order<'a> {
     /// The crate's sources, or a folder in them.
     folder: &'a str,
     /// The rooms by floor, lowest first.
@@ -27,8 +27,6 @@ const ORDERS: [Order; 10] = [
             &[
                 "invisible",
                 "bitset",
-                "budget",
-                "cards",
                 "floats",
                 "ids",
                 "known_ranges",
@@ -36,6 +34,7 @@ const ORDERS: [Order; 10] = [
                 "sorting",
                 "units",
             ],
+            &["budget", "cards"],
             &["model"],
             &["error"],
             &["container"],
@@ -90,7 +89,8 @@ const ORDERS: [Order; 10] = [
     Order {
         folder: "crates/vramscope-app/src",
         floors: &[
-            &["parts", "protocol"],
+            &["parts"],
+            &["protocol"],
             &["browser"],
             &["engine"],
             &["canvas"],
@@ -104,7 +104,8 @@ const ORDERS: [Order; 10] = [
         floors: &[
             &["harmless", "memory"],
             &["failure", "guarded", "help", "hints", "temporary"],
-            &["output", "page", "progress"],
+            &["page", "progress"],
+            &["output"],
             &["input", "interruption"],
             &["arguments", "destination"],
             &["report"],
@@ -119,17 +120,18 @@ const ORDERS: [Order; 10] = [
         folder: "crates/vramscope-view/src",
         floors: &[
             &[
-                "colour",
+                "colour_spaces",
                 "coverage",
                 "display",
                 "editor",
                 "scroll",
                 "shortened",
                 "steps",
-                "theme",
                 "viewport",
                 "views",
             ],
+            &["theme"],
+            &["colour"],
             &["axes", "groups", "raster", "scene"],
             &[
                 "address",
@@ -153,10 +155,9 @@ const ORDERS: [Order; 10] = [
                 "chart",
                 "decorations",
                 "extent",
-                "header",
                 "line_facts",
-                "lines",
             ],
+            &["header", "lines"],
             &[
                 "flame",
                 "fleet",
@@ -185,7 +186,8 @@ const ORDERS: [Order; 10] = [
             &["log_file", "symbols"],
             &["convert"],
             &["failure", "snapshot_names"],
-            &["destination", "launch", "log_folder", "output"],
+            &["launch", "log_folder", "output"],
+            &["destination"],
             &["run_folder", "written_snapshot"],
             &["follow"],
             &["finish"],
@@ -196,7 +198,8 @@ const ORDERS: [Order; 10] = [
         folder: "crates/vramscope-inject/src",
         floors: &[
             &["dlsym"],
-            &["driver", "hook", "unwinder"],
+            &["driver", "unwinder"],
+            &["hook"],
             &["log"],
             &["ranges", "stack"],
             &["parts"],
@@ -206,137 +209,148 @@ const ORDERS: [Order; 10] = [
     },
 ];
 
-/// Maximum number of modules in `core/src/analysis/mod.rs`: it declares rooms, not single analyses.
-const MOST_ANALYSIS_ROOMS: usize = 9;
-
-/// Checks all orders, and the number of rooms for analyses.
+/// Checks all orders.
 pub(super) fn check(sources: &[Source], findings: &mut Vec<String>) {
     for order in &ORDERS {
         order.check(sources, findings);
-    }
-    let analysis = "crates/vramscope-core/src/analysis/mod.rs";
-    let modules = sources.iter().filter(|source| source.name == analysis);
-    let modules = modules.flat_map(|source| &source.tree.items);
-    let rooms = modules.filter(|item| matches!(item, syn::Item::Mod(_)));
-    let rooms = rooms.count();
-    if rooms > MOST_ANALYSIS_ROOMS {
-        findings.push(format!(
-            "{analysis} declares {rooms} modules, at most {MOST_ANALYSIS_ROOMS}; put analyses into rooms"
-        ));
     }
 }
 
 impl Order<'_> {
     fn check(&self, sources: &[Source], findings: &mut Vec<String>) {
-        let Some(end) = self.folder.find("/src") else {
-            return;
-        };
-        let modules = Modules::of(&self.folder[..end + "/src".len()], sources);
-        self.check_names(&modules, findings);
-        let uses = modules.uses();
-        for arrow in &uses {
-            let (Some(from), Some(to)) = (self.room(arrow.user), self.room(arrow.used)) else {
+        let listed: BTreeSet<_> = self.floors.iter().copied().flatten().copied().collect();
+        let mut rooms = BTreeSet::new();
+        for source in sources.iter().filter(|source| !source.is_test) {
+            let Some(from) = self.room(source.name) else {
                 continue;
             };
-            let (Some(low), Some(high)) = (self.floor(from), self.floor(to)) else {
-                continue;
-            };
-            if low < high {
-                findings.push(format!(
-                    "{}:{} uses {}: the room `{from}` stands below `{to}`",
-                    arrow.user, arrow.line, arrow.used
-                ));
+            rooms.insert(from);
+            for (line, to) in self.used_rooms(source) {
+                if to != from && self.floor(&to) >= self.floor(from) {
+                    findings.push(format!(
+                        "{}:{line} uses {to}: the room `{from}` does not stand above `{to}`",
+                        source.name
+                    ));
+                }
             }
         }
-        self.check_circles(&uses, findings);
-    }
-
-    /// Checks that each room is listed, and that each listed room exists.
-    fn check_names(&self, modules: &Modules, findings: &mut Vec<String>) {
-        let rooms: BTreeSet<_> = modules.names().filter_map(|name| self.room(name)).collect();
-        let listed: BTreeSet<_> = self.floors.iter().copied().flatten().copied().collect();
         for room in rooms.symmetric_difference(&listed) {
-            let is = if listed.contains(room) {
-                "is on a floor but has no file"
-            } else {
-                "is on no floor"
-            };
             findings.push(format!(
-                "{}: the room `{room}` {is} (xtask/src/tidy/rooms.rs)",
-                self.folder
+                "{}: the room `{room}` {} (xtask/src/tidy/rooms.rs)",
+                self.folder,
+                match listed.contains(room) {
+                    true => "is on a floor but has no file",
+                    false => "is on no floor",
+                }
             ));
         }
-    }
-
-    /// Finds circles of rooms on the same floor. A circle over several floors has an arrow upwards, which is a
-    /// finding already.
-    fn check_circles(&self, uses: &[Use], findings: &mut Vec<String>) {
-        let mut reported = BTreeSet::new();
-        for arrow in uses {
-            let (Some(from), Some(to)) = (self.room(arrow.user), self.room(arrow.used)) else {
-                continue;
-            };
-            if from == to || self.floor(from) != self.floor(to) {
-                continue;
-            }
-            let Some(way) = self.way(arrow.used, arrow.user, uses) else {
-                continue;
-            };
-            let rooms = BTreeSet::from([from, to]);
-            if reported.insert(rooms) {
-                findings.push(format!(
-                    "{}:{} uses itself by way of another room: {}",
-                    arrow.user,
-                    arrow.line,
-                    way.join(" -> ")
-                ));
-            }
-        }
-    }
-
-    /// The files on a shortest path of uses from one file to another, through rooms only.
-    fn way<'u>(&self, from: &'u str, to: &str, uses: &[Use<'u>]) -> Option<Vec<&'u str>> {
-        let mut came_from = vec![(from, None)];
-        let mut open = VecDeque::from([0]);
-        while let Some(at) = open.pop_front() {
-            let (name, _) = came_from[at];
-            if name == to {
-                let mut way = Vec::new();
-                let mut step = Some(at);
-                while let Some(at) = step {
-                    way.push(came_from[at].0);
-                    step = came_from[at].1;
-                }
-                way.reverse();
-                return Some(way);
-            }
-            for next in uses.iter().filter(|next| next.user == name) {
-                let known = came_from.iter().any(|(name, _)| *name == next.used);
-                if !known && self.room(next.used).is_some() {
-                    open.push_back(came_from.len());
-                    came_from.push((next.used, Some(at)));
-                }
-            }
-        }
-        None
     }
 
     /// The room of a file; `None` for files in other folders and for those above the rooms.
     fn room<'f>(&self, name: &'f str) -> Option<&'f str> {
         let below = name.strip_prefix(self.folder)?.strip_prefix('/')?;
-        let room = below.split(['/', '.']).next()?;
         let above = ["lib.rs", "main.rs", "mod.rs"].contains(&below) || below.starts_with("bin/");
+        let room = below.split(['/', '.']).next()?;
         (!above).then_some(room)
     }
 
     fn floor(&self, room: &str) -> Option<usize> {
         self.floors.iter().position(|floor| floor.contains(&room))
     }
+
+    /// The rooms of this order that a file names, each with the line.
+    fn used_rooms(&self, source: &Source) -> Vec<(usize, String)> {
+        let Some((_, folder)) = self.folder.split_once("/src") else {
+            return Vec::new();
+        };
+        let folder: Vec<_> = folder.split('/').skip(1).collect();
+        let paths = paths(source).into_iter();
+        let rooms = paths.filter_map(|(line, path)| {
+            let mut below = path.iter();
+            let is_here = folder.iter().all(|name| below.next() == Some(name));
+            let room = below.next().filter(|_| is_here)?;
+            Some((line, (*room).to_owned()))
+        });
+        rooms
+            .filter(|(_, room)| self.floor(room).is_some())
+            .collect()
+    }
+}
+
+/// The paths in a file that begin with `crate` or `super`, from the crate's root.
+fn paths<'a>(source: &Source<'a>) -> Vec<(usize, Vec<&'a str>)> {
+    let (_, below) = source.name.split_once("/src/").unwrap_or_default();
+    let mut module: Vec<_> = below.trim_end_matches(".rs").split('/').collect();
+    if let Some("lib" | "main" | "mod") = module.last().copied() {
+        module.pop();
+    }
+    let mut found = Vec::new();
+    // Where a group is open, the path before its brace.
+    let mut open: Option<(usize, Vec<&str>)> = None;
+    for (line, text) in source.code() {
+        let mut words = words(text).into_iter().peekable();
+        while let Some(word) = words.next() {
+            match (&mut open, word) {
+                (Some((depth, _)), "{") => *depth += 1,
+                (Some((depth, _)), "}") => {
+                    *depth -= 1;
+                    open = open.filter(|(depth, _)| *depth > 0);
+                }
+                (Some((1, before)), name) if is_name(name) => {
+                    let path = before.iter().copied().chain([name]);
+                    let mut path: Vec<_> = path.collect();
+                    while words.next_if_eq(&"::").is_some() {
+                        path.extend(words.next_if(|word| is_name(word)));
+                    }
+                    found.push((line, path));
+                }
+                (None, "crate" | "super") if words.peek() == Some(&"::") => {
+                    let mut path = module.clone();
+                    match word {
+                        "crate" => path.clear(),
+                        _ => drop(path.pop()),
+                    }
+                    while words.next_if_eq(&"::").is_some() {
+                        match words.next() {
+                            Some("super") => drop(path.pop()),
+                            Some("{") => open = Some((1, path.clone())),
+                            Some(name) if is_name(name) => path.push(name),
+                            _ => {}
+                        }
+                    }
+                    found.push((line, path));
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+fn is_name(word: &str) -> bool {
+    word.starts_with(|sign: char| sign.is_alphabetic() || sign == '_')
+}
+
+/// Names, `::`, and single other signs.
+fn words(mut text: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    while let Some(first) = text.chars().next() {
+        let end = match first {
+            ':' if text.starts_with("::") => 2,
+            _ if first.is_alphanumeric() || first == '_' => text
+                .find(|sign: char| !sign.is_alphanumeric() && sign != '_')
+                .unwrap_or(text.len()),
+            _ => first.len_utf8(),
+        };
+        words.push(&text[..end]);
+        text = text[end..].trim_start();
+    }
+    words
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::source::parse_all;
+    use super::super::source::read_all;
     use super::Order;
 
     fn findings(floors: &[&[&str]], files: &[(&str, &str)]) -> Vec<String> {
@@ -344,66 +358,57 @@ mod tests {
             .iter()
             .map(|(name, text)| (format!("crates/a/src/{name}"), (*text).to_owned()))
             .collect();
+        let mut findings = Vec::new();
         let order = Order {
             folder: "crates/a/src",
             floors,
         };
-        let mut findings = Vec::new();
-        let sources = parse_all(&files, &mut findings);
-        order.check(&sources, &mut findings);
+        order.check(&read_all(&files), &mut findings);
         findings
     }
 
     #[test]
-    fn an_arrow_up_is_a_finding() {
-        let files = [
-            ("lib.rs", "mod low; mod high;"),
-            ("low.rs", "\nuse crate::high::f;"),
-            ("high/mod.rs", "pub fn f() {}"),
-        ];
-        assert_eq!(
-            findings(&[&["low"], &["high"]], &files),
-            [
-                "crates/a/src/low.rs:2 uses crates/a/src/high/mod.rs: the room `low` stands below `high`"
-            ]
-        );
-        assert_eq!(findings(&[&["high"], &["low"]], &files), [""; 0]);
-        assert_eq!(findings(&[&["high", "low"]], &files), [""; 0]);
+    fn an_arrow_up_or_aside_is_a_finding() {
+        for text in [
+            "\nuse crate::high::f;",
+            "\nfn f() { crate::high::f() }",
+            "\nuse super::{high::f, low::g};",
+            "use crate::{\n    high::{f, g}, low};",
+        ] {
+            let files = [
+                ("lib.rs", "mod low; mod high;"),
+                ("low.rs", text),
+                ("high/mod.rs", "pub fn f() {}"),
+            ];
+            let up = "crates/a/src/low.rs:2 uses high: the room `low` does not stand above `high`";
+            assert_eq!(findings(&[&["low"], &["high"]], &files), [up], "{text}");
+            assert_eq!(findings(&[&["high", "low"]], &files), [up], "{text}");
+            assert_eq!(findings(&[&["high"], &["low"]], &files), [""; 0], "{text}");
+        }
     }
 
     #[test]
-    fn tests_do_not_count() {
+    fn a_file_deep_in_a_room_reaches_others_by_its_ancestors() {
+        let files = [
+            ("low/deep/er.rs", "use super::super::super::high::f;"),
+            ("low/deep/fine.rs", "use super::super::high::f;"),
+            ("high.rs", "pub fn f() {}"),
+        ];
+        assert_eq!(findings(&[&["low"], &["high"]], &files).len(), 1);
+    }
+
+    #[test]
+    fn tests_and_comments_do_not_count() {
         let files = [
             ("lib.rs", "mod low; mod high;"),
             (
                 "low.rs",
-                "#[cfg(test)] mod tests;\n#[cfg(test)] use crate::high::f;",
+                "//! [`crate::high`]\n#[cfg(test)]\nmod tests;\n#[cfg(test)]\nuse crate::high::f;",
             ),
             ("low/tests.rs", "use crate::high::f;"),
             ("high.rs", "pub fn f() {}"),
         ];
         assert_eq!(findings(&[&["low"], &["high"]], &files), [""; 0]);
-    }
-
-    #[test]
-    fn a_circle_on_one_floor_is_a_finding() {
-        let files = [
-            ("lib.rs", "mod a; mod b;"),
-            ("a/mod.rs", "pub mod one; pub mod two;"),
-            ("a/one.rs", "use crate::b::f;"),
-            ("a/two.rs", "pub fn g() {}"),
-            ("b.rs", "pub fn f() { crate::a::two::g() }"),
-        ];
-        assert_eq!(findings(&[&["a", "b"]], &files), [""; 0]);
-        let mut files = files;
-        files[3].1 = "pub fn g() { super::one::h() }";
-        assert_eq!(
-            findings(&[&["a", "b"]], &files),
-            [
-                "crates/a/src/a/one.rs:1 uses itself by way of another room: \
-              crates/a/src/b.rs -> crates/a/src/a/two.rs -> crates/a/src/a/one.rs"
-            ]
-        );
     }
 
     #[test]

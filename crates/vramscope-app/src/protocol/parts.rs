@@ -1,51 +1,13 @@
 //! Which part of the module (see [`parts`](crate::parts)) answers a question or shows a view.
 
-use serde::{Deserialize, Serialize};
 use vramscope_view::restacked::Stacking;
 use vramscope_view::views::ViewKind;
 
+use crate::parts::Part;
+
 use super::{ColourBy, HitOf, Look, OutlineOf, Picture, Question};
 
-/// A part of the module that is loaded when it is first needed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Part {
-    /// All of the page, and of its answers, but the first picture of a file and the parts below. In `index.html` it lies in
-    /// the first module (`xtask/src/page/doors.rs`) and is always there. An embedded viewer of one picture
-    /// (`crate::mini`) loads it once somebody wants more.
-    Whole,
-    /// All views of a snapshot but the two timelines and [`Part::Planning`], and what is pinned. Loaded once the first
-    /// picture of a file is there.
-    Views,
-    /// The matches of a search, and what else may be searched for.
-    Search,
-    /// What-if, and graphs of torch.compile.
-    Planning,
-    /// Pictures, tables and snapshots to save.
-    Saving,
-    /// Files that are no plain pickles.
-    Formats,
-    /// Files that change while they are shown.
-    Live,
-    /// Ranks beside each other.
-    Fleet,
-}
-
 impl Part {
-    /// Its name among the page's files, and in its doors.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Whole => "whole",
-            Self::Views => "views",
-            Self::Search => "search",
-            Self::Planning => "planning",
-            Self::Saving => "saving",
-            Self::Formats => "formats",
-            Self::Live => "live",
-            Self::Fleet => "fleet",
-        }
-    }
-
     /// The part that answers a question; `None` if it is always there.
     #[must_use]
     pub fn that_answers(question: &Question) -> Option<Self> {

@@ -1,0 +1,69 @@
+//! What README promises: the first picture in a fresh clone.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::process::{cargo, root, run, run_quiet, target_dir};
+
+/// The most that `cargo xtask view FILE` may take on two cores, when cargo has the crates that it downloads.
+const MOST: Duration = Duration::from_secs(240);
+
+/// Clones what is committed, and measures until the viewer is served there.
+///
+/// # Errors
+///
+/// If it takes too long, does not build, or does not end without an error when it is interrupted.
+pub(crate) fn check() -> Result<()> {
+    let clone = target_dir().join("fresh");
+    if clone.exists() {
+        fs::remove_dir_all(&clone)?;
+    }
+    let mut git = Command::new("git");
+    run(git.args(["clone", "--quiet"]).arg(root()).arg(&clone))?;
+    run_quiet(cargo().args(["fetch", "--quiet", "--locked"]))?;
+    let start = Instant::now();
+    let mut view = cargo();
+    view.args(["xtask", "view", "--no-open"])
+        .arg(clone.join("tests/fixtures/torch-2.15.0/training.pickle"))
+        .current_dir(&clone)
+        .env_remove("CARGO_TARGET_DIR")
+        .stdout(Stdio::piped())
+        .process_group(0);
+    let mut view = view.spawn().context("cannot start cargo")?;
+    let is_served = is_served(&mut view);
+    let took = start.elapsed();
+    // Ctrl-C in a terminal goes to all processes of the group.
+    let mut interrupt = Command::new("kill");
+    run_quiet(interrupt.args(["-INT", "--", &format!("-{}", view.id())]))?;
+    let ended = view.wait()?;
+    fs::remove_dir_all(&clone)?;
+    println!(
+        "`cargo xtask view FILE` in a fresh clone: {} s",
+        took.as_secs()
+    );
+    ensure!(is_served, "the viewer was not served: {ended}");
+    ensure!(
+        ended.success(),
+        "Ctrl-C ended `cargo xtask view` with {ended}"
+    );
+    ensure!(
+        took <= MOST,
+        "that is more than {} s, which README promises on two cores",
+        MOST.as_secs()
+    );
+    Ok(())
+}
+
+/// Waits for the address that the program prints; `false` if it ends before.
+fn is_served(view: &mut Child) -> bool {
+    let Some(out) = view.stdout.take() else {
+        return false;
+    };
+    let mut lines = BufReader::new(out).lines().map_while(Result::ok);
+    lines.any(|line| line.starts_with("http://"))
+}
