@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -51,3 +53,29 @@ def test_it_writes_files(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     assert [file.name for file in tmp_path.iterdir()] == ["out.json"]
     assert (tmp_path / "out.json").stat().st_size > 1000
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="record is for Unix")
+def test_it_records_and_leaves_signals_to_the_program(tmp_path: Path) -> None:
+    """The fake torch is that of the tests of vramscope-launch."""
+    torch = FIXTURES.parent.parent / "crates/vramscope-launch/tests/torch"
+    script = (
+        "import signal, sys, time, torch\n"
+        "signal.signal(signal.SIGINT, lambda *_: sys.exit(5))\n"
+        "torch.use(); print('ready', flush=True); time.sleep(60)"
+    )
+    module = [sys.executable, "-m", "vramscope", "record", "-o", "run", "--", sys.executable, "-c", script]
+    with subprocess.Popen(
+        module,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(torch)},
+    ) as ran:
+        assert ran.stdout is not None
+        assert ran.stdout.readline() == b"ready\n"
+        ran.send_signal(signal.SIGINT)
+        _, said = ran.communicate(timeout=60)
+    assert ran.returncode == 5, said
+    assert b"Traceback" not in said
+    assert [file.suffix for file in (tmp_path / "run").iterdir()] == [".pickle"]

@@ -23,6 +23,8 @@ pub(crate) struct Line {
     pub(crate) backend: String,
     /// Of a file.
     pub(crate) path: PathBuf,
+    /// Empty at the end.
+    pub(crate) moment: String,
     pub(crate) step: u64,
     /// Whether its trace has as many events as are kept, so that earlier ones are gone.
     pub(crate) full: bool,
@@ -46,6 +48,12 @@ impl Account {
     /// All lines about this.
     pub(crate) fn all(&self, event: &str) -> impl Iterator<Item = &Line> {
         self.lines.iter().filter(move |line| line.event == event)
+    }
+
+    /// How many steps of an optimizer it has counted, as far as it told.
+    pub(crate) fn steps(&self) -> u64 {
+        let steps = self.lines.iter().map(|line| line.step);
+        steps.max().unwrap_or(0)
     }
 
     /// `rank 3 (process 4711)`.

@@ -56,7 +56,8 @@ pub fn ask(whom: Whom, moment: &str) -> Vec<Answer> {
     answers.collect()
 }
 
-fn begin(socket: &Path, moment: &str) -> io::Result<UnixStream> {
+/// Sends a request: the name of a folder for a file.
+pub(crate) fn begin(socket: &Path, moment: &str) -> io::Result<UnixStream> {
     let mut stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.write_all(format!("{moment}\n").as_bytes())?;

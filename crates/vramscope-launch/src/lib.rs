@@ -2,18 +2,20 @@
 //!
 //! A [`Session`] lays a `sitecustomize.py` into a temporary folder and puts that ahead on PYTHONPATH, so that every Python
 //! below runs it. It waits for torch, records, and writes snapshots; [`Session::outcome`] reads what the processes told of
-//! themselves. [`run`] starts the program and forwards signals to it, [`ask`] has running processes write a file now.
+//! themselves. [`run`] starts the program and forwards signals to it, [`ask`] has running processes write a file now. A [`HostWatch`] sees whether the host's memory grows.
 //!
 //! No snapshot is read here. Only for Unix: elsewhere the crate is empty.
 #![cfg(unix)]
 
 mod account;
 mod ask;
+mod host;
 mod outcome;
 mod run;
 mod session;
 
 pub use self::ask::{Answer, Whom, ask};
+pub use self::host::{HostGrowth, HostMemory, HostWatch};
 pub use self::outcome::Outcome;
 pub use self::run::run;
 pub use self::session::{Session, Settings, Stacks, Steps};

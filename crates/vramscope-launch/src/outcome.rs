@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::account::Account;
+use crate::session::{Settings, Steps};
 
 /// What the processes of a program left behind.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -17,7 +18,7 @@ pub struct Outcome {
 const NAMED: usize = 4;
 
 impl Outcome {
-    pub(crate) fn of(accounts: &[Account], was_reached: bool, counts_steps: bool) -> Self {
+    pub(crate) fn of(accounts: &[Account], was_reached: bool, settings: &Settings) -> Self {
         let mut files: Vec<PathBuf> = Vec::new();
         for line in accounts.iter().flat_map(|account| account.all("file")) {
             if !files.contains(&line.path) && line.path.exists() {
@@ -28,19 +29,10 @@ impl Outcome {
         for account in accounts {
             remarks.about(account);
         }
+        remarks.of_steps(accounts, settings);
         let mut remarks = remarks.texts();
         if let Some(nothing) = nothing(accounts, was_reached) {
             remarks.insert(0, nothing);
-        }
-        let has_steps = accounts
-            .iter()
-            .flat_map(|account| &account.lines)
-            .any(|line| line.step > 0);
-        let used = accounts.iter().any(is_recorded);
-        if counts_steps && used && !has_steps {
-            remarks.push(
-                "No step was counted: steps are those of torch.optim's optimizers.".to_owned(),
-            );
         }
         Self { files, remarks }
     }
@@ -163,6 +155,52 @@ impl Remarks {
                 "used a device and left no file: it was killed (by SIGKILL, a crash, or the system for lack of memory), or has \
                  ended its recording.",
             );
+        }
+    }
+
+    /// What was asked of steps that were never made.
+    fn of_steps(&mut self, accounts: &[Account], settings: &Settings) {
+        let Settings { steps, every, .. } = settings;
+        // Only who came to its end has told of all.
+        let has_ended = |account: &Account| account.all("file").any(|file| file.moment.is_empty());
+        let used = || {
+            accounts
+                .iter()
+                .filter(|it| is_recorded(it) && has_ended(it))
+        };
+        if steps.is_none() && every.is_none() {
+            return;
+        }
+        if used().all(|account| account.steps() == 0) {
+            for account in used() {
+                let text = "counted no step: steps are those of torch.optim's optimizers.";
+                self.add(account, text);
+            }
+            return;
+        }
+        // Beside those that train there may be others, which make no steps.
+        for account in used().filter(|account| account.steps() > 0) {
+            let made = account.steps();
+            let counted = match made {
+                1 => "counted 1 step".to_owned(),
+                more => format!("counted {more} steps"),
+            };
+            match steps {
+                // What is recorded before the first one is only what is live.
+                Some(Steps { first, .. }) if made + 1 < u64::from(*first) => self.add(
+                    account,
+                    format!("{counted}, and was to be recorded from step {first} on: its file has no events."),
+                ),
+                Some(Steps { last: Some(last), .. }) if made < u64::from(*last) => self.add(
+                    account,
+                    format!("{counted}, and was to be recorded to the end of step {last}."),
+                ),
+                _ => {}
+            }
+            if let Some(every) = every.filter(|&every| made < u64::from(every)) {
+                let text = format!("{counted}, and was to leave a file every {every} steps.");
+                self.add(account, text);
+            }
         }
     }
 

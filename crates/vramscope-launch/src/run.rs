@@ -1,12 +1,13 @@
 //! Starts a program in the foreground and stays out of its way.
 //!
-//! Signals from other processes are forwarded. Those from the terminal reach the program directly, since both are in one
-//! process group. Signals that were ignored at the start stay ignored for both, as `nohup` requires.
+//! Signals from other processes are forwarded, if they are for this process alone. Those from the terminal, or for the whole
+//! process group, reach the program directly, since both are in one. Signals that were ignored at the start stay ignored for both, as `nohup` requires.
 
 use std::fs;
 use std::io;
-use std::process::{Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -30,11 +31,12 @@ pub fn run(command: &mut Command) -> io::Result<ExitStatus> {
     let stop = signals.handle();
     let mut child = command.spawn()?;
     let process = Pid::from_child(&child);
+    let mut witness = Witness::new();
     let forwarding = thread::spawn(move || {
         for info in signals.forever() {
             // Codes above 0 come from the kernel: signals from the terminal.
-            let is_sent = info.si_code <= 0;
-            if let (true, Some(signal)) = (is_sent, Signal::from_named_raw(info.si_signo)) {
+            let is_for_us = !witness.was_hit() && info.si_code <= 0;
+            if let (true, Some(signal)) = (is_for_us, Signal::from_named_raw(info.si_signo)) {
                 // A program that has just ended needs no signal.
                 let _ = kill_process(process, signal);
             }
@@ -46,6 +48,41 @@ pub fn run(command: &mut Command) -> io::Result<ExitStatus> {
     stop.close();
     drop(forwarding.join());
     child.wait()
+}
+
+/// A process of our group that waits for nothing: a signal that ends it went to all of the group. Without one, all are
+/// forwarded.
+struct Witness(Option<Child>);
+
+impl Witness {
+    fn new() -> Self {
+        let mut command = Command::new("cat");
+        // It ends with us, since nobody else holds the other end of its input.
+        command.stdin(Stdio::piped());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        Self(command.spawn().ok())
+    }
+
+    /// Whether a signal that has just come has ended it. Another takes its place then.
+    fn was_hit(&mut self) -> bool {
+        // A signal for a group reaches its processes one after the other.
+        thread::sleep(Duration::from_millis(20));
+        let ended = self.0.as_mut().map(Child::try_wait);
+        let was_hit = matches!(ended, Some(Ok(Some(_))));
+        if was_hit {
+            *self = Self::new();
+        }
+        was_hit
+    }
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            drop(child.stdin.take());
+            drop(child.wait());
+        }
+    }
 }
 
 /// The signals that this process ignores, a bit for each.

@@ -5,11 +5,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 use std::{env, fmt};
 
 use tempfile::TempDir;
 
 use crate::account::accounts;
+use crate::host::{HostGrowth, HostWatch};
 use crate::outcome::Outcome;
 
 /// The part in the recorded program.
@@ -141,13 +143,23 @@ impl Session {
         }
     }
 
+    /// Looks at the host's memory of the processes, each period. `tell` is called for each in which it grows, once that is
+    /// certain.
+    #[must_use]
+    pub fn watch_host(
+        &self,
+        period: Duration,
+        tell: impl FnMut(HostGrowth) + Send + 'static,
+    ) -> HostWatch {
+        HostWatch::new(self.run_folder(), period, self.settings.max_entries, tell)
+    }
+
     /// What the processes left behind, and what is to be said of it.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         let run = self.run_folder();
         let was_reached = run.join("python").exists();
-        let counts_steps = self.settings.steps.is_some() || self.settings.every.is_some();
-        Outcome::of(&accounts(&run), was_reached, counts_steps)
+        Outcome::of(&accounts(&run), was_reached, &self.settings)
     }
 
     fn run_folder(&self) -> PathBuf {

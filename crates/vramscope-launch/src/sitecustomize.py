@@ -8,7 +8,8 @@ Variables, of which only the first must be set:
 
     VRAMSCOPE_RECORD_FOLDER       where snapshots go: rank3_pid4711.pickle, without a rank pid4711.pickle, in a folder of
                                   the moment if that is not the end: oom_1, step_100
-    VRAMSCOPE_RECORD_RUN          where processes tell what became of them (PID.json, a line each) and listen (PID.sock)
+    VRAMSCOPE_RECORD_RUN          where processes tell what became of them (PID.json, a line each) and listen (PID.sock: for the
+                                  name of a moment, or ? for the bytes that they hold on devices)
     VRAMSCOPE_RECORD_MAX_ENTRIES  most events that are kept, for each device
     VRAMSCOPE_RECORD_STACKS       all, or python
     VRAMSCOPE_RECORD_STEPS        the optimizer's steps to record, from 1: 10..13, both recorded, or 10..
@@ -309,6 +310,8 @@ class _Recorder(object):
             return
         self.step = step
         if step == self.first - 1 and not self.is_theirs:
+            # The one event that was kept until now would be the first of the trace.
+            self._off()
             self._on("all")
         if self.every and step >= self.first and step % self.every == 0:
             self.write("step_%d" % step)
@@ -419,12 +422,18 @@ class _Recorder(object):
             client.settimeout(5)
             moment = client.recv(256).decode().strip()
             try:
-                answer = "ok " + (self.write(os.path.basename(moment)) or "")
+                wanted = str(self._held()) if moment == "?" else self.write(os.path.basename(moment)) or ""
+                answer = "ok " + wanted
             except Exception as problem:
                 answer = "no %s: %s" % (type(problem).__name__, problem)
             client.sendall(answer.encode())
         finally:
             client.close()
+
+    def _held(self):
+        """The bytes that this process has on all devices."""
+        module = getattr(self.torch, self.backend)
+        return sum(self.memory.memory_allocated(device) for device in range(module.device_count()))
 
     def _terminated(self, number, _frame):
         self.is_ending = True

@@ -11,6 +11,7 @@ use std::slice;
 use std::sync::Arc;
 
 use clap::Args;
+use vramscope_core::fleet::names::without_processes;
 
 pub(crate) use self::growth::{Growth, parse_growth};
 use self::sides::{Pair, Side, paired, sides};
@@ -185,14 +186,7 @@ fn pairs(before: &Path, after: &Path) -> Result<(Vec<PathBuf>, Vec<Failure>), Fa
 /// A file's path below a folder, but for the numbers of processes: those of two runs are never the same.
 fn below(file: &Path, folder: &Path) -> String {
     let path = file.strip_prefix(folder).unwrap_or(file);
-    let mut text = path.to_string_lossy().into_owned();
-    let mut at = 0;
-    while let Some(found) = text[at..].find("pid") {
-        at += found + "pid".len();
-        let digits = text[at..].bytes().take_while(u8::is_ascii_digit).count();
-        text.replace_range(at..at + digits, "");
-    }
-    text
+    without_processes(&path.to_string_lossy())
 }
 
 /// The same without folders.

@@ -83,9 +83,12 @@ fn about(device: &Device<'_>) -> Part {
     }
     for fact in facts(device.recording) {
         let is_state = matches!(fact.kind, FactKind::NoTrace | FactKind::StateOnly);
-        if is_state && fact.device == Some(device.index()) {
+        let is_gathered = matches!(fact.kind, FactKind::TracesGathered { .. });
+        if is_gathered || is_state && fact.device == Some(device.index()) {
             part.prose.push(String::new());
-            for text in [&fact.meaning, &fact.advice] {
+            // What only a state can tell is said above.
+            let text = Some(&fact.text).filter(|_| is_gathered);
+            for text in text.into_iter().chain([&fact.meaning, &fact.advice]) {
                 part.prose
                     .extend(wrap::paragraph("  ", text, wrap::PROSE_WIDTH));
             }

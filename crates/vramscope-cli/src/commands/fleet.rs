@@ -27,9 +27,9 @@ use crate::report::{self, Cell, Part};
 /// Ask all ranks of a job at once
 ///
 /// A rank is a device of a snapshot on which something happened. Its number, step, host and job come from the name of its
-/// file, as torchtitan, Megatron, NeMo, verl, Composer, MindSpeed, lmms-engine and vramscope-capture write it, or by
-/// --rank-from. A question is about one step of one job: the one with the most ranks, and of equals the last; `oom` is about
-/// the last on which a request failed.
+/// file, as torchtitan, Megatron, NeMo, verl, Composer, MindSpeed, lmms-engine, vramscope record and
+/// vramscope-capture write it, or by --rank-from. A question is about one step of one job: the one with the most ranks, and
+/// of equals the last; `oom` is about the last on which a request failed.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {

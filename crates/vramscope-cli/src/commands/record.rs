@@ -6,11 +6,15 @@ use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitStatus};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use std::{env, io};
 
 use clap::{Args, ValueEnum};
-use vramscope_launch::{Outcome, Session, Settings, Stacks, Steps, Whom, ask, run as run_program};
+use vramscope_core::units::Bytes;
+use vramscope_launch::{
+    HostGrowth, HostMemory, Outcome, Session, Settings, Stacks, Steps, Whom, ask,
+    run as run_program,
+};
 
 use super::brief;
 use super::diff::{Growth, headlines, parse_growth};
@@ -23,7 +27,7 @@ use crate::{interruption, output};
 ///
 /// The program runs as without this: same terminal, input, output, signals and exit code. Each of its Python processes that
 /// uses a device leaves a snapshot: at its end, at the first four requests that fail (before anything is freed), at SIGTERM,
-/// and when --dump asks. It goes through torchrun, accelerate, deepspeed, mpirun, srun, multiprocessing and servers, as long as
+/// and when --dump asks. Where host memory grows and the GPU's does not, it says so. It goes through torchrun, accelerate, deepspeed, mpirun, srun, multiprocessing and servers, as long as
 /// they hand on PYTHONPATH.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -65,7 +69,11 @@ pub(crate) struct Options {
     #[arg(short, long)]
     quiet: bool,
     /// The program and its arguments
-    #[arg(last = true, value_name = "COMMAND", required_unless_present = "dump")]
+    #[arg(
+        trailing_var_arg = true,
+        value_name = "COMMAND",
+        required_unless_present = "dump"
+    )]
     command: Vec<OsString>,
 }
 
@@ -95,6 +103,9 @@ Python with -I, -E or -S, sudo and containers keep the recorder out, and so does
 Exit codes: the program's own, or 128+N if signal N ended it; 127 it was not found, 126 it cannot be started, 2 wrong usage;
 if the program ended with 0: 3 --fail-if-grown is broken, 1 the comparison failed";
 
+/// How often the host's memory of the program is looked at.
+const LOOKED_AT: Duration = Duration::from_secs(1);
+
 /// Bytes of the answer at the end.
 const BRIEF_BYTES: u64 = 2 << 10;
 
@@ -109,14 +120,16 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let was_there = folder.exists();
     let session = Session::new(settings(options, folder.clone()))
         .map_err(Failure::io(format!("cannot write to {}", folder.display())))?;
+    let watch = session.watch_host(LOOKED_AT, |growth| output::note(&host_grows(&growth)));
     let ended = start(&session, &options.command);
+    let host = watch.end();
     let outcome = session.outcome();
     if outcome.files.is_empty() && !was_there {
         // Only if it is empty.
         drop(fs::remove_dir(session.folder()));
     }
     let status = ended?;
-    tell(options, &folder, &outcome);
+    tell(options, &folder, &outcome, &host);
     match exit_code(status) {
         0 => compare(options, &folder),
         code => {
@@ -194,9 +207,16 @@ fn exit_code(status: ExitStatus) -> u8 {
 }
 
 /// Says what was got, what it shows, and how to look at it.
-fn tell(options: &Options, folder: &Path, outcome: &Outcome) {
+fn tell(options: &Options, folder: &Path, outcome: &Outcome, host: &HostMemory) {
     for remark in &outcome.remarks {
         output::note(&format!("vramscope: {remark}\n"));
+    }
+    for growth in &host.grown {
+        output::note(&host_grows(growth));
+    }
+    for process in &host.unknown {
+        let text = "cannot tell whether its host memory grew";
+        output::note(&format!("vramscope: process {process}: {text}\n"));
     }
     if options.quiet {
         return;
@@ -213,6 +233,25 @@ fn tell(options: &Options, folder: &Path, outcome: &Outcome) {
         Err(failure) => output::report(&failure),
     }
     output::note(&format!("\nTo look at it: vramscope view {place}\n"));
+}
+
+/// That it is not the GPU's memory that grows.
+fn host_grows(growth: &HostGrowth) -> String {
+    let HostGrowth {
+        process,
+        host_bytes: [host, host_after],
+        device_bytes: [device, device_after],
+        time,
+    } = growth;
+    format!(
+        "vramscope: process {process}: host memory grew from {} to {} in {} s, and memory on the GPU did not ({} to {}). No snapshot \
+         shows what it is; memray does: python -m memray run --native SCRIPT\n",
+        Bytes(*host),
+        Bytes(*host_after),
+        time.as_secs(),
+        Bytes(*device),
+        Bytes(*device_after)
+    )
 }
 
 /// The change since an earlier recording.

@@ -119,6 +119,7 @@ impl RankNames {
                 .or(usual.step),
             host: group("host").map_or(usual.host, str::to_owned),
             job: group("job").map_or(usual.job, str::to_owned),
+            process: usual.process,
             producer: usual.producer,
         };
         (said, rank.map_or(RankFrom::Name, |_| RankFrom::Given))

@@ -28,6 +28,23 @@ fn two_moments_as_text() {
     ]));
 }
 
+/// How large such a difference is depends on when one looks.
+#[test]
+fn that_only_one_grows_is_said() {
+    let (growing, steady) = ("causes/explain_skin.pickle.zst", TRAINING);
+    let headline = |files: [&str; 2]| json(&files)["parts"][0]["headline"].clone();
+    let grows = "Live memory grows by 142 MiB per step, ";
+    for (files, name) in [([steady, growing], "second"), ([growing, steady], "first")] {
+        let said = headline(files);
+        let expected = format!(" Only in the {name} file: {grows}");
+        assert!(said.as_str().unwrap().contains(&expected), "{said}");
+    }
+    for file in [growing, steady] {
+        let said = headline([file, file]);
+        assert!(!said.as_str().unwrap().contains("Only"), "{said}");
+    }
+}
+
 #[test]
 fn two_files_as_json() {
     assert_snapshot!(diff(&[TRAINING, ANNOTATED, "--json", "--limit", "2"]));

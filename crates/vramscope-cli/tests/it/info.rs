@@ -87,6 +87,27 @@ fn a_captured_program() {
     );
 }
 
+/// Traces of all ranks in the file of one, as torch-snapkit gathers them.
+#[test]
+fn gathered_traces_are_named_everywhere() {
+    let trace = r#"[{"action": "segment_alloc", "addr": 4194304, "size": 2097152, "stream": 0},
+          {"action": "alloc", "addr": 4194304, "size": 1000, "stream": 0}]"#;
+    let file = format!(
+        r#"{{"segments": [{{"device": 0, "address": 4194304, "total_size": 2097152, "blocks": [
+          {{"address": 4194304, "size": 1024, "requested_size": 1000, "state": "active_allocated", "frames": []}},
+          {{"address": 4195328, "size": 2096128, "requested_size": 0, "state": "inactive", "frames": []}}]}}],
+        "device_traces": [{trace}, {trace}, {trace}]}}"#
+    );
+    for question in ["info", "brief", "explain"] {
+        let said = transcript(&vramscope_reading(&[question, "-"], file.as_bytes()));
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let expected = "Traces of several ranks were probably gathered into this file: 2 traces end with live memory but have no \
+                        segments, and only 1 device has them.";
+        assert!(said.contains(expected), "{question}: {said}");
+        assert!(!said.contains("disagree"), "{question}: {said}");
+    }
+}
+
 #[test]
 fn skipped_actions() {
     assert_snapshot!(info("torch-2.15.0/skipped_actions.pickle"));

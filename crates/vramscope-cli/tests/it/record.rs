@@ -2,11 +2,15 @@
 //! tested in `vramscope-launch`, with whose made-up torch these run.
 #![cfg(unix)]
 
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
 
 use insta::assert_snapshot;
 use tempfile::TempDir;
+use vramscope_core::fleet::names::{named, places_of};
 
 use crate::program::{command, transcript};
 
@@ -16,11 +20,15 @@ fn record(folder: &TempDir, arguments: &[&str], script: &str, bytes: &str) -> Op
         .arg("--version")
         .output();
     python.ok().filter(|output| output.status.success())?;
-    let torch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vramscope-launch/tests/torch");
-    let mut all = vec!["record"];
-    all.extend(arguments);
+    let mut all = arguments.to_vec();
     all.extend(["--", "python3", "-c", script]);
-    let mut command = command(&all);
+    Some(recording(folder, &all, bytes).output().unwrap())
+}
+
+/// `record` with these arguments, where the made-up torch allocates so many bytes at a time.
+fn recording(folder: &TempDir, arguments: &[&str], bytes: &str) -> Command {
+    let torch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vramscope-launch/tests/torch");
+    let mut command = command(&[&["record"], arguments].concat());
     command.current_dir(folder.path());
     command
         .env("PYTHONPATH", torch)
@@ -29,7 +37,7 @@ fn record(folder: &TempDir, arguments: &[&str], script: &str, bytes: &str) -> Op
     for rank in ["RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"] {
         command.env_remove(rank);
     }
-    Some(command.output().unwrap())
+    command
 }
 
 fn error(output: &Output) -> &str {
@@ -62,6 +70,95 @@ fn the_end_is_the_programs_own_and_what_was_got_is_said() {
         "{}",
         error(&again)
     );
+}
+
+/// The program's own options are its own, and those before it are not.
+#[test]
+fn without_dashes_between() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "import sys, torch; torch.use(); print(sys.argv[1:])";
+    let arguments = ["-o", "run", "python3", "-c", script, "--steps", "-o", "x"];
+    let Ok(output) = recording(&folder, &arguments, "512").output() else {
+        return;
+    };
+    if output.status.code() == Some(127) {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", error(&output));
+    assert_eq!(output.stdout, b"['--steps', '-o', 'x']\n");
+    assert!(folder.path().join("run").exists());
+    let wrong = recording(&folder, &["--stpes", "3", "python3"], "512");
+    let wrong = { wrong }.output().unwrap();
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(error(&wrong).contains("--stpes"), "{}", error(&wrong));
+}
+
+/// A process that fails is one rank, at two moments.
+#[test]
+fn the_files_of_a_process_are_those_of_one_rank() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "import torch; torch.use()\ntry: torch.use(fail=True)\nexcept RuntimeError: pass";
+    if record(&folder, &["-o", "run", "-q"], script, "512").is_none() {
+        return;
+    }
+    let mut names: Vec<String> = Vec::new();
+    for place in ["run", "run/oom_1"] {
+        let entries = fs::read_dir(folder.path().join(place)).unwrap();
+        let files = entries.map(|entry| entry.unwrap().path());
+        names.extend(
+            files
+                .filter(|path| path.is_file())
+                .map(|path| path.to_str().unwrap().to_owned()),
+        );
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    assert_eq!(names.len(), 2);
+    for (name, place) in names.iter().zip(places_of(&names)) {
+        assert_eq!(named(name).producer, "vramscope record");
+        assert_eq!(place.rank, 0, "{name}");
+    }
+    let brief = command(&["brief", "run"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8(brief.stdout).unwrap();
+    assert!(!said.contains("2 files"), "{said}");
+}
+
+/// What goes to the whole group reaches the program by itself, and what goes to `record` alone by that.
+#[test]
+fn a_signal_arrives_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "import signal, time\n\
+                  count = [0]\n\
+                  def got(*_): count[0] += 1\n\
+                  signal.signal(signal.SIGUSR1, got)\n\
+                  print('ready', flush=True)\n\
+                  for line in range(2):\n  \
+                  last = time.time() + 10\n  \
+                  while not count[0] and time.time() < last: time.sleep(0.01)\n  \
+                  time.sleep(0.3)\n  \
+                  print(count, flush=True)\n  \
+                  count[0] = 0";
+    let mut command = recording(&folder, &["--", "python3", "-c", script], "512");
+    let mut child = command
+        .process_group(0)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().transpose().unwrap();
+    let Some(ready) = next() else {
+        return drop(child.wait());
+    };
+    assert_eq!(ready, "ready");
+    let id = child.id().to_string();
+    for to in [format!("-{id}"), id] {
+        let sent = Command::new("kill").args(["-USR1", "--", &to]).status();
+        assert!(sent.unwrap().success());
+        assert_eq!(next().unwrap(), "[1]", "to {to}");
+    }
+    assert!(child.wait().unwrap().success());
 }
 
 #[test]

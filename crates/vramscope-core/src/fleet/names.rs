@@ -13,6 +13,8 @@ use super::model::{Place, RankFrom};
 use crate::sorting::{SortFew, natural};
 use pattern::{Field, matches};
 
+pub use self::words::without_processes;
+
 /// What a name says. A field that it does not say is `None` or empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Named {
@@ -26,6 +28,8 @@ pub struct Named {
     pub host: String,
     /// The job.
     pub job: String,
+    /// The number of the process, where the word `pid` stands before it.
+    pub process: Option<u32>,
     /// The program that names files so, as [`PRODUCERS`] has it.
     pub producer: &'static str,
 }
@@ -36,7 +40,7 @@ pub struct Producer {
     /// The program.
     pub name: &'static str,
     /// The end of the path without the ending of the file. `{rank}` and `{step}` stand for numbers, `{pid}` and `{time}`
-    /// for numbers that are of no use here, and `{any}` for any text, also none.
+    /// for numbers that tell no place, and `{any}` for any text, also none.
     pub pattern: &'static str,
     /// Where that can be read.
     pub source: &'static str,
@@ -59,7 +63,7 @@ const fn producer(
 }
 
 /// The producers whose names are known. The first whose pattern fits counts.
-pub const PRODUCERS: [Producer; 19] = [
+pub const PRODUCERS: [Producer; 21] = [
     producer(
         "torchtitan",
         "iteration_{step}/rank{rank}_memory_snapshot",
@@ -145,6 +149,18 @@ pub const PRODUCERS: [Producer; 19] = [
         "verl-project/verl, utils/memory_utils.py; verl-project/verl#7770",
     ),
     producer(
+        "vramscope record",
+        "rank{rank}_pid{pid}",
+        "run1/oom_1/rank3_pid4711.pickle",
+        "vramscope-launch, sitecustomize.py",
+    ),
+    producer(
+        "vramscope record",
+        "pid{pid}",
+        "run1/step_100/pid4711.pickle",
+        "vramscope-launch, sitecustomize.py",
+    ),
+    producer(
         "MindSpeed",
         "snapshot_{time}_{rank}",
         "memory_snapshot/snapshot_2026-11-20-17-05_12.pickle",
@@ -227,7 +243,8 @@ fn by_pattern(pattern: &str, path: &str) -> Option<Named> {
 /// The places of snapshots, in the order of `paths`: what `tell` knows of them, and for those without a rank the
 /// numbers that no other of their job and step has, in the order of the paths.
 ///
-/// Where snapshots of the same rank and step lie in different folders, these are jobs, named by the folders that differ.
+/// Where snapshots of the same rank (of the same process, where that alone is known) and step lie in different folders, these
+/// are jobs, named by the folders that differ.
 /// In a job without ranks, local ones are the ranks of its only host, or counted host by host, each with as many. So are
 /// ranks that come back on another host.
 #[must_use]
@@ -276,10 +293,15 @@ fn tell_jobs_apart(paths: &[&str], told: &mut [(Named, RankFrom)]) {
     let mut apart: HashMap<String, (usize, usize)> = HashMap::new();
     for (path, (said, _)) in paths.iter().zip(&*told) {
         let folders = folders(path);
-        let place = (&said.job, &said.host, said.step, said.rank, said.local_rank);
-        if said.rank.is_none() && said.local_rank.is_none() {
+        // A process without a rank is itself at each moment.
+        let who = match (said.rank, said.local_rank) {
+            (None, None) => (None, None, said.process),
+            (rank, local) => (rank, local, None),
+        };
+        if who == (None, None, None) {
             continue;
         }
+        let place = (&said.job, &said.host, said.step, who);
         let first: &Vec<&str> = seen.entry(place).or_insert_with(|| folders.clone());
         let alike = first.iter().zip(&folders).take_while(|(a, b)| a == b);
         let depth = alike.count();

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod ends;
+mod host;
 mod kinds;
 mod processes;
 mod recorded;

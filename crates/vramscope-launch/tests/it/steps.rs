@@ -17,10 +17,11 @@ fn only_the_steps_that_are_wanted() {
         return;
     };
     let options = "{'stacks': 'all', 'max_entries': 1000}";
-    let expected = format!("[('state', {options}), ('all', {options}), (None, {{}})]\n");
+    let expected =
+        format!("[('state', {options}), (None, {{}}), ('all', {options}), (None, {{}})]\n");
     assert_eq!(text(&output.stdout), expected);
     assert_eq!(recorded.names(), ["pid.pickle"]);
-    // It is from the end of step 5: with those before, five allocations in this torch, which counts in any mode.
+    // It is from the end of step 5, and has nothing from before step 3.
     let file = fs::read(&recorded.outcome().files[0]).unwrap();
     assert!(String::from_utf8_lossy(&file).contains("'all', "));
     assert_eq!(recorded.remarks(), "");
@@ -38,14 +39,45 @@ fn a_file_every_so_many() {
     );
 }
 
-#[test]
-fn where_none_is_counted_it_says_so() {
-    let recorded = Recorded::steps(3, None, None);
-    if recorded.run("import torch\ntorch.use()").is_none() {
-        return;
-    }
-    assert_eq!(
-        recorded.remarks(),
-        "No step was counted: steps are those of torch.optim's optimizers."
+/// What is said of a program that makes so many steps.
+fn remarks(recorded: &Recorded, made: u32) -> Option<String> {
+    let script = format!(
+        "import torch\ntorch.use()\none = torch.optim.Optimizer()\nfor _ in range({made}): one.step()"
     );
+    recorded.run(&script)?;
+    Some(recorded.remarks())
+}
+
+#[test]
+fn what_was_never_reached_is_said_with_the_number_of_steps() {
+    let none = "process N: counted no step: steps are those of torch.optim's optimizers.";
+    let few = "process N: counted 4 steps, and was to be recorded from step 10 on: its file has no events.";
+    let cut = "process N: counted 4 steps, and was to be recorded to the end of step 5.";
+    let seldom = "process N: counted 4 steps, and was to leave a file every 9 steps.";
+    for (first, last, every, made, said) in [
+        (3, None, None, 0, none),
+        (10, Some(13), None, 4, few),
+        (10, None, None, 4, few),
+        (5, Some(5), None, 4, cut),
+        (5, None, None, 4, ""),
+        (2, Some(4), Some(4), 4, ""),
+        (1, None, Some(9), 4, seldom),
+    ] {
+        let recorded = Recorded::steps(first, last, every);
+        let Some(remarks) = remarks(&recorded, made) else {
+            return;
+        };
+        assert_eq!(remarks, said);
+    }
+}
+
+/// Nothing is known of the steps of a process that was killed.
+#[test]
+fn a_killed_process_has_counted_who_knows_how_many() {
+    let recorded = Recorded::steps(10, None, None);
+    let script = "import os, torch\ntorch.use()\nos.kill(os.getpid(), 9)";
+    if recorded.run(script).is_some() {
+        let remarks = recorded.remarks();
+        assert!(!remarks.contains("counted"), "{remarks}");
+    }
 }

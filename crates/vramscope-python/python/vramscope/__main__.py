@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 from ._vramscope import run
@@ -9,6 +10,9 @@ from ._vramscope import run
 
 def main() -> int:
     """Runs the program with this process's arguments, and returns its exit code."""
+    # Else Ctrl-C would become an exception here when the program has ended, also one that it has dealt with.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     return run(["vramscope", *sys.argv[1:]])
 
 

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use vramscope_core::analysis::code::call_sites::NO_STACK;
 use vramscope_core::analysis::report::brief::Failed;
 use vramscope_core::analysis::report::causes::Cause;
+use vramscope_core::analysis::report::findings::counted;
 use vramscope_core::analysis::report::names::named;
 use vramscope_core::units::{Bytes, Count};
 
@@ -97,14 +98,15 @@ fn among_words(among: &Among) -> String {
     let step = among.step.iter().map(|step| format!(" of step {step}"));
     let of: String = job.chain(step).collect();
     let mut text = format!(
-        "{} files{of}, {} with a failed request; the median peaks at {}: {}",
-        among.files,
+        "{}{of}, {} with a failed request; the median peaks at {}: {}",
+        counted(among.files as u64, "file"),
         among.failed,
         Bytes(among.median_peak_bytes),
         among.median_file
     );
     if among.left_out > 0 {
-        let _ = write!(text, ". Left out: {} other files", among.left_out);
+        let others = counted(among.left_out as u64, "other file");
+        let _ = write!(text, ". Left out: {others}");
     }
     text
 }

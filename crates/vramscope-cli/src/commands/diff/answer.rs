@@ -47,7 +47,7 @@ pub(super) fn in_short(pair: &Pair, by: GroupBy) -> (String, Vec<SiteChange>) {
     (sentence(pair, &changes, by), changes)
 }
 
-/// The sentence that Compare begins with in the page, too.
+/// The sentence that Compare begins with in the page, too, and whether only one of them grows.
 fn sentence(pair: &Pair, changes: &[SiteChange], by: GroupBy) -> String {
     let Pair { before, after, .. } = pair;
     let names = match before.file == after.file {
@@ -63,7 +63,14 @@ fn sentence(pair: &Pair, changes: &[SiteChange], by: GroupBy) -> String {
         before: all(before),
         after: all(after),
     };
-    headline(names, total, changes, by)
+    let whole = headline(names, total, changes, by);
+    // A difference that becomes larger with each step says little by its size.
+    let (name, growth) = match (&before.growth, &after.growth) {
+        (None, Some(growth)) => (names[1], growth),
+        (Some(growth), None) => (names[0], growth),
+        _ => return whole,
+    };
+    format!("{whole} Only in {name}: {growth}.")
 }
 
 /// A note if the sides are in different phases.

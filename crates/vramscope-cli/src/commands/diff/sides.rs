@@ -4,6 +4,9 @@ use vramscope_core::analysis::compare::flat_settings::{FlatSettings, flat_settin
 use vramscope_core::analysis::compare::side::{Figures, figures};
 use vramscope_core::analysis::groups::grouping::named_totals;
 use vramscope_core::analysis::groups::turnover::Amount;
+use vramscope_core::analysis::recording::Device;
+use vramscope_core::analysis::report::findings::FindingKind;
+use vramscope_core::analysis::report::overview::overview;
 use vramscope_core::analysis::time::selection::Selection;
 use vramscope_core::model::DeviceIndex;
 
@@ -22,6 +25,8 @@ pub(super) struct Side {
     /// Live memory at that moment, by group.
     pub(super) groups: Vec<(String, Amount)>,
     pub(super) settings: FlatSettings,
+    /// That live memory grows with each step, in words; `None` if that was not found.
+    pub(super) growth: Option<String>,
     pub(super) damage: Vec<Damage>,
 }
 
@@ -52,10 +57,17 @@ pub(super) fn sides(
                 Selection::LiveAt(at),
             ),
             settings: flat_settings(&subject.snapshot.settings),
+            growth: growth(*device),
             damage: subject.damage(),
         })
     });
     sides.collect()
+}
+
+fn growth(device: Device<'_>) -> Option<String> {
+    let mut findings = overview(device, 0).findings.into_iter();
+    let growth = findings.find(|finding| finding.kind == FindingKind::Growth);
+    growth.map(|growth| growth.title)
 }
 
 /// Pairs devices with the same number, or the only device of each file.
@@ -131,6 +143,7 @@ mod tests {
             figures: Figures::default(),
             groups: Vec::new(),
             settings: FlatSettings::new(),
+            growth: None,
             damage: Vec::new(),
         }
     }

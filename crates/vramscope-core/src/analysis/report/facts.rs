@@ -80,6 +80,13 @@ pub enum FactKind {
         /// Number of devices.
         devices: u64,
     },
+    /// Traces of several ranks were probably put into the file of one.
+    TracesGathered {
+        /// Number of devices that hold memory at the end of their trace, but have no segments.
+        without_segments: u64,
+        /// Number of devices with segments.
+        with_segments: u64,
+    },
     /// Requests failed.
     OutOfMemory {
         /// Number of failed requests.
@@ -194,12 +201,41 @@ pub fn facts(recording: &Recording) -> Vec<Fact> {
     if host_bytes > 0 {
         add(FactKind::HostMemory { bytes: host_bytes }, None);
     }
+    let gathered = traces_gathered(recording);
+    if let Some(kind) = gathered {
+        add(kind, None);
+    }
     for device in recording.devices() {
         for kind in device_facts(device) {
+            // What has no final state does not contradict it.
+            let is_told = gathered.is_some() && !has_segments(device);
+            if is_told && matches!(kind, FactKind::Skew { .. }) {
+                continue;
+            }
             add(kind, Some(device.index()));
         }
     }
     facts
+}
+
+/// Whether traces come from other processes than the segments: those of some devices end with live memory, of which the final
+/// state knows nothing, while of the others it knows all. Where it also lacks memory of a device that it knows, it may be that
+/// of one pool, and nothing is told.
+fn traces_gathered(recording: &Recording) -> Option<FactKind> {
+    let (with, without): (Vec<_>, Vec<_>) = recording
+        .devices()
+        .filter(|device| device.history.event_count > 1)
+        .partition(|device| has_segments(*device));
+    let agree = with
+        .iter()
+        .all(|device| device.history.mismatches.live_without_block == 0);
+    let is_live = |device: &&Device<'_>| device.history.mismatches.live_without_block > 0;
+    let without_segments = without.iter().filter(is_live).count() as u64;
+    let with_segments = with.len() as u64;
+    (agree && with_segments > 0 && without_segments > 0).then_some(FactKind::TracesGathered {
+        without_segments,
+        with_segments,
+    })
 }
 
 fn device_facts(device: Device<'_>) -> Vec<FactKind> {

@@ -212,3 +212,39 @@ fn jobs_in_one_folder_are_told_apart() {
         [of("", 0, Some(1)), of("", 0, Some(2))]
     );
 }
+
+/// As `vramscope record` leaves them.
+#[test]
+fn a_process_without_a_rank_is_one_at_each_moment() {
+    let of = |job: &str, rank| (job.to_owned(), rank, None);
+    assert_eq!(
+        jobs(&["oom_1/pid4711.pickle", "pid4711.pickle"]),
+        [of("oom_1", 0), of("", 0)]
+    );
+    assert_eq!(
+        jobs(&["pid4711.pickle", "pid4712.pickle"]),
+        [of("", 0), of("", 1)]
+    );
+    // A rank is not the process of that number, and a number without the word is no process.
+    assert_eq!(
+        jobs(&["rank5.pickle", "x/pid5.pickle"]),
+        [of("", 5), of("", 0)]
+    );
+    assert_eq!(
+        jobs(&["a/run-5.pickle", "b/run-5.pickle"]),
+        [of("", 0), of("", 1)]
+    );
+}
+
+#[test]
+fn paths_without_the_numbers_of_processes() {
+    for (path, expected) in [
+        ("rank0_pid4711.pickle", "rank0_pid.pickle"),
+        ("step_4/pid12/PID=13.gz", "step_4/pid/PID=.gz"),
+        ("rapid3_pid.pickle", "rapid3_pid.pickle"),
+        ("zürich-pid7", "zürich-pid"),
+        ("", ""),
+    ] {
+        assert_eq!(without_processes(path), expected);
+    }
+}

@@ -1,5 +1,8 @@
 //! Words with numbers that many use in names, such as `rank3`, `step_100` and `node-4`.
 
+use std::iter;
+use std::ops::Range;
+
 use super::Named;
 
 /// Endings of snapshots and of what compresses them.
@@ -16,10 +19,11 @@ enum Means {
     Step,
     Host,
     Job,
+    Process,
 }
 
 /// The words. Longer ones come before those in them.
-const WORDS: [(&str, Means); 18] = [
+const WORDS: [(&str, Means); 19] = [
     ("local_rank", Means::LocalRank),
     ("localrank", Means::LocalRank),
     ("local-rank", Means::LocalRank),
@@ -38,6 +42,7 @@ const WORDS: [(&str, Means); 18] = [
     ("slurm", Means::Job),
     ("job", Means::Job),
     ("run", Means::Job),
+    ("pid", Means::Process),
 ];
 
 /// A path without the endings of its file.
@@ -62,54 +67,82 @@ fn without_ending<'p>(path: &'p str, ending: &str) -> Option<&'p str> {
 /// Adds what a part of a path says, unless it is said already. `tells_job`: the name of a file says a job only beside a rank,
 /// as `run-4711.pickle` is one of many processes.
 pub(super) fn tell(part: &str, tells_job: bool, said: &mut Named) {
-    let lower = part.to_ascii_lowercase();
-    let mut at = 0;
-    while at < lower.len() {
-        let begins = !lower[..at].ends_with(|before: char| before.is_ascii_alphabetic());
-        let found = WORDS
-            .iter()
-            .filter(|_| begins)
-            .find_map(|(word, means)| Some((after(&lower[at..], word)?, *means, word.len())));
-        if let Some((value, means, word)) = found {
-            let whole = &part[at..at + word + value.begin + value.length];
-            if tells_job || !matches!(means, Means::Job) {
-                value.tell(means, &lower[at + word..], whole, said);
-            }
-            at += word + value.begin + value.length;
-        } else {
-            at += lower[at..].chars().next().map_or(1, char::len_utf8);
+    for value in values(part) {
+        if tells_job || !matches!(value.means, Means::Job) {
+            value.tell(part, said);
         }
     }
 }
 
-/// A number after a word.
-struct Value {
-    /// Where it begins, behind the word.
-    begin: usize,
-    length: usize,
+/// A path without the numbers of processes. Where nothing else differs, files of two runs are of the same rank and moment.
+#[must_use]
+pub fn without_processes(path: &str) -> String {
+    let mut text = String::new();
+    let mut at = 0;
+    for value in values(path).filter(|value| matches!(value.means, Means::Process)) {
+        text.push_str(&path[at..value.digits.start]);
+        at = value.digits.end;
+    }
+    text + &path[at..]
 }
 
-/// The number after `word`, which may stand behind a separator.
-fn after(text: &str, word: &str) -> Option<Value> {
-    let rest = text.strip_prefix(word)?;
+/// A number after a word.
+struct Value {
+    means: Means,
+    /// Where the word begins.
+    word: usize,
+    digits: Range<usize>,
+}
+
+/// The words in a text with the numbers after them, in order.
+fn values(text: &str) -> impl Iterator<Item = Value> {
+    let lower = text.to_ascii_lowercase();
+    let mut at = 0;
+    iter::from_fn(move || {
+        while at < lower.len() {
+            let word = at;
+            let begins = !lower[..at].ends_with(|before: char| before.is_ascii_alphabetic());
+            let known = WORDS.iter().filter(|_| begins);
+            let mut found =
+                known.filter_map(|(word, means)| Some((digits(&lower, at, word)?, *means)));
+            if let Some((digits, means)) = found.next() {
+                at = digits.end;
+                return Some(Value {
+                    means,
+                    word,
+                    digits,
+                });
+            }
+            at += lower[at..].chars().next().map_or(1, char::len_utf8);
+        }
+        None
+    })
+}
+
+/// Where the number after `word` is, if that is at this place of a text. It may stand behind a separator.
+fn digits(text: &str, at: usize, word: &str) -> Option<Range<usize>> {
+    let rest = text[at..].strip_prefix(word)?;
     let begin = usize::from(rest.starts_with(['-', '_', '=', '.', ' ', ':']));
     let digits = rest[begin..].bytes().take_while(u8::is_ascii_digit);
     let length = digits.count();
-    (length > 0).then_some(Value { begin, length })
+    let begin = at + word.len() + begin;
+    (length > 0).then_some(begin..begin + length)
 }
 
 impl Value {
-    fn tell(&self, means: Means, rest: &str, whole: &str, said: &mut Named) {
-        let digits = &rest[self.begin..self.begin + self.length];
+    fn tell(&self, text: &str, said: &mut Named) {
+        let digits = &text[self.digits.clone()];
+        let whole = &text[self.word..self.digits.end];
         let keep = |known: &mut String| {
             if known.is_empty() {
                 whole.clone_into(known);
             }
         };
-        match means {
+        match self.means {
             Means::Rank => said.rank = said.rank.or_else(|| digits.parse().ok()),
             Means::LocalRank => said.local_rank = said.local_rank.or_else(|| digits.parse().ok()),
             Means::Step => said.step = said.step.or_else(|| digits.parse().ok()),
+            Means::Process => said.process = said.process.or_else(|| digits.parse().ok()),
             Means::Host => keep(&mut said.host),
             Means::Job => keep(&mut said.job),
         }

@@ -73,6 +73,42 @@ fn a_trace_that_leads_to_its_end_is_no_skew() {
     assert!(!found.iter().any(is_mismatch), "{found:?}");
 }
 
+/// As torch-snapkit writes it: the traces of all ranks, and the rest of rank 0.
+#[test]
+fn gathered_traces_are_named() {
+    let alloc = r#"{"action": "alloc", "addr": 4096, "size": 500, "stream": 0}"#;
+    let segment = r#"{"action": "segment_alloc", "addr": 4096, "size": 1024, "stream": 0}"#;
+    let free = alloc.replace("alloc", "free_completed");
+    let trace = format!("[{segment}, {alloc}]");
+    let file = |traces: &[&str]| {
+        let traces = traces.join(",");
+        kinds(&format!(
+            r#"{{"segments": [{SEGMENT}], "device_traces": [{traces}]}}"#
+        ))
+    };
+    let gathered = |without_segments| FactKind::TracesGathered {
+        without_segments,
+        with_segments: 1,
+    };
+    let found = file(&[&trace, &trace, &trace]);
+    assert!(found.contains(&gathered(2)), "{found:?}");
+    let is_skew = |kind: &FactKind| matches!(kind, FactKind::Skew { .. });
+    assert!(!found.iter().any(is_skew), "{found:?}");
+    // A device that has given all back, one that was never used, and one alone are as torch writes them.
+    let freed = format!("[{segment}, {alloc}, {free}]");
+    let is_gathered = |kind: &FactKind| matches!(kind, FactKind::TracesGathered { .. });
+    for traces in [&[&trace, &freed, "[]"][..], &[&trace]] {
+        let found = file(traces);
+        assert!(!found.iter().any(is_gathered), "{found:?}");
+    }
+    // Segments of one pool alone: what is not in it has none on any device.
+    let other = alloc.replace("4096", "8192");
+    let more = format!("[{segment}, {alloc}, {other}]");
+    let found = file(&[&more, &trace]);
+    assert!(!found.iter().any(is_gathered), "{found:?}");
+    assert!(found.iter().any(is_skew), "{found:?}");
+}
+
 #[test]
 fn a_file_may_have_no_segments_because_all_were_given_back() {
     let alloc = r#"{"action": "alloc", "addr": 4096, "size": 500, "stream": 0}"#;

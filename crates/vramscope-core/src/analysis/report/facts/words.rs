@@ -2,7 +2,7 @@
 
 use super::{Fact, FactKind, FactLevel, captured, saturating_sum};
 use crate::analysis::memory::capture::AllocatorKind;
-use crate::analysis::report::findings::free_on_device;
+use crate::analysis::report::findings::{counted, free_on_device};
 use crate::analysis::report::names::quoted;
 use crate::model::{DeviceIndex, Warning, WarningKind};
 use crate::units::{Bytes, Count};
@@ -83,7 +83,9 @@ fn words(kind: FactKind) -> Words {
         | FactKind::BeforeRecording { .. }
         | FactKind::RingFull { .. }
         | FactKind::SkippedActions { .. } => of_omissions(kind),
-        FactKind::Skew { .. } | FactKind::FreesMissing { .. } => of_contradictions(kind),
+        FactKind::Skew { .. } | FactKind::FreesMissing { .. } | FactKind::TracesGathered { .. } => {
+            of_contradictions(kind)
+        }
         FactKind::OutOfMemory { .. } | FactKind::PendingFree { .. } => of_events(kind),
         FactKind::EndedWithoutNotice
         | FactKind::RecorderFailed
@@ -231,6 +233,23 @@ fn of_contradictions(kind: FactKind) -> Words {
             "PyTorch copies the trace before it walks the segments; another thread may allocate in between. \
              A few places are normal; many mean that events were left out (skip_actions) or the file was altered.",
             "Dump while no other thread allocates.",
+        ),
+        FactKind::TracesGathered {
+            without_segments,
+            with_segments,
+        } => Words::of(
+            format!(
+                "Traces of several ranks were probably gathered into this file: {} {} with live memory but {} no segments, and \
+                 only {} {} them.",
+                counted(without_segments, "trace"),
+                plural(without_segments, "ends", "end"),
+                plural(without_segments, "has", "have"),
+                counted(with_segments, "device"),
+                plural(with_segments, "has", "have"),
+            ),
+            "Each device is then a rank. Segments, settings and annotations are those of the rank that wrote the file: what the \
+             others had reserved at the end, and how it was split, is not known.",
+            "Have each rank write its own file, and give vramscope their folder.",
         ),
         FactKind::FreesMissing { allocations } => Words::of(
             format!(

@@ -12,6 +12,10 @@ _initialization_lock = threading.Lock()
 _queued_calls = []
 
 
+def device_count():
+    return 1
+
+
 def is_initialized():
     return _initialized
 
