@@ -52,8 +52,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "TARGET", default_value = TARGET)]
     target: Vec<String>,
     /// With the engine of `vramscope sql` in the program: DataFusion takes half an hour to build on two cores
-    #[arg(long)]
+    #[arg(long, conflicts_with = "site")]
     sql: bool,
+    /// Only the page with the book
+    #[arg(long)]
+    site: bool,
 }
 
 /// The project's licences, which lie beside whatever is given to others.
@@ -79,12 +82,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     copy_licences(&out)?;
     // Each kind is one function that writes below `out` with its notices.
     site(&page, &out)?;
-    copy_into(&packages::npm::pack(&page)?, &out.join("packages"))?;
-    copy_into(&packages::vscode::pack(&page)?, &out.join("packages"))?;
-    let features: &[&str] = if options.sql { &fleet::FEATURE } else { &[] };
-    for target in &options.target {
-        programs(target, features, &page, &out)?;
-        copy_into(&wheel(&page, target)?, &out.join("wheels"))?;
+    if !options.site {
+        packages_and_programs(options, &page, &out)?;
     }
     sums::write(&out)?;
     for file in files_under(&out)? {
@@ -92,6 +91,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         println!("{size:>8} KiB  {}", file.strip_prefix(&out)?.display());
     }
     println!("all that is given to others is in {}", out.display());
+    Ok(())
+}
+
+fn packages_and_programs(options: &Options, page: &Path, out: &Path) -> Result<()> {
+    copy_into(&packages::npm::pack(page)?, &out.join("packages"))?;
+    copy_into(&packages::vscode::pack(page)?, &out.join("packages"))?;
+    let features: &[&str] = if options.sql { &fleet::FEATURE } else { &[] };
+    for target in &options.target {
+        programs(target, features, page, out)?;
+        copy_into(&wheel(page, target)?, &out.join("wheels"))?;
+    }
     Ok(())
 }
 
