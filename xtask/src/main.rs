@@ -1,4 +1,4 @@
-//! The project's commands: `cargo xtask view|test|fleet|python|npm|vscode|hosts|dist|publish|book|bench|size|shots|fuzz|torment|ci`.
+//! The project's commands: `cargo xtask view|test|fleet|python|recipes|npm|vscode|hosts|dist|publish|book|bench|size|shots|fuzz|torment|ci`.
 //!
 //! Each command sets up all it needs, so a fresh clone on a fresh machine needs only Rust. Commands say what
 //! they install and why. Nothing is installed globally, except system packages on Debian as root.
@@ -26,6 +26,7 @@ mod page;
 mod program;
 mod publish;
 mod python;
+mod recipes;
 mod shots;
 mod size;
 mod test;
@@ -70,6 +71,8 @@ enum Command {
     Ci,
     /// Build the Python package as a wheel and test it in fresh environments
     Python(python::Options),
+    /// Run the book's recipes with the real frameworks, which it installs into the target directory
+    Recipes(recipes::Options),
     /// Build the npm package, and print where it is
     Npm(packages::Options),
     /// Build the extension of VS Code, and print where it is
@@ -122,6 +125,7 @@ fn run(command: Command) -> anyhow::Result<()> {
             Ok(())
         }
         Command::Python(options) => python::run(&options),
+        Command::Recipes(options) => recipes::run(&options),
         Command::Fleet(options) => fleet::run(&options),
         Command::Npm(options) => packages::run_npm(&options),
         Command::Hosts(options) => hosts::run(&options),

@@ -15,6 +15,7 @@ use crate::packages::npm;
 use crate::page;
 use crate::process::{built, cargo, output, run as run_command, target_dir};
 use crate::python;
+use crate::recipes;
 use crate::size;
 use crate::torment;
 
@@ -43,7 +44,7 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) no_browser: bool,
     /// Also what takes minutes and seldom breaks: the page as hosts get it, held to its sizes, the npm package in sites,
-    /// and the programs that read conversions
+    /// the programs that read conversions, and the recipes with the real frameworks
     #[arg(long, conflicts_with = "no_browser")]
     pub(crate) all: bool,
 }
@@ -75,6 +76,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     python::test(&program)?;
     book::build(&page, &target_dir().join("book"))?;
     torment::in_tests(&program, if options.all { 60 } else { 20 })?;
+    if options.all {
+        recipes::test(&program)?;
+    }
     let sites = match options.all {
         true => npm::sites(&page)?,
         false => None,
@@ -84,8 +88,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     times.print();
     if !options.all {
         println!(
-            "left to `cargo xtask ci`: the page as hosts get it, its npm package, readers of conversions that are not installed, \
-             a minute of attacks instead of 20 s"
+            "left to `cargo xtask ci`: the page as hosts get it, its npm package, the recipes, readers of conversions that \
+             are not installed, a minute of attacks instead of 20 s"
         );
     }
     Ok(())
