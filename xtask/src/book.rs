@@ -14,9 +14,9 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 
 use crate::fingerprint::files_under;
+use crate::installed;
 use crate::page::replace_folder;
 use crate::process::{cargo, find_program, output, root, run as run_command, target_dir};
-use crate::python;
 
 /// Where `dist` writes the site.
 const SITE: &str = "dist/site";
@@ -122,7 +122,7 @@ pub(crate) fn mdbook() -> Result<PathBuf> {
     let folder = target_dir().join(format!("tools/mdbook-{version}"));
     let name = format!("mdbook{}", std::env::consts::EXE_SUFFIX);
     let known = find_program(&["mdbook"]).into_iter().chain([
-        python::programs(&folder).join(&name),
+        installed::programs(&folder).join(&name),
         folder.join("bin").join(&name),
     ]);
     let mut known = known.filter(|program| {
@@ -143,7 +143,7 @@ pub(crate) fn mdbook() -> Result<PathBuf> {
         run_command(install.args(["mdbook", "--version", version]))?;
         return Ok(folder.join("bin").join(name));
     }
-    Ok(python::programs(&folder).join(name))
+    Ok(installed::programs(&folder).join(name))
 }
 
 /// The version of mdBook in a list of packages.
@@ -154,9 +154,9 @@ fn version(list: &str) -> Option<&str> {
 
 /// Installs mdBook's own build for machines like this one into an environment of its own.
 fn install_build(folder: &Path, list: &Path) -> Result<()> {
-    python::environment(folder)?;
-    let mut pip = Command::new(python::programs(folder).join("python"));
-    pip.args(["-m", "pip", "install", "--quiet", "--require-hashes"]);
+    installed::environment(folder)?;
+    let mut pip = installed::pip(folder);
+    pip.args(["install", "--quiet", "--require-hashes"]);
     run_command(
         pip.args(["--only-binary", ":all:", "--requirement"])
             .arg(list),

@@ -4,15 +4,14 @@
 //! optimisation. Then DuckDB, Polars, Spark and Ballista answer the same questions about the same files: their packages
 //! come from PyPI into the target directory, with the versions in `tests/fleet`.
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 
+use crate::installed::{self, pip, programs};
 use crate::process::{cargo, find_program, root, run as run_command, target_dir};
-use crate::python::{environment, programs};
 
 /// The feature of the command line that has the engine built in.
 pub(crate) const FEATURE: [&str; 2] = ["--features", "vramscope-cli/sql"];
@@ -85,44 +84,24 @@ fn tested() -> Result<PathBuf> {
     Ok(target_dir().join(PROFILE))
 }
 
-/// The Python with the other engines, installed if it is missing or its list has changed.
+/// The Python with the other engines.
 fn python() -> Result<PathBuf> {
     let folder = target_dir().join("fleet/python");
     let python = programs(&folder).join("python");
     let list = |name| root().join("tests/fleet").join(name);
-    let mark = folder.join("installed-requirements.txt");
-    let [wanted, alone] = [list("requirements.txt"), list("ballista.txt")];
-    let wanted_texts = [fs::read(&wanted)?, fs::read(&alone)?].concat();
-    if fs::read(&mark).is_ok_and(|known| known == wanted_texts) {
-        return Ok(python);
-    }
-    println!(
-        "fleet: installing DuckDB, Polars, Spark (400 MB) and Ballista into {}",
-        folder.display()
-    );
-    environment(&folder)?;
-    let install = || {
-        let mut pip = Command::new(&python);
-        pip.args(["-m", "pip", "install", "--quiet"]);
-        pip
-    };
-    run_command(install().arg("--requirement").arg(&wanted))?;
-    let platform = format!("manylinux_2_39_{}", std::env::consts::ARCH);
-    let mut ballista = install();
-    ballista.args([
-        "--no-deps",
-        "--only-binary=:all:",
-        "--upgrade",
-        "--platform",
-    ]);
-    ballista
-        .arg(platform)
-        .arg("--target")
-        .arg(folder.join("ballista"));
-    run_command(ballista.arg("--requirement").arg(&alone))?;
-    let mut loadable = Command::new(&python);
-    loadable.arg(root().join("tests/fleet/loadable.py"));
-    run_command(loadable.arg(folder.join("ballista")))?;
-    fs::write(&mark, wanted_texts).context("cannot write what is installed")?;
+    let tools = "DuckDB, Polars and Spark (400 MB)";
+    installed::python(&folder, &list("requirements.txt"), tools, &[])?;
+    let alone = list("ballista.txt");
+    let beside = folder.join("ballista");
+    installed::once(&beside, &alone, "Ballista", || {
+        let platform = format!("manylinux_2_39_{}", std::env::consts::ARCH);
+        let mut pip = pip(&folder);
+        pip.args(["install", "--quiet", "--no-deps", "--only-binary=:all:"]);
+        pip.args(["--upgrade", "--platform", &platform, "--target"]);
+        run_command(pip.arg(&beside).arg("--requirement").arg(&alone))?;
+        let mut loadable = Command::new(&python);
+        loadable.arg(root().join("tests/fleet/loadable.py"));
+        run_command(loadable.arg(&beside))
+    })?;
     Ok(python)
 }

@@ -13,10 +13,11 @@ use clap::{Args, ValueEnum};
 use crate::book;
 use crate::browser;
 use crate::dist;
+use crate::installed::{self, before_path, programs};
 use crate::packages::{vscode, with_tools};
 use crate::page::{self, replace_folder};
 use crate::process::{root, run as run_command, target_dir};
-use crate::python::{before_path, environment, install, programs, wheel_with};
+use crate::python::{install, wheel_with};
 
 /// Options of the command.
 #[derive(Args)]
@@ -102,14 +103,9 @@ fn pictures() -> PathBuf {
 fn with_package(page: &Path) -> Result<PathBuf> {
     let wheel = wheel_with(page)?;
     let folder = target_dir().join("hosts/python");
-    environment(&folder)?;
-    println!(
-        "hosts: installing JupyterLab, marimo, MLflow, wandb, MkDocs, Sphinx and Playwright into {} (1 GB)",
-        folder.display()
-    );
-    let mut pip = Command::new(programs(&folder).join("python"));
-    pip.args(["-m", "pip", "install", "--quiet", "--requirement"]);
-    run_command(pip.arg(root().join("tests/hosts/requirements.txt")))?;
+    let list = root().join("tests/hosts/requirements.txt");
+    let tools = "JupyterLab, marimo, MLflow, wandb, MkDocs, Sphinx and Playwright (1 GB)";
+    installed::python(&folder, &list, tools, &[])?;
     install(&folder, &wheel)?;
     Ok(folder)
 }

@@ -21,6 +21,7 @@ mod fresh;
 mod fuzz;
 mod gpu_kit;
 mod hosts;
+mod installed;
 mod packages;
 mod page;
 mod program;

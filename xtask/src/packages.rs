@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::Value;
 
-use crate::consumers;
+use crate::installed;
 use crate::page::{self, copy_folder, replace_folder};
 use crate::process::{find_program, output, root};
 
@@ -95,7 +95,8 @@ pub(crate) fn with_tools(source: &Path, out: &Path, tools: &str, skipped: &str) 
         println!("this Node is older than 20.19; tests of {skipped} are skipped");
         return Ok(false);
     }
-    let is_there = consumers::npm(out, &source.join("package.json"), tools, skipped);
+    let npm = installed::npm(out, &source.join("package.json"), tools);
+    let is_there = installed::or_skip(npm, skipped);
     if is_there {
         copy_folder(source, out)?;
     }

@@ -4,21 +4,18 @@
 //! `tests/python`. Without Python or the network, `cargo xtask test` says so and goes on; the command itself fails.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
-use std::ffi::OsString;
 use std::fs;
-use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::Args;
 
 use crate::dist::{self, TARGET};
 use crate::fingerprint::files_under;
+use crate::installed::{self, before_path, environment, pip, programs};
 use crate::page::{self, copy_folder, replace_folder};
-use crate::process::{
-    cargo, find_program, in_root, output, root, run as run_command, run_for_output, target_dir,
-};
+use crate::process::{cargo, in_root, root, run as run_command, run_for_output, target_dir};
 use crate::program::{self, Speed};
 
 /// A C compiler that links against the C library of old systems, and for other processors.
@@ -81,8 +78,7 @@ pub(crate) fn wheel_with(page: &Path) -> Result<PathBuf> {
 /// If Python or the network is missing.
 pub(crate) fn builders() -> Result<PathBuf> {
     let tools = tools()?;
-    let mut pip = Command::new(programs(&tools).join("python"));
-    run_command(pip.args(["-m", "pip", "install", "--quiet", ZIG, ZIGBUILD]))?;
+    run_command(pip(&tools).args(["install", "--quiet", ZIG, ZIGBUILD]))?;
     Ok(tools)
 }
 
@@ -130,17 +126,6 @@ fn check_types(python: &Path, tests: &Path) -> Result<()> {
     run_command(pyright.arg(python).current_dir(tests))
 }
 
-/// The search path with a folder in front.
-///
-/// # Errors
-///
-/// If the folder cannot be in a search path.
-pub(crate) fn before_path(folder: PathBuf) -> Result<OsString> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = iter::once(folder).chain(std::env::split_paths(&path));
-    Ok(std::env::join_paths(folders)?)
-}
-
 /// The package alone, in an environment that has nothing else: it needs nothing else.
 fn in_bare_environment(wheel: &Path) -> Result<()> {
     let bare = target_dir().join("python/bare");
@@ -159,15 +144,8 @@ fn in_bare_environment(wheel: &Path) -> Result<()> {
 ///
 /// If pip fails.
 pub(crate) fn install(environment: &Path, wheel: &Path) -> Result<()> {
-    let mut pip = Command::new(programs(environment).join("python"));
-    pip.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-index",
-        "--force-reinstall",
-    ]);
+    let mut pip = pip(environment);
+    pip.args(["install", "--quiet", "--no-index", "--force-reinstall"]);
     run_command(pip.arg(wheel))
 }
 
@@ -215,44 +193,11 @@ pub(crate) fn wheel_in(folder: &Path) -> Result<PathBuf> {
     wheels.next().context("maturin wrote no wheel")
 }
 
-/// The environment with the tools, made if it is missing or its list has changed.
+/// The environment with the tools.
 fn tools() -> Result<PathBuf> {
     let folder = target_dir().join("python/tools");
     let list = root().join("tests/python/requirements.txt");
-    let mark = folder.join("installed-requirements.txt");
-    let wanted = fs::read(&list)?;
-    if fs::read(&mark).is_ok_and(|known| known == wanted) {
-        return Ok(folder);
-    }
-    println!(
-        "python: installing maturin, pytest, mypy, pyright, pyarrow, pandas, polars, DuckDB, Sphinx, MkDocs and anywidget into {}",
-        folder.display()
-    );
-    environment(&folder)?;
-    let mut pip = Command::new(programs(&folder).join("python"));
-    pip.args(["-m", "pip", "install", "--quiet", "--requirement"]);
-    run_command(pip.arg(&list))?;
-    fs::write(mark, wanted)?;
+    let tools = "maturin, pytest, mypy, pyright, pyarrow, pandas, polars, DuckDB, Sphinx, MkDocs and anywidget";
+    installed::python(&folder, &list, tools, &[])?;
     Ok(folder)
-}
-
-/// Makes a virtual environment in a folder.
-///
-/// # Errors
-///
-/// If there is no Python that is new enough.
-pub(crate) fn environment(folder: &Path) -> Result<()> {
-    let python = find_program(&["python3", "python"]).context("no Python here")?;
-    if output(Command::new(&python).args(["-c", OLDEST])).is_none() {
-        bail!("this Python is older than 3.9, or does not run");
-    }
-    run_command(Command::new(python).args(["-m", "venv"]).arg(folder))
-}
-
-/// Fails in a Python that is too old.
-const OLDEST: &str = "import sys; sys.exit(sys.version_info < (3, 9))";
-
-/// The folder of an environment's programs.
-pub(crate) fn programs(environment: &Path) -> PathBuf {
-    environment.join(if cfg!(windows) { "Scripts" } else { "bin" })
 }

@@ -3,15 +3,14 @@
 //! They come from PyPI into the target directory, with the versions in `tests/recipes`. Without Python, the network or the system
 //! that the stand-in runtime is for, `cargo xtask test --all` says so and goes on.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
 use clap::Args;
 
+use crate::installed::{self, programs};
 use crate::process::{built, cargo, root, run as run_command, target_dir};
-use crate::python::{environment, programs};
 
 /// Options of the command.
 #[derive(Args)]
@@ -59,30 +58,12 @@ fn run_with(frameworks: &Path, program: &Path, names: &[String]) -> Result<()> {
     run_command(recipes.args(names))
 }
 
-/// The environment with the frameworks, made if it is missing or its list has changed.
+/// The environment with the frameworks.
 fn frameworks() -> Result<PathBuf> {
     let folder = target_dir().join("recipes");
     let list = root().join("tests/recipes/requirements.txt");
-    let mark = folder.join("installed-requirements.txt");
-    let wanted = fs::read(&list)?;
-    if fs::read(&mark).is_ok_and(|known| known == wanted) {
-        return Ok(folder);
-    }
-    println!(
-        "recipes: installing torch without CUDA's libraries, transformers, TRL, DeepSpeed, Ray and others (3 GB) into {}",
-        folder.display()
-    );
-    environment(&folder)?;
-    let mut pip = Command::new(programs(&folder).join("python"));
-    pip.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--requirement",
-    ]);
-    run_command(pip.arg(&list).env("DS_BUILD_OPS", "0"))?;
-    fs::write(mark, wanted)?;
+    let tools =
+        "torch without CUDA's libraries, transformers, TRL, DeepSpeed, Ray and others (3 GB)";
+    installed::python(&folder, &list, tools, &["--no-deps"])?;
     Ok(folder)
 }

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::installed;
 use crate::process::{find_program, in_root, output, root, run, run_for_output, target_dir};
 use crate::python;
 
@@ -31,14 +32,17 @@ pub(super) fn build(
     let compile =
         |package, features: &[&str], profile, inside: Option<(&str, &Path)>, file: &str| {
             let mut zigbuild = in_root(Command::new(
-                python::programs(builders).join("cargo-zigbuild"),
+                installed::programs(builders).join("cargo-zigbuild"),
             ));
             zigbuild
                 .args(["zigbuild", "--locked", "--package", package])
                 .args(features)
                 .args(["--profile", profile, "--target"])
                 .arg(format!("{target}.{GLIBC}"))
-                .env("PATH", python::before_path(python::programs(builders))?)
+                .env(
+                    "PATH",
+                    installed::before_path(installed::programs(builders))?,
+                )
                 .env_remove("VRAMSCOPE_PAGE")
                 .env_remove("VRAMSCOPE_INJECT")
                 .envs(inside);
@@ -107,7 +111,7 @@ fn starts(target: &str, program: &Path) -> Result<()> {
 ///
 /// If zig is not among the builders.
 pub(super) fn linked(builders: &Path) -> Result<Vec<Component>> {
-    let mut ask = Command::new(python::programs(builders).join("python"));
+    let mut ask = Command::new(installed::programs(builders).join("python"));
     let script = "import os, ziglang; print(os.path.dirname(ziglang.__file__))";
     let folder = output(ask.args(["-c", script])).context("zig is not installed")?;
     let folder = Path::new(&folder);

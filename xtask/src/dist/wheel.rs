@@ -6,6 +6,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
+use crate::installed;
 use crate::page::replace_folder;
 use crate::process::{in_root, root, run, target_dir};
 use crate::python;
@@ -33,7 +34,7 @@ pub(crate) fn build(page: &Path, target: &str) -> Result<PathBuf> {
     licences::write(&components, &package.join("THIRD-PARTY.txt"))?;
     let list = target_dir().join("python/vramscope.cdx.json");
     sbom::write(&components, &list)?;
-    let mut maturin = in_root(Command::new(python::programs(&builders).join("maturin")));
+    let mut maturin = in_root(Command::new(installed::programs(&builders).join("maturin")));
     maturin
         .args(["build", "--quiet", "--locked", "--zig", "--target", target])
         .arg("--release")
@@ -44,7 +45,10 @@ pub(crate) fn build(page: &Path, target: &str) -> Result<PathBuf> {
         .arg("--out")
         .arg(&folder)
         .env("VRAMSCOPE_PAGE", page)
-        .env("PATH", python::before_path(python::programs(&builders))?);
+        .env(
+            "PATH",
+            installed::before_path(installed::programs(&builders))?,
+        );
     run(&mut maturin)?;
     python::wheel_in(&folder)
 }

@@ -1,0 +1,117 @@
+//! Packages from PyPI and npm that tests and builds need, with the versions that a list in the repository has. They are
+//! installed into the target directory, once; nothing is installed globally.
+
+use std::ffi::OsString;
+use std::fs;
+use std::iter;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{find_program, output, run};
+
+/// Runs `install`, unless it has succeeded for `folder` since the list last changed. `tools` names what it installs.
+///
+/// # Errors
+///
+/// If it fails, or the folder cannot be written.
+pub(crate) fn once(
+    folder: &Path,
+    list: &Path,
+    tools: &str,
+    install: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    let name = list.file_name().unwrap_or_default().to_string_lossy();
+    let mark = folder.join(format!("installed-{name}"));
+    let wanted = fs::read(list).with_context(|| format!("cannot read {}", list.display()))?;
+    if fs::read(&mark).is_ok_and(|known| known == wanted) {
+        return Ok(());
+    }
+    println!("installing {tools} into {}", folder.display());
+    fs::create_dir_all(folder)?;
+    install()?;
+    Ok(fs::write(mark, wanted)?)
+}
+
+/// Installs the Python packages of a list into a virtual environment in `folder`. `options` are further ones of pip.
+///
+/// # Errors
+///
+/// If there is no Python or no network. Then no part of the environment stays.
+pub(crate) fn python(folder: &Path, list: &Path, tools: &str, options: &[&str]) -> Result<()> {
+    once(folder, list, tools, || {
+        let installed = environment(folder).and_then(|()| {
+            let mut pip = pip(folder);
+            pip.args(["install", "--quiet"]).args(options);
+            run(pip.arg("--requirement").arg(list))
+        });
+        // Tests that find an incomplete one would fail instead of being skipped.
+        installed.inspect_err(|_| drop(fs::remove_dir_all(folder)))
+    })
+}
+
+/// Installs the packages of a `package.json` into a folder.
+///
+/// # Errors
+///
+/// If there is no npm or no network. Then no part of them stays.
+pub(crate) fn npm(folder: &Path, list: &Path, tools: &str) -> Result<()> {
+    let npm = find_program(&["npm"]).context("no npm here")?;
+    find_program(&["node"]).context("no node here")?;
+    once(folder, list, tools, || {
+        fs::copy(list, folder.join("package.json"))?;
+        let mut install = Command::new(npm);
+        install.args(["install", "--no-audit", "--no-fund"]);
+        install.args(["--ignore-scripts", "--silent"]);
+        run(install.current_dir(folder).stdin(Stdio::null()))
+            .inspect_err(|_| drop(fs::remove_dir_all(folder.join("node_modules"))))
+    })
+}
+
+/// Whether something was installed. If not, it prints why, and that the tests of `skipped` are skipped.
+pub(crate) fn or_skip(result: Result<()>, skipped: &str) -> bool {
+    if let Err(why) = &result {
+        println!("{why:#}; tests of {skipped} are skipped");
+    }
+    result.is_ok()
+}
+
+/// Makes a virtual environment in a folder.
+///
+/// # Errors
+///
+/// If there is no Python that is new enough.
+pub(crate) fn environment(folder: &Path) -> Result<()> {
+    let python = find_program(&["python3", "python"]).context("no Python here")?;
+    if output(Command::new(&python).args(["-c", OLDEST])).is_none() {
+        bail!("this Python is older than 3.9, or does not run");
+    }
+    run(Command::new(python).args(["-m", "venv"]).arg(folder))
+}
+
+/// Fails in a Python that is too old.
+const OLDEST: &str = "import sys; sys.exit(sys.version_info < (3, 9))";
+
+/// The folder of an environment's programs.
+pub(crate) fn programs(environment: &Path) -> PathBuf {
+    environment.join(if cfg!(windows) { "Scripts" } else { "bin" })
+}
+
+/// An environment's pip.
+pub(crate) fn pip(environment: &Path) -> Command {
+    let mut pip = Command::new(programs(environment).join("python"));
+    pip.args(["-m", "pip"]);
+    pip
+}
+
+/// The search path with a folder in front.
+///
+/// # Errors
+///
+/// If the folder cannot be in a search path.
+pub(crate) fn before_path(folder: PathBuf) -> Result<OsString> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = iter::once(folder).chain(std::env::split_paths(&path));
+    Ok(std::env::join_paths(folders)?)
+}
