@@ -84,8 +84,8 @@ enum Command {
     Fleet(fleet::Options),
     /// Install the tools that read conversions in the tests, and print where they are
     Consumers,
-    /// Print how large the page is, compressed and not, and which crates it is made of
-    Size(size::Options),
+    /// Print how large the page is, compressed and not
+    Size,
     /// Only the checks of the sources that no other tool makes
     Tidy,
     /// Build the command line, optimised and with the page inside, and print where it is
@@ -131,7 +131,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Npm(options) => packages::run_npm(&options),
         Command::Hosts(options) => hosts::run(&options),
         Command::Vscode(options) => packages::run_vscode(&options),
-        Command::Size(options) => size::run(&options),
+        Command::Size => size::run(),
         Command::Tidy => tidy::run(),
         Command::Build => {
             let page = page::build(page::FULL)?;
