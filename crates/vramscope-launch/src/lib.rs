@@ -18,4 +18,4 @@ pub use self::ask::{Answer, Whom, ask};
 pub use self::host::{HostGrowth, HostMemory, HostWatch};
 pub use self::outcome::Outcome;
 pub use self::run::run;
-pub use self::session::{Session, Settings, Stacks, Steps};
+pub use self::session::{RANKS, Session, Settings, Stacks, Steps};

@@ -189,7 +189,7 @@ impl Remarks {
                 // What is recorded before the first one is only what is live.
                 Some(Steps { first, .. }) if made + 1 < u64::from(*first) => self.add(
                     account,
-                    format!("{counted}, and was to be recorded from step {first} on: its file has no events."),
+                    format!("{counted}, and was to be recorded from step {first} on: its file has only what was live at the end."),
                 ),
                 Some(Steps { last: Some(last), .. }) if made < u64::from(*last) => self.add(
                     account,

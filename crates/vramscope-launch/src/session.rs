@@ -17,6 +17,9 @@ use crate::outcome::Outcome;
 /// The part in the recorded program.
 const RECORDER: &str = include_str!("sitecustomize.py");
 
+/// The variables in which launchers tell a process its rank, as the recorder reads them.
+pub const RANKS: [&str; 4] = ["RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"];
+
 /// Names the folder in which processes give account and listen.
 pub(crate) const RUN: &str = "VRAMSCOPE_RECORD_RUN";
 
@@ -164,5 +167,18 @@ impl Session {
 
     fn run_folder(&self) -> PathBuf {
         self.temporary.path().join("run")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_recorder_reads_the_same_ranks() {
+        assert!(RECORDER.contains(&format!(
+            "_RANKS = ({})",
+            RANKS.map(|it| format!("{it:?}")).join(", ")
+        )));
     }
 }

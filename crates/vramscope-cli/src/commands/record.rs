@@ -12,7 +12,7 @@ use std::{env, io};
 use clap::{Args, ValueEnum};
 use vramscope_core::units::Bytes;
 use vramscope_launch::{
-    HostGrowth, HostMemory, Outcome, Session, Settings, Stacks, Steps, Whom, ask,
+    HostGrowth, HostMemory, Outcome, RANKS, Session, Settings, Stacks, Steps, Whom, ask,
     run as run_program,
 };
 
@@ -27,8 +27,8 @@ use crate::{interruption, output};
 ///
 /// The program runs as without this: same terminal, input, output, signals and exit code. Each of its Python processes that
 /// uses a device leaves a snapshot: at its end, at the first four requests that fail (before anything is freed), at SIGTERM,
-/// and when --dump asks. Where host memory grows and the GPU's does not, it says so. It goes through torchrun, accelerate, deepspeed, mpirun, srun, multiprocessing and servers, as long as
-/// they hand on PYTHONPATH.
+/// and when --dump asks. Where host memory grows and the GPU's does not, it says so. It goes through torchrun, accelerate,
+/// deepspeed, mpirun, srun, multiprocessing and servers, as long as they hand on PYTHONPATH.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -109,9 +109,6 @@ const LOOKED_AT: Duration = Duration::from_secs(1);
 /// Bytes of the answer at the end.
 const BRIEF_BYTES: u64 = 2 << 10;
 
-/// Variables of launchers: a folder for all ranks is not empty for the second one.
-const RANKS: [&str; 4] = ["RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"];
-
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     if let Some(whom) = options.dump {
         return dump(whom, options.quiet);
@@ -164,6 +161,7 @@ fn folder(options: &Options) -> Result<PathBuf, Failure> {
         (Some(output), None) => output.clone(),
         (output, Some(label)) => output.clone().unwrap_or_default().join(label),
     };
+    // A folder for all ranks is not empty for the second one.
     let is_one_of_many = RANKS.iter().any(|name| env::var_os(name).is_some());
     let mut entries = fs::read_dir(&folder).into_iter().flatten();
     if entries.next().is_some() && !is_one_of_many {
@@ -336,5 +334,25 @@ fn parse_whom(text: &str) -> Result<Whom, String> {
             .ok()
             .map(Whom::Process)
             .ok_or_else(|| "write the number of a process, or all".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_of_the_host_has_its_figures_and_a_tool() {
+        let growth = HostGrowth {
+            process: 7,
+            host_bytes: [1 << 30, 3 << 30],
+            device_bytes: [8 << 20, 8 << 20],
+            time: Duration::from_millis(48_700),
+        };
+        assert_eq!(
+            host_grows(&growth),
+            "vramscope: process 7: host memory grew from 1.00 GiB to 3.00 GiB in 48 s, and memory on the GPU did not (8.00 MiB to \
+             8.00 MiB). No snapshot shows what it is; memray does: python -m memray run --native SCRIPT\n"
+        );
     }
 }

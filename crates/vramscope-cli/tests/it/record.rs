@@ -34,7 +34,7 @@ fn recording(folder: &TempDir, arguments: &[&str], bytes: &str) -> Command {
         .env("PYTHONPATH", torch)
         .env("FAKE_TORCH_BYTES", bytes);
     command.env("PYTHONDONTWRITEBYTECODE", "1");
-    for rank in ["RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"] {
+    for rank in vramscope_launch::RANKS {
         command.env_remove(rank);
     }
     command

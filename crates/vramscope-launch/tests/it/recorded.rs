@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::sync::LazyLock;
 
 use tempfile::TempDir;
-use vramscope_launch::{Outcome, Session, Settings, Stacks, Steps};
+use vramscope_launch::{Outcome, RANKS, Session, Settings, Stacks, Steps};
 
 /// The Python of this machine, itself and no script that finds it.
 static PYTHON: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
@@ -66,7 +66,7 @@ impl Recorded {
         path.push(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/torch"));
         command.env("PYTHONPATH", path);
         command.env("PYTHONDONTWRITEBYTECODE", "1");
-        for rank in ["RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"] {
+        for rank in RANKS {
             command.env_remove(rank);
         }
         command.current_dir(self.folder.path());

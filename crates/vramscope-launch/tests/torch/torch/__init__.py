@@ -19,6 +19,7 @@ calls = []
 observers = []
 is_recording = None
 events = 0
+live = 0
 
 
 def _attach(observer):
@@ -48,7 +49,7 @@ class OutOfMemoryError(RuntimeError):
 
 def use(fail=False):
     """Allocates, or has a request fail."""
-    global events
+    global events, live
     cuda._lazy_init()
     if fail:
         for observer in observers:
@@ -57,3 +58,4 @@ def use(fail=False):
     if is_recording:
         _unwind()
     events += 1
+    live += 1

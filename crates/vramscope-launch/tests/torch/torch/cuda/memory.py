@@ -34,26 +34,26 @@ else:
 
 
 def memory_allocated(device=None):
-    return torch.events * int(os.environ.get("FAKE_TORCH_BYTES", 512))
+    return torch.live * int(os.environ.get("FAKE_TORCH_BYTES", 512))
 
 
 def _snapshot(device=None):
-    """Each event is an allocation that stays, of FAKE_TORCH_BYTES."""
+    """Each event is an allocation that stays, of FAKE_TORCH_BYTES; so do those whose events are forgotten."""
     frames = [{"name": "main", "filename": torch.__file__.replace("torch/__init__.py", "own.py"), "line": 1}]
     size = int(os.environ.get("FAKE_TORCH_BYTES", 512))
-    events = range(torch.events)
+    live, events = range(torch.live), range(torch.events)
     block = {"size": size, "requested_size": size, "state": "active_allocated", "frames": frames}
     alloc = {"action": "alloc", "size": size, "stream": 0, "frames": frames}
     segment = {
         "device": 0,
         "address": 4096,
-        "total_size": size * len(events),
+        "total_size": size * len(live),
         "stream": 0,
         "segment_type": "large",
-        "blocks": [{"address": 4096 + size * event, **block} for event in events],
+        "blocks": [{"address": 4096 + size * place, **block} for place in live],
     }
     return {
-        "segments": [segment] if torch.cuda._initialized and events else [],
+        "segments": [segment] if torch.cuda._initialized and live else [],
         "device_traces": [[{"addr": 4096 + size * event, "time_us": event, **alloc} for event in events]],
         "calls": [repr(call) for call in torch.calls],
     }
