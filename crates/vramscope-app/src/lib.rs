@@ -14,6 +14,24 @@
 //! - `saving`: saved pictures of views that are tables and texts;
 //! - [`state`]: the page's state, and how actions change it;
 //! - [`components`]: the elements of the page, rendered from the state.
+//!
+//! Questions hold all they depend on, the filter included. Cancelling or closing a file ends its worker, which frees all of
+//! its memory; at most eight files are read at once. Work that takes long is asked for again and again, for some 25 ms each
+//! time (`worker/pace.rs`), so that no other question waits longer. Between sharp pictures the canvas shows the last one,
+//! stretched to where the viewport is now, so that panning and zooming never wait.
+//!
+//! What all views share (device, cursor, range, pin, search) is in the state, so that a click in one view moves all others and
+//! no view knows another; `state::selected` alone says what they are about. While the search names memory pools, all views ask
+//! a session within them, which answers from a recording of these pools alone (`worker/narrowed.rs`); the numbers of events and
+//! allocations stay those of the whole file.
+//!
+//! Timeline, segments and map share `protocol/pictures`, `worker/painter`, `worker/answer` and `components/pictured`. Graphs of
+//! torch.compile and fleets are tabs with one view of their own. A file of `vramscope view --live` changes while it is shown:
+//! the worker of the shown tab reads the new version beside the open one, says where cursor and pin are now, and the session of
+//! the new version asks everything anew while old answers stay (`protocol/live`, `state/live`).
+//!
+//! Before the first file is opened the page rehearses: a spare worker opens a tiny file out of sight, so that browsers have
+//! compiled the code by then.
 
 // Natively there are only its tests.
 #![cfg(any(test, doc, target_arch = "wasm32"))]

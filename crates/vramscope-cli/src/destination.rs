@@ -88,6 +88,17 @@ pub(crate) fn check<'a>(
     }
 }
 
+/// Fails where no file can be made: called before a program runs for it. Pipes and devices are not opened.
+pub(crate) fn check_place(destination: &Destination) -> Result<(), Failure> {
+    let Destination::Path(path) = destination else {
+        return Ok(());
+    };
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() && !found.is_dir() => Ok(()),
+        _ => Unfinished::create(path).map(drop),
+    }
+}
+
 /// A file that is being written. Dropped before [`Self::finish`], it leaves nothing behind.
 pub(crate) struct Unfinished {
     /// The path as the user typed it.

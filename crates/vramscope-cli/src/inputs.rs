@@ -11,6 +11,7 @@ use std::iter;
 use std::path::Path;
 use std::sync::Arc;
 
+use vramscope_core::analysis::report::facts::DRY_RUN;
 use vramscope_core::fleet::Fleet;
 
 #[cfg(feature = "sql")]
@@ -142,11 +143,14 @@ fn answer(
     (parts, place.map(|place| ranks_of(&subject, place)))
 }
 
-/// The parts about a snapshot, with what is damaged in it.
+/// The parts about a snapshot, with what is damaged in it and whether it is a dry run's.
 fn answer_of(question: &impl Question, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
     let mut parts = question.parts(subject)?;
     for part in &mut parts {
         part.damage = subject.damage();
+    }
+    if let (true, Some(part)) = (subject.snapshot.dry_run().is_some(), parts.first_mut()) {
+        part.notes.insert(0, DRY_RUN.to_owned());
     }
     Ok(parts)
 }

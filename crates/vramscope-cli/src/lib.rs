@@ -4,6 +4,12 @@
 //! [`opened`]. `commands` has a file per command. They share: `arguments` (options with one meaning everywhere), `inputs`,
 //! `input` and `progress` (reading), `subject` (a file and what is derived from it once), `report` (an answer
 //! as text, JSON or CSV), `export` (formats of other tools), `destination` (files to write), `interruption` (signals).
+//!
+//! A command computes no number. It gives the parts of its answer, facts and tables of typed cells, which are printed when
+//! they come, so that no answer is held whole. Files are written under temporary names and get their own when the command is
+//! over, all at once, or go when a signal ends it; `fleet pack` alone keeps what is whole. Paths that an overview, a dataset or
+//! an agent names are opened through `guarded` only.
+//!
 //! Exit codes: 0 success, 1 bad input, 2 wrong usage, 3 a broken budget, a damaged file given to `check` or a plan that
 //! does not fit, or that of a recorded program; of several failures the gravest decides.
 

@@ -47,24 +47,75 @@ const fn card(name: &'static str, sold_gb: u64, hundredths: u64) -> Card {
     }
 }
 
+/// Words of names that tell cards of one size apart which have the same memory: torch and nvidia-smi write
+/// `NVIDIA A100-SXM4-80GB`.
+const IDLE_WORDS: [&str; 14] = [
+    "sxm2",
+    "sxm3",
+    "sxm4",
+    "sxm5",
+    "pcie",
+    "hbm2",
+    "hbm2e",
+    "hbm3",
+    "hbm3e",
+    "blackwell",
+    "workstation",
+    "server",
+    "edition",
+    "generation",
+];
+/// What may stand before a name, or not.
+const MAKERS_WORDS: [&str; 6] = ["nvidia", "geforce", "quadro", "tesla", "amd", "rtx"];
+
+/// What is left of a name to compare: small letters and digits.
+fn plain(name: &str) -> String {
+    let lower = name.to_ascii_lowercase();
+    let words = lower.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let joined: String = words.filter(|word| !IDLE_WORDS.contains(word)).collect();
+    let mut rest = joined.as_str();
+    while let Some(shorter) = MAKERS_WORDS.iter().find_map(|word| rest.strip_prefix(word)) {
+        rest = shorter;
+    }
+    rest.to_owned()
+}
+
 impl Card {
-    /// The card that a name stands for, also without its size where no other card is called so: `RTX 4090`, `a100-80gb`,
-    /// `h200`.
+    /// The card that a name stands for, as torch, nvidia-smi or people write it: `NVIDIA GeForce RTX 4090`, `a100-80gb`, `h200`.
+    /// Without its size the name is that of the smallest: `a100`.
     #[must_use]
     pub fn called(name: &str) -> Option<&'static Self> {
-        let plain = |name: &str| {
-            let letters = name.chars().filter(char::is_ascii_alphanumeric);
-            letters.collect::<String>().to_ascii_lowercase()
-        };
         let asked = plain(name);
-        if !asked.starts_with(|letter: char| letter.is_ascii_alphabetic()) {
-            return None;
-        }
-        let fits = |card: &&Self| plain(card.name) == asked;
-        let begins = |card: &&Self| plain(card.name).starts_with(&asked);
-        let mut alike = CARDS.iter().filter(begins);
-        let only = alike.next().filter(|_| alike.next().is_none());
-        CARDS.iter().find(fits).or(only)
+        CARDS.iter().find(|card| card.names().contains(&asked))
+    }
+
+    /// All that it is called, in [plain] letters: with its size, without the unit, and without both.
+    fn names(&self) -> Vec<String> {
+        let gb = self.sold_gb;
+        let size = format!(" {gb} GB");
+        let bare = self.name.strip_suffix(&size).unwrap_or(self.name);
+        let each = bare.split(", ").chain([bare]).map(plain);
+        each.flat_map(|name| [format!("{name}{gb}gb"), format!("{name}{gb}"), name])
+            .collect()
+    }
+
+    /// The cards whose names begin most like this one, for those who meant one of them; none if no name has two letters of it.
+    #[must_use]
+    pub fn near(name: &str) -> Vec<&'static str> {
+        let asked = plain(name);
+        let shared = |card: &Self| {
+            let names = card.names().into_iter();
+            let shared = names.map(|name| {
+                let pairs = name.bytes().zip(asked.bytes());
+                pairs.take_while(|(own, other)| own == other).count()
+            });
+            shared.max().unwrap_or(0)
+        };
+        let most = CARDS.iter().map(shared).max().unwrap_or(0);
+        let near = CARDS
+            .iter()
+            .filter(|card| most >= 2 && shared(card) == most);
+        near.map(|card| card.name).collect()
     }
 
     /// The bytes that a program finds on it.
@@ -128,13 +179,66 @@ mod tests {
         for card in &CARDS {
             assert_eq!(name(card.name), Some(card.name));
         }
-        assert_eq!(name("rtx4090"), Some("RTX 4090"));
-        assert_eq!(name("h100"), Some("H100 80 GB"));
-        assert_eq!(name("a100-80gb"), Some("A100 80 GB"));
-        // Two have this name; and what is no name is a size, or nothing.
-        for typed in ["a100", "", "24", "80 GB"] {
+        for (typed, expected) in [
+            ("rtx4090", "RTX 4090"),
+            ("4090", "RTX 4090"),
+            ("3090", "RTX 3090"),
+            ("5090", "RTX 5090"),
+            ("h100", "H100 80 GB"),
+            ("a100-80gb", "A100 80 GB"),
+            ("a100-40", "A100 40 GB"),
+            // Of two that are called so, the smaller.
+            ("a100", "A100 40 GB"),
+            ("v100", "V100 16 GB"),
+            ("l4", "L4"),
+            ("L40s", "L40S"),
+            ("h200", "H200"),
+            ("b200", "B200"),
+            ("t4", "T4"),
+            ("a6000", "RTX A6000, 6000 Ada"),
+            // As torch and nvidia-smi write them.
+            ("NVIDIA GeForce RTX 4090", "RTX 4090"),
+            ("NVIDIA GeForce RTX 3060", "RTX 3060 12 GB"),
+            ("NVIDIA A100-SXM4-80GB", "A100 80 GB"),
+            ("NVIDIA A100 80GB PCIe", "A100 80 GB"),
+            ("NVIDIA A100-PCIE-40GB", "A100 40 GB"),
+            ("NVIDIA H100 80GB HBM3", "H100 80 GB"),
+            ("NVIDIA H100 PCIe", "H100 80 GB"),
+            ("Tesla T4", "T4"),
+            ("Tesla V100-SXM2-32GB", "V100 32 GB"),
+            ("NVIDIA RTX A6000", "RTX A6000, 6000 Ada"),
+            ("NVIDIA RTX 6000 Ada Generation", "RTX A6000, 6000 Ada"),
+            (
+                "NVIDIA RTX PRO 6000 Blackwell Workstation Edition",
+                "RTX PRO 6000",
+            ),
+            ("NVIDIA A10G", "A10G"),
+        ] {
+            assert_eq!(name(typed), Some(expected), "{typed}");
+        }
+        // Other cards; and what is no name is a size, or nothing.
+        for typed in [
+            "a10",
+            "l40",
+            "NVIDIA H100 NVL",
+            "NVIDIA GeForce RTX 4090 Laptop GPU",
+            "",
+            "24",
+            "80 GB",
+            "24000000000",
+            "rtx",
+        ] {
             assert_eq!(name(typed), None, "{typed}");
         }
+    }
+
+    #[test]
+    fn cards_near_an_unknown_one_are_found() {
+        assert_eq!(Card::near("rtx 4080"), ["RTX 4090"]);
+        assert_eq!(Card::near("NVIDIA H100 NVL"), ["H100 80 GB"]);
+        assert_eq!(Card::near("NVIDIA L40"), ["L40S"]);
+        assert_eq!(Card::near("a10"), ["A10G", "A100 40 GB", "A100 80 GB"]);
+        assert!(Card::near("much").is_empty() && Card::near("").is_empty());
     }
 
     #[test]

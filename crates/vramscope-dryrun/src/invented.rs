@@ -63,13 +63,22 @@ pub const CUDNN_WORKSPACE: Invented = Invented {
     why: "it depends on the algorithm that cuDNN chooses on the card",
 };
 
-/// What cuFFT asks for in each transform.
-pub const CUFFT_WORKSPACE: Invented = Invented {
-    what: "cuFFT's workspace",
+/// What cuDNN keeps of a recurrent layer for the backward pass, beyond what is assumed: one number for each gate and state of each step.
+pub const CUDNN_RESERVE: Invented = Invented {
+    what: "cuDNN's reserve of recurrent layers, beyond gates and states",
     bytes: 0,
     spread_bytes: 1024 * MIB,
     basis: Basis::Guessed,
-    why: "sizes with large prime factors need some",
+    why: "it depends on the algorithm that cuDNN chooses on the card",
+};
+
+/// What the other libraries ask for in each call.
+pub const OTHER_WORKSPACES: Invented = Invented {
+    what: "workspaces of cuFFT, cuSOLVER and cuSPARSE",
+    bytes: 0,
+    spread_bytes: 1024 * MIB,
+    basis: Basis::Guessed,
+    why: "decompositions, and sizes with large prime factors, need some",
 };
 
 /// NCCL's buffers, which are not torch's memory.

@@ -5,7 +5,7 @@
 //! process that uses CUDA writes a snapshot, marked as a dry run's, into the folder of the run.
 //!
 //! ```text
-//! device (a card with its numbers), torch (the environment) ─> run     fit (bisection)      invented
+//! device (a card with its numbers) ─> run     fit (bisection)      invented
 //! ```
 //!
 //! Nothing here reads a snapshot or words a verdict: that is the command's.
@@ -14,4 +14,3 @@ pub mod device;
 pub mod fit;
 pub mod invented;
 pub mod run;
-pub mod torch;

@@ -7,14 +7,17 @@ use std::{env, fs, io};
 
 use crate::device::Device;
 use crate::invented::CUDNN_WORKSPACE;
-use crate::torch::Torch;
 
 /// Empty on platforms without it.
 static STANDIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libvramscope_standin.so"));
 const LIBRARY: &str = "libvramscope_standin.so";
 /// The names under which programs look for CUDA's libraries.
 const NAMES: &str = include_str!("../standin/names.txt");
-const RECORDER: &str = include_str!("sitecustomize.py");
+/// What goes before the program's own modules.
+const MODULES: [(&str, &str); 2] = [
+    ("sitecustomize.py", include_str!("sitecustomize.py")),
+    ("vramscope_weights.py", include_str!("vramscope_weights.py")),
+];
 
 /// What the host reads where a kernel would have written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -50,6 +53,8 @@ pub struct Run {
     pub status: ExitStatus,
     /// The snapshots of the processes that used CUDA, in the folder of the run.
     pub snapshots: Vec<PathBuf>,
+    /// Why a torch of the program's cannot be run, or that there is none, in a line with what to install.
+    pub unusable: Option<String>,
 }
 
 /// Whether this build carries the stand-in: on Linux with glibc, on x86-64 and aarch64.
@@ -62,12 +67,7 @@ pub fn is_possible() -> bool {
 ///
 /// # Errors
 /// If the folder cannot be filled or the program not be started.
-pub fn run(
-    command: &[OsString],
-    torch: &Torch,
-    options: &Options,
-    folder: &Path,
-) -> io::Result<Run> {
+pub fn run(command: &[OsString], options: &Options, folder: &Path) -> io::Result<Run> {
     let [libraries, recorder, snapshots] =
         ["lib", "python", "snapshots"].map(|name| folder.join(name));
     for folder in [&libraries, &recorder, &snapshots] {
@@ -79,7 +79,9 @@ pub fn run(
         for name in NAMES.split_whitespace() {
             link(LIBRARY, &libraries.join(name))?;
         }
-        fs::write(recorder.join("sitecustomize.py"), RECORDER)?;
+        for (name, text) in MODULES {
+            fs::write(recorder.join(name), text)?;
+        }
     }
     for old in fs::read_dir(&snapshots)? {
         fs::remove_file(old?.path())?;
@@ -87,7 +89,7 @@ pub fn run(
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut child = Command::new(program);
     child.args(arguments);
-    child.envs(variables(torch, options));
+    child.envs(variables(options));
     child.env("VRAMSCOPE_DRY_RUN", &snapshots);
     child.env("LD_PRELOAD", before("LD_PRELOAD", &library));
     child.env("LD_LIBRARY_PATH", before("LD_LIBRARY_PATH", &libraries));
@@ -100,14 +102,22 @@ pub fn run(
     end_with_us(&mut child);
     let status = in_foreground(&mut child)?;
     let written = fs::read_dir(&snapshots)?.map(|entry| Ok(entry?.path()));
-    let mut snapshots = written.collect::<io::Result<Vec<_>>>()?;
-    snapshots.retain(|file| file.extension().is_some_and(|it| it == "pickle"));
-    snapshots.sort();
-    Ok(Run { status, snapshots })
+    let mut written = written.collect::<io::Result<Vec<_>>>()?;
+    written.sort();
+    let with_end = |wanted: &'static str| {
+        let files = written.iter();
+        files.filter(move |file| file.extension().is_some_and(|end| end == wanted))
+    };
+    let unusable = with_end("unusable").next().map(fs::read_to_string);
+    Ok(Run {
+        status,
+        snapshots: with_end("pickle").cloned().collect(),
+        unusable: unusable.transpose()?,
+    })
 }
 
 /// What the stand-in and the program are told.
-fn variables(torch: &Torch, options: &Options) -> Vec<(&'static str, String)> {
+fn variables(options: &Options) -> Vec<(&'static str, String)> {
     let device = &options.device;
     let mut variables = vec![
         ("STANDIN_TOTAL_BYTES", device.total_bytes.to_string()),
@@ -116,7 +126,6 @@ fn variables(torch: &Torch, options: &Options) -> Vec<(&'static str, String)> {
         ("STANDIN_CAPABILITY", device.capability.to_string()),
         ("STANDIN_PROCESSORS", device.processors.to_string()),
         ("STANDIN_NAME", device.name.clone()),
-        ("STANDIN_CUDA", torch.cuda.to_string()),
         (
             "STANDIN_CUDNN_WORKSPACE_BYTES",
             CUDNN_WORKSPACE.bytes.to_string(),
@@ -132,9 +141,6 @@ fn variables(torch: &Torch, options: &Options) -> Vec<(&'static str, String)> {
         ("TORCH_CUDNN_SDPA_DEPRIORITIZED", "1".to_owned()),
         ("PYTHONDONTWRITEBYTECODE", "1".to_owned()),
     ];
-    let known = [("STANDIN_CUDNN", torch.cudnn), ("STANDIN_NCCL", torch.nccl)];
-    let known = known.into_iter().filter(|(_, version)| *version > 0);
-    variables.extend(known.map(|(name, version)| (name, version.to_string())));
     if let Some((rank, world)) = options.rank {
         let local = rank % options.devices.max(1);
         variables.extend([

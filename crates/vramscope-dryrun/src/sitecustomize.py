@@ -8,6 +8,7 @@ lose what was recorded. Of these the one with the highest peak stays.
 import importlib.abc
 import importlib.util
 import os
+import re
 import sys
 
 FOLDER = os.environ.get("VRAMSCOPE_DRY_RUN")
@@ -89,7 +90,7 @@ class Recorder:
         snapshot["dry_run"] = {
             "note": "dry run: nothing was computed",
             "card": os.environ.get("STANDIN_NAME"),
-            "total_bytes": int(os.environ.get("STANDIN_TOTAL_BYTES", 0)),
+            "total_memory": int(os.environ.get("STANDIN_TOTAL_BYTES", 0)),
             "context_bytes": int(os.environ.get("STANDIN_CONTEXT_BYTES", 0)),
             "torch": str(self.torch.__version__),
             "rank": os.environ.get("RANK"),
@@ -169,6 +170,56 @@ class Peers:
         yield self.store, int(os.environ["RANK"]), world
 
 
+def unusable(why):
+    """Tells the command, which says so if nothing was recorded."""
+    with open(os.path.join(FOLDER, f"{os.getpid()}.unusable"), "w") as file:
+        file.write(why)
+
+
+def prepare_torch(spec):
+    """Tells the stand-in for which CUDA, cuDNN and NCCL this torch was built, before it is loaded."""
+    with open(os.path.join(os.path.dirname(spec.origin), "version.py")) as file:
+        text = file.read()
+
+    def written(name):
+        found = re.search(rf"^{name}\b[^=\n]*=\s*['\"]([^'\"]+)", text, re.MULTILINE)
+        return found.group(1) if found else ""
+
+    def numbers(version):
+        return [int(number) for number in re.findall(r"\d+", version)[:3]] + [0, 0, 0]
+
+    def needed(library):
+        import importlib.metadata
+
+        try:
+            for line in importlib.metadata.requires("torch") or []:
+                found = re.match(rf"nvidia-{library}-cu\d+\s*\(?==\s*([\d.]+)", line)
+                if found:
+                    return numbers(found.group(1))
+        except importlib.metadata.PackageNotFoundError:
+            pass
+        return numbers("")
+
+    version, install = written("__version__"), f"{sys.executable} -m pip install"
+    plain = version.split("+")[0]
+    if not written("cuda"):
+        unusable(
+            f"torch {version} is built without CUDA, so its allocator for GPUs is not there. Install the build for CUDA, whose NVIDIA "
+            f"packages are not needed: {install} --no-deps --force-reinstall torch=={plain} (from PyPI)"
+        )
+        os._exit(1)
+    if numbers(plain)[:2] < [2, 1]:
+        unusable(f"torch {version} is older than 2.1, whose recorder a dry run needs: {install} --upgrade torch")
+        os._exit(1)
+    cuda, cudnn, nccl = numbers(written("cuda")), needed("cudnn"), needed("nccl")
+    known = {
+        "CUDA": cuda[0] * 1000 + cuda[1] * 10,
+        "CUDNN": cudnn[0] * (10000 if cudnn[0] > 8 else 1000) + cudnn[1] * 100 + cudnn[2],
+        "NCCL": nccl[0] * 10000 + nccl[1] * 100 + nccl[2],
+    }
+    os.environ.update({f"STANDIN_{name}": str(version) for name, version in known.items() if version})
+
+
 def prepare_cuda(module):
     recorder = Recorder(sys.modules["torch"])
     module._lazy_call(recorder.start)
@@ -179,21 +230,65 @@ def prepare_distributed(module):
         module.vramscope_peers = Peers(module)
 
 
-class Finder(importlib.abc.MetaPathFinder):
-    """Prepares some modules once they are imported."""
+def prepare_weights(module):
+    import vramscope_weights
 
-    prepare = {"torch.cuda": prepare_cuda, "torch.distributed": prepare_distributed}
+    vramscope_weights.prepare(module)
+
+
+def prepare_generation(module):
+    """Whether a text has ended would be read from the device, and be invented: each goes on to its greatest length."""
+    is_longest = [False]
+    mixin, criterion = module.GenerationMixin, module.MaxLengthCriteria
+    plain_has, plain_call = mixin._has_unfinished_sequences, criterion.__call__
+
+    def has_unfinished(self, _, *arguments, **named):
+        ended, is_longest[0] = is_longest[0], False
+        return plain_has(self, ended, *arguments, **named)
+
+    def call(self, input_ids, scores, **named):
+        is_longest[0] = input_ids.shape[-1] >= self.max_length
+        return plain_call(self, input_ids, scores, **named)
+
+    mixin._has_unfinished_sequences, criterion.__call__ = has_unfinished, call
+
+
+def nothing(_):
+    pass
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Prepares some modules before and after they are imported."""
+
+    prepare = {
+        "torch": (prepare_torch, nothing),
+        "torch.cuda": (nothing, prepare_cuda),
+        "torch.distributed": (nothing, prepare_distributed),
+        "transformers.generation.utils": (nothing, prepare_generation),
+        "transformers.modeling_utils": (nothing, prepare_weights),
+        "diffusers.models.modeling_utils": (nothing, prepare_weights),
+    }
+    looking_for = None
 
     def find_spec(self, name, path, target=None):
-        prepare = self.prepare.pop(name, None)
-        if prepare is None:
+        if name not in self.prepare or name == self.looking_for:
             return None
-        spec = importlib.util.find_spec(name)
+        earlier, self.looking_for = self.looking_for, name
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.looking_for = earlier
+        if spec is None or not spec.origin:
+            if name == "torch":
+                unusable(f"{sys.executable} has no torch: install one built for CUDA, {sys.executable} -m pip install torch")
+            return None
+        before, after = self.prepare[name]
         plain = spec.loader.exec_module
 
         def exec_module(module):
+            before(spec)
             plain(module)
-            prepare(module)
+            after(module)
 
         spec.loader.exec_module = exec_module
         return spec

@@ -18,6 +18,11 @@
 //!
 //! Nothing here prints, handles signals or unwinds into its callers. After an error of its own, the library stops
 //! recording for good.
+//!
+//! NVTX is recorded by the same library as the driver's calls: another one would need this one's log, threads, devices and
+//! streams by functions between two files, programs linked with NVTX find it only in a preloaded library, and a crash in either
+//! ends the same process. What is given away is linked with the C library of 2012, since a program does not start when a library
+//! before it asks for a newer one.
 #![cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")

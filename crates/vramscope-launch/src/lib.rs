@@ -5,6 +5,10 @@
 //! themselves. [`run`] starts the program and forwards signals to it, [`ask`] has running processes write a file now. A [`HostWatch`] sees whether the host's memory grows.
 //!
 //! No snapshot is read here. Only for Unix: elsewhere the crate is empty.
+//!
+//! The file in the program must not make it worse: nothing of it is printed or raised, it gives way to a program that records
+//! by itself, and the tests run each script with it and without. A process that ends by SIGTERM in a call of C is ended by a
+//! thread, which asks the kernel who got the signal: a child that has just been forked shares the socket.
 #![cfg(unix)]
 
 mod account;

@@ -3,6 +3,10 @@
 //! It computes nothing and words nothing: answers and failures are those of the command line's library, tables those
 //! of the core. While either works, other threads of Python go on. The package around it, in `python/vramscope`,
 //! gives it names, types and documentation.
+//! Methods there are commands with their options as arguments (`_snapshot`), types are those answers (`_answers`, which tests
+//! compare with real ones). `_record` uses torch's own recorder and is Python alone; `_show` puts the page into a notebook's
+//! frame, `_widget` the page that all cells share; `debug_server` adds to torch's debug server, where `_debug_worker` answers on
+//! every rank and `_debug_pages` asks all of them.
 
 mod errors;
 mod ranks;

@@ -59,11 +59,14 @@ nothing! {
     cudnnBackendDestroyDescriptor cudnnBackendExecute cudnnBackendFinalize cudnnBatchNormalizationBackwardEx
     cudnnBatchNormalizationForwardInference cudnnBatchNormalizationForwardTrainingEx
     cudnnDestroyActivationDescriptor cudnnDestroyCTCLossDescriptor cudnnDestroyConvolutionDescriptor
-    cudnnDestroyDropoutDescriptor cudnnDestroyFilterDescriptor cudnnDestroyRNNDataDescriptor
-    cudnnDestroyRNNDescriptor cudnnDestroySpatialTransformerDescriptor cudnnDestroyTensorDescriptor
+    cudnnDestroyDropoutDescriptor cudnnDestroyFilterDescriptor
+    cudnnDestroySpatialTransformerDescriptor
     cudnnGetLastErrorString cudnnPoolingForward cudnnSetActivationDescriptor cudnnSetConvolutionGroupCount cudnnSetConvolutionMathType
     cudnnSetConvolutionNdDescriptor cudnnSetDropoutDescriptor cudnnSetFilterNdDescriptor cudnnSetPooling2dDescriptor
     cudnnSetStream cudnnSetTensorNdDescriptor
+    cudnnCTCLoss cudnnCTCLoss_v8 cudnnSetCTCLossDescriptorEx cudnnSetCTCLossDescriptor_v9
+    cudnnSetSpatialTransformerNdDescriptor cudnnSpatialTfGridGeneratorBackward cudnnSpatialTfGridGeneratorForward
+    cudnnSpatialTfSamplerBackward cudnnSpatialTfSamplerForward
     // cuFFT, cuSOLVER, cuSPARSE
     cufftDestroy cufftSetAutoAllocation cufftSetStream cufftSetWorkArea cufftXtExec cusolverDnDestroy
     cusolverDnDestroyGesvdjInfo cusolverDnDestroyParams cusolverDnDestroySyevjInfo cusolverDnSetStream
@@ -71,6 +74,25 @@ nothing! {
     cusparseDestroyMatDescr cusparseDestroySpMat cusparseLtInit cusparseLtMatDescriptorDestroy
     cusparseLtMatmulPlanDestroy cusparseSetMatDiagType cusparseSetMatFillMode cusparseSetMatIndexBase
     cusparseSetMatType cusparseSetPointerMode cusparseSetStream
+    // what cuSOLVER and cuSPARSE compute
+    cusolverDnCgeqrf cusolverDnCgesvd cusolverDnCgesvdaStridedBatched cusolverDnCgesvdj cusolverDnCgesvdjBatched
+    cusolverDnCgetrf cusolverDnCgetrs cusolverDnCheevd cusolverDnCheevj cusolverDnCheevjBatched cusolverDnCpotrf
+    cusolverDnCpotrfBatched cusolverDnCpotrs cusolverDnCpotrsBatched cusolverDnCsytrf cusolverDnCungqr
+    cusolverDnCunmqr cusolverDnDgeqrf cusolverDnDgesvd cusolverDnDgesvdaStridedBatched cusolverDnDgesvdj
+    cusolverDnDgesvdjBatched cusolverDnDgetrf cusolverDnDgetrs cusolverDnDorgqr cusolverDnDormqr cusolverDnDpotrf
+    cusolverDnDpotrfBatched cusolverDnDpotrs cusolverDnDpotrsBatched cusolverDnDsyevd cusolverDnDsyevj
+    cusolverDnDsyevjBatched cusolverDnDsytrf cusolverDnSgeqrf cusolverDnSgesvd cusolverDnSgesvdaStridedBatched
+    cusolverDnSgesvdj cusolverDnSgesvdjBatched cusolverDnSgetrf cusolverDnSgetrs cusolverDnSorgqr cusolverDnSormqr
+    cusolverDnSpotrf cusolverDnSpotrfBatched cusolverDnSpotrs cusolverDnSpotrsBatched cusolverDnSsyevd
+    cusolverDnSsyevj cusolverDnSsyevjBatched cusolverDnSsytrf cusolverDnXgeev cusolverDnXgeqrf
+    cusolverDnXgesvdjSetMaxSweeps cusolverDnXgesvdjSetSortEig cusolverDnXgesvdjSetTolerance cusolverDnXpotrf
+    cusolverDnXpotrs cusolverDnXsyevBatched cusolverDnXsyevd cusolverDnXsyevjSetSortEig cusolverDnXsytrs
+    cusolverDnZgeqrf cusolverDnZgesvd cusolverDnZgesvdaStridedBatched cusolverDnZgesvdj cusolverDnZgesvdjBatched
+    cusolverDnZgetrf cusolverDnZgetrs cusolverDnZheevd cusolverDnZheevj cusolverDnZheevjBatched cusolverDnZpotrf
+    cusolverDnZpotrfBatched cusolverDnZpotrs cusolverDnZpotrsBatched cusolverDnZsytrf cusolverDnZungqr
+    cusolverDnZunmqr cusparseCsrSetPointers cusparseCsrSetStridedBatch cusparseDnMatSetStridedBatch cusparseSDDMM
+    cusparseSDDMM_preprocess cusparseSpMM cusparseSpMV cusparseSpMatSetAttribute cusparseSpSM_analysis
+    cusparseSpSM_destroyDescr cusparseSpSM_solve cusparseSpSV_analysis cusparseSpSV_destroyDescr cusparseSpSV_solve
     // NCCL
     ncclCommAbort ncclCommDeregister ncclCommDestroy ncclCommFinalize ncclCommResume ncclCommRevoke ncclCommSuspend
     ncclGroupEnd ncclGroupSimulateEnd ncclGroupStart ncclRedOpDestroy

@@ -6,11 +6,11 @@
 //! invented too, and told by whoever starts the program: nothing here knows a card.
 //!
 //! One file stands in for all of CUDA: preloaded, its functions go before those of the libraries that torch was installed with, and
-//! linked under their names it takes the place of those that are missing. Not simulated: cuSOLVER, cuSPARSE,
-//! cuDNN's recurrent layers; they answer "not supported", and the first of each kind says so on standard error.
+//! linked under their names it takes the place of those that are missing. Not simulated: sums and products of two
+//! sparse matrices, and what only older versions of torch call of cuDNN; they answer "not supported", and the first of each kind says so on standard error.
 //!
 //! ```text
-//! runtime, driver, libraries (functions by the macro `c!`) ─> memory, settings       empty: functions that do nothing
+//! runtime, driver, libraries, recurrent (functions by the macro `c!`) ─> memory, settings       empty: functions that do nothing
 //! ```
 //!
 //! | variable | meaning | default |
@@ -39,5 +39,6 @@ mod driver;
 mod empty;
 mod libraries;
 mod memory;
+mod recurrent;
 mod runtime;
 mod settings;

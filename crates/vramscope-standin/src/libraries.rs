@@ -128,6 +128,74 @@ fn group(of: u64) -> [i32; 2] {
 #[repr(C)]
 struct UniqueId([u8; 128]);
 
+// ---- workspaces whose size nobody knows ----
+
+/// Functions that ask for none: what goes before the place where they write so, and its type.
+macro_rules! no_workspace {
+    ($($before:tt $kind:tt => $($name:ident)*;)*) => {$($(
+        no_workspace! { @ $before $kind $name }
+    )*)*};
+    (@ [$($before:tt)*] (u64, u64) $name:ident) => {
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($before: u64,)* device: *mut u64, host: *mut u64) -> i32 {
+            put(host, 0);
+            put(device, 0)
+        }
+    };
+    (@ [$($before:tt)*] $kind:ident $name:ident) => {
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($before: u64,)* to: *mut $kind) -> i32 {
+            put(to, 0)
+        }
+    };
+}
+
+no_workspace! {
+    [_ _ _ _ _ _ _ _] u64 => cudnnGetCTCLossWorkspaceSize;
+    [_ _ _ _ _] u64 => cudnnGetCTCLossWorkspaceSize_v8;
+    [_ _ _] i32 =>
+        cusolverDnCgesvd_bufferSize cusolverDnDgesvd_bufferSize cusolverDnSgesvd_bufferSize
+        cusolverDnZgesvd_bufferSize;
+    [_ _ _ _] i32 =>
+        cusolverDnCsytrf_bufferSize cusolverDnDsytrf_bufferSize cusolverDnSsytrf_bufferSize
+        cusolverDnZsytrf_bufferSize;
+    [_ _ _ _ _] i32 =>
+        cusolverDnCgeqrf_bufferSize cusolverDnCgetrf_bufferSize cusolverDnCpotrf_bufferSize
+        cusolverDnDgeqrf_bufferSize cusolverDnDgetrf_bufferSize cusolverDnDpotrf_bufferSize
+        cusolverDnSgeqrf_bufferSize cusolverDnSgetrf_bufferSize cusolverDnSpotrf_bufferSize
+        cusolverDnZgeqrf_bufferSize cusolverDnZgetrf_bufferSize cusolverDnZpotrf_bufferSize;
+    [_ _ _ _ _ _ _] i32 =>
+        cusolverDnCheevd_bufferSize cusolverDnCheevjBatched_bufferSize cusolverDnCheevj_bufferSize
+        cusolverDnCungqr_bufferSize cusolverDnDorgqr_bufferSize cusolverDnDsyevd_bufferSize
+        cusolverDnDsyevjBatched_bufferSize cusolverDnDsyevj_bufferSize cusolverDnSorgqr_bufferSize
+        cusolverDnSsyevd_bufferSize cusolverDnSsyevjBatched_bufferSize cusolverDnSsyevj_bufferSize
+        cusolverDnZheevd_bufferSize cusolverDnZheevjBatched_bufferSize cusolverDnZheevj_bufferSize
+        cusolverDnZungqr_bufferSize;
+    [_ _ _ _ _ _ _ _ _ _ _] i32 =>
+        cusolverDnCgesvdjBatched_bufferSize cusolverDnCunmqr_bufferSize cusolverDnDgesvdjBatched_bufferSize
+        cusolverDnDormqr_bufferSize cusolverDnSgesvdjBatched_bufferSize cusolverDnSormqr_bufferSize
+        cusolverDnZgesvdjBatched_bufferSize cusolverDnZunmqr_bufferSize;
+    [_ _ _ _ _ _ _ _ _ _ _ _] i32 =>
+        cusolverDnCgesvdj_bufferSize cusolverDnDgesvdj_bufferSize cusolverDnSgesvdj_bufferSize
+        cusolverDnZgesvdj_bufferSize;
+    [_ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _] i32 =>
+        cusolverDnCgesvdaStridedBatched_bufferSize cusolverDnDgesvdaStridedBatched_bufferSize
+        cusolverDnSgesvdaStridedBatched_bufferSize cusolverDnZgesvdaStridedBatched_bufferSize;
+    // On the device, and on the host.
+    [_ _ _ _ _ _ _ _] (u64, u64) =>
+        cusolverDnXpotrf_bufferSize;
+    [_ _ _ _ _ _ _ _ _ _] (u64, u64) =>
+        cusolverDnXgeqrf_bufferSize;
+    [_ _ _ _ _ _ _ _ _ _ _] (u64, u64) =>
+        cusolverDnXsyevBatched_bufferSize cusolverDnXsyevd_bufferSize cusolverDnXsytrs_bufferSize;
+    [_ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _] (u64, u64) =>
+        cusolverDnXgeev_bufferSize;
+    [_ _ _ _ _ _ _ _ _] u64 =>
+        cusparseSpMV_bufferSize cusparseSpSV_bufferSize;
+    [_ _ _ _ _ _ _ _ _ _] u64 =>
+        cusparseSDDMM_bufferSize cusparseSpMM_bufferSize cusparseSpSM_bufferSize;
+}
+
 // ---- what is not simulated ----
 
 /// Says so once for each library, and returns its status for it.
@@ -163,75 +231,35 @@ macro_rules! refused {
 refused! {
     // cuDNN 8, and 9.
     if SETTINGS.cudnn < 90_000 { 9 } else { 3000 } =>
-        cudnnCTCLoss cudnnCTCLoss_v8 cudnnConvolutionBackwardData cudnnConvolutionBackwardFilter
-        cudnnConvolutionBiasActivationForward cudnnConvolutionForward cudnnCreateCTCLossDescriptor
-        cudnnCreateRNNDataDescriptor cudnnCreateRNNDescriptor cudnnCreateSpatialTransformerDescriptor
-        cudnnFindConvolutionBackwardDataAlgorithmEx cudnnFindConvolutionBackwardFilterAlgorithmEx
-        cudnnFindConvolutionForwardAlgorithmEx cudnnGetCTCLossWorkspaceSize cudnnGetCTCLossWorkspaceSize_v8
+        cudnnConvolutionBackwardData cudnnConvolutionBackwardFilter cudnnConvolutionBiasActivationForward
+        cudnnConvolutionForward cudnnFindConvolutionBackwardDataAlgorithmEx
+        cudnnFindConvolutionBackwardFilterAlgorithmEx cudnnFindConvolutionForwardAlgorithmEx
         cudnnGetConvolutionBackwardDataAlgorithm_v7 cudnnGetConvolutionBackwardDataWorkspaceSize
         cudnnGetConvolutionBackwardFilterAlgorithm_v7 cudnnGetConvolutionBackwardFilterWorkspaceSize
         cudnnGetConvolutionForwardAlgorithm_v7 cudnnGetConvolutionForwardWorkspaceSize cudnnGetFilterNdDescriptor
         cudnnGetRNNLinLayerBiasParams cudnnGetRNNLinLayerMatrixParams cudnnGetRNNParamsSize
-        cudnnGetRNNTempSpaceSizes cudnnGetRNNTrainingReserveSize cudnnGetRNNWeightParams cudnnGetRNNWeightSpaceSize
-        cudnnGetRNNWorkspaceSize cudnnGetStream cudnnGetTensorNdDescriptor cudnnRNNBackwardData cudnnRNNBackwardData_v8
-        cudnnRNNBackwardWeights cudnnRNNBackwardWeights_v8 cudnnRNNForward cudnnRNNForwardInference
-        cudnnRNNForwardTraining cudnnRestoreDropoutDescriptor cudnnSetCTCLossDescriptorEx cudnnSetCTCLossDescriptor_v9
-        cudnnSetRNNDataDescriptor cudnnSetRNNDescriptor_v6 cudnnSetRNNDescriptor_v8 cudnnSetRNNMatrixMathType
-        cudnnSetRNNProjectionLayers cudnnSetSpatialTransformerNdDescriptor cudnnSpatialTfGridGeneratorBackward
-        cudnnSpatialTfGridGeneratorForward cudnnSpatialTfSamplerBackward cudnnSpatialTfSamplerForward;
-    9 => cusolverDnCgeqrf cusolverDnCgeqrf_bufferSize cusolverDnCgesvd cusolverDnCgesvd_bufferSize
-        cusolverDnCgesvdaStridedBatched cusolverDnCgesvdaStridedBatched_bufferSize cusolverDnCgesvdj
-        cusolverDnCgesvdjBatched cusolverDnCgesvdjBatched_bufferSize cusolverDnCgesvdj_bufferSize cusolverDnCgetrf
-        cusolverDnCgetrf_bufferSize cusolverDnCgetrs cusolverDnCheevd cusolverDnCheevd_bufferSize cusolverDnCheevj
-        cusolverDnCheevjBatched cusolverDnCheevjBatched_bufferSize cusolverDnCheevj_bufferSize cusolverDnCpotrf
-        cusolverDnCpotrfBatched cusolverDnCpotrf_bufferSize cusolverDnCpotrs cusolverDnCpotrsBatched cusolverDnCsytrf
-        cusolverDnCsytrf_bufferSize cusolverDnCungqr cusolverDnCungqr_bufferSize cusolverDnCunmqr
-        cusolverDnCunmqr_bufferSize cusolverDnDgeqrf cusolverDnDgeqrf_bufferSize cusolverDnDgesvd
-        cusolverDnDgesvd_bufferSize cusolverDnDgesvdaStridedBatched cusolverDnDgesvdaStridedBatched_bufferSize
-        cusolverDnDgesvdj cusolverDnDgesvdjBatched cusolverDnDgesvdjBatched_bufferSize cusolverDnDgesvdj_bufferSize
-        cusolverDnDgetrf cusolverDnDgetrf_bufferSize cusolverDnDgetrs cusolverDnDorgqr cusolverDnDorgqr_bufferSize
-        cusolverDnDormqr cusolverDnDormqr_bufferSize cusolverDnDpotrf cusolverDnDpotrfBatched
-        cusolverDnDpotrf_bufferSize cusolverDnDpotrs cusolverDnDpotrsBatched cusolverDnDsyevd
-        cusolverDnDsyevd_bufferSize cusolverDnDsyevj cusolverDnDsyevjBatched cusolverDnDsyevjBatched_bufferSize
-        cusolverDnDsyevj_bufferSize cusolverDnDsytrf cusolverDnDsytrf_bufferSize cusolverDnSgeqrf
-        cusolverDnSgeqrf_bufferSize cusolverDnSgesvd cusolverDnSgesvd_bufferSize cusolverDnSgesvdaStridedBatched
-        cusolverDnSgesvdaStridedBatched_bufferSize cusolverDnSgesvdj cusolverDnSgesvdjBatched
-        cusolverDnSgesvdjBatched_bufferSize cusolverDnSgesvdj_bufferSize cusolverDnSgetrf cusolverDnSgetrf_bufferSize
-        cusolverDnSgetrs cusolverDnSorgqr cusolverDnSorgqr_bufferSize cusolverDnSormqr cusolverDnSormqr_bufferSize
-        cusolverDnSpotrf cusolverDnSpotrfBatched cusolverDnSpotrf_bufferSize cusolverDnSpotrs cusolverDnSpotrsBatched
-        cusolverDnSsyevd cusolverDnSsyevd_bufferSize cusolverDnSsyevj cusolverDnSsyevjBatched
-        cusolverDnSsyevjBatched_bufferSize cusolverDnSsyevj_bufferSize cusolverDnSsytrf cusolverDnSsytrf_bufferSize
-        cusolverDnXgeev cusolverDnXgeev_bufferSize cusolverDnXgeqrf cusolverDnXgeqrf_bufferSize
-        cusolverDnXgesvdjSetMaxSweeps cusolverDnXgesvdjSetSortEig cusolverDnXgesvdjSetTolerance cusolverDnXpotrf
-        cusolverDnXpotrf_bufferSize cusolverDnXpotrs cusolverDnXsyevBatched cusolverDnXsyevBatched_bufferSize
-        cusolverDnXsyevd cusolverDnXsyevd_bufferSize cusolverDnXsyevjSetSortEig cusolverDnXsytrs
-        cusolverDnXsytrs_bufferSize cusolverDnZgeqrf cusolverDnZgeqrf_bufferSize cusolverDnZgesvd
-        cusolverDnZgesvd_bufferSize cusolverDnZgesvdaStridedBatched cusolverDnZgesvdaStridedBatched_bufferSize
-        cusolverDnZgesvdj cusolverDnZgesvdjBatched cusolverDnZgesvdjBatched_bufferSize cusolverDnZgesvdj_bufferSize
-        cusolverDnZgetrf cusolverDnZgetrf_bufferSize cusolverDnZgetrs cusolverDnZheevd cusolverDnZheevd_bufferSize
-        cusolverDnZheevj cusolverDnZheevjBatched cusolverDnZheevjBatched_bufferSize cusolverDnZheevj_bufferSize
-        cusolverDnZpotrf cusolverDnZpotrfBatched cusolverDnZpotrf_bufferSize cusolverDnZpotrs cusolverDnZpotrsBatched
-        cusolverDnZsytrf cusolverDnZsytrf_bufferSize cusolverDnZungqr cusolverDnZungqr_bufferSize cusolverDnZunmqr
-        cusolverDnZunmqr_bufferSize;
+        cudnnGetRNNTrainingReserveSize cudnnGetRNNWorkspaceSize cudnnGetStream cudnnRNNBackwardData
+        cudnnRNNBackwardWeights cudnnRNNForwardInference cudnnRNNForwardTraining cudnnSetRNNDescriptor_v6
+        cudnnSetRNNMatrixMathType cudnnSetRNNProjectionLayers;
     10 => cusparseCbsrmm cusparseCbsrmv cusparseCbsrsm2_analysis cusparseCbsrsm2_bufferSize cusparseCbsrsm2_solve
         cusparseCbsrsv2_analysis cusparseCbsrsv2_bufferSize cusparseCbsrsv2_solve cusparseCcsrgeam2
-        cusparseCcsrgeam2_bufferSizeExt cusparseCreateBsrsm2Info cusparseCreateBsrsv2Info cusparseCreateCoo
-        cusparseCreateCsr cusparseCreateDnMat cusparseCreateDnVec cusparseCreateIdentityPermutation
-        cusparseCsrSetPointers cusparseCsrSetStridedBatch cusparseDbsrmm cusparseDbsrmv cusparseDbsrsm2_analysis
+        cusparseCcsrgeam2_bufferSizeExt cusparseCreateBsrsm2Info cusparseCreateBsrsv2Info
+        cusparseCreateIdentityPermutation
+        cusparseDbsrmm cusparseDbsrmv cusparseDbsrsm2_analysis
         cusparseDbsrsm2_bufferSize cusparseDbsrsm2_solve cusparseDbsrsv2_analysis cusparseDbsrsv2_bufferSize
-        cusparseDbsrsv2_solve cusparseDcsrgeam2 cusparseDcsrgeam2_bufferSizeExt cusparseDnMatSetStridedBatch
+        cusparseDbsrsv2_solve cusparseDcsrgeam2 cusparseDcsrgeam2_bufferSizeExt
         cusparseLtDenseDescriptorInit cusparseLtMatmul cusparseLtMatmulAlgGetAttribute cusparseLtMatmulAlgSelectionInit
         cusparseLtMatmulAlgSetAttribute cusparseLtMatmulDescSetAttribute cusparseLtMatmulDescriptorInit
         cusparseLtMatmulGetWorkspace cusparseLtMatmulPlanInit cusparseLtMatmulSearch cusparseLtSpMMACompress2
-        cusparseLtSpMMACompressedSize2 cusparseLtStructuredDescriptorInit cusparseSDDMM cusparseSDDMM_bufferSize
-        cusparseSDDMM_preprocess cusparseSbsrmm cusparseSbsrmv cusparseSbsrsm2_analysis cusparseSbsrsm2_bufferSize
+        cusparseLtSpMMACompressedSize2 cusparseLtStructuredDescriptorInit
+        cusparseSbsrmm cusparseSbsrmv cusparseSbsrsm2_analysis cusparseSbsrsm2_bufferSize
         cusparseSbsrsm2_solve cusparseSbsrsv2_analysis cusparseSbsrsv2_bufferSize cusparseSbsrsv2_solve
         cusparseScsrgeam2 cusparseScsrgeam2_bufferSizeExt cusparseSpGEMM_compute cusparseSpGEMM_copy
-        cusparseSpGEMM_createDescr cusparseSpGEMM_destroyDescr cusparseSpGEMM_workEstimation cusparseSpMM
-        cusparseSpMM_bufferSize cusparseSpMV cusparseSpMV_bufferSize cusparseSpMatGetSize cusparseSpMatSetAttribute
-        cusparseSpSM_analysis cusparseSpSM_bufferSize cusparseSpSM_createDescr cusparseSpSM_destroyDescr
-        cusparseSpSM_solve cusparseSpSV_analysis cusparseSpSV_bufferSize cusparseSpSV_createDescr
-        cusparseSpSV_destroyDescr cusparseSpSV_solve cusparseXbsrsm2_zeroPivot cusparseXbsrsv2_zeroPivot
+        cusparseSpGEMM_createDescr cusparseSpGEMM_destroyDescr cusparseSpGEMM_workEstimation
+        cusparseSpMatGetSize
+
+
+        cusparseXbsrsm2_zeroPivot cusparseXbsrsv2_zeroPivot
         cusparseXcoo2csr cusparseXcoosortByRow cusparseXcoosort_bufferSizeExt cusparseXcsrgeam2Nnz cusparseXcsrsort
         cusparseXcsrsort_bufferSizeExt cusparseZbsrmm cusparseZbsrmv cusparseZbsrsm2_analysis cusparseZbsrsm2_bufferSize
         cusparseZbsrsm2_solve cusparseZbsrsv2_analysis cusparseZbsrsv2_bufferSize cusparseZbsrsv2_solve
@@ -275,6 +303,8 @@ c! {
     fn cudnnCreateActivationDescriptor(to: *mut u64) = handle(to);
     fn cudnnCreateDropoutDescriptor(to: *mut u64) = handle(to);
     fn cudnnCreatePoolingDescriptor(to: *mut u64) = handle(to);
+    fn cudnnCreateCTCLossDescriptor(to: *mut u64) = handle(to);
+    fn cudnnCreateSpatialTransformerDescriptor(to: *mut u64) = handle(to);
     fn cudnnDropoutGetStatesSize(_library: u64, bytes: *mut u64) = put(bytes, 0);
     fn cudnnGetProperty(part: i32, value: *mut i32) = put(value, [SETTINGS.cudnn / 10_000, SETTINGS.cudnn / 100 % 100, SETTINGS.cudnn % 100][part.clamp(0, 2) as usize] as i32);
     fn cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(_library: u64, _mode: i32, _operations: i32, _x: u64, _z: u64, _y: u64, _scale: u64, _activation: u64, bytes: *mut u64) = put(bytes, 0);
@@ -289,6 +319,12 @@ c! {
     fn cusolverDnCreateSyevjInfo(to: *mut u64) = handle(to);
     fn cusparseCreate(to: *mut u64) = handle(to);
     fn cusparseCreateMatDescr(to: *mut u64) = handle(to);
+    fn cusparseCreateCoo(to: *mut u64) = handle(to);
+    fn cusparseCreateCsr(to: *mut u64) = handle(to);
+    fn cusparseCreateDnMat(to: *mut u64) = handle(to);
+    fn cusparseCreateDnVec(to: *mut u64) = handle(to);
+    fn cusparseSpSM_createDescr(to: *mut u64) = handle(to);
+    fn cusparseSpSV_createDescr(to: *mut u64) = handle(to);
 
     fn ncclGetVersion(version: *mut i32) = put(version, SETTINGS.nccl);
     fn ncclGetUniqueId(to: *mut [u8; 128]) = put(to, [7; 128]);

@@ -16,7 +16,6 @@ use vramscope_core::open::decode;
 use vramscope_dryrun::device::Device;
 use vramscope_dryrun::fit::largest;
 use vramscope_dryrun::run::{self, Options as Running, Run, Values, is_possible};
-use vramscope_dryrun::torch::{Torch, find_torch};
 
 use self::verdict::{Circumstances, Judged};
 use crate::arguments::{Show, parse_capacity};
@@ -32,11 +31,12 @@ use crate::{interruption, output};
 /// The program, its torch and PyTorch's allocator are yours and unchanged; CUDA alone is a stand-in, which computes nothing.
 /// So the memory is what the allocator makes of the program's requests, in the time of the program's Python. Needs a torch
 /// built for CUDA (2.1 or later) and neither a GPU, a driver nor NVIDIA's libraries; a GPU that is there is not touched. Values are zeros:
-/// losses mean nothing, and what depends on them may differ. Code for torch.compile runs as it is written.
+/// losses mean nothing, and what depends on them may differ. Code for torch.compile runs as it is written. Models of transformers and
+/// diffusers need their configuration and no weights.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The card, by its name or as so much memory
+    /// The card, by its name as torch, nvidia-smi or you write it, or as so much memory
     #[arg(long, value_name = "CARD", value_parser = parse_device, default_value = "h100")]
     gpu: Device,
     /// How many of them the program finds, at most 8
@@ -79,7 +79,7 @@ enum Read {
 const EXAMPLES: &str = "\
 Examples:
   vramscope dry-run -- python train.py --batch-size 8
-  vramscope dry-run --gpu rtx4090 -o dry.pickle -- python train.py
+  vramscope dry-run --gpu rtx4090 -o dry.pickle -- uv run train.py
   vramscope dry-run --gpu a100-40gb --fit 1..64 -- python train.py --batch-size {}
   vramscope dry-run --rank 3 --world 8 -- python train_ddp.py
   vramscope dry-run --json -- python train.py | jq '.parts[0] | {fits, reserved_bytes}'
@@ -109,7 +109,9 @@ fn parse_range(text: &str) -> Result<(u64, u64), String> {
 /// If the program cannot be run or fails, or if nothing fits.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let destination = options.output.as_deref().map(Destination::of);
-    destination::check(&destination, &[])?;
+    destination
+        .as_ref()
+        .map_or(Ok(()), destination::check_place)?;
     if !is_possible() {
         let text =
             "this build cannot run programs: it can on Linux with glibc, on x86-64 and aarch64";
@@ -129,15 +131,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             "--fit puts numbers in place of {} in the program's arguments, and there is none";
         return Err(Failure::Usage(text.to_owned()));
     }
-    let torch = options.program.first().map(|program| find_torch(program));
-    let torch = torch
-        .unwrap_or_else(|| Err(String::new()))
-        .map_err(Failure::Input)?;
     let folder = PassingFolder::create_in(&env::temp_dir(), "vramscope-")
         .map_err(Failure::io("cannot create a temporary folder"))?;
     let place = Place {
         options,
-        torch: &torch,
         folder: folder.as_ref(),
     };
     match options.fit {
@@ -149,7 +146,6 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 /// Where and how programs are run.
 struct Place<'a> {
     options: &'a Options,
-    torch: &'a Torch,
     folder: &'a Path,
 }
 
@@ -227,9 +223,9 @@ impl Place<'_> {
         let name = program
             .first()
             .map(|name| name.to_string_lossy().into_owned());
-        let doing = format!("cannot run {}", name.unwrap_or_default());
+        let doing = format!("cannot start {}", name.unwrap_or_default());
         // What interrupts the program leaves us to say what was recorded.
-        interruption::without(|| run::run(program, self.torch, &running, self.folder))
+        interruption::without(|| run::run(program, &running, self.folder))
             .map_err(Failure::io(doing))
     }
 
@@ -270,7 +266,9 @@ impl Place<'_> {
         if judged.is_empty() {
             let text = "no process of it left a recording of CUDA's memory through torch (os._exit, Python's -I, -E and -S, and \
                         PYTORCH_NO_CUDA_MEMORY_CACHING keep it away)";
-            return Err(ended(ran.status).unwrap_or_else(|| Failure::Input(text.to_owned())));
+            let unusable = ran.unusable.clone().map(Failure::Input);
+            let failure = unusable.or_else(|| ended(ran.status));
+            return Err(failure.unwrap_or_else(|| Failure::Input(text.to_owned())));
         }
         Ok(judged)
     }

@@ -12,7 +12,6 @@ use std::path::Path;
 use vramscope_core::cards::Card;
 use vramscope_dryrun::device::Device;
 use vramscope_dryrun::run::{Options, Run, Values, run};
-use vramscope_dryrun::torch::Torch;
 
 /// Options for a card.
 fn on(card: &str) -> Options {
@@ -26,7 +25,7 @@ fn on(card: &str) -> Options {
 }
 
 /// Runs a program in Python.
-fn run_python(python: &str, program: &str, torch: &Torch, options: &Options, folder: &Path) -> Run {
+fn run_python(python: &str, program: &str, options: &Options, folder: &Path) -> Run {
     let command = [python, "-c", program].map(OsString::from);
-    run(&command, torch, options, folder).unwrap()
+    run(&command, options, folder).unwrap()
 }

@@ -1,24 +1,18 @@
 //! Programs that call CUDA by themselves.
 
+use std::fs;
 use std::process::Command;
 
 use tempfile::tempdir;
 
 use super::*;
 
-const NO_TORCH: Torch = Torch {
-    version: String::new(),
-    cuda: 12_060,
-    cudnn: 90_501,
-    nccl: 22_602,
-    python: String::new(),
-};
-
 /// The exit code of a program for which `check(what, is_so)` must never be false; `None` where there is no Python.
 fn checked(program: &str, options: &Options) -> Option<i32> {
     Command::new("python3").arg("--version").output().ok()?;
     let begin = "
 import ctypes, os, struct, subprocess, sys
+os.environ['STANDIN_CUDA'] = '12060'
 cuda = ctypes.CDLL(None)
 def check(what, is_so):
     if not is_so: sys.exit(f'not so: {what}')
@@ -30,7 +24,7 @@ GIB = 1 << 30
 ";
     let folder = tempdir().unwrap();
     let program = format!("{begin}{program}");
-    let run = run_python("python3", &program, &NO_TORCH, options, folder.path());
+    let run = run_python("python3", &program, options, folder.path());
     assert!(run.snapshots.is_empty());
     run.status.code()
 }
@@ -101,7 +95,7 @@ check('capability', struct.unpack_from('2i', properties, 360) == (8, 9))
 check('processors', struct.unpack_from('i', properties, 388) == (128,))
 check('shared memory', struct.unpack_from('q', properties, 696) == (99 * 1024,))
 check('one device', cuda.cudaSetDevice(1) == 101 and cuda.cudaSetDevice(0) == 0)
-check('not simulated', cuda.cusolverDnSgetrf() == 9)
+check('not simulated', cuda.cusparseSpGEMM_compute() == 10)
 ";
     assert!(checked(program, &on("rtx4090")).is_none_or(|code| code == 0));
 }
@@ -128,4 +122,59 @@ assert not any(\"%s\" in line for line in open('/proc/self/maps')), 'the decoy w
 #[test]
 fn a_programs_exit_code_is_kept() {
     assert!(checked("sys.exit(7)", &on("t4")).is_none_or(|code| code == 7));
+}
+
+/// What a program leaves that is run by a shell and imports a torch of which only the version is there.
+fn with_made_up_torch(version: &str, program: &str) -> Option<Run> {
+    Command::new("python3").arg("--version").output().ok()?;
+    let folder = tempdir().unwrap();
+    let torch = folder.path().join("made-up/torch");
+    fs::create_dir_all(&torch).unwrap();
+    fs::write(torch.join("__init__.py"), "").unwrap();
+    fs::write(torch.join("version.py"), version).unwrap();
+    let file = folder.path().join("made-up/program.py");
+    fs::write(&file, program).unwrap();
+    let line = format!("true && python3 {}", file.display());
+    let command = ["sh", "-c", &line].map(OsString::from);
+    Some(run(&command, &on("t4"), folder.path()).unwrap())
+}
+
+#[test]
+fn the_python_that_imports_torch_tells_its_versions() {
+    let program = "
+import ctypes, os
+import torch
+version = ctypes.c_int()
+ctypes.CDLL(None).cuDriverGetVersion(ctypes.byref(version))
+raise SystemExit(version.value != 11080)
+";
+    let version = "__version__ = '2.1.0+cu118'\ncuda: Optional[str] = '11.8'\n";
+    let run = with_made_up_torch(version, program);
+    assert!(run.is_none_or(|run| run.status.code() == Some(0) && run.unusable.is_none()));
+}
+
+#[test]
+fn a_torch_that_cannot_be_used_is_told_with_what_to_install() {
+    for (version, told) in [
+        (
+            "__version__ = '2.7.1+cpu'\ncuda = None\n",
+            "pip install --no-deps --force-reinstall torch==2.7.1 (from PyPI)",
+        ),
+        (
+            "__version__ = '2.0.1+cu117'\ncuda = '11.7'\n",
+            "older than 2.1",
+        ),
+    ] {
+        let Some(run) = with_made_up_torch(version, "import torch\nraise SystemExit(7)") else {
+            return;
+        };
+        assert_eq!(run.status.code(), Some(1), "{version}");
+        let said = run.unusable.unwrap();
+        assert!(said.contains(told), "{said}");
+    }
+    // Who only looks whether it is there goes on.
+    let look =
+        "import importlib.util\nraise SystemExit(7 if importlib.util.find_spec('torch') else 1)";
+    let run = with_made_up_torch("__version__ = '2.7.1+cpu'\n", look);
+    assert!(run.is_none_or(|run| run.status.code() == Some(7) && run.unusable.is_none()));
 }

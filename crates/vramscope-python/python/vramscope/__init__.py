@@ -1,12 +1,13 @@
 """See what GPU memory was used for.
 
-``open()`` reads a memory snapshot of PyTorch, ``record()`` makes one. Answers are those of the command ``vramscope``
+``open()`` reads a memory snapshot of PyTorch, ``record()`` makes one, ``dry_run()`` does without a GPU. Answers are those of the command ``vramscope``
 (``--json``), tables go to polars, DuckDB and pyarrow without a copy. Sizes are in bytes, times in
 microseconds. A *moment* is a number of events and means the state after them; 0 is before the first.
 """
 
 from typing import TYPE_CHECKING
 
+from ._dry_run import dry_run
 from ._record import Recording, RecordingWarning, record
 from ._show import View
 from ._snapshot import DamageWarning, Snapshot, open
@@ -20,6 +21,7 @@ __all__ = [
     "SnapshotError",
     "Table",
     "View",
+    "dry_run",
     "open",
     "record",
 ]

@@ -9,7 +9,9 @@ use vramscope_core::cards::CARDS;
 use vramscope_core::model::DeviceIndex;
 use vramscope_core::units::{Bytes, Count};
 use vramscope_dryrun::device::Device;
-use vramscope_dryrun::invented::{CUDNN_WORKSPACE, CUFFT_WORKSPACE, Invented, NCCL};
+use vramscope_dryrun::invented::{
+    CUDNN_RESERVE, CUDNN_WORKSPACE, Invented, NCCL, OTHER_WORKSPACES,
+};
 
 use crate::report::{Cell, Part, column, remark, sum};
 
@@ -238,7 +240,13 @@ fn roles(part: &mut Part, roles: &PeakRoles) {
 
 /// What the verdict rests on that is neither the program's nor torch's.
 fn invented(part: &mut Part, device: &Device, has_peers: bool) {
-    let all = [device.context(), CUDNN_WORKSPACE, CUFFT_WORKSPACE, NCCL];
+    let all = [
+        device.context(),
+        CUDNN_WORKSPACE,
+        CUDNN_RESERVE,
+        OTHER_WORKSPACES,
+        NCCL,
+    ];
     let all = all.iter().filter(|it| has_peers || **it != NCCL);
     let row = |it: &Invented| {
         let basis = format!("{:?}", it.basis).to_lowercase();

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::causes::Cause;
-use super::facts::{FactLevel, facts};
+use super::facts::{FactKind, FactLevel, facts};
 use super::findings::{FailedRequest, FindingTable, free_on_device, helpful, site_table};
 use super::overview::Overview;
 use super::program_changes::ProgramChange;
@@ -166,7 +166,8 @@ fn failed(device: Device<'_>, failure: &FailedRequest) -> Failed {
 fn unknown(device: Device<'_>) -> Vec<String> {
     let facts = facts(device.recording).into_iter();
     let gaps = facts.filter(|fact| {
-        fact.level == FactLevel::Gap && fact.device.is_none_or(|of| of == device.index())
+        let is_gap = fact.level == FactLevel::Gap || fact.kind == FactKind::DryRun;
+        is_gap && fact.device.is_none_or(|of| of == device.index())
     });
     gaps.map(|fact| {
         format!("{} {} {}", fact.text, fact.meaning, fact.advice)

@@ -20,7 +20,7 @@ use crate::ids::{AllocationId, EventId};
 use crate::model::{Action, DeviceIndex, events_cut_off};
 
 pub use captured::{LOST, MORE_ROOM};
-pub use words::{warning_line, warning_text};
+pub use words::{DRY_RUN, warning_line, warning_text};
 
 /// How much a fact affects the results.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]

@@ -64,6 +64,9 @@ impl Words {
     }
 }
 
+/// What every answer about a dry run says of it.
+pub const DRY_RUN: &str = "A dry run: nothing was computed, and no GPU was there.";
+
 fn words(kind: FactKind) -> Words {
     match kind {
         FactKind::Nothing
@@ -74,7 +77,7 @@ fn words(kind: FactKind) -> Words {
         | FactKind::SeveralDevices { .. }
         | FactKind::HostMemory { .. } => of_contents(kind),
         FactKind::DryRun => Words::of(
-            "A dry run: nothing was computed, and no GPU was there.",
+            DRY_RUN,
             "Memory is what PyTorch's own allocator made of the program's requests. What depends on computed values, and how much \
              cuDNN and other libraries ask for, may differ on a card.",
             "",

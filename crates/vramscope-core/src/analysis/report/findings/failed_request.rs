@@ -16,6 +16,7 @@ use crate::analysis::memory::gap::{Arena, Gap, gap};
 use crate::analysis::memory::releases::Releases;
 use crate::analysis::memory::settings::AllocatorConfig;
 use crate::analysis::recording::{Device, Recording};
+use crate::analysis::report::dry_run::for_program;
 use crate::analysis::report::overview::SegmentsKnown;
 use crate::analysis::time::history::History;
 use crate::ids::{EventId, StackId};
@@ -139,6 +140,8 @@ pub struct FailedRequest {
     pub granted_share: Option<f64>,
     /// A block that was large enough, but waited for another stream.
     pub waited: Option<WaitedBlock>,
+    /// How to try a smaller program without a GPU; `None` if it ran without one, or if torch has no part in it.
+    pub dry_run: Option<String>,
 }
 
 impl FailedRequest {
@@ -200,6 +203,7 @@ impl FailedRequest {
                 .memory_fraction
                 .filter(|&share| share < 1.0),
             waited: None,
+            dry_run: for_program(device),
         };
         if has_segments && kind == AllocatorKind::Torch {
             let is_own = |place: u32| {

@@ -94,8 +94,13 @@ pub fn capacity(text: &str) -> Result<u64, String> {
     }
     match is_a_card_meant(text) {
         Some(question) => Err(question),
-        None => bytes(text)
-            .map_err(|instead| format!("write {instead}, or a card's name such as rtx4090")),
+        None => bytes(text).map_err(|instead| match Card::near(text).as_slice() {
+            [] => format!("write {instead}, or a card's name such as rtx4090"),
+            near => format!(
+                "write {instead}, or a card's name: near is {}",
+                near.join("; ")
+            ),
+        }),
     }
 }
 
@@ -318,6 +323,11 @@ mod tests {
         );
         let wrong = capacity("much").unwrap_err();
         assert!(wrong.starts_with("write a size such as"), "{wrong}");
+        let unknown = capacity("h100-nvl").unwrap_err();
+        assert!(
+            unknown.ends_with("or a card's name: near is H100 80 GB"),
+            "{unknown}"
+        );
     }
 
     #[test]

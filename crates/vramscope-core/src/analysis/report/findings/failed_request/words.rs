@@ -317,13 +317,15 @@ impl FailedRequest {
         ) {
             list.push("Look through what was live then: what the loop still holds from before, saved activations, optimizer state.");
         }
+        let mut dry_run = None;
         if matches!(
             verdict,
             Verdict::Short | Verdict::LittleFree | Verdict::SegmentTooLarge
         ) {
             list.push("A smaller batch or sequence, activation checkpointing, or sharding.");
+            dry_run = self.dry_run.clone();
         }
-        list.into_iter().map(str::to_owned).collect()
+        list.into_iter().map(str::to_owned).chain(dry_run).collect()
     }
 
     /// What to try if an allocation of the driver failed.
