@@ -8,12 +8,14 @@ mod fleet;
 mod inductor;
 mod raw_log;
 mod rules;
+mod text;
 
 pub use buffers::buffers;
 pub use fleet::fleet;
 pub use inductor::inductor;
 pub use raw_log::raw_log;
 pub use rules::{decode, decode_chunked, pipeline, vram_format};
+pub use text::text;
 
 /// Runs a rule on the files named on the command line, to examine a crash without a fuzzer.
 ///

@@ -4,7 +4,9 @@
 
 use std::path::Path;
 
-use vramscope_fuzz::{buffers, decode, decode_chunked, fleet, inductor, pipeline, vram_format};
+use vramscope_fuzz::{
+    buffers, decode, decode_chunked, fleet, inductor, pipeline, text, vram_format,
+};
 
 /// Every file in `folder` of this package, with its name.
 fn files(folder: &str) -> Vec<(String, Vec<u8>)> {
@@ -36,5 +38,6 @@ fn no_rule_is_broken_again() {
         buffers(&bytes);
         inductor(&bytes);
         fleet(&bytes);
+        text(&bytes);
     }
 }

@@ -26,10 +26,11 @@ const LONGEST_COMPONENT_LINES: usize = 62;
 const FIXTURES_LIMIT_BYTES: u64 = 18 << 20;
 
 /// The project's crates, and those that each may use.
-const MAY_USE: [(&str, &[&str]); 18] = [
+const MAY_USE: [(&str, &[&str]); 19] = [
     ("vramscope-core", &[]),
     ("vramscope-inductor", &["vramscope-core"]),
     ("vramscope-plan", &["vramscope-core"]),
+    ("vramscope-text", &["vramscope-core"]),
     (
         "vramscope-view",
         &["vramscope-core", "vramscope-inductor", "vramscope-plan"],
@@ -53,6 +54,7 @@ const MAY_USE: [(&str, &[&str]); 18] = [
             "vramscope-plan",
             "vramscope-serve",
             "vramscope-sql",
+            "vramscope-text",
             "vramscope-view",
         ],
     ),
@@ -82,10 +84,11 @@ const IN_ALL_TESTS: &str = "vramscope-synth";
 const IN_TESTS: (&str, &str) = ("vramscope-plan", "vramscope-inductor");
 
 /// Crates without I/O, clocks, threads or DOM: they take values and return values.
-const PURE_CRATES: [&str; 4] = [
+const PURE_CRATES: [&str; 5] = [
     "vramscope-core",
     "vramscope-inductor",
     "vramscope-plan",
+    "vramscope-text",
     "vramscope-view",
 ];
 

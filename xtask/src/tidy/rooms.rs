@@ -77,6 +77,17 @@ const ORDERS: [Order; 10] = [
         ],
     },
     Order {
+        folder: "crates/vramscope-text/src",
+        floors: &[
+            &["compact", "figure", "needles"],
+            &["context", "cursor"],
+            &["record"],
+            &["advice", "forms"],
+            &["conclude", "reader"],
+            &["whole"],
+        ],
+    },
+    Order {
         folder: "crates/vramscope-inductor/src",
         floors: &[
             &["invalid", "lists", "order"],

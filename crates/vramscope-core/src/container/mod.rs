@@ -25,7 +25,7 @@ use self::layer::Layer;
 pub use self::layer::kind_of;
 pub(crate) use self::sniff::{FLEET, PACKED};
 use self::sniff::{Format, HEAD, bom_length, is_graph, sniff};
-pub use self::sniff::{is_graph_json, is_trace_log};
+pub use self::sniff::{is_graph_json, is_log, is_trace_log};
 use crate::model::ContainerKind;
 use crate::{Error, ErrorKind, Limits, limits};
 

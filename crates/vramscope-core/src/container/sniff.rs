@@ -110,6 +110,41 @@ pub fn is_trace_log(head: &[u8]) -> bool {
             })
 }
 
+/// Whether a file begins like text that is in no format: a log, or an error that somebody pasted.
+#[must_use]
+pub fn is_log(head: &[u8]) -> bool {
+    let is_letter = |&byte: &u8| byte >= b' ' || b"\t\n\r\x08\x0c\x1b".contains(&byte);
+    // As PowerShell writes: UTF-16.
+    if let Some(wide) = head.strip_prefix(b"\xff\xfe") {
+        let is_ascii = |pair: &&[u8]| is_letter(&pair[0]) && pair[1] == 0;
+        return wide.chunks_exact(2).filter(is_ascii).count() * 4 > wide.len();
+    }
+    if head.is_empty() || !head.iter().all(is_letter) {
+        return false;
+    }
+    match (sniff(head), text(head)) {
+        (Err(ErrorKind::UnknownFormat), _) => true,
+        // `[rank0]: …` and `[2025-10-16 09:06:22 TP5] …` are no lists.
+        (Ok(Format::Json), [b'[', rest @ ..]) => !starts_list(rest.trim_ascii_start()),
+        _ => false,
+    }
+}
+
+/// Whether a list of JSON may go on like this behind its bracket.
+fn starts_list(text: &[u8]) -> bool {
+    let word = text
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || b"+-.:/".contains(byte));
+    let word = &text[..word.count()];
+    match text {
+        [] | [b'{' | b'[' | b'"' | b']', ..] => true,
+        [b'-' | b'0'..=b'9', ..] => {
+            !word[1..].iter().any(|byte| b"-:/".contains(byte)) || word.contains(&b'e')
+        }
+        _ => [&b"true"[..], b"false", b"null"].contains(&word),
+    }
+}
+
 /// Like [`sniff`], for one file of several in an archive. A README or a config must not be
 /// taken for the snapshot, so JSON and HTML must also contain a snapshot's words early on.
 pub(super) fn sniff_member(name: &[u8], head: &[u8]) -> Result<Format, ErrorKind> {
@@ -203,6 +238,33 @@ const _: () = assert!(HEAD <= LOOKAHEAD);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn logs_are_told_from_json_and_pickles() {
+        for log in [
+            "RuntimeError: CUDA out of memory.",
+            "[rank0]: Traceback (most recent call last):",
+            "[2025-10-16 09:06:22 TP5] KV Cache is allocated.",
+            "(EngineCore pid=1) ERROR",
+            "\x1b[31mError\x1b[0m",
+        ] {
+            assert!(is_log(log.as_bytes()), "{log}");
+        }
+        for other in [
+            "",
+            "{\"a\": 1}",
+            "[{\"a\": 1}]",
+            "[1, 2]",
+            "[[1.5]]",
+            "[]",
+            "(dp0\nS'segments'",
+            "<!DOCTYPE html>",
+        ] {
+            assert!(!is_log(other.as_bytes()), "{other}");
+        }
+        assert!(!is_log(b"\x80\x04\x95") && !is_log(b"a\0b"));
+        assert!(is_log(b"\xff\xfeE\0r\0"));
+    }
 
     #[test]
     fn formats_by_content() {

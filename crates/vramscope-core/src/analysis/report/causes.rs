@@ -7,7 +7,7 @@ use super::earlier_passes::EarlierPasses;
 use super::findings::pools::kept_bytes;
 use super::findings::{
     FailedRequest, Finding, FindingKind, FindingRow, Replayed, SettingAdvice, Severity, Verdict,
-    site_table,
+    sentences, site_table,
 };
 use super::first_pass::FirstPass;
 use super::growing_request::GrowingRequest;
@@ -464,10 +464,7 @@ fn too_much_live(
     let live_bytes = device.history.active_bytes_at(moment);
     let when = when(overview);
     let could_have = failure.filter(|failure| failure.device_free_bytes.is_some());
-    let of_all = could_have.map(|failure| {
-        let all = Bytes(failure.reachable_bytes());
-        format!(" of the {all} that this process could have")
-    });
+    let all = could_have.map(|failure| Bytes(failure.reachable_bytes()));
     let share = |part| Percent {
         part,
         whole: live_bytes,
@@ -494,9 +491,8 @@ fn too_much_live(
         class: CauseClass::TooMuchLive,
         bytes: live_bytes,
         title: format!(
-            "{}{} were live {when}{}{}",
-            Bytes(live_bytes),
-            of_all.unwrap_or_default(),
+            "{}{}{}",
+            sentences::live(Bytes(live_bytes), all, when),
             of_role.unwrap_or_default(),
             from.unwrap_or_default()
         ),

@@ -41,7 +41,7 @@ use crate::analysis::time::selection::{Moments, Selection};
 use crate::sorting::SortFew;
 use crate::units::Bytes;
 
-pub use failed_request::{FailedRequest, FreePlace, Verdict, WaitedBlock};
+pub use failed_request::{FailedRequest, FreePlace, Verdict, WaitedBlock, sentences};
 pub use origin::origin;
 pub use program_changes::helpful;
 pub use words::{counted, free_on_device};

@@ -1,5 +1,6 @@
 //! A failed request in figures and in text (`words`): its size, what was free, and why it could not be served.
 
+pub mod sentences;
 mod waited;
 mod words;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::words::{at_moment, counted, percent};
 use super::{
     Evidence, EvidenceOf, Finding, FindingKind, FindingRow, FindingTable, Material, ROWS, Severity,
-    is_share,
+    is_share, sentences,
 };
 use crate::analysis::memory::allocator_state::AllocatorState;
 use crate::analysis::memory::capture::AllocatorKind;
@@ -109,7 +109,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         kind: FindingKind::PrivatePools,
         severity: if warns { Severity::Warning } else { Severity::Note },
         bytes: reserved,
-        title: format!("Private pools hold {}", Bytes(reserved)),
+        title: sentences::pools_hold(Bytes(reserved)),
         seen: format!(
             "{}: {} held {} ({} of all reserved), of which {} were not allocated.",
             at_moment(material.device.history, moment),
@@ -120,8 +120,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         ),
         figures: Vec::new(),
         may_mean: if graphs > 0 {
-            "The pool of a CUDA graph is kept for as long as the graph: what is free in it now, its replays write \
-             to. Nothing outside of the pool can use it."
+            sentences::GRAPH_POOLS_MEAN
         } else {
             "What is free in a pool of the user's own (MemPool, cuMemPoolCreate) serves only that pool."
         }
@@ -131,8 +130,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             "Destroy graphs and pools that are no longer needed; cuMemPoolTrimTo(pool, 0) and cuDeviceGraphMemTrim give \
              back what they hold free."
         } else if graphs > 1 {
-            "Capture graphs that never run at the same time into one pool (pool=first.pool()), the largest first; \
-             capture fewer sizes."
+            sentences::FEWER_GRAPHS
         } else {
             "Delete the graph or pool when it is no longer needed; then its segments can be given back."
         }

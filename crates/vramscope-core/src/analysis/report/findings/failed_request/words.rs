@@ -2,6 +2,7 @@
 
 use super::super::words::counted;
 use super::super::{Figure, SettingAdvice};
+use super::sentences::{self, ASK_SIZE, JOINS, NO_ARRANGEMENT};
 use super::{FailedRequest, Verdict};
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::memory::settings::AllocatorConfig;
@@ -143,9 +144,7 @@ impl FailedRequest {
         let (free, largest) = (Bytes(self.own_free_bytes), Bytes(self.own_largest_bytes));
         Some(match self.verdict() {
             Verdict::Limit => self.limit(),
-            Verdict::DeviceHadEnough => {
-                format!("Refused although the device had {left} free for a request of {wanted}")
-            }
+            Verdict::DeviceHadEnough => sentences::refused(left, wanted),
             Verdict::Waited => format!(
                 "A block of {} that would have served it was freed, but waited for another stream",
                 Bytes(self.waited.map_or(0, |block| block.bytes))
@@ -180,10 +179,7 @@ impl FailedRequest {
                 Bytes(self.all_free_bytes())
             ),
             Verdict::Others => self.others(),
-            Verdict::RequestTooLarge => format!(
-                "A request for {wanted} where the device had {} for all of this program",
-                Bytes(self.reachable_bytes())
-            ),
+            Verdict::RequestTooLarge => sentences::too_large(wanted, Bytes(self.reachable_bytes())),
             Verdict::Unknown | Verdict::LittleFree | Verdict::Short => return None,
         })
     }
@@ -206,9 +202,7 @@ impl FailedRequest {
     #[must_use]
     pub fn explanation(&self) -> String {
         let text = match (self.kind, self.verdict()) {
-            (_, Verdict::RequestTooLarge) => {
-                "Even if nothing had been live, it would have failed. Its size is not what was meant, or others hold the device."
-            }
+            (_, Verdict::RequestTooLarge) => sentences::TOO_LARGE_MEANS,
             (_, Verdict::Others) => return self.taken_means(),
             (AllocatorKind::Driver, verdict) => driver_explanation(verdict),
             (_, Verdict::Limit) => {
@@ -218,7 +212,12 @@ impl FailedRequest {
                 );
             }
             (_, Verdict::Waited) => return self.waited_means(),
-            (_, verdict) => torch_explanation(verdict),
+            (_, Verdict::Short) => {
+                return format!(
+                    "{NO_ARRANGEMENT} What else is on the device (the CUDA context, NCCL, other processes) is not in a snapshot."
+                );
+            }
+            (_, verdict) => verdict.means(),
         };
         text.to_owned()
     }
@@ -255,10 +254,7 @@ impl FailedRequest {
             Some(bytes) => ("held", bytes),
             None => ("took", self.taken_bytes()),
         };
-        format!(
-            "Others {did} {} of the device; without them the request would have been served",
-            Bytes(bytes)
-        )
+        sentences::others(did, Bytes(bytes))
     }
 
     fn taken_means(&self) -> String {
@@ -278,8 +274,7 @@ impl FailedRequest {
             self.verdict(),
             Verdict::OwnPiecesSuffice | Verdict::PiecesAndDeviceSuffice | Verdict::AllFreeSuffices
         );
-        let why = " (before torch 2.1 there is only max_split_size_mb), which joins free memory.";
-        let setting = SettingAdvice::expandable(config, why);
+        let setting = SettingAdvice::expandable(config, JOINS);
         setting.filter(|_| is_scattered && self.kind == AllocatorKind::Torch)
     }
 
@@ -290,42 +285,9 @@ impl FailedRequest {
             return self.driver_to_try();
         }
         let verdict = self.verdict();
-        let mut list: Vec<&str> = Vec::new();
-        match verdict {
-            Verdict::DeviceHadEnough => list.push(
-                "Look for set_per_process_memory_fraction(), per_process_memory_fraction and throw_on_cudamalloc_oom, and at nvidia-smi.",
-            ),
-            Verdict::Limit => list.push("Raise per_process_memory_fraction, or take less."),
-            Verdict::Waited => list.push(
-                "Catch torch.OutOfMemoryError and try the request once more; or free such tensors earlier, use fewer \
-                 streams, or wait (torch.cuda.synchronize()) before large requests.",
-            ),
-            Verdict::PoolNotEmptied => list.push(
-                "Drop what the pool keeps before large requests: delete the MemPool when nothing of it is live, reserve its largest size first, \
-                 or use it for sizes that recur.",
-            ),
-            Verdict::Others => list.push("See who else is on the device: nvidia-smi lists processes and what each holds."),
-            Verdict::RequestTooLarge => list.push(ASK_SIZE),
-            _ => {}
-        }
-        if matches!(verdict, Verdict::OtherBlockFits | Verdict::AllFreeSuffices) {
-            list.push("Allocate on fewer streams, share one pool between graphs, or free the other pool first.");
-        }
-        if !matches!(
-            verdict,
-            Verdict::Waited | Verdict::PoolNotEmptied | Verdict::Limit | Verdict::RequestTooLarge
-        ) {
-            list.push("Look through what was live then: what the loop still holds from before, saved activations, optimizer state.");
-        }
-        let mut dry_run = None;
-        if matches!(
-            verdict,
-            Verdict::Short | Verdict::LittleFree | Verdict::SegmentTooLarge
-        ) {
-            list.push("A smaller batch or sequence, activation checkpointing, or sharding.");
-            dry_run = self.dry_run.clone();
-        }
-        list.into_iter().map(str::to_owned).chain(dry_run).collect()
+        let list = verdict.to_try().into_iter().map(str::to_owned);
+        let dry_run = self.dry_run.clone().filter(|_| verdict.asks_for_less());
+        list.chain(dry_run).collect()
     }
 
     /// What to try if an allocation of the driver failed.
@@ -367,49 +329,6 @@ impl FailedRequest {
             list.push("Work on less at a time: a smaller batch, shorter sequences, fewer buffers at once.");
         }
         list.into_iter().map(str::to_owned).collect()
-    }
-}
-
-/// What to try if a request is larger than what is there.
-const ASK_SIZE: &str = "Look where the request comes from and what its size is made of: a dimension may be larger than meant.";
-
-/// What is behind a failure of PyTorch's allocator.
-fn torch_explanation(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::DeviceHadEnough => {
-            "CUDA was most likely not even asked: PyTorch refuses by itself beyond a limit that \
-             set_per_process_memory_fraction() set, and with throw_on_cudamalloc_oom. Or another process held the memory \
-             at that instant."
-        }
-        Verdict::PoolNotEmptied => {
-            "The default pool gives such segments back to CUDA and tries again; a private pool does not (pytorch#159674)."
-        }
-        Verdict::SegmentTooLarge => "PyTorch takes memory from CUDA in segments.",
-        Verdict::Unknown => {
-            "The file has no segments that can be trusted, so that it is not known what PyTorch held and why \
-             that did not do."
-        }
-        Verdict::OwnBlockFits => {
-            "Block sizes at past moments are derived; or max_split_size kept the block from being used."
-        }
-        Verdict::OtherBlockFits | Verdict::AllFreeSuffices => {
-            "Memory is not shared between pools and streams."
-        }
-        Verdict::OwnPiecesSuffice => {
-            "There was enough free memory of the right kind, but not in one piece."
-        }
-        Verdict::PiecesAndDeviceSuffice => {
-            "They would have been enough together: PyTorch could not give the pieces back, as their segments are partly in use."
-        }
-        Verdict::LittleFree => {
-            "What was free would have done for this request, but was little and in pieces: less must be live at that moment."
-        }
-        Verdict::Short => {
-            "No other arrangement of these blocks would have helped: less must be live at that moment. What else \
-             is on the device (the CUDA context, NCCL, other processes) is not in a snapshot."
-        }
-        // These are told with figures.
-        Verdict::Limit | Verdict::Waited | Verdict::Others | Verdict::RequestTooLarge => "",
     }
 }
 

@@ -1,0 +1,467 @@
+//! Why memory ran out, as far as a record's figures tell.
+//!
+//! Figures are rounded, so each comparison is of bounds: what is called certain holds for every size that prints so.
+//! Nothing is concluded from what is not told: a text that is cut off leads to fewer causes, never to others.
+
+mod share;
+mod torch;
+
+use serde::Serialize;
+use vramscope_core::analysis::report::causes::CauseClass;
+use vramscope_core::analysis::report::findings::{Verdict, sentences};
+use vramscope_core::units::Bytes;
+
+pub use self::share::{Share, ShareOf};
+
+use crate::advice::need_less;
+use crate::record::{Failure, Form, HostFailure, HostKind, Record, Report};
+
+/// Why memory ran out. Where a snapshot can tell the same, it has the name of [`CauseClass`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// The process may use only a part of the device, or was refused what the device had.
+    Limit,
+    /// Others hold much of the device.
+    OtherProcesses,
+    /// A request is larger than all that the program could have had.
+    RequestTooLarge,
+    /// Private pools hold memory that nothing else can use.
+    PrivatePool,
+    /// Free memory is in pieces that are too small.
+    Fragmentation,
+    /// What is live is needed at once: the program itself is too large.
+    TooMuchLive,
+    /// No addresses were left, though memory was.
+    VirtualAddresses,
+    /// Not the device's memory ran out, but the computer's.
+    HostMemory,
+    /// The text does not tell.
+    Unknown,
+}
+
+impl Class {
+    /// The class of a snapshot's causes that means the same.
+    #[must_use]
+    pub fn of_snapshots(self) -> Option<CauseClass> {
+        Some(match self {
+            Self::Limit => CauseClass::Limit,
+            Self::OtherProcesses => CauseClass::OtherProcesses,
+            Self::RequestTooLarge => CauseClass::RequestTooLarge,
+            Self::PrivatePool => CauseClass::PrivatePool,
+            Self::Fragmentation => CauseClass::Fragmentation,
+            Self::TooMuchLive => CauseClass::TooMuchLive,
+            Self::VirtualAddresses | Self::HostMemory | Self::Unknown => return None,
+        })
+    }
+}
+
+/// How sure a cause is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sure {
+    /// It follows from the figures, however they were rounded.
+    Certain,
+    /// The figures say so, but something that they do not tell may be otherwise.
+    Likely,
+    /// The figures allow it.
+    Possible,
+}
+
+impl Sure {
+    /// The word for people.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Certain => "certain: it follows from the figures",
+            Self::Likely => "likely",
+            Self::Possible => "possible, not certain",
+        }
+    }
+}
+
+/// A cause with its figures.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Cause {
+    /// The class.
+    pub class: Class,
+    /// How sure it is.
+    pub sure: Sure,
+    /// The class in a few words, as for snapshots.
+    pub why: &'static str,
+    /// One line, without its stop.
+    pub title: String,
+    /// What is behind it, as sentences; may be empty.
+    pub seen: String,
+    /// What to try, a sentence each.
+    pub to_try: Vec<String>,
+}
+
+impl Cause {
+    fn new(class: Class, sure: Sure, verdict: Verdict, title: String) -> Self {
+        Self {
+            class,
+            sure,
+            why: verdict.words(),
+            title,
+            seen: verdict.means().to_owned(),
+            to_try: verdict.to_try().into_iter().map(str::to_owned).collect(),
+        }
+    }
+
+    fn unknown(title: &str, seen: &str) -> Self {
+        Self {
+            class: Class::Unknown,
+            sure: Sure::Possible,
+            why: Verdict::Unknown.words(),
+            title: title.to_owned(),
+            seen: seen.to_owned(),
+            to_try: Vec::new(),
+        }
+    }
+}
+
+/// What is concluded of a record.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Conclusion {
+    /// The causes, the surest first. At least one: at worst it is that the text does not tell.
+    pub causes: Vec<Cause>,
+    /// What holds the device, as parts that add up to it; empty if the text does not tell.
+    pub shares: Vec<Share>,
+}
+
+impl Conclusion {
+    /// The first cause.
+    #[must_use]
+    pub fn main(&self) -> &Cause {
+        &self.causes[0]
+    }
+}
+
+/// The conclusion of a record; `None` for tables, in which nothing failed.
+#[must_use]
+pub fn conclude(record: &Record) -> Option<Conclusion> {
+    let mut conclusion = match &record.report {
+        Report::Failure(failure) => Conclusion {
+            causes: of_failure(failure),
+            shares: share::shares(failure),
+        },
+        Report::Host(failure) => Conclusion {
+            causes: vec![of_host(failure)],
+            shares: Vec::new(),
+        },
+        Report::Summary(_) | Report::Devices(_) => return None,
+    };
+    conclusion.causes.sort_by_key(|cause| cause.sure);
+    if conclusion.causes.is_empty() {
+        conclusion.causes.push(Cause::unknown(
+            "The text does not tell why",
+            "Its figures fit several causes, or the message is cut off.",
+        ));
+    }
+    for cause in &mut conclusion.causes {
+        let is_of_size = cause.class == Class::TooMuchLive;
+        if let Some(text) = need_less(record, is_of_size) {
+            cause.to_try.insert(0, text.to_owned());
+        }
+    }
+    Some(conclusion)
+}
+
+fn of_failure(failure: &Failure) -> Vec<Cause> {
+    match failure.form {
+        Form::Torch => torch::causes(failure),
+        Form::TorchAsync => torch::async_causes(failure),
+        Form::TorchMps => torch::mps_causes(failure),
+        Form::Driver => vec![Cause::unknown(
+            "The driver had no memory left, and does not say how much was asked for or who had it",
+            "",
+        )],
+        Form::Addresses => vec![of_addresses()],
+        Form::Ggml => of_ggml(failure),
+        Form::Xla => of_xla(failure),
+        Form::VllmCache => vec![Cause {
+            seen: "vLLM may take the share of the device that --gpu-memory-utilization names. Weights and activations used it up \
+                   before the KV cache got any: the share is too small, or the model too large for it."
+                .to_owned(),
+            to_try: Vec::new(),
+            ..Cause::new(
+                Class::Limit,
+                Sure::Possible,
+                Verdict::Limit,
+                "Nothing of the share that vLLM may use was left for the KV cache".to_owned(),
+            )
+        }],
+        Form::VllmLength => of_length(failure),
+        Form::VllmStart => of_start(failure),
+    }
+}
+
+fn of_addresses() -> Cause {
+    Cause {
+        class: Class::VirtualAddresses,
+        sure: Sure::Certain,
+        why: "virtual addresses used up",
+        title: "No virtual addresses were left for expandable segments, though memory was".to_owned(),
+        seen: "Each expandable segment reserves addresses for more than the whole device, whatever it uses (pytorch#192269)."
+            .to_owned(),
+        to_try: vec![
+            "Use fewer streams and pools, set expandable_segments_reserve (torch 2.15) to less, or do without expandable_segments."
+                .to_owned(),
+        ],
+    }
+}
+
+/// vLLM: one request of full length needs more cache than there is.
+fn of_length(failure: &Failure) -> Vec<Cause> {
+    let (Some(needed), Some(left)) = (&failure.requested, &failure.free) else {
+        return Vec::new();
+    };
+    vec![Cause {
+        seen: "This is vLLM's own arithmetic before it serves; nothing was allocated in vain.".to_owned(),
+        to_try: vec![
+            "Lower --max-model-len to what you need, or give the cache more room: more GPUs (--tensor-parallel-size), a higher \
+             --gpu-memory-utilization, --kv-cache-dtype fp8."
+                .to_owned(),
+        ],
+        ..Cause::new(
+            Class::RequestTooLarge,
+            Sure::Certain,
+            Verdict::RequestTooLarge,
+            format!(
+                "One request of full length needs {} of KV cache, and {} were left for it",
+                Bytes(needed.bytes),
+                Bytes(left.bytes)
+            ),
+        )
+    }]
+}
+
+/// vLLM: less is free at the start than it is told to take.
+fn of_start(failure: &Failure) -> Vec<Cause> {
+    let (Some(total), Some(free)) = (&failure.total, &failure.free) else {
+        return Vec::new();
+    };
+    let held = total.bytes.saturating_sub(free.bytes);
+    let wanted = failure.requested.as_ref().map_or(0, |figure| figure.bytes);
+    // The context of the process itself takes some.
+    let is_little = held < total.bytes / 8;
+    let title = match is_little {
+        true => format!(
+            "vLLM is told to take {} of a device that has {} free",
+            Bytes(wanted),
+            Bytes(free.bytes)
+        ),
+        false => sentences::others("held", Bytes(held)),
+    };
+    let class = if is_little {
+        Class::Limit
+    } else {
+        Class::OtherProcesses
+    };
+    let verdict = if is_little {
+        Verdict::Limit
+    } else {
+        Verdict::Others
+    };
+    let seen = format!(
+        "Before vLLM loaded anything, {} of {} were free.",
+        Bytes(free.bytes),
+        Bytes(total.bytes)
+    );
+    let mut to_try = vec![
+        "End what else is on the device (an earlier vLLM that did not end well stays there), or lower --gpu-memory-utilization to \
+         the share that is free."
+            .to_owned(),
+    ];
+    to_try.extend(verdict.to_try().into_iter().take(1).map(str::to_owned));
+    vec![Cause {
+        seen,
+        to_try,
+        ..Cause::new(class, Sure::Likely, verdict, title)
+    }]
+}
+
+/// More than any device has, in bytes.
+const NO_DEVICE_HAS: u64 = 1 << 40;
+
+/// llama.cpp: the request is known, and what the device had before, if it was told.
+fn of_ggml(failure: &Failure) -> Vec<Cause> {
+    let Some(wanted) = &failure.requested else {
+        return Vec::new();
+    };
+    let room = failure.free.as_ref().map(|free| free.bytes);
+    let sure = match &failure.free {
+        Some(free) if wanted.least() > free.most() => Some(Sure::Certain),
+        _ if wanted.bytes >= NO_DEVICE_HAS => Some(Sure::Certain),
+        None if wanted.bytes >= largest_card() => Some(Sure::Likely),
+        _ => None,
+    };
+    match sure {
+        Some(sure) => {
+            let title = match room {
+                Some(room) => sentences::too_large(Bytes(wanted.bytes), Bytes(room)),
+                None => format!("A request for {}, in one piece", Bytes(wanted.bytes)),
+            };
+            vec![Cause::new(
+                Class::RequestTooLarge,
+                sure,
+                Verdict::RequestTooLarge,
+                title,
+            )]
+        }
+        None => vec![Cause::unknown(
+            "The device did not have what a buffer needs, and the text does not tell what it had",
+            "What the model, its KV cache and its compute buffers take is in the lines before.",
+        )],
+    }
+}
+
+/// The memory of the largest device that is known, in bytes.
+fn largest_card() -> u64 {
+    288 << 30
+}
+
+/// XLA: what the program needs is known, but of GPUs not what the device has.
+fn of_xla(failure: &Failure) -> Vec<Cause> {
+    let Some(needed) = &failure.requested else {
+        return Vec::new();
+    };
+    if let Some(total) = &failure.total {
+        let title = format!(
+            "The program needs {} at once, and the device has {}",
+            Bytes(needed.bytes),
+            Bytes(total.bytes)
+        );
+        let sure = match needed.least() > total.most() {
+            true => Sure::Certain,
+            false => Sure::Likely,
+        };
+        return vec![xla_cause(Class::TooMuchLive, sure, Verdict::Short, title)];
+    }
+    if needed.bytes >= NO_DEVICE_HAS {
+        let title = format!("A request for {}: no device has that", Bytes(needed.bytes));
+        return vec![xla_cause(
+            Class::RequestTooLarge,
+            Sure::Certain,
+            Verdict::RequestTooLarge,
+            title,
+        )];
+    }
+    let whole = failure
+        .allocated
+        .as_ref()
+        .map_or(needed.bytes, |whole| whole.bytes.max(needed.bytes));
+    if whole < 1 << 30 {
+        let title = format!(
+            "The program needs only {}: others, or arrays of earlier programs, held the device",
+            Bytes(whole)
+        );
+        let mut cause = xla_cause(
+            Class::OtherProcesses,
+            Sure::Possible,
+            Verdict::Others,
+            title,
+        );
+        cause.to_try.push("JAX takes three quarters of a device when it starts: another JAX, or TensorFlow, finds nothing left. XLA_PYTHON_CLIENT_PREALLOCATE=false or XLA_PYTHON_CLIENT_MEM_FRACTION=.4 leaves room.".to_owned());
+        return vec![cause];
+    }
+    let title = format!(
+        "The program needs {} at once; the text does not tell what the device has",
+        Bytes(whole)
+    );
+    vec![xla_cause(
+        Class::TooMuchLive,
+        Sure::Possible,
+        Verdict::Short,
+        title,
+    )]
+}
+
+fn xla_cause(class: Class, sure: Sure, verdict: Verdict, title: String) -> Cause {
+    let mut cause = Cause::new(class, sure, verdict, title);
+    cause.seen.clear();
+    if class == Class::TooMuchLive {
+        cause.to_try = vec![
+            "Look at the largest buffers: their lines made them.".to_owned(),
+            "A smaller batch, jax.checkpoint around what is recomputed cheaply, donated arguments (donate_argnums), or sharding."
+                .to_owned(),
+        ];
+    }
+    cause
+}
+
+fn of_host(failure: &HostFailure) -> Cause {
+    let request = failure.requested.as_ref();
+    let request = request.map(|figure| format!(" (asked for: {})", Bytes(figure.bytes)));
+    let request = request.unwrap_or_default();
+    let (sure, what, to_try): (_, _, &[&str]) = match failure.kind {
+        HostKind::Kernel => (
+            Sure::Certain,
+            "the kernel killed a process for it",
+            &["Load less at once, use fewer workers, or raise the limit of the container or job."],
+        ),
+        HostKind::Allocation => (
+            Sure::Certain,
+            "an allocation on the CPU failed",
+            &[
+                "Load less at once: a smaller dataset in memory, sharded checkpoints, a smaller batch on the CPU.",
+            ],
+        ),
+        HostKind::Killed => (
+            Sure::Likely,
+            "a process was killed by SIGKILL, as the kernel does when the computer or the job's limit has no memory left",
+            &[
+                "Look with `dmesg | grep -i oom` or at the job's events who was killed and why; watch `free -h` while it runs.",
+            ],
+        ),
+        HostKind::Worker => (
+            Sure::Likely,
+            "a worker of the data loader was killed",
+            &[
+                "Fewer workers (num_workers), a smaller prefetch_factor, no copy of the dataset in each worker.",
+            ],
+        ),
+        HostKind::SharedMemory => (
+            Sure::Certain,
+            "shared memory (/dev/shm) was too small for the data loader",
+            &[
+                "Give the container more (docker run --shm-size 8g, or --ipc=host), or use fewer workers.",
+            ],
+        ),
+        HostKind::Pinned => (
+            Sure::Certain,
+            "pinned memory could not be had",
+            &["Pin less: no pinned buffers, or a higher limit of locked memory (ulimit -l)."],
+        ),
+    };
+    Cause {
+        class: Class::HostMemory,
+        sure,
+        why: "the computer's own memory",
+        title: format!("The computer's own memory ran out, not the GPU's: {what}{request}"),
+        seen: String::new(),
+        to_try: to_try.iter().map(|&text| text.to_owned()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_of_snapshots_have_the_same_names() {
+        let all = [
+            Class::Limit,
+            Class::OtherProcesses,
+            Class::RequestTooLarge,
+            Class::PrivatePool,
+            Class::Fragmentation,
+            Class::TooMuchLive,
+        ];
+        for class in all {
+            let same = format!("{:?}", class.of_snapshots().unwrap());
+            assert_eq!(format!("{class:?}"), same);
+        }
+    }
+}

@@ -1,0 +1,458 @@
+//! Causes of failed requests of PyTorch's allocators.
+//!
+//! Thresholds are those of snapshots: others matter from a tenth of the device on, free memory if it is more than a tenth
+//! of what is reserved.
+
+use vramscope_core::analysis::memory::allocator_rules::{LARGE_SEGMENT_BYTES, segment_bytes};
+use vramscope_core::analysis::report::findings::{Verdict, sentences};
+use vramscope_core::units::Bytes;
+
+use super::share::{Rest, in_use, live, reserved};
+use super::{Cause, Class, Sure};
+use crate::record::{Failure, Process};
+
+const GIB: i128 = 1 << 30;
+
+/// What others must hold at least to be why, and what a process may hold outside PyTorch without being odd, in bytes.
+/// Screens, drivers and small tools take some on every device.
+const OTHERS_LEAST: i128 = GIB;
+const OUTSIDE_USUAL: i128 = 2 * GIB;
+
+/// Drivers keep some of what they call free: this part of the device.
+const SLACK_PART: i128 = 64;
+
+/// Where the message does not tell others from this process outside PyTorch, they are likely others from this part of the
+/// device on.
+const LIKELY_PART: i128 = 4;
+
+/// What is free matters little if it is less than this part of what is reserved.
+const LITTLE_PART: i128 = 33;
+
+/// A request this many times the device is no size that was meant.
+const ABSURD_TIMES: i128 = 64;
+
+const WHEN: &str = "when it failed";
+
+/// Others on the device.
+struct Others {
+    held: Rest,
+    sure: Sure,
+    named: Vec<Process>,
+    /// Whether this process outside PyTorch may be among them.
+    with_own: bool,
+}
+
+/// All causes that the figures of an error allow.
+pub(super) fn causes(failure: &Failure) -> Vec<Cause> {
+    let Some(wanted) = failure.requested.as_ref().map(Rest::of) else {
+        return Vec::new();
+    };
+    let others = others(failure);
+    let mut causes = Vec::new();
+    causes.extend(moved_out(failure));
+    causes.extend(too_large(failure, wanted));
+    if causes.is_empty() {
+        causes.extend(limit(failure, wanted).or_else(|| refused(failure, wanted)));
+    }
+    if causes.is_empty() {
+        causes.extend(pools(failure, wanted));
+        let of_others = others
+            .as_ref()
+            .and_then(|others| of_others(failure, others, wanted));
+        let others_sure = of_others.as_ref().map(|cause| cause.sure);
+        causes.extend(of_others);
+        causes.extend(too_much(failure, wanted, others_sure));
+        causes.extend(pieces(failure, wanted));
+    }
+    causes
+}
+
+fn bytes(rest: Rest) -> Bytes {
+    Bytes(rest.to_bytes())
+}
+
+/// What a request takes of the device, at most.
+fn segment(wanted: Rest) -> i128 {
+    let most = u64::try_from(wanted.most().max(0)).unwrap_or(u64::MAX);
+    segment_bytes(most, LARGE_SEGMENT_BYTES).into()
+}
+
+/// More is held than the device has: the driver has moved memory to the computer.
+fn moved_out(failure: &Failure) -> Option<Cause> {
+    let total = Rest::of(failure.total.as_ref()?);
+    let reserved = reserved(failure)?;
+    (reserved.least() > total.most()).then(|| Cause {
+        seen: format!(
+            "PyTorch held {}, more than the {} of the device: the driver had put the rest into the computer's own memory (on Windows: \
+             CUDA's sysmem fallback), which is slow, and then that ended too.",
+            bytes(reserved),
+            bytes(total)
+        ),
+        ..Cause::new(
+            Class::TooMuchLive,
+            Sure::Certain,
+            Verdict::Short,
+            sentences::live(live(failure).map_or(Bytes(0), bytes), Some(bytes(total)), WHEN),
+        )
+    })
+}
+
+fn too_large(failure: &Failure, wanted: Rest) -> Option<Cause> {
+    let total = match &failure.total {
+        Some(total) => Rest::of(total),
+        None if wanted.least() >= super::NO_DEVICE_HAS.into() => Rest::default(),
+        None => return None,
+    };
+    if wanted.least() <= total.most() {
+        return None;
+    }
+    let title = match &failure.total {
+        Some(_) => sentences::too_large(bytes(wanted), bytes(total)),
+        None => format!("A request for {}: no device has that", bytes(wanted)),
+    };
+    let seen = match wanted.bytes >= total.bytes * ABSURD_TIMES {
+        true => {
+            "No device has that: the size itself is wrong. A dimension overflowed or was read from where nothing was written, an index \
+                 is out of range, or an extension was compiled for other GPUs than this one."
+        }
+        false => sentences::TOO_LARGE_MEANS,
+    };
+    Some(Cause {
+        seen: seen.to_owned(),
+        ..Cause::new(
+            Class::RequestTooLarge,
+            Sure::Certain,
+            Verdict::RequestTooLarge,
+            title,
+        )
+    })
+}
+
+/// A limit that the message names.
+fn limit(failure: &Failure, wanted: Rest) -> Option<Cause> {
+    let allowed = Rest::of(failure.allowed.as_ref()?);
+    let reserved = reserved(failure)?;
+    let reaches = reserved.most() + segment(wanted) >= allowed.least();
+    let has_free = failure
+        .free
+        .as_ref()
+        .is_some_and(|free| free.least() >= segment(wanted));
+    (reaches || has_free).then(|| Cause {
+        seen: format!(
+            "PyTorch held {} of the {} that it may use.",
+            bytes(reserved),
+            bytes(allowed)
+        ),
+        ..Cause::new(
+            Class::Limit,
+            if has_free {
+                Sure::Certain
+            } else {
+                Sure::Likely
+            },
+            Verdict::Limit,
+            format!(
+                "Refused at a limit: this process may use {}",
+                bytes(allowed)
+            ),
+        )
+    })
+}
+
+/// The device had enough.
+fn refused(failure: &Failure, wanted: Rest) -> Option<Cause> {
+    let free = Rest::of(failure.free.as_ref()?);
+    let total = Rest::of(failure.total.as_ref()?);
+    if free.least() < segment(wanted) + total.bytes / SLACK_PART {
+        return None;
+    }
+    let mut cause = Cause::new(
+        Class::Limit,
+        Sure::Likely,
+        Verdict::DeviceHadEnough,
+        sentences::refused(bytes(free), bytes(wanted)),
+    );
+    cause.seen += " With expandable_segments, addresses may be used up instead of memory (pytorch#192269). On Windows and on devices that share \
+                   the computer's memory, what is free on the device may not be had.";
+    Some(cause)
+}
+
+/// Memory that private pools keep.
+fn pools(failure: &Failure, wanted: Rest) -> Option<Cause> {
+    let kept = Rest::of(failure.in_pools.as_ref()?);
+    let reserved = reserved(failure)?;
+    let is_much = kept.least() * 10 >= reserved.most();
+    let is_most = kept.least() * 2 >= reserved.most();
+    (is_much && (kept.least() >= wanted.most() || is_most)).then(|| Cause {
+        seen: sentences::GRAPH_POOLS_MEAN.to_owned(),
+        to_try: vec![sentences::FEWER_GRAPHS.to_owned()],
+        ..Cause::new(
+            Class::PrivatePool,
+            Sure::Likely,
+            Verdict::OtherBlockFits,
+            sentences::pools_hold(bytes(kept)),
+        )
+    })
+}
+
+/// Who else is on the device, as far as the message tells.
+fn others(failure: &Failure) -> Option<Others> {
+    let total = Rest::of(failure.total.as_ref()?);
+    let free = Rest::of(failure.free.as_ref()?);
+    // Where the message does not go on, it is not known who is this process.
+    let reserved = reserved(failure)?;
+    if let Some(own) = in_use(failure) {
+        return Some(Others {
+            held: total.less(free).less(own),
+            sure: Sure::Certain,
+            named: failure.processes.clone(),
+            with_own: false,
+        });
+    }
+    if failure.processes.is_empty() {
+        return Some(Others {
+            held: total.less(free).less(reserved),
+            sure: Sure::Likely,
+            named: Vec::new(),
+            with_own: true,
+        });
+    }
+    // In a container PyTorch does not know its own number: the process that holds what PyTorch holds, and least above it,
+    // is likely this one.
+    let mut named = failure.processes.clone();
+    let own = named.iter().enumerate();
+    let own = own.filter(|(_, process)| process.held.most() >= reserved.least());
+    let own = own
+        .min_by_key(|(_, process)| process.held.bytes)
+        .map(|(place, _)| place);
+    if let Some(own) = own {
+        named.remove(own);
+    }
+    let held = named.iter().map(|process| Rest::of(&process.held));
+    Some(Others {
+        held: held.fold(Rest::default(), Rest::and),
+        sure: Sure::Likely,
+        named,
+        with_own: false,
+    })
+}
+
+fn of_others(failure: &Failure, others: &Others, wanted: Rest) -> Option<Cause> {
+    let total = Rest::of(failure.total.as_ref()?);
+    let free = Rest::of(failure.free.as_ref()?);
+    let reserved = reserved(failure)?;
+    let all_free = free.and(reserved).less(live(failure)?);
+    let usual = if others.with_own { OUTSIDE_USUAL } else { 0 };
+    let held = others.held.least();
+    let matters = held * 10 >= total.most() && held >= OTHERS_LEAST.max(usual);
+    let would_do = all_free.least() + held - usual >= wanted.most();
+    if !matters || !would_do {
+        return None;
+    }
+    let is_likely = !others.with_own || held * LIKELY_PART >= total.most();
+    let mut cause = Cause::new(
+        Class::OtherProcesses,
+        if is_likely {
+            others.sure
+        } else {
+            Sure::Possible
+        },
+        Verdict::Others,
+        sentences::others("held", bytes(others.held)),
+    );
+    cause.seen = match (&others.named[..], others.with_own) {
+        ([], true) => format!(
+            "Of the {}, PyTorch held {} and {} were free. The rest is of other processes, or of this one outside PyTorch: the message \
+             does not tell them apart.",
+            bytes(total),
+            bytes(reserved),
+            bytes(free)
+        ),
+        ([], false) => format!(
+            "Of the {}, this process held {} and {} were free. The message names nobody for the rest: processes in other containers, \
+             another user's, or the driver.",
+            bytes(total),
+            bytes(total.less(free).less(others.held)),
+            bytes(free)
+        ),
+        (named, _) => {
+            let names = named.iter().take(8).map(|process| {
+                format!("process {} held {}", process.pid, Bytes(process.held.bytes))
+            });
+            let names = names.collect::<Vec<_>>().join(", ");
+            let mut names = names.chars();
+            let first = names.next().map(|letter| letter.to_ascii_uppercase());
+            first.into_iter().chain(names).chain(['.']).collect()
+        }
+    };
+    Some(cause)
+}
+
+/// Free memory in pieces.
+fn pieces(failure: &Failure, wanted: Rest) -> Option<Cause> {
+    let free = Rest::of(failure.free.as_ref()?);
+    let unallocated = Rest::of(failure.unallocated.as_ref()?);
+    let reserved = reserved(failure)?;
+    let all = free.and(unallocated);
+    let is_enough = all.most() >= wanted.least();
+    // Without a good part in pieces, they are not why.
+    let is_much = unallocated.bytes * 10 >= reserved.bytes || unallocated.bytes * 2 >= wanted.bytes;
+    (is_enough && is_much).then(|| {
+        let title = format!(
+            "Fragmented, perhaps: {} free in PyTorch and {} left on the device, for a request of {}",
+            bytes(unallocated),
+            bytes(free),
+            bytes(wanted)
+        );
+        let mut cause = Cause::new(
+            Class::Fragmentation,
+            Sure::Possible,
+            Verdict::PiecesAndDeviceSuffice,
+            title,
+        );
+        cause.seen += " It may also lie in other pools or streams: a snapshot tells.";
+        cause.to_try.insert(0, sentences::expandable());
+        cause
+    })
+}
+
+/// What is live is too much. `others`: how sure it is that others are why.
+fn too_much(failure: &Failure, wanted: Rest, others: Option<Sure>) -> Option<Cause> {
+    let total = Rest::of(failure.total.as_ref()?);
+    let free = Rest::of(failure.free.as_ref()?);
+    let (reserved, live) = (reserved(failure)?, live(failure)?);
+    let all_free = free.and(reserved).less(live);
+    // Of a device that is mostly others', what is live is not the reason, unless both together are more than it has.
+    let is_more = live.least() + wanted.least() > total.most();
+    if live.least() * 2 < total.most() && !is_more {
+        return None;
+    }
+    let is_excluded = all_free.most() < wanted.least();
+    let is_little = all_free.most() * 10 < reserved.least();
+    if !is_excluded && !is_little {
+        return None;
+    }
+    let sure = match all_free.most() * LITTLE_PART < reserved.least() {
+        _ if is_excluded => Sure::Certain,
+        true => Sure::Likely,
+        false => Sure::Possible,
+    };
+    let verdict = if is_excluded {
+        Verdict::Short
+    } else {
+        Verdict::LittleFree
+    };
+    let reachable = reserved.and(free);
+    let title = sentences::live(bytes(live), Some(bytes(reachable)), WHEN);
+    let mut cause = Cause::new(Class::TooMuchLive, sure, verdict, title);
+    if is_excluded {
+        cause.seen = format!(
+            "Everything free together was {}: {} too little, so fragmentation is not the cause. {}",
+            bytes(all_free),
+            bytes(wanted.less(all_free)),
+            cause.seen
+        );
+    }
+    // It comes after others, where they are likely why.
+    let others = others.filter(|sure| *sure < Sure::Possible);
+    cause.sure = cause.sure.max(others.unwrap_or(Sure::Certain));
+    Some(cause)
+}
+
+/// Causes over cudaMallocAsync, which does not tell what its pool keeps.
+pub(super) fn async_causes(failure: &Failure) -> Vec<Cause> {
+    let figures = (
+        &failure.requested,
+        &failure.allocated,
+        &failure.total,
+        &failure.free,
+    );
+    let (Some(wanted), Some(allocated), Some(total), Some(free)) = figures else {
+        return vec![Cause::unknown(
+            "The driver's memory pool refused a request, and this version of torch does not say for how much",
+            "",
+        )];
+    };
+    let [wanted, live, total, free] = [wanted, allocated, total, free].map(Rest::of);
+    if let Some(cause) = too_large(failure, wanted) {
+        return vec![cause];
+    }
+    if let Some(allowed) = failure.allowed.as_ref().map(Rest::of)
+        && live.most() + wanted.most() >= allowed.least()
+    {
+        let title = format!(
+            "Refused at a limit: this process may use {}",
+            bytes(allowed)
+        );
+        return vec![Cause::new(
+            Class::Limit,
+            Sure::Likely,
+            Verdict::Limit,
+            title,
+        )];
+    }
+    // The driver takes memory in pages.
+    if free.least() >= wanted.most() + (64 << 20) {
+        let title = sentences::refused(bytes(free), bytes(wanted));
+        return vec![Cause::new(
+            Class::Limit,
+            Sure::Likely,
+            Verdict::DeviceHadEnough,
+            title,
+        )];
+    }
+    let rest = total.less(free).less(live);
+    if rest.most() < OUTSIDE_USUAL && live.least() * 2 >= total.most() {
+        let title = sentences::live(bytes(live), Some(bytes(live.and(free))), WHEN);
+        return vec![Cause::new(
+            Class::TooMuchLive,
+            Sure::Likely,
+            Verdict::Short,
+            title,
+        )];
+    }
+    vec![Cause::unknown(
+        "The text does not tell whose most of the device is",
+        &format!(
+            "{} were allocated and {} free. The other {} are kept by the driver's pool, or are of other processes.",
+            bytes(live),
+            bytes(free),
+            bytes(rest)
+        ),
+    )]
+}
+
+/// Causes on Apple's devices, where every failure is at a limit that PyTorch sets itself.
+pub(super) fn mps_causes(failure: &Failure) -> Vec<Cause> {
+    let figures = (
+        &failure.requested,
+        &failure.allocated,
+        &failure.elsewhere,
+        &failure.allowed,
+    );
+    let (Some(wanted), Some(live), Some(elsewhere), Some(allowed)) = figures else {
+        return Vec::new();
+    };
+    let [wanted, live, elsewhere, allowed] = [wanted, live, elsewhere, allowed].map(Rest::of);
+    let lift = "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 lifts PyTorch's own limit; the computer may then become unusable.";
+    let mut cause = if wanted.least() > allowed.most() {
+        let title = sentences::too_large(bytes(wanted), bytes(allowed));
+        Cause::new(
+            Class::RequestTooLarge,
+            Sure::Certain,
+            Verdict::RequestTooLarge,
+            title,
+        )
+    } else if elsewhere.least() > live.most().max(wanted.most()) {
+        let title = sentences::others("held", bytes(elsewhere));
+        Cause {
+            seen: "They were allocated by this process, but not by PyTorch: by Metal itself, or by other libraries.".to_owned(),
+            ..Cause::new(Class::OtherProcesses, Sure::Likely, Verdict::Others, title)
+        }
+    } else {
+        let title = sentences::live(bytes(live), Some(bytes(allowed)), WHEN);
+        Cause::new(Class::TooMuchLive, Sure::Likely, Verdict::Short, title)
+    };
+    cause.to_try.push(lift.to_owned());
+    vec![cause]
+}

@@ -1,0 +1,19 @@
+//! The forms of text: a file each. Each function gets a text without white space, and gives what it found with where
+//! that begins and ends in it.
+
+pub(crate) mod driver;
+pub(crate) mod host;
+pub(crate) mod logs;
+pub(crate) mod tables;
+pub(crate) mod torch;
+pub(crate) mod vllm;
+pub(crate) mod xla;
+
+use crate::record::Failure;
+
+/// A failure, and from where to where it stands.
+pub(crate) struct Found {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) failure: Failure,
+}

@@ -1,0 +1,69 @@
+//! The computer's own memory ran out, not the GPU's.
+
+use memchr::memmem;
+
+use crate::cursor::Cursor;
+use crate::record::{HostFailure, HostKind};
+
+/// A failure in one line, which is given as it is and without white space, and where it begins in the former; `after` is
+/// what follows, without white space.
+pub(crate) fn find(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, HostFailure)> {
+    let has = |word: &str| memmem::find(compact, word.as_bytes()).is_some();
+    let at = |word: &str| memmem::find(line, word.as_bytes()).unwrap_or(0);
+    let of = |kind| HostFailure {
+        kind,
+        requested: None,
+    };
+    if has("Outofmemory:Killedprocess")
+        || has("Memorycgroupoutofmemory")
+        || has("oom-kill:constraint")
+    {
+        return Some((0, of(HostKind::Kernel)));
+    }
+    if has("DataLoaderworker(pid") && has("killedbysignal:") {
+        let kind = match has("Buserror") {
+            true => HostKind::SharedMemory,
+            false => HostKind::Worker,
+        };
+        // Other signals are faults of the program.
+        let is_of_memory = has("Buserror") || has("signal:Killed");
+        return is_of_memory.then(|| (at("DataLoader worker"), of(kind)));
+    }
+    if has("insufficientsharedmemory(shm)") {
+        return Some((at("insufficient"), of(HostKind::SharedMemory)));
+    }
+    if has("ofpinnedmemory:") && has("failedtoallocate") {
+        let requested = Cursor::behind(compact, "failedtoallocate").and_then(|mut it| it.figure());
+        let kind = HostKind::Pinned;
+        return Some((0, HostFailure { kind, requested }));
+    }
+    if has("DefaultCPUAllocator:") || has("BuynewRAM") {
+        let requested =
+            Cursor::behind(compact, "youtriedtoallocate").and_then(|mut it| it.figure());
+        let kind = HostKind::Allocation;
+        return Some((at("DefaultCPUAllocator"), HostFailure { kind, requested }));
+    }
+    // Errors of devices are called by the same names.
+    let is_of_device = || {
+        ["cuda", "CUDA", "hip", "HIP", "rmm", "outofmemory"]
+            .iter()
+            .any(|word| has(word) || memmem::find(after, word.as_bytes()).is_some())
+    };
+    for word in ["std::bad_alloc", "MemoryError"] {
+        if let Some(found) = memmem::find(line, word.as_bytes()).filter(|_| !is_of_device()) {
+            let is_word = found == 0 || !line[found - 1].is_ascii_alphanumeric();
+            let requested =
+                Cursor::behind(compact, "Unabletoallocate").and_then(|mut it| it.figure());
+            let kind = HostKind::Allocation;
+            return is_word.then_some((found, HostFailure { kind, requested }));
+        }
+    }
+    if has("exitcode-9") || has("exitcode:-9") || has("Signal9(SIGKILL)") {
+        return Some((0, of(HostKind::Killed)));
+    }
+    // As a shell prints it: the last word of a line, or before the command.
+    let end = memmem::rfind(line, b"Killed")?;
+    let is_last = line[end + 6..].trim_ascii().is_empty() || line[end + 6..].starts_with(b"     ");
+    let is_word = end == 0 || !line[end - 1].is_ascii_alphanumeric();
+    (is_last && is_word).then(|| (end, of(HostKind::Killed)))
+}

@@ -1,0 +1,104 @@
+//! Lines by which frameworks tell their memory.
+
+use crate::cursor::Cursor;
+use crate::figure::Figure;
+
+/// A quantity in a log line: whose line, what it is, and how much.
+pub(crate) type Told = (&'static str, &'static str, Figure);
+
+/// A word in a line without white space, behind which a size stands; whose line it is, and what the size is of.
+const SIZES: [(&str, &str, &str); 16] = [
+    ("modelweightstake", "vLLM", "weights"),
+    ("non_torch_memorytakes", "vLLM", "outside PyTorch"),
+    (
+        "PyTorchactivationpeakmemorytakes",
+        "vLLM",
+        "activations at their peak",
+    ),
+    ("therestofthememoryreservedforKVCacheis", "vLLM", "KV cache"),
+    ("AvailableKVcachememory:", "vLLM", "KV cache"),
+    (
+        "EstimatedCUDAgraphmemory:",
+        "vLLM",
+        "CUDA graphs, estimated",
+    ),
+    ("Modelloadingtook", "vLLM", "weights"),
+    ("modelweightstook", "vLLM", "weights"),
+    ("Sleepmodefreed", "vLLM", "freed by sleep mode"),
+    ("availmem=", "SGLang", "free on the device"),
+    ("Ksize:", "SGLang", "KV cache, keys"),
+    ("Vsize:", "SGLang", "KV cache, values"),
+    ("modelbuffersize=", "llama.cpp", "weights"),
+    ("KVbuffersize=", "llama.cpp", "KV cache"),
+    ("computebuffersize=", "llama.cpp", "compute buffers"),
+    ("GiBmemory,", "vLLM", "in use after sleep"),
+];
+
+/// A word behind which a number stands whose unit is told elsewhere in the line.
+const NUMBERS: [(&str, &str, &str, &str); 7] = [
+    ("|allocated:", "Megatron", "allocated", "MB"),
+    ("|maxallocated:", "Megatron", "allocated at most", "MB"),
+    ("|reserved:", "Megatron", "reserved", "MB"),
+    ("|maxreserved:", "Megatron", "reserved at most", "MB"),
+    ("memoryallocated(GB):", "verl", "allocated", "GB"),
+    ("memoryreserved(GB):", "verl", "reserved", "GB"),
+    (
+        "devicememoryused/total(GB):",
+        "verl",
+        "in use on the device",
+        "GB",
+    ),
+];
+
+/// All quantities that a line without white space tells.
+pub(crate) fn told(line: &[u8]) -> Vec<Told> {
+    let mut told: Vec<Told> = Vec::new();
+    if let Some(figures) = deepspeed(line) {
+        return figures;
+    }
+    let sizes = SIZES.iter().filter_map(|&(head, tool, what)| {
+        let mut cursor = Cursor::behind(line, head)?;
+        Some((tool, what, cursor.figure()?))
+    });
+    told.extend(sizes);
+    let numbers = NUMBERS.iter().filter_map(|&(head, tool, what, unit)| {
+        let mut cursor = Cursor::behind(line, head)?;
+        Some((tool, what, cursor.figure_in(unit)?))
+    });
+    told.extend(numbers);
+    // `Graph capturing finished in 1 secs, took 0.46 GiB`
+    if let Some(mut cursor) = Cursor::behind(line, "Graphcapturingfinishedin") {
+        let graphs = cursor.seek("took", 32).and_then(|()| cursor.figure());
+        told.extend(graphs.map(|graphs| ("vLLM", "CUDA graphs", graphs)));
+    }
+    // `Capture cuda graph end. Time elapsed: 19.50 s. mem usage=6.19 GB.`
+    if let Some(mut cursor) = Cursor::behind(line, "Capturecudagraphend.") {
+        let graphs = cursor.seek("memusage=", 40).and_then(|()| cursor.figure());
+        told.extend(graphs.map(|graphs| ("SGLang", "CUDA graphs", graphs)));
+    }
+    // `the current vLLM instance can use total_gpu_memory (15.77GiB) x gpu_memory_utilization (0.95) = 14.98GiB`
+    if let Some(mut cursor) = Cursor::behind(line, "gpu_memory_utilization(") {
+        let share = cursor.seek(")=", 16).and_then(|()| cursor.figure());
+        told.extend(share.map(|share| ("vLLM", "all that it may use", share)));
+    }
+    told
+}
+
+/// `MA 4.96 GB         Max_MA 5.09 GB         CA 6.39 GB         Max_CA 6 GB`
+fn deepspeed(line: &[u8]) -> Option<Vec<Told>> {
+    let at = memchr::memmem::find(line, b"Max_MA")?;
+    let start = memchr::memmem::rfind(&line[..at], b"MA")?;
+    let mut cursor = Cursor::new(line);
+    cursor.at = start;
+    let mut told = Vec::new();
+    for (head, what) in [
+        ("MA", "allocated"),
+        ("Max_MA", "allocated at most"),
+        ("CA", "reserved"),
+        ("Max_CA", "reserved at most"),
+    ] {
+        cursor.eat(head)?;
+        told.push(("DeepSpeed", what, cursor.figure()?));
+    }
+    Some(told)
+}

@@ -1,0 +1,214 @@
+//! Out-of-memory errors of PyTorch: its own allocator's on all devices, in all wordings since 0.4, those of
+//! cudaMallocAsync, and those of Apple's devices.
+
+use memchr::memmem;
+
+use super::Found;
+use crate::cursor::Cursor;
+use crate::record::{Api, Failure, Form, Process};
+
+/// Most sentences about processes in one error.
+const MOST_PROCESSES: usize = 128;
+
+const HEAD: &str = "outofmemory.";
+const ASKED: &str = "Triedtoallocate";
+
+/// Whether these words are of this error: people leave out its first ones, and other errors have the rest.
+fn is_asked(text: &[u8], at: usize) -> bool {
+    let has_head =
+        text[..at].ends_with(HEAD.as_bytes()) && !text[..at].ends_with(b"backendoutofmemory.");
+    let mut cursor = Cursor::new(text);
+    cursor.at = at + ASKED.len();
+    let goes_on =
+        cursor.figure().is_some() && cursor.any(&["(GPU", "(NPU", ".GPU", ".NPU"]).is_some();
+    has_head || goes_on
+}
+
+/// A failure of PyTorch's allocator.
+pub(crate) fn find(text: &[u8]) -> Option<Found> {
+    let at = memmem::find_iter(text, ASKED.as_bytes()).find(|&at| is_asked(text, at))?;
+    let head = match text[..at].ends_with(HEAD.as_bytes()) {
+        true => at - HEAD.len(),
+        false => at,
+    };
+    let (api, word) = api(&text[..head]);
+    let mut cursor = Cursor::new(text);
+    cursor.at = at + ASKED.len();
+    let mut failure = Failure::new(api, Form::Torch);
+    failure.requested = cursor.figure();
+    // What is cut off is simply not told.
+    if failure.requested.is_some() {
+        let _cut = match cursor.rest().starts_with(b"(") {
+            true => before_2_1(&mut cursor, &mut failure),
+            false => since_2_1(&mut cursor, &mut failure),
+        };
+    }
+    Some(Found {
+        start: head - word,
+        end: cursor.at,
+        failure,
+    })
+}
+
+/// Whose memory it is, by the word before `out of memory`, and how long that is.
+fn api(before: &[u8]) -> (Api, usize) {
+    const APIS: [(&str, Api); 4] = [
+        ("CUDA", Api::Cuda),
+        ("HIP", Api::Hip),
+        ("XPU", Api::Xpu),
+        ("NPU", Api::Npu),
+    ];
+    let api = APIS
+        .iter()
+        .find(|(word, _)| before.ends_with(word.as_bytes()));
+    api.map_or((Api::Other, 0), |&(word, api)| (api, word.len()))
+}
+
+/// `(GPU 0; X total capacity; X already allocated; X free; X reserved in total by PyTorch)`
+fn before_2_1(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {
+    cursor.any(&["(GPU", "(NPU", "(XPU", "(HIP"])?;
+    failure.device = Some(cursor.number()?);
+    cursor.eat(";")?;
+    for _ in 0..6 {
+        let figure = cursor.figure()?;
+        if cursor.any(&["totalcapacity;", "totalcapacty;"]).is_some() {
+            failure.total = Some(figure);
+        } else if cursor.eat("alreadyallocated;").is_some() {
+            failure.allocated = Some(figure);
+        } else if cursor.eat("currentactive;").is_some() {
+            // Allocated, and freed but still in use by other streams.
+        } else if cursor.eat("free;").is_some() {
+            failure.free = Some(figure);
+        } else if cursor.eat("allowed;").is_some() {
+            failure.allowed = Some(figure);
+        } else if cursor.eat("reservedintotalbyPyTorch)").is_some() {
+            let mut unallocated = figure;
+            let allocated = failure.allocated.as_ref()?;
+            unallocated.bytes = unallocated.bytes.saturating_sub(allocated.bytes);
+            unallocated.off_bytes += allocated.off_bytes;
+            unallocated.text = format!("{} - {}", unallocated.text, allocated.text);
+            failure.unallocated = Some(unallocated);
+            return Some(());
+        } else {
+            // Before torch 1.5: what is cached beside what is allocated.
+            cursor.eat("cached)")?;
+            failure.unallocated = Some(figure);
+            return Some(());
+        }
+    }
+    None
+}
+
+/// `. GPU 0 has a total capacity of X of which X is free. … Of the allocated memory X is allocated by PyTorch, and X is
+/// reserved by PyTorch but unallocated.`
+fn since_2_1(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {
+    cursor.any(&[".GPU", ".NPU", ".XPU"])?;
+    failure.device = Some(cursor.number()?);
+    cursor.any(&["hasatotalcapacityof", "hasatotalcapactyof"])?;
+    failure.total = Some(cursor.figure()?);
+    // XPUs did not tell at first.
+    if cursor.eat("ofwhich").is_some() {
+        let free = cursor.figure()?;
+        cursor.eat("isfree.")?;
+        failure.free = Some(free);
+    } else {
+        cursor.eat(".")?;
+    }
+    for _ in 0..MOST_PROCESSES {
+        if cursor.eat("Process").is_some() {
+            let pid = cursor.number()?;
+            cursor.eat("has")?;
+            let held = cursor.figure()?;
+            cursor.eat("memoryinuse.")?;
+            let name = String::new();
+            failure.processes.push(Process { pid, held, name });
+        } else if cursor
+            .eat("Includingnon-PyTorchmemory,thisprocesshas")
+            .is_some()
+        {
+            let held = cursor.figure()?;
+            cursor.eat("memoryinuse.")?;
+            failure.in_use = Some(held);
+        } else if cursor.eat("Oftheallocatedmemory").is_some() {
+            break;
+        } else {
+            let allowed = cursor.figure()?;
+            cursor.any(&["allowed;", "allowed."])?;
+            failure.allowed = Some(allowed);
+        }
+    }
+    let allocated = cursor.figure()?;
+    cursor.eat("isallocatedbyPyTorch,")?;
+    failure.allocated = Some(allocated);
+    if cursor.eat("with").is_some() {
+        let pools = cursor.figure()?;
+        cursor.eat("allocatedinprivatepools(e.g.,")?;
+        cursor.seek("Graphs),", 8)?;
+        failure.in_pools = Some(pools);
+    }
+    cursor.eat("and")?;
+    let unallocated = cursor.figure()?;
+    cursor.eat("isreservedbyPyTorchbutunallocated.")?;
+    failure.unallocated = Some(unallocated);
+    Some(())
+}
+
+/// A failure over cudaMallocAsync: newer versions tell nothing but the first line.
+pub(crate) fn find_async(text: &[u8]) -> Option<Found> {
+    const HEAD: &str = "wouldexceedallowedmemory.(outofmemory)";
+    let mut cursor = Cursor::behind(text, HEAD)?;
+    let before = &text[..cursor.at - HEAD.len()];
+    let head = memmem::rfind(before, b"Allocationondevice")?;
+    let mut failure = Failure::new(Api::Cuda, Form::TorchAsync);
+    let device = &before[head + "Allocationondevice".len()..];
+    failure.device = str::from_utf8(device).ok().and_then(|it| it.parse().ok());
+    let _cut = async_lines(&mut cursor, &mut failure);
+    Some(Found {
+        start: head,
+        end: cursor.at,
+        failure,
+    })
+}
+
+fn async_lines(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {
+    cursor.eat("Currentlyallocated:")?;
+    failure.allocated = Some(cursor.figure()?);
+    cursor.eat("Requested:")?;
+    failure.requested = Some(cursor.figure()?);
+    cursor.eat("Devicelimit:")?;
+    failure.total = Some(cursor.figure()?);
+    cursor.eat("Free(accordingtoCUDA):")?;
+    failure.free = Some(cursor.figure()?);
+    cursor.eat("PyTorchlimit(setbyuser-suppliedmemoryfraction):")?;
+    let limit = cursor.figure()?;
+    // Without a limit it prints 2^64 bytes.
+    failure.allowed = Some(limit).filter(|limit| limit.bytes < 1 << 60);
+    Some(())
+}
+
+/// A failure on Apple's devices.
+pub(crate) fn find_mps(text: &[u8]) -> Option<Found> {
+    const HEAD: &str = "MPSbackendoutofmemory(MPSallocated:";
+    let mut cursor = Cursor::behind(text, HEAD)?;
+    let start = cursor.at - HEAD.len();
+    let mut failure = Failure::new(Api::Mps, Form::TorchMps);
+    let _cut = mps_figures(&mut cursor, &mut failure);
+    Some(Found {
+        start,
+        end: cursor.at,
+        failure,
+    })
+}
+
+fn mps_figures(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {
+    let allocated = cursor.figure()?;
+    cursor.eat(",otherallocations:")?;
+    failure.allocated = Some(allocated);
+    let elsewhere = cursor.figure()?;
+    cursor.eat(",maxallowed:")?;
+    failure.elsewhere = Some(elsewhere);
+    failure.allowed = Some(cursor.figure()?);
+    cursor.eat(").Triedtoallocate")?;
+    failure.requested = Some(cursor.figure()?);
+    Some(())
+}

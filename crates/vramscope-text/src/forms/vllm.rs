@@ -1,0 +1,74 @@
+//! Errors of vLLM before it serves, which are of its own arithmetic.
+
+use super::Found;
+use crate::cursor::Cursor;
+use crate::record::{Api, Failure, Form};
+
+/// An error of vLLM.
+pub(crate) fn find(text: &[u8]) -> Option<Found> {
+    find_start(text)
+        .or_else(|| find_length(text))
+        .or_else(|| find_cache(text))
+}
+
+/// `Free memory on device cuda:0 (59.32/79.15 GiB) on startup is less than desired GPU memory utilization (0.9, 71.24 GiB).`
+fn find_start(text: &[u8]) -> Option<Found> {
+    const HEAD: &str = "Freememoryondevice";
+    let mut cursor = Cursor::behind(text, HEAD)?;
+    let start = cursor.at - HEAD.len();
+    let mut failure = Failure::new(Api::Other, Form::VllmStart);
+    for (word, api) in [("cuda:", Api::Cuda), ("xpu:", Api::Xpu), ("npu:", Api::Npu)] {
+        if cursor.eat(word).is_some() {
+            failure.api = api;
+            failure.device = cursor.number();
+        }
+    }
+    cursor.eat("(")?;
+    failure.free = Some(cursor.figure_in("GiB")?);
+    cursor.eat("/")?;
+    failure.total = Some(cursor.figure()?);
+    cursor.eat(")onstartupislessthandesiredGPUmemoryutilization(")?;
+    cursor.figure_in("GiB")?;
+    cursor.eat(",")?;
+    failure.requested = Some(cursor.figure()?);
+    failure.words = "less is free than vLLM is told to take".to_owned();
+    Some(Found {
+        start,
+        end: cursor.at,
+        failure,
+    })
+}
+
+/// `(24.0 GiB KV cache is needed, which is larger than the available KV cache memory (3.18 GiB)`
+fn find_length(text: &[u8]) -> Option<Found> {
+    const HEAD: &str = "GiBKVcacheisneeded,whichislargerthantheavailableKVcachememory(";
+    let mut cursor = Cursor::behind(text, HEAD)?;
+    let head = cursor.at - HEAD.len();
+    let digits = text[..head]
+        .iter()
+        .rev()
+        .take_while(|byte| byte.is_ascii_digit() || **byte == b'.');
+    let start = head - digits.count();
+    let mut failure = Failure::new(Api::Other, Form::VllmLength);
+    failure.requested = Some(Cursor::new(&text[start..]).figure()?);
+    failure.free = Some(cursor.figure()?);
+    failure.words = "the KV cache has no room for one request of full length".to_owned();
+    Some(Found {
+        start,
+        end: cursor.at,
+        failure,
+    })
+}
+
+/// `No available memory for the cache blocks.`
+fn find_cache(text: &[u8]) -> Option<Found> {
+    const HEAD: &str = "Noavailablememoryforthecacheblocks.";
+    let cursor = Cursor::behind(text, HEAD)?;
+    let mut failure = Failure::new(Api::Other, Form::VllmCache);
+    failure.words = "no memory is left for the KV cache".to_owned();
+    Some(Found {
+        start: cursor.at - HEAD.len(),
+        end: cursor.at,
+        failure,
+    })
+}

@@ -1,0 +1,136 @@
+//! Errors of XLA (JAX, TensorFlow), with the largest buffers of the program.
+
+use memchr::memmem;
+
+use super::Found;
+use crate::cursor::Cursor;
+use crate::record::{Api, Buffer, Failure, Form};
+
+/// Most buffers that are kept: XLA lists fifteen.
+const MOST_BUFFERS: usize = 64;
+
+/// An error of XLA.
+pub(crate) fn find(text: &[u8]) -> Option<Found> {
+    find_tpu(text).or_else(|| find_gpu(text))
+}
+
+/// `Ran out of memory in memory space hbm. Used 21.95G of 15.48G hbm.`
+fn find_tpu(text: &[u8]) -> Option<Found> {
+    const HEAD: &str = "Ranoutofmemoryinmemoryspacehbm.";
+    let mut cursor = Cursor::behind(text, HEAD)?;
+    let start = cursor.at - HEAD.len();
+    let mut failure = Failure::new(Api::Tpu, Form::Xla);
+    let _cut = tpu_figures(&mut cursor, &mut failure);
+    let mut end = cursor.at;
+    // `1. Size: 124.00M Shape: … Unpadded size: …`
+    failure.buffers = buffers(&text[end..], "Size:", &mut end);
+    Some(Found {
+        start,
+        end,
+        failure,
+    })
+}
+
+fn tpu_figures(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {
+    cursor.eat("Used")?;
+    let needed = cursor.short_figure()?;
+    cursor.eat("of")?;
+    let total = cursor.short_figure()?;
+    cursor.eat("hbm.")?;
+    failure.requested = Some(needed);
+    failure.total = Some(total);
+    Some(())
+}
+
+/// `RESOURCE_EXHAUSTED: Out of memory while trying to allocate 6291456 bytes.`
+fn find_gpu(text: &[u8]) -> Option<Found> {
+    let heads = [
+        "Outofmemorywhiletryingtoallocate",
+        "RESOURCE_EXHAUSTED:Failedtoallocaterequestfor",
+    ];
+    let (mut cursor, head) = heads
+        .iter()
+        .find_map(|head| Some((Cursor::behind(text, head)?, head)))?;
+    let start = cursor.at - head.len();
+    let mut failure = Failure::new(Api::Other, Form::Xla);
+    failure.requested = cursor.figure();
+    if cursor.seek("BufferAssignmentstats:", 200).is_some() {
+        let _cut = stats(&mut cursor, &mut failure);
+    }
+    let mut end = cursor.at;
+    if cursor.seek("Peakbuffers:", 200).is_some() {
+        end = cursor.at;
+        failure.buffers = buffers(cursor.rest(), "Size:", &mut end);
+    }
+    Some(Found {
+        start,
+        end,
+        failure,
+    })
+}
+
+fn stats(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {
+    cursor.seek("totalallocation:", 400)?;
+    // What the program needs in all.
+    failure.allocated = Some(cursor.figure()?);
+    cursor.eat("totalfragmentation:")?;
+    cursor.figure()?;
+    Some(())
+}
+
+/// The buffers of a list, and where it ends.
+fn buffers(text: &[u8], head: &str, end: &mut usize) -> Vec<Buffer> {
+    let mut buffers = Vec::new();
+    let base = *end;
+    let mut cursor = Cursor::new(text);
+    while buffers.len() < MOST_BUFFERS {
+        // The next one is not far, or the list is over.
+        if cursor.seek(head, 120).is_none() {
+            break;
+        }
+        let Some(size) = cursor.short_figure() else {
+            break;
+        };
+        let Some(length) = memmem::find(cursor.rest(), b"==========") else {
+            break;
+        };
+        let body = &cursor.rest()[..length];
+        if body.len() > 4000 {
+            break;
+        }
+        buffers.push(buffer(size, body));
+        cursor.at += length;
+        while cursor.eat("=").is_some() {}
+        *end = base + cursor.at;
+    }
+    buffers
+}
+
+fn buffer(size: crate::figure::Figure, body: &[u8]) -> Buffer {
+    let between = |head: &str, ends: &[&str]| {
+        let rest = Cursor::behind(body, head)?.rest();
+        let end = ends
+            .iter()
+            .filter_map(|end| memmem::find(rest, end.as_bytes()))
+            .min();
+        let text = &rest[..end.unwrap_or(rest.len())];
+        Some(String::from_utf8_lossy(text).into_owned())
+    };
+    let shape = between("Shape:", &["Unpadded", "XLA", "=="])
+        .or_else(|| between("Subshape:", &["=="]))
+        .unwrap_or_default();
+    let file = between("source_file=\"", &["\""]).unwrap_or_default();
+    let line = between("source_line=", &["XLA", "Shape", "Unpadded", "=="]).unwrap_or_default();
+    let place = match file.rsplit(['/', '\\']).next() {
+        Some(name) if !name.is_empty() => format!("{name}:{line}"),
+        _ => String::new(),
+    };
+    let operator = between("op_name=\"", &["\"", "["]).unwrap_or_default();
+    let operator = operator.rsplit('/').next().unwrap_or_default().to_owned();
+    Buffer {
+        size,
+        place,
+        shape,
+        operator,
+    }
+}

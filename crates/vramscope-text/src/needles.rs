@@ -1,0 +1,125 @@
+//! Words that a text with something to tell has. All else is passed over as fast as memory can be read.
+
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+/// What a word may stand for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// An error of an allocator or the driver.
+    Failure,
+    /// An error of XLA, with a list of buffers.
+    Xla,
+    /// The computer's own memory.
+    Host,
+    /// `memory_summary()`.
+    Summary,
+    /// nvidia-smi.
+    NvidiaSmi,
+    /// npu-smi.
+    NpuSmi,
+    /// A line of a framework.
+    Log,
+    /// A command line.
+    Command,
+}
+
+const NEEDLES: [(&str, Kind); 57] = [
+    ("out of memory", Kind::Failure),
+    // Of errors whose first words are broken.
+    ("Tried to allocate", Kind::Failure),
+    ("already allocated;", Kind::Failure),
+    ("total capac", Kind::Failure),
+    ("allocated by PyTorch", Kind::Failure),
+    ("reserved by PyTorch", Kind::Failure),
+    ("reserved in total", Kind::Failure),
+    ("would exceed allowed", Kind::Failure),
+    ("other allocations:", Kind::Failure),
+    ("OUT_OF_MEMORY", Kind::Failure),
+    ("OUT_OF_DEVICE_MEMORY", Kind::Failure),
+    ("STATUS_ALLOC_FAILED", Kind::Failure),
+    ("cudaErrorMemoryAllocation", Kind::Failure),
+    ("hipErrorOutOfMemory", Kind::Failure),
+    ("[ExpandableSegmentVA]", Kind::Failure),
+    ("RESOURCE_EXHAUSTED", Kind::Xla),
+    ("Out of memory while trying", Kind::Xla),
+    ("Ran out of memory in memory space", Kind::Xla),
+    ("No available memory for the cache", Kind::Failure),
+    ("KV cache is needed", Kind::Failure),
+    ("Free memory on device", Kind::Failure),
+    ("Out of memory: Killed", Kind::Host),
+    ("oom-kill:", Kind::Host),
+    ("Memory cgroup out of", Kind::Host),
+    ("DataLoader worker (pid", Kind::Host),
+    ("insufficient shared memory", Kind::Host),
+    ("of pinned memory", Kind::Host),
+    ("DefaultCPUAllocator", Kind::Host),
+    ("Buy new RAM", Kind::Host),
+    ("bad_alloc", Kind::Host),
+    ("MemoryError", Kind::Host),
+    ("exit code -9", Kind::Host),
+    ("exitcode: -9", Kind::Host),
+    ("exitcode  : -9", Kind::Host),
+    ("Killed", Kind::Host),
+    ("CUDA memory summary", Kind::Summary),
+    ("NVIDIA-SMI", Kind::NvidiaSmi),
+    ("npu-smi ", Kind::NpuSmi),
+    ("Max_MA ", Kind::Log),
+    ("| max allocated:", Kind::Log),
+    ("memory allocated (GB)", Kind::Log),
+    ("gpu_memory_utilization (", Kind::Log),
+    ("model weights t", Kind::Log),
+    ("Available KV cache memory:", Kind::Log),
+    ("Estimated CUDA graph memory", Kind::Log),
+    ("Model loading took", Kind::Log),
+    ("Graph capturing finished", Kind::Log),
+    ("Sleep mode freed", Kind::Log),
+    ("avail mem=", Kind::Log),
+    ("KV Cache is allocated", Kind::Log),
+    ("buffer size =", Kind::Log),
+    ("torchrun ", Kind::Command),
+    ("accelerate launch", Kind::Command),
+    ("vllm serve", Kind::Command),
+    ("python", Kind::Command),
+    ("llamafactory-cli ", Kind::Command),
+    ("deepspeed ", Kind::Command),
+];
+
+/// The longest of them, in bytes.
+pub(crate) const LONGEST: usize = 40;
+
+static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let words = NEEDLES.iter().map(|(word, _)| word);
+    AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(words)
+        .ok()
+});
+
+/// Where each word stands in a text, and what it may stand for.
+pub(crate) fn find(text: &[u8]) -> impl Iterator<Item = (usize, Kind)> {
+    let finder = FINDER.as_ref();
+    let found = finder
+        .into_iter()
+        .flat_map(move |finder| finder.find_iter(text));
+    found.map(|found| (found.start(), NEEDLES[found.pattern().as_usize()].1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_word_is_longer_than_said() {
+        assert!(NEEDLES.iter().all(|(word, _)| word.len() <= LONGEST));
+        assert!(FINDER.is_some());
+    }
+
+    #[test]
+    fn the_longest_word_counts() {
+        let found: Vec<_> =
+            find(b"x CUDA out of memory; Out of memory: Killed process 1").collect();
+        assert_eq!(found, [(7, Kind::Failure), (22, Kind::Host)]);
+    }
+}

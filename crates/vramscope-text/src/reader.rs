@@ -1,0 +1,325 @@
+//! Reads a text piece by piece, in bounded memory, and keeps what it finds.
+//!
+//! The text goes through a window of fixed size. What is behind a place is kept for its traceback, and what is ahead of
+//! it for a message or table that begins there; so the same is found however the text is cut into pieces.
+
+use memchr::{memchr, memchr_iter, memrchr};
+
+use crate::compact::Compact;
+use crate::context::{command, teller, traceback};
+use crate::forms::{Found, driver, host, logs, tables, torch, vllm, xla};
+use crate::needles::{self, Kind, LONGEST};
+use crate::record::{Form, Reading, Record, Report, Usage};
+
+/// The size of the window, in bytes.
+const WINDOW: usize = 1 << 20;
+/// What is kept before and ahead of the place that is looked at.
+const AHEAD: usize = 64 << 10;
+const BEHIND: usize = 32 << 10;
+
+/// How far a message may go on, and how far before one of its words it may begin.
+const MESSAGE: usize = 4 << 10;
+const BEFORE: usize = 1 << 10;
+/// The same for the buffers of XLA.
+const BUFFERS: usize = 48 << 10;
+/// Longer than the first words of any of them, broken as they may be.
+const HEAD: usize = 200;
+/// How much of a line before and behind a word is looked at, where the line has quantities or where it has an error.
+const LINE: usize = 4 << 10;
+const NEAR: usize = 500;
+
+/// Most records that are kept, and most quantities of log lines.
+const MOST_RECORDS: usize = 1000;
+const MOST_USAGE: usize = 256;
+/// How many records back the same one is recognised.
+const SAME_WITHIN: usize = 64;
+
+/// Reads a text.
+#[derive(Default)]
+pub struct Reader {
+    window: Vec<u8>,
+    /// The offset of the window's first byte, and the number of lines before it.
+    base: u64,
+    base_lines: u64,
+    /// Up to where the window has been looked at, and up to where what was found reaches.
+    looked: usize,
+    taken: usize,
+    /// Up to where no message begins, and none of XLA: it has been looked for.
+    barren: [usize; 2],
+    found: Reading,
+    has_failure: bool,
+}
+
+/// Reads a text that is at hand as a whole.
+#[must_use]
+pub fn read(text: &[u8]) -> Reading {
+    let mut reader = Reader::default();
+    reader.feed(text);
+    reader.finish()
+}
+
+impl Reader {
+    /// Takes the next piece of the text. NULs are passed over: without them, what PowerShell writes (UTF-16) is as good
+    /// as ASCII.
+    pub fn feed(&mut self, text: &[u8]) {
+        let mut from = 0;
+        for nul in memchr_iter(0, text) {
+            self.take(&text[from..nul]);
+            from = nul + 1;
+        }
+        self.take(&text[from..]);
+    }
+
+    fn take(&mut self, mut text: &[u8]) {
+        while !text.is_empty() {
+            let (now, later) = text.split_at(text.len().min(WINDOW - self.window.len()));
+            self.window.extend_from_slice(now);
+            text = later;
+            if self.window.len() == WINDOW {
+                self.look(WINDOW - AHEAD);
+                self.move_on();
+            }
+        }
+    }
+
+    /// All that was found, after the last piece.
+    #[must_use]
+    pub fn finish(mut self) -> Reading {
+        self.look(self.window.len());
+        self.found.bytes = self.base + self.window.len() as u64;
+        let lines = memchr_iter(b'\n', &self.window).count() as u64;
+        let is_open = self.window.last().is_some_and(|&byte| byte != b'\n');
+        self.found.lines = self.base_lines + lines + u64::from(is_open);
+        self.found
+    }
+
+    /// Looks at the window up to a place.
+    fn look(&mut self, to: usize) {
+        let window = std::mem::take(&mut self.window);
+        let end = window.len().min(to + LONGEST);
+        // A word may begin before the place and end behind it.
+        let from = self.looked;
+        for (at, kind) in needles::find(&window[from..end]) {
+            let at = from + at;
+            if at < to && at >= self.taken {
+                self.at(&window, at, kind);
+            }
+        }
+        self.window = window;
+        self.looked = to;
+    }
+
+    /// Forgets what is far behind.
+    fn move_on(&mut self) {
+        let gone = self.looked.saturating_sub(BEHIND);
+        self.base += gone as u64;
+        self.base_lines += memchr_iter(b'\n', &self.window[..gone]).count() as u64;
+        self.window.drain(..gone);
+        self.looked -= gone;
+        self.taken = self.taken.saturating_sub(gone);
+        self.barren = self.barren.map(|to| to.saturating_sub(gone));
+    }
+
+    /// Looks at a word.
+    fn at(&mut self, window: &[u8], at: usize, kind: Kind) {
+        match kind {
+            Kind::Failure => {
+                if !self.message(window, at, kind) {
+                    self.driver(window, at);
+                }
+            }
+            Kind::Xla => drop(self.message(window, at, kind)),
+            Kind::Host => self.host(window, at),
+            Kind::Summary => {
+                let start = line_around(window, at, LINE).0;
+                if let Some((summary, length)) = tables::summary(&window[start..]) {
+                    let report = Report::Summary(Box::new(summary));
+                    self.keep(window, start, start + length, report);
+                }
+            }
+            Kind::NvidiaSmi | Kind::NpuSmi => {
+                let start = line_around(window, at, LINE).0;
+                let table = match kind {
+                    Kind::NvidiaSmi => tables::nvidia_smi(&window[start..]),
+                    _ => tables::npu_smi(&window[start..]),
+                };
+                if let Some((devices, length)) = table {
+                    self.keep(window, start, start + length, Report::Devices(devices));
+                }
+            }
+            Kind::Log => {
+                let (start, line) = line_around(window, at, LINE);
+                self.usage(window, start, line);
+                self.taken = self.taken.max(start + line.len());
+            }
+            Kind::Command => {
+                let known = self.has_failure && self.found.command.is_some();
+                if let Some(command) = command(window, at).filter(|_| !known) {
+                    self.found.command = Some(command);
+                    let (start, line) = line_around(window, at, LINE);
+                    self.taken = self.taken.max(start + line.len());
+                }
+            }
+        }
+    }
+
+    /// Looks for a message of several lines around a word.
+    fn message(&mut self, window: &[u8], at: usize, kind: Kind) -> bool {
+        let is_xla = kind == Kind::Xla;
+        if at + HEAD < self.barren[usize::from(is_xla)] {
+            return false;
+        }
+        let from = at.saturating_sub(BEFORE).max(self.taken);
+        let start = memrchr(b'\n', &window[..from]).map_or(0, |end| end + 1);
+        let start = start.max(self.taken);
+        let end = window
+            .len()
+            .min(at + if is_xla { BUFFERS } else { MESSAGE });
+        let compact = Compact::of(&window[start..end]);
+        let found = match is_xla {
+            true => xla::find(&compact.bytes),
+            false => torch::find(&compact.bytes)
+                .or_else(|| torch::find_mps(&compact.bytes))
+                .or_else(|| torch::find_async(&compact.bytes))
+                .or_else(|| vllm::find(&compact.bytes)),
+        };
+        let Some(found) = found else {
+            self.barren[usize::from(is_xla)] = end;
+            return false;
+        };
+        // What begins later is found at its own words.
+        let is_here = start + compact.start(found.start) <= at;
+        is_here && self.keep_failure(window, start, &compact, found)
+    }
+
+    /// Looks for an error of the driver, or of llama.cpp, in a line.
+    fn driver(&mut self, window: &[u8], at: usize) {
+        let (start, line) = line_around(window, at, NEAR);
+        let compact = Compact::of(line);
+        if let Some(mut found) = driver::find_ggml(&compact.bytes) {
+            let before = Compact::of(&window[start.saturating_sub(BEHIND)..start]);
+            let device = found.failure.device.unwrap_or(0);
+            found.failure.free = driver::ggml_free(&before.bytes, device);
+            self.keep_failure(window, start, &compact, found);
+        } else if let Some(found) = driver::find(&compact.bytes) {
+            self.keep_failure(window, start, &compact, found);
+        }
+    }
+
+    fn keep_failure(
+        &mut self,
+        window: &[u8],
+        base: usize,
+        compact: &Compact,
+        found: Found,
+    ) -> bool {
+        let start = base + compact.start(found.start);
+        let end = base + compact.end(found.end);
+        if start < self.taken || end <= start {
+            return false;
+        }
+        self.has_failure = true;
+        self.keep(window, start, end, Report::Failure(Box::new(found.failure)));
+        true
+    }
+
+    /// Looks for a failure of the computer's own memory in a line.
+    fn host(&mut self, window: &[u8], at: usize) {
+        let (start, line) = line_around(window, at, NEAR);
+        let end = start + line.len();
+        let after = Compact::of(&window[end..window.len().min(end + HEAD)]).bytes;
+        if let Some((begin, failure)) = host::find(line, &Compact::of(line).bytes, &after) {
+            let (begin, end) = (start + begin, start + line.len());
+            self.keep(window, begin, end, Report::Host(failure));
+        }
+    }
+
+    /// Keeps a record, or counts it where the same stood just before.
+    fn keep(&mut self, window: &[u8], start: usize, end: usize, report: Report) {
+        self.taken = self.taken.max(end);
+        let (_, line) = line_around(window, start, NEAR);
+        let from = teller(line);
+        let recent = self.found.records.iter_mut().rev().take(SAME_WITHIN);
+        let same = recent
+            .into_iter()
+            .find(|record| record.report == report && record.from == from);
+        if let Some(same) = same {
+            same.times += 1;
+            return;
+        }
+        if self.found.records.len() == MOST_RECORDS {
+            self.found.left_out += 1;
+            return;
+        }
+        let (framework, place) = match &report {
+            Report::Failure(failure) => {
+                let told = traceback(&window[start.saturating_sub(BEHIND)..start]);
+                match failure.form {
+                    Form::Ggml => (Some(crate::Framework::LlamaCpp), String::new()),
+                    Form::VllmCache | Form::VllmLength | Form::VllmStart => {
+                        (Some(crate::Framework::Vllm), told.1)
+                    }
+                    Form::Xla => (told.0.or(Some(crate::Framework::Jax)), told.1),
+                    _ => told,
+                }
+            }
+            Report::Host(_) => traceback(&window[start.saturating_sub(BEHIND)..start]),
+            Report::Summary(_) | Report::Devices(_) => (None, String::new()),
+        };
+        self.found.records.push(Record {
+            line: self.line(window, start),
+            offset: self.base + start as u64,
+            times: 1,
+            from,
+            framework,
+            place,
+            report,
+        });
+    }
+
+    /// Keeps what a log line tells: of each quantity the first, the last and the highest.
+    fn usage(&mut self, window: &[u8], start: usize, line: &[u8]) {
+        let told = logs::told(&Compact::of(line).bytes);
+        if told.is_empty() {
+            return;
+        }
+        let from = teller(line);
+        for (tool, what, figure) in told {
+            let known = self.found.usage.iter_mut();
+            let same = |it: &&mut Usage| it.tool == tool && it.what == what && it.from == from;
+            if let Some(known) = known.into_iter().find(same) {
+                known.count += 1;
+                if figure.bytes > known.highest.bytes {
+                    known.highest = figure.clone();
+                }
+                known.last = figure;
+            } else if self.found.usage.len() < MOST_USAGE {
+                let line = self.line(window, start);
+                self.found.usage.push(Usage {
+                    tool,
+                    from: from.clone(),
+                    what,
+                    count: 1,
+                    line,
+                    first: figure.clone(),
+                    last: figure.clone(),
+                    highest: figure,
+                });
+            }
+        }
+    }
+
+    /// The number of the line at a place of the window, counted from 1.
+    fn line(&self, window: &[u8], at: usize) -> u64 {
+        self.base_lines + memchr_iter(b'\n', &window[..at]).count() as u64 + 1
+    }
+}
+
+/// The line around a place, and where it begins; of a long line only so many bytes on each side.
+fn line_around(window: &[u8], at: usize, near: usize) -> (usize, &[u8]) {
+    let least = at.saturating_sub(near);
+    let start = memrchr(b'\n', &window[least..at]).map_or(least, |end| least + end + 1);
+    let rest = &window[at..window.len().min(at + near)];
+    let end = at + memchr(b'\n', rest).unwrap_or(rest.len());
+    (start, &window[start..end])
+}

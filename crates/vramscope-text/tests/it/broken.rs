@@ -1,0 +1,147 @@
+//! Texts that are cut, wrapped, prefixed and doubled tell the same or less, never something else.
+
+use proptest::prelude::*;
+use vramscope_text::{Class, Failure, Reader, Reading, Report, conclude, read};
+
+use super::threads;
+
+/// Classes that a reading's failures may have, but for `unknown`.
+fn classes(reading: &Reading) -> Vec<Class> {
+    let causes = reading.records.iter().filter_map(conclude);
+    let classes = causes.flat_map(|told| told.causes.into_iter().map(|cause| cause.class));
+    let mut classes: Vec<_> = classes.filter(|class| *class != Class::Unknown).collect();
+    classes.sort_unstable();
+    classes.dedup();
+    classes
+}
+
+/// The figures of all failures, as printed.
+fn figures(reading: &Reading) -> Vec<String> {
+    let failures = reading
+        .records
+        .iter()
+        .filter_map(|record| match &record.report {
+            Report::Failure(failure) => Some(failure),
+            _ => None,
+        });
+    failures.flat_map(|failure| texts(failure)).collect()
+}
+
+fn texts(failure: &Failure) -> Vec<String> {
+    let figures = [
+        ("requested", &failure.requested),
+        ("total", &failure.total),
+        ("free", &failure.free),
+        ("allowed", &failure.allowed),
+        ("in use", &failure.in_use),
+        ("allocated", &failure.allocated),
+        ("in pools", &failure.in_pools),
+        ("unallocated", &failure.unallocated),
+        ("elsewhere", &failure.elsewhere),
+    ];
+    let told = figures
+        .iter()
+        .filter_map(|(name, figure)| Some(format!("{name} {}", figure.as_ref()?.text)));
+    told.collect()
+}
+
+/// Fails unless `less` tells nothing that `whole` does not.
+fn same_or_less(less: &[u8], whole: &Reading) -> Result<(), TestCaseError> {
+    let reading = read(less);
+    let (told, known) = (figures(&reading), figures(whole));
+    for figure in &told {
+        prop_assert!(
+            known.contains(figure),
+            "{figure} of {known:?} in {}",
+            String::from_utf8_lossy(less)
+        );
+    }
+    let known = classes(whole);
+    for class in classes(&reading) {
+        prop_assert!(
+            known.contains(&class),
+            "{class:?} of {known:?} in {}",
+            String::from_utf8_lossy(less)
+        );
+    }
+    Ok(())
+}
+
+fn any_thread() -> impl Strategy<Value = String> {
+    let texts = threads().into_iter().map(|thread| thread.text);
+    // Cut off in its midst, this one is the whole of another: an error of the device is one of the computer.
+    let texts = texts.filter(|text| !text.contains("std::bad_alloc: CUDA"));
+    prop::sample::select(texts.collect::<Vec<String>>())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn cut_texts_tell_less(text in any_thread(), from in 0.0..1.0, to in 0.0..1.0) {
+        let text = text.as_bytes();
+        let place = |share: f64| (text.len() as f64 * share) as usize;
+        let (from, to) = (place(f64::min(from, to)), place(f64::max(from, to)));
+        same_or_less(&text[..to], &read(text))?;
+        same_or_less(&text[from..to], &read(text))?;
+    }
+
+    #[test]
+    fn wrapped_texts_tell_the_same(text in any_thread(), width in 20_usize..200, prefix in prop::sample::select(vec!["", "> ", "[rank1]: ", "2025-11-14T08:52:38.37Z "])) {
+        // Blank lines stay: a table or list needs its lines.
+        let lines = text.lines().map(|line| line.as_bytes().chunks(width).collect::<Vec<_>>().join(format!("\n{prefix}").as_bytes()));
+        let wrapped: Vec<u8> = lines.collect::<Vec<_>>().join(format!("\n{prefix}").as_bytes());
+        same_or_less(&wrapped, &read(text.as_bytes()))?;
+    }
+
+    #[test]
+    fn doubled_texts_tell_the_same(text in any_thread(), cut in 0.0..1.0) {
+        let bytes = text.as_bytes();
+        let part = &bytes[..(bytes.len() as f64 * cut) as usize];
+        // Cut off in the midst, and then again as a whole.
+        let doubled = [part, b"\n", bytes].concat();
+        same_or_less(&doubled, &read(bytes))?;
+        let whole = read(&[bytes, bytes].concat());
+        prop_assert_eq!(classes(&whole), classes(&read(bytes)));
+    }
+
+    #[test]
+    fn pieces_do_not_matter(texts in prop::collection::vec(any_thread(), 1..30), size in 1_usize..5000, filler in 0_usize..40_000) {
+        let mut text = Vec::new();
+        for part in &texts {
+            text.extend(b"an ordinary line of a log\n".iter().cycle().take(filler / 26 * 26));
+            text.extend(part.as_bytes());
+        }
+        let mut reader = Reader::default();
+        text.chunks(size).for_each(|piece| reader.feed(piece));
+        prop_assert_eq!(reader.finish(), read(&text));
+    }
+
+    #[test]
+    fn any_bytes_are_read(mut bytes in prop::collection::vec(any::<u8>(), 0..400), text in any_thread(), at in any::<prop::sample::Index>()) {
+        let place = at.index(bytes.len() + 1);
+        bytes.splice(place..place, text.bytes());
+        let reading = read(&bytes);
+        for record in &reading.records {
+            if let Some(told) = conclude(record) {
+                prop_assert!(!told.causes.is_empty());
+            }
+        }
+    }
+}
+
+#[test]
+fn long_texts_find_all_and_keep_little() {
+    let line = "CUDA out of memory. Tried to allocate 2.00 MiB. GPU 1 has a total capacity of 23.65 GiB of which 5.00 MiB is free.\n";
+    let mut reader = Reader::default();
+    let filler = "step 12 | loss 0.31 | lr 1e-4 | an ordinary line of a log\n".repeat(20_000);
+    for rank in 0..8 {
+        reader.feed(filler.as_bytes());
+        reader.feed(format!("[rank{rank}]: {line}").as_bytes());
+    }
+    let reading = reader.finish();
+    let lines: Vec<_> = reading.records.iter().map(|record| record.line).collect();
+    let expected: Vec<_> = (1..=8).map(|rank| rank * 20_001).collect();
+    assert_eq!(lines, expected);
+    assert_eq!(reading.lines, 8 * 20_001);
+}
