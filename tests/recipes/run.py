@@ -42,7 +42,9 @@ def recorded(vramscope, folder, options, program):
     """Records a program in a folder. Returns what it and `record` said."""
     command = [vramscope, "dry-run", "--", sys.executable, HERE / "inside.py", "code"]
     command += [vramscope, "record", "--quiet", "-o", "out", *options, "--", *program]
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(HERE / "programs")}
+    # Ray, DeepSpeed and others write into the home folder.
+    own = {"HOME": str(folder), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(HERE / "programs")}
+    environment = {**os.environ, **own}
     said = subprocess.run(
         list(map(str, command)),
         cwd=folder,

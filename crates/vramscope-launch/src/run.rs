@@ -23,7 +23,7 @@ const FORWARDED: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2]
 /// # Errors
 /// If it cannot be started.
 pub fn run(command: &mut Command) -> io::Result<ExitStatus> {
-    let ignored = ignored_signals();
+    let ignored = signals_in("/proc/self/status", "SigIgn:");
     let wanted = FORWARDED
         .into_iter()
         .filter(|signal| ignored >> (signal - 1) & 1 == 0);
@@ -67,8 +67,13 @@ impl Witness {
     fn was_hit(&mut self) -> bool {
         // A signal for a group reaches its processes one after the other.
         thread::sleep(Duration::from_millis(20));
-        let ended = self.0.as_mut().map(Child::try_wait);
-        let was_hit = matches!(ended, Some(Ok(Some(_))));
+        let Some(child) = &mut self.0 else {
+            return false;
+        };
+        // On a busy machine it may have had no time to end.
+        let status = format!("/proc/{}/status", child.id());
+        let waits = ["SigPnd:", "ShdPnd:"].map(|name| signals_in(&status, name));
+        let was_hit = waits != [0, 0] || !matches!(child.try_wait(), Ok(None));
         if was_hit {
             *self = Self::new();
         }
@@ -79,16 +84,17 @@ impl Witness {
 impl Drop for Witness {
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
-            drop(child.stdin.take());
+            // It may be stopped, as the terminal stops all of a group.
+            drop(child.kill());
             drop(child.wait());
         }
     }
 }
 
-/// The signals that this process ignores, a bit for each.
-fn ignored_signals() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+/// The signals in a line of a process's status, a bit for each; none where the system does not tell.
+fn signals_in(status: &str, name: &str) -> u64 {
+    let status = fs::read_to_string(status).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix(name));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
         .unwrap_or(0)
 }
