@@ -14,6 +14,8 @@ import os
 import sys
 import tempfile
 
+# Systems refuse to map a file that is longer than their memory.
+SHARD_BYTES = 2 << 30
 # What the libraries load.
 WEIGHTS = ("*.safetensors", "*.bin", "*.h5", "*.msgpack", "*.ckpt", "*.pt", "*.pth")
 TYPES = {
@@ -72,7 +74,14 @@ def with_weights(path, name, model, named):
         found = "no more than headers of weights"
     else:
         variant = f".{named['variant']}" if named.get("variant") else ""
-        write(os.path.join(inside, f"{name}{variant}.safetensors"), header_of(*model(folder)))
+        shards, files = shards_of(*model(folder)), {}
+        for number, entries in enumerate(shards, 1):
+            file = f"{name}-{number:05}-of-{len(shards):05}.safetensors"
+            files.update(dict.fromkeys(entries, file))
+            text = json.dumps({"__metadata__": {"format": "pt"}, **entries}).encode()
+            write(os.path.join(inside, file), text + b" " * (-len(text) % 8))
+        with open(os.path.join(inside, f"{name}.safetensors.index{variant}.json"), "w") as index:
+            json.dump({"metadata": {}, "weight_map": files}, index)
         found = "no weights"
     print(f"vramscope dry-run: {path} has {found}: empty ones take their place", file=sys.stderr)
     return made
@@ -129,19 +138,21 @@ def refuse_quantised(quantised, folder):
         raise OSError(f"vramscope dry-run: the weights of {folder} are quantised: what their files hold is told by their headers alone (the book says how to get them)")
 
 
-def header_of(model, dtype):
-    """The header of a file with this model's weights; those that two names share are there once."""
-    entries, end, seen = {}, 0, set()
+def shards_of(model, dtype):
+    """The entries of files with this model's weights; those that two names share are there once."""
+    shards, end, seen = [{}], 0, set()
     for name, tensor in model.state_dict(keep_vars=True).items():
         if id(tensor) in seen:
             continue
         seen.add(id(tensor))
         own = dtype if tensor.is_floating_point() else tensor.dtype
-        start, end = end, end + tensor.numel() * own.itemsize
-        entries[name] = {"dtype": TYPES[str(own).split(".")[-1]], "shape": list(tensor.shape), "data_offsets": [start, end]}
-    entries["__metadata__"] = {"format": "pt"}
-    text = json.dumps(entries).encode()
-    return text + b" " * (-len(text) % 8)
+        size = tensor.numel() * own.itemsize
+        if shards[-1] and end + size > SHARD_BYTES:
+            shards.append({})
+            end = 0
+        shards[-1][name] = {"dtype": TYPES[str(own).split(".")[-1]], "shape": list(tensor.shape), "data_offsets": [end, end + size]}
+        end += size
+    return shards
 
 
 def end(text):

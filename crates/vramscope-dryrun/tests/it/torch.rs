@@ -175,12 +175,18 @@ fn a_model_is_loaded_without_its_weights() {
         "
 with open(folder + '/model.safetensors.index.json', 'w') as index:
     json.dump({'weight_map': {'lm_head.weight': 'model-00001-of-00001.safetensors'}}, index)
+import vramscope_weights
+vramscope_weights.SHARD_BYTES = 100_000
+made = []
+write, vramscope_weights.write = vramscope_weights.write, lambda file, text: (made.append(file), write(file, text))
 before = torch.cuda.memory_allocated()
 model = AutoModelForCausalLM.from_pretrained(folder, device_map='cuda')
 assert model.dtype == torch.bfloat16
 parameters = sum(it.numel() for it in model.parameters())
 assert parameters * 2 <= torch.cuda.memory_allocated() - before < parameters * 2 + 30000, torch.cuda.memory_allocated() - before
 assert not any(name.endswith('.safetensors') for name in os.listdir(folder))
+# No file is longer than it need be, as a system maps none that is longer than its memory.
+assert len(made) == 4 and all(os.path.getsize(file) < 110_000 for file in made), made
 "
     ));
 }
