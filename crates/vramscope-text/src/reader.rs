@@ -176,20 +176,26 @@ impl Reader {
             .len()
             .min(at + if is_xla { BUFFERS } else { MESSAGE });
         let compact = Compact::of(&window[start..end]);
+        let text = &compact.bytes[..];
         let found = match is_xla {
-            true => xla::find(&compact.bytes),
-            false => torch::find(&compact.bytes)
-                .or_else(|| torch::find_mps(&compact.bytes))
-                .or_else(|| torch::find_async(&compact.bytes))
-                .or_else(|| vllm::find(&compact.bytes)),
+            true => [xla::find_tpu(text), xla::find_gpu(text), None, None],
+            false => [
+                torch::find(text),
+                torch::find_mps(text),
+                torch::find_async(text),
+                vllm::find(text),
+            ],
         };
-        let Some(found) = found else {
-            self.barren[usize::from(is_xla)] = end;
-            return false;
-        };
+        let first = found.into_iter().flatten().min_by_key(|found| found.start);
         // What begins later is found at its own words.
-        let is_here = start + compact.start(found.start) <= at;
-        is_here && self.keep_failure(window, start, &compact, found)
+        let begins = first
+            .as_ref()
+            .map_or(end, |found| start + compact.start(found.start));
+        self.barren[usize::from(is_xla)] = begins;
+        match first {
+            Some(found) if begins <= at => self.keep_failure(window, start, &compact, found),
+            _ => false,
+        }
     }
 
     /// Looks for an error of the driver, or of llama.cpp, in a line.
