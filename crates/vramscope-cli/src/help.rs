@@ -22,6 +22,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "sql",
             "leaks",
             "oom",
+            "text",
             "fragmentation",
             "plan",
             "pack",

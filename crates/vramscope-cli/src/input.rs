@@ -1,11 +1,12 @@
-//! Reads a snapshot from a file or from standard input, with a progress bar when it takes long.
+//! Reads a snapshot, or a text, from a file or from standard input, with a progress bar when it takes long.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead as _, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use vramscope_core::analysis::report::facts::warning_line;
+use vramscope_core::container::is_log;
 use vramscope_core::model::Warnings;
 use vramscope_core::open::{Options, Progress, decode_with};
 use vramscope_core::{Limits, Snapshot};
@@ -105,4 +106,61 @@ fn decode_shown(
         reading.show(progress.file_bytes);
         ControlFlow::Continue(())
     })
+}
+
+/// Whether a file is text that no reader of snapshots knows: a log, or a pasted error. Nothing of standard input is taken.
+pub(crate) fn is_log_file(path: &Path) -> bool {
+    const HEAD: usize = 4 << 10;
+    if guarded::check(path).is_err() {
+        return false;
+    }
+    if is_stdin(path) {
+        let mut input = io::stdin().lock();
+        return input
+            .fill_buf()
+            .is_ok_and(|head| is_log(&head[..head.len().min(HEAD)]));
+    }
+    // Another kind of file might never end its head.
+    let file = File::open(path)
+        .ok()
+        .filter(|file| regular_bytes(file).is_some());
+    let mut head = Vec::new();
+    let read = file.map(|file| file.take(HEAD as u64).read_to_end(&mut head));
+    read.is_some_and(|read| read.is_ok()) && is_log(&head)
+}
+
+/// Reads what a text tells of memory, a piece at a time, with a progress bar.
+pub(crate) fn read_text(path: &Path) -> Result<vramscope_text::Reading, Failure> {
+    let name = display_name(path);
+    let unread = |error| Failure::unread(path, error);
+    guarded::check(path).map_err(unread)?;
+    if is_stdin(path) {
+        return pieces(&name, io::stdin().lock(), None)
+            .map_err(Failure::io(format!("cannot read {name}")));
+    }
+    let file = open_file(path)?;
+    let file_bytes = regular_bytes(&file);
+    pieces(&name, file, file_bytes).map_err(unread)
+}
+
+fn pieces(
+    name: &str,
+    mut input: impl Read,
+    file_bytes: Option<u64>,
+) -> io::Result<vramscope_text::Reading> {
+    let mut reading = Reading::new(name, file_bytes);
+    let mut reader = vramscope_text::Reader::default();
+    let mut buffer = vec![0; 1 << 18];
+    let mut bytes = 0;
+    loop {
+        let length = match input.read(&mut buffer) {
+            Ok(0) => return Ok(reader.finish()),
+            Ok(length) => length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        reader.feed(&buffer[..length]);
+        bytes += length as u64;
+        reading.show(bytes);
+    }
 }

@@ -49,7 +49,7 @@ use crate::commands::record;
 use crate::commands::{
     annotations, anonymise, at, brief, check, compare, completions, convert, cut, diff, dry_run,
     explain, find, flame_graph, fleet, fragmentation, html, inductor, info, leaks, man, oom, pack,
-    peak, plan, plot, range, skill, sql, stats, top, trace, view, what_if,
+    peak, plan, plot, range, skill, sql, stats, text, top, trace, view, what_if,
 };
 pub use crate::failure::Failure;
 use crate::inputs::Source;
@@ -74,6 +74,7 @@ Examples:
   vramscope view rank0.pickle rank1.pickle
   vramscope peak snapshot.pickle --group-by module
   vramscope oom snapshot.pickle
+  vramscope text train.log
   vramscope diff before.pickle after.pickle --fail-if-grown 5%
   vramscope check runs/ --max-peak 70GiB --no-oom
   vramscope html snapshot.pickle -o report.html
@@ -100,6 +101,7 @@ enum Command {
     Range(range::Options),
     Leaks(leaks::Options),
     Oom(oom::Options),
+    Text(text::Options),
     Fragmentation(fragmentation::Options),
     Plan(plan::Options),
     Pack(pack::Options),
@@ -196,6 +198,7 @@ fn run_command(command: &Command) -> Result<(), Failure> {
         Command::DryRun(options) => dry_run::run(options),
         Command::Pack(options) => pack::run(options),
         Command::Inductor(options) => inductor::run(options),
+        Command::Text(options) => text::run(options),
         Command::Check(options) => check::run(options),
         Command::Trace(options) => trace::run(options),
         Command::Segments(options) => flame_graph::run_segments(options),

@@ -20,11 +20,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use self::lines::Lines;
-use crate::commands::brief;
+use crate::commands::{brief, text};
 use crate::failure::Failure;
 use crate::guarded;
 use crate::help;
-use crate::input::is_stdin;
+use crate::input::{is_log_file, is_stdin};
 use crate::inputs;
 use crate::opened::{self, Opened};
 
@@ -143,7 +143,7 @@ fn cut(mut text: String) -> String {
 fn tools() -> Vec<Tool> {
     let files = json!({
         "type": "array", "items": {"type": "string"}, "minItems": 1,
-        "description": "Paths of snapshots, or of folders with one snapshot per rank"
+        "description": "Paths of snapshots, or of folders with one snapshot per rank; for `oom` also logs, or texts of errors"
     });
     let brief = json!({
         "type": "object",
@@ -270,6 +270,11 @@ fn question(
             opened::fleet(&all.collect::<Vec<_>>())
         });
     }
+    if command == "oom" && files.iter().all(|file| is_log_file(file)) {
+        return bounded(rows, true, |limit| {
+            text::json(files, limit.and_then(|it| number(&it)))
+        });
+    }
     let files = inputs::files(files)?;
     if files.len() > MOST_FILES {
         return Err(Failure::Usage(format!(
@@ -301,6 +306,11 @@ fn question(
         answer["unread"] = inputs::reasons(&unread).collect();
         Ok(answer.to_string().into_bytes())
     })
+}
+
+/// The number of `--limit=N`.
+fn number(option: &str) -> Option<usize> {
+    option.strip_prefix("--limit=")?.parse().ok()
 }
 
 /// What is written for people is indented.

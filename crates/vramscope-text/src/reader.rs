@@ -19,6 +19,7 @@ const BEHIND: usize = 32 << 10;
 
 /// How far a message may go on, and how far before one of its words it may begin.
 const MESSAGE: usize = 4 << 10;
+const SHORT: usize = 1 << 10;
 const BEFORE: usize = 1 << 10;
 /// The same for the buffers of XLA.
 const BUFFERS: usize = 48 << 10;
@@ -172,24 +173,31 @@ impl Reader {
         let from = at.saturating_sub(BEFORE).max(self.taken);
         let start = memrchr(b'\n', &window[..from]).map_or(0, |end| end + 1);
         let start = start.max(self.taken);
-        let end = window
-            .len()
-            .min(at + if is_xla { BUFFERS } else { MESSAGE });
-        let compact = Compact::of(&window[start..end]);
-        let found = match is_xla {
-            true => xla::find(&compact.bytes),
-            false => torch::find(&compact.bytes)
-                .or_else(|| torch::find_mps(&compact.bytes))
-                .or_else(|| torch::find_async(&compact.bytes))
-                .or_else(|| vllm::find(&compact.bytes)),
+        // Most messages are short.
+        let lengths: &[usize] = if is_xla {
+            &[BUFFERS]
+        } else {
+            &[SHORT, MESSAGE]
         };
-        let Some(found) = found else {
-            self.barren[usize::from(is_xla)] = end;
-            return false;
-        };
+        let (mut end, mut compact, mut first) = (start, Compact::default(), None);
+        for length in lengths {
+            end = window.len().min(at + length);
+            compact = Compact::of(&window[start..end]);
+            first = first_message(&compact.bytes, is_xla);
+            let is_whole = |found: &Found| found.end + LONGEST < compact.bytes.len();
+            if first.as_ref().is_some_and(is_whole) {
+                break;
+            }
+        }
         // What begins later is found at its own words.
-        let is_here = start + compact.start(found.start) <= at;
-        is_here && self.keep_failure(window, start, &compact, found)
+        let begins = first
+            .as_ref()
+            .map_or(end, |found| start + compact.start(found.start));
+        self.barren[usize::from(is_xla)] = begins;
+        match first {
+            Some(found) if begins <= at => self.keep_failure(window, start, &compact, found),
+            _ => false,
+        }
     }
 
     /// Looks for an error of the driver, or of llama.cpp, in a line.
@@ -313,6 +321,20 @@ impl Reader {
     fn line(&self, window: &[u8], at: usize) -> u64 {
         self.base_lines + memchr_iter(b'\n', &window[..at]).count() as u64 + 1
     }
+}
+
+/// The first message in a text without white space.
+fn first_message(text: &[u8], is_xla: bool) -> Option<Found> {
+    let found = match is_xla {
+        true => [xla::find_tpu(text), xla::find_gpu(text), None, None],
+        false => [
+            torch::find(text),
+            torch::find_mps(text),
+            torch::find_async(text),
+            vllm::find(text),
+        ],
+    };
+    found.into_iter().flatten().min_by_key(|found| found.start)
 }
 
 /// The line around a place, and where it begins; of a long line only so many bytes on each side.

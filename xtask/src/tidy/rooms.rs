@@ -20,7 +20,7 @@ struct Order<'a> {
 }
 
 /// The orders of all folders. A room that is not listed is a finding.
-const ORDERS: [Order; 10] = [
+const ORDERS: [Order; 11] = [
     Order {
         folder: "crates/vramscope-core/src",
         floors: &[

@@ -33,6 +33,7 @@ pub(crate) mod skill;
 pub(crate) mod sql;
 mod stack;
 pub(crate) mod stats;
+pub(crate) mod text;
 pub(crate) mod top;
 pub(crate) mod trace;
 pub(crate) mod view;

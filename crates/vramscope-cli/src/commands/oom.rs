@@ -1,5 +1,6 @@
 //! `vramscope oom`: the reasons why requests failed.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
@@ -14,10 +15,12 @@ use vramscope_plan::what_if::concluded;
 
 use super::peak::{live_table, moment_facts};
 use super::stack::stack_table;
+use super::text;
 use super::what_if::conclude;
 use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
 use crate::hints::hints;
+use crate::input::is_log_file;
 use crate::inputs::{Question, Source, ask};
 use crate::report::{Cell, Column, Part, column, sum};
 use crate::subject::{Device, Subject};
@@ -26,7 +29,8 @@ use crate::subject::{Device, Subject};
 ///
 /// For each failed request: its size, what the device and the allocator had free, why that was not enough, what was
 /// live then, where the request came from, and what to try. Requests that succeeded only after cached memory was
-/// released to CUDA are listed too, because they precede failures.
+/// released to CUDA are listed too, because they precede failures. Of the text of an error, or a log, it tells what
+/// `vramscope text` tells.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -48,6 +52,7 @@ const EXAMPLES: &str = "\
 Examples:
   vramscope oom snapshot.pickle
   vramscope oom snapshot.pickle --last 1 --group-by module --frames 0
+  vramscope oom train.log
   vramscope oom rank*.pickle --json | jq '.parts[] | select(.failure) | [.file, .why]'";
 
 /// The head of the stack.
@@ -60,7 +65,25 @@ const FRAMES: [Column; 1] = [column(
 const LOOKED_AT: usize = 100;
 
 pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
+    if matches!(source, Source::Files) {
+        let (logs, others) = inputs_by_kind(&options.inputs.files);
+        match (logs.is_empty(), others.is_empty()) {
+            (true, _) => {}
+            (_, true) => return text::answer(Options::COMMAND, &logs, 1, options.show),
+            _ => {
+                return Err(Failure::Usage(
+                    "logs and snapshots are answered apart: name only the ones, or only the others"
+                        .to_owned(),
+                ));
+            }
+        }
+    }
     ask(source, options, &options.inputs, options.show)
+}
+
+/// The files that are text, and the others.
+fn inputs_by_kind(files: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    files.iter().cloned().partition(|file| is_log_file(file))
 }
 
 impl Question for Options {

@@ -89,6 +89,7 @@ fn write_samples(folder: &Path) {
         let recording = fixtures().join("roles/rules").join(&name);
         fs::copy(recording, folder.join(name)).unwrap();
     }
+    fs::copy(fixtures().join("text/train.log"), folder.join("train.log")).unwrap();
     let graph = fixtures().join("planning/graphs/dag_of_mib.orm.json.zst");
     fs::copy(graph, folder.join("graph.json.zst")).unwrap();
 }

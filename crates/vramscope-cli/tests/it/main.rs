@@ -53,6 +53,7 @@ mod set_up;
 mod skill;
 mod sql;
 mod stats;
+mod text;
 mod top;
 mod trace;
 mod view;

@@ -6,9 +6,10 @@ use crate::record::{Api, Failure, Form};
 
 /// An error of vLLM.
 pub(crate) fn find(text: &[u8]) -> Option<Found> {
-    find_start(text)
-        .or_else(|| find_length(text))
-        .or_else(|| find_cache(text))
+    [find_start(text), find_length(text), find_cache(text)]
+        .into_iter()
+        .flatten()
+        .min_by_key(|found| found.start)
 }
 
 /// `Free memory on device cuda:0 (59.32/79.15 GiB) on startup is less than desired GPU memory utilization (0.9, 71.24 GiB).`

@@ -9,13 +9,8 @@ use crate::record::{Api, Buffer, Failure, Form};
 /// Most buffers that are kept: XLA lists fifteen.
 const MOST_BUFFERS: usize = 64;
 
-/// An error of XLA.
-pub(crate) fn find(text: &[u8]) -> Option<Found> {
-    find_tpu(text).or_else(|| find_gpu(text))
-}
-
 /// `Ran out of memory in memory space hbm. Used 21.95G of 15.48G hbm.`
-fn find_tpu(text: &[u8]) -> Option<Found> {
+pub(crate) fn find_tpu(text: &[u8]) -> Option<Found> {
     const HEAD: &str = "Ranoutofmemoryinmemoryspacehbm.";
     let mut cursor = Cursor::behind(text, HEAD)?;
     let start = cursor.at - HEAD.len();
@@ -43,7 +38,7 @@ fn tpu_figures(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {
 }
 
 /// `RESOURCE_EXHAUSTED: Out of memory while trying to allocate 6291456 bytes.`
-fn find_gpu(text: &[u8]) -> Option<Found> {
+pub(crate) fn find_gpu(text: &[u8]) -> Option<Found> {
     let heads = [
         "Outofmemorywhiletryingtoallocate",
         "RESOURCE_EXHAUSTED:Failedtoallocaterequestfor",

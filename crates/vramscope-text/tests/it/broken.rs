@@ -106,6 +106,22 @@ proptest! {
     }
 
     #[test]
+    fn texts_one_after_the_other_tell_what_each_tells(texts in prop::collection::vec(any_thread(), 2..8)) {
+        let together = read(texts.concat().as_bytes());
+        let mut each: Vec<_> = texts.iter().flat_map(|text| classes(&read(text.as_bytes()))).collect();
+        each.sort_unstable();
+        each.dedup();
+        prop_assert_eq!(classes(&together), each);
+        let mut figures_of_each: Vec<_> = texts.iter().flat_map(|text| figures(&read(text.as_bytes()))).collect();
+        let mut figures_together = figures(&together);
+        for figures in [&mut figures_of_each, &mut figures_together] {
+            figures.sort_unstable();
+            figures.dedup();
+        }
+        prop_assert_eq!(figures_together, figures_of_each);
+    }
+
+    #[test]
     fn pieces_do_not_matter(texts in prop::collection::vec(any_thread(), 1..30), size in 1_usize..5000, filler in 0_usize..40_000) {
         let mut text = Vec::new();
         for part in &texts {

@@ -1,0 +1,393 @@
+//! The parts of an answer about a text: all failures, then the first of them in full.
+
+use vramscope_core::units::{Bytes, Count};
+use vramscope_text::{
+    Cause, Conclusion, Failure, Figure, Reading, Record, Report, Summary, Whole, conclude,
+    next_steps, whole,
+};
+
+use crate::report::{Cell, Column, Part, column, detail};
+
+/// Most rows of a table, of which a log may have thousands.
+const MOST_ROWS: usize = 100;
+
+/// The parts about a text. `first`: how many failures are explained in full.
+pub(super) fn of(name: &str, reading: &Reading, first: usize) -> Vec<Part> {
+    let whole = whole(reading);
+    let mut head = Part {
+        file: name.to_owned(),
+        ..Part::default()
+    };
+    head.fact("lines", "", Cell::Number(reading.lines));
+    head.fact_with(
+        "failures",
+        "failures",
+        Cell::Number(whole.failures),
+        match whole.who.len() {
+            0 | 1 => String::new(),
+            count => format!(
+                "of {} ranks or devices: {}",
+                Count(count as u64),
+                listed(&whole.who)
+            ),
+        },
+    );
+    let command = reading.command.clone();
+    head.fact("command", "command", Cell::or_none(command, Cell::Text));
+    failures_table(&mut head, reading);
+    usage_table(&mut head, reading);
+    devices_table(&mut head, reading);
+    notes(&mut head, reading, &whole);
+    let mut parts = vec![head];
+    let in_order = whole.first.into_iter().chain(0..reading.records.len());
+    let mut told = Vec::new();
+    for place in in_order {
+        if told.len() == first || told.contains(&place) {
+            continue;
+        }
+        let record = &reading.records[place];
+        if let Some(conclusion) = conclude(record) {
+            told.push(place);
+            parts.push(explained(
+                name,
+                record,
+                &conclusion,
+                reading.command.as_deref(),
+            ));
+        }
+    }
+    parts
+}
+
+/// What is odd, what is left out, and that there is nothing.
+fn notes(part: &mut Part, reading: &Reading, whole: &Whole) {
+    for record in &reading.records {
+        if let Report::Summary(summary) = &record.report {
+            summary_notes(part, record, summary);
+        }
+    }
+    part.notes.extend(whole.odd.iter().cloned());
+    if reading.left_out > 0 {
+        part.notes.push(format!(
+            "{} later reports are left out.",
+            Count(reading.left_out)
+        ));
+    }
+    if reading.records.is_empty() && reading.usage.is_empty() {
+        part.notes.push(
+            "Nothing in this text tells of memory: no out-of-memory error of PyTorch, XLA, llama.cpp or a driver, no table of nvidia-smi."
+                .to_owned(),
+        );
+    }
+}
+
+/// Names, the first few of many.
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 8;
+    let shown = names
+        .iter()
+        .take(MOST)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
+    match names.len() > MOST {
+        true => format!("{shown}, …"),
+        false => shown,
+    }
+}
+
+fn size(figure: &Option<Figure>) -> Cell {
+    Cell::or_none(figure.as_ref(), |figure| Cell::Bytes(figure.bytes))
+}
+
+fn text(text: &str) -> Cell {
+    Cell::or_none(Some(text).filter(|text| !text.is_empty()), |text| {
+        Cell::Text(text.to_owned())
+    })
+}
+
+/// A word as JSON has it.
+fn json(value: impl serde::Serialize) -> Cell {
+    Cell::or_none(serde_json::to_value(value).ok(), |value| match value {
+        serde_json::Value::String(word) => Cell::Text(word),
+        other => Cell::Json(other),
+    })
+}
+
+fn failures_table(part: &mut Part, reading: &Reading) {
+    const COLUMNS: [Column; 9] = [
+        column("line", "line"),
+        column("from", "from"),
+        column("times", "times"),
+        column("requested_bytes", "requested"),
+        column("device_free_bytes", "free on device"),
+        column("why", "why"),
+        detail("class"),
+        detail("sure"),
+        column("explanation", ""),
+    ];
+    let rows = reading.records.iter().filter_map(|record| {
+        let told = conclude(record)?;
+        let cause = told.main();
+        let (requested, free) = match &record.report {
+            Report::Failure(failure) => (size(&failure.requested), size(&failure.free)),
+            Report::Host(failure) => (size(&failure.requested), Cell::None),
+            _ => (Cell::None, Cell::None),
+        };
+        Some(vec![
+            Cell::Number(record.line),
+            text(&from(record)),
+            Cell::Number(record.times),
+            requested,
+            free,
+            Cell::Text(cause.why.to_owned()),
+            json(cause.class),
+            json(cause.sure),
+            Cell::Text(cause.title.clone()),
+        ])
+    });
+    part.table("failed", "", &COLUMNS, rows.take(MOST_ROWS).collect());
+}
+
+/// Who told a record: a rank, or the device.
+fn from(record: &Record) -> String {
+    match &record.report {
+        Report::Failure(failure) if record.from.is_empty() => failure
+            .device
+            .map_or_else(String::new, |device| format!("device {device}")),
+        _ => record.from.clone(),
+    }
+}
+
+fn usage_table(part: &mut Part, reading: &Reading) {
+    const COLUMNS: [Column; 8] = [
+        column("tool", "tool"),
+        column("from", "from"),
+        column("what", "what"),
+        column("line", "first line"),
+        column("count", "lines"),
+        column("first_bytes", "first"),
+        column("last_bytes", "last"),
+        column("highest_bytes", "highest"),
+    ];
+    let rows = reading.usage.iter().take(MOST_ROWS).map(|usage| {
+        vec![
+            Cell::Text(usage.tool.to_owned()),
+            text(&usage.from),
+            Cell::Text(usage.what.to_owned()),
+            Cell::Number(usage.line),
+            Cell::Number(usage.count),
+            Cell::Bytes(usage.first.bytes),
+            Cell::Bytes(usage.last.bytes),
+            Cell::Bytes(usage.highest.bytes),
+        ]
+    });
+    part.table("usage", "Told by log lines", &COLUMNS, rows.collect());
+}
+
+fn devices_table(part: &mut Part, reading: &Reading) {
+    const COLUMNS: [Column; 5] = [
+        column("line", "line"),
+        column("device", "device"),
+        column("used_bytes", "used"),
+        column("device_bytes", "of"),
+        column("processes", "processes"),
+    ];
+    let rows = reading.records.iter().flat_map(|record| {
+        let devices = match &record.report {
+            Report::Devices(devices) => &devices[..],
+            _ => &[],
+        };
+        devices.iter().map(|device| {
+            let processes = device.processes.iter().map(|process| {
+                let (pid, name) = (process.pid, &process.name);
+                format!("{pid} {name} {}", Bytes(process.held.bytes))
+            });
+            vec![
+                Cell::Number(record.line),
+                Cell::Number(device.device),
+                Cell::Bytes(device.used.bytes),
+                Cell::Bytes(device.total.bytes),
+                text(&processes.collect::<Vec<_>>().join("; ")),
+            ]
+        })
+    });
+    part.table(
+        "devices",
+        "Devices in tables",
+        &COLUMNS,
+        rows.take(MOST_ROWS).collect(),
+    );
+}
+
+fn summary_notes(part: &mut Part, record: &Record, summary: &Summary) {
+    let (Some(allocated), Some(reserved)) = (&summary.allocated, &summary.reserved) else {
+        return;
+    };
+    let pieces = summary.not_releasable.as_ref();
+    let pieces = pieces.map(|pieces| {
+        format!(
+            ", {} of it in segments that are partly in use",
+            Bytes(pieces.bytes)
+        )
+    });
+    part.notes.push(format!(
+        "memory_summary() at line {}: {} allocated of {} reserved; {} free in PyTorch{}.",
+        Count(record.line),
+        Bytes(allocated.bytes),
+        Bytes(reserved.bytes),
+        Bytes(reserved.bytes.saturating_sub(allocated.bytes)),
+        pieces.unwrap_or_default()
+    ));
+}
+
+/// A failure in full.
+fn explained(name: &str, record: &Record, told: &Conclusion, command: Option<&str>) -> Part {
+    let mut part = Part {
+        file: name.to_owned(),
+        ..Part::default()
+    };
+    let cause = told.main();
+    part.prose.push(explanation(cause));
+    part.fact("line", "line", Cell::Number(record.line));
+    part.fact("offset", "", Cell::Number(record.offset));
+    part.fact("from", "from", text(&record.from));
+    let framework = record
+        .framework
+        .map(|framework| framework.name().to_owned());
+    part.fact(
+        "framework",
+        "framework",
+        Cell::or_none(framework, Cell::Text),
+    );
+    part.fact("call_site", "request", text(&record.place));
+    if let Report::Failure(failure) = &record.report {
+        figures(&mut part, failure);
+    }
+    part.fact("why", "why", Cell::Text(cause.why.to_owned()));
+    part.fact("class", "", json(cause.class));
+    part.fact_with("sure", "", json(cause.sure), "");
+    part.fact(
+        "how_sure",
+        "how sure",
+        Cell::Text(cause.sure.word().to_owned()),
+    );
+    part.fact("explanation", "", Cell::Text(explanation(cause)));
+    shares_table(&mut part, told);
+    if let Report::Failure(failure) = &record.report {
+        lists(&mut part, failure);
+    }
+    causes_table(&mut part, &told.causes[1..]);
+    const TRY: [Column; 1] = [column("try", "what to try")];
+    let to_try = cause
+        .to_try
+        .iter()
+        .map(|text| vec![Cell::Text(text.clone())]);
+    part.table("try", "", &TRY, to_try.collect());
+    const NEXT: [Column; 2] = [column("next", "what tells more"), column("tells", "")];
+    let next = next_steps(record, command).into_iter();
+    let next = next.map(|(line, tells)| vec![Cell::Text(line), Cell::Text(tells.to_owned())]);
+    part.table("next", "", &NEXT, next.collect());
+    part
+}
+
+fn explanation(cause: &Cause) -> String {
+    format!("{}. {}", cause.title, cause.seen)
+        .trim_end()
+        .to_owned()
+}
+
+fn figures(part: &mut Part, failure: &Failure) {
+    part.fact("api", "", json(failure.api));
+    part.fact("form", "", json(failure.form));
+    let device = failure.device;
+    part.fact(
+        "device_number",
+        "device number",
+        Cell::or_none(device, Cell::Number),
+    );
+    for (key, label, figure) in [
+        ("requested_bytes", "requested", &failure.requested),
+        ("device_free_bytes", "free on the device", &failure.free),
+        ("device_bytes", "device", &failure.total),
+        ("allowed_bytes", "allowed", &failure.allowed),
+        ("allocated_bytes", "allocated", &failure.allocated),
+        (
+            "in_pools_bytes",
+            "of it unused in private pools",
+            &failure.in_pools,
+        ),
+        ("unallocated_bytes", "free in PyTorch", &failure.unallocated),
+        ("elsewhere_bytes", "outside PyTorch", &failure.elsewhere),
+        ("in_use_bytes", "held by this process", &failure.in_use),
+    ] {
+        let rounded = figure.as_ref().filter(|figure| figure.off_bytes > 0);
+        let remark = rounded.map(|it| format!("printed as {}, ± {}", it.text, Bytes(it.off_bytes)));
+        let remark = remark.unwrap_or_default();
+        part.fact_with(key, label, size(figure), remark);
+    }
+}
+
+fn shares_table(part: &mut Part, told: &Conclusion) {
+    const COLUMNS: [Column; 4] = [
+        column("bytes", "of the device"),
+        column("share", ""),
+        column("what", "is"),
+        detail("of"),
+    ];
+    let all: u64 = told.shares.iter().map(|share| share.bytes).sum();
+    let rows = told.shares.iter().map(|share| {
+        vec![
+            Cell::Bytes(share.bytes),
+            Cell::Share(share.bytes as f64 / all.max(1) as f64),
+            Cell::Text(share.of.words().to_owned()),
+            json(share.of),
+        ]
+    });
+    part.table("shares", "", &COLUMNS, rows.collect());
+}
+
+fn lists(part: &mut Part, failure: &Failure) {
+    const PROCESSES: [Column; 2] = [column("held_bytes", "held"), column("pid", "by process")];
+    let rows = failure.processes.iter();
+    let rows = rows.map(|process| {
+        vec![
+            Cell::Bytes(process.held.bytes),
+            Cell::Json(process.pid.into()),
+        ]
+    });
+    part.table("processes", "", &PROCESSES, rows.collect());
+    const BUFFERS: [Column; 4] = [
+        column("bytes", "largest buffers"),
+        column("shape", "shape"),
+        column("operator", "operator"),
+        column("call_site", "made at"),
+    ];
+    let rows = failure.buffers.iter().map(|buffer| {
+        vec![
+            Cell::Bytes(buffer.size.bytes),
+            text(&buffer.shape),
+            text(&buffer.operator),
+            text(&buffer.place),
+        ]
+    });
+    part.table("buffers", "", &BUFFERS, rows.collect());
+}
+
+fn causes_table(part: &mut Part, causes: &[Cause]) {
+    const COLUMNS: [Column; 4] = [
+        column("why", "also"),
+        column("how_sure", "how sure"),
+        detail("class"),
+        column("explanation", ""),
+    ];
+    let rows = causes.iter().map(|cause| {
+        vec![
+            Cell::Text(cause.why.to_owned()),
+            Cell::Text(cause.sure.word().to_owned()),
+            json(cause.class),
+            Cell::Text(explanation(cause)),
+        ]
+    });
+    part.table("causes", "", &COLUMNS, rows.collect());
+}
