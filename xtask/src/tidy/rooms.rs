@@ -31,6 +31,7 @@ const ORDERS: [Order; 11] = [
                 "ids",
                 "known_ranges",
                 "limits",
+                "plain_text",
                 "sorting",
                 "units",
             ],
