@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::budget::NoRoom;
+use crate::container::is_log;
 use crate::model::{ContainerKind, WarningKind};
-use crate::plain_text::is_text;
 
 /// A file that could not be read.
 ///
@@ -178,7 +178,7 @@ impl Error {
             ErrorKind::NewerPacked(_) | ErrorKind::NewerFleet(_) => {
                 "Open it with a newer vramscope."
             }
-            ErrorKind::UnknownFormat if is_text(&self.head) => {
+            ErrorKind::UnknownFormat if is_log(&self.head) => {
                 "If it is a log, or the text of an error: `vramscope text` says why memory ran out."
             }
             ErrorKind::UnknownFormat

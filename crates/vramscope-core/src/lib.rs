@@ -103,7 +103,6 @@ mod known_ranges;
 mod limits;
 pub mod model;
 pub mod open;
-mod plain_text;
 pub mod sorting;
 pub mod tables;
 mod transfer;

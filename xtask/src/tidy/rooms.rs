@@ -31,7 +31,6 @@ const ORDERS: [Order; 11] = [
                 "ids",
                 "known_ranges",
                 "limits",
-                "plain_text",
                 "sorting",
                 "units",
             ],

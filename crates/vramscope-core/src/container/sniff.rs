@@ -5,7 +5,6 @@ use memchr::memmem;
 use super::layer::LOOKAHEAD;
 use crate::ErrorKind;
 use crate::error::Lookalike;
-use crate::plain_text::is_text;
 
 /// Bytes that are enough to tell formats apart.
 pub(super) const HEAD: usize = 4 << 10;
@@ -114,12 +113,14 @@ pub fn is_trace_log(head: &[u8]) -> bool {
 /// Whether a file begins like text that is in no format: a log, or an error that somebody pasted.
 #[must_use]
 pub fn is_log(head: &[u8]) -> bool {
-    if !is_text(head) {
-        return false;
+    let is_letter = |&byte: &u8| byte >= b' ' || b"\t\n\r\x08\x0c\x1b".contains(&byte);
+    // As PowerShell writes: UTF-16.
+    if let Some(wide) = head.strip_prefix(b"\xff\xfe") {
+        let is_ascii = |pair: &&[u8]| is_letter(&pair[0]) && pair[1] == 0;
+        return wide.chunks_exact(2).filter(is_ascii).count() * 4 > wide.len();
     }
-    // In UTF-16 nothing else is written.
-    if head.starts_with(b"\xff\xfe") {
-        return true;
+    if head.is_empty() || !head.iter().all(is_letter) {
+        return false;
     }
     match (sniff(head), text(head)) {
         (Err(ErrorKind::UnknownFormat), _) => true,
