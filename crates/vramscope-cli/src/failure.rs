@@ -4,6 +4,8 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::{self, Path};
 
+use vramscope_core::container::is_log;
+
 use crate::harmless::printable;
 
 /// A command that failed. `Display` has the words for the user: what, where, and what to do.
@@ -178,13 +180,20 @@ fn write_decode_error(
     error: &vramscope_core::Error,
 ) -> fmt::Result {
     f.write_str(&printable(&format!("{file}: {error}")))?;
-    if matches!(error.kind, vramscope_core::ErrorKind::UnknownFormat) && !error.head.is_empty() {
+    let is_unknown = matches!(error.kind, vramscope_core::ErrorKind::UnknownFormat);
+    if is_unknown && !error.head.is_empty() {
         let head = &error.head[..error.head.len().min(16)];
         let hex: Vec<_> = head.iter().map(|byte| format!("{byte:02x}")).collect();
         let text: String = head.iter().map(|&byte| graphic(byte)).collect();
         write!(f, "\n  It begins with {}  {text}", hex.join(" "))?;
     }
-    write_below(f, &[error.advice()])
+    let advice = match is_unknown && is_log(&error.head) {
+        true => {
+            "If it is a log, or the text of an error: `vramscope text` says why memory ran out."
+        }
+        false => error.advice(),
+    };
+    write_below(f, &[advice])
 }
 
 fn graphic(byte: u8) -> char {

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use crate::budget::NoRoom;
-use crate::container::is_log;
 use crate::model::{ContainerKind, WarningKind};
 
 /// A file that could not be read.
@@ -177,9 +176,6 @@ impl Error {
             ErrorKind::Unsupported(_) => "Unpack it and give the snapshot itself.",
             ErrorKind::NewerPacked(_) | ErrorKind::NewerFleet(_) => {
                 "Open it with a newer vramscope."
-            }
-            ErrorKind::UnknownFormat if is_log(&self.head) => {
-                "If it is a log, or the text of an error: `vramscope text` says why memory ran out."
             }
             ErrorKind::UnknownFormat
             | ErrorKind::ArchiveWithout { .. }
