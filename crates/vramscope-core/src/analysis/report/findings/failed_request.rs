@@ -215,16 +215,7 @@ impl FailedRequest {
             let fitting = waited::fitting(state, is_own, event.size);
             failure.waited = waited::waited(device, moment, fitting);
         }
-        for segment in &state.segments {
-            let own = failure.is_own(
-                state.groups.get(segment.group as usize).map(Arena::of),
-                segment.size_class,
-            );
-            let free = segment.blocks.iter();
-            for block in free.filter(|block| block.usage == BlockUse::Free) {
-                failure.count(own, block.bytes);
-            }
-        }
+        failure.count_free(state);
         failure
     }
 
@@ -241,6 +232,18 @@ impl FailedRequest {
             AllocatorKind::Driver => arena.is_some_and(|arena| arena.pool == self.arena.pool),
         };
         serves && is_same
+    }
+
+    /// Adds up what was free.
+    fn count_free(&mut self, state: &AllocatorState) {
+        for segment in &state.segments {
+            let arena = state.groups.get(segment.group as usize).map(Arena::of);
+            let is_own = self.is_own(arena, segment.size_class);
+            let free = segment.blocks.iter();
+            for block in free.filter(|block| block.usage == BlockUse::Free) {
+                self.count(is_own, block.bytes);
+            }
+        }
     }
 
     fn count(&mut self, is_own: bool, bytes: u64) {
