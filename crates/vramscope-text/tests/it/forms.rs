@@ -200,3 +200,44 @@ fn figures_that_contradict_each_other_lead_nowhere() {
     let conclusion = conclude(&reading.records[0]).unwrap();
     assert_eq!(conclusion.main().class, Class::Unknown, "{conclusion:?}");
 }
+
+#[test]
+fn errors_without_an_allocators_figures_are_failures() {
+    for (text, requested) in [
+        (
+            "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 21474836480 bytes.\n",
+            Some(20 << 30),
+        ),
+        (
+            "cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 8,000,000,000 bytes (allocated so far: 0 bytes).\n",
+            Some(8_000_000_000),
+        ),
+        (
+            "error=\"llama runner process has terminated: cudaMalloc failed: out of memory\"\n",
+            None,
+        ),
+        (
+            "RuntimeError: CUDA out of memory occurred when warming up sampler with 1024 dummy requests.\n",
+            None,
+        ),
+        (
+            "ncclUnhandledCudaError: Call to CUDA function failed. Last error: Cuda failure 2 'out of memory'\n",
+            None,
+        ),
+        ("vk::Device::allocateMemory: ErrorOutOfDeviceMemory\n", None),
+    ] {
+        let reading = read(text.as_bytes());
+        assert_eq!(reading.records.len(), 1, "{text}{reading:?}");
+        let Report::Failure(failure) = &reading.records[0].report else {
+            panic!("{reading:?}");
+        };
+        let bytes = failure.requested.as_ref().map(|figure| figure.bytes);
+        assert_eq!(bytes, requested, "{text}");
+        let conclusion = conclude(&reading.records[0]).unwrap();
+        assert_eq!(
+            conclusion.main().class,
+            Class::Unknown,
+            "{text}{conclusion:?}"
+        );
+    }
+}
